@@ -1,0 +1,56 @@
+# The two commands of the README are `make demo` and `make test`.  Each sets up all it needs.
+
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := $(shell find cpp python CMakeLists.txt pyproject.toml -type f -not -name '*.pyc')
+JOBS := $(shell nproc 2>/dev/null || echo 2)
+
+.PHONY: demo test lint test-core test-python format clean
+
+demo: $(VENV)/installed
+	$(BIN)/dpreg demo
+
+test: test-core test-python
+
+lint: $(VENV)/lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	git ls-files 'cpp/*.hpp' 'cpp/*.cpp' 'tests/cpp/*.cpp' | xargs $(BIN)/clang-format --dry-run -Werror
+	$(BIN)/cmake -S . -B build/lint -G Ninja -DDPREG_PYTHON=OFF -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) > build/lint.log
+	git ls-files 'cpp/src/*.cpp' | xargs -P $(JOBS) -n 3 $(BIN)/clang-tidy -p build/lint --quiet --warnings-as-errors='*'
+
+# The core by itself, without Python, under the address and undefined-behaviour sanitizers.
+test-core: $(VENV)/test
+	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DDPREG_PYTHON=OFF -DDPREG_TESTS=ON -DDPREG_SANITIZE=ON \
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
+	$(BIN)/cmake --build build/sanitize
+	build/sanitize/dpreg_tests
+
+test-python: $(VENV)/test
+	$(BIN)/pytest
+
+format: $(VENV)/lint
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	git ls-files 'cpp/*.hpp' 'cpp/*.cpp' 'tests/cpp/*.cpp' | xargs $(BIN)/clang-format -i
+
+$(VENV)/created:
+	.ci/setup $(VENV)
+	touch $@
+
+$(VENV)/installed: $(VENV)/created $(SOURCES)
+	$(BIN)/pip install --quiet .
+	touch $@
+
+$(VENV)/test: $(VENV)/created $(SOURCES)
+	$(BIN)/pip install --quiet '.[test]'
+	touch $@ $(VENV)/installed
+
+$(VENV)/lint: $(VENV)/created pyproject.toml
+	mkdir -p build
+	$(BIN)/pip install --quiet '.[lint]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build
