@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+
+namespace dpreg {
+
+/// Row-major blocks of doubles are padded with zero columns to a multiple of this.
+inline constexpr std::size_t kPanel = 8;
+
+/// The smallest multiple of kPanel that is at least `cols`.
+constexpr std::size_t padded(std::size_t cols) { return (cols + kPanel - 1) / kPanel * kPanel; }
+
+/// C += A'B, where A is `rows` x `wa`, B is `rows` x `wb` and C is `wa` x `wb`,
+/// all row-major and contiguous, `wa` and `wb` multiples of kPanel.
+///
+/// Each entry of C is summed in the order of the rows, whatever the vector
+/// length of the processor, so the result is the same on every machine.
+/// Cost  rows * wa * wb multiplications; no scratch.
+void add_crossprod(const double* a, const double* b, std::size_t rows, std::size_t wa,
+                   std::size_t wb, double* c);
+
+/// As add_crossprod(a, a, ...), for the kPanel-wide blocks on and above the
+/// diagonal only; what lies below those blocks is left as it was.
+void add_gram(const double* a, std::size_t rows, std::size_t width, double* c);
+
+}  // namespace dpreg

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+
+namespace dpreg {
+
+/// A matrix of doubles that somebody else owns, in any dense layout.
+struct MatrixView {
+    const double* data;
+    std::size_t rows;
+    std::size_t cols;
+    std::ptrdiff_t row_stride;  ///< in elements
+    std::ptrdiff_t col_stride;  ///< in elements
+
+    double operator()(std::size_t i, std::size_t j) const {
+        return data[static_cast<std::ptrdiff_t>(i) * row_stride +
+                    static_cast<std::ptrdiff_t>(j) * col_stride];
+    }
+};
+
+/// A vector of doubles that somebody else owns.
+struct VectorView {
+    const double* data;
+    std::size_t size;
+    std::ptrdiff_t stride;  ///< in elements
+
+    double operator[](std::size_t i) const { return data[static_cast<std::ptrdiff_t>(i) * stride]; }
+};
+
+}  // namespace dpreg

@@ -1,0 +1,44 @@
+#include "dpreg/parallel.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace dpreg {
+
+void parallel_ranges(std::size_t count, std::size_t threads,
+                     const std::function<void(std::size_t, std::size_t)>& work) {
+    if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+    threads = std::min(threads, count);
+    if (threads <= 1) {
+        if (count > 0) work(0, count);
+        return;
+    }
+
+    std::vector<std::exception_ptr> failures(threads);
+    const auto run = [&](std::size_t k) {
+        try {
+            work(count * k / threads, count * (k + 1) / threads);
+        } catch (...) {
+            failures[k] = std::current_exception();
+        }
+    };
+    std::vector<std::thread> pool;
+    pool.reserve(threads - 1);
+    std::size_t started = 1;
+    try {
+        for (; started < threads; ++started) pool.emplace_back(run, started);
+    } catch (const std::system_error&) {
+        // No more threads to be had: the calling one takes the rest.
+    }
+    run(0);
+    for (std::size_t k = started; k < threads; ++k) run(k);
+    for (auto& thread : pool) thread.join();
+    for (const auto& failure : failures) {
+        if (failure) std::rethrow_exception(failure);
+    }
+}
+
+}  // namespace dpreg
