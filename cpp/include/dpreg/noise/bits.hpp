@@ -1,0 +1,73 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "dpreg/noise/chacha20.hpp"
+
+namespace dpreg {
+
+/// A stream of uniform random bits, the only source of randomness of a sampler.
+///
+/// ChaCha20 with fast key erasure: each refill makes `kBlocks` blocks, the first
+/// 32 bytes of which replace the key, so what was drawn cannot be recomputed
+/// from the state.  Not safe for use by several threads at once, and not
+/// copyable: a copy would repeat its original.
+class BitSource {
+public:
+    BitSource(const BitSource&) = delete;
+    BitSource& operator=(const BitSource&) = delete;
+    BitSource(BitSource&&) = delete;
+    BitSource& operator=(BitSource&&) = delete;
+    virtual ~BitSource();
+
+    /// 64 uniform bits.  Throws EntropyError if a new key is due and none is to be had.
+    std::uint64_t next();
+
+    /// True when the stream is a function of a number somebody chose: the
+    /// output is then reproducible and **not private**.
+    virtual bool seeded() const = 0;
+
+protected:
+    explicit BitSource(const ChaChaKey& key);
+
+    /// Forgets what is buffered and goes on from `key`.
+    void rekey(const ChaChaKey& key);
+
+private:
+    static constexpr std::size_t kBlocks = 16;
+    static constexpr std::size_t kWords = 16 * kBlocks;
+
+    /// Called before each draw; SystemBits notices a fork here.
+    virtual void before_draw() = 0;
+    void refill();
+
+    ChaChaKey key_;
+    std::array<std::uint32_t, kWords> buffer_;
+    std::size_t position_ = kWords;
+};
+
+/// Keyed by the operating system, again after a fork.  The default everywhere.
+class SystemBits final : public BitSource {
+public:
+    /// Throws EntropyError when the operating system gives no entropy.
+    SystemBits();
+    bool seeded() const override { return false; }
+
+private:
+    void before_draw() override;
+    std::uint64_t generation_;
+};
+
+/// A reproducible stream, for tests and papers.  Nothing drawn from it is private.
+class TestBits final : public BitSource {
+public:
+    explicit TestBits(std::uint64_t seed);
+    bool seeded() const override { return true; }
+
+private:
+    void before_draw() override {}
+};
+
+}  // namespace dpreg

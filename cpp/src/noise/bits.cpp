@@ -1,0 +1,96 @@
+#include "dpreg/noise/bits.hpp"
+
+#include <pthread.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+
+#include "dpreg/error.hpp"
+
+namespace dpreg {
+namespace {
+
+std::atomic<std::uint64_t> fork_generation{0};
+
+void count_forks() {
+    // Registered once; a child gets the handler with the memory it inherits.
+    static const int registered =
+        pthread_atfork(nullptr, nullptr, [] { fork_generation.fetch_add(1); });
+    if (registered != 0) throw EntropyError("cannot watch for forks, so cannot promise fresh bits");
+}
+
+ChaChaKey system_key() {
+    ChaChaKey key;
+    auto* bytes = reinterpret_cast<unsigned char*>(key.data());
+    std::size_t have = 0;
+    while (have < sizeof key) {
+#ifdef __APPLE__
+        const auto got = getentropy(bytes, sizeof key) == 0 ? static_cast<long>(sizeof key) : -1L;
+#else
+        const auto got = getrandom(bytes + have, sizeof key - have, 0);
+#endif
+        if (got > 0) {
+            have += static_cast<std::size_t>(got);
+        } else if (errno != EINTR) {
+            throw EntropyError("the operating system gave no entropy");
+        }
+    }
+    return key;
+}
+
+}  // namespace
+
+BitSource::BitSource(const ChaChaKey& key) : key_(key), buffer_{} {}
+
+BitSource::~BitSource() {
+    // volatile keeps the compiler from dropping writes to memory about to be freed.
+    for (volatile auto& word : key_) word = 0;
+    for (volatile auto& word : buffer_) word = 0;
+}
+
+void BitSource::rekey(const ChaChaKey& key) {
+    key_ = key;
+    position_ = kWords;
+}
+
+void BitSource::refill() {
+    for (std::size_t b = 0; b < kBlocks; ++b) {
+        const auto block = chacha20_block(key_, static_cast<std::uint32_t>(b), {0, 0, 0});
+        std::copy(block.begin(), block.end(),
+                  buffer_.begin() + static_cast<std::ptrdiff_t>(16 * b));
+    }
+    std::copy_n(buffer_.begin(), key_.size(), key_.begin());
+    std::fill_n(buffer_.begin(), key_.size(), 0U);
+    position_ = key_.size();
+}
+
+std::uint64_t BitSource::next() {
+    before_draw();
+    if (position_ == kWords) refill();
+    const std::uint64_t low = buffer_[position_];
+    const std::uint64_t high = buffer_[position_ + 1];
+    buffer_[position_] = buffer_[position_ + 1] = 0;
+    position_ += 2;
+    return (high << 32) | low;
+}
+
+SystemBits::SystemBits() : BitSource(system_key()), generation_(0) {
+    count_forks();
+    generation_ = fork_generation.load();
+}
+
+void SystemBits::before_draw() {
+    const auto now = fork_generation.load(std::memory_order_relaxed);
+    if (now == generation_) return;
+    rekey(system_key());
+    generation_ = now;
+}
+
+TestBits::TestBits(std::uint64_t seed)
+    : BitSource({0x70647274, 0x74206765, 0x20747365, 0x73746962,  // "dpreg test bits"
+                 static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32), 0, 0}) {}
+
+}  // namespace dpreg
