@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "dpreg/matrix.hpp"
+#include "dpreg/noise/assignment.hpp"
+
+namespace dpreg {
+
+/// How one batch of rows becomes one model vector.  All public.
+struct BatchFit {
+    /// Added to the diagonal of the batch's own correlation matrix.
+    double ridge = 0.03;
+    /// Steps of iterated Tikhonov regularisation after the first: they leave a
+    /// relative bias of (ridge / (ridge + e))^(1 + refinements) along an eigenvector
+    /// of the correlation matrix with eigenvalue e.
+    std::size_t refinements = 4;
+    /// Centre the columns and report means, instead of fitting through the origin.
+    bool intercept = true;
+    /// Append the logarithm of a spread for each slope and for the intercept, and give
+    /// a column that is constant within a batch an infinite slope, of a sign that
+    /// alternates between models, instead of 0: it then says nothing about the middle.
+    bool log_spreads = false;
+
+    /// Length of the model vector for `d` columns.
+    std::size_t vector_size(std::size_t d) const;
+};
+
+/// One least-squares fit for each model of `assignment`, a row of the result each
+/// (row-major, models x vector_size):
+///
+///   slopes (d) [, mean of y, means of x (d)] [, log spreads of the slopes (d)
+///   [, log spread of the intercept]]
+///
+/// in the units of y and x; brackets follow `options`.
+///
+/// The spread of slope j is |sum over units of +-score_j|, signs alternating in the
+/// order of the assignment, scores HC2 and summed over the rows of a unit: a draw
+/// that is about as far from 0 as the slope is from what it estimates, whatever the
+/// law of the errors (a wild bootstrap of size one).  Where a leverage is 1 the
+/// residual says nothing and the root mean square residual takes its place.  The spread
+/// of the intercept is the root of the sum of the HC2 variances of its parts.
+///
+/// Domain   total: every cell may be any double.  Rows with a cell that is not finite
+///          are passed over; with fewer than two rows left every column is constant;
+///          results may be infinite (also by overflow in the units of the caller) but
+///          never NaN.
+/// Privacy  none by itself.  A model is a function of the rows of its own units and
+///          their order, so one unit moves one model.
+/// Cost     O(n d^2 + models d^3) time, O(threads * (batch + d) d) scratch.
+///
+/// `members` of the assignment are units; `unit_offsets` (size units + 1) and
+/// `unit_rows` list the rows of each.  Both null: a unit is a row.
+std::vector<double> fit_batches(const MatrixView& x, const VectorView& y,
+                                const Assignment& assignment, const std::size_t* unit_offsets,
+                                const std::size_t* unit_rows, const BatchFit& options,
+                                std::size_t threads);
+
+}  // namespace dpreg

@@ -1,0 +1,337 @@
+#include "dpreg/stats/batch_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "dpreg/linalg/cholesky.hpp"
+#include "dpreg/linalg/crossprod.hpp"
+#include "dpreg/parallel.hpp"
+
+namespace dpreg {
+namespace {
+
+// A column whose root mean square about its mean is below this share of its largest
+// value is constant but for rounding.
+constexpr double kConstant = 1e-12;
+// Below this value of one minus a leverage, a residual says nothing about its error.
+constexpr double kLeastLeverageGap = 1e-2;
+// Log spreads are held in this range, which is that of positive doubles.
+constexpr double kLogRange = 745.0;
+
+/// Half the logarithm of a variance, total.
+double half_log(double variance) { return variance > 0.0 ? 0.5 * std::log(variance) : -kLogRange; }
+
+bool finite_row(const MatrixView& x, const VectorView& y, std::size_t i) {
+    // A sum of finite doubles may overflow, but a product with zero may not.
+    double probe = y[i] * 0.0;
+    for (std::size_t j = 0; j < x.cols; ++j) probe += x(i, j) * 0.0;
+    return probe == 0.0;
+}
+
+/// The fit of one batch, with its scratch memory.  The columns of `a` are x and then y,
+/// in units of a power of two near their largest value, so that nothing overflows.
+class BatchSolver {
+public:
+    BatchSolver(const MatrixView& x, const VectorView& y, const BatchFit& options)
+        : x_(x),
+          y_(y),
+          options_(options),
+          d_(x.cols),
+          width_(padded(x.cols + 1)),
+          exponent_(d_ + 1),
+          mean_(d_ + 1),
+          scale_(d_),
+          gram_(width_ * width_),
+          factor_(width_ * width_),
+          theta_(d_) {}
+
+    /// `sign` is that of the infinite slopes of constant columns.
+    template <class Rows>
+    void fit(const Rows& for_each_row, double sign, double* out) {
+        gather(for_each_row);
+        if (options_.intercept) centre();
+        correlate();
+        solve();
+        write_coefficients(out);
+        if (!options_.log_spreads) return;
+        write_log_spreads(out + d_ + (options_.intercept ? d_ + 1 : 0));
+        for (std::size_t j = 0; j < d_; ++j) {
+            if (scale_[j] == 0.0) out[j] = sign * std::numeric_limits<double>::infinity();
+        }
+    }
+
+private:
+    template <class Rows>
+    void gather(const Rows& for_each_row) {
+        a_.clear();
+        unit_.clear();
+        for_each_row([&](std::size_t row, std::size_t unit) {
+            if (!finite_row(x_, y_, row)) return;
+            const auto start = a_.size();
+            a_.resize(start + width_, 0.0);
+            for (std::size_t j = 0; j < d_; ++j) a_[start + j] = x_(row, j);
+            a_[start + d_] = y_[row];
+            unit_.push_back(unit);
+        });
+        rows_ = unit_.size();
+
+        std::vector<double>& largest = mean_;
+        std::fill(largest.begin(), largest.end(), 0.0);
+        for (std::size_t i = 0; i < rows_; ++i) {
+            for (std::size_t j = 0; j <= d_; ++j) {
+                largest[j] = std::max(largest[j], std::fabs(a_[i * width_ + j]));
+            }
+        }
+        std::vector<double> unit_of(d_ + 1);
+        for (std::size_t j = 0; j <= d_; ++j) {
+            exponent_[j] = largest[j] > 0.0 ? std::ilogb(largest[j]) : 0;
+            // 2^-1074 has no reciprocal; columns of denormals stay a little below 1.
+            exponent_[j] = std::max(exponent_[j], -1000);
+            unit_of[j] = std::ldexp(1.0, -exponent_[j]);
+        }
+        for (std::size_t i = 0; i < rows_; ++i) {
+            for (std::size_t j = 0; j <= d_; ++j) a_[i * width_ + j] *= unit_of[j];
+        }
+    }
+
+    void centre() {
+        std::fill(mean_.begin(), mean_.end(), 0.0);
+        for (std::size_t i = 0; i < rows_; ++i) {
+            for (std::size_t j = 0; j <= d_; ++j) mean_[j] += a_[i * width_ + j];
+        }
+        for (auto& mean : mean_) mean /= std::max<double>(1.0, static_cast<double>(rows_));
+        for (std::size_t i = 0; i < rows_; ++i) {
+            for (std::size_t j = 0; j <= d_; ++j) a_[i * width_ + j] -= mean_[j];
+        }
+    }
+
+    /// The Gram matrix of x and y with the columns of x scaled to length 1.
+    void correlate() {
+        std::fill(gram_.begin(), gram_.end(), 0.0);
+        add_gram(a_.data(), rows_, width_, gram_.data());
+        const double negligible = static_cast<double>(rows_) * kConstant * kConstant;
+        for (std::size_t j = 0; j < d_; ++j) {
+            const double square = gram_[j * width_ + j];
+            const bool usable = rows_ >= 2 && square > negligible;
+            scale_[j] = usable ? 1.0 / std::sqrt(square) : 0.0;
+        }
+        for (std::size_t i = 0; i < d_; ++i) {
+            for (std::size_t j = i; j < d_; ++j) gram_[i * width_ + j] *= scale_[i] * scale_[j];
+            gram_[i * width_ + d_] *= scale_[i];
+        }
+    }
+
+    /// Iterated Tikhonov: theta <- (R + ridge)^-1 (z + ridge theta), from theta = 0.
+    void solve() {
+        for (std::size_t i = 0; i < d_; ++i) {
+            for (std::size_t j = i; j < d_; ++j) factor_[i * width_ + j] = gram_[i * width_ + j];
+            // One also where the column is constant: nothing else is in its row.
+            factor_[i * width_ + i] = 1.0 + options_.ridge;
+        }
+        std::fill(theta_.begin(), theta_.end(), 0.0);
+        solved_ = cholesky_factor(factor_.data(), d_, width_);
+        if (!solved_) return;
+        for (std::size_t step = 0; step <= options_.refinements; ++step) {
+            for (std::size_t j = 0; j < d_; ++j) {
+                theta_[j] = gram_[j * width_ + d_] + options_.ridge * theta_[j];
+            }
+            cholesky_solve(factor_.data(), d_, width_, theta_.data());
+        }
+    }
+
+    double in_user_units(double value, std::size_t column) const {
+        return std::ldexp(value, exponent_[column]);
+    }
+
+    double slope(std::size_t j) const {
+        return std::ldexp(theta_[j] * scale_[j], exponent_[d_] - exponent_[j]);
+    }
+
+    void write_coefficients(double* out) const {
+        for (std::size_t j = 0; j < d_; ++j) out[j] = slope(j);
+        if (!options_.intercept) return;
+        out[d_] = in_user_units(mean_[d_], d_);
+        for (std::size_t j = 0; j < d_; ++j) out[d_ + 1 + j] = in_user_units(mean_[j], j);
+    }
+
+    /// F with theta = F z: sum over s of ridge^s (R + ridge)^-(s+1).  Row-major, full.
+    std::vector<double> filter() {
+        std::vector<double> inverse(width_ * width_, 0.0);
+        std::vector<double> column(d_);
+        for (std::size_t j = 0; j < d_; ++j) {
+            std::fill(column.begin(), column.end(), 0.0);
+            column[j] = 1.0;
+            cholesky_solve(factor_.data(), d_, width_, column.data());
+            std::copy(column.begin(), column.end(),
+                      inverse.begin() + static_cast<std::ptrdiff_t>(j * width_));
+        }
+        std::vector<double> sum = inverse;
+        std::vector<double> power = inverse;
+        for (std::size_t step = 0; step < options_.refinements; ++step) {
+            std::vector<double> next(width_ * width_, 0.0);
+            add_crossprod(inverse.data(), power.data(), d_, width_, width_, next.data());
+            for (std::size_t k = 0; k < next.size(); ++k) {
+                next[k] *= options_.ridge;
+                sum[k] += next[k];
+            }
+            power.swap(next);
+        }
+        return sum;
+    }
+
+    /// W with theta = W'(y column): row i is F x_i.  Row-major, rows_ x width_ and padding.
+    std::vector<double> influence() {
+        for (std::size_t i = 0; i < rows_; ++i) {
+            for (std::size_t j = 0; j < d_; ++j) a_[i * width_ + j] *= scale_[j];
+        }
+        // add_crossprod wants the rows of x along memory in its first argument.
+        const std::size_t long_side = padded(rows_);
+        std::vector<double> transposed(d_ * long_side, 0.0);
+        for (std::size_t i = 0; i < rows_; ++i) {
+            for (std::size_t j = 0; j < d_; ++j) transposed[j * long_side + i] = a_[i * width_ + j];
+        }
+        std::vector<double> result(long_side * width_, 0.0);
+        const auto f = filter();
+        add_crossprod(transposed.data(), f.data(), d_, long_side, width_, result.data());
+        return result;
+    }
+
+    /// Residuals over sqrt(1 - leverage), each with the variance of its error.
+    std::vector<double> scaled_residuals(const std::vector<double>& weights) const {
+        const double flat = options_.intercept ? 1.0 / static_cast<double>(rows_) : 0.0;
+        std::vector<double> result(rows_);
+        std::vector<bool> saturated(rows_);
+        double squares = 0.0;
+        double freedom = 0.0;
+        for (std::size_t i = 0; i < rows_; ++i) {
+            const double* row = a_.data() + i * width_;
+            double gap = 1.0 - flat;
+            double residual = row[d_];
+            for (std::size_t j = 0; j < d_; ++j) {
+                gap -= row[j] * weights[i * width_ + j];
+                residual -= row[j] * theta_[j];
+            }
+            saturated[i] = gap < kLeastLeverageGap;
+            squares += residual * residual;
+            freedom += std::max(gap, 0.0);
+            result[i] = saturated[i] ? 0.0 : residual / std::sqrt(gap);
+        }
+        const double typical = freedom > 0.0 ? std::sqrt(squares / freedom) : 0.0;
+        for (std::size_t i = 0; i < rows_; ++i) {
+            if (saturated[i]) result[i] = typical;
+        }
+        return result;
+    }
+
+    /// Calls visit(scores, centred sums) once a unit, both of length d + 1: the HC2 scores
+    /// of theta (the last entry is unused) and the sums of the columns of x and y.
+    template <class Visit>
+    void for_each_unit(const Visit& visit) {
+        const auto weights = influence();
+        const auto residuals = scaled_residuals(weights);
+        std::vector<double> scores(d_ + 1, 0.0);
+        std::vector<double> sums(d_ + 1, 0.0);
+        for (std::size_t i = 0; i < rows_; ++i) {
+            for (std::size_t j = 0; j < d_; ++j)
+                scores[j] += weights[i * width_ + j] * residuals[i];
+            for (std::size_t j = 0; j <= d_; ++j) sums[j] += a_[i * width_ + j];
+            if (i + 1 < rows_ && unit_[i + 1] == unit_[i]) continue;
+            visit(scores, sums);
+            std::fill(scores.begin(), scores.end(), 0.0);
+            std::fill(sums.begin(), sums.end(), 0.0);
+        }
+    }
+
+    void write_log_spreads(double* out) {
+        std::vector<double> contrast(d_, 0.0);
+        std::vector<double> score_squares(d_, 0.0);
+        std::vector<double> sum_squares(d_ + 1, 0.0);
+        double sign = 1.0;
+        double units = 0.0;
+        if (solved_ && rows_ >= 2) {
+            for_each_unit([&](const auto& scores, const auto& sums) {
+                for (std::size_t j = 0; j < d_; ++j) {
+                    contrast[j] += sign * scores[j];
+                    score_squares[j] += scores[j] * scores[j];
+                }
+                for (std::size_t j = 0; j <= d_; ++j) sum_squares[j] += sums[j] * sums[j];
+                sign = -sign;
+                units += 1.0;
+            });
+        }
+        for (std::size_t j = 0; j < d_; ++j) {
+            const double shift = (exponent_[d_] - exponent_[j]) * std::log(2.0);
+            const double spread = contrast[j] * scale_[j];
+            out[j] = std::clamp(half_log(spread * spread) + shift, -kLogRange, kLogRange);
+            if (scale_[j] == 0.0) out[j] = kLogRange;
+        }
+        if (!options_.intercept) return;
+        // The parts of mean(y) - sum of slope_j mean(x_j) are released independently.
+        const double rows = static_cast<double>(rows_);
+        const double inflation = units > 1.0 ? units / (units - 1.0) / (rows * rows) : 0.0;
+        double variance = sum_squares[d_] * inflation;
+        for (std::size_t j = 0; j < d_; ++j) {
+            if (scale_[j] == 0.0) continue;
+            // The columns of a_ are in units of 1 / scale_ by now, the means are not.
+            const double mean = mean_[j] * scale_[j];
+            variance += mean * mean * score_squares[j];
+            variance += theta_[j] * theta_[j] * sum_squares[j] * inflation;
+        }
+        const double shift = exponent_[d_] * std::log(2.0);
+        out[d_] = std::clamp(half_log(variance) + shift, -kLogRange, kLogRange);
+    }
+
+    const MatrixView& x_;
+    const VectorView& y_;
+    const BatchFit& options_;
+    std::size_t d_;
+    std::size_t width_;
+    std::size_t rows_ = 0;
+    bool solved_ = false;
+    std::vector<double> a_;
+    std::vector<std::size_t> unit_;
+    std::vector<int> exponent_;
+    std::vector<double> mean_;
+    std::vector<double> scale_;
+    std::vector<double> gram_;
+    std::vector<double> factor_;
+    std::vector<double> theta_;
+};
+
+}  // namespace
+
+std::size_t BatchFit::vector_size(std::size_t d) const {
+    const std::size_t coefficients = d + (intercept ? d + 1 : 0);
+    return coefficients + (log_spreads ? d + (intercept ? 1 : 0) : 0);
+}
+
+std::vector<double> fit_batches(const MatrixView& x, const VectorView& y,
+                                const Assignment& assignment, const std::size_t* unit_offsets,
+                                const std::size_t* unit_rows, const BatchFit& options,
+                                std::size_t threads) {
+    const std::size_t models = assignment.offsets.size() - 1;
+    const std::size_t size = options.vector_size(x.cols);
+    std::vector<double> result(models * size);
+    parallel_ranges(models, threads, [&](std::size_t begin, std::size_t end) {
+        BatchSolver solver(x, y, options);
+        for (std::size_t g = begin; g < end; ++g) {
+            const auto for_each_row = [&](const auto& visit) {
+                for (auto k = assignment.offsets[g]; k < assignment.offsets[g + 1]; ++k) {
+                    const auto unit = assignment.members[k];
+                    if (unit_offsets == nullptr) {
+                        visit(unit, unit);
+                        continue;
+                    }
+                    for (auto r = unit_offsets[unit]; r < unit_offsets[unit + 1]; ++r) {
+                        visit(unit_rows[r], unit);
+                    }
+                }
+            };
+            solver.fit(for_each_row, g % 2 == 0 ? 1.0 : -1.0, result.data() + g * size);
+        }
+    });
+    return result;
+}
+
+}  // namespace dpreg
