@@ -1,0 +1,19 @@
+// Contents page of the extension.
+#include <pybind11/pybind11.h>
+
+#include "dpreg/error.hpp"
+
+namespace py = pybind11;
+
+void register_noise(py::module_& m);
+void register_stats(py::module_& m);
+void register_mechanisms(py::module_& m);
+
+PYBIND11_MODULE(_core, m) {
+    m.doc() = "The C++ core of dpreg.  Use the dpreg package; names here may change.";
+    // InvalidArgument needs no line: std::invalid_argument becomes ValueError.
+    py::register_exception<dpreg::EntropyError>(m, "EntropyError", PyExc_RuntimeError);
+    register_noise(m);
+    register_stats(m);
+    register_mechanisms(m);
+}

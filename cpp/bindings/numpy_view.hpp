@@ -1,0 +1,55 @@
+// The only file that turns numpy arrays into views and back.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <vector>
+
+#include "dpreg/error.hpp"
+#include "dpreg/matrix.hpp"
+
+namespace dpreg::bind {
+
+namespace py = pybind11;
+
+using Array = py::array_t<double>;
+using IndexArray = py::array_t<std::size_t, py::array::c_style | py::array::forcecast>;
+
+inline std::ptrdiff_t element_stride(const Array& a, py::ssize_t axis) {
+    const auto size = static_cast<py::ssize_t>(sizeof(double));
+    require(a.strides(axis) % size == 0, "arrays must hold whole doubles side by side");
+    return a.strides(axis) / size;
+}
+
+inline MatrixView matrix_view(const Array& a) {
+    require(a.ndim() == 2, "expected a matrix");
+    return {a.data(), static_cast<std::size_t>(a.shape(0)), static_cast<std::size_t>(a.shape(1)),
+            element_stride(a, 0), element_stride(a, 1)};
+}
+
+inline VectorView vector_view(const Array& a) {
+    require(a.ndim() == 1, "expected a vector");
+    return {a.data(), static_cast<std::size_t>(a.shape(0)), element_stride(a, 0)};
+}
+
+inline std::vector<double> to_vector(const Array& a) {
+    const auto view = vector_view(a);
+    std::vector<double> result(view.size);
+    for (std::size_t i = 0; i < view.size; ++i) result[i] = view[i];
+    return result;
+}
+
+template <class T>
+py::array_t<T> to_array(const std::vector<T>& values) {
+    return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
+inline Array to_matrix(const std::vector<double>& values, std::size_t rows, std::size_t cols) {
+    const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(rows),
+                                         static_cast<py::ssize_t>(cols)};
+    return Array(shape, values.data());
+}
+
+}  // namespace dpreg::bind

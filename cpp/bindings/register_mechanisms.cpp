@@ -1,0 +1,44 @@
+#include <optional>
+
+#include "dpreg/mechanisms/exponential.hpp"
+#include "dpreg/mechanisms/propose_test_release.hpp"
+#include "dpreg/mechanisms/tukey_em.hpp"
+#include "numpy_view.hpp"
+
+namespace {
+
+namespace py = pybind11;
+using namespace py::literals;
+using dpreg::BitSource;
+using dpreg::bind::Array;
+
+}  // namespace
+
+void register_mechanisms(py::module_& m) {
+    m.def(
+        "choose_index",
+        [](const Array& log_weights, BitSource& bits) {
+            return dpreg::choose_index(dpreg::bind::to_vector(log_weights), bits);
+        },
+        "log_weights"_a, "bits"_a);
+    m.def("release_threshold", &dpreg::release_threshold, "epsilon"_a, "delta"_a);
+    m.def("passes_release_test", &dpreg::passes_release_test, "distance"_a, "epsilon"_a, "delta"_a,
+          "bits"_a);
+    m.def(
+        "draw_deep_point",
+        [](const dpreg::DepthRegions& regions, double epsilon, std::size_t t, BitSource& bits) {
+            return dpreg::bind::to_array(dpreg::draw_deep_point(regions, epsilon, t, bits));
+        },
+        "regions"_a, "epsilon"_a, "t"_a, "bits"_a);
+    m.def(
+        "tukey_em",
+        [](const dpreg::DepthRegions& regions, std::size_t depth, double epsilon_test,
+           double epsilon_sample, double delta, BitSource& bits) -> std::optional<Array> {
+            const auto point =
+                dpreg::tukey_em(regions, {depth, epsilon_test, epsilon_sample, delta}, bits);
+            if (!point) return {};
+            return dpreg::bind::to_array(*point);
+        },
+        "regions"_a, py::kw_only(), "depth"_a, "epsilon_test"_a, "epsilon_sample"_a, "delta"_a,
+        "bits"_a);
+}

@@ -1,0 +1,97 @@
+#include <cstdint>
+
+#include "dpreg/noise/assignment.hpp"
+#include "dpreg/noise/bernoulli.hpp"
+#include "dpreg/noise/bits.hpp"
+#include "dpreg/noise/chacha20.hpp"
+#include "dpreg/noise/discrete_laplace.hpp"
+#include "dpreg/noise/exponential.hpp"
+#include "dpreg/noise/gumbel.hpp"
+#include "dpreg/noise/uniform.hpp"
+#include "numpy_view.hpp"
+
+namespace {
+
+namespace py = pybind11;
+using namespace py::literals;
+using dpreg::BitSource;
+
+/// `size` draws of a sampler as an array.
+template <class T, class Sampler>
+py::array_t<T> draw(std::size_t size, Sampler sampler) {
+    std::vector<T> values(size);
+    for (auto& value : values) value = sampler();
+    return dpreg::bind::to_array(values);
+}
+
+void register_sources(py::module_& m) {
+    py::class_<BitSource>(m, "BitSource")
+        .def("next", &BitSource::next)
+        .def_property_readonly("seeded", &BitSource::seeded);
+    py::class_<dpreg::SystemBits, BitSource>(m, "SystemBits").def(py::init<>());
+    py::class_<dpreg::TestBits, BitSource>(m, "TestBits").def(py::init<std::uint64_t>(), "seed"_a);
+    m.def("chacha20_block", &dpreg::chacha20_block, "key"_a, "counter"_a, "nonce"_a);
+}
+
+void register_samplers(py::module_& m) {
+    m.def(
+        "uniform_below",
+        [](std::uint64_t bound, BitSource& bits, std::size_t size) {
+            return draw<std::uint64_t>(size, [&] { return dpreg::uniform_below(bound, bits); });
+        },
+        "bound"_a, "bits"_a, "size"_a);
+    m.def(
+        "uniform_open",
+        [](BitSource& bits, std::size_t size) {
+            return draw<double>(size, [&] { return dpreg::uniform_open(bits); });
+        },
+        "bits"_a, "size"_a);
+    m.def(
+        "standard_exponential",
+        [](BitSource& bits, std::size_t size) {
+            return draw<double>(size, [&] { return dpreg::standard_exponential(bits); });
+        },
+        "bits"_a, "size"_a);
+    m.def(
+        "standard_gumbel",
+        [](BitSource& bits, std::size_t size) {
+            return draw<double>(size, [&] { return dpreg::standard_gumbel(bits); });
+        },
+        "bits"_a, "size"_a);
+    m.def(
+        "bernoulli_exp",
+        [](std::uint64_t numerator, std::uint64_t denominator, BitSource& bits, std::size_t size) {
+            return draw<std::uint8_t>(size, [&] {
+                return static_cast<std::uint8_t>(
+                    dpreg::bernoulli_exp(numerator, denominator, bits));
+            });
+        },
+        "numerator"_a, "denominator"_a, "bits"_a, "size"_a);
+    m.def(
+        "discrete_laplace",
+        [](double epsilon, BitSource& bits, std::size_t size) {
+            const auto fraction = dpreg::fraction_at_most(epsilon);
+            return draw<std::int64_t>(size,
+                                      [&] { return dpreg::discrete_laplace(fraction, bits); });
+        },
+        "epsilon"_a, "bits"_a, "size"_a);
+    m.def("discrete_laplace_tail", &dpreg::discrete_laplace_tail, "x"_a, "epsilon"_a);
+}
+
+void register_assignments(py::module_& m) {
+    py::class_<dpreg::Assignment>(m, "Assignment")
+        .def_property_readonly(
+            "members", [](const dpreg::Assignment& a) { return dpreg::bind::to_array(a.members); })
+        .def_property_readonly(
+            "offsets", [](const dpreg::Assignment& a) { return dpreg::bind::to_array(a.offsets); });
+    m.def("assign_to_slots", &dpreg::assign_to_slots, "n"_a, "models"_a, "batch"_a, "bits"_a);
+    m.def("assign_independently", &dpreg::assign_independently, "n"_a, "models"_a, "bits"_a);
+}
+
+}  // namespace
+
+void register_noise(py::module_& m) {
+    register_sources(m);
+    register_samplers(m);
+    register_assignments(m);
+}
