@@ -1,0 +1,223 @@
+"""One adaptor for every kind of table: schema (public) and columns (private).
+
+pandas, polars, pyarrow and everything else narwhals reads, a dict of arrays, or the path
+of a Parquet file.  The schema says of each column whether it is numeric, categorical
+with declared levels, text, or something a regression cannot use; it never looks at a
+cell.  A column is converted when a formula asks for it, and conversion is total: a
+cell that cannot be used becomes missing.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.errors import SchemaError
+
+__all__ = ["Column", "Level", "Schema", "Table"]
+
+Kind = Literal["numeric", "categorical", "text", "other"]
+Level = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What is public about a column.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"numeric", "categorical", "text", "other"}
+    levels : tuple or None
+        The declared levels of a categorical column, in their order.
+    ordered : bool
+    dtype : str
+        The type as the container names it, for messages.
+    """
+
+    name: str
+    kind: Kind
+    levels: tuple[Level, ...] | None = None
+    ordered: bool = False
+    dtype: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The columns of a table, by name."""
+
+    columns: Mapping[str, Column]
+
+    def with_levels(self, levels: Mapping[str, Sequence[Level]] | None) -> Schema:
+        """Return the schema with the columns in `levels` categorical.
+
+        Raises
+        ------
+        SchemaError
+            For an unknown column, fewer than two levels, or repeated levels.
+        """
+        columns = dict(self.columns)
+        for name, values in (levels or {}).items():
+            if name not in columns:
+                raise SchemaError(f"levels: there is no column {name!r} in the data")
+            if isinstance(values, str) or not isinstance(values, Sequence):
+                raise SchemaError(f"levels: write {{{name!r}: [...]}} with a list of levels")
+            public = tuple(values)
+            if not all(isinstance(v, (str, int, float, bool)) for v in public):
+                raise SchemaError(f"levels: the levels of {name!r} must be strings or numbers")
+            if len(public) < 2 or len(set(public)) < len(public):
+                raise SchemaError(f"levels: {name!r} needs at least two levels, all different")
+            columns[name] = replace(columns[name], kind="categorical", levels=public)
+        return Schema(columns)
+
+
+class Table:
+    """Private data with a public schema.
+
+    Parameters
+    ----------
+    data : data frame, dict of arrays, or path of a Parquet file
+    """
+
+    def __init__(self, data: Any) -> None:
+        self._frame = _narwhals_frame(data)
+        dtypes = self._frame.schema.items()
+        self.schema = Schema({name: _column(self._frame, name, dtype) for name, dtype in dtypes})
+
+    @property
+    def rows(self) -> int:
+        """The number of rows.  Private."""
+        return int(self._frame.shape[0])
+
+    def numeric(self, name: str) -> NDArray[np.float64]:
+        """Return a numeric column as doubles, NaN where a value is missing."""
+        import narwhals.stable.v1 as nw
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            doubles = self._frame[name].cast(nw.Float64).to_numpy()
+        return np.asarray(doubles, dtype=np.float64)
+
+    def codes(self, name: str, levels: Sequence[Level]) -> NDArray[np.int32]:
+        """Return the position of each cell of a column in `levels`, -1 where it has none."""
+        position = {level: i for i, level in enumerate(levels)}
+        cells = self._cells(name)
+        return np.fromiter((_position(position, cell) for cell in cells), np.int32, len(cells))
+
+    def identifiers(self, name: str) -> NDArray[np.int64]:
+        """Number the distinct values of a column, -1 where one is missing."""
+        position: dict[Any, int] = {}
+        cells = self._cells(name)
+        return np.fromiter((_number(position, cell) for cell in cells), np.int64, len(cells))
+
+    def _cells(self, name: str) -> list[Any]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            cells: list[Any] = self._frame[name].to_list()
+        return cells
+
+
+# A column of objects may hold anything: whatever a cell does when it is compared or
+# hashed, the row becomes incomplete and nothing is raised.
+def _position(position: Mapping[Level, int], cell: Any) -> int:
+    try:
+        return position.get(cell, -1)
+    except Exception:
+        return -1
+
+
+def _number(position: dict[Any, int], cell: Any) -> int:
+    try:
+        missing = cell is None or bool(cell != cell)
+        return -1 if missing else position.setdefault(cell, len(position))
+    except Exception:
+        return -1
+
+
+def _column(frame: Any, name: str, dtype: Any) -> Column:
+    import narwhals.stable.v1 as nw
+
+    spelled = str(dtype)
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return Column(name, "numeric", dtype=spelled)
+    if isinstance(dtype, (nw.Categorical, nw.Enum)) or dtype in (nw.Categorical, nw.Enum):
+        declared = _declared_levels(frame[name].to_native())
+        if declared is not None:
+            levels, ordered = declared
+            return Column(name, "categorical", levels, ordered, spelled)
+        return Column(name, "text", dtype=spelled)
+    if dtype in (nw.String, nw.Object):
+        return Column(name, "text", dtype=spelled)
+    return Column(name, "other", dtype=spelled)
+
+
+def _declared_levels(native: Any) -> tuple[tuple[Level, ...], bool] | None:
+    """Return the levels that a type declares, and whether they are ordered, or None.
+
+    A pandas category and a polars Enum declare theirs; an Arrow dictionary does when it
+    is ordered.  A polars Categorical and an unordered Arrow dictionary list what occurs
+    in the data, which is private.
+    """
+    dtype = getattr(native, "dtype", None)
+    categories = getattr(dtype, "categories", None)
+    if categories is not None and type(dtype).__name__ in ("CategoricalDtype", "Enum"):
+        return tuple(categories), bool(getattr(dtype, "ordered", False))
+    arrow = getattr(native, "type", None)
+    if arrow is not None and getattr(arrow, "ordered", False) and native.num_chunks > 0:
+        return tuple(native.unify_dictionaries().chunk(0).dictionary.to_pylist()), True
+    return None
+
+
+def _narwhals_frame(data: Any) -> Any:
+    import narwhals.stable.v1 as nw
+
+    if isinstance(data, (str, os.PathLike)):
+        data = _read_parquet(data)
+    elif isinstance(data, Mapping):
+        data = _frame_of_arrays(data)
+    try:
+        frame = nw.from_native(data)
+    except TypeError:
+        raise SchemaError(
+            "data must be a pandas, polars or pyarrow table, a dict of arrays or the path of a "
+            f"Parquet file, not {type(data).__name__}"
+        ) from None
+    except nw.exceptions.NarwhalsError as error:
+        raise SchemaError(f"data: {error}") from None
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+
+
+def _read_parquet(path: str | os.PathLike[str]) -> Any:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        return pyarrow.parquet.read_table(path)
+    except (OSError, pyarrow.ArrowException) as error:
+        raise SchemaError(f"data: cannot read {os.fspath(path)!r} as Parquet: {error}") from None
+
+
+def _frame_of_arrays(data: Mapping[str, Any]) -> Any:
+    import pandas as pd
+
+    columns = {str(name): _series(str(name), values) for name, values in data.items()}
+    if len({len(values) for values in columns.values()}) > 1:
+        raise SchemaError("data: all columns must have the same length")
+    return pd.DataFrame(columns)
+
+
+def _series(name: str, values: Any) -> Any:
+    import pandas as pd
+
+    if isinstance(values, (pd.Series, pd.Categorical, list, tuple)):
+        return pd.Series(values).reset_index(drop=True)
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise SchemaError(f"data: column {name!r} must be one-dimensional")
+    return pd.Series(array)

@@ -1,0 +1,140 @@
+"""A ledger on disk: append-only, locked, and never behind what was spent.
+
+One JSON object a line.  The first line holds the totals, each later one a charge; every
+line ends with a hash of itself and of the line before, so that a change anywhere is
+noticed.  A charge counts from the moment its line is whole and on disk, and the caller
+reads no record before that.  A last line without its newline is a charge whose process
+died while writing: nothing was released for it, and it is cut off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from dpreg.errors import BudgetError
+
+if TYPE_CHECKING:
+    from dpreg.budget import Charge
+
+__all__ = ["FileLedger"]
+
+_VERSION = 1
+
+
+def _digest(previous: str, body: str) -> str:
+    return hashlib.sha256(f"{previous}\n{body}".encode()).hexdigest()
+
+
+def _line(previous: str, content: dict[str, object]) -> tuple[bytes, str]:
+    body = json.dumps(content, sort_keys=True)
+    digest = _digest(previous, body)
+    return f"{body}\t{digest}\n".encode(), digest
+
+
+class FileLedger:
+    """See `dpreg.Budget`; `fits` and `charge_type` are handed in by it."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        epsilon: float,
+        delta: float,
+        fits: Callable[[tuple[Charge, ...], Decimal, Decimal], bool],
+        charge_type: type[Charge],
+    ) -> None:
+        self._path = os.fspath(path)
+        self._totals: dict[str, object] = {
+            "dpreg_ledger": _VERSION,
+            "eps": epsilon,
+            "delta": delta,
+        }
+        self._fits = fits
+        self._charge_type = charge_type
+        with self._locked() as file:
+            self._read(file)
+
+    def append(self, charge: Charge, epsilon: Decimal, delta: Decimal) -> bool:
+        """Add `charge` unless the totals would exceed the limits; say whether it was added."""
+        with self._locked() as file:
+            charges, last = self._read(file)
+            if not self._fits((*charges, charge), epsilon, delta):
+                return False
+            content: dict[str, object] = {
+                "label": charge.label,
+                "eps": charge.epsilon,
+                "delta": charge.delta,
+            }
+            self._write(file, _line(last, content)[0])
+            return True
+
+    def charges(self) -> tuple[Charge, ...]:
+        """All charges so far, oldest first."""
+        with self._locked() as file:
+            return self._read(file)[0]
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[int]:
+        """Open the file and hold its lock; one process at a time gets past here."""
+        try:
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        except OSError as error:
+            raise BudgetError(f"ledger: cannot open {self._path!r}: {error.strerror}") from None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield file
+        finally:
+            os.close(file)
+
+    @staticmethod
+    def _write(file: int, data: bytes) -> None:
+        written = os.write(file, data)
+        os.fsync(file)
+        if written != len(data):
+            raise BudgetError("ledger: the disk is full; the charge was not made")
+
+    def _read(self, file: int) -> tuple[tuple[Charge, ...], str]:
+        """Return all charges and the last hash; start the file if it is new."""
+        content = os.pread(file, os.fstat(file).st_size, 0)
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):
+            os.ftruncate(file, len(whole))
+        if not whole:
+            first, digest = _line("", self._totals)
+            self._write(file, first)
+            self._sync_directory()
+            return (), digest
+
+        digest = ""
+        entries: list[dict[str, object]] = []
+        for number, line in enumerate(whole.decode(errors="replace").splitlines(), start=1):
+            body, _, claimed = line.partition("\t")
+            digest = _digest(digest, body)
+            if digest != claimed:
+                raise BudgetError(
+                    f"ledger: line {number} of {self._path!r} was changed after it was written; "
+                    "restore the file from a copy, it cannot be trusted as it is"
+                )
+            entries.append(json.loads(body))
+        if entries[0] != self._totals:
+            raise BudgetError(
+                f"ledger: {self._path!r} was made for eps={entries[0].get('eps')}, "
+                f"delta={entries[0].get('delta')}; use these totals, or another file"
+            )
+        return tuple(
+            self._charge_type(str(e["label"]), float(str(e["eps"])), float(str(e["delta"])))
+            for e in entries[1:]
+        ), digest
+
+    def _sync_directory(self) -> None:
+        directory = os.open(os.path.dirname(os.path.abspath(self._path)), os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)

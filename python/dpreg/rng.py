@@ -1,0 +1,44 @@
+"""Where randomness comes from.
+
+One release draws all its noise from one source, which is an argument of every function
+that needs it.  Nothing here or below uses numpy's generators on the private side.
+"""
+
+from __future__ import annotations
+
+import operator
+
+from dpreg import _core
+
+__all__ = ["bit_source"]
+
+
+def bit_source(rng: int | _core.BitSource | None) -> _core.BitSource:
+    """Turn the `rng` argument of a public function into a source of bits.
+
+    Parameters
+    ----------
+    rng : int, BitSource or None
+        ``None`` keys a fresh ChaCha20 stream from the operating system.  An integer
+        gives a reproducible stream, and a result that says it is not private.  A
+        source is used as it is, and goes on where it stopped.
+
+    Raises
+    ------
+    ValueError
+        If `rng` is an integer outside [0, 2**64) or something else altogether.
+    """
+    if rng is None:
+        return _core.SystemBits()
+    if isinstance(rng, _core.BitSource):
+        return rng
+    try:
+        seed = operator.index(rng)
+    except TypeError:
+        seed = -1
+    if isinstance(rng, bool) or not 0 <= seed < 2**64:
+        raise ValueError(
+            "rng must be None (private), an integer in [0, 2**64) for a reproducible result "
+            f"that is not private, or a dpreg bit source; got {rng!r}"
+        )
+    return _core.TestBits(seed)

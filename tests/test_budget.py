@@ -1,0 +1,145 @@
+"""Budgets add up, refuse, and survive on disk."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpreg
+from dpreg.budget import check_delta, check_epsilon
+from dpreg.errors import BudgetError
+
+
+@pytest.mark.parametrize("eps", [0, -1, math.nan, math.inf, -math.inf, "1", None, True, 1e-12, 1e9,
+                                 np.nan, [1.0], 1j])  # fmt: skip
+def test_wrong_epsilon(eps):
+    with pytest.raises(BudgetError, match=r"^eps must be"):
+        check_epsilon(eps)
+
+
+@pytest.mark.parametrize("delta", [-1e-9, 1, 2.0, math.nan, math.inf, "0", None, False, 1e-30])
+def test_wrong_delta(delta):
+    with pytest.raises(BudgetError, match=r"^delta must be"):
+        check_delta(delta)
+
+
+@pytest.mark.parametrize("value", [1, 0.5, np.float32(0.5), np.int64(2), Fraction(1, 2)])
+def test_any_real_number_is_an_epsilon(value):
+    assert check_epsilon(value) == float(value)
+
+
+def test_spending_adds_up_as_decimals():
+    budget = dpreg.Budget(1.0)
+    for _ in range(10):
+        budget.spend("a tenth", 0.1)
+    assert budget.remaining == (0.0, 0.0)
+    with pytest.raises(BudgetError, match="only eps=0"):
+        budget.spend("more", 1e-9)
+    assert len(budget.charges) == 10
+
+
+def test_refusal_changes_nothing():
+    budget = dpreg.Budget(1.0, 1e-6)
+    budget.spend("first", 0.6)
+    for eps, delta in [(0.5, 0.0), (0.1, 1e-5)]:
+        with pytest.raises(BudgetError, match="second needs"):
+            budget.spend("second", eps, delta)
+    assert budget.remaining == (0.4, 1e-6)
+    assert "0.4" in repr(budget)
+
+
+@given(st.lists(st.floats(min_value=1e-3, max_value=2.0), max_size=20))
+def test_never_overspent(amounts):
+    budget = dpreg.Budget(3.0)
+    for amount in amounts:
+        try:
+            budget.spend("x", amount)
+        except BudgetError:
+            continue
+    assert sum(Fraction(repr(c.epsilon)) for c in budget.charges) <= 3
+
+
+def test_ledger_is_shared_and_lasts(tmp_path):
+    path = tmp_path / "ledger"
+    dpreg.Budget(2.0, 1e-5, ledger=path).spend("a", 0.5, 1e-6)
+    again = dpreg.Budget(2.0, 1e-5, ledger=path)
+    again.spend("b", 1.0)
+    assert [c.label for c in again.charges] == ["a", "b"]
+    assert again.remaining == (0.5, 9e-6)
+
+
+def test_ledger_with_other_totals_is_refused(tmp_path):
+    dpreg.Budget(2.0, ledger=tmp_path / "ledger")
+    with pytest.raises(BudgetError, match=r"made for eps=2\.0"):
+        dpreg.Budget(3.0, ledger=tmp_path / "ledger")
+
+
+@pytest.mark.parametrize("change", [
+    lambda b: b.replace(b"0.5", b"0.1"),
+    lambda b: b[b.index(b"\n") + 1 :],
+    lambda b: b.replace(b"\n", b"\nrubbish\n", 1),
+    lambda b: b"\xff" + b,
+    lambda b: b[: b.index(b"\n", b.index(b"\n") + 1) - 3] + b"\n",
+])  # fmt: skip
+def test_a_changed_ledger_is_refused(tmp_path, change):
+    path = tmp_path / "ledger"
+    dpreg.Budget(2.0, ledger=path).spend("a", 0.5)
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(BudgetError, match=r"changed|made for"):
+        dpreg.Budget(2.0, ledger=path)
+
+
+def test_a_torn_last_line_is_cut_off(tmp_path):
+    path = tmp_path / "ledger"
+    dpreg.Budget(2.0, ledger=path).spend("a", 0.5)
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"delta": 0.0, "ep')
+    assert dpreg.Budget(2.0, ledger=path).remaining == (1.5, 0.0)
+    assert path.read_bytes() == whole
+
+
+def test_an_unwritable_ledger_says_so(tmp_path):
+    with pytest.raises(BudgetError, match="cannot open"):
+        dpreg.Budget(1.0, ledger=tmp_path / "no" / "such" / "folder")
+
+
+SPEND_UNTIL_REFUSED = """
+import sys, dpreg
+budget = dpreg.Budget(1.0, ledger=sys.argv[1])
+made = 0
+try:
+    while True:
+        budget.spend("x", 0.01)
+        made += 1
+except dpreg.BudgetError:
+    print(made)
+"""
+
+
+def test_processes_cannot_overspend_together(tmp_path):
+    command = [sys.executable, "-c", SPEND_UNTIL_REFUSED, str(tmp_path / "ledger")]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert sum(int(p.communicate(timeout=60)[0]) for p in running) == 100
+
+
+def test_dp_lm_is_charged_before_a_record_is_read(diamonds, monkeypatch):
+    """Whatever happens to the records, the charge is there; a refusal reads nothing."""
+    from dpreg import lm
+
+    def read(*arguments):
+        raise RuntimeError("a record was read")
+
+    monkeypatch.setattr(lm, "read_design", read)
+    budget = dpreg.Budget(1.0, 1e-5)
+    with pytest.raises(RuntimeError, match="was read"):
+        dpreg.dp_lm("price ~ carat", diamonds, 0.7, budget=budget)
+    assert budget.remaining == (0.3, 0.0)
+    with pytest.raises(BudgetError):
+        dpreg.dp_lm("price ~ carat", diamonds, 0.7, budget=budget)

@@ -1,0 +1,123 @@
+"""Every kind of table gives the same schema and the same columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from dpreg.errors import SchemaError
+from dpreg.frame import Table
+
+VALUES = {
+    "whole": [1, None, 3],
+    "real": [1.5, float("nan"), float("inf")],
+    "flag": [True, False, True],
+    "level": ["u", "w", None],
+}
+LEVELS = ["u", "v", "w"]
+
+
+def pandas_frame():
+    return pd.DataFrame(
+        {
+            "whole": pd.array([1, None, 3], dtype="Int64"),
+            "real": VALUES["real"],
+            "flag": VALUES["flag"],
+            "level": pd.Categorical(VALUES["level"], categories=LEVELS),
+        }
+    )
+
+
+def polars_frame():
+    return pl.DataFrame({**VALUES, "level": pl.Series(VALUES["level"], dtype=pl.Enum(LEVELS))})
+
+
+def arrow_table():
+    codes = pa.array([0, 2, None], type=pa.int32())
+    level = pa.DictionaryArray.from_arrays(codes, pa.array(LEVELS), ordered=True)
+    return pa.table({**{k: VALUES[k] for k in ("whole", "real", "flag")}, "level": level})
+
+
+def mapping():
+    return {k: pandas_frame()[k] for k in VALUES}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [pandas_frame, polars_frame, lambda: polars_frame().lazy(), arrow_table, mapping],
+    ids=["pandas", "polars", "polars lazy", "pyarrow", "dict"],
+)
+def test_containers_agree(make):
+    table = Table(make())
+    assert {n: c.kind for n, c in table.schema.columns.items()} == {
+        "whole": "numeric", "real": "numeric", "flag": "numeric", "level": "categorical",
+    }  # fmt: skip
+    assert table.rows == 3
+    np.testing.assert_array_equal(table.numeric("whole"), [1, np.nan, 3])
+    np.testing.assert_array_equal(table.numeric("real"), [1.5, np.nan, np.inf])
+    np.testing.assert_array_equal(table.numeric("flag"), [1, 0, 1])
+    assert table.schema.columns["level"].levels == ("u", "v", "w")
+    np.testing.assert_array_equal(table.codes("level", LEVELS), [0, 2, -1])
+    np.testing.assert_array_equal(table.identifiers("level"), [0, 1, -1])
+
+
+def test_parquet_path(tmp_path):
+    pyarrow.parquet.write_table(arrow_table(), tmp_path / "t.parquet")
+    assert Table(tmp_path / "t.parquet").schema == Table(arrow_table()).schema
+    assert Table(str(tmp_path / "t.parquet")).rows == 3
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pl.Series(["a", "b"], dtype=pl.Categorical),
+        pl.Series(["a", "b"]),
+    ],
+)
+def test_levels_that_would_come_from_the_data_are_not_levels_polars(column):
+    assert Table(pl.DataFrame({"x": column})).schema.columns["x"].kind == "text"
+
+
+def test_levels_that_would_come_from_the_data_are_not_levels():
+    unordered = pa.table({"x": pa.array(["a", "b"]).dictionary_encode()})
+    assert Table(unordered).schema.columns["x"].kind == "text"
+    assert Table(pd.DataFrame({"x": ["a", "b"]})).schema.columns["x"].kind == "text"
+    assert Table({"x": np.array(["a", "b"])}).schema.columns["x"].kind == "text"
+
+
+def test_levels_may_be_numbers():
+    table = Table(pd.DataFrame({"x": [4, 5, 9]}))
+    np.testing.assert_array_equal(table.codes("x", [4.0, 5.0]), [0, 1, -1])
+
+
+def test_odd_objects_are_missing():
+    class Hostile:
+        def __eq__(self, other):
+            raise RuntimeError
+
+        __hash__ = None
+
+    column = np.empty(4, dtype=object)
+    column[:] = [Hostile(), [1], np.array([1, 2]), "a"]
+    table = Table(pd.DataFrame({"x": column}))
+    np.testing.assert_array_equal(table.codes("x", ["a", "b"]), [-1, -1, -1, 0])
+    np.testing.assert_array_equal(table.identifiers("x"), [-1, -1, -1, 0])
+
+
+@pytest.mark.parametrize("data", [3, None, [1, 2], np.ones((3, 2)), "no/such/file.parquet",
+                                  Path("nope"), {"x": np.ones((2, 2))},
+                                  {"x": [1, 2], "y": [1]}])  # fmt: skip
+def test_wrong_containers_are_refused(data):
+    with pytest.raises(SchemaError, match="data"):
+        Table(data)
+
+
+def test_index_of_a_pandas_series_does_not_matter():
+    a = pd.Series([1.0, 2.0], index=[5, 6])
+    assert Table({"a": a, "b": np.array([3.0, 4.0])}).numeric("a").tolist() == [1.0, 2.0]
