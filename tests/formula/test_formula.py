@@ -1,0 +1,223 @@
+"""What a formula may say, and what it makes of rows."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpreg.errors import FormulaError, SchemaError
+from dpreg.formula import FormulaSpec
+from dpreg.formula import spec as spec_module
+from dpreg.frame import Table
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(20260101)
+    n = 200
+    return pd.DataFrame(
+        {
+            "y": rng.standard_normal(n),
+            "a": rng.lognormal(size=n),
+            "b": rng.standard_normal(n),
+            "my col": rng.standard_normal(n),
+            "k": pd.Categorical.from_codes(rng.integers(0, 3, n), ["u", "v", "w"]),
+            "o": pd.Categorical.from_codes(rng.integers(0, 2, n), ["lo", "hi"], ordered=True),
+            "s": rng.choice(["x", "z"], n),
+            "c": rng.integers(4, 7, n),
+            "t": pd.date_range("2020-01-01", periods=n),
+        }
+    )
+
+
+def spec(formula, frame, levels=None):
+    return FormulaSpec(formula, Table(frame).schema.with_levels(levels))
+
+
+def rows(formula, frame, levels=None):
+    return spec(formula, frame, levels).rows(Table(frame), response=True)
+
+
+ROW_BY_ROW = [
+    "y ~ a + b",
+    "log(a) ~ I(b**2) + a:b",
+    "y ~ np.log(a) + `my col`",
+    "y ~ k * b",
+    "y ~ 0 + k",
+    "y ~ C(c, levels=[4, 5, 6]) + o",
+    "y ~ C(k, contr.sum) + C(o, contr.treatment('hi'))",
+    "y ~ poly(b, 3, raw=True)",
+    "y ~ bs(a, knots=[1, 2], lower_bound=0, upper_bound=4)",
+    "y ~ cr(b, knots=[-1, 0, 1], lower_bound=-2, upper_bound=2)",
+    "y ~ yeo_johnson(b, 0.5) + clip(a, 0, 3) + I(a > 1)",
+    "y ~ 1",
+    "y ~ (a + b)**2 - a",
+]
+
+
+@pytest.mark.parametrize("formula", ROW_BY_ROW)
+def test_each_row_is_evaluated_by_itself(formula, frame):
+    """Rows in another order, or with others gone, give the same numbers."""
+    whole = rows(formula, frame)
+    keep = np.random.default_rng(1).permutation(len(frame))[:70]
+    part = rows(formula, frame.iloc[keep].reset_index(drop=True))
+    np.testing.assert_array_equal(part.X, whole.X[keep])
+    np.testing.assert_array_equal(part.y, whole.y[keep])
+
+
+@pytest.mark.parametrize("formula", ROW_BY_ROW)
+def test_columns_are_known_without_records(formula, frame):
+    assert spec(formula, frame.iloc[:0]).names == spec(formula, frame).names
+
+
+def test_chunks_do_not_matter(frame, monkeypatch):
+    whole = rows("y ~ a * k + poly(b, 2, raw=True)", frame)
+    monkeypatch.setattr(spec_module, "_CHUNK", 7)
+    chunked = rows("y ~ a * k + poly(b, 2, raw=True)", frame)
+    np.testing.assert_array_equal(chunked.X, whole.X)
+    np.testing.assert_array_equal(chunked.kept, whole.kept)
+
+
+def test_design_equals_formulaic_on_complete_data(frame):
+    from formulaic import model_matrix
+
+    expected = model_matrix("y ~ a * k + log(a) + o", frame)
+    found = rows("y ~ a * k + log(a) + o", frame)
+    assert ["Intercept", *spec("y ~ a * k + log(a) + o", frame).names] == list(expected.rhs.columns)
+    np.testing.assert_allclose(found.X, expected.rhs.to_numpy()[:, 1:])
+    np.testing.assert_allclose(found.y, expected.lhs.to_numpy()[:, 0])
+
+
+def test_dot_is_every_other_column(frame):
+    assert spec("y ~ .", frame[["y", "a", "my col"]]).names == ("a", "my col")
+
+
+@pytest.mark.parametrize(
+    ("term", "remedy"),
+    [
+        ("scale(a)", "I((x - 50) / 10)"),
+        ("center(a)", "I(x - 50)"),
+        ("standardize(a)", "I((x - 50) / 10)"),
+        ("poly(a, 3)", "raw=True"),
+        ("poly(a, 3, raw=False)", "raw=True"),
+        ("bs(a, df=4)", "knots=[2, 4]"),
+        ("bs(a, knots=[1])", "lower_bound=0"),
+        ("cr(a, df=3)", "knots=[2, 4]"),
+        ("cc(a, df=3)", "knots=[2, 4]"),
+        ("lag(a)", "lagged column"),
+        ("hashed(s)", "levels"),
+    ],
+)
+def test_terms_that_look_at_other_rows_are_refused(term, remedy, frame):
+    with pytest.raises(FormulaError) as refusal:
+        spec(f"y ~ b + {term}", frame)
+    assert "depends on the other rows" in str(refusal.value)
+    assert remedy in str(refusal.value)
+    assert term.split("(", maxsplit=1)[0] in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "term",
+    ["a.mean()", "np.mean(a)", "np.random.rand(3)", "__import__('os').getpid()", "a[0]", "len(a)",
+     "I(a - a.min())", "{[x for x in a]}", "I((lambda: 1)())", "open('f')", "sum(a)",
+     "np.cumsum(a)", "C(k, a)", "C(a + b)", "C(k, levels=b)", "pd.Series(a)",
+     "getattr(a, 'mean')()"],
+)  # fmt: skip
+def test_anything_that_is_not_known_is_refused(term, frame):
+    with pytest.raises((FormulaError, SchemaError)):
+        spec(f"y ~ {term}", frame)
+
+
+@pytest.mark.parametrize(
+    ("formula", "says"),
+    [
+        ("y ~ nope", "there is no column 'nope'"),
+        ("y ~ log(", "cannot read"),
+        ("y", "one response"),
+        ("~ a", "one response"),
+        ("", "one response"),
+        ("y ~ a | b", "one response"),
+        ("k ~ a", "one numeric column"),
+        ("y + b ~ a", "one numeric column"),
+        ("y ~ 0", "nothing on its right-hand side"),
+        ("1 ~ a", "one response"),
+        (3, "must be a string"),
+        ("y ~ t", "neither numeric nor categorical"),
+        ("y ~ s", "add levels={'s': ['first', 'second', ...]}"),
+        ("y ~ C(c)", "add levels={'c'"),
+        ("y ~ log(k)", "cannot evaluate"),
+    ],
+)
+def test_wrong_formulas_say_what_to_write(formula, says, frame):
+    with pytest.raises((FormulaError, SchemaError)) as refusal:
+        spec(formula, frame)
+    assert says in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "levels", [{"nope": ["a", "b"]}, {"s": ["x"]}, {"s": ["x", "x"]}, {"s": "xz"}, {"s": [None, 1]}]
+)
+def test_wrong_levels_are_refused(levels, frame):
+    with pytest.raises(SchemaError, match="levels"):
+        spec("y ~ a", frame, levels)
+
+
+def test_levels_are_public_and_a_value_outside_makes_the_row_incomplete(frame):
+    found = rows("y ~ s", frame, {"s": ["x", "other"]})
+    assert found.kept.tolist() == np.flatnonzero(frame["s"] == "x").tolist()
+    assert spec("y ~ s", frame, {"s": ["x", "other"]}).names == ("s[T.other]",)
+    in_formula = rows("y ~ C(s, levels=['x', 'other'])", frame)
+    assert in_formula.kept.tolist() == found.kept.tolist()
+
+
+def test_unused_levels_keep_their_columns(frame):
+    only_u = frame[frame["k"] == "u"].reset_index(drop=True)
+    assert spec("y ~ k", only_u).names == ("k[T.v]", "k[T.w]")
+    assert rows("y ~ k", only_u).X.sum() == 0
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_incomplete_rows_are_dropped_one_by_one(bad, frame):
+    frame.loc[3, "a"] = bad
+    frame.loc[5, "y"] = bad
+    frame.loc[7, "k"] = np.nan
+    frame.loc[9, "b"] = bad  # not used
+    found = rows("y ~ a + k", frame)
+    assert sorted(set(range(200)) - set(found.kept.tolist())) == [3, 5, 7]
+
+
+def test_a_transform_that_is_not_finite_drops_the_row_in_silence(frame):
+    frame.loc[[2, 4], "a"] = [0.0, -1.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = rows("y ~ log(a) + sqrt(a) + I(1 / a)", frame)
+    assert sorted(set(range(200)) - set(found.kept.tolist())) == [2, 4]
+
+
+cells = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=True), st.text(max_size=3),
+    st.lists(st.integers(), max_size=2), st.dictionaries(st.text(max_size=1), st.integers()),
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    objects=st.lists(cells, min_size=0, max_size=8),
+    numbers=st.lists(st.floats(width=64), min_size=8, max_size=8),
+)
+def test_no_cell_can_raise_or_warn(objects, numbers):
+    n = len(objects)
+    column = np.empty(n, dtype=object)
+    column[:] = objects
+    data = pd.DataFrame({"y": numbers[:n], "x": numbers[:n], "g": pd.Series(column, dtype=object)})
+    formula = "y ~ log(x) * g + I(x**3) + bs(x, knots=[0], lower_bound=-1, upper_bound=1)"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = rows(formula, data, {"g": ["a", 1, 2.5, True and "b"]})
+    assert np.isfinite(found.X).all()
+    assert found.X.shape[1] == len(spec(formula, data, {"g": ["a", 1, 2.5, "b"]}).names)
