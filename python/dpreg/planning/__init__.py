@@ -1,0 +1,1 @@
+"""Plans from public numbers: nothing here can see a record."""

@@ -1,0 +1,132 @@
+"""The public law of TukeyEM when the models are Gaussian: depth profile, test, release.
+
+Everything here is arithmetic on public numbers.  Models are replaced by their expected
+order statistics, which is what makes it fast; `make_tukey_table.py` checks the result by
+simulation of whole models.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from dpreg import _core
+
+__all__ = ["ReleaseLaw", "box_weights", "distance", "least_distance", "release_law"]
+
+Doubles = NDArray[np.float64]
+
+
+def _side_lengths(models: int) -> Doubles:
+    """Expected side of the region of depth i = 1, ..., H, in standard deviations of a model."""
+    depth = np.arange(1, (models + 1) // 2 + 1)
+    # Blom's approximation to expected normal order statistics.
+    return np.asarray(np.maximum(-2.0 * stats.norm.ppf((depth - 0.375) / (models + 0.25)), 1e-9))
+
+
+def distance(models: int, dimension: int, epsilon: float, depth: int, delta: float) -> int:
+    """Distance to unsafety of Gaussian models; see `_core.distance_to_unsafety`."""
+    log_volume = dimension * np.log(_side_lengths(models))
+    deepest = len(log_volume)
+    depths = np.arange(1, deepest + 1)
+    here = log_volume + epsilon * depths / 2
+    beyond = np.logaddexp.accumulate((here + math.log(-math.expm1(-epsilon / 2)))[::-1])[::-1]
+    log_weight = np.append(np.logaddexp(here[:-1], beyond[1:]), here[-1])
+
+    k = np.arange(0, max(0, min(depth - 1, deepest - depth)))
+    outer, inner = depth - 1 - k - 1, depth + 1 + k - 1
+    shell = log_volume[outer] + np.log(-np.expm1(log_volume[inner] - log_volume[outer]))
+    log_rho = epsilon * (depth + k) / 2 + shell - log_weight[inner]
+    failures = np.flatnonzero(log_rho > math.log(delta) - math.log1p(-delta))
+    return int(failures[0] if len(failures) else len(k)) - 1
+
+
+def least_distance(epsilon: float, delta: float, failure: float = 0.01) -> int:
+    """Distance at which the test passes with probability at least 1 - `failure`."""
+    threshold = _core.release_threshold(epsilon, delta)
+    # Pr[distance + X <= threshold] is the tail of X at distance - threshold.
+    return threshold + max(1, math.ceil(-math.log(failure * (1 + math.exp(-epsilon))) / epsilon))
+
+
+def box_weights(models: int, dimension: int, epsilon: float, depth: int) -> Doubles:
+    """Probability that the release is uniform on S_i, i = depth, ..., H."""
+    log_volume = dimension * np.log(_side_lengths(models))[depth - 1 :]
+    step = np.arange(len(log_volume))
+    tilt = np.where(step == 0, 0.0, math.log(-math.expm1(-epsilon / 2)) + epsilon * step / 2)
+    logits = log_volume + tilt
+    weights = np.exp(logits - logits.max())
+    return np.asarray(weights / weights.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseLaw:
+    """How far a released coordinate is from what it estimates.
+
+    Attributes
+    ----------
+    scale : float
+        Standard deviation, in standard deviations of one model.
+    sampling : float
+        The part of `scale` that a noiseless average of the models would have.
+    tail : tuple of float
+        Two-sided tail probabilities, falling.
+    critical : tuple of float
+        |estimate - truth| / (scale * estimated spread) exceeds ``critical[i]`` with
+        probability ``tail[i]``.
+    spread_divisor : float
+        The exponential of a released log spread, divided by this, estimates the
+        standard deviation of one model.
+    """
+
+    scale: float
+    sampling: float
+    tail: tuple[float, ...]
+    critical: tuple[float, ...]
+    spread_divisor: float
+
+
+_TAIL = (0.9, 0.75, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.075, 0.05, 0.04, 0.03, 0.02, 0.015, 0.01,
+         0.005, 0.002, 0.001)  # fmt: skip
+
+
+def release_law(
+    models: int, dimension: int, epsilon: float, depth: int, *, draws: int = 100_000
+) -> ReleaseLaw:
+    """Simulate the law of a released slope over its estimated standard error.
+
+    A coordinate is uniform between two order statistics of the models; their joint law
+    is that of uniform order statistics, which are beta variables.  The seed is fixed:
+    the law is a public constant of its arguments.
+    """
+    rng = np.random.default_rng(20260101)
+    weights = box_weights(models, dimension, epsilon, depth)
+    ranks = depth + rng.choice(len(weights), size=draws, p=weights)
+    centre = _between(ranks, models, stats.norm.ppf, rng)
+    log_spread = _between(ranks, models, lambda u: np.log(stats.norm.ppf(0.5 + u / 2)), rng)
+    divisor = math.exp(float(np.median(log_spread)))
+    scale = float(np.std(centre))
+    ratio = np.abs(centre) / (np.exp(log_spread) / divisor * scale)
+    critical = np.quantile(ratio, 1 - np.array(_TAIL))
+    return ReleaseLaw(
+        scale=scale,
+        sampling=1 / math.sqrt(models),
+        tail=_TAIL,
+        critical=tuple(float(c) for c in critical),
+        spread_divisor=divisor,
+    )
+
+
+def _between(
+    ranks: NDArray[np.int64], models: int, quantile: object, rng: np.random.Generator
+) -> Doubles:
+    """Draw a point between the order statistics of rank i and m - i + 1."""
+    lower = rng.beta(ranks, models - ranks + 1)
+    gap = models - 2 * ranks + 1
+    share = np.where(gap > 0, rng.beta(np.maximum(gap, 1), ranks), 0.0)
+    upper = lower + (1 - lower) * share
+    low, high = quantile(lower), quantile(upper)  # type: ignore[operator]
+    return np.asarray(low + (high - low) * rng.random(len(ranks)))
