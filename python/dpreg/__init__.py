@@ -1,0 +1,37 @@
+"""Differentially private linear regression and feature selection.
+
+`dp_lm(formula, data, eps)` is the place to start.
+"""
+
+from __future__ import annotations
+
+try:
+    from dpreg import _core
+except ImportError as error:
+    error.add_note("the C++ extension of dpreg is not built; run `pip install .` in its checkout")
+    raise
+
+from dpreg._version import __version__
+from dpreg.budget import Budget
+from dpreg.datasets import load_diamonds
+from dpreg.errors import BudgetError, FormulaError, SchemaError
+from dpreg.lm import dp_lm
+from dpreg.methods import TukeyEM
+from dpreg.released.not_released import NotReleased
+from dpreg.released.results import DPResults
+
+EntropyError = _core.EntropyError
+
+__all__ = [
+    "Budget",
+    "BudgetError",
+    "DPResults",
+    "EntropyError",
+    "FormulaError",
+    "NotReleased",
+    "SchemaError",
+    "TukeyEM",
+    "__version__",
+    "dp_lm",
+    "load_diamonds",
+]

@@ -1,0 +1,7 @@
+"""`python -m dpreg`."""
+
+import sys
+
+from dpreg.cli import main
+
+sys.exit(main())

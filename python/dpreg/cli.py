@@ -1,0 +1,124 @@
+"""The command line: arguments in, one call, text out.
+
+Exit codes: 0 released, 2 wrong use, 3 not released.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["main"]
+
+RELEASED, WRONG_USE, NOT_RELEASED = 0, 2, 3
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.run(options)
+    except ValueError as error:
+        print(f"dpreg: {error}", file=sys.stderr)
+        return WRONG_USE
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    from dpreg import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="dpreg", description="Differentially private linear regression."
+    )
+    parser.add_argument("--version", action="version", version=f"dpreg {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="command")
+    _add_fit(commands)
+    _add_predict(commands)
+    demo = commands.add_parser("demo", help="fit the diamonds that come with the package")
+    demo.set_defaults(run=_demo)
+    return parser
+
+
+def _add_fit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    fit = commands.add_parser("fit", help="fit a model to a Parquet file")
+    fit.add_argument("formula", help="such as 'price ~ carat + cut'")
+    fit.add_argument("data", help="path of a Parquet file")
+    fit.add_argument("--eps", type=float, required=True, help="privacy loss in nats")
+    fit.add_argument("--delta", type=float, default=1e-5, help="failure probability (%(default)s)")
+    fit.add_argument("--method", default="tukey", help="(%(default)s)")
+    fit.add_argument("--unit", help="column that names the protected unit")
+    fit.add_argument(
+        "--levels",
+        action="append",
+        default=[],
+        metavar="COLUMN=A,B,...",
+        help="public levels of a text column; may be given several times",
+    )
+    fit.add_argument("--no-inference", action="store_true", help="release coefficients only")
+    fit.add_argument("--ledger", help="file that keeps a budget over many calls")
+    fit.add_argument("--total-eps", type=float, help="epsilon of the ledger")
+    fit.add_argument("--total-delta", type=float, default=1e-5, help="delta of the ledger")
+    fit.add_argument("--json", metavar="FILE", help="write the result to this file")
+    fit.set_defaults(run=_fit)
+
+
+def _add_predict(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    predict = commands.add_parser("predict", help="predict with a saved model, as CSV")
+    predict.add_argument("model", help="file written by dpreg fit --json")
+    predict.add_argument("data", help="path of a Parquet file; it is not protected")
+    predict.set_defaults(run=_predict)
+
+
+def _fit(options: argparse.Namespace) -> int:
+    from dpreg import Budget, dp_lm
+
+    budget = None
+    if options.ledger is not None:
+        if options.total_eps is None:
+            raise ValueError("--ledger needs --total-eps, the epsilon of the whole ledger")
+        budget = Budget(options.total_eps, options.total_delta, ledger=options.ledger)
+    fit = dp_lm(
+        options.formula,
+        options.data,
+        options.eps,
+        options.delta,
+        method=options.method,
+        levels=_levels(options.levels),
+        unit=options.unit,
+        budget=budget,
+        inference=not options.no_inference,
+    )
+    if options.json is not None:
+        Path(options.json).write_text(fit.to_json() + "\n", encoding="utf-8")
+    print(fit.summary())
+    return RELEASED if fit.released else NOT_RELEASED
+
+
+def _levels(declarations: Sequence[str]) -> dict[str, list[str]]:
+    levels = {}
+    for declaration in declarations:
+        column, equals, values = declaration.partition("=")
+        if not equals:
+            raise ValueError(f"--levels must be COLUMN=A,B,..., got {declaration!r}")
+        levels[column] = values.split(",")
+    return levels
+
+
+def _predict(options: argparse.Namespace) -> int:
+    from dpreg import DPResults
+
+    try:
+        text = Path(options.model).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(f"cannot read {options.model!r}: {error.strerror}") from None
+    prediction = DPResults.from_json(text).predict(options.data)
+    prediction.to_csv(sys.stdout, index=False)
+    return RELEASED
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from dpreg.demo import demo
+
+    return RELEASED if demo(sys.stdout) else NOT_RELEASED

@@ -1,0 +1,135 @@
+"""`dp_lm`: the whole pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpreg._version import __version__
+from dpreg.budget import Budget, check_delta, check_epsilon
+from dpreg.design import check_unit, read_design
+from dpreg.formula import FormulaSpec
+from dpreg.frame import Level, Table
+from dpreg.methods import method_from
+from dpreg.methods._method import Allowance, Declined, Method
+from dpreg.released.certificate import Certificate
+from dpreg.released.not_released import NotReleased
+from dpreg.released.prediction import schema_to_dict
+from dpreg.released.results import DPResults
+from dpreg.rng import bit_source
+
+if TYPE_CHECKING:
+    from dpreg import _core
+
+__all__ = ["dp_lm"]
+
+
+def dp_lm(
+    formula: str,
+    data: Any,
+    eps: float,
+    delta: float = 1e-5,
+    *,
+    method: str | Method = "tukey",
+    levels: Mapping[str, Sequence[Level]] | None = None,
+    unit: str | None = None,
+    budget: Budget | None = None,
+    inference: bool = True,
+    rng: int | _core.BitSource | None = None,
+) -> DPResults | NotReleased:
+    """Fit a linear regression with differential privacy.
+
+    Parameters
+    ----------
+    formula : str
+        Wilkinson formula, ``"price ~ carat + cut"``.  Terms work row by row.
+    data : data frame, dict of arrays, or path of a Parquet file
+        Private.  pandas, polars, pyarrow and whatever else narwhals reads.
+    eps : float
+        Privacy loss in nats, greater than 0.
+    delta : float, default 1e-5
+        Failure probability, in [0, 1); below 1 / (number of rows).
+    method : str or options object, default "tukey"
+        ``"tukey"``, or an object such as ``dpreg.TukeyEM(models=1000)``.
+    levels : dict, optional
+        ``{column: [levels]}`` for categorical columns whose type does not declare them.
+    unit : str, optional
+        Column that names the protected unit, such as a person with several rows.
+        Default: one row is one unit.
+    budget : Budget, optional
+        Charged before a record is read; refuses when it cannot cover the call.
+    inference : bool, default True
+        Also release what standard errors and intervals need.
+    rng : int or bit source, optional
+        An integer makes the result reproducible and **not private**.
+
+    Returns
+    -------
+    DPResults or NotReleased
+        The second when the mechanism itself declined.
+
+    Raises
+    ------
+    ValueError
+        For wrong use, before a record is read; never depending on a record.
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP
+    neighbours : add or remove one unit
+    public : formula, schema, levels and all options; not the number of rows
+    proof : the file of the method, in dpreg/methods
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> fit = dpreg.dp_lm("price ~ carat", dpreg.load_diamonds(), eps=1.0)
+    >>> fit.params.index.tolist()
+    ['Intercept', 'carat']
+    """
+    epsilon, delta = check_epsilon(eps), check_delta(delta)
+    chosen = method_from(method)
+    bits = bit_source(rng)
+    table = Table(data)
+    spec = FormulaSpec(formula, table.schema.with_levels(levels))
+    check_unit(unit, table)
+    chosen.check(len(spec.names), epsilon, delta)
+    (budget or Budget(epsilon, delta)).spend(f"dp_lm({formula!r})", epsilon, delta)
+
+    design = read_design(spec, table, unit)
+    outcome = chosen.release(design, Allowance(epsilon, delta, bits), inference=inference)
+
+    privacy = Certificate(
+        mechanism=chosen.name,
+        epsilon=epsilon,
+        delta=delta,
+        unit="one row" if unit is None else f"all rows of one {unit!r}",
+        composition=outcome.composition,
+        parts=outcome.parts,
+        public=("formula", "column names and types", "levels", "eps, delta and all options"),
+        seeded=bits.seeded,
+        version=__version__,
+    )
+    if isinstance(outcome, Declined):
+        return NotReleased(
+            formula=formula,
+            method=chosen.name,
+            reason=outcome.reason,
+            advice=outcome.advice,
+            units=outcome.units,
+            privacy=privacy,
+        )
+    return DPResults(
+        formula=formula,
+        response=spec.response,
+        names=design.terms.coefficients,
+        method=chosen.name,
+        estimates=outcome.params,
+        covariance=outcome.covariance,
+        sampling=outcome.sampling,
+        units=outcome.units,
+        privacy=privacy,
+        schema=schema_to_dict(spec.schema),
+        law=outcome.law,
+        notes=outcome.notes,
+    )

@@ -1,0 +1,32 @@
+"""Private regressions: with `selection`, the only Python that reads records and draws noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dpreg.methods._method import Method
+from dpreg.methods.tukey_em import TukeyEM
+
+__all__ = ["TukeyEM", "method_from"]
+
+_BY_NAME: dict[str, Callable[[], Method]] = {"tukey": TukeyEM}
+
+
+def method_from(method: str | Method) -> Method:
+    """Return the method that a name or an options object stands for.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+    """
+    if isinstance(method, str):
+        if method not in _BY_NAME:
+            names = ", ".join(map(repr, _BY_NAME))
+            raise ValueError(f"method must be one of {names} or an options object, got {method!r}")
+        return _BY_NAME[method]()
+    if not callable(getattr(method, "release", None)):
+        raise ValueError(
+            f"method must be a name or an options object such as dpreg.TukeyEM(), got {method!r}"
+        )
+    return method

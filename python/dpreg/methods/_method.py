@@ -1,0 +1,106 @@
+"""What every method is: public options, and one function that makes a release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.design import Design
+from dpreg.released.certificate import Part
+from dpreg.released.law import NORMAL, TailLaw
+
+__all__ = ["Allowance", "Declined", "Method", "Release"]
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What one release may spend, and what it has to use for it.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        Charged already.
+    bits : BitSource
+        The source of all noise of the release.
+    """
+
+    epsilon: float
+    delta: float
+    bits: _core.BitSource
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Numbers that may be published.  Shapes: c = len(terms.coefficients).
+
+    Attributes
+    ----------
+    params : ndarray, shape (c,)
+        In units of the response per unit of each regressor, the intercept first.
+    covariance : ndarray, shape (c, c), or None
+        Of `params`: sampling error and privacy noise together.
+    sampling : ndarray, shape (c,), or None
+        The part of the standard errors that least squares without noise would have.
+    law : TailLaw
+        Of (params - truth) / standard error.
+    units : float
+        Private estimate of the number of units.
+    parts : tuple of Part
+        How the budget was used, with every noise scale.
+    composition : str
+    notes : tuple of str
+        What a reader has to know to read the numbers.
+    """
+
+    params: NDArray[np.float64]
+    covariance: NDArray[np.float64] | None
+    sampling: NDArray[np.float64] | None
+    units: float
+    parts: tuple[Part, ...]
+    composition: str = "basic"
+    law: TailLaw = NORMAL
+    notes: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """The mechanism did not release.  The budget is spent.
+
+    Attributes
+    ----------
+    reason : str
+        Depends on public numbers only.
+    advice : str
+    units : float
+    parts : tuple of Part
+    composition : str
+    """
+
+    reason: str
+    advice: str
+    units: float
+    parts: tuple[Part, ...]
+    composition: str = "basic"
+
+
+class Method(Protocol):
+    """A private regression: frozen options and `release`."""
+
+    @property
+    def name(self) -> str:
+        """As `dp_lm(method=...)` spells it."""
+        ...
+
+    def check(self, d: int, epsilon: float, delta: float) -> None:
+        """Raise a ValueError if the options cannot be used; called before records are read."""
+        ...
+
+    def release(
+        self, design: Design, allowance: Allowance, *, inference: bool
+    ) -> Release | Declined:
+        """Spend the allowance."""
+        ...

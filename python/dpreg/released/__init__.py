@@ -1,0 +1,1 @@
+"""What may be published.  Nothing here ever sees a record."""

@@ -1,0 +1,101 @@
+"""What was promised and what it cost: printed under every table, and readable by machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["Certificate", "Part"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One use of randomness on records.
+
+    Attributes
+    ----------
+    label : str
+        What was computed.
+    epsilon, delta : float
+        Its share of the budget, under the composition of the certificate.
+    noise : str
+        The law of the noise and its scale.
+    """
+
+    label: str
+    epsilon: float
+    delta: float
+    noise: str
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The privacy claim of one release.
+
+    Attributes
+    ----------
+    mechanism : str
+    epsilon, delta : float
+        The whole release is (epsilon, delta)-differentially private.
+    unit : str
+        What may be added or removed: "one row", or all rows of one value of a column.
+    composition : str
+        How the parts add up.
+    parts : tuple of Part
+    public : tuple of str
+        What is taken as public, and so may be told apart freely.
+    seeded : bool
+        True: the randomness was chosen by the caller and **nothing is private**.
+    version : str
+        Of dpreg.
+    """
+
+    mechanism: str
+    epsilon: float
+    delta: float
+    unit: str
+    composition: str
+    parts: tuple[Part, ...]
+    public: tuple[str, ...]
+    seeded: bool
+    version: str
+
+    @property
+    def claim(self) -> str:
+        """The guarantee in one sentence."""
+        if self.seeded:
+            return "NOT PRIVATE: the random numbers were made from a seed (seeded: not private)"
+        pure = f"{self.epsilon:.6g}-differentially private"
+        approximate = f"({self.epsilon:.6g}, {self.delta:.3g})-differentially private"
+        return (
+            f"{pure if self.delta == 0 else approximate} for the addition or removal of {self.unit}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, the claim included."""
+        return {"claim": self.claim, **asdict(self)}
+
+    def to_json(self) -> str:
+        """Return the certificate as JSON."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Certificate:
+        """Read what `to_dict` wrote."""
+        fields = {k: v for k, v in data.items() if k != "claim"}
+        fields["parts"] = tuple(Part(**part) for part in data["parts"])
+        fields["public"] = tuple(data["public"])
+        return cls(**fields)
+
+    def __str__(self) -> str:
+        lines = [self.claim, f"  {self.mechanism}, {self.composition} composition, "
+                 f"dpreg {self.version}"]  # fmt: skip
+        lines += [
+            f"  {part.label}: eps={part.epsilon:.4g}"
+            + (f", delta={part.delta:.3g}" if part.delta else "")
+            + f"; {part.noise}"
+            for part in self.parts
+        ]
+        return "\n".join(lines)

@@ -1,0 +1,98 @@
+"""Design rows of new, unprotected data for a released model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.errors import SchemaError
+from dpreg.formula import FormulaSpec
+from dpreg.frame import Column, Schema, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["NewRows", "design_rows", "schema_from_dict", "schema_to_dict"]
+
+
+def schema_to_dict(schema: Schema) -> dict[str, dict[str, Any]]:
+    """Return a schema as plain data."""
+    return {
+        name: {
+            "kind": c.kind,
+            "levels": None if c.levels is None else list(c.levels),
+            "ordered": c.ordered,
+            "dtype": c.dtype,
+        }
+        for name, c in schema.columns.items()
+    }
+
+
+def schema_from_dict(data: Mapping[str, Mapping[str, Any]]) -> Schema:
+    """Read what `schema_to_dict` wrote."""
+    return Schema(
+        {
+            name: Column(
+                name,
+                c["kind"],
+                None if c["levels"] is None else tuple(c["levels"]),
+                c["ordered"],
+                c["dtype"],
+            )
+            for name, c in data.items()
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NewRows:
+    """Complete rows of new data, the intercept included.
+
+    Attributes
+    ----------
+    X : ndarray, shape (complete rows, c)
+    kept : ndarray, shape (complete rows,)
+    total : int
+        Rows of the new data.
+    """
+
+    X: NDArray[np.float64]
+    kept: NDArray[np.int64]
+    total: int
+
+    def series(self, values: NDArray[np.float64]) -> pd.Series:
+        """Return one value a row of the new data, NaN for incomplete rows."""
+        import pandas as pd
+
+        result = np.full(self.total, np.nan)
+        result[self.kept] = values
+        return pd.Series(result, name="prediction")
+
+
+def design_rows(formula: str, schema: Mapping[str, Mapping[str, Any]], data: Any) -> NewRows:
+    """Evaluate the right-hand side of `formula` on `data`."""
+    if not schema:
+        raise ValueError(
+            "predict: this model was fitted from a matrix, not from columns; multiply new rows "
+            "with its params instead"
+        )
+    spec = FormulaSpec(formula, schema_from_dict(schema))
+    table = Table(data)
+    for name in spec.regressors:
+        if name not in table.schema.columns:
+            raise SchemaError(f"predict: the new data have no column {name!r}")
+        _check_kind(spec.schema.columns[name], table.schema.columns[name])
+    rows = spec.rows(table, response=False)
+    ones = np.ones((len(rows.X), int(spec.intercept)))
+    return NewRows(np.hstack([ones, rows.X]), rows.kept, table.rows)
+
+
+def _check_kind(fitted: Column, new: Column) -> None:
+    if fitted.levels is None and new.kind != "numeric":
+        raise SchemaError(
+            f"predict: column {new.name!r} was numeric in the fit and is {new.kind} here"
+        )

@@ -1,0 +1,233 @@
+"""TukeyEM end to end: accuracy without bounds, coverage, and input that is wrong on purpose."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpreg
+from dpreg.methods.tukey_em import _with_intercept
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+
+def gaussian(n, d, seed, slope=1.0):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, d)) + 2
+    frame = pd.DataFrame(x, columns=[f"x{j}" for j in range(d)])
+    return frame.assign(y=3 + slope * x.sum(axis=1) + rng.standard_normal(n))
+
+
+def test_diamonds_without_bounds(diamonds):
+    """Raw diamonds, numeric columns only: close to least squares on half the data."""
+    numeric = diamonds.assign(**{c: diamonds[c].cat.codes for c in ("cut", "color", "clarity")})
+    formula = "price ~ carat + cut + color + clarity + depth + table + x + y + z"
+    scores = []
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(len(numeric))
+        train, test = numeric.iloc[order[5394:]], numeric.iloc[order[:5394]]
+        fit = dpreg.dp_lm(formula, train, math.log(3), 1e-5, inference=False, rng=seed)
+        error = test["price"].to_numpy() - fit.predict(test).to_numpy()
+        scores.append(1 - (error**2).mean() / test["price"].var(ddof=0))
+    assert np.median(scores) >= 0.89
+
+
+@pytest.mark.slow
+def test_intervals_cover():
+    """200 fits of 3 slopes and an intercept, at eps = 1."""
+    hits = np.zeros(4)
+    for seed in range(200):
+        fit = dpreg.dp_lm("y ~ x0 + x1 + x2", gaussian(20_000, 3, seed), 1.0, rng=seed)
+        interval = fit.conf_int().to_numpy()
+        truth = np.array([3, 1, 1, 1])
+        hits += (interval[:, 0] <= truth) & (truth <= interval[:, 1])
+    # 95% of 600 slopes: 4 standard errors are 3.6%.
+    assert abs(hits[1:].sum() / 600 - 0.95) < 0.036
+    assert hits[0] / 200 > 0.89
+
+
+def test_seeded_results_repeat_and_say_so(diamonds):
+    a, b = (dpreg.dp_lm("price ~ carat", diamonds, 1.0, rng=5) for _ in range(2))
+    assert a.to_json() == b.to_json()
+    assert "NOT PRIVATE" in str(a.summary())
+    assert "seeded: not private" in a.privacy.claim
+    fresh = [dpreg.dp_lm("price ~ carat", diamonds, 1.0) for _ in range(2)]
+    assert (fresh[0].params != fresh[1].params).all()
+    assert "NOT PRIVATE" not in str(fresh[0].summary())
+
+
+def test_one_source_does_not_repeat_itself(diamonds):
+    from dpreg import _core
+
+    source = _core.TestBits(5)
+    a, b = (dpreg.dp_lm("price ~ carat", diamonds, 1.0, rng=source) for _ in range(2))
+    assert (a.params != b.params).all()
+
+
+def test_certificate_adds_up(diamonds):
+    fit = dpreg.dp_lm("price ~ carat", diamonds, 0.8, 1e-7)
+    assert sum(p.epsilon for p in fit.privacy.parts) == pytest.approx(0.8, rel=1e-12)
+    assert sum(p.delta for p in fit.privacy.parts) == 1e-7
+    assert (fit.privacy.epsilon, fit.privacy.delta) == (0.8, 1e-7)
+
+
+def test_units_of_many_rows_are_counted_and_move_together():
+    data = gaussian(40_000, 2, 1)
+    data["person"] = np.random.default_rng(1).integers(0, 10_000, len(data))
+    fit = dpreg.dp_lm("y ~ x0 + x1", data, 2.0, unit="person", rng=1)
+    assert fit.released
+    assert abs(fit.nobs - 10_000) < 1000
+    assert fit.privacy.unit == "all rows of one 'person'"
+    assert abs(fit.params["x0"] - 1) < 6 * fit.bse["x0"]
+
+
+@pytest.mark.parametrize("formula", ["y ~ 0 + x0 + x1", "y ~ 1", "y ~ x0"])
+@pytest.mark.parametrize("inference", [True, False])
+def test_with_and_without_intercept_and_inference(formula, inference):
+    data = gaussian(30_000, 2, 3)
+    fit = dpreg.dp_lm(formula, data, 2.0, inference=inference, rng=3)
+    assert fit.released
+    assert ("Intercept" in fit.names) == ("0" not in formula.split())
+    assert fit.bse.isna().all() != inference
+    assert fit.params.abs().max() < 20
+    str(fit.summary())
+
+
+@pytest.mark.parametrize("partition", ["slots", "independent"])
+def test_options(partition):
+    method = dpreg.TukeyEM(models=500, partition=partition, ridge=0.0, refinements=0)
+    fit = dpreg.dp_lm("y ~ x0 + x1", gaussian(30_000, 2, 3), 2.0, method=method, rng=3)
+    assert fit.notes[0].startswith("500 models")
+    assert abs(fit.params["x0"] - 1) < 0.2
+
+
+@pytest.mark.parametrize("options", [
+    {"models": 1}, {"ridge": -1.0}, {"ridge": math.nan}, {"partition": "equal"},
+    {"count_share": 0.0}, {"count_share": 1.0}, {"grid_exponent": 10_000}, {"refinements": -1},
+])  # fmt: skip
+def test_wrong_options(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        dpreg.TukeyEM(**options)
+
+
+@pytest.mark.parametrize("arguments", [
+    {"eps": 0}, {"eps": -1}, {"eps": math.nan}, {"eps": math.inf}, {"eps": "1"},
+    {"delta": 0.0}, {"delta": 1.0}, {"delta": -1e-6}, {"delta": math.nan},
+    {"formula": "y ~ nope"}, {"formula": "y ~ word"}, {"formula": "y ~ scale(x0)"},
+    {"method": "ols"}, {"method": 3}, {"unit": "nope"}, {"rng": -1}, {"levels": {"word": ["a"]}},
+    {"data": [1, 2, 3]},
+])  # fmt: skip
+def test_wrong_use_names_the_argument_before_a_record_is_read(arguments, monkeypatch):
+    from dpreg import lm
+
+    monkeypatch.setattr(lm, "read_design", lambda *a: pytest.fail("a record was read"))
+    data = gaussian(50, 2, 1).assign(word="a")
+    call = {"formula": "y ~ x0", "data": data, "eps": 1.0, **arguments}
+    name = next(iter(arguments))
+    name = "formula|column" if name == "formula" else name
+    with pytest.raises(ValueError, match=name):
+        dpreg.dp_lm(**call)
+
+
+def odd_frames():
+    n = 400
+    good = gaussian(n, 2, 1)
+    yield "empty", good.iloc[:0]
+    yield "one row", good.iloc[:1]
+    yield "two rows", good.iloc[:2]
+    yield "constant", good.assign(x0=7.0)
+    yield "duplicated", good.assign(x1=good["x0"])
+    yield "all missing", good.assign(x0=np.nan)
+    yield "response missing", good.assign(y=np.nan)
+    yield "huge", good.assign(x0=1e300, y=-1e300)
+    yield "huge and varied", good.assign(x0=good["x0"] * 1e300, y=good["y"] * 1e300)
+    yield "infinite", good.assign(x0=np.inf)
+    yield "tiny", good.assign(x0=5e-324)
+    yield "zero", good * 0.0
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), list(odd_frames()), ids=lambda v: v if isinstance(v, str) else ""
+)
+@pytest.mark.parametrize("inference", [True, False])
+@pytest.mark.parametrize("eps", [0.5, 50.0])
+def test_odd_data_end_in_a_release_or_not_released(name, data, inference, eps):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for seed in range(3):
+            fit = dpreg.dp_lm("y ~ x0 + x1", data, eps, 1e-3, inference=inference, rng=seed)
+            assert isinstance(fit, (dpreg.DPResults, dpreg.NotReleased))
+            assert np.isfinite(fit.nobs)
+            str(fit.summary())
+            fit.to_json()
+            if fit.released:
+                assert fit.params.index.tolist() == ["Intercept", "x0", "x1"]
+                assert not fit.params.isna().any()
+
+
+def test_declined_outcomes_explain_themselves(diamonds):
+    small = dpreg.dp_lm("price ~ carat", diamonds.iloc[:100], 0.1)
+    assert not small
+    assert small.reason.startswith("about")
+    assert "wants about" in small.advice
+    assert small.privacy.epsilon == 0.1
+    with pytest.raises(AttributeError, match="did not release"):
+        _ = small.params
+    with pytest.raises(dpreg.NotReleased):
+        raise small
+
+
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.03, 0.1, 0.5])
+def test_a_rare_column_gets_an_honest_interval_or_none(share):
+    """In how many batches a column varies decides what can be said about its slope."""
+    missed = told = 0
+    for seed in range(20):
+        data = gaussian(40_000, 2, seed)
+        rare = np.random.default_rng(1000 + seed).random(len(data)) < share
+        data = data.assign(x1=rare.astype(float), y=data["y"] + 3 * rare)
+        fit = dpreg.dp_lm("y ~ x0 + x1", data, 1.0, rng=seed)
+        if fit.released and not np.isnan(fit.bse["x1"]):
+            told += 1
+            low, high = fit.conf_int().loc["x1"]
+            missed += not low <= 3 <= high
+        elif fit.released:
+            assert fit.params["x1"] == 0
+            assert "not identified at this eps, set to 0: x1" in str(fit.summary())
+    assert missed <= 5  # of at most 20 at 95%: more has probability 3e-4
+    assert (told == 0) if share == 0.001 else (told == 20 or share < 0.1)
+
+
+def test_covariance_is_positive_semidefinite():
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        d = int(rng.integers(1, 5))
+        covariance = _with_intercept(rng.random(d), rng.standard_normal(d) * 10, rng.random())
+        assert np.linalg.eigvalsh(covariance).min() > -1e-9 * np.abs(covariance).max()
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the shared data sets are not beside the checkout")
+@pytest.mark.parametrize(
+    ("name", "columns", "least"),
+    [
+        ("visualizing_soil", None, 0.81),
+        ("nycflights13", ["dep_delay", "distance", "air_time"], 0.85),
+    ],
+)
+def test_accuracy_without_bounds(name, columns, least):
+    data = pd.read_parquet(DATA / f"{name}.parquet")
+    names = columns or [c for c in data.columns if c != "target"]
+    formula = "target ~ " + " + ".join(f"`{c}`" for c in names)
+    scores = []
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(len(data))
+        cut = len(data) // 10
+        train, test = data.iloc[order[cut:]], data.iloc[order[:cut]]
+        fit = dpreg.dp_lm(formula, train, math.log(3), 1e-5, inference=False, rng=seed)
+        error = test["target"].to_numpy() - fit.predict(test).to_numpy()
+        scores.append(1 - (error**2).mean() / test["target"].var(ddof=0))
+    assert np.median(scores) >= least

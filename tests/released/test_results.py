@@ -1,0 +1,137 @@
+"""Results: one table, formats, round trips."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import dpreg
+from dpreg.released.law import NORMAL, TailLaw
+
+
+@pytest.fixture(scope="module")
+def fit(diamonds):
+    return dpreg.dp_lm("log(price) ~ log(carat) + depth", diamonds, 1.0, rng=1)
+
+
+def test_labels_and_shapes(fit):
+    terms = ["Intercept", "log(carat)", "depth"]
+    for series in (fit.params, fit.bse, fit.tvalues, fit.pvalues):
+        assert series.index.tolist() == terms
+    assert fit.conf_int().index.tolist() == terms
+    assert list(fit.conf_int().columns) == [0, 1]
+    assert fit.cov_params().shape == (3, 3)
+
+
+def test_numbers_agree_with_one_another(fit):
+    table = fit.tidy()
+    np.testing.assert_allclose(np.diag(fit.cov_params()), fit.bse**2)
+    np.testing.assert_allclose(table["sampling"] ** 2 + table["privacy"] ** 2, fit.bse**2)
+    np.testing.assert_allclose(fit.tvalues, fit.params / fit.bse)
+    wide, narrow = fit.conf_int(0.01), fit.conf_int(0.1)
+    assert (wide[0] < narrow[0]).all()
+    assert (wide[1] > narrow[1]).all()
+    excludes_zero = (fit.conf_int()[0] > 0) | (fit.conf_int()[1] < 0)
+    assert ((fit.pvalues < 0.05) == excludes_zero).all()
+
+
+@pytest.mark.parametrize("alpha", [0, 1, -1, np.nan])
+def test_wrong_alpha(fit, alpha):
+    with pytest.raises(ValueError, match="alpha"):
+        fit.conf_int(alpha)
+
+
+def test_json_pickle_and_copy_round_trips(fit, diamonds):
+    others = [dpreg.DPResults.from_json(fit.to_json()), pickle.loads(pickle.dumps(fit)),
+              copy.deepcopy(fit)]  # fmt: skip
+    for other in others:
+        assert other.to_json() == fit.to_json()
+        assert str(other.summary()) == str(fit.summary())
+        np.testing.assert_array_equal(other.predict(diamonds), fit.predict(diamonds))
+
+
+def test_not_released_round_trips(diamonds):
+    declined = dpreg.dp_lm("price ~ carat", diamonds.iloc[:50], 0.1, rng=1)
+    assert str(pickle.loads(pickle.dumps(declined))) == str(declined)
+    assert json.loads(declined.to_json())["privacy"]["epsilon"] == 0.1
+
+
+@pytest.mark.parametrize("text", ["{}", "[1]", '{"dpreg_results": 99}', "3"])
+def test_other_json_is_refused(text):
+    with pytest.raises(ValueError, match="not a dpreg result"):
+        dpreg.DPResults.from_json(text)
+
+
+def test_result_is_frozen(fit):
+    with pytest.raises(AttributeError):
+        fit.units = 3
+
+
+def test_predict(fit, diamonds):
+    new = diamonds.head(4).copy()
+    new.loc[1, "carat"] = np.nan
+    new.loc[2, "carat"] = -1.0
+    predicted = fit.predict(new.drop(columns="price"))
+    assert predicted.isna().tolist() == [False, True, True, False]
+    row = new.iloc[3]
+    by_hand = fit.params @ [1, np.log(row["carat"]), row["depth"]]
+    assert predicted[3] == pytest.approx(by_hand)
+    with pytest.raises(ValueError, match="no column 'depth'"):
+        fit.predict(new[["carat"]])
+    with pytest.raises(ValueError, match="numeric in the fit"):
+        fit.predict(pd.DataFrame({"carat": ["a"], "depth": [1.0]}))
+
+
+def test_predict_with_levels(diamonds):
+    fit = dpreg.dp_lm("price ~ cut", diamonds, 8.0, inference=False, rng=1)
+    text = pd.DataFrame({"cut": ["Ideal", "Fair", "unheard of"]})
+    predicted = fit.predict(text)
+    assert predicted[0] == pytest.approx(fit.params["Intercept"] + fit.params["cut[T.Ideal]"])
+    assert predicted[1] == pytest.approx(fit.params["Intercept"])
+    assert np.isnan(predicted[2])
+
+
+def test_summary_in_three_formats(fit):
+    summary = fit.summary()
+    text = str(summary)
+    for term in fit.names:
+        assert term in text
+    assert "Note:" in text
+    assert "Epsilon:" in text
+    assert "<table" in summary.as_html()
+    assert summary._repr_html_() == fit._repr_html_()
+    latex = summary.as_latex()
+    assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 2
+    assert "[0.005" in str(fit.summary(alpha=0.01))
+
+
+def test_without_inference_nothing_is_made_up(diamonds):
+    fit = dpreg.dp_lm("price ~ carat", diamonds, 1.0, inference=False, rng=1)
+    assert fit.conf_int().isna().all(axis=None)
+    assert fit.pvalues.isna().all()
+    assert "not requested" in str(fit.summary())
+    assert "std err" not in str(fit.summary())
+
+
+def test_normal_law():
+    assert NORMAL.critical_value(0.05) == pytest.approx(1.959964, abs=1e-6)
+    np.testing.assert_allclose(NORMAL.p_values(np.array([0, -1.0])), 2 * stats.norm.sf([0, 1]))
+
+
+def test_tabulated_law_goes_through_its_table_and_on():
+    tail = (0.5, 0.1, 0.05, 0.01, 0.001)
+    law = TailLaw(tail, tuple(stats.norm.isf(np.array(tail) / 2)))
+    for alpha in tail:
+        assert law.critical_value(alpha) == pytest.approx(stats.norm.isf(alpha / 2))
+    ratio = np.array([0.0, 0.3, 1.0, 2.0, 2.9, 5.0, 50.0, 1e9])
+    p = law.p_values(ratio)
+    assert p[0] == 1
+    assert (np.diff(p) <= 0).all()
+    np.testing.assert_allclose(p[1:5], 2 * stats.norm.sf(ratio[1:5]), rtol=0.1)
+    assert 0 < p[5] < 1e-4

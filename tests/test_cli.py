@@ -1,0 +1,85 @@
+"""The command line, as a user types it."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+import dpreg
+from dpreg.cli import main
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory, diamonds):
+    path = tmp_path_factory.mktemp("cli") / "diamonds.parquet"
+    diamonds.assign(grade=diamonds["cut"].astype(str)).to_parquet(path)
+    return str(path)
+
+
+def test_fit_and_predict(data, tmp_path, capsys):
+    model = str(tmp_path / "fit.json")
+    assert main(["fit", "price ~ carat", data, "--eps", "1", "--json", model]) == 0
+    out = capsys.readouterr().out
+    assert "carat" in out
+    assert "differentially private" in out
+    fit = dpreg.DPResults.from_json((tmp_path / "fit.json").read_text())
+    assert main(["predict", model, data]) == 0
+    predicted = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    pd.testing.assert_series_equal(predicted["prediction"], fit.predict(data))
+
+
+def test_not_released_is_exit_code_3(data, tmp_path, capsys):
+    model = tmp_path / "fit.json"
+    code = main(["fit", "price ~ carat", data, "--eps", "0.001", "--json", str(model)])
+    assert code == 3
+    assert "Not released" in capsys.readouterr().out
+    assert "dpreg_not_released" in json.loads(model.read_text())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["fit", "price ~ scale(carat)", "DATA", "--eps", "1"], "other rows"),
+        (["fit", "price ~ carat", "DATA", "--eps", "0"], "eps must be"),
+        (["fit", "price ~ carat", "nope.parquet", "--eps", "1"], "cannot read"),
+        (["fit", "price ~ grade", "DATA", "--eps", "1"], "levels"),
+        (["fit", "price ~ grade", "DATA", "--eps", "1", "--levels", "grade"], "COLUMN=A,B"),
+        (["fit", "price ~ carat", "DATA", "--eps", "1", "--ledger", "x"], "--total-eps"),
+        (["predict", "nope.json", "DATA"], "cannot read"),
+    ],
+)
+def test_wrong_use_is_exit_code_2(arguments, says, data, capsys):
+    assert main([data if a == "DATA" else a for a in arguments]) == 2
+    captured = capsys.readouterr()
+    assert says in captured.err
+    assert captured.out == ""
+
+
+def test_levels_and_ledger(data, tmp_path, capsys):
+    ledger = str(tmp_path / "ledger")
+    call = ["fit", "price ~ grade", data, "--eps", "4", "--levels",
+            "grade=Fair,Good,Very Good,Premium,Ideal", "--no-inference",
+            "--ledger", ledger, "--total-eps", "6", "--total-delta", "1e-4"]  # fmt: skip
+    assert main(call) == 0
+    assert main(call) == 2
+    assert "only eps=2" in capsys.readouterr().err
+
+
+def test_module_and_version():
+    run = subprocess.run(
+        [sys.executable, "-m", "dpreg", "--version"], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == f"dpreg {dpreg.__version__}"
+
+
+def test_demo(capsys):
+    from dpreg.demo import demo
+
+    out = io.StringIO()
+    assert demo(out) in (True, False)
+    assert "How to read it" in out.getvalue() or "declined" in out.getvalue()
