@@ -4,6 +4,7 @@
 #include "dpreg/noise/bernoulli.hpp"
 #include "dpreg/noise/bits.hpp"
 #include "dpreg/noise/chacha20.hpp"
+#include "dpreg/noise/discrete_gaussian.hpp"
 #include "dpreg/noise/discrete_laplace.hpp"
 #include "dpreg/noise/exponential.hpp"
 #include "dpreg/noise/gumbel.hpp"
@@ -75,6 +76,12 @@ void register_samplers(py::module_& m) {
                                       [&] { return dpreg::discrete_laplace(fraction, bits); });
         },
         "epsilon"_a, "bits"_a, "size"_a);
+    m.def(
+        "discrete_gaussian",
+        [](std::uint64_t sigma, BitSource& bits, std::size_t size) {
+            return dpreg::bind::to_array(dpreg::discrete_gaussian(sigma, size, bits));
+        },
+        "sigma"_a, "bits"_a, "size"_a);
     m.def("discrete_laplace_tail", &dpreg::discrete_laplace_tail, "x"_a, "epsilon"_a);
 }
 

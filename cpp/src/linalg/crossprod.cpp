@@ -7,18 +7,13 @@
 namespace dpreg {
 namespace {
 
-// gcc and clang split this type into registers of whatever length there is.
-using Lanes = double __attribute__((vector_size(8 * kPanel), aligned(8), may_alias));
-
 constexpr std::size_t kTile = 4;          // rows of C held in registers at a time
 constexpr std::size_t kRowsInCache = 32;  // rows of A and B that stay in the first-level cache
 
 enum class Blocks : std::uint8_t { kAll, kUpper };
 
-// Always inlined, so that each caller compiles it for its own instruction set.
-__attribute__((always_inline)) inline void accumulate(const double* a, const double* b,
-                                                      std::size_t rows, std::size_t wa,
-                                                      std::size_t wb, double* c, Blocks blocks) {
+DPREG_INLINE void accumulate(const double* a, const double* b, std::size_t rows, std::size_t wa,
+                             std::size_t wb, double* c, Blocks blocks) {
     for (std::size_t first = 0; first < rows; first += kRowsInCache) {
         const std::size_t last = std::min(rows, first + kRowsInCache);
         for (std::size_t i = 0; i < wa; i += kTile) {
@@ -41,37 +36,24 @@ __attribute__((always_inline)) inline void accumulate(const double* a, const dou
     }
 }
 
-using Kernel = void (*)(const double*, const double*, std::size_t, std::size_t, std::size_t,
-                        double*, Blocks);
-
 void portable(const double* a, const double* b, std::size_t rows, std::size_t wa, std::size_t wb,
               double* c, Blocks blocks) {
     accumulate(a, b, rows, wa, wb, c, blocks);
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
-__attribute__((target("avx2"))) void with_avx2(const double* a, const double* b, std::size_t rows,
-                                               std::size_t wa, std::size_t wb, double* c,
-                                               Blocks blocks) {
+DPREG_TARGET("avx2")
+void with_avx2(const double* a, const double* b, std::size_t rows, std::size_t wa, std::size_t wb,
+               double* c, Blocks blocks) {
     accumulate(a, b, rows, wa, wb, c, blocks);
 }
 
-__attribute__((target("avx512f"))) void with_avx512(const double* a, const double* b,
-                                                    std::size_t rows, std::size_t wa,
-                                                    std::size_t wb, double* c, Blocks blocks) {
+DPREG_TARGET("avx512f")
+void with_avx512(const double* a, const double* b, std::size_t rows, std::size_t wa, std::size_t wb,
+                 double* c, Blocks blocks) {
     accumulate(a, b, rows, wa, wb, c, blocks);
 }
 
-Kernel best_kernel() noexcept {
-    if (__builtin_cpu_supports("avx512f")) return with_avx512;
-    if (__builtin_cpu_supports("avx2")) return with_avx2;
-    return portable;
-}
-#else
-Kernel best_kernel() noexcept { return portable; }
-#endif
-
-const Kernel kernel = best_kernel();
+const auto kernel = best_of(portable, with_avx2, with_avx512);
 
 }  // namespace
 

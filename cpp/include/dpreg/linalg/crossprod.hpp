@@ -2,13 +2,9 @@
 
 #include <cstddef>
 
+#include "dpreg/linalg/simd.hpp"
+
 namespace dpreg {
-
-/// Row-major blocks of doubles are padded with zero columns to a multiple of this.
-inline constexpr std::size_t kPanel = 8;
-
-/// The smallest multiple of kPanel that is at least `cols`.
-constexpr std::size_t padded(std::size_t cols) { return (cols + kPanel - 1) / kPanel * kPanel; }
 
 /// C += A'B, where A is `rows` x `wa`, B is `rows` x `wb` and C is `wa` x `wb`,
 /// all row-major and contiguous, `wa` and `wb` multiples of kPanel.

@@ -1,0 +1,158 @@
+#include <vector>
+
+#include "dpreg/mechanisms/dpsgd.hpp"
+#include "dpreg/stats/column_counts.hpp"
+#include "dpreg/stats/quantised_rows.hpp"
+#include "numpy_view.hpp"
+
+namespace {
+
+namespace py = pybind11;
+using namespace py::literals;
+using dpreg::QuantisedRows;
+using dpreg::Standardisation;
+using dpreg::bind::Array;
+
+/// Counts of each column as a matrix, columns x width.
+py::array_t<std::int64_t> by_column(const std::vector<std::int64_t>& values, std::size_t columns,
+                                    std::size_t width) {
+    const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(columns),
+                                         static_cast<py::ssize_t>(width)};
+    return py::array_t<std::int64_t>(shape, values.data());
+}
+
+void register_column_counts(py::module_& m) {
+    m.attr("LEAST_EXPONENT") = dpreg::kLeastExponent;
+    m.attr("LARGEST_EXPONENT") = dpreg::kLargestExponent;
+    m.attr("MOMENT_BITS") = dpreg::kMomentBits;
+    m.def("counts_sensitivity", &dpreg::counts_sensitivity, "columns"_a);
+    m.def("moments_sensitivity", &dpreg::moments_sensitivity, "columns"_a);
+    m.def(
+        "magnitude_counts",
+        [](const Array& x, std::size_t threads) {
+            const auto view = dpreg::bind::matrix_view(x);
+            std::vector<std::int64_t> counts;
+            {
+                const py::gil_scoped_release release;
+                counts = dpreg::magnitude_counts(view, threads);
+            }
+            return by_column(counts, view.cols, dpreg::kMagnitudeBins);
+        },
+        "x"_a, "threads"_a = 0);
+    m.def(
+        "interval_counts",
+        [](const Array& x, const std::vector<double>& low, const std::vector<double>& high,
+           std::size_t bins, std::size_t threads) {
+            const auto view = dpreg::bind::matrix_view(x);
+            std::vector<std::int64_t> counts;
+            {
+                const py::gil_scoped_release release;
+                counts = dpreg::interval_counts(view, low, high, bins, threads);
+            }
+            return by_column(counts, view.cols, bins + 1);
+        },
+        "x"_a, "low"_a, "high"_a, "bins"_a, "threads"_a = 0);
+    m.def(
+        "moment_sums",
+        [](const Array& x, const std::vector<double>& middle, const std::vector<double>& half,
+           std::size_t threads) {
+            const auto view = dpreg::bind::matrix_view(x);
+            std::vector<std::int64_t> sums;
+            {
+                const py::gil_scoped_release release;
+                sums = dpreg::moment_sums(view, middle, half, threads);
+            }
+            return dpreg::bind::to_array(sums);
+        },
+        "x"_a, "middle"_a, "half"_a, "threads"_a = 0);
+}
+
+void register_rows(py::module_& m) {
+    m.attr("ROW_STEPS") = dpreg::kRowSteps;
+    m.attr("SQUARES_SENSITIVITY") = dpreg::kSquaresSensitivity;
+    m.def("row_norm", &dpreg::row_norm, "width"_a);
+    m.def("gram_sensitivity", &dpreg::gram_sensitivity, "width"_a);
+    m.def("scatter_sensitivity", &dpreg::scatter_sensitivity, "width"_a);
+    m.def("gradient_sensitivity", &dpreg::gradient_sensitivity, "width"_a);
+    py::class_<Standardisation>(m, "Standardisation")
+        .def(py::init<>())
+        .def_readwrite("columns", &Standardisation::columns)
+        .def_readwrite("low", &Standardisation::low)
+        .def_readwrite("high", &Standardisation::high)
+        .def_readwrite("centre", &Standardisation::centre)
+        .def_readwrite("inverse_scale", &Standardisation::inverse_scale)
+        .def_readwrite("y_centre", &Standardisation::y_centre)
+        .def_readwrite("y_inverse_scale", &Standardisation::y_inverse_scale)
+        .def_readwrite("intercept", &Standardisation::intercept)
+        .def_readwrite("row_limit", &Standardisation::row_limit)
+        .def_readwrite("response_limit", &Standardisation::response_limit);
+    py::class_<QuantisedRows>(m, "QuantisedRows")
+        .def(py::init([](const Array& x, const Array& y, const Standardisation& how,
+                         std::size_t threads) {
+                 const auto xv = dpreg::bind::matrix_view(x);
+                 const auto yv = dpreg::bind::vector_view(y);
+                 const py::gil_scoped_release release;
+                 return QuantisedRows(xv, yv, how, threads);
+             }),
+             "x"_a, "y"_a, "how"_a, "threads"_a = 0)
+        .def_property_readonly("rows", &QuantisedRows::rows)
+        .def_property_readonly("width", &QuantisedRows::width)
+        .def_property_readonly("limit", &QuantisedRows::limit)
+        .def(
+            "gram",
+            [](const QuantisedRows& rows, std::size_t threads) {
+                std::vector<std::int64_t> sums;
+                {
+                    const py::gil_scoped_release release;
+                    sums = rows.gram(threads);
+                }
+                return by_column(sums, rows.width(), rows.width());
+            },
+            "threads"_a = 0)
+        .def(
+            "round",
+            [](const QuantisedRows& rows, const std::vector<double>& theta, double clip,
+               std::size_t threads) {
+                QuantisedRows::Round sums;
+                {
+                    const py::gil_scoped_release release;
+                    sums = rows.round(theta, clip, threads);
+                }
+                return py::make_tuple(dpreg::bind::to_array(sums.gradient), sums.squares);
+            },
+            "theta"_a, "clip"_a, "threads"_a = 0)
+        .def(
+            "scatter",
+            [](const QuantisedRows& rows, const std::vector<double>& theta, double clip,
+               std::size_t threads) {
+                QuantisedRows::Scatter scatter;
+                {
+                    const py::gil_scoped_release release;
+                    scatter = rows.scatter(theta, clip, threads);
+                }
+                return py::make_tuple(by_column(scatter.sums, rows.width(), rows.width()),
+                                      scatter.unclipped);
+            },
+            "theta"_a, "clip"_a, "threads"_a = 0);
+}
+
+void register_dpsgd(py::module_& m) {
+    m.def("poisson_rate", &dpreg::poisson_rate, "rate"_a);
+    m.def(
+        "dpsgd",
+        [](const QuantisedRows& rows, std::size_t steps, double rate, double expected, double clip,
+           double learning_rate, std::uint64_t sigma, dpreg::BitSource& bits) {
+            return dpreg::bind::to_array(
+                dpreg::dpsgd(rows, {steps, rate, expected, clip, learning_rate, sigma}, bits));
+        },
+        "rows"_a, py::kw_only(), "steps"_a, "rate"_a, "expected"_a, "clip"_a, "learning_rate"_a,
+        "sigma"_a, "bits"_a);
+}
+
+}  // namespace
+
+void register_moments(py::module_& m) {
+    register_column_counts(m);
+    register_rows(m);
+    register_dpsgd(m);
+}

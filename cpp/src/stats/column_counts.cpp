@@ -1,0 +1,97 @@
+#include "dpreg/stats/column_counts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+
+#include "dpreg/error.hpp"
+#include "dpreg/parallel.hpp"
+
+namespace dpreg {
+namespace {
+
+/// Sums, over all rows, what `add(row, totals)` adds; integers, so the order is free.
+template <class Add>
+std::vector<std::int64_t> sum_over_rows(std::size_t rows, std::size_t size, std::size_t threads,
+                                        const Add& add) {
+    std::vector<std::int64_t> result(size, 0);
+    std::mutex guard;
+    parallel_ranges(rows, threads, [&](std::size_t begin, std::size_t end) {
+        std::vector<std::int64_t> own(size, 0);
+        for (std::size_t i = begin; i < end; ++i) add(i, own.data());
+        const std::lock_guard<std::mutex> lock(guard);
+        for (std::size_t k = 0; k < size; ++k) result[k] += own[k];
+    });
+    return result;
+}
+
+/// The k of the magnitude bin of a finite x other than 0.
+std::size_t magnitude_bin(double x) {
+    int exponent = 0;
+    const double mantissa = std::frexp(std::fabs(x), &exponent);
+    if (mantissa == 0.5) --exponent;  // powers of two belong to the bin they end
+    return static_cast<std::size_t>(std::clamp(exponent, kLeastExponent, kLargestExponent) -
+                                    kLeastExponent);
+}
+
+}  // namespace
+
+double counts_sensitivity(std::size_t columns) { return std::sqrt(static_cast<double>(columns)); }
+
+std::vector<std::int64_t> magnitude_counts(const MatrixView& x, std::size_t threads) {
+    return sum_over_rows(x.rows, x.cols * kMagnitudeBins, threads,
+                         [&](std::size_t i, std::int64_t* counts) {
+                             for (std::size_t j = 0; j < x.cols; ++j) {
+                                 const double value = x(i, j);
+                                 if (value == 0.0 || !std::isfinite(value)) continue;
+                                 ++counts[j * kMagnitudeBins + magnitude_bin(value)];
+                             }
+                         });
+}
+
+std::vector<std::int64_t> interval_counts(const MatrixView& x, const std::vector<double>& low,
+                                          const std::vector<double>& high, std::size_t bins,
+                                          std::size_t threads) {
+    require(low.size() == x.cols && high.size() == x.cols && bins >= 1,
+            "low and high must have one entry a column, and there must be bins");
+    std::vector<double> per_unit(x.cols);
+    for (std::size_t j = 0; j < x.cols; ++j) {
+        require(low[j] < high[j], "low must be below high");
+        per_unit[j] = static_cast<double>(bins) / (high[j] - low[j]);
+    }
+    const auto last = static_cast<double>(bins - 1);
+    return sum_over_rows(
+        x.rows, x.cols * (bins + 1), threads, [&](std::size_t i, std::int64_t* counts) {
+            for (std::size_t j = 0; j < x.cols; ++j) {
+                const double value = x(i, j);
+                if (!std::isfinite(value)) continue;
+                const double place = std::floor((value - low[j]) * per_unit[j]);
+                const auto bin =
+                    value == 0.0 ? bins : static_cast<std::size_t>(std::clamp(place, 0.0, last));
+                ++counts[j * (bins + 1) + bin];
+            }
+        });
+}
+
+double moments_sensitivity(std::size_t columns) {
+    // One row adds 1 and, for each column, numbers of size at most 1.
+    return std::ldexp(std::sqrt(1.0 + 2.0 * static_cast<double>(columns)), kMomentBits);
+}
+
+std::vector<std::int64_t> moment_sums(const MatrixView& x, const std::vector<double>& middle,
+                                      const std::vector<double>& half, std::size_t threads) {
+    require(middle.size() == x.cols && half.size() == x.cols,
+            "middle and half must have one entry a column");
+    const double steps = std::ldexp(1.0, kMomentBits);
+    return sum_over_rows(x.rows, 1 + 2 * x.cols, threads, [&](std::size_t i, std::int64_t* sums) {
+        sums[0] += std::int64_t{1} << kMomentBits;
+        for (std::size_t j = 0; j < x.cols; ++j) {
+            if (!std::isfinite(x(i, j))) continue;
+            const double u = std::clamp((x(i, j) - middle[j]) / half[j], -1.0, 1.0);
+            sums[1 + j] += static_cast<std::int64_t>(std::nearbyint(u * steps));
+            sums[1 + x.cols + j] += static_cast<std::int64_t>(std::nearbyint(u * u * steps));
+        }
+    });
+}
+
+}  // namespace dpreg
