@@ -33,6 +33,7 @@ def bernoulli_exp(
     numerator: int, denominator: int, bits: BitSource, size: int
 ) -> NDArray[np.uint8]: ...
 def discrete_laplace(epsilon: float, bits: BitSource, size: int) -> NDArray[np.int64]: ...
+def discrete_gaussian(sigma: int, bits: BitSource, size: int) -> NDArray[np.int64]: ...
 def discrete_laplace_tail(x: int, epsilon: float) -> float: ...
 
 class Assignment:
@@ -80,3 +81,59 @@ def tukey_em(
     delta: float,
     bits: BitSource,
 ) -> Floats | None: ...
+
+LEAST_EXPONENT: int
+LARGEST_EXPONENT: int
+MOMENT_BITS: int
+ROW_STEPS: int
+SQUARES_SENSITIVITY: float
+
+def counts_sensitivity(columns: int) -> float: ...
+def moments_sensitivity(columns: int) -> float: ...
+def magnitude_counts(x: Floats, threads: int = 0) -> NDArray[np.int64]: ...
+def interval_counts(
+    x: Floats, low: Floats, high: Floats, bins: int, threads: int = 0
+) -> NDArray[np.int64]: ...
+def moment_sums(x: Floats, middle: Floats, half: Floats, threads: int = 0) -> NDArray[np.int64]: ...
+def row_norm(width: int) -> float: ...
+def gram_sensitivity(width: int) -> float: ...
+def scatter_sensitivity(width: int) -> float: ...
+def gradient_sensitivity(width: int) -> float: ...
+
+class Standardisation:
+    columns: list[int]
+    low: list[float]
+    high: list[float]
+    centre: list[float]
+    inverse_scale: list[float]
+    y_centre: float
+    y_inverse_scale: float
+    intercept: bool
+    row_limit: float
+    response_limit: float
+
+class QuantisedRows:
+    rows: int
+    width: int
+    limit: float
+    def __init__(self, x: Floats, y: Floats, how: Standardisation, threads: int = 0) -> None: ...
+    def gram(self, threads: int = 0) -> NDArray[np.int64]: ...
+    def round(
+        self, theta: Sequence[float], clip: float, threads: int = 0
+    ) -> tuple[NDArray[np.int64], int]: ...
+    def scatter(
+        self, theta: Sequence[float], clip: float, threads: int = 0
+    ) -> tuple[NDArray[np.int64], int]: ...
+
+def poisson_rate(rate: float) -> float: ...
+def dpsgd(
+    rows: QuantisedRows,
+    *,
+    steps: int,
+    rate: float,
+    expected: float,
+    clip: float,
+    learning_rate: float,
+    sigma: int,
+    bits: BitSource,
+) -> Floats: ...

@@ -78,6 +78,70 @@ def test_discrete_laplace_refuses(bits, epsilon):
         _core.discrete_laplace(epsilon, bits, 1)
 
 
+@pytest.mark.parametrize("sigma", [1, 3, 40, 2**20])
+def test_discrete_gaussian(bits, sigma):
+    draws = _core.discrete_gaussian(sigma, bits, DRAWS)
+    if sigma > 1000:
+        assert stats.kstest(draws / sigma, "norm").pvalue > ALPHA
+        return
+    reach = np.arange(-10 * sigma - 1, 10 * sigma + 2)
+    law = np.exp(-(reach**2) / (2 * sigma**2))
+    assert_follows(np.bincount(draws + reach[-1], minlength=len(reach)), law / law.sum())
+
+
+@pytest.mark.parametrize("sigma", [10, 37, 200])
+def test_discrete_gaussian_is_within_its_bound_of_a_rounded_one(sigma):
+    """discrete_gaussian.md, statement 2, to eight standard deviations."""
+    k = np.arange(-8 * sigma, 8 * sigma + 1)
+    discrete = -(k**2) / (2 * sigma**2) - np.log(
+        np.exp(-(np.arange(-60 * sigma, 60 * sigma + 1) ** 2) / (2 * sigma**2)).sum()
+    )
+    upper = np.where(k > 0, -(k - 0.5), k + 0.5) / sigma
+    lower = np.where(k > 0, -(k + 0.5), k - 0.5) / sigma
+    rounded = stats.norm.logcdf(upper) + np.log1p(
+        -np.exp(stats.norm.logcdf(lower) - stats.norm.logcdf(upper))
+    )
+    a, b = (discrete - rounded).max(), (rounded - discrete).max()
+    assert 0 < a <= 1 / (8 * sigma**2) * (1 + 1e-4)
+    assert 0 < b <= 64 / (24 * sigma**2) * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("sigma", [0, 2**44 + 1])
+def test_discrete_gaussian_refuses(bits, sigma):
+    with pytest.raises(ValueError, match="sigma must be"):
+        _core.discrete_gaussian(sigma, bits, 1)
+
+
+@pytest.mark.parametrize("scale", [1.0, 7.0])
+def test_same_laws_as_opendp(bits, scale):
+    """Two samplers of one law: two-sample tests on integers."""
+    import opendp.prelude as dp
+
+    space = dp.atom_domain(T=int), dp.absolute_distance(T=int)
+    dp.enable_features("contrib")
+    theirs = {
+        "gaussian": dp.m.make_gaussian(*space, scale=scale),
+        "laplace": dp.m.make_laplace(*space, scale=scale),
+    }
+    ours = {
+        "gaussian": _core.discrete_gaussian(int(scale), bits, 20_000),
+        "laplace": _core.discrete_laplace(1 / scale, bits, 20_000),
+    }
+    for name, mechanism in theirs.items():
+        sample = np.array([mechanism(0) for _ in range(20_000)])
+        assert_same_law(ours[name], sample)
+
+
+def assert_same_law(a, b):
+    """Chi-square test of homogeneity of two samples of integers."""
+    values, inverse = np.unique(np.concatenate([a, b]), return_inverse=True)
+    table = np.array([np.bincount(inverse[: len(a)], minlength=len(values)),
+                      np.bincount(inverse[len(a) :], minlength=len(values))])  # fmt: skip
+    common = table.sum(axis=0) >= 20
+    pooled = np.column_stack([table[:, common], table[:, ~common].sum(axis=1)])
+    assert stats.chi2_contingency(pooled[:, pooled.sum(axis=0) > 0]).pvalue > ALPHA
+
+
 def slots_of(assignment):
     members = assignment.members.astype(int)
     offsets = assignment.offsets.astype(int)
