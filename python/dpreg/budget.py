@@ -23,7 +23,7 @@ def _real(name: str, value: object) -> float:
 
 
 def check_epsilon(value: object, name: str = "eps") -> float:
-    """Return `value` as a float if it is a valid epsilon: finite, at least 1e-9, at most 1e6.
+    """Return `value` as a float if it is a valid epsilon: at least 1e-9, at most 500.
 
     Raises
     ------
@@ -36,8 +36,10 @@ def check_epsilon(value: object, name: str = "eps") -> float:
             f"{name} must be finite and greater than 0, got {value!r}; "
             f"a usual choice is {name}=1.0, smaller is more private"
         )
-    if not 1e-9 <= epsilon <= 1e6:
-        raise BudgetError(f"{name} must be between 1e-9 and 1e6, got {value!r}")
+    if not 1e-9 <= epsilon <= 500:
+        raise BudgetError(
+            f"{name} must be between 1e-9 and 500, got {value!r}; beyond, nothing is promised"
+        )
     return epsilon
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from dpreg.errors import SchemaError
 from dpreg.formula import FormulaSpec
 from dpreg.frame import Table
 
-__all__ = ["Design", "Terms", "Units", "read_design"]
+__all__ = ["Design", "Terms", "Units", "check_unit", "read_design", "terms_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +25,14 @@ class Terms:
     names : tuple of str, length d
         Of the columns of X, the intercept not among them.
     intercept : bool
+    ranges : mapping of str to pair
+        Limits of those columns that are known from declared levels.
     """
 
     response: str
     names: tuple[str, ...]
     intercept: bool
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def coefficients(self) -> tuple[str, ...]:
@@ -85,6 +89,11 @@ class Design:
         return len(self.y) if self.units is None else len(self.units.offsets) - 1
 
 
+def terms_of(spec: FormulaSpec) -> Terms:
+    """Return what a formula says about the design, without any record."""
+    return Terms(spec.response, spec.names, spec.intercept, spec.ranges)
+
+
 def read_design(spec: FormulaSpec, table: Table, unit: str | None) -> Design:
     """Read the records: evaluate the formula on every complete row.
 
@@ -97,7 +106,7 @@ def read_design(spec: FormulaSpec, table: Table, unit: str | None) -> Design:
     """
     rows = spec.rows(table, response=True)
     assert rows.y is not None
-    terms = Terms(spec.response, spec.names, spec.intercept)
+    terms = terms_of(spec)
     if unit is None:
         return Design(rows.X, rows.y, terms)
     labels = table.identifiers(unit)[rows.kept]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpreg._version import __version__
 from dpreg.budget import Budget, check_delta, check_epsilon
-from dpreg.design import check_unit, read_design
+from dpreg.design import check_unit, read_design, terms_of
 from dpreg.formula import FormulaSpec
 from dpreg.frame import Level, Table
 from dpreg.methods import method_from
@@ -93,7 +93,7 @@ def dp_lm(
     table = Table(data)
     spec = FormulaSpec(formula, table.schema.with_levels(levels))
     check_unit(unit, table)
-    chosen.check(len(spec.names), epsilon, delta)
+    chosen.check(terms_of(spec), epsilon, delta)
     (budget or Budget(epsilon, delta)).spend(f"dp_lm({formula!r})", epsilon, delta)
 
     design = read_design(spec, table, unit)
@@ -132,4 +132,5 @@ def dp_lm(
         schema=schema_to_dict(spec.schema),
         law=outcome.law,
         notes=outcome.notes,
+        limits=outcome.limits,
     )

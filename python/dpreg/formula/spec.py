@@ -7,9 +7,11 @@ the schema alone, so nothing public is ever read from the records.
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from dpreg.frame import Column, Level, Schema, Table
 __all__ = ["FormulaSpec", "Rows"]
 
 _CHUNK = 1 << 16
+_LARGEST_GRID = 10_000
 _INTERCEPT = "Intercept"
 
 
@@ -61,6 +64,8 @@ class FormulaSpec:
     schema : Schema
         Of the columns the formula uses.
     response : str
+    regressors : tuple of str
+        The columns that the right-hand side reads.
     names : tuple of str, length d
         Of the columns of X.
     intercept : bool
@@ -74,8 +79,10 @@ class FormulaSpec:
     def __init__(self, formula: str, schema: Schema) -> None:
         self.formula = formula
         sides = _parse(formula, schema)
-        factors = _factors(sides)
-        self.schema = _schema_of(factors, schema)
+        left, right = (_factors(side) for side in sides)
+        self.schema = _schema_of([*left, *right], schema)
+        self._responses = tuple(dict.fromkeys(v for f in left for v in f.variables))
+        self.regressors = tuple(dict.fromkeys(v for f in right for v in f.variables))
         probe = _probe(self.schema)
         with _quiet():
             try:
@@ -95,11 +102,31 @@ class FormulaSpec:
         if not columns:
             raise FormulaError(f"formula: {formula!r} has nothing on its right-hand side")
 
-    @property
-    def regressors(self) -> tuple[str, ...]:
-        """The columns that the right-hand side reads."""
-        needed = set(self._right.required_variables)
-        return tuple(name for name in self.schema.columns if name in needed)
+    @cached_property
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """Limits of the columns of X that are made of declared levels alone.
+
+        Their values are those of the coding, which is public: a dummy is 0 or 1.
+        """
+        found: dict[str, tuple[float, float]] = {}
+        for structure in self._right.structure:
+            factors = [
+                str(f.expr) for f in structure.term.factors if f.eval_method.value != "literal"
+            ]
+            kinds = [self._right.encoder_state[f][0].value for f in factors]
+            if not factors or set(kinds) != {"categorical"}:
+                continue
+            variables = {v for f in _factors([structure.term]) for v in f.variables}
+            grid = _grid(self.schema, self.regressors, variables)
+            if grid is None:
+                continue
+            with _quiet():
+                encoded = _encode(self._right, grid)
+            for name in structure.columns:
+                values = np.asarray(encoded[name], dtype=np.float64)
+                if values.min() < values.max():
+                    found[str(name)] = (float(values.min()), float(values.max()))
+        return found
 
     def rows(self, table: Table, *, response: bool) -> Rows:
         """Evaluate the formula on `table`; incomplete rows are dropped.
@@ -130,9 +157,7 @@ class FormulaSpec:
 
     def _columns(self, table: Table, *, response: bool) -> tuple[dict[str, Any], Any]:
         """Convert the columns that are needed; say which rows have all of them."""
-        needed = set(self.regressors)
-        if response:
-            needed |= set(self._left.required_variables)
+        needed = {*self.regressors, *(self._responses if response else ())}
         complete = np.ones(table.rows, dtype=bool)
         columns: dict[str, Any] = {}
         for name, column in self.schema.columns.items():
@@ -186,6 +211,28 @@ def _encode(spec: Any, frame: Any) -> Any:
     )
 
 
+def _grid(schema: Schema, needed: Iterable[str], variables: set[str]) -> Any:
+    """Make a table with every combination of the levels of some columns; None if too many."""
+    import pandas as pd
+
+    crossed = [c for n, c in schema.columns.items() if n in variables and c.levels]
+    sizes = [len(c.levels or ()) for c in crossed]
+    rows = math.prod(sizes)
+    if rows > _LARGEST_GRID:
+        return None
+    place = np.unravel_index(np.arange(rows), sizes)
+    codes = {c.name: code for c, code in zip(crossed, place, strict=True)}
+    columns: dict[str, Any] = {}
+    for name in needed:
+        column = schema.columns[name]
+        if column.levels is None:
+            columns[column.name] = np.ones(rows)
+        else:
+            own = codes.get(column.name, np.zeros(rows, dtype=np.int64))
+            columns[column.name] = _categorical(own, column.levels)
+    return pd.DataFrame(columns, index=range(rows))
+
+
 def _categorical(codes: NDArray[Any], levels: Sequence[Level]) -> Any:
     import pandas as pd
 
@@ -218,9 +265,9 @@ def _parse(formula: str, schema: Schema) -> tuple[Any, Any]:
     return left, right
 
 
-def _factors(sides: Sequence[Any]) -> list[Factor]:
+def _factors(side: Any) -> list[Factor]:
     found = []
-    for factor in (f for side in sides for term in side for f in term.factors):
+    for factor in (f for term in side for f in term.factors):
         if factor.eval_method.value == "lookup":
             found.append(Factor((str(factor.expr),), {}, ()))
         elif factor.eval_method.value == "python":

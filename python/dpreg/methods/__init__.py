@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dpreg.methods._method import Method
+from dpreg.methods.adassp import AdaSSP
+from dpreg.methods.boosted_adassp import BoostedAdaSSP
+from dpreg.methods.dpsgd import DPSGD
 from dpreg.methods.tukey_em import TukeyEM
 
-__all__ = ["TukeyEM", "method_from"]
+__all__ = ["DPSGD", "AdaSSP", "BoostedAdaSSP", "TukeyEM", "method_from"]
 
-_BY_NAME: dict[str, Callable[[], Method]] = {"tukey": TukeyEM}
+_BY_NAME: dict[str, Callable[[], Method]] = {
+    "tukey": TukeyEM,
+    "adassp": AdaSSP,
+    "boosted_adassp": BoostedAdaSSP,
+    "dpsgd": DPSGD,
+}
 
 
 def method_from(method: str | Method) -> Method:

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.design import Design
+from dpreg.design import Design, Terms
+from dpreg.errors import BudgetError
 from dpreg.released.certificate import Part
 from dpreg.released.law import NORMAL, TailLaw
 
-__all__ = ["Allowance", "Declined", "Method", "Release"]
+__all__ = ["Allowance", "Declined", "Method", "Release", "needs_delta"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class Release:
     composition : str
     notes : tuple of str
         What a reader has to know to read the numbers.
+    limits : ndarray, shape (d, 2), or None
+        Where each column of X was winsorised, and new rows are.
     """
 
     params: NDArray[np.float64]
@@ -64,6 +67,7 @@ class Release:
     composition: str = "basic"
     law: TailLaw = NORMAL
     notes: tuple[str, ...] = field(default=())
+    limits: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,15 @@ class Declined:
     composition: str = "basic"
 
 
+def needs_delta(method: str, delta: float) -> None:
+    """Refuse delta = 0 for a method that is not pure."""
+    if delta == 0:
+        raise BudgetError(
+            f"delta: method={method!r} needs delta > 0, far below 1 / (number of rows); "
+            "write delta=1e-6, for example"
+        )
+
+
 class Method(Protocol):
     """A private regression: frozen options and `release`."""
 
@@ -95,7 +108,7 @@ class Method(Protocol):
         """As `dp_lm(method=...)` spells it."""
         ...
 
-    def check(self, d: int, epsilon: float, delta: float) -> None:
+    def check(self, terms: Terms, epsilon: float, delta: float) -> None:
         """Raise a ValueError if the options cannot be used; called before records are read."""
         ...
 

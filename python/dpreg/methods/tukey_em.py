@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.design import Design
-from dpreg.errors import BudgetError
-from dpreg.methods._method import Allowance, Declined, Release
+from dpreg.design import Design, Terms
+from dpreg.methods._method import Allowance, Declined, Release, needs_delta
 from dpreg.planning.tukey import TukeyPlan, least_units, plan_tukey
 from dpreg.planning.tukey_law import ReleaseLaw, release_law
 from dpreg.released.certificate import Part
@@ -89,13 +88,9 @@ class TukeyEM:
         """As `dp_lm(method=...)` spells it."""
         return "tukey"
 
-    def check(self, d: int, epsilon: float, delta: float) -> None:
+    def check(self, terms: Terms, epsilon: float, delta: float) -> None:
         """Refuse delta = 0: the test may let unsafe data pass with probability delta."""
-        if delta == 0:
-            raise BudgetError(
-                "delta: method='tukey' needs delta > 0, far below 1 / (number of rows); "
-                "write delta=1e-6, for example"
-            )
+        needs_delta(self.name, delta)
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
@@ -254,24 +249,26 @@ def _sampling(
 def _parts(epsilon_count: float, plan: TukeyPlan, delta: float) -> tuple[Part, ...]:
     threshold = _core.release_threshold(plan.epsilon_test, delta)
     return (
-        Part("number of units", epsilon_count, 0.0, _laplace(epsilon_count)),
-        Part(
+        _laplace_part("number of units", epsilon_count),
+        _laplace_part(
             "test that a deep model can be released",
             plan.epsilon_test,
-            0.0,
-            f"{_laplace(plan.epsilon_test)}, threshold {threshold}",
+            f", threshold {threshold}",
         ),
         Part(
             "draw of a deep model",
             plan.epsilon_sample,
             delta,
             f"exponential mechanism on depth, at least {plan.depth} of {plan.models} models",
+            sensitivity=float(_core.DEPTH_SENSITIVITY),
+            scale=2 * _core.DEPTH_SENSITIVITY / plan.epsilon_sample,
         ),
     )
 
 
-def _laplace(epsilon: float) -> str:
-    return f"discrete Laplace noise of scale {1 / epsilon:.4g}"
+def _laplace_part(label: str, epsilon: float, remark: str = "") -> Part:
+    noise = f"discrete Laplace noise of scale {1 / epsilon:.4g}{remark}"
+    return Part(label, epsilon, 0.0, noise, sensitivity=1.0, scale=1 / epsilon)
 
 
 def _too_few(

@@ -19,15 +19,29 @@ class Part:
     label : str
         What was computed.
     epsilon, delta : float
-        Its share of the budget, under the composition of the certificate.
+        Its share of the budget under basic composition; 0 when `mu` says it instead.
     noise : str
-        The law of the noise and its scale.
+        The law of the noise and its scale, in words.
+    sensitivity, scale : float or None
+        Of the statistic and of the noise, in the same unit.
+    mu : float or None
+        Its share under Gaussian composition, where squares add up.
     """
 
     label: str
     epsilon: float
     delta: float
     noise: str
+    sensitivity: float | None = None
+    scale: float | None = None
+    mu: float | None = None
+
+    @property
+    def cost(self) -> str:
+        """Its share, in words."""
+        if self.mu is not None:
+            return f"mu={self.mu:.4g}"
+        return f"eps={self.epsilon:.4g}" + (f", delta={self.delta:.3g}" if self.delta else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +104,6 @@ class Certificate:
         return cls(**fields)
 
     def __str__(self) -> str:
-        lines = [self.claim, f"  {self.mechanism}, {self.composition} composition, "
-                 f"dpreg {self.version}"]  # fmt: skip
-        lines += [
-            f"  {part.label}: eps={part.epsilon:.4g}"
-            + (f", delta={part.delta:.3g}" if part.delta else "")
-            + f"; {part.noise}"
-            for part in self.parts
-        ]
-        return "\n".join(lines)
+        head = f"  {self.mechanism}, {self.composition} composition, dpreg {self.version}"
+        parts = [f"  {part.label}: {part.cost}; {part.noise}" for part in self.parts]
+        return "\n".join([self.claim, head, *parts])

@@ -50,6 +50,8 @@ class DPResults:
     notes : tuple of str
     selected : tuple of str or None
         Columns kept by private selection.
+    limits : ndarray, shape (d, 2), or None
+        Where each regressor was winsorised in the fit; `predict` does the same to new rows.
 
     See Also
     --------
@@ -69,6 +71,7 @@ class DPResults:
     law: TailLaw = NORMAL
     notes: tuple[str, ...] = ()
     selected: tuple[str, ...] | None = None
+    limits: NDArray[np.float64] | None = None
 
     @property
     def released(self) -> bool:
@@ -146,18 +149,25 @@ class DPResults:
             index=pd.Index(self.names, name="term"),
         )
 
-    def predict(self, data: Any) -> pd.Series:
+    def predict(self, data: Any, *, winsorise: bool = True) -> pd.Series:
         """Predict the response for the rows of `data`; NaN where a row is incomplete.
 
         Parameters
         ----------
         data : data frame, dict of arrays, or path of a Parquet file
             With the columns of the right-hand side.  They are not protected.
+        winsorise : bool, default True
+            Move regressors beyond the limits of the fit to those limits, if it had any:
+            outside them nothing was learned.
         """
         from dpreg.released.prediction import design_rows
 
         rows = design_rows(self.formula, self.schema, data)
-        return rows.series(rows.X @ self.estimates)
+        X = rows.X
+        if winsorise and self.limits is not None:
+            d = len(self.limits)
+            X[:, X.shape[1] - d :] = np.clip(X[:, X.shape[1] - d :], *self.limits.T)
+        return rows.series(X @ self.estimates)
 
     def summary(self, alpha: float = 0.05) -> Summary:
         """Return the table, printable as text, HTML and LaTeX."""
@@ -177,6 +187,7 @@ class DPResults:
                 "estimates": _listed(self.estimates),
                 "covariance": _listed(self.covariance),
                 "sampling": _listed(self.sampling),
+                "limits": _listed(self.limits),
                 "units": self.units,
                 "privacy": self.privacy.to_dict(),
                 "schema": self.schema,
@@ -203,7 +214,7 @@ class DPResults:
                 raise KeyError("dpreg_results")
             arrays = {
                 k: None if data[k] is None else np.asarray(data[k], dtype=np.float64)
-                for k in ("estimates", "covariance", "sampling")
+                for k in ("estimates", "covariance", "sampling", "limits")
             }
             tuples = {
                 k: None if data[k] is None else tuple(data[k])

@@ -1,0 +1,158 @@
+"""Covariance of coefficients from noisy sums: sampling error and privacy noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "BoostingPath",
+    "EstimateError",
+    "boosting_error",
+    "hidden_by_floor",
+    "unidentified_note",
+    "user_errors",
+]
+
+Doubles = NDArray[np.float64]
+
+# A coefficient is not identified when what regularisation may hide of it is this many
+# times its standard error.
+_HIDDEN = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class BoostingPath:
+    """What boosting released, in standardised units; w is the width of a row.
+
+    Attributes
+    ----------
+    estimate : ndarray, shape (w,)
+        Mean of the last `average` iterates.
+    clip : float
+        That the next round would have used.
+    gram : ndarray, shape (w, w)
+        Noisy.
+    gram_deviation : float
+        Of the noise on its diagonal.
+    step : ndarray, shape (w, w)
+        What gradients were multiplied by.
+    deviations : ndarray, shape (rounds,)
+        Of the noise of each gradient.
+    average : int
+    """
+
+    estimate: Doubles
+    clip: float
+    gram: Doubles
+    gram_deviation: float
+    step: Doubles
+    deviations: Doubles
+    average: int
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateError:
+    """Error of an estimate in standardised units.
+
+    Attributes
+    ----------
+    sampling, privacy : ndarray, shape (w, w)
+        Covariances; they add up.
+    hidden : ndarray, shape (w, w)
+        Second moment of what regularisation may hide.
+    """
+
+    sampling: Doubles
+    privacy: Doubles
+    hidden: Doubles
+
+
+def boosting_error(path: BoostingPath, scatter: Doubles, unclipped: float) -> EstimateError:
+    """Linearise the rounds about the root of the score.
+
+    A round is e -> (I - P H) e + P xi, with H = unclipped * gram the derivative of the sum of
+    clipped residuals times rows, P the step and xi the noise.  The root itself is off by
+    H^-1 times a sum with covariance `scatter`.
+
+    Parameters
+    ----------
+    path : BoostingPath
+    scatter : ndarray, shape (w, w)
+        Noisy second moments of the gradient.
+    unclipped : float
+        Noisy share of residuals within the clip.
+    """
+    size = len(path.estimate)
+    share = min(max(unclipped, 0.5), 1.0)
+    # On directions that the floor holds, the noisy matrix says nothing: the floor stands in.
+    curvature = share * np.linalg.inv(path.step)
+    inverse = np.linalg.inv(curvature)
+    sampling = inverse @ _positive(scatter) @ inverse
+    forget = np.eye(size) - path.step @ (share * path.gram)
+    privacy = np.zeros((size, size))
+    reach, power = np.zeros((size, size)), np.eye(size)
+    rounds = len(path.deviations)
+    # The noise of round t is in the iterates t, ..., T; the last `average` of them count.
+    for age in range(rounds):
+        if age < path.average:
+            reach = reach + power / path.average
+        carried = (
+            reach
+            if age < path.average
+            else reach @ np.linalg.matrix_power(forget, age - path.average + 1)
+        )
+        part = carried @ path.step * path.deviations[rounds - 1 - age]
+        privacy += part @ part.T
+        power = power @ forget
+    hidden = hidden_by_floor(path.gram, path.gram_deviation, rounds)
+    return EstimateError(sampling, privacy, hidden)
+
+
+def hidden_by_floor(gram: Doubles, deviation: float, rounds: int) -> Doubles:
+    """Second moment of the bias along directions whose eigenvalue is below the floor.
+
+    Such an eigenvalue is anywhere between 0 and the floor; half of it is taken, and the
+    coefficient along it as large as would explain the whole response.
+    """
+    values, vectors = np.linalg.eigh(gram)
+    floor = deviation * np.sqrt(2 * len(values))
+    if not floor > 0:
+        return np.zeros_like(gram)
+    held = vectors[:, values < floor]
+    units = max(float(gram[0, 0]), floor)
+    return np.asarray(held @ held.T * (0.5 ** (2 * rounds) * units / floor))
+
+
+def _positive(matrix: Doubles) -> Doubles:
+    """Return the nearest positive semidefinite matrix."""
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+
+
+def user_errors(
+    error: EstimateError | None, to_user: Doubles
+) -> tuple[Doubles | None, Doubles | None, NDArray[np.bool_]]:
+    """Return covariance, sampling errors and which coefficients are hidden, in user units.
+
+    Hidden coefficients, and those of columns that are not used, have NaN errors.
+    """
+    unused = np.asarray(~to_user.any(axis=1), dtype=bool)
+    if error is None:
+        return None, None, unused
+    covariance = to_user @ (error.sampling + error.privacy + error.hidden) @ to_user.T
+    known = np.diag(to_user @ (error.sampling + error.privacy) @ to_user.T)
+    hidden = unused | (np.diag(to_user @ error.hidden @ to_user.T) > _HIDDEN * known)
+    sampling = np.sqrt(np.diag(to_user @ error.sampling @ to_user.T))
+    covariance[hidden, :] = covariance[:, hidden] = np.nan
+    return covariance, np.where(hidden, np.nan, sampling), hidden
+
+
+def unidentified_note(hidden: NDArray[np.bool_], coefficients: tuple[str, ...]) -> tuple[str, ...]:
+    """Name the coefficients that cannot be told at this eps, if there are any."""
+    if not hidden.any():
+        return ()
+    names = ", ".join(name for name, h in zip(coefficients, hidden, strict=True) if h)
+    return (f"not identified at this eps: {names}",)

@@ -1,0 +1,126 @@
+"""AdaSSP: ridge regression from noisy second moments, the ridge as small as the noise allows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dpreg.design import Design, Terms
+from dpreg.methods._bounds import Bounds, column_bounds
+from dpreg.methods._gaussian import GaussianReleases
+from dpreg.methods._method import Allowance, Declined, Release, needs_delta
+from dpreg.methods._sums import Doubles, floored_inverse, noisy_gram, standardised_rows
+from dpreg.methods._wald import EstimateError, hidden_by_floor, unidentified_note, user_errors
+from dpreg.methods.standardisation import Standardisation
+
+__all__ = ["AdaSSP"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdaSSP:
+    """Options of AdaSSP (Wang, 2018), all public.
+
+    Columns are standardised privately; the matrix of second moments of regressors and
+    response is released once, with Gaussian noise; its eigenvalues below the noise are raised
+    to it, and the normal equations solved.  The smallest eigenvalue is read off the noisy
+    matrix, so it costs nothing.
+
+    Parameters
+    ----------
+    response_limit : float, default 4.0
+        Clip of the response, in its standard deviations.
+    row_factor : float, default 1.2
+        Rows longer than this many times their expected length are shrunk to it.
+    bounds : mapping, optional
+        ``{column: (low, high)}``, public limits of columns of the design and of the response.
+    standardisation : Standardisation
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP, by Gaussian composition
+    neighbours : add or remove one row
+    public : all options, bounds, d, the names of the columns
+    proof : adassp.md
+
+    References
+    ----------
+    Wang (2018), "Revisiting differentially private linear regression: optimal and adaptive
+    prediction and estimation in unbounded domain", Algorithm 2.
+    """
+
+    response_limit: float = 4.0
+    row_factor: float = 1.2
+    bounds: Mapping[str, Bounds] | None = None
+    standardisation: Standardisation = field(default_factory=Standardisation)
+
+    def __post_init__(self) -> None:
+        if not min(self.response_limit, self.row_factor) > 0:
+            raise ValueError("response_limit and row_factor must be greater than 0")
+
+    @property
+    def name(self) -> str:
+        """As `dp_lm(method=...)` spells it."""
+        return "adassp"
+
+    def check(self, terms: Terms, epsilon: float, delta: float) -> None:
+        """Refuse delta = 0 and bounds that cannot be used."""
+        needs_delta(self.name, delta)
+        column_bounds(self.bounds, terms)
+
+    def release(
+        self, design: Design, allowance: Allowance, *, inference: bool
+    ) -> Release | Declined:
+        """See `dpreg.methods._method.Method`."""
+        noise = GaussianReleases(allowance.epsilon, allowance.delta, allowance.bits)
+        bounds = column_bounds(self.bounds, design.terms)
+        scales = self.standardisation.release(design.X, design.y, noise, bounds)
+        rows = standardised_rows(
+            design,
+            scales,
+            self.row_factor,
+            winsorise=not inference,
+            response_limit=self.response_limit,
+        )
+        mu = noise.share(1.0 - self.standardisation.share)
+        moments, deviation = noisy_gram(rows, noise, mu)
+        gram, cross = moments[:-1, :-1], moments[:-1, -1]
+        inverse = floored_inverse(gram, deviation)
+        theta = inverse @ cross
+        d = len(design.terms.names)
+        to_user = rows.to_user(d)
+        error = _error(moments, deviation, inverse, theta, scales.units) if inference else None
+        covariance, sampling, hidden = user_errors(error, to_user)
+        notes = ("standard errors assume errors of constant variance",) if inference else ()
+        return Release(
+            params=to_user @ theta + rows.offset(d),
+            covariance=covariance,
+            sampling=sampling,
+            units=scales.units,
+            parts=tuple(noise.parts),
+            composition="Gaussian (GDP)",
+            notes=notes + unidentified_note(hidden, design.terms.coefficients),
+            limits=np.column_stack([scales.low, scales.high])[:-1],
+        )
+
+
+def _error(
+    moments: Doubles, deviation: float, inverse: Doubles, theta: Doubles, units: float
+) -> EstimateError:
+    """Delta method for the solution of noisy normal equations.
+
+    The residual of the equations at the truth is a sum over rows, of covariance s^2 gram,
+    and the noise of (cross - gram theta): with variance v on the diagonal of the moments and
+    v / 2 elsewhere, (v / 2) ((1 + |theta|^2) I + theta theta').
+    """
+    gram, cross, square = moments[:-1, :-1], moments[:-1, -1], moments[-1, -1]
+    residual = (square - 2 * theta @ cross + theta @ gram @ theta) / units
+    half = deviation**2 / 2
+    size = len(theta)
+    noise = half * ((1 + theta @ theta) * np.eye(size) + np.outer(theta, theta))
+    return EstimateError(
+        sampling=max(residual, 0.0) * inverse @ np.linalg.inv(inverse) @ inverse,
+        privacy=inverse @ noise @ inverse,
+        hidden=hidden_by_floor(gram, deviation, 1),
+    )

@@ -1,0 +1,201 @@
+"""Boosted AdaSSP: noisy second moments once, then rounds of noisy gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dpreg import _core
+from dpreg.design import Design, Terms
+from dpreg.methods._bounds import Bounds, column_bounds
+from dpreg.methods._gaussian import GaussianReleases
+from dpreg.methods._method import Allowance, Declined, Release, needs_delta
+from dpreg.methods._sums import (
+    Doubles,
+    StandardisedRows,
+    floored_inverse,
+    noisy_gram,
+    noisy_scatter,
+    standardised_rows,
+)
+from dpreg.methods._wald import (
+    BoostingPath,
+    EstimateError,
+    boosting_error,
+    unidentified_note,
+    user_errors,
+)
+from dpreg.methods.standardisation import Scales, Standardisation
+
+__all__ = ["BoostedAdaSSP"]
+
+
+# Weight of the sum of squared residuals beside the gradient, in the same release.
+_SQUARES_WEIGHT = 0.05
+# Least clip of a residual, in standard deviations of the response.
+_LEAST_CLIP = 0.03
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoostedAdaSSP:
+    """Options of Boosted AdaSSP (Tang et al., 2023), all public.
+
+    Columns are standardised privately, a noisy matrix of second moments is released once,
+    and each round adds its inverse (with a floor under the eigenvalues) times a noisy
+    gradient of clipped residuals to the coefficients.  The clip follows the residuals down,
+    and the noise with it.
+
+    Parameters
+    ----------
+    rounds : int, default 6
+    average : int, default 2
+        The result is the mean of this many last rounds.
+    gram_share : float, default 0.2
+        Share, of what is left by the others, for the second moments.
+    scatter_share : float, default 0.08
+        Share of the squared mu for the covariance of the gradient, when there is inference.
+    first_clip : float, default 5.0
+        Clip of the first round, in standard deviations of the response.
+    clip : float, default 2.5
+        Clip of later rounds, in root mean square residuals of the round before.
+    row_factor : float, default 1.2
+        Rows longer than this many times their expected length are shrunk to it.
+    bounds : mapping, optional
+        ``{column: (low, high)}``, public limits of columns of the design and of the response.
+    standardisation : Standardisation
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP, by Gaussian composition
+    neighbours : add or remove one row
+    public : all options, bounds, d, the names of the columns
+    proof : boosted_adassp.md
+
+    References
+    ----------
+    Tang et al. (2023), "Improved Differentially Private Regression via Gradient Boosting";
+    Wang (2018), "Revisiting differentially private linear regression".
+    """
+
+    rounds: int = 6
+    average: int = 2
+    gram_share: float = 0.2
+    scatter_share: float = 0.08
+    first_clip: float = 5.0
+    clip: float = 2.5
+    row_factor: float = 1.2
+    bounds: Mapping[str, Bounds] | None = None
+    standardisation: Standardisation = field(default_factory=Standardisation)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.average <= self.rounds:
+            raise ValueError("rounds must be at least 1 and average between 1 and rounds")
+        if not 0 < self.gram_share < 1:
+            raise ValueError(f"gram_share must be in (0, 1), got {self.gram_share}")
+        if not min(self.first_clip, self.clip, self.row_factor) > 0:
+            raise ValueError("first_clip, clip and row_factor must be greater than 0")
+
+    @property
+    def name(self) -> str:
+        """As `dp_lm(method=...)` spells it."""
+        return "boosted_adassp"
+
+    def check(self, terms: Terms, epsilon: float, delta: float) -> None:
+        """Refuse delta = 0 and bounds that cannot be used."""
+        needs_delta(self.name, delta)
+        column_bounds(self.bounds, terms)
+
+    def release(
+        self, design: Design, allowance: Allowance, *, inference: bool
+    ) -> Release | Declined:
+        """See `dpreg.methods._method.Method`."""
+        noise = GaussianReleases(allowance.epsilon, allowance.delta, allowance.bits)
+        bounds = column_bounds(self.bounds, design.terms)
+        scales = self.standardisation.release(design.X, design.y, noise, bounds)
+        # Winsorised regressors predict better; left alone, slopes are not biased.
+        rows = standardised_rows(design, scales, self.row_factor, winsorise=not inference)
+        path = self._boost(rows, scales, noise, inference=inference)
+        d = len(design.terms.names)
+        to_user = rows.to_user(d)
+        error = self._error(rows, path, scales, noise) if inference else None
+        covariance, sampling, hidden = user_errors(error, to_user)
+        return Release(
+            params=to_user @ path.estimate + rows.offset(d),
+            covariance=covariance,
+            sampling=sampling,
+            units=scales.units,
+            parts=tuple(noise.parts),
+            composition="Gaussian (GDP)",
+            notes=unidentified_note(hidden, design.terms.coefficients),
+            limits=np.column_stack([scales.low, scales.high])[:-1],
+        )
+
+    def _boost(
+        self, rows: StandardisedRows, scales: Scales, noise: GaussianReleases, *, inference: bool
+    ) -> BoostingPath:
+        left = 1.0 - self.standardisation.share - inference * self.scatter_share
+        gram, deviation = noisy_gram(rows, noise, noise.share(left * self.gram_share))
+        step = floored_inverse(gram, deviation)
+        mu = noise.share(left * (1 - self.gram_share) / self.rounds)
+        theta, clip = np.zeros(len(gram)), self.first_clip
+        thetas, deviations = [], []
+        for number in range(self.rounds):
+            gradient, squares, noise_scale = _noisy_round(rows, theta, clip, number + 1, noise, mu)
+            theta = theta + step @ gradient
+            thetas.append(theta)
+            deviations.append(noise_scale)
+            residual = math.sqrt(max(squares, 0.0) / scales.units)
+            clip = min(clip, max(self.clip * residual, _LEAST_CLIP))
+        return BoostingPath(
+            estimate=np.asarray(np.mean(thetas[-self.average :], axis=0)),
+            clip=clip,
+            gram=gram,
+            gram_deviation=deviation,
+            step=step,
+            deviations=np.array(deviations),
+            average=self.average,
+        )
+
+    def _error(
+        self,
+        rows: StandardisedRows,
+        path: BoostingPath,
+        scales: Scales,
+        noise: GaussianReleases,
+    ) -> EstimateError:
+        """Release the scatter of the gradient, and put the covariance together."""
+        scatter, unclipped = noisy_scatter(
+            rows, path.estimate, path.clip, noise, noise.share(self.scatter_share)
+        )
+        return boosting_error(path, scatter, unclipped / scales.units)
+
+
+def _noisy_round(
+    rows: StandardisedRows,
+    theta: Doubles,
+    clip: float,
+    number: int,
+    noise: GaussianReleases,
+    mu: float,
+) -> tuple[Doubles, float, float]:
+    """Release gradient and sum of squares of residuals; return the gradient's noise too."""
+    gradient, squares = rows.rows.round(theta.tolist(), clip)
+    weight = math.sqrt(_SQUARES_WEIGHT)
+    sensitivity = math.hypot(
+        _core.gradient_sensitivity(len(theta)), weight * _core.SQUARES_SENSITIVITY
+    )
+    noisy = noise.release(
+        f"gradient of round {number}",
+        np.append(gradient, squares),
+        sensitivity,
+        mu,
+        weights=np.append(np.ones(len(theta)), weight),
+    )
+    unit = clip / _core.ROW_STEPS
+    gradient_unit = unit * rows.rows.limit / _core.ROW_STEPS
+    scale = noise.parts[-1].scale
+    assert scale is not None
+    return noisy[:-1] * gradient_unit, float(noisy[-1]) * unit**2, scale * gradient_unit

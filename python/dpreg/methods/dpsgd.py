@@ -1,0 +1,148 @@
+"""DP-SGD for squared loss, on privately standardised columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dpreg import _core
+from dpreg.accounting.gdp import discreteness
+from dpreg.accounting.pld import noise_multiplier
+from dpreg.design import Design, Terms
+from dpreg.methods._bounds import Bounds, column_bounds
+from dpreg.methods._gaussian import RESERVE, GaussianReleases
+from dpreg.methods._method import Allowance, Declined, Release, needs_delta
+from dpreg.methods._sums import StandardisedRows, standardised_rows
+from dpreg.methods._wald import unidentified_note
+from dpreg.methods.standardisation import Standardisation
+from dpreg.released.certificate import Part
+
+__all__ = ["DPSGD"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DPSGD:
+    """Options of differentially private stochastic gradient descent, all public.
+
+    Columns are standardised privately; each step takes a Poisson sample of the rows, adds
+    up their gradients with residuals clipped, and adds Gaussian noise.  The result is the
+    mean of the last half of the steps.  The defaults are for standardised columns and need
+    no tuning.
+
+    Parameters
+    ----------
+    steps : int, default 400
+    rate : float, default 0.1
+        Chance of a row to be in a sample.
+    clip : float, default 2.5
+        Of residuals, in standard deviations of the response.
+    learning_rate : float, optional
+        Of the mean gradient.  Default: min(0.5, 3 / (width + 1)), below twice the inverse of
+        the largest eigenvalue of most correlation matrices.
+    row_factor : float, default 1.2
+        Rows longer than this many times their expected length are shrunk to it.
+    bounds : mapping, optional
+        ``{column: (low, high)}``, public limits of columns of the design and of the response.
+    standardisation : Standardisation
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP, by composition of privacy loss distributions
+    neighbours : add or remove one row
+    public : all options, bounds, d, the names of the columns
+    proof : dpsgd.md
+
+    References
+    ----------
+    Abadi et al. (2016), "Deep learning with differential privacy", Algorithm 1.
+    """
+
+    steps: int = 400
+    rate: float = 0.1
+    clip: float = 2.5
+    learning_rate: float | None = None
+    row_factor: float = 1.2
+    bounds: Mapping[str, Bounds] | None = None
+    standardisation: Standardisation = field(default_factory=Standardisation)
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or not 1e-6 <= self.rate <= 1:
+            raise ValueError("steps must be at least 1 and rate in [1e-6, 1]")
+        if not min(self.clip, self.row_factor, self.learning_rate or 1.0) > 0:
+            raise ValueError("clip, row_factor and learning_rate must be greater than 0")
+
+    @property
+    def name(self) -> str:
+        """As `dp_lm(method=...)` spells it."""
+        return "dpsgd"
+
+    def check(self, terms: Terms, epsilon: float, delta: float) -> None:
+        """Refuse delta = 0 and bounds that cannot be used."""
+        needs_delta(self.name, delta)
+        column_bounds(self.bounds, terms)
+
+    def release(
+        self, design: Design, allowance: Allowance, *, inference: bool
+    ) -> Release | Declined:
+        """See `dpreg.methods._method.Method`; there are no standard errors."""
+        noise = GaussianReleases(allowance.epsilon, allowance.delta, allowance.bits)
+        bounds = column_bounds(self.bounds, design.terms)
+        scales = self.standardisation.release(design.X, design.y, noise, bounds)
+        rows = standardised_rows(design, scales, self.row_factor, winsorise=True)
+        theta, part = self._descend(rows, scales.units, noise, allowance)
+        d = len(design.terms.names)
+        to_user = rows.to_user(d)
+        unused = np.asarray(~to_user.any(axis=1), dtype=bool)
+        notes = unidentified_note(unused, design.terms.coefficients)
+        if inference:
+            notes += ("no standard errors: the noise of the steps has no simple law",)
+        return Release(
+            params=to_user @ theta + rows.offset(d),
+            covariance=None,
+            sampling=None,
+            units=scales.units,
+            parts=(*noise.parts, part),
+            composition="privacy loss distribution (PLD)",
+            notes=notes,
+            limits=np.column_stack([scales.low, scales.high])[:-1],
+        )
+
+    def _descend(
+        self,
+        rows: StandardisedRows,
+        units: float,
+        noise: GaussianReleases,
+        allowance: Allowance,
+    ) -> tuple[np.ndarray, Part]:
+        width = rows.rows.width
+        spent = math.sqrt(math.fsum((part.mu or 0.0) ** 2 for part in noise.parts))
+        rate = _core.poisson_rate(self.rate)
+        epsilon = (1 - 2 * RESERVE) * allowance.epsilon
+        delta = (1 - 4 * RESERVE) * allowance.delta
+        multiplier = noise_multiplier(epsilon, delta, rate, self.steps, spent)
+        sensitivity = _core.gradient_sensitivity(width)
+        sigma = math.ceil(multiplier * sensitivity)
+        if discreteness(sigma, width * self.steps) > RESERVE * min(epsilon, 1.0):
+            raise ValueError("dpsgd: eps is too small, or steps too many, for exact noise")
+        theta = _core.dpsgd(
+            rows.rows,
+            steps=self.steps,
+            rate=self.rate,
+            expected=rate * units,
+            clip=self.clip,
+            learning_rate=self.learning_rate or min(0.5, 3 / (width + 1)),
+            sigma=sigma,
+            bits=allowance.bits,
+        )
+        part = Part(
+            f"{self.steps} gradients, each of a Poisson sample at rate {rate:.4g}",
+            0.0,
+            0.0,
+            f"discrete Gaussian noise of scale {sigma:.4g} for sensitivity {sensitivity:.4g}",
+            sensitivity=sensitivity,
+            scale=float(sigma),
+        )
+        return theta, part

@@ -1,0 +1,141 @@
+"""Boosted AdaSSP end to end."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from methods.sums import check_accuracy, check_total, check_wrong_use, coverage, gaussian
+
+import dpreg
+from dpreg import _core
+from dpreg.accounting.gdp import gdp_epsilon
+from dpreg.methods import BoostedAdaSSP
+
+
+def test_accuracy_without_bounds():
+    check_accuracy("boosted_adassp", 0.85)
+
+
+def test_total_on_odd_data():
+    check_total("boosted_adassp")
+
+
+def test_wrong_use():
+    check_wrong_use("boosted_adassp")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "noise",
+    [
+        None,
+        lambda data, rng: rng.standard_t(3, len(data)),
+        lambda data, rng: rng.standard_normal(len(data)) * (0.5 + np.abs(data["x0"] - 5)),
+    ],
+    ids=["gaussian", "t3", "heteroskedastic"],
+)
+def test_intervals_cover(noise):
+    share, total = coverage("boosted_adassp", 10_000, 4, 100, noise)
+    assert total == 400
+    # 4 standard errors of 95% from 400 are 4.4%.
+    assert abs(share - 0.95) < 0.044
+
+
+@pytest.mark.parametrize("inference", [True, False])
+def test_what_was_drawn_composes_to_the_claim(inference):
+    fit = dpreg.dp_lm("y ~ x0 + x1", gaussian(2000, 2, 1), 0.7, 1e-6, method="boosted_adassp",
+                      inference=inference, rng=1)  # fmt: skip
+    parts = fit.privacy.parts
+    mu = math.sqrt(sum((part.sensitivity / part.scale) ** 2 for part in parts))
+    assert 0.99 * 0.7 < gdp_epsilon(mu, 1e-6) <= 0.7
+    assert fit.privacy.composition == "Gaussian (GDP)"
+
+
+def test_recorded_sensitivities_cover_every_neighbour():
+    """Grey box: with noise switched off, one row moves each sum by less than was paid for."""
+    data = gaussian(400, 2, 1)
+    recorded = [sums_released(data, row) for row in (None, 0, 57, 399)]
+    base = recorded[0]
+    for other in recorded[1:]:
+        for (label, sums, sensitivity, weights), (_, moved, _, _) in zip(base, other, strict=True):
+            change = np.linalg.norm((moved - sums).ravel() * weights.ravel())
+            assert change <= sensitivity, label
+
+
+def sums_released(data, without):
+    """Run a fit with fixed "released" values and record what would get noise."""
+    from dpreg.methods import _gaussian
+
+    record = []
+    original = _gaussian.GaussianReleases.release
+
+    def release(self, label, sums, sensitivity, mu, *, weights=None):
+        weight = np.ones(np.shape(sums)) if weights is None else weights
+        record.append((label, np.asarray(sums, dtype=float), sensitivity, np.asarray(weight)))
+        # The public path must be the same for both neighbours: reveal the full data's sums.
+        key = (label, len(record))
+        revealed.setdefault(key, np.asarray(sums))
+        return original(self, label, revealed[key], sensitivity, mu, weights=weights)
+
+    table = data if without is None else data.drop(index=data.index[without])
+    _gaussian.GaussianReleases.release = release
+    try:
+        dpreg.dp_lm("y ~ x0 + x1", table, 50.0, method="boosted_adassp", rng=1)
+    finally:
+        _gaussian.GaussianReleases.release = original
+    return record
+
+
+revealed: dict = {}
+
+
+def test_bounds_save_budget_and_are_checked():
+    data = gaussian(3000, 2, 1)
+    bounds = {"x0": (0.0, 10.0), "x1": (-50.0, 60.0), "y": (-10.0, 30.0)}
+    fit = dpreg.dp_lm("y ~ x0 + x1", data, 1.0, method=BoostedAdaSSP(bounds=bounds), rng=1)
+    assert not any("magnitude" in part.label for part in fit.privacy.parts)
+    assert abs(fit.params["x0"] - 1) < 0.3
+    with pytest.raises(ValueError, match="bounds: 'nope'"):
+        dpreg.dp_lm("y ~ x0", data, 1.0, method=BoostedAdaSSP(bounds={"nope": (0, 1)}))
+
+
+def test_dummies_need_no_budget(diamonds):
+    fit = dpreg.dp_lm("price ~ cut", diamonds, 1.0, method="boosted_adassp", rng=1)
+    histogram = next(p for p in fit.privacy.parts if "magnitude" in p.label)
+    assert histogram.sensitivity == _core.counts_sensitivity(1)  # the response alone
+
+
+def test_a_column_that_cannot_be_seen_is_said_to_be_so():
+    data = gaussian(3000, 2, 1).assign(x1=4.0)
+    seen = [dpreg.dp_lm("y ~ x0 + x1", data, 1.0, method="boosted_adassp", rng=s) for s in range(8)]
+    hidden = [fit for fit in seen if "not identified" in str(fit.summary())]
+    assert len(hidden) >= 4
+    for fit in hidden:
+        assert fit.params["x1"] == 0
+        assert np.isnan(fit.bse["x1"])
+
+
+@pytest.mark.parametrize("formula", ["y ~ 0 + x0 + x1", "y ~ 1", "y ~ x0"])
+def test_with_and_without_intercept(formula):
+    fit = dpreg.dp_lm(formula, gaussian(20_000, 2, 3), 2.0, method="boosted_adassp", rng=3)
+    assert ("Intercept" in fit.names) == ("0" not in formula.split())
+    assert np.isfinite(fit.bse).all()
+
+
+def test_prediction_winsorises_at_released_limits():
+    data = gaussian(20_000, 1, 1)
+    fit = dpreg.dp_lm("y ~ x0", data, 1.0, method="boosted_adassp", rng=1)
+    far = gaussian(1, 1, 1).assign(x0=1e6)
+    limit = fit.limits[0, 1]
+    expected = fit.params["Intercept"] + fit.params["x0"] * limit
+    assert fit.predict(far)[0] == pytest.approx(expected)
+    assert fit.predict(far, winsorise=False)[0] > 1e5
+
+
+@pytest.mark.parametrize("options", [{"rounds": 0}, {"average": 9}, {"gram_share": 0.0},
+                                     {"clip": 0.0}, {"row_factor": -1.0}])  # fmt: skip
+def test_wrong_options(options):
+    with pytest.raises(ValueError, match="must be"):
+        BoostedAdaSSP(**options)

@@ -1,0 +1,87 @@
+"""DP-SGD end to end, and its steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from laws import ALPHA
+from methods.sums import check_accuracy, check_total, check_wrong_use, gaussian
+from scipy import stats
+
+import dpreg
+from dpreg import _core
+from dpreg.accounting.pld import sampled_epsilon
+from dpreg.methods import DPSGD
+
+
+def test_accuracy_without_bounds():
+    check_accuracy("dpsgd", 0.84)
+
+
+@pytest.mark.slow
+def test_total_on_odd_data():
+    check_total(DPSGD(steps=20))
+
+
+def test_wrong_use():
+    check_wrong_use("dpsgd")
+
+
+def test_what_was_drawn_composes_to_the_claim():
+    fit = dpreg.dp_lm("y ~ x0 + x1", gaussian(2000, 2, 1), 0.7, 1e-6, method="dpsgd", rng=1)
+    *standardisation, steps = fit.privacy.parts
+    beside = np.sqrt(sum(part.mu**2 for part in standardisation))
+    rate = _core.poisson_rate(DPSGD().rate)
+    epsilon = sampled_epsilon(steps.scale / steps.sensitivity, rate, DPSGD().steps, beside, 1e-6)
+    assert 0.99 * 0.7 < epsilon <= 0.7
+
+
+def test_there_are_no_made_up_standard_errors():
+    fit = dpreg.dp_lm("y ~ x0", gaussian(2000, 1, 1), 1.0, method="dpsgd", rng=1)
+    assert fit.bse.isna().all()
+    assert "no standard errors" in str(fit.summary())
+
+
+def rows(n, clip_all=False):
+    how = _core.Standardisation()
+    how.columns, how.low, how.high = [], [], []
+    how.centre, how.inverse_scale = [], []
+    how.intercept, how.row_limit = True, 1.0
+    return _core.QuantisedRows(np.empty((n, 0)), np.full(n, 100.0), how)
+
+
+def one_step(n, rate, sigma, bits):
+    """The first step, for rows that each add the whole clip: sample size and noise."""
+    theta = _core.dpsgd(rows(n), steps=1, rate=rate, expected=1.0, clip=1.0, learning_rate=1.0,
+                        sigma=sigma, bits=bits)  # fmt: skip
+    return theta[0]
+
+
+def test_samples_are_poisson(bits):
+    sizes = [one_step(41, 0.3, 1, bits) for _ in range(3000)]
+    counts = np.bincount(np.rint(sizes).astype(int), minlength=42)
+    law = stats.binom(41, _core.poisson_rate(0.3)).pmf(np.arange(42))
+    common = law * 3000 > 5
+    observed = np.append(counts[common], counts[~common].sum())
+    expected = np.append(law[common], law[~common].sum()) * 3000
+    assert stats.chisquare(observed, expected).pvalue > ALPHA
+
+
+def test_noise_has_its_scale(bits):
+    sigma = 3 * _core.ROW_STEPS**2
+    draws = [one_step(0, 1.0, sigma, bits) for _ in range(3000)]
+    assert stats.kstest(np.array(draws) / 3, "norm").pvalue > ALPHA
+
+
+def test_rate_is_rounded_down():
+    for rate in (0.1, 1 / 3, 1.0, 1e-6):
+        assert rate * (1 - 1e-3) < _core.poisson_rate(rate) <= rate
+    with pytest.raises(ValueError, match="rate"):
+        _core.poisson_rate(0.0)
+
+
+@pytest.mark.parametrize("options", [{"steps": 0}, {"rate": 0.0}, {"rate": 1.5}, {"clip": 0.0},
+                                     {"learning_rate": -1.0}])  # fmt: skip
+def test_wrong_options(options):
+    with pytest.raises(ValueError, match=r"must be|rate"):
+        DPSGD(**options)

@@ -1,0 +1,148 @@
+"""Private standardisation: what it finds, and that it is harmless where it finds nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpreg import _core
+from dpreg.design import Terms
+from dpreg.methods._bounds import column_bounds
+from dpreg.methods._gaussian import GaussianReleases
+from dpreg.methods.standardisation import Standardisation, _best_run
+
+UNKNOWN = np.nan
+
+
+def scales_of(X, y=None, *, epsilon=1.0, bounds=None, seed=1, how=None):
+    y = np.random.default_rng(5).standard_normal(len(X)) if y is None else y
+    noise = GaussianReleases(epsilon, 1e-5, _core.TestBits(seed))
+    bounds = np.full((X.shape[1] + 1, 2), UNKNOWN) if bounds is None else bounds
+    scales = (how or Standardisation()).release(X, y, noise, bounds)
+    return scales, noise
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e-6, 1.0, 1e9, 1e30])
+@pytest.mark.parametrize("offset", [0.0, 3.0, -300.0])
+def test_finds_centre_and_scale_in_any_unit(unit, offset):
+    rng = np.random.default_rng(20260101)
+    X = unit * (offset + rng.standard_normal((20_000, 4)))
+    scales, noise = scales_of(X, epsilon=3.0)
+    assert scales.identified.all()
+    assert abs(scales.units - 20_000) < 1000
+    assert np.abs(scales.centre[:4] / unit - offset).max() < 0.5 + 0.01 * abs(offset)
+    assert (scales.scale[:4] / unit > 0.7).all()
+    assert (scales.scale[:4] / unit < 2.5).all()
+    assert (scales.low[:4] < X.mean(axis=0)).all()
+    assert (X.mean(axis=0) < scales.high[:4]).all()
+    spent = sum(part.mu**2 for part in noise.parts) / noise.mu**2
+    assert spent == pytest.approx(Standardisation().share, rel=1e-6)
+
+
+def test_years_and_dummies():
+    rng = np.random.default_rng(20260101)
+    year = rng.integers(1990, 2021, 20_000).astype(float)
+    dummy = (rng.random(20_000) < 0.1).astype(float)
+    scales, _ = scales_of(np.column_stack([year, dummy]))
+    assert scales.identified.all()
+    assert abs(scales.centre[0] - 2005) < 5
+    assert scales.scale[0] < 30
+    assert scales.low[1] <= 0 <= 1 <= scales.high[1]
+
+
+def odd_columns(n):
+    yield "constant", np.full(n, 7.0)
+    yield "zero", np.zeros(n)
+    yield "huge constant", np.full(n, 1e300)
+    yield "almost always zero", np.where(np.arange(n) < 3, 5.0, 0.0)
+    yield "denormal", np.full(n, 5e-324)
+
+
+@pytest.mark.parametrize(
+    ("name", "column"), list(odd_columns(5000)), ids=lambda v: v if isinstance(v, str) else ""
+)
+def test_columns_without_information_are_not_identified(name, column):
+    found = [scales_of(column.reshape(-1, 1), seed=s)[0] for s in range(20)]
+    # The variance is compared with one standard deviation of its noise: 16% by chance.
+    assert sum(s.identified[0] for s in found) < 12
+    for s in found:
+        assert np.isfinite([*s.low, *s.high, *s.centre, *s.scale]).all()
+        assert (s.low < s.high).all()
+        assert (s.scale > 0).all()
+
+
+@pytest.mark.parametrize("column", [
+    np.random.default_rng(1).standard_cauchy(20_000),
+    np.exp(3 * np.random.default_rng(1).standard_normal(20_000)),
+    np.random.default_rng(1).standard_normal(20_000) * 1e300,
+    np.where(np.random.default_rng(1).random(20_000) < 0.5, -1e6, 1e6),
+])  # fmt: skip
+def test_heavy_and_huge_columns_give_finite_scales(column):
+    scales, _ = scales_of(column.reshape(-1, 1))
+    assert np.isfinite([*scales.low, *scales.high, *scales.centre, *scales.scale]).all()
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 50])
+def test_hardly_any_rows(n):
+    X = np.random.default_rng(3).standard_normal((n, 3))
+    for seed in range(5):
+        scales, _ = scales_of(X, seed=seed)
+        assert scales.units >= 1
+        assert np.isfinite([*scales.centre, *scales.scale]).all()
+
+
+def test_bounds_are_taken_and_save_budget():
+    X = np.random.default_rng(1).uniform(0, 10, (5000, 2))
+    all_given = np.array([[0.0, 10.0]] * 2 + [[-5.0, 5.0]])
+    scales, noise = scales_of(X, bounds=all_given)
+    np.testing.assert_array_equal(scales.low, all_given[:, 0])
+    np.testing.assert_array_equal(scales.high, all_given[:, 1])
+    assert [part.label for part in noise.parts] == ["number of rows, means and variances"]
+    one_given = np.array([[0.0, 10.0], [UNKNOWN] * 2, [UNKNOWN] * 2])
+    scales, noise = scales_of(X, bounds=one_given)
+    assert scales.high[0] == 10.0
+    assert noise.parts[0].sensitivity == _core.counts_sensitivity(2)
+
+
+def test_bounded_columns_are_not_looked_at():
+    """Histograms of bounded columns are never released: other values, the same result."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(0, 10, (3000, 2))
+    bounds = np.array([[0.0, 10.0], [UNKNOWN] * 2, [UNKNOWN] * 2])
+    other = X.copy()
+    other[:, 0] = 5.0
+    a, b = (scales_of(table, bounds=bounds)[0] for table in (X, other))
+    np.testing.assert_array_equal(a.low, b.low)
+    np.testing.assert_array_equal(a.high, b.high)
+
+
+def test_column_bounds_by_name():
+    terms = Terms("y", ("a", "b"), True, {"b": (0.0, 1.0)})
+    found = column_bounds({"a": (1, 2), "y": (-1, 1)}, terms)
+    np.testing.assert_array_equal(found, [[1, 2], [0, 1], [-1, 1]])
+    assert np.isnan(column_bounds(None, terms)[0]).all()
+
+
+@pytest.mark.parametrize("bounds", [{"nope": (0, 1)}, {"a": (1, 0)}, {"a": (0, np.inf)}, {"a": 3},
+                                    {"a": (1, 1)}, {"a": ("x", 2)}, {"a": (1, 2, 3)}])  # fmt: skip
+def test_wrong_bounds(bounds):
+    with pytest.raises(ValueError, match="bounds"):
+        column_bounds(bounds, Terms("y", ("a",), True))
+
+
+@pytest.mark.parametrize("options", [{"zoom_share": 0.5}, {"bins": 1}, {"zooms": -1},
+                                     {"moment_share": 0.0}])  # fmt: skip
+def test_wrong_options(options):
+    with pytest.raises(ValueError, match="standardisation"):
+        Standardisation(**options)
+
+
+def test_best_run_is_the_best_of_all_runs():
+    rng = np.random.default_rng(4)
+    for _ in range(200):
+        counts = rng.integers(-5, 6, 9).astype(float)
+        runs = {(i, k): (counts[i : k + 1] - 0.5).sum() for i in range(9) for k in range(i, 9)}
+        best, first, last = _best_run(counts, 0.5)
+        assert best == pytest.approx(max(0.0, max(runs.values())))
+        if best > 0:
+            assert runs[first, last] == pytest.approx(best)
