@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
+
+from scipy import optimize
 
 __all__ = ["noise_multiplier", "sampled_epsilon"]
 
-# Privacy losses are rounded up to multiples of this.
+# Privacy losses are rounded up to multiples of this, times epsilon when that is above 1.
 _DISCRETISATION = 1e-4
+# Logarithm of the least noise multiplier that is looked for.
+_LEAST = -4.0
 
 
 def sampled_epsilon(
-    multiplier: float, rate: float, steps: int, beside: float, delta: float
+    multiplier: float,
+    rate: float,
+    steps: int,
+    beside: float,
+    delta: float,
+    *,
+    discretisation: float = _DISCRETISATION,
 ) -> float:
     """Return an epsilon of `steps` sampled Gaussian releases beside one plain release.
 
@@ -25,6 +36,8 @@ def sampled_epsilon(
     beside : float
         mu of Gaussian releases that are composed with them; may be 0.
     delta : float
+    discretisation : float
+        Losses are rounded up to multiples of this.
 
     Notes
     -----
@@ -35,7 +48,7 @@ def sampled_epsilon(
 
     accountant = pld.PLDAccountant(
         dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE,
-        value_discretization_interval=_DISCRETISATION,
+        value_discretization_interval=discretisation,
     )
     step = dp_accounting.GaussianDpEvent(multiplier)
     accountant.compose(dp_accounting.PoissonSampledDpEvent(rate, step), steps)
@@ -50,13 +63,21 @@ def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int, besi
 
     See `sampled_epsilon` for the other parameters.
     """
-    low, high = 0.1, 1.0
-    while sampled_epsilon(high, rate, steps, beside, delta) > epsilon:
-        low, high = high, 2 * high
-    while high > low * (1 + 1e-4):
-        middle = (low * high) ** 0.5
-        if sampled_epsilon(middle, rate, steps, beside, delta) > epsilon:
-            low = middle
-        else:
-            high = middle
-    return high
+    step = _DISCRETISATION * max(1.0, epsilon)
+
+    def excess(log_multiplier: float) -> float:
+        found = sampled_epsilon(
+            math.exp(log_multiplier), rate, steps, beside, delta, discretisation=step
+        )
+        return math.log(found / epsilon)
+
+    high = 0.0
+    while excess(high) > 0:
+        high += math.log(2)
+    low = high - math.log(2)
+    while high > _LEAST and excess(low) <= 0:
+        low, high = low - math.log(2), low
+    root = high if high <= _LEAST else float(optimize.brentq(excess, low, high, xtol=1e-5))
+    while excess(root) > 0:
+        root += 2e-5
+    return math.exp(root)

@@ -29,6 +29,8 @@ class GaussianReleases:
     epsilon, delta : float
         What the releases may cost together.
     bits : BitSource
+    rows : int, default 1
+        How many rows the protected unit may have: sensitivities are stated for one row.
 
     Notes
     -----
@@ -41,6 +43,7 @@ class GaussianReleases:
     epsilon: float
     delta: float
     bits: _core.BitSource
+    rows: int = 1
     mu: float = field(init=False)
     parts: list[Part] = field(init=False, default_factory=list)
     _discrete: float = field(init=False, default=0.0)
@@ -68,9 +71,10 @@ class GaussianReleases:
         label : str
             For the certificate.
         sums : ndarray of int
-            Exact, one unit moving them by at most `sensitivity` in l2 norm, entry k
+            Exact, one row moving them by at most `sensitivity` in l2 norm, entry k
             counted `weights[k]` times.
         sensitivity : float
+            Of one row; a unit of several has as many times that.
         mu : float
         weights : ndarray, optional
             Default 1 each.  Entry k gets noise of scale sigma / weights[k].
@@ -80,6 +84,7 @@ class GaussianReleases:
         ndarray
             As `sums`, noisy.
         """
+        sensitivity *= self.rows
         flat = np.atleast_1d(sums).ravel()
         weight = np.ones(len(flat)) if weights is None else np.asarray(weights).ravel()
         # In finer steps if need be, so that the noise is hardly discrete.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpreg.design import Design, Terms
+from dpreg.design import Design, Terms, check_max_rows, sample_rows
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods._method import Allowance, Declined, Release, needs_delta
@@ -33,6 +33,9 @@ class AdaSSP:
         Clip of the response, in its standard deviations.
     row_factor : float, default 1.2
         Rows longer than this many times their expected length are shrunk to it.
+    max_rows : int, default 1
+        Rows that a protected unit may give, when ``dp_lm(unit=...)`` names one; of units with
+        more, that many are drawn.  All noise grows with it.
     bounds : mapping, optional
         ``{column: (low, high)}``, public limits of columns of the design and of the response.
     standardisation : Standardisation
@@ -40,7 +43,7 @@ class AdaSSP:
     Privacy
     -------
     guarantee : (eps, delta)-DP, by Gaussian composition
-    neighbours : add or remove one row
+    neighbours : add or remove one unit
     public : all options, bounds, d, the names of the columns
     proof : adassp.md
 
@@ -52,10 +55,12 @@ class AdaSSP:
 
     response_limit: float = 4.0
     row_factor: float = 1.2
+    max_rows: int = 1
     bounds: Mapping[str, Bounds] | None = None
     standardisation: Standardisation = field(default_factory=Standardisation)
 
     def __post_init__(self) -> None:
+        check_max_rows(self.max_rows)
         if not min(self.response_limit, self.row_factor) > 0:
             raise ValueError("response_limit and row_factor must be greater than 0")
 
@@ -73,7 +78,11 @@ class AdaSSP:
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
         """See `dpreg.methods._method.Method`."""
-        noise = GaussianReleases(allowance.epsilon, allowance.delta, allowance.bits)
+        rows_a_unit = 1 if design.units is None else self.max_rows
+        noise = GaussianReleases(
+            allowance.epsilon, allowance.delta, allowance.bits, rows=rows_a_unit
+        )
+        design = sample_rows(design, self.max_rows, allowance.bits)
         bounds = column_bounds(self.bounds, design.terms)
         scales = self.standardisation.release(design.X, design.y, noise, bounds)
         rows = standardised_rows(

@@ -11,7 +11,7 @@ import numpy as np
 from dpreg import _core
 from dpreg.accounting.gdp import discreteness
 from dpreg.accounting.pld import noise_multiplier
-from dpreg.design import Design, Terms
+from dpreg.design import Design, Terms, sample_rows
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import RESERVE, GaussianReleases
 from dpreg.methods._method import Allowance, Declined, Release, needs_delta
@@ -51,7 +51,7 @@ class DPSGD:
     Privacy
     -------
     guarantee : (eps, delta)-DP, by composition of privacy loss distributions
-    neighbours : add or remove one row
+    neighbours : add or remove one unit, which gives one row
     public : all options, bounds, d, the names of the columns
     proof : dpsgd.md
 
@@ -88,6 +88,8 @@ class DPSGD:
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
         """See `dpreg.methods._method.Method`; there are no standard errors."""
+        # Sampling amplifies privacy for single rows, so a unit gives one.
+        design = sample_rows(design, 1, allowance.bits)
         noise = GaussianReleases(allowance.epsilon, allowance.delta, allowance.bits)
         bounds = column_bounds(self.bounds, design.terms)
         scales = self.standardisation.release(design.X, design.y, noise, bounds)

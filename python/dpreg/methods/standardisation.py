@@ -60,7 +60,7 @@ class Standardisation:
     Privacy
     -------
     guarantee : m-GDP, m^2 = (magnitude_share + zooms zoom_share + moment_share) mu^2
-    neighbours : add or remove one row
+    neighbours : add or remove one unit, of as many rows as the releases are told
     public : all options, the number of columns, the bounds that are given
     proof : standardisation.md
     """
@@ -119,8 +119,9 @@ class Standardisation:
         mu = noise.share(self.magnitude_share)
         cells = np.vstack([_core.magnitude_counts(block) for block in blocks])[searched]
         counts = noise.release("order of magnitude of each column", cells, sensitivity, mu)
+        deviation = noise.parts[-1].scale or 0.0
         for j, row in zip(searched, counts, strict=True):
-            high[j] = _magnitude(row, sensitivity / mu)
+            high[j] = _magnitude(row, deviation)
             low[j] = -high[j]
         mu = noise.share(self.zoom_share)
         for zoom in range(self.zooms):
@@ -129,8 +130,9 @@ class Standardisation:
                  for block, a, b in zip(blocks, _split(low), _split(high), strict=True)]
             )[searched]  # fmt: skip
             counts = noise.release(f"histogram {zoom + 1} of each column", cells, sensitivity, mu)
+            deviation = noise.parts[-1].scale or 0.0
             for j, row in zip(searched, counts, strict=True):
-                low[j], high[j] = _narrowed(row, low[j], high[j], sensitivity / mu)
+                low[j], high[j] = _narrowed(row, low[j], high[j], deviation)
 
     def _moments(
         self, blocks: tuple[Doubles, Doubles], low: Doubles, high: Doubles, noise: GaussianReleases
@@ -152,7 +154,8 @@ class Standardisation:
         mean = np.clip(noisy[1 : columns + 1] / units, -1, 1)
         variance = noisy[columns + 1 :] / units - mean**2
         # One standard deviation of the noise of `variance`, by the delta method in three sums.
-        deviation = np.sqrt((1 + 2 * columns) * (1 + 4 * mean**2 + mean**4)) / mu / units
+        sigma = (noise.parts[-1].scale or 0.0) * 2.0**-_core.MOMENT_BITS
+        deviation = sigma / units * np.sqrt(1 + 4 * mean**2 + mean**4)
         return Scales(
             low=low,
             high=high,

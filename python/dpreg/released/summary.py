@@ -94,7 +94,9 @@ def _head(fit: DPResults) -> Any:
 
 
 def _unit_noun(fit: DPResults) -> str:
-    return "Observations" if fit.privacy.unit == "one row" else "Units"
+    # The other methods count the rows that units gave.
+    grouped = fit.privacy.unit != "one row" and fit.method == "tukey"
+    return "Units" if grouped else "Observations"
 
 
 def _body(fit: DPResults, alpha: float) -> Any:
