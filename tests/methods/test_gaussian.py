@@ -81,3 +81,26 @@ def test_two_releases_do_not_share_noise():
     b = noise.release("b", zero, 1.0, noise.share(0.5))
     assert abs(np.corrcoef(a, b)[0, 1]) < 0.7
     assert (a != b).all()
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-6, 1e-3, 500.0])
+@pytest.mark.parametrize("weight", [0.2, 1.0, 7.0])
+def test_any_epsilon_has_a_grid(epsilon, weight):
+    noise = GaussianReleases(epsilon, 1e-15, _core.TestBits(1))
+    sums = np.array([3, -(1 << 40), 1 << 30])
+    mu = noise.share(0.3)
+    weights = np.array([1.0, 1.0, weight])
+    released = noise.release("x", sums, 2.0**26, mu, weights=weights)
+    (part,) = noise.parts
+    assert part.mu <= mu
+    assert part.mu > 0.99 * mu
+    assert (np.abs(released - sums) < 10 * part.scale / np.minimum(weights, 1)).all()
+
+
+def test_coarse_steps_pay_for_their_rounding():
+    """In steps of 2^k, neighbours that differ by the sensitivity may differ by a step more."""
+    noise = GaussianReleases(1e-9, 1e-15, _core.TestBits(1))
+    noise.release("x", np.array([0, 0]), 2.0**26, noise.share(0.3))
+    (part,) = noise.parts
+    step = 2.0 ** (np.floor(np.log2(part.scale)) - 44)
+    assert part.sensitivity >= 2.0**26 + math.sqrt(2) * step / 2

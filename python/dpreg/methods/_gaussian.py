@@ -18,6 +18,8 @@ __all__ = ["GaussianReleases"]
 # may use it up.
 RESERVE = 1e-6
 _MOST_RELEASES = 256
+# Half of the largest scale that `discrete_gaussian` takes.
+_MOST_SCALE = 2.0**43
 
 
 @dataclass(slots=True)
@@ -92,9 +94,15 @@ class GaussianReleases:
         finest = max(10.0, math.sqrt(discreteness(1.0, len(flat)) / spare))
         least = finest * float(weight.max(initial=1.0))
         shift = max(0, math.ceil(math.log2(least * mu / sensitivity)))
+        # Or in coarser ones, when the noise is so large: rounding moves an entry by less than 1.
+        most = _MOST_SCALE * min(1.0, float(weight.min(initial=1.0)))
+        shift -= max(0, math.ceil(math.log2(math.ldexp(sensitivity, shift) / mu / most)))
+        if shift < 0:
+            sensitivity += math.ldexp(float(np.linalg.norm(weight)), -shift)
+            flat = (flat + (1 << -shift - 1)) >> -shift
         sigma = math.ceil(math.ldexp(sensitivity, shift) / mu * (1 + 1e-12))
         scales = np.ceil(sigma / weight).astype(np.int64)
-        noisy = flat * (1 << shift) + self._noise(scales)
+        noisy = flat * (1 << max(shift, 0)) + self._noise(scales)
         self._charge(label, sensitivity, math.ldexp(sigma, -shift), scales)
         return np.asarray(noisy.astype(np.float64) * 2.0**-shift).reshape(np.shape(sums))
 

@@ -24,6 +24,9 @@ __all__ = [
 
 Doubles = NDArray[np.float64]
 
+# Steps of a count that is released with sums of many more steps.
+_COUNT_STEPS = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class StandardisedRows:
@@ -148,14 +151,15 @@ def noisy_scatter(
         Noisy number of rows whose residual is within the clip.
     """
     sums, inside = rows.rows.scatter(theta.tolist(), clip)
-    # The count is one more coordinate, a hundredth as precise as the sums.
-    weight = 0.1 * _core.scatter_sensitivity(rows.rows.width)
-    sensitivity = math.hypot(_core.scatter_sensitivity(rows.rows.width), weight)
+    # The count is one more coordinate, a hundredth as precise as the sums, in steps of its own.
+    weight = 0.1 * _core.scatter_sensitivity(rows.rows.width) / _COUNT_STEPS
+    sensitivity = math.hypot(_core.scatter_sensitivity(rows.rows.width), weight * _COUNT_STEPS)
     noisy, _ = _symmetric(
-        "second moments of the gradient", sums, (inside, weight), sensitivity, noise, mu
-    )
+        "second moments of the gradient", sums, (inside * _COUNT_STEPS, weight), sensitivity,
+        noise, mu
+    )  # fmt: skip
     unit = (clip * rows.rows.limit / _core.ROW_STEPS) ** 2
-    return noisy[:-1].reshape(rows.rows.width, -1) * unit, float(noisy[-1])
+    return noisy[:-1].reshape(rows.rows.width, -1) * unit, float(noisy[-1]) / _COUNT_STEPS
 
 
 def _symmetric(

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpreg import _core
-from dpreg.accounting.gdp import discreteness
+from dpreg.accounting.gdp import discreteness, gdp_mu
 from dpreg.accounting.pld import noise_multiplier
 from dpreg.design import Design, Terms, sample_rows
+from dpreg.errors import BudgetError
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import RESERVE, GaussianReleases
 from dpreg.methods._method import Allowance, Declined, Release, needs_delta
@@ -21,6 +22,9 @@ from dpreg.methods.standardisation import Standardisation
 from dpreg.released.certificate import Part
 
 __all__ = ["DPSGD"]
+
+# With less the noise is beyond exact sampling, and the answer beyond use.
+_LEAST_MU = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +84,13 @@ class DPSGD:
         return "dpsgd"
 
     def check(self, terms: Terms, epsilon: float, delta: float) -> None:
-        """Refuse delta = 0 and bounds that cannot be used."""
+        """Refuse delta = 0, what exact noise cannot reach, and bounds that cannot be used."""
         needs_delta(self.name, delta)
+        if gdp_mu(epsilon, delta) < _LEAST_MU:
+            raise BudgetError(
+                f"eps: {epsilon:.4g} at delta={delta:.3g} is too small for method='dpsgd'; "
+                "write a larger eps, or method='boosted_adassp'"
+            )
         column_bounds(self.bounds, terms)
 
     def release(
