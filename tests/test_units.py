@@ -8,8 +8,9 @@ import pytest
 
 import dpreg
 from dpreg import _core
-from dpreg.design import Design, Terms, Units, sample_rows
+from dpreg.design import Design, Terms, Units
 from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP
+from dpreg.methods._units import sample_rows
 
 
 def people(n, heavy, seed=1):

@@ -16,22 +16,31 @@ from dpreg.budget import Budget
 from dpreg.datasets import load_diamonds
 from dpreg.errors import BudgetError, FormulaError, SchemaError
 from dpreg.lm import dp_lm
-from dpreg.methods import TukeyEM
+from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, TukeyEM
+from dpreg.planning.plan import Plan, dp_plan
+from dpreg.released.compare import compare
 from dpreg.released.not_released import NotReleased
 from dpreg.released.results import DPResults
 
 EntropyError = _core.EntropyError
 
 __all__ = [
+    "DPSGD",
+    "AdaSSP",
+    "Auto",
+    "BoostedAdaSSP",
     "Budget",
     "BudgetError",
     "DPResults",
     "EntropyError",
     "FormulaError",
     "NotReleased",
+    "Plan",
     "SchemaError",
     "TukeyEM",
     "__version__",
+    "compare",
     "dp_lm",
+    "dp_plan",
     "load_diamonds",
 ]

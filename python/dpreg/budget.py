@@ -7,10 +7,13 @@ import numbers
 import os
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from dpreg.errors import BudgetError
 from dpreg.ledger import FileLedger
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Budget", "Charge", "check_delta", "check_epsilon"]
 
@@ -183,6 +186,12 @@ class Budget:
         epsilon = _decimal(self._eps) - sum(_decimal(c.epsilon) for c in charges)
         delta = _decimal(self._delta) - sum(_decimal(c.delta) for c in charges)
         return float(epsilon), float(delta)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw what each release took of epsilon, and what is left; needs matplotlib."""
+        from dpreg.released.plots import plot_budget
+
+        return plot_budget(self, ax)
 
     def spend(self, label: str, eps: float, delta: float = 0.0) -> None:
         """Charge a release, or raise `BudgetError` and leave the budget as it was."""

@@ -36,6 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="command")
     _add_fit(commands)
     _add_predict(commands)
+    _add_plan(commands)
     demo = commands.add_parser("demo", help="fit the diamonds that come with the package")
     demo.set_defaults(run=_demo)
     return parser
@@ -47,7 +48,11 @@ def _add_fit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     fit.add_argument("data", help="path of a Parquet file")
     fit.add_argument("--eps", type=float, required=True, help="privacy loss in nats")
     fit.add_argument("--delta", type=float, default=1e-5, help="failure probability (%(default)s)")
-    fit.add_argument("--method", default="tukey", help="(%(default)s)")
+    fit.add_argument(
+        "--method",
+        default="auto",
+        help="auto, boosted_adassp, adassp, tukey, dpsgd (%(default)s)",
+    )
     fit.add_argument("--unit", help="column that names the protected unit")
     fit.add_argument(
         "--levels",
@@ -69,6 +74,25 @@ def _add_predict(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     predict.add_argument("model", help="file written by dpreg fit --json")
     predict.add_argument("data", help="path of a Parquet file; it is not protected")
     predict.set_defaults(run=_predict)
+
+
+def _add_plan(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    plan = commands.add_parser("plan", help="say what to expect, before any data is touched")
+    plan.add_argument("--rows", type=int, required=True, help="number of units, as far as public")
+    plan.add_argument("--features", type=int, required=True, help="number of regressors")
+    plan.add_argument("--eps", type=float, required=True, help="privacy loss in nats")
+    plan.add_argument("--delta", type=float, default=1e-5, help="failure probability (%(default)s)")
+    plan.add_argument("--method", default="auto", help="(%(default)s)")
+    plan.set_defaults(run=_plan)
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from dpreg import dp_plan
+
+    print(
+        dp_plan(options.rows, options.features, options.eps, options.delta, method=options.method)
+    )
+    return RELEASED
 
 
 def _fit(options: argparse.Namespace) -> int:

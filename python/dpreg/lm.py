@@ -30,7 +30,7 @@ def dp_lm(
     eps: float,
     delta: float = 1e-5,
     *,
-    method: str | Method = "tukey",
+    method: str | Method = "auto",
     levels: Mapping[str, Sequence[Level]] | None = None,
     unit: str | None = None,
     budget: Budget | None = None,
@@ -49,8 +49,9 @@ def dp_lm(
         Privacy loss in nats, greater than 0.
     delta : float, default 1e-5
         Failure probability, in [0, 1); below 1 / (number of rows).
-    method : str or options object, default "tukey"
-        ``"tukey"``, or an object such as ``dpreg.TukeyEM(models=1000)``.
+    method : str or options object, default "auto"
+        ``"auto"``, ``"boosted_adassp"``, ``"adassp"``, ``"tukey"``, ``"dpsgd"``, or an object
+        such as ``dpreg.TukeyEM(models=1000)``.
     levels : dict, optional
         ``{column: [levels]}`` for categorical columns whose type does not declare them.
     unit : str, optional
@@ -100,7 +101,7 @@ def dp_lm(
     outcome = chosen.release(design, Allowance(epsilon, delta, bits), inference=inference)
 
     privacy = Certificate(
-        mechanism=chosen.name,
+        mechanism=outcome.method or chosen.name,
         epsilon=epsilon,
         delta=delta,
         unit="one row" if unit is None else f"all rows of one {unit!r}",
@@ -113,7 +114,7 @@ def dp_lm(
     if isinstance(outcome, Declined):
         return NotReleased(
             formula=formula,
-            method=chosen.name,
+            method=outcome.method or chosen.name,
             reason=outcome.reason,
             advice=outcome.advice,
             units=outcome.units,
@@ -123,7 +124,7 @@ def dp_lm(
         formula=formula,
         response=spec.response,
         names=design.terms.coefficients,
-        method=chosen.name,
+        method=outcome.method or chosen.name,
         estimates=outcome.params,
         covariance=outcome.covariance,
         sampling=outcome.sampling,

@@ -6,13 +6,15 @@ from collections.abc import Callable
 
 from dpreg.methods._method import Method
 from dpreg.methods.adassp import AdaSSP
+from dpreg.methods.auto import Auto
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
 from dpreg.methods.dpsgd import DPSGD
 from dpreg.methods.tukey_em import TukeyEM
 
-__all__ = ["DPSGD", "AdaSSP", "BoostedAdaSSP", "TukeyEM", "method_from"]
+__all__ = ["DPSGD", "AdaSSP", "Auto", "BoostedAdaSSP", "TukeyEM", "method_from"]
 
 _BY_NAME: dict[str, Callable[[], Method]] = {
+    "auto": Auto,
     "tukey": TukeyEM,
     "adassp": AdaSSP,
     "boosted_adassp": BoostedAdaSSP,

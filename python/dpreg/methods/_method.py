@@ -57,6 +57,8 @@ class Release:
         What a reader has to know to read the numbers.
     limits : ndarray, shape (d, 2), or None
         Where each column of X was winsorised, and new rows are.
+    method : str or None
+        What was used, when that is another method.
     """
 
     params: NDArray[np.float64]
@@ -68,6 +70,7 @@ class Release:
     law: TailLaw = NORMAL
     notes: tuple[str, ...] = field(default=())
     limits: NDArray[np.float64] | None = None
+    method: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,12 @@ class Declined:
     advice : str
     units : float
     parts : tuple of Part
+        Of what was done before declining.
     composition : str
+    unspent : float
+        Epsilon that no part has used; delta is taken to be used.
+    method : str or None
+        What was used, when that is another method.
     """
 
     reason: str
@@ -89,6 +97,8 @@ class Declined:
     units: float
     parts: tuple[Part, ...]
     composition: str = "basic"
+    unspent: float = 0.0
+    method: str | None = None
 
 
 def needs_delta(method: str, delta: float) -> None:

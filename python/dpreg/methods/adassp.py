@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpreg.design import Design, Terms, check_max_rows, sample_rows
+from dpreg.design import Design, Terms
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods._method import Allowance, Declined, Release, needs_delta
 from dpreg.methods._sums import Doubles, floored_inverse, noisy_gram, standardised_rows
+from dpreg.methods._units import check_max_rows, sample_rows
 from dpreg.methods._wald import EstimateError, hidden_by_floor, unidentified_note, user_errors
 from dpreg.methods.standardisation import Standardisation
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpreg import _core
-from dpreg.design import Design, Terms, check_max_rows, sample_rows
+from dpreg.design import Design, Terms
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods._method import Allowance, Declined, Release, needs_delta
@@ -21,6 +21,7 @@ from dpreg.methods._sums import (
     noisy_scatter,
     standardised_rows,
 )
+from dpreg.methods._units import check_max_rows, sample_rows
 from dpreg.methods._wald import (
     BoostingPath,
     EstimateError,

@@ -11,12 +11,13 @@ import numpy as np
 from dpreg import _core
 from dpreg.accounting.gdp import discreteness, gdp_mu
 from dpreg.accounting.pld import noise_multiplier
-from dpreg.design import Design, Terms, sample_rows
+from dpreg.design import Design, Terms
 from dpreg.errors import BudgetError
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import RESERVE, GaussianReleases
 from dpreg.methods._method import Allowance, Declined, Release, needs_delta
 from dpreg.methods._sums import StandardisedRows, standardised_rows
+from dpreg.methods._units import sample_rows
 from dpreg.methods._wald import unidentified_note
 from dpreg.methods.standardisation import Standardisation
 from dpreg.released.certificate import Part

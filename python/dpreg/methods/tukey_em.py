@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -106,7 +107,7 @@ class TukeyEM:
         plan = self._plan(units, layout, allowance)
         parts = _parts(epsilon_count, plan, allowance.delta)
         if plan.batch < d + 2:
-            return _too_few(units, layout, allowance, parts)
+            return _too_few(units, layout, allowance, parts[:1])
         fits = self._fit(design, plan, layout, allowance.bits)
         point = _core.tukey_em(
             _core.DepthRegions(fits, self.grid_exponent),
@@ -117,7 +118,7 @@ class TukeyEM:
             bits=allowance.bits,
         )
         if point is None:
-            return _not_passed(units, layout, allowance, parts)
+            return _not_passed(units, layout, allowance, parts[:2])
         law = release_law(plan.models, layout.size, plan.epsilon_sample, plan.depth)
         found = _coefficients(point, layout, law, self.grid_exponent)
         notes = [f"{plan.models} models of up to {plan.batch} units each"]
@@ -279,6 +280,7 @@ def _too_few(
         advice=_advice(layout, allowance),
         units=units,
         parts=parts,
+        unspent=allowance.epsilon - math.fsum(part.epsilon for part in parts),
     )
 
 
@@ -290,6 +292,7 @@ def _not_passed(
         advice=_advice(layout, allowance),
         units=units,
         parts=parts,
+        unspent=allowance.epsilon - math.fsum(part.epsilon for part in parts),
     )
 
 

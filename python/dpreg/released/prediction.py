@@ -16,7 +16,9 @@ from dpreg.frame import Column, Schema, Table
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NewRows", "design_rows", "schema_from_dict", "schema_to_dict"]
+    from dpreg.released.results import DPResults
+
+__all__ = ["NewRows", "design_rows", "mean_intervals", "schema_from_dict", "schema_to_dict"]
 
 
 def schema_to_dict(schema: Schema) -> dict[str, dict[str, Any]]:
@@ -96,3 +98,23 @@ def _check_kind(fitted: Column, new: Column) -> None:
         raise SchemaError(
             f"predict: column {new.name!r} was numeric in the fit and is {new.kind} here"
         )
+
+
+def mean_intervals(fit: DPResults, rows: NewRows, mean: pd.Series, alpha: float) -> pd.DataFrame:
+    """Return mean responses with intervals, from the released covariance alone."""
+    import pandas as pd
+
+    covariance = (
+        np.full((rows.X.shape[1],) * 2, np.nan) if fit.covariance is None else fit.covariance
+    )
+    # A coefficient without a known error only matters where its regressor is not 0.
+    unknown = np.isnan(np.diag(covariance))
+    variance = np.einsum(
+        "ij,jk,ik->i", rows.X, np.where(np.isnan(covariance), 0, covariance), rows.X
+    )
+    variance[(rows.X[:, unknown] != 0).any(axis=1)] = np.nan
+    error = rows.series(np.sqrt(np.maximum(variance, 0)))
+    margin = fit.law.critical_value(alpha) * error
+    return pd.DataFrame(
+        {"mean": mean, "std err": error, "lower": mean - margin, "upper": mean + margin}
+    )

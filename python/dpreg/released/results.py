@@ -15,6 +15,7 @@ from dpreg.released.law import NORMAL, TailLaw
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from dpreg.released.summary import Summary
 
@@ -149,7 +150,14 @@ class DPResults:
             index=pd.Index(self.names, name="term"),
         )
 
-    def predict(self, data: Any, *, winsorise: bool = True) -> pd.Series:
+    def predict(
+        self,
+        data: Any,
+        *,
+        winsorise: bool = True,
+        interval: str | None = None,
+        alpha: float = 0.05,
+    ) -> pd.Series | pd.DataFrame:
         """Predict the response for the rows of `data`; NaN where a row is incomplete.
 
         Parameters
@@ -159,15 +167,35 @@ class DPResults:
         winsorise : bool, default True
             Move regressors beyond the limits of the fit to those limits, if it had any:
             outside them nothing was learned.
-        """
-        from dpreg.released.prediction import design_rows
+        interval : {None, "confidence"}
+            "confidence": intervals for the mean response, of level 1 - `alpha`.  Intervals
+            for a new observation need the variance of the errors, which is not released.
+        alpha : float
 
+        Returns
+        -------
+        Series, or DataFrame with columns mean, std err, lower and upper
+        """
+        from dpreg.released.prediction import design_rows, mean_intervals
+
+        if interval not in (None, "confidence"):
+            raise ValueError(
+                f"interval must be None or 'confidence', got {interval!r}; the variance of the "
+                "errors, which other intervals need, is not released"
+            )
         rows = design_rows(self.formula, self.schema, data)
         X = rows.X
         if winsorise and self.limits is not None:
             d = len(self.limits)
             X[:, X.shape[1] - d :] = np.clip(X[:, X.shape[1] - d :], *self.limits.T)
-        return rows.series(X @ self.estimates)
+        mean = rows.series(X @ self.estimates)
+        return mean if interval is None else mean_intervals(self, rows, mean, alpha)
+
+    def plot(self, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
+        """Draw the coefficients with intervals, sampling and privacy parts; needs matplotlib."""
+        from dpreg.released.plots import plot_coefficients
+
+        return plot_coefficients(self, ax, alpha)
 
     def summary(self, alpha: float = 0.05) -> Summary:
         """Return the table, printable as text, HTML and LaTeX."""

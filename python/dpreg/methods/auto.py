@@ -1,0 +1,111 @@
+"""The method that public simulations expect to do best for this many rows and columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dpreg import _core
+from dpreg.design import Design, Terms
+from dpreg.methods._method import Allowance, Declined, Method, Release, needs_delta
+from dpreg.methods.adassp import AdaSSP
+from dpreg.methods.boosted_adassp import BoostedAdaSSP
+from dpreg.methods.tukey_em import TukeyEM
+from dpreg.planning.auto import TABULATED, best_method, expect
+from dpreg.released.certificate import Part
+
+__all__ = ["Auto"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Auto:
+    """Options of the automatic choice, all public.
+
+    A noisy number of units is released; from it, d, eps and delta alone a table of public
+    simulations tells which of the candidates is expected to predict best, and that one gets
+    the rest of the budget.  When TukeyEM is chosen and declines, the share that its draw
+    would have used goes to Boosted AdaSSP.
+
+    Parameters
+    ----------
+    candidates : tuple of str, default ("boosted_adassp", "adassp", "tukey")
+    count_share : float, default 0.01
+        Share of eps for the noisy number of units.
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP, by basic composition
+    neighbours : add or remove one unit
+    public : all options, d, the names of the columns
+    proof : auto.md
+    """
+
+    candidates: tuple[str, ...] = TABULATED
+    count_share: float = 0.01
+
+    def __post_init__(self) -> None:
+        unknown = sorted(set(self.candidates) - set(TABULATED))
+        if unknown or not self.candidates:
+            raise ValueError(
+                f"candidates must be some of {', '.join(map(repr, TABULATED))}, "
+                f"got {self.candidates!r}"
+            )
+        if not 0 < self.count_share < 1:
+            raise ValueError(f"count_share must be in (0, 1), got {self.count_share}")
+
+    @property
+    def name(self) -> str:
+        """As `dp_lm(method=...)` spells it."""
+        return "auto"
+
+    def check(self, terms: Terms, epsilon: float, delta: float) -> None:
+        """Refuse delta = 0, with which no candidate works."""
+        needs_delta(self.name, delta)
+
+    def release(
+        self, design: Design, allowance: Allowance, *, inference: bool
+    ) -> Release | Declined:
+        """See `dpreg.methods._method.Method`."""
+        count = self.count_share * allowance.epsilon
+        rest = (1 - self.count_share) * allowance.epsilon
+        noise = int(_core.discrete_laplace(count, allowance.bits, 1)[0])
+        units = float(max(0, design.unit_count + noise))
+        d = len(design.terms.names)
+        chosen = best_method(self.candidates, units, d, rest, allowance.delta)
+        loss = expect(chosen, units, d, rest, allowance.delta).loss
+        why = (
+            f"method {chosen!r} was chosen for about {units:,.0f} units and {d} regressors at this "
+            f"eps: public simulations lose {100 * loss:.2g}% of the explained variance with it"
+        )
+        part = Part(
+            "number of units, to choose the method",
+            count,
+            0.0,
+            f"discrete Laplace noise of scale {1 / count:.4g}",
+            sensitivity=1.0,
+            scale=1 / count,
+        )
+        # With a fallback in reserve, each of the two may fail with half of delta.
+        delta = allowance.delta / 2 if chosen == "tukey" else allowance.delta
+        spend = Allowance(rest, delta, allowance.bits)
+        outcome = _METHODS[chosen].release(design, spend, inference=inference)
+        if isinstance(outcome, Declined) and outcome.unspent > 0:
+            why = f"TukeyEM declined, and Boosted AdaSSP used what was left ({why})"
+            fallback = Allowance(outcome.unspent, delta, allowance.bits)
+            first, chosen = outcome.parts, "boosted_adassp"
+            outcome = _METHODS[chosen].release(design, fallback, inference=inference)
+            outcome = replace(outcome, parts=(*first, *outcome.parts))
+        if isinstance(outcome, Release):
+            outcome = replace(outcome, notes=(why, *outcome.notes))
+        return replace(
+            outcome,
+            parts=(part, *outcome.parts),
+            composition=f"{outcome.composition}, the count added",
+            method=chosen,
+        )
+
+
+_METHODS: dict[str, Method] = {
+    "tukey": TukeyEM(),
+    "adassp": AdaSSP(),
+    "boosted_adassp": BoostedAdaSSP(),
+}

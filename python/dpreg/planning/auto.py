@@ -1,0 +1,140 @@
+"""What each method is expected to give, from public numbers: `auto_table.csv` interpolated.
+
+The table is made by `make_auto_table.py`, at delta = 1e-5.  Another delta counts as the
+epsilon that asks for the same noise: of Gaussian noise, the one with the same mu; of
+TukeyEM, whose number of models is proportional to log(1/delta) / epsilon, the one with the
+same ratio.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.accounting.gdp import gdp_epsilon, gdp_mu
+
+__all__ = ["TABULATED", "Expectation", "best_method", "expect"]
+
+TABULATED = ("boosted_adassp", "adassp", "tukey")
+_DELTA = 1e-5
+_DESIGNS = ("gaussian", "mixed")
+# Losses below this are the same to any user.
+_NO_LOSS = 1e-6
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a method is expected to give on data like those of the table.
+
+    Attributes
+    ----------
+    loss : float
+        Excess prediction error as a share of the explained variance, at most 1; the mean
+        over the designs of the table.
+    width : float
+        Standard error of a slope over that of least squares, for Gaussian data.
+    released : float
+        Share of slopes that get a standard error, for Gaussian data; between 0 and 1.
+    """
+
+    loss: float
+    width: float
+    released: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """Logarithms of rows, dimensions and epsilons, and values over them."""
+
+    axes: tuple[Doubles, Doubles, Doubles]
+    loss: Doubles
+    width: Doubles
+    released: Doubles
+
+
+@cache
+def _grid(method: str, design: str) -> _Grid:
+    text = resources.files("dpreg.planning").joinpath("auto_table.csv").read_text()
+    rows = [
+        r
+        for r in csv.DictReader(text.splitlines())
+        if (r["method"], r["design"]) == (method, design)
+    ]
+    names = ("rows", "dimension", "epsilon")
+    axes = tuple(np.log(sorted({float(r[name]) for r in rows})) for name in names)
+    shape = tuple(len(axis) for axis in axes)
+    values = {c: np.empty(shape) for c in ("loss", "width", "released")}
+    for r in rows:
+        place = tuple(
+            int(np.searchsorted(axis, math.log(float(r[name])) - 1e-9))
+            for axis, name in zip(axes, names, strict=True)
+        )
+        for column, array in values.items():
+            array[place] = float(r[column] or "nan")
+    excess = np.log(np.maximum(values["width"] ** 2 - 1, 1e-3))
+    loss = np.log(np.maximum(values["loss"], _NO_LOSS))
+    return _Grid((axes[0], axes[1], axes[2]), loss, excess, values["released"])
+
+
+def _interpolate(axes: tuple[Doubles, ...], values: Doubles, point: tuple[float, ...]) -> float:
+    """Multilinear; beyond the grid, the value at its edge."""
+    if not axes:
+        return float(values)
+    axis, rest = axes[0], axes[1:]
+    x = min(max(point[0], axis[0]), axis[-1])
+    upper = min(max(int(np.searchsorted(axis, x)), 1), len(axis) - 1)
+    place = (x - axis[upper - 1]) / (axis[upper] - axis[upper - 1])
+    low = _interpolate(rest, values[upper - 1], point[1:])
+    high = _interpolate(rest, values[upper], point[1:])
+    if place <= 0 or math.isnan(high):
+        return low if place < 1 else high
+    return low + place * (high - low) if place < 1 else high
+
+
+def _equivalent_epsilon(method: str, epsilon: float, delta: float) -> float:
+    if method == "tukey":
+        return epsilon * math.log(_DELTA) / math.log(delta)
+    return gdp_epsilon(gdp_mu(epsilon, delta), _DELTA) or 1e-9
+
+
+def expect(method: str, units: float, d: int, epsilon: float, delta: float) -> Expectation:
+    """Interpolate the table of public simulations.
+
+    Parameters
+    ----------
+    method : str
+        One of `TABULATED`.
+    units : float
+        Number of units, noisy or planned.
+    d : int
+        Number of regressors.
+    epsilon, delta : float
+    """
+    equivalent = _equivalent_epsilon(method, epsilon, delta)
+    point = (math.log(max(units, 1.0)), math.log(max(d, 1)), math.log(equivalent))
+    losses = []
+    for design in _DESIGNS:
+        grid = _grid(method, design)
+        losses.append(math.exp(_interpolate(grid.axes, grid.loss, point)))
+    grid = _grid(method, "gaussian")
+    released = _interpolate(grid.axes, grid.released, point)
+    # The variance of the noise over that of sampling goes down like 1 / n beyond the grid.
+    beyond = max(0.0, point[0] - grid.axes[0][-1])
+    excess = _interpolate(grid.axes, grid.width, point) - beyond
+    width = math.sqrt(1 + math.exp(excess)) if not math.isnan(excess) else math.inf
+    return Expectation(float(np.mean(losses)), width, released)
+
+
+def best_method(
+    candidates: tuple[str, ...], units: float, d: int, epsilon: float, delta: float
+) -> str:
+    """Return the candidate with the least expected loss; the first one of equals."""
+    return min(candidates, key=lambda method: expect(method, units, d, epsilon, delta).loss)

@@ -1,0 +1,245 @@
+"""`dp_plan`: what a private regression will give, before any data is touched."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpreg import _core
+from dpreg.budget import check_delta, check_epsilon
+from dpreg.errors import BudgetError
+from dpreg.planning.auto import TABULATED, best_method, expect
+from dpreg.planning.tukey import plan_tukey
+from dpreg.planning.tukey_law import box_weights, distance
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Plan", "dp_plan"]
+
+# A plan works when the release is this likely and standard errors are at most this many
+# times those of least squares.
+_LIKELY, _WIDEST = 0.9, 3.0
+_MOST_UNITS = 10**9
+# Regressors over units in a batch, at which the ridge of a fit begins to hold its variance.
+_MOST_OVERLAP = 0.7
+# What `Auto` and `TukeyEM` set aside for their counts, by default.
+_COUNT_AUTO, _COUNT_TUKEY = 0.01, 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to expect of a fit; nothing in it comes from data.
+
+    Attributes
+    ----------
+    n, d : int
+        Units and regressors that were asked about.
+    eps, delta : float
+    method : str
+        The one asked about, or the one that ``method="auto"`` takes.
+    released : float
+        Probability that a coefficient is released with a standard error.
+    width : float
+        Its standard error, and so its interval, relative to least squares without privacy.
+    loss : float
+        Expected loss in prediction, as a share of the explained variance.
+    least_n : int or None
+        Fewest units with which the plan works at this eps: released with probability 0.9,
+        standard errors at most 3 times those of least squares.  None: more than 10^9.
+    least_eps : float or None
+        Least eps with which it works for n units.  None: more than 500.
+    """
+
+    n: int
+    d: int
+    eps: float
+    delta: float
+    method: str
+    released: float
+    width: float
+    loss: float
+    least_n: int | None
+    least_eps: float | None
+
+    @property
+    def works(self) -> bool:
+        """Whether n and eps are enough."""
+        return self.released >= _LIKELY and self.width <= _WIDEST
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw width against eps; needs matplotlib."""
+        from dpreg.released.plots import plot_plan
+
+        return plot_plan(self, ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {name: getattr(self, name) for name in (*self.__slots__, "works")}
+
+    def __str__(self) -> str:
+        width = f"{self.width:.3g} times" if math.isfinite(self.width) else "not identified, or"
+        enough = "enough" if self.works else "not enough"
+        units = f"{self.least_n:,} units" if self.least_n else "more than 10^9 units"
+        eps = f"eps={self.least_eps:.3g}" if self.least_eps else "eps above 500"
+        return "\n".join(
+            [
+                f"Plan for {self.n:,} units, {self.d} regressors, "
+                f"eps={self.eps:.4g}, delta={self.delta:.3g}",
+                f"  method            {self.method}",
+                f"  released with     probability {self.released:.3g}",
+                f"  standard errors   {width} those of least squares",
+                f"  loss              {100 * self.loss:.2g}% of the explained variance",
+                f"This is {enough} to be released with probability {_LIKELY} and standard errors "
+                f"at most {_WIDEST:g} times as wide.",
+                f"The least that is: {units} at this eps, or {eps} for this many units.",
+                "Expected for regressors and errors that are roughly normal, from public "
+                "simulations; nothing is spent.",
+            ]
+        )
+
+
+def dp_plan(n: int, d: int, eps: float, delta: float = 1e-5, *, method: str = "auto") -> Plan:
+    """Say what a private regression can be expected to give.
+
+    Parameters
+    ----------
+    n : int
+        Number of units, as far as it is public: a guess will do.
+    d : int
+        Number of regressors, each level of a category but the first counting as one.
+    eps, delta : float
+        As in `dp_lm`.
+    method : {"auto", "tukey", "adassp", "boosted_adassp"}
+
+    Returns
+    -------
+    Plan
+
+    Notes
+    -----
+    Interpolates the tables that ship with the package; see `dpreg.planning.auto` and
+    `dpreg.planning.tukey_law`.  No data, so no budget.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> dpreg.dp_plan(n=50_000, d=10, eps=1.0).method
+    'boosted_adassp'
+    """
+    n, d = _count("n", n, 1), _count("d", d, 1)
+    epsilon, delta = check_epsilon(eps), check_delta(delta)
+    if delta == 0:
+        raise BudgetError("delta: regressions need delta > 0; write delta=1e-6, for example")
+    if method != "auto" and method not in TABULATED:
+        names = ", ".join(map(repr, ("auto", *TABULATED)))
+        raise ValueError(f"method must be one of {names} to be planned, got {method!r}")
+
+    chosen, found = _forecast(method, n, d, epsilon, delta)
+    return Plan(
+        n=n,
+        d=d,
+        eps=epsilon,
+        delta=delta,
+        method=chosen,
+        released=found.released,
+        width=found.width,
+        loss=found.loss,
+        least_n=_least_units(method, d, epsilon, delta),
+        least_eps=_least_epsilon(method, n, d, delta),
+    )
+
+
+def widths(plan: Plan, epsilons: np.ndarray) -> list[float]:
+    """Return the width of `plan` at other epsilons; infinite where it is rarely released."""
+    found = (_forecast(plan.method, plan.n, plan.d, float(e), plan.delta)[1] for e in epsilons)
+    return [f.width if f.released >= _LIKELY else math.inf for f in found]
+
+
+@dataclass(frozen=True, slots=True)
+class _Forecast:
+    released: float
+    width: float
+    loss: float
+
+    @property
+    def works(self) -> bool:
+        return self.released >= _LIKELY and self.width <= _WIDEST
+
+
+def _forecast(method: str, n: float, d: int, epsilon: float, delta: float) -> tuple[str, _Forecast]:
+    if method == "auto":
+        epsilon *= 1 - _COUNT_AUTO
+        method = best_method(TABULATED, n, d, epsilon, delta)
+    expected = expect(method, n, d, epsilon, delta)
+    if method == "tukey":
+        released, width = _tukey(n, d, epsilon, delta)
+        return method, _Forecast(released, width, expected.loss)
+    return method, _Forecast(expected.released, expected.width, expected.loss)
+
+
+def _tukey(n: float, d: int, epsilon: float, delta: float) -> tuple[float, float]:
+    """Pass probability and width of TukeyEM for Gaussian models, with inference."""
+    size = 3 * d + 2  # slopes, mean of y, means of x, their spreads; see methods/tukey_em.py
+    plan = plan_tukey(n, d, size, (1 - _COUNT_TUKEY) * epsilon, delta)
+    if plan.batch < d + 2:
+        return 0.0, math.inf
+    found = distance(plan.models, size, plan.epsilon_sample, plan.depth, delta)
+    threshold = _core.release_threshold(plan.epsilon_test, delta)
+    margin = found - threshold
+    tail = _core.discrete_laplace_tail(abs(margin) + 1, plan.epsilon_test)
+    scale = _scale(plan.models, size, plan.epsilon_sample, plan.depth)
+    # A fit on b units has 1 / (1 - (d + 1) / b) times its share of the error; the ridge caps that.
+    inflation = 1 / (1 - min((d + 1) * plan.models / n, _MOST_OVERLAP))
+    width = scale * math.sqrt(plan.models * inflation)
+    return (1 - tail if margin > 0 else tail), width
+
+
+def _scale(models: int, dimension: int, epsilon: float, depth: int) -> float:
+    """Standard deviation of a released coordinate, in that of one model."""
+    from scipy import stats
+
+    weights = box_weights(models, dimension, epsilon, depth)
+    ranks = np.arange(depth, depth + len(weights))
+    lower = np.minimum((ranks - 0.375) / (models + 0.25), 0.5)
+    half = -stats.norm.ppf(lower)
+    density = stats.norm.pdf(half)
+    centre = lower / (2 * density**2) / models  # of the middle of two order statistics
+    return math.sqrt(float(weights @ (centre + (2 * half) ** 2 / 12)))
+
+
+def _least_units(method: str, d: int, epsilon: float, delta: float) -> int | None:
+    if not _forecast(method, _MOST_UNITS, d, epsilon, delta)[1].works:
+        return None
+    low, high = 1, _MOST_UNITS
+    while high > low * 1.01 + 1:
+        middle = max(low + 1, math.isqrt(low * high))
+        works = _forecast(method, middle, d, epsilon, delta)[1].works
+        low, high = (low, middle) if works else (middle, high)
+    return _two_digits(high)
+
+
+def _least_epsilon(method: str, n: int, d: int, delta: float) -> float | None:
+    if not _forecast(method, n, d, 500.0, delta)[1].works:
+        return None
+    low, high = 1e-6, 500.0
+    while high > low * 1.01:
+        middle = math.sqrt(low * high)
+        works = _forecast(method, n, d, middle, delta)[1].works
+        low, high = (low, middle) if works else (middle, high)
+    return float(f"{high:.2g}") if float(f"{high:.2g}") >= high else float(f"{high * 1.05:.2g}")
+
+
+def _two_digits(n: int) -> int:
+    """Round up to two digits."""
+    unit = int(10 ** max(0, len(str(n)) - 2))
+    return -(-n // unit) * unit
+
+
+def _count(name: str, value: object, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+    return int(value)

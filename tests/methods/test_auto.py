@@ -1,0 +1,78 @@
+"""method="auto": its choice, its account, and the fallback when TukeyEM declines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from methods.sums import check_accuracy, check_total, check_wrong_use, gaussian
+
+import dpreg
+
+
+def test_accuracy_without_bounds():
+    check_accuracy("auto", 0.85)
+
+
+def test_total_on_odd_data():
+    check_total("auto")
+
+
+def test_wrong_use():
+    check_wrong_use("auto")
+
+
+def test_it_is_the_default_and_says_what_it_chose():
+    data = gaussian(20_000, 3, 1)
+    fit = dpreg.dp_lm("y ~ x0 + x1 + x2", data, 1.0, rng=1)
+    named = dpreg.dp_lm("y ~ x0 + x1 + x2", data, 1.0, rng=1, method="auto")
+    assert (fit.params == named.params).all()
+    assert fit.method in ("boosted_adassp", "adassp", "tukey")
+    text = " ".join(str(fit.summary()).split())
+    assert f"method {fit.method!r} was chosen for about" in text
+    assert fit.privacy.parts[0].label == "number of units, to choose the method"
+
+
+def test_the_parts_add_up_to_the_claim():
+    from dpreg.accounting.gdp import gdp_epsilon
+
+    fit = dpreg.dp_lm("y ~ x0", gaussian(5000, 1, 1), 0.8, 1e-6, rng=1)
+    count, *rest = fit.privacy.parts
+    mu = np.sqrt(sum(part.mu**2 for part in rest))
+    total = count.epsilon + gdp_epsilon(mu, 1e-6)
+    assert 0.79 < total <= 0.8
+
+
+@pytest.mark.parametrize(("n", "why"), [(20, "too few"), (3000, "test")])
+def test_fallback_uses_what_tukey_did_not_spend(n, why):
+    """Few units, or models that disagree: the rest of the budget goes to Boosted AdaSSP."""
+    from dpreg.accounting.gdp import gdp_epsilon
+
+    data = gaussian(n, 2, 1)
+    if why == "test":
+        data["y"] = np.random.default_rng(1).standard_cauchy(n) ** 9
+        data["x0"] = (np.arange(n) % 97 == 0) * 1.0
+    fit = dpreg.dp_lm(
+        "y ~ x0 + x1", data, 2.0, 1e-6, method=dpreg.Auto(candidates=("tukey",)), rng=1
+    )
+    assert fit.method == "boosted_adassp"
+    assert "TukeyEM declined" in str(fit.summary())
+    pure = [part.epsilon for part in fit.privacy.parts if part.mu is None]
+    assert len(pure) == (2 if why == "too few" else 3)
+    mu = np.sqrt(sum(part.mu**2 for part in fit.privacy.parts if part.mu is not None))
+    # The other half of delta is TukeyEM's.
+    total = sum(pure) + gdp_epsilon(mu, 0.5e-6)
+    assert 0.98 * 2.0 < total <= 2.0 * (1 + 1e-9)
+
+
+def test_tukey_as_only_candidate_is_used_when_it_passes():
+    data = gaussian(60_000, 1, 1)
+    fit = dpreg.dp_lm("y ~ x0", data, 3.0, method=dpreg.Auto(candidates=("tukey",)), rng=1)
+    assert fit.method == "tukey"
+    assert sum(part.delta for part in fit.privacy.parts) == 0.5e-5
+
+
+@pytest.mark.parametrize("options", [{"candidates": ()}, {"candidates": ("ols",)},
+                                     {"count_share": 0.0}])  # fmt: skip
+def test_wrong_options(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        dpreg.Auto(**options)

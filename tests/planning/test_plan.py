@@ -1,0 +1,106 @@
+"""Plans and the automatic choice: from public numbers, close to what simulation gives."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import dpreg
+from dpreg.planning.auto import TABULATED, best_method, expect
+from dpreg.planning.make_auto_table import simulate
+
+
+def test_a_plan_is_what_was_asked_for():
+    plan = dpreg.dp_plan(50_000, 10, 1.0)
+    assert plan.works
+    assert plan.method in TABULATED
+    assert plan.released > 0.99
+    assert 1 < plan.width < 2
+    assert plan.least_n < 50_000
+    assert plan.least_eps < 1.0
+    assert "50,000 units" in str(plan)
+
+
+@pytest.mark.parametrize("method", ["auto", "tukey", "adassp", "boosted_adassp"])
+def test_the_least_n_and_eps_are_the_least(method):
+    plan = dpreg.dp_plan(20_000, 4, 0.5, method=method)
+    assert dpreg.dp_plan(plan.least_n, 4, 0.5, method=method).works
+    assert not dpreg.dp_plan(int(0.85 * plan.least_n), 4, 0.5, method=method).works
+    assert dpreg.dp_plan(20_000, 4, plan.least_eps, method=method).works
+    assert not dpreg.dp_plan(20_000, 4, 0.85 * plan.least_eps, method=method).works
+
+
+@pytest.mark.parametrize("method", ["auto", "tukey", "adassp", "boosted_adassp"])
+def test_more_units_and_more_eps_are_better(method):
+    widths = [dpreg.dp_plan(n, 4, 1.0, method=method).width for n in (10**4, 10**5, 10**6, 10**8)]
+    assert widths == sorted(widths, reverse=True)
+    losses = [dpreg.dp_plan(30_000, 4, e, method=method).loss for e in (0.1, 0.5, 2.0)]
+    assert losses == sorted(losses, reverse=True)
+
+
+@pytest.mark.parametrize("n", [1, 10**9])
+@pytest.mark.parametrize("d", [1, 1000])
+@pytest.mark.parametrize("eps", [1e-9, 500.0])
+@pytest.mark.parametrize("delta", [1e-15, 0.5])
+@pytest.mark.parametrize("method", ["auto", *TABULATED])
+def test_total_at_the_ends(n, d, eps, delta, method):
+    plan = dpreg.dp_plan(n, d, eps, delta, method=method)
+    assert 0 <= plan.released <= 1
+    assert plan.width > 0
+    assert 0 <= plan.loss <= 1
+    str(plan)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"n": 0}, "n must"),
+        ({"n": 1.5}, "n must"),
+        ({"d": 0}, "d must"),
+        ({"eps": 0}, "eps"),
+        ({"delta": 0.0}, "delta"),
+        ({"method": "dpsgd"}, "method"),
+    ],
+)
+def test_wrong_use(arguments, name):
+    with pytest.raises(ValueError, match=name):
+        dpreg.dp_plan(**{"n": 1000, "d": 2, "eps": 1.0, **arguments})
+
+
+def settings(count):
+    rng = np.random.default_rng(20260101)
+    for _ in range(count):
+        yield (
+            int(np.exp(rng.uniform(math.log(5_000), math.log(100_000)))),
+            int(rng.choice([1, 2, 3, 5, 8, 12])),
+            float(np.exp(rng.uniform(math.log(0.3), math.log(4.0)))),
+            str(rng.choice(TABULATED)),
+        )
+
+
+@pytest.mark.slow
+def test_plans_agree_with_simulation_off_the_grid():
+    """50 settings between those of the table: widths within 10%, and who is released."""
+    off = []
+    for n, d, eps, method in settings(50):
+        plan = dpreg.dp_plan(n, d, eps, method=method)
+        runs = np.array([simulate(n, d, eps, method, "gaussian", s) for s in range(100, 108)])
+        if plan.works:
+            assert runs[:, 2].mean() >= 0.85, (n, d, eps, method)
+            off.append((abs(np.nanmedian(runs[:, 1]) / plan.width - 1), n, d, eps, method))
+    assert len(off) >= 30
+    assert [entry for entry in off if entry[0] > 0.10] == []
+
+
+def test_auto_takes_the_candidate_with_the_least_loss():
+    for n, d, eps in [(2_000, 3, 0.5), (50_000, 20, 1.0), (10**6, 5, 3.0)]:
+        losses = {m: expect(m, n, d, eps, 1e-5).loss for m in TABULATED}
+        assert losses[best_method(TABULATED, n, d, eps, 1e-5)] == min(losses.values())
+
+
+def test_another_delta_counts_as_another_epsilon():
+    near = expect("boosted_adassp", 10_000, 5, 1.0, 1e-5)
+    far = expect("boosted_adassp", 10_000, 5, 1.0, 1e-9)
+    assert far.width > near.width
