@@ -1,7 +1,9 @@
 // Functions that draw keep the interpreter lock: a source of bits must not be used by two
 // threads at once.
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "dpreg/mechanisms/bounded_choice.hpp"
 #include "dpreg/mechanisms/canonical_lipschitz.hpp"
@@ -106,6 +108,17 @@ void register_lasso(py::module_& m) {
         "x"_a, "y"_a, "assignment"_a, py::kw_only(), "unit_offsets"_a = py::none(),
         "unit_rows"_a = py::none(), "penalty"_a, "scaling"_a = dpreg::BatchScaling::kUnitVariance,
         "threads"_a = 0);
+    // For partitions that are not drawn: those of the published forms.
+    m.def(
+        "fixed_assignment",
+        [](std::vector<std::size_t> members, std::vector<std::size_t> offsets) {
+            dpreg::require(!offsets.empty() && offsets.front() == 0 &&
+                               offsets.back() == members.size() &&
+                               std::is_sorted(offsets.begin(), offsets.end()),
+                           "offsets must ascend from 0 to the number of members");
+            return dpreg::Assignment{std::move(members), std::move(offsets)};
+        },
+        "members"_a, "offsets"_a);
     m.def(
         "count_votes",
         [](const Array& coefficients, std::size_t k) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <mutex>
 #include <numeric>
 
 #include "dpreg/error.hpp"
@@ -175,18 +175,17 @@ private:
     std::vector<std::size_t> active_;
 };
 
-}  // namespace
-
-std::vector<double> fit_lasso_batches(const MatrixView& x, const VectorView& y,
-                                      const Assignment& assignment, const std::size_t* unit_offsets,
-                                      const std::size_t* unit_rows, const BatchLasso& options,
-                                      std::size_t threads) {
+/// Calls use(g, coefficients of model g) for each model, on several threads.
+template <class Use>
+void for_each_fit(const MatrixView& x, const VectorView& y, const Assignment& assignment,
+                  const std::size_t* unit_offsets, const std::size_t* unit_rows,
+                  const BatchLasso& options, std::size_t threads, const Use& use) {
     require(options.penalty >= 0.0 && std::isfinite(options.penalty),
             "the penalty must be finite and at least 0");
     const std::size_t models = assignment.offsets.size() - 1;
-    std::vector<double> result(models * x.cols);
     parallel_ranges(models, threads, [&](std::size_t begin, std::size_t end) {
         LassoSolver solver(x, y, options);
+        std::vector<double> w(x.cols);
         for (std::size_t g = begin; g < end; ++g) {
             const auto for_each_row = [&](const auto& visit) {
                 for (auto m = assignment.offsets[g]; m < assignment.offsets[g + 1]; ++m) {
@@ -200,9 +199,37 @@ std::vector<double> fit_lasso_batches(const MatrixView& x, const VectorView& y,
                     }
                 }
             };
-            solver.fit(for_each_row, result.data() + g * x.cols);
+            solver.fit(for_each_row, w.data());
+            use(g, w.data());
         }
     });
+}
+
+/// Adds the votes of one model; `order` is scratch of d elements.
+void add_votes(const double* w, std::size_t k, std::vector<std::size_t>& order,
+               std::vector<double>& votes) {
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto last = order.begin() + static_cast<std::ptrdiff_t>(std::min(k, order.size()));
+    std::partial_sort(order.begin(), last, order.end(), [w](std::size_t a, std::size_t b) {
+        const double size_a = std::fabs(w[a]);
+        const double size_b = std::fabs(w[b]);
+        return size_a != size_b ? size_a > size_b : a < b;
+    });
+    for (auto j = order.begin(); j != last && w[*j] != 0.0; ++j) votes[*j] += 1.0;
+}
+
+}  // namespace
+
+std::vector<double> fit_lasso_batches(const MatrixView& x, const VectorView& y,
+                                      const Assignment& assignment, const std::size_t* unit_offsets,
+                                      const std::size_t* unit_rows, const BatchLasso& options,
+                                      std::size_t threads) {
+    std::vector<double> result((assignment.offsets.size() - 1) * x.cols);
+    for_each_fit(x, y, assignment, unit_offsets, unit_rows, options, threads,
+                 [&](std::size_t g, const double* w) {
+                     std::copy(w, w + x.cols,
+                               result.begin() + static_cast<std::ptrdiff_t>(g * x.cols));
+                 });
     return result;
 }
 
@@ -212,18 +239,26 @@ std::vector<double> count_votes(const std::vector<double>& coefficients, std::si
     require(k >= 1, "k must be at least 1");
     std::vector<double> votes(d, 0.0);
     std::vector<std::size_t> order(d);
-    for (auto model = coefficients.begin(); model != coefficients.end();
-         model += static_cast<std::ptrdiff_t>(d)) {
-        const auto size = [model](std::size_t j) {
-            return std::fabs(model[static_cast<std::ptrdiff_t>(j)]);
-        };
-        std::iota(order.begin(), order.end(), std::size_t{0});
-        const auto last = order.begin() + static_cast<std::ptrdiff_t>(std::min(k, d));
-        std::partial_sort(order.begin(), last, order.end(), [&](std::size_t a, std::size_t b) {
-            return size(a) != size(b) ? size(a) > size(b) : a < b;
-        });
-        for (auto j = order.begin(); j != last && size(*j) > 0.0; ++j) votes[*j] += 1.0;
+    for (std::size_t start = 0; start < coefficients.size(); start += d) {
+        add_votes(coefficients.data() + start, k, order, votes);
     }
+    return votes;
+}
+
+std::vector<double> lasso_votes(const MatrixView& x, const VectorView& y,
+                                const Assignment& assignment, const std::size_t* unit_offsets,
+                                const std::size_t* unit_rows, const BatchLasso& options,
+                                std::size_t k, std::size_t threads) {
+    require(k >= 1, "k must be at least 1");
+    std::vector<double> votes(x.cols, 0.0);
+    std::vector<std::size_t> order(x.cols);
+    std::mutex counting;
+    for_each_fit(x, y, assignment, unit_offsets, unit_rows, options, threads,
+                 [&](std::size_t, const double* w) {
+                     // Counts are integers, so the order in which models finish is no matter.
+                     const std::lock_guard<std::mutex> lock(counting);
+                     add_votes(w, k, order, votes);
+                 });
     return votes;
 }
 

@@ -56,4 +56,11 @@ inline constexpr double kVoteRange = 2.0;
 std::vector<double> count_votes(const std::vector<double>& coefficients, std::size_t d,
                                 std::size_t k);
 
+/// The votes of `fit_lasso_batches`, without keeping its coefficients: O(threads * batch * d)
+/// memory however many models there are.
+std::vector<double> lasso_votes(const MatrixView& x, const VectorView& y,
+                                const Assignment& assignment, const std::size_t* unit_offsets,
+                                const std::size_t* unit_rows, const BatchLasso& options,
+                                std::size_t k, std::size_t threads);
+
 }  // namespace dpreg
