@@ -19,19 +19,28 @@ from dpreg.lm import dp_lm
 from dpreg.methods import TukeyEM
 from dpreg.released.not_released import NotReleased
 from dpreg.released.results import DPResults
+from dpreg.released.selection_result import SelectionResult
+from dpreg.select import dp_select
+from dpreg.selection import DPSIS, DPKendall, SubLasso, TwoStage
 
 EntropyError = _core.EntropyError
 
 __all__ = [
+    "DPSIS",
     "Budget",
     "BudgetError",
+    "DPKendall",
     "DPResults",
     "EntropyError",
     "FormulaError",
     "NotReleased",
     "SchemaError",
+    "SelectionResult",
+    "SubLasso",
     "TukeyEM",
+    "TwoStage",
     "__version__",
     "dp_lm",
+    "dp_select",
     "load_diamonds",
 ]
