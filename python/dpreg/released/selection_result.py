@@ -27,15 +27,16 @@ class Clarity:
         What a column is scored by, with its unit.
     scale : float
         Scale of the noise, in that unit.
-    margin : float
-        A lead over all other candidates that wins with probability 95% or more.
+    margin : float or None
+        A lead over all other candidates that wins with probability 95% or more; None if no
+        lead does.
     reading : str
         What `margin` means in everyday units.
     """
 
     score: str
     scale: float
-    margin: float
+    margin: float | None
     reading: str
 
     @staticmethod
@@ -104,7 +105,8 @@ class SelectionResult:
         """Return everything as JSON; `from_json` reads it."""
         fields = {name: getattr(self, name) for name in self.__slots__}
         nested = {"clarity": asdict(self.clarity), "privacy": self.privacy.to_dict()}
-        return json.dumps({"dpreg_selection": _FORMAT, **fields, **nested}, indent=2)
+        document = {"dpreg_selection": _FORMAT, **fields, **nested}
+        return json.dumps(document, indent=2, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> SelectionResult:

@@ -58,7 +58,9 @@ class FirstStage:
         if self.selector is None:
             return design, Chosen()
         found = self.selector.select(design, self.kept, Allowance(self.epsilon, 0.0, bits))
-        names = tuple(design.terms.names[j] for j in found.columns)
+        # A set says nothing about its order.
+        columns = found.columns if found.ordered else sorted(found.columns)
+        names = tuple(design.terms.names[j] for j in columns)
         return design.keep(found.columns), Chosen(names, found.parts, found.notes)
 
 

@@ -26,6 +26,7 @@ from dpreg.selection._selector import (
 
 __all__ = ["DPSIS"]
 
+_SCORE = "size of the sum of products of columns and response, each scaled to [-1, 1]"
 _NOISE = {"exponential": _core.NoiseLaw.EXPONENTIAL, "gumbel": _core.NoiseLaw.GUMBEL}
 
 
@@ -115,19 +116,27 @@ class DPSIS:
             0.0,
             f"canonical Lipschitz mechanism, {self.noise} noise, {rate:.4g} for each unit of loss",
         )
-        d = len(scores)
-        subsets = math.lgamma(d + 1) - math.lgamma(k + 1) - math.lgamma(d - k + 1)
-        scale = 1 / (rate * self.gamma) if self.gamma > 0 else math.inf
         return Selection(
             columns=tuple(int(j) for j in chosen),
             ordered=False,
             parts=(part,),
-            clarity=_clarity(
-                scale,
-                subsets,
-                "the k columns with the largest scores are returned with probability about 95% or "
-                "more when each of them leads all others by",
-            ),
+            clarity=self._clarity_of_sets(len(scores), k, rate),
+        )
+
+    def _clarity_of_sets(self, d: int, k: int, rate: float) -> Clarity:
+        if self.gamma == 0:
+            return Clarity(
+                score=_SCORE,
+                scale=1 / rate,
+                margin=None,
+                reading="with gamma = 0 no lead makes sure of the column in place k.",
+            )
+        sets = math.lgamma(d + 1) - math.lgamma(k + 1) - math.lgamma(d - k + 1)
+        return _clarity(
+            1 / (rate * self.gamma),
+            sets,
+            "the k columns with the largest scores are returned with probability about 95% or "
+            "more when each of them leads all others by",
         )
 
     def _peel(self, scores: NDArray[np.float64], k: int, allowance: Allowance) -> Selection:
@@ -200,7 +209,7 @@ def _clarity(scale: float, log_rivals: float, wins: str) -> Clarity:
     margin = Clarity.margin_of(scale, log_rivals)
     at = ", ".join(f"{margin / n:.2g} of {n:,.0f}" for n in (1e3, 1e4, 1e5, 1e6))
     return Clarity(
-        score="size of the sum of products of columns and response, each scaled to [-1, 1]",
+        score=_SCORE,
         scale=scale,
         margin=margin,
         reading=f"{wins} {margin:,.0f} / n in mean product, that is {at} rows.",
