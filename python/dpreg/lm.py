@@ -118,7 +118,7 @@ def dp_lm(
         epsilon=epsilon,
         delta=delta,
         unit="one row" if unit is None else f"all rows of one {unit!r}",
-        composition=outcome.composition,
+        composition=stage.composition(outcome.composition),
         parts=selection.parts + outcome.parts,
         public=PUBLIC,
         seeded=bits.seeded,

@@ -40,9 +40,11 @@ def test_monotone_transforms_change_nothing():
 @pytest.mark.parametrize(("ranges", "first", "later"), [("tight", 2.5, 5), ("published", 3, 6)])
 def test_noise_that_is_reported(ranges, first, later):
     found = dpreg.dp_select("y ~ .", frame(), 2, 0.4, method=dpreg.DPKendall(ranges=ranges))
-    (part,) = found.privacy.parts
-    assert (part.epsilon, part.delta) == (0.4, 0)
-    assert f"scale {first / 0.2:.4g} in the first round, {later / 0.2:.4g} later" in part.noise
+    one, more = found.privacy.parts
+    assert (one.epsilon, one.sensitivity, one.scale) == pytest.approx((0.2, 1.5, first / 0.2))
+    assert (more.epsilon, more.sensitivity, more.scale) == pytest.approx((0.2, 2.5, later / 0.2))
+    assert f"scale {first / 0.2:.4g}" in one.noise
+    assert f"scale {later / 0.2:.4g}" in more.noise
     assert found.clarity.scale == pytest.approx(later / 0.2)
 
 

@@ -42,7 +42,12 @@ def noisy_units(design: Design, epsilon: float, bits: _core.BitSource) -> tuple[
     """Release the number of units plus discrete Laplace noise of scale 1 / `epsilon`."""
     noise = int(_core.discrete_laplace(epsilon, bits, 1)[0])
     part = Part(
-        "number of units", epsilon, 0.0, f"discrete Laplace noise of scale {1 / epsilon:.4g}"
+        "number of units",
+        epsilon,
+        0.0,
+        f"discrete Laplace noise of scale {1 / epsilon:.4g}",
+        sensitivity=1.0,
+        scale=1 / epsilon,
     )
     return float(max(0, design.unit_count + noise)), part
 

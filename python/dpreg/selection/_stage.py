@@ -53,6 +53,10 @@ class FirstStage:
         """What comes before the name of the method in a certificate."""
         return "" if self.selector is None else f"{self.selector.name}, then "
 
+    def composition(self, of_fit: str) -> str:
+        """How its parts and those of the fit add up: selection and fit by basic composition."""
+        return of_fit if self.selector is None or of_fit == "basic" else f"basic and {of_fit}"
+
     def run(self, design: Design, bits: _core.BitSource) -> tuple[Design, Chosen]:
         """Choose columns and drop the others."""
         if self.selector is None:

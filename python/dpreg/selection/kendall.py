@@ -11,7 +11,7 @@ from dpreg.design import Design, Terms
 from dpreg.methods._method import Allowance
 from dpreg.released.certificate import Part
 from dpreg.released.selection_result import Clarity
-from dpreg.selection._rounds import plan_rounds
+from dpreg.selection._rounds import Rounds, plan_rounds
 from dpreg.selection._selector import (
     Selection,
     check_choice,
@@ -22,6 +22,8 @@ from dpreg.selection._selector import (
 
 __all__ = ["DPKendall"]
 
+# Of a score of the later rounds (cpp/src/stats/kendall.md, Lemma 3).
+_LATER_SENSITIVITY = _core.KENDALL_SCORE_RANGE / 2
 # Of the first round and of the later ones.
 _RANGES = {
     "tight": (_core.KENDALL_LABEL_RANGE, _core.KENDALL_SCORE_RANGE),
@@ -91,17 +93,34 @@ class DPKendall:
             later_range=later,
             bits=allowance.bits,
         )
-        noise = f"Gumbel noise of scale {first / rounds.epsilon:.4g}"
-        if k > 1:
-            noise += f" in the first round, {later / rounds.epsilon:.4g} later"
-        part = Part(f"{k} columns by Kendall correlation", allowance.epsilon, rounds.delta, noise)
+        scale = (later if k > 1 else first) / rounds.epsilon
         return Selection(
             columns=tuple(int(j) for j in chosen),
             ordered=True,
-            parts=(part,),
-            clarity=_clarity(len(design.terms.names), (later if k > 1 else first) / rounds.epsilon),
+            parts=_parts(k, allowance.epsilon, rounds, (first, later)),
+            clarity=_clarity(len(design.terms.names), scale),
             composition=rounds.composition,
         )
+
+
+def _parts(k: int, epsilon: float, rounds: Rounds, ranges: tuple[float, float]) -> tuple[Part, ...]:
+    """Describe the first round and the later ones; shares are by rounds."""
+    parts: list[Part] = []
+    for label, count, length in (
+        ("first column by Kendall correlation", 1, ranges[0]),
+        (f"{k - 1} more, less their mean correlation with those before", k - 1, ranges[1]),
+    ):
+        scale = length / rounds.epsilon
+        part = Part(
+            label,
+            epsilon * count / k,
+            rounds.delta * count / k,
+            f"Gumbel noise of scale {scale:.4g}",
+            sensitivity=_core.KENDALL_SENSITIVITY if len(parts) == 0 else _LATER_SENSITIVITY,
+            scale=scale,
+        )
+        parts.append(part)
+    return tuple(parts[: min(k, 2)])
 
 
 def _clarity(d: int, scale: float) -> Clarity:

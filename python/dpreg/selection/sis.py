@@ -115,6 +115,8 @@ class DPSIS:
             allowance.epsilon,
             0.0,
             f"canonical Lipschitz mechanism, {self.noise} noise, {rate:.4g} for each unit of loss",
+            sensitivity=_core.CLIPPED_PRODUCT_SENSITIVITY,
+            scale=1 / rate,
         )
         return Selection(
             columns=tuple(int(j) for j in chosen),
@@ -154,6 +156,8 @@ class DPSIS:
             allowance.epsilon,
             rounds.delta,
             f"Gumbel noise of scale {scale:.4g}",
+            sensitivity=_core.CLIPPED_PRODUCT_SENSITIVITY,
+            scale=scale,
         )
         return Selection(
             columns=tuple(int(j) for j in chosen),

@@ -71,6 +71,8 @@ class _VoteOptions:
             epsilon_votes,
             0.0,
             f"Gumbel noise of scale {scale:.4g}",
+            sensitivity=_core.VOTE_SENSITIVITY,
+            scale=scale,
         )
         return Selection(
             columns=tuple(int(j) for j in chosen),
