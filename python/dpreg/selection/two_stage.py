@@ -131,7 +131,8 @@ class TwoStage(_VoteOptions):
 class SubLasso(_VoteOptions):
     """Options of SubLasso (Dick et al., 2023, Algorithm 2), all public.
 
-    As `TwoStage`, with as many models as batches of k, or of d, units allow.
+    As `TwoStage`, with as many models as batches of k, or of d, units allow.  Batches of a few
+    units say little: with k below about 5 `TwoStage` or ``batch="d"`` is better.
 
     Parameters
     ----------
