@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpreg import Budget, DPResults, NotReleased, SelectionResult
@@ -53,7 +53,7 @@ def _add_fit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     fit.add_argument("--eps", type=float, required=True, help="privacy loss in nats")
     fit.add_argument("--delta", type=float, default=1e-5, help="failure probability (%(default)s)")
     fit.add_argument("--method", default="tukey", help="(%(default)s)")
-    fit.add_argument("--select", help="choose columns first: kendall, two_stage or sub_lasso")
+    fit.add_argument("--select", help="choose columns first: kendall, two_stage, sub_lasso or sis")
     fit.add_argument("--k", type=int, help="how many columns --select keeps")
     _add_common(fit)
     fit.add_argument("--no-inference", action="store_true", help="release coefficients only")
@@ -68,6 +68,13 @@ def _add_common(command: argparse.ArgumentParser) -> None:
         default=[],
         metavar="COLUMN=A,B,...",
         help="public levels of a text column; may be given several times",
+    )
+    command.add_argument(
+        "--bounds",
+        action="append",
+        default=[],
+        metavar="COLUMN=LOW,HIGH",
+        help="public bounds of a column or of the response, for sis",
     )
     command.add_argument("--ledger", help="file that keeps a budget over many calls")
     command.add_argument("--total-eps", type=float, help="epsilon of the ledger")
@@ -86,13 +93,6 @@ def _add_select(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     select.add_argument(
         "--method", default="kendall", help="kendall, two_stage, sub_lasso or sis (%(default)s)"
-    )
-    select.add_argument(
-        "--bounds",
-        action="append",
-        default=[],
-        metavar="COLUMN=LOW,HIGH",
-        help="public bounds of a column or of the response, for sis",
     )
     _add_common(select)
     select.set_defaults(run=_select)
@@ -114,7 +114,7 @@ def _fit(options: argparse.Namespace) -> int:
         options.eps,
         options.delta,
         method=options.method,
-        select=options.select,
+        select=_selector(options.select, options),
         k=options.k,
         levels=_levels(options.levels),
         unit=options.unit,
@@ -127,16 +127,15 @@ def _fit(options: argparse.Namespace) -> int:
 
 
 def _select(options: argparse.Namespace) -> int:
-    from dpreg import DPSIS, dp_select
+    from dpreg import dp_select
 
-    method = DPSIS(bounds=_bounds(options.bounds)) if options.method == "sis" else options.method
     found = dp_select(
         options.formula,
         options.data,
         options.k,
         options.eps,
         options.delta,
-        method=method,
+        method=_selector(options.method, options),
         levels=_levels(options.levels),
         unit=options.unit,
         budget=_budget(options),
@@ -144,6 +143,14 @@ def _select(options: argparse.Namespace) -> int:
     _write_json(found, options.json)
     print(found.summary())
     return RELEASED
+
+
+def _selector(name: str | None, options: argparse.Namespace) -> Any:
+    if name != "sis":
+        return name
+    from dpreg import DPSIS
+
+    return DPSIS(bounds=_bounds(options.bounds))
 
 
 def _budget(options: argparse.Namespace) -> Budget | None:
