@@ -91,6 +91,7 @@ def first_stage(
             "k: select needs the number of columns to keep; k=5 is a good first choice"
         )
     kept = check_k(k, d)
-    share = selector.share * epsilon
-    selector.check(terms, kept, share, 0.0, grouped=grouped)
-    return FirstStage(selector, kept, share)
+    # So that this and what is left add up to epsilon exactly (Sterbenz).
+    spent = epsilon - (epsilon - selector.share * epsilon)
+    selector.check(terms, kept, spent, 0.0, grouped=grouped)
+    return FirstStage(selector, kept, spent)
