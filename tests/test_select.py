@@ -239,6 +239,18 @@ def test_options_for_columns_that_do_not_exist_are_refused_before(monkeypatch):
                     select="kendall", k=2)  # fmt: skip
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_units_of_several_rows(method):
+    data = frame(40_000).assign(person=np.arange(40_000) // 2)
+    formula = "y ~ a + b + c + d"
+    fit = dpreg.dp_lm(formula, data, 3.0, method=method, select="two_stage", k=2, unit="person")
+    assert fit.released
+    assert set(fit.selected) == {"a", "b"}
+    assert abs(fit.params["a"] - 3) < 0.5
+    with pytest.raises(ValueError, match="single rows only"):
+        dpreg.dp_lm(formula, data, 3.0, method=method, select="kendall", k=2, unit="person")
+
+
 @pytest.mark.skipif(not DATA.exists(), reason="the shared data sets are not beside the checkout")
 @pytest.mark.slow
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def dp_kendall(n, d, k, sampled):
         f"scipy in a loop ({calls} calls, {sampled} timed)", "12"
     )  # fmt: skip
     print(
-        f"  seconds of processor, which others on the machine do not change: {processor:.2f}, "
+        f"  seconds of processor, which other jobs change less: {processor:.2f}, "
         f"scipy {their_processor:.2f}: {2 * their_processor / processor:.1f} times faster on two "
         "free cores"
     )
