@@ -142,7 +142,7 @@ def class_sizes():
 # ## Top-k accuracy: DP-SIS against two-stage (Figures 2, 3 and 5)
 #
 # The share of the true top k that is found: of the k largest coefficients of a Lasso with penalty
-# 0.1 on the gene sets, of the eight non-zero weights of the synthetic data. Two-stage and DP-SIS are
+# 0.1 on the gene sets, of the eight non-zero weights of the synthetic data. Two-stage, DP-SIS are
 # the printed forms, sub_lasso and dp_sis those of `dpreg.mechanisms`; SIS has no noise.
 
 
