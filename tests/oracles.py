@@ -60,3 +60,72 @@ def iterated_ridge(x, y, ridge, refinements, *, intercept=True):
     for _ in range(refinements + 1):
         theta = np.linalg.solve(gram + ridge * np.eye(len(gram)), moment + ridge * theta)
     return theta / length
+
+
+def kendall_by_definition(x, y):
+    """tau of Dick et al. (2023), Definition 3.1, ties and NaN on neither side; vectorised over
+    leading axes: the last one is the rows."""
+    n = x.shape[-1]
+    if n < 2:
+        return np.zeros(x.shape[:-1])
+    first, second = np.triu_indices(n, 1)
+
+    def order(z):  # comparisons with NaN are false
+        return (z[..., first] < z[..., second]) * 1.0 - (z[..., first] > z[..., second])
+
+    return (order(x) * order(y)).sum(axis=-1) / (n - 1)
+
+
+def exponential_choice(scores, scale_range, epsilon):
+    """The exponential mechanism for scores whose changes have a range."""
+    logits = np.asarray(scores, dtype=float) * epsilon / scale_range
+    weight = np.exp(logits - logits.max())
+    return weight / weight.sum()
+
+
+def peeling_law(scores, k, score_range, epsilon):
+    """Law of k rounds of `exponential_choice` without replacement, over ordered k-tuples."""
+    scores = np.asarray(scores, dtype=float)
+    law = {}
+    for chosen in itertools.permutations(range(len(scores)), k):
+        probability, left = 1.0, list(range(len(scores)))
+        for index in chosen:
+            choice = exponential_choice(scores[left], score_range, epsilon / k)
+            probability *= choice[left.index(index)]
+            left.remove(index)
+        law[chosen] = probability
+    return law
+
+
+def canonical_loss(scores, subset, gamma):
+    """Swope et al. (2024), A.3, for any order of ties: the best score outside counts as at
+    least the k-th largest, the convention that makes the k best one class."""
+    kth = np.sort(scores)[::-1][len(subset) - 1]
+    outside = [scores[i] for i in range(len(scores)) if i not in subset]
+    inside = min(scores[i] for i in subset)
+    return (1 - gamma) * max([kth, *outside]) - gamma * inside
+
+
+# Gauss-Legendre nodes: exact for the polynomials below, which have fewer than 127 factors.
+_NODES, _WEIGHTS = (a / 2 for a in np.polynomial.legendre.leggauss(64))
+_NODES = _NODES + 0.5
+
+
+def largest_value_law(utilities, noise):
+    """Which of utility + noise is the largest, noise exponential or Gumbel.
+
+    For exponential noise, Pr[y] is the integral over s in [0, 1] of a_y times the product over
+    the others of (1 - a s), with a = exp(utility - largest utility) and s = e^-(value).
+    """
+    a = np.exp(np.asarray(utilities) - np.max(utilities))
+    if noise == "gumbel":
+        return a / a.sum()
+    below = 1 - a[:, None] * _NODES
+    return (a[:, None] * _WEIGHTS * below.prod(axis=0) / below).sum(axis=1)
+
+
+def canonical_law(scores, k, score_range, epsilon, gamma=0.5, noise="exponential"):
+    """Law of the canonical Lipschitz mechanism over all k-subsets, by enumeration."""
+    subsets = list(itertools.combinations(range(len(scores)), k))
+    utilities = [-epsilon / score_range * canonical_loss(scores, y, gamma) for y in subsets]
+    return dict(zip(subsets, largest_value_law(utilities, noise), strict=True))

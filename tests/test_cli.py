@@ -51,6 +51,29 @@ def test_not_released_is_exit_code_3(data, tmp_path, capsys):
         (["fit", "price ~ grade", "DATA", "--eps", "1", "--levels", "grade"], "COLUMN=A,B"),
         (["fit", "price ~ carat", "DATA", "--eps", "1", "--ledger", "x"], "--total-eps"),
         (["predict", "nope.json", "DATA"], "cannot read"),
+        (["select", "price ~ carat", "DATA", "--k", "2", "--eps", "1"], "k must be"),
+        (["select", "price ~ carat", "DATA", "--k", "1", "--eps", "1", "--method", "x"], "method"),
+        (
+            ["select", "price ~ carat", "DATA", "--k", "1", "--eps", "1", "--method", "sis"],
+            "public bounds of 'carat'",
+        ),
+        (
+            [
+                "select",
+                "price ~ carat",
+                "DATA",
+                "--k",
+                "1",
+                "--eps",
+                "1",
+                "--method",
+                "sis",
+                "--bounds",
+                "carat=1",
+            ],
+            "COLUMN=LOW,HIGH",
+        ),
+        (["fit", "price ~ carat", "DATA", "--eps", "1", "--select", "kendall"], "k"),
     ],
 )
 def test_wrong_use_is_exit_code_2(arguments, says, data, capsys):
@@ -68,6 +91,27 @@ def test_levels_and_ledger(data, tmp_path, capsys):
     assert main(call) == 0
     assert main(call) == 2
     assert "only eps=2" in capsys.readouterr().err
+
+
+def test_select(data, tmp_path, capsys):
+    path = tmp_path / "found.json"
+    call = ["select", "price ~ carat + depth + x", data, "--k", "2", "--eps", "1"]
+    assert main([*call, "--json", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "Selected 2 of 3 columns for price" in out
+    assert "1-differentially private" in out
+    found = dpreg.SelectionResult.from_json(path.read_text())
+    assert found.summary() + "\n" == out
+
+
+def test_select_by_bounded_products_and_fit_of_the_chosen(data, capsys):
+    bounds = ["--bounds", "carat=0,5", "--bounds", "depth=40,80", "--bounds", "price=0,20000"]
+    call = ["select", "price ~ carat + depth", data, "--k", "1", "--eps", "2", "--method", "sis"]
+    assert main([*call, *bounds]) == 0
+    assert "in no particular order" in capsys.readouterr().out
+    fit = ["fit", "price ~ carat + depth", data, "--eps", "2", "--select", "sis", "--k", "1"]
+    assert main([*fit, *bounds]) == 0
+    assert "were chosen privately" in " ".join(capsys.readouterr().out.split())
 
 
 def test_module_and_version():

@@ -21,26 +21,35 @@ from dpreg.planning.plan import Plan, dp_plan
 from dpreg.released.compare import compare
 from dpreg.released.not_released import NotReleased
 from dpreg.released.results import DPResults
+from dpreg.released.selection_result import SelectionResult
+from dpreg.select import dp_select
+from dpreg.selection import DPSIS, DPKendall, SubLasso, TwoStage
 
 EntropyError = _core.EntropyError
 
 __all__ = [
     "DPSGD",
+    "DPSIS",
     "AdaSSP",
     "Auto",
     "BoostedAdaSSP",
     "Budget",
     "BudgetError",
+    "DPKendall",
     "DPResults",
     "EntropyError",
     "FormulaError",
     "NotReleased",
     "Plan",
     "SchemaError",
+    "SelectionResult",
+    "SubLasso",
     "TukeyEM",
+    "TwoStage",
     "__version__",
     "compare",
     "dp_lm",
     "dp_plan",
+    "dp_select",
     "load_diamonds",
 ]

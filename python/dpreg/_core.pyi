@@ -137,3 +137,90 @@ def dpsgd(
     sigma: int,
     bits: BitSource,
 ) -> Floats: ...
+
+KENDALL_SENSITIVITY: float
+KENDALL_LARGEST_RISE: float
+KENDALL_LABEL_RANGE: float
+KENDALL_SCORE_RANGE: float
+VOTE_SENSITIVITY: float
+VOTE_RANGE: float
+CLIPPED_PRODUCT_SENSITIVITY: float
+CLIPPED_PRODUCT_RANGE: float
+
+def inversions_by_partition(values: Sequence[int], bound: int) -> int: ...
+def inversions_by_merging(values: Sequence[int]) -> int: ...
+def inversions_by_tree(values: Sequence[int], bound: int) -> int: ...
+def ranks(x: Floats) -> NDArray[np.uint32]: ...
+def kendall_tau(x: Floats, y: Floats) -> float: ...
+
+class BatchScaling:
+    UNIT_VARIANCE: BatchScaling
+    NONE: BatchScaling
+
+def fit_lasso_batches(
+    x: Floats,
+    y: Floats,
+    assignment: Assignment,
+    *,
+    unit_offsets: NDArray[Any] | None = None,
+    unit_rows: NDArray[Any] | None = None,
+    penalty: float,
+    scaling: BatchScaling = ...,
+    threads: int = 0,
+) -> Floats: ...
+def fixed_assignment(members: Sequence[int], offsets: Sequence[int]) -> Assignment: ...
+def count_votes(coefficients: Floats, k: int) -> Floats: ...
+def sub_lasso(
+    x: Floats,
+    y: Floats,
+    assignment: Assignment,
+    *,
+    unit_offsets: NDArray[Any] | None = None,
+    unit_rows: NDArray[Any] | None = None,
+    penalty: float,
+    k: int,
+    epsilon: float,
+    bits: BitSource,
+    threads: int = 0,
+) -> Indices: ...
+def clipped_products(
+    x: Floats,
+    y: Floats,
+    *,
+    x_centres: Floats,
+    x_halves: Floats,
+    y_centre: float,
+    y_half: float,
+    threads: int = 0,
+) -> Floats: ...
+
+class NoiseLaw:
+    EXPONENTIAL: NoiseLaw
+    GUMBEL: NoiseLaw
+
+def noise_from_log_hazard(log_q: float, law: NoiseLaw) -> float: ...
+def largest_of(log_count: float, law: NoiseLaw, bits: BitSource, size: int) -> Floats: ...
+def random_subset(size: int, count: int, bits: BitSource) -> Indices: ...
+def choose_by_gap(gaps: Floats, range: float, epsilon: float, bits: BitSource) -> int: ...
+def peel(scores: Floats, *, k: int, range: float, epsilon: float, bits: BitSource) -> Indices: ...
+def canonical_lipschitz(
+    scores: Floats,
+    *,
+    k: int,
+    range: float,
+    epsilon: float,
+    gamma: float,
+    noise: NoiseLaw,
+    bits: BitSource,
+) -> Indices: ...
+def dp_kendall(
+    x: Floats,
+    y: Floats,
+    *,
+    k: int,
+    epsilon_round: float,
+    first_range: float,
+    later_range: float,
+    bits: BitSource,
+    threads: int = 0,
+) -> Indices: ...

@@ -9,6 +9,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpreg import Budget, DPResults, NotReleased, SelectionResult
 
 __all__ = ["main"]
 
@@ -35,6 +39,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"dpreg {__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
     _add_fit(commands)
+    _add_select(commands)
     _add_predict(commands)
     _add_plan(commands)
     demo = commands.add_parser("demo", help="fit the diamonds that come with the package")
@@ -53,20 +58,49 @@ def _add_fit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         default="auto",
         help="auto, boosted_adassp, adassp, tukey, dpsgd (%(default)s)",
     )
-    fit.add_argument("--unit", help="column that names the protected unit")
-    fit.add_argument(
+    fit.add_argument("--select", help="choose columns first: kendall, two_stage, sub_lasso or sis")
+    fit.add_argument("--k", type=int, help="how many columns --select keeps")
+    _add_common(fit)
+    fit.add_argument("--no-inference", action="store_true", help="release coefficients only")
+    fit.set_defaults(run=_fit)
+
+
+def _add_common(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--unit", help="column that names the protected unit")
+    command.add_argument(
         "--levels",
         action="append",
         default=[],
         metavar="COLUMN=A,B,...",
         help="public levels of a text column; may be given several times",
     )
-    fit.add_argument("--no-inference", action="store_true", help="release coefficients only")
-    fit.add_argument("--ledger", help="file that keeps a budget over many calls")
-    fit.add_argument("--total-eps", type=float, help="epsilon of the ledger")
-    fit.add_argument("--total-delta", type=float, default=1e-5, help="delta of the ledger")
-    fit.add_argument("--json", metavar="FILE", help="write the result to this file")
-    fit.set_defaults(run=_fit)
+    command.add_argument(
+        "--bounds",
+        action="append",
+        default=[],
+        metavar="COLUMN=LOW,HIGH",
+        help="public bounds of a column or of the response, for sis",
+    )
+    command.add_argument("--ledger", help="file that keeps a budget over many calls")
+    command.add_argument("--total-eps", type=float, help="epsilon of the ledger")
+    command.add_argument("--total-delta", type=float, default=1e-5, help="delta of the ledger")
+    command.add_argument("--json", metavar="FILE", help="write the result to this file")
+
+
+def _add_select(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    select = commands.add_parser("select", help="choose columns of a Parquet file")
+    select.add_argument("formula", help="such as 'price ~ .'")
+    select.add_argument("data", help="path of a Parquet file")
+    select.add_argument("--k", type=int, required=True, help="how many columns")
+    select.add_argument("--eps", type=float, required=True, help="privacy loss in nats")
+    select.add_argument(
+        "--delta", type=float, default=0.0, help="failure probability (%(default)s)"
+    )
+    select.add_argument(
+        "--method", default="kendall", help="kendall, two_stage, sub_lasso or sis (%(default)s)"
+    )
+    _add_common(select)
+    select.set_defaults(run=_select)
 
 
 def _add_predict(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -96,28 +130,78 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def _fit(options: argparse.Namespace) -> int:
-    from dpreg import Budget, dp_lm
+    from dpreg import dp_lm
 
-    budget = None
-    if options.ledger is not None:
-        if options.total_eps is None:
-            raise ValueError("--ledger needs --total-eps, the epsilon of the whole ledger")
-        budget = Budget(options.total_eps, options.total_delta, ledger=options.ledger)
     fit = dp_lm(
         options.formula,
         options.data,
         options.eps,
         options.delta,
         method=options.method,
+        select=_selector(options.select, options),
+        k=options.k,
         levels=_levels(options.levels),
         unit=options.unit,
-        budget=budget,
+        budget=_budget(options),
         inference=not options.no_inference,
     )
-    if options.json is not None:
-        Path(options.json).write_text(fit.to_json() + "\n", encoding="utf-8")
+    _write_json(fit, options.json)
     print(fit.summary())
     return RELEASED if fit.released else NOT_RELEASED
+
+
+def _select(options: argparse.Namespace) -> int:
+    from dpreg import dp_select
+
+    found = dp_select(
+        options.formula,
+        options.data,
+        options.k,
+        options.eps,
+        options.delta,
+        method=_selector(options.method, options),
+        levels=_levels(options.levels),
+        unit=options.unit,
+        budget=_budget(options),
+    )
+    _write_json(found, options.json)
+    print(found.summary())
+    return RELEASED
+
+
+def _selector(name: str | None, options: argparse.Namespace) -> Any:
+    if name != "sis":
+        return name
+    from dpreg import DPSIS
+
+    return DPSIS(bounds=_bounds(options.bounds))
+
+
+def _budget(options: argparse.Namespace) -> Budget | None:
+    from dpreg import Budget
+
+    if options.ledger is None:
+        return None
+    if options.total_eps is None:
+        raise ValueError("--ledger needs --total-eps, the epsilon of the whole ledger")
+    return Budget(options.total_eps, options.total_delta, ledger=options.ledger)
+
+
+def _write_json(result: DPResults | NotReleased | SelectionResult, path: str | None) -> None:
+    if path is not None:
+        Path(path).write_text(result.to_json() + "\n", encoding="utf-8")
+
+
+def _bounds(declarations: Sequence[str]) -> dict[str, tuple[float, float]]:
+    bounds = {}
+    for declaration in declarations:
+        column, _, values = declaration.rpartition("=")
+        try:
+            low, high = (float(v) for v in values.split(","))
+        except ValueError:
+            raise ValueError(f"--bounds must be COLUMN=LOW,HIGH, got {declaration!r}") from None
+        bounds[column] = (low, high)
+    return bounds
 
 
 def _levels(declarations: Sequence[str]) -> dict[str, list[str]]:

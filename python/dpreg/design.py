@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +34,15 @@ class Terms:
     intercept : bool
     ranges : mapping of str to pair
         Limits of those columns that are known from declared levels.
+    dropped : tuple of str
+        Columns that the formula makes and a private selection left out.
     """
 
     response: str
     names: tuple[str, ...]
     intercept: bool
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
 
     @property
     def coefficients(self) -> tuple[str, ...]:
@@ -94,6 +97,18 @@ class Design:
     def unit_count(self) -> int:
         """The number of protected units.  Private."""
         return len(self.y) if self.units is None else len(self.units.offsets) - 1
+
+    def keep(self, columns: Sequence[int]) -> Design:
+        """Return the design with these columns only, in the order they have here."""
+        kept = sorted(columns)
+        names = tuple(self.terms.names[j] for j in kept)
+        terms = replace(
+            self.terms,
+            names=names,
+            ranges={name: pair for name, pair in self.terms.ranges.items() if name in names},
+            dropped=tuple(name for name in self.terms.names if name not in names),
+        )
+        return replace(self, X=np.ascontiguousarray(self.X[:, kept]), terms=terms)
 
 
 def terms_of(spec: FormulaSpec) -> Terms:

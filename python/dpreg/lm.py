@@ -12,14 +12,16 @@ from dpreg.formula import FormulaSpec
 from dpreg.frame import Level, Table
 from dpreg.methods import method_from
 from dpreg.methods._method import Allowance, Declined, Method
-from dpreg.released.certificate import Certificate
+from dpreg.released.certificate import PUBLIC, Certificate
 from dpreg.released.not_released import NotReleased
 from dpreg.released.prediction import schema_to_dict
 from dpreg.released.results import DPResults
 from dpreg.rng import bit_source
+from dpreg.selection._stage import first_stage
 
 if TYPE_CHECKING:
     from dpreg import _core
+    from dpreg.selection._selector import Selector
 
 __all__ = ["dp_lm"]
 
@@ -31,6 +33,8 @@ def dp_lm(
     delta: float = 1e-5,
     *,
     method: str | Method = "auto",
+    select: str | Selector | None = None,
+    k: int | None = None,
     levels: Mapping[str, Sequence[Level]] | None = None,
     unit: str | None = None,
     budget: Budget | None = None,
@@ -52,6 +56,12 @@ def dp_lm(
     method : str or options object, default "auto"
         ``"auto"``, ``"boosted_adassp"``, ``"adassp"``, ``"tukey"``, ``"dpsgd"``, or an object
         such as ``dpreg.TukeyEM(models=1000)``.
+    select : str or options object, optional
+        Choose `k` columns privately first, with a share of eps (5% by default, of the options
+        object): ``"kendall"``, ``"two_stage"``, ``"sub_lasso"``, ``"sis"``, or an object such as
+        ``dpreg.DPKendall(share=0.1)``.  The intercept is no candidate and always kept.
+    k : int, optional
+        How many columns `select` keeps; 5 is a good first choice.
     levels : dict, optional
         ``{column: [levels]}`` for categorical columns whose type does not declare them.
     unit : str, optional
@@ -79,7 +89,8 @@ def dp_lm(
     guarantee : (eps, delta)-DP
     neighbours : add or remove one unit
     public : formula, schema, levels and all options; not the number of rows
-    proof : the file of the method, in dpreg/methods
+    proof : the files of the method, in dpreg/methods, and of the selection, in dpreg/selection;
+        together by basic composition, the selection spending eps only
 
     Examples
     --------
@@ -94,20 +105,23 @@ def dp_lm(
     table = Table(data)
     spec = FormulaSpec(formula, table.schema.with_levels(levels))
     check_unit(unit, table)
-    chosen.check(terms_of(spec), epsilon, delta)
+    terms = terms_of(spec)
+    stage = first_stage(select, k, terms, epsilon, grouped=unit is not None)
+    epsilon_fit = epsilon - stage.epsilon
+    chosen.check(terms, epsilon_fit, delta)
     (budget or Budget(epsilon, delta)).spend(f"dp_lm({formula!r})", epsilon, delta)
 
-    design = read_design(spec, table, unit)
-    outcome = chosen.release(design, Allowance(epsilon, delta, bits), inference=inference)
+    design, selection = stage.run(read_design(spec, table, unit), bits)
+    outcome = chosen.release(design, Allowance(epsilon_fit, delta, bits), inference=inference)
 
     privacy = Certificate(
-        mechanism=outcome.method or chosen.name,
+        mechanism=stage.label + (outcome.method or chosen.name),
         epsilon=epsilon,
         delta=delta,
         unit="one row" if unit is None else f"all rows of one {unit!r}",
-        composition=outcome.composition,
-        parts=outcome.parts,
-        public=("formula", "column names and types", "levels", "eps, delta and all options"),
+        composition=stage.composition(outcome.composition),
+        parts=selection.parts + outcome.parts,
+        public=PUBLIC,
         seeded=bits.seeded,
         version=__version__,
     )
@@ -119,6 +133,7 @@ def dp_lm(
             advice=outcome.advice,
             units=outcome.units,
             privacy=privacy,
+            selected=selection.names,
         )
     return DPResults(
         formula=formula,
@@ -132,6 +147,7 @@ def dp_lm(
         privacy=privacy,
         schema=schema_to_dict(spec.schema),
         law=outcome.law,
-        notes=outcome.notes,
+        notes=selection.notes + outcome.notes,
+        selected=selection.names,
         limits=outcome.limits,
     )

@@ -224,3 +224,32 @@ def test_no_cell_can_raise_or_warn(objects, numbers):
         found = rows(formula, data, {"g": ["a", 1, 2.5, True and "b"]})
     assert np.isfinite(found.X).all()
     assert found.X.shape[1] == len(spec(formula, data, {"g": ["a", 1, 2.5, "b"]}).names)
+
+
+@pytest.mark.parametrize("formula", [
+    "y ~ a + b + k + o", "y ~ 0 + k + a:k + b", "y ~ log(a) + I(b**2) + C(k) + a:b", "y ~ .",
+])  # fmt: skip
+def test_keeping_some_columns_needs_the_data_of_those_only(formula, frame):
+    data = frame[["y", "a", "b", "k", "o"]]
+    whole = spec(formula, data)
+    X = whole.rows(Table(data), response=False).X
+    for j, name in enumerate(whole.names):
+        reduced = whole.keeping([name])
+        assert reduced.names == (name,)
+        assert set(reduced.regressors) <= set(whole.regressors)
+        short = data[list(reduced.regressors)]
+        rows = reduced.rows(Table(short), response=False)
+        np.testing.assert_array_equal(rows.X[:, 0], X[:, j])
+        for other in set(whole.regressors) - set(reduced.regressors):
+            gaps = data.assign(**{other: data[other].where(data[other].isna())})
+            np.testing.assert_array_equal(reduced.rows(Table(gaps), response=False).X, rows.X)
+    assert whole.names == spec(formula, data).names
+    assert whole.keeping([]).rows(Table(data), response=False).X.shape == (len(data), 0)
+
+
+def test_keeping_interactions_and_dummies_needs_all_their_variables(frame):
+    whole = spec("y ~ a + b:k + o", frame)
+    assert set(whole.keeping(["a"]).regressors) == {"a"}
+    (first,) = [n for n in whole.names if n.startswith("b:k") and n.endswith("v]")]
+    assert set(whole.keeping([first]).regressors) == {"b", "k"}
+    assert set(whole.keeping(["a", "o[T.hi]"]).regressors) == {"a", "o"}

@@ -7,6 +7,7 @@ the schema alone, so nothing public is ever read from the records.
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -99,6 +100,7 @@ class FormulaSpec:
         columns = [str(name) for name in self._right.column_names]
         self.intercept = _INTERCEPT in columns
         self.names = tuple(name for name in columns if name != _INTERCEPT)
+        self._places = [i for i, name in enumerate(columns) if name != _INTERCEPT]
         if not columns:
             raise FormulaError(f"formula: {formula!r} has nothing on its right-hand side")
 
@@ -127,6 +129,23 @@ class FormulaSpec:
                 if values.min() < values.max():
                     found[str(name)] = (float(values.min()), float(values.max()))
         return found
+
+    def keeping(self, names: Sequence[str]) -> FormulaSpec:
+        """Return the formula with only these of its columns.
+
+        Columns of the data that they do not need may be missing or incomplete.
+        """
+        reduced = copy.copy(self)
+        pairs = zip(self.names, self._places, strict=True)
+        kept = [(name, place) for name, place in pairs if name in set(names)]
+        reduced.names = tuple(name for name, _ in kept)
+        reduced._places = [place for _, place in kept]
+        places = set(reduced._places)
+        makes = {str(name): set(at) for name, at in self._right.variable_indices.items()}
+        reduced.regressors = tuple(
+            name for name in self.regressors if name not in makes or makes[name] & places
+        )
+        return reduced
 
     def rows(self, table: Table, *, response: bool) -> Rows:
         """Evaluate the formula on `table`; incomplete rows are dropped.
@@ -162,8 +181,10 @@ class FormulaSpec:
         columns: dict[str, Any] = {}
         for name, column in self.schema.columns.items():
             if name not in needed:
-                continue
-            if column.levels is None:
+                if name in self._right.required_variables:
+                    # Read by the formula, but not for a column that is kept.
+                    columns[name] = _anything(column, table.rows)
+            elif column.levels is None:
                 columns[name] = table.numeric(name)
                 complete &= np.isfinite(columns[name])
             else:
@@ -182,8 +203,7 @@ class FormulaSpec:
         with _quiet():
             right = _encode(self._right, frame)
             left = _encode(self._left, frame) if response else None
-        keep = [i for i, name in enumerate(self._right.column_names) if name != _INTERCEPT]
-        X = np.asarray(right, dtype=np.float64)[:, keep]
+        X = np.asarray(right, dtype=np.float64)[:, self._places]
         return X, None if left is None else np.asarray(left, dtype=np.float64)[:, 0]
 
 
@@ -238,6 +258,13 @@ def _categorical(codes: NDArray[Any], levels: Sequence[Level]) -> Any:
 
     categories: Any = list(levels)
     return pd.Categorical.from_codes(codes, categories=categories)
+
+
+def _anything(column: Column, rows: int) -> Any:
+    """Values of the kind of `column` that any formula can evaluate."""
+    if column.levels is None:
+        return np.full(rows, 1.5)
+    return _categorical(np.zeros(rows, dtype=np.int32), column.levels)
 
 
 def _parse(formula: str, schema: Schema) -> tuple[Any, Any]:

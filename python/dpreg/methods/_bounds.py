@@ -27,6 +27,8 @@ def column_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> NDArray[
     names = [*terms.names, terms.response]
     result = np.full((len(names), 2), np.nan)
     for name, limits in {**terms.ranges, **(bounds or {})}.items():
+        if name in terms.dropped:
+            continue
         if name not in names:
             raise ValueError(
                 f"bounds: {name!r} is no column of the model; it has {', '.join(map(repr, names))}"

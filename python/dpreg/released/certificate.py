@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["Certificate", "Part"]
+__all__ = ["PUBLIC", "Certificate", "Part"]
+
+# What every release from a formula and a table takes as public.
+PUBLIC = ("formula", "column names and types", "levels", "eps, delta and all options")
 
 
 @dataclass(frozen=True, slots=True)

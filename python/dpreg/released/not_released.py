@@ -28,6 +28,8 @@ class NotReleased(Exception):  # noqa: N818
     units : float
         Private estimate of the number of units.
     privacy : Certificate
+    selected : tuple of str or None
+        Columns kept by private selection, which is a release of its own.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class NotReleased(Exception):  # noqa: N818
         advice: str,
         units: float,
         privacy: Certificate,
+        selected: tuple[str, ...] | None = None,
     ) -> None:
         super().__init__(f"not released: {reason}; {advice}")
         self.formula = formula
@@ -47,6 +50,7 @@ class NotReleased(Exception):  # noqa: N818
         self.advice = advice
         self.units = units
         self.privacy = privacy
+        self.selected = selected
 
     @property
     def released(self) -> bool:
@@ -66,7 +70,7 @@ class NotReleased(Exception):  # noqa: N818
 
     def _fields(self) -> dict[str, Any]:
         return {k: getattr(self, k) for k in ("formula", "method", "reason", "advice", "units",
-                                              "privacy")}  # fmt: skip
+                                              "privacy", "selected")}  # fmt: skip
 
     def to_json(self) -> str:
         """Return everything as JSON."""
@@ -81,6 +85,7 @@ class NotReleased(Exception):  # noqa: N818
                 f"  Why     {self.reason}",
                 f"  Next    {self.advice}",
                 f"  Rows    about {self.units:,.0f} (private estimate)",
+                *([] if self.selected is None else [f"  Chosen  {', '.join(self.selected)}"]),
                 "  Spent   the whole budget of the call; this outcome is itself private:",
                 *("  " + line for line in str(self.privacy).splitlines()),
             ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -75,14 +75,21 @@ class NewRows:
         return pd.Series(result, name="prediction")
 
 
-def design_rows(formula: str, schema: Mapping[str, Mapping[str, Any]], data: Any) -> NewRows:
-    """Evaluate the right-hand side of `formula` on `data`."""
+def design_rows(
+    formula: str,
+    schema: Mapping[str, Mapping[str, Any]],
+    data: Any,
+    names: Sequence[str] | None = None,
+) -> NewRows:
+    """Evaluate the right-hand side of `formula` on `data`; with `names`, those columns only."""
     if not schema:
         raise ValueError(
             "predict: this model was fitted from a matrix, not from columns; multiply new rows "
             "with its params instead"
         )
     spec = FormulaSpec(formula, schema_from_dict(schema))
+    if names is not None:
+        spec = spec.keeping(names)
     table = Table(data)
     for name in spec.regressors:
         if name not in table.schema.columns:

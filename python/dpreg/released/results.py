@@ -163,7 +163,8 @@ class DPResults:
         Parameters
         ----------
         data : data frame, dict of arrays, or path of a Parquet file
-            With the columns of the right-hand side.  They are not protected.
+            With the columns of the right-hand side that the coefficients need.  They are
+            not protected.
         winsorise : bool, default True
             Move regressors beyond the limits of the fit to those limits, if it had any:
             outside them nothing was learned.
@@ -183,7 +184,7 @@ class DPResults:
                 f"interval must be None or 'confidence', got {interval!r}; the variance of the "
                 "errors, which other intervals need, is not released"
             )
-        rows = design_rows(self.formula, self.schema, data)
+        rows = design_rows(self.formula, self.schema, data, self.selected)
         X = rows.X
         if winsorise and self.limits is not None:
             d = len(self.limits)

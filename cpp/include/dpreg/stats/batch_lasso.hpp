@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "dpreg/matrix.hpp"
+#include "dpreg/noise/assignment.hpp"
+
+namespace dpreg {
+
+/// Whether the columns and the response of a batch are brought to variance 1 within it.
+enum class BatchScaling : std::uint8_t { kUnitVariance, kNone };
+
+/// How one batch of rows becomes one Lasso fit.  All public.
+struct BatchLasso {
+    /// lambda of  (1 / 2b) ||y - Z w||^2 + lambda ||w||_1,  b the rows of the batch.
+    double penalty = 0.1;
+    BatchScaling scaling = BatchScaling::kUnitVariance;
+    /// Coordinate descent stops when no coefficient moved by more than this share of the
+    /// largest one, or after max_passes.
+    double tolerance = 1e-7;
+    std::size_t max_passes = 10000;
+};
+
+/// Lasso coefficients of each model of `assignment`, row-major, models x d.  Z and y are
+/// centred within the batch: there is no intercept to vote for.  Under kUnitVariance the
+/// coefficients are in standard deviations of y for one of x, else in the units of the caller.
+///
+/// Domain   total: every cell may be any double.  Rows with a cell that is not finite are
+///          passed over; a column that is constant in the batch has coefficient 0, and so have
+///          all if y is constant or fewer than two rows are left.  Never NaN.
+/// Privacy  none by itself.  A model is a function of the rows of its own units and their
+///          order, so one unit moves one model.
+/// Cost     O(rows of the batch * d) a pass and model; O(threads * batch * d) scratch.
+///
+/// `members` of the assignment are units; `unit_offsets` and `unit_rows` as in fit_batches.
+std::vector<double> fit_lasso_batches(const MatrixView& x, const VectorView& y,
+                                      const Assignment& assignment, const std::size_t* unit_offsets,
+                                      const std::size_t* unit_rows, const BatchLasso& options,
+                                      std::size_t threads);
+
+/// Largest change of a vote count when one model is replaced; attained.
+inline constexpr double kVoteSensitivity = 1.0;
+
+/// Length of the interval that holds the changes of all vote counts when one model is
+/// replaced: up to k counts fall by 1 and up to k rise by 1; attained (sub_lasso.md, Lemma 1).
+inline constexpr double kVoteRange = 2.0;
+
+/// For each of d columns, how many of the models have it among their k largest coefficients in
+/// absolute value.  A coefficient of 0 gets no vote, so a model casts at most k; of equal ones
+/// the first columns get them.
+///
+/// Domain   coefficients without NaN, row-major with d columns; k >= 1.
+/// Privacy  none by itself; kVoteSensitivity and kVoteRange when one model is replaced.
+std::vector<double> count_votes(const std::vector<double>& coefficients, std::size_t d,
+                                std::size_t k);
+
+/// The votes of `fit_lasso_batches`, without keeping its coefficients: O(threads * batch * d)
+/// memory however many models there are.
+std::vector<double> lasso_votes(const MatrixView& x, const VectorView& y,
+                                const Assignment& assignment, const std::size_t* unit_offsets,
+                                const std::size_t* unit_rows, const BatchLasso& options,
+                                std::size_t k, std::size_t threads);
+
+}  // namespace dpreg

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "dpreg/matrix.hpp"
+
+namespace dpreg {
+
+/// Public bounds of the columns of x and of y: [centre - half, centre + half] is mapped to
+/// [-1, 1].
+struct ProductBounds {
+    std::vector<double> x_centres;  ///< one a column
+    std::vector<double> x_halves;   ///< positive
+    double y_centre = 0.0;
+    double y_half = 1.0;  ///< positive
+};
+
+/// Largest change of a clipped product when one row is added or removed, exactly; attained.
+inline constexpr double kClippedProductSensitivity = 1.0;
+
+/// Length of the interval that holds the changes of all clipped products; attained.
+inline constexpr double kClippedProductRange = 2.0;
+
+/// For each column of x, |sum over rows of u_ij v_i|, where u and v are x and y mapped by
+/// `bounds`, clipped to [-1, 1] and rounded to multiples of 2^-15.  The sum is an exact
+/// integer; it is rounded down to a multiple of 2^-20, which is an exact double.
+///
+/// Domain   total: NaN counts as 0, an infinity as the bound on its side; below 2^32 rows.
+/// Privacy  none by itself; kClippedProductSensitivity under addition or removal of one row
+///          (clipped_products.md).
+/// Cost     O(n d) on `threads` threads (0: one a processor).
+std::vector<double> clipped_products(const MatrixView& x, const VectorView& y,
+                                     const ProductBounds& bounds, std::size_t threads);
+
+}  // namespace dpreg

@@ -1,0 +1,89 @@
+#include "dpreg/mechanisms/dp_kendall.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+
+#include "dpreg/error.hpp"
+#include "dpreg/int128.hpp"
+#include "dpreg/mechanisms/bounded_choice.hpp"
+#include "dpreg/parallel.hpp"
+
+namespace dpreg {
+namespace {
+
+VectorView column(const MatrixView& x, std::size_t j) {
+    return {x.data + static_cast<std::ptrdiff_t>(j) * x.col_stride, x.rows, x.row_stride};
+}
+
+/// |concordant - discordant| of `common` with each column that is still a candidate, 0 for
+/// the others.
+std::vector<std::int64_t> balances(const RankedColumn& common,
+                                   const std::vector<RankedColumn>& columns,
+                                   const std::vector<std::size_t>& candidates,
+                                   std::size_t threads) {
+    std::vector<std::int64_t> result(columns.size(), 0);
+    const KendallPairs pairs(common);
+    parallel_ranges(candidates.size(), threads, [&](std::size_t begin, std::size_t end) {
+        KendallScratch scratch;
+        for (std::size_t i = begin; i < end; ++i) {
+            const auto j = candidates[i];
+            result[j] = std::abs(pairs.balance(columns[j], scratch));
+        }
+    });
+    return result;
+}
+
+/// Draws a candidate.  `scores` are integers; `unit` of them are one unit of tau.
+std::size_t draw(const std::vector<int128>& scores, const std::vector<std::size_t>& candidates,
+                 double unit, double range, double epsilon, BitSource& bits) {
+    int128 best = scores[candidates.front()];
+    for (const auto j : candidates) best = std::max(best, scores[j]);
+    std::vector<double> gaps;
+    gaps.reserve(candidates.size());
+    // The difference is exact, so a gap is right to two roundings however large n is.
+    for (const auto j : candidates) gaps.push_back(static_cast<double>(best - scores[j]) / unit);
+    return choose_by_gap(std::move(gaps), range, epsilon, bits);
+}
+
+}  // namespace
+
+std::vector<std::size_t> dp_kendall(const MatrixView& x, const VectorView& y,
+                                    const KendallChoice& choice, BitSource& bits,
+                                    std::size_t threads) {
+    require(x.rows == y.size, "x and y must have the same number of rows");
+    require(choice.k >= 1 && choice.k <= x.cols, "k must be between 1 and the number of columns");
+    require(choice.first_range >= kKendallLabelRange && choice.later_range >= kKendallScoreRange,
+            "the ranges of the scores must be at least 5/2 and 5");
+    const RankedColumn label = rank_column(y);
+    std::vector<RankedColumn> columns(x.cols);
+    parallel_ranges(x.cols, threads, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t j = begin; j < end; ++j) columns[j] = rank_column(column(x, j));
+    });
+
+    std::vector<std::size_t> candidates(x.cols);
+    for (std::size_t j = 0; j < x.cols; ++j) candidates[j] = j;
+    const auto with_label = balances(label, columns, candidates, threads);
+    std::vector<int128> with_chosen(x.cols, 0);
+    std::vector<int128> scores(x.cols);
+    std::vector<std::size_t> chosen;
+    const double pairs_a_row = x.rows < 2 ? 1.0 : static_cast<double>(x.rows - 1);
+    for (;;) {
+        // Equation (1) times (n - 1) times the number of columns chosen so far, an integer.
+        const std::size_t before = std::max<std::size_t>(1, chosen.size());
+        for (const auto j : candidates) {
+            scores[j] = static_cast<int128>(before) * with_label[j] - with_chosen[j];
+        }
+        const auto drawn = draw(scores, candidates, pairs_a_row * static_cast<double>(before),
+                                chosen.empty() ? choice.first_range : choice.later_range,
+                                choice.epsilon_round, bits);
+        chosen.push_back(candidates[drawn]);
+        if (chosen.size() == choice.k) return chosen;
+        candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(drawn));
+        const auto latest = balances(columns[chosen.back()], columns, candidates, threads);
+        for (const auto j : candidates) with_chosen[j] += latest[j];
+    }
+}
+
+}  // namespace dpreg

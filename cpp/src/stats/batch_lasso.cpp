@@ -1,0 +1,265 @@
+#include "dpreg/stats/batch_lasso.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+
+#include "dpreg/error.hpp"
+#include "dpreg/parallel.hpp"
+
+namespace dpreg {
+namespace {
+
+// A column whose root mean square about its mean is below this share of its largest value
+// is constant but for rounding.
+constexpr double kConstant = 1e-12;
+
+// gcc and clang split this type into registers of whatever length there is; the order of
+// summation, and so the result, is the same on every machine.
+constexpr std::size_t kLanes = 8;
+using Lanes = double __attribute__((vector_size(8 * kLanes), aligned(8), may_alias));
+
+/// Columns of a batch are padded with zeros to a multiple of kLanes.
+std::size_t padded_rows(std::size_t rows) { return (rows + kLanes - 1) / kLanes * kLanes; }
+
+double sum_of_lanes(const Lanes& v) {
+    return ((v[0] + v[4]) + (v[1] + v[5])) + ((v[2] + v[6]) + (v[3] + v[7]));
+}
+
+double dot(const double* a, const double* b, std::size_t padded) {
+    Lanes sum{};
+    for (std::size_t i = 0; i < padded; i += kLanes) {
+        sum += *reinterpret_cast<const Lanes*>(a + i) * *reinterpret_cast<const Lanes*>(b + i);
+    }
+    return sum_of_lanes(sum);
+}
+
+/// y += factor * x
+void add_multiple(double factor, const double* x, double* y, std::size_t padded) {
+    for (std::size_t i = 0; i < padded; i += kLanes) {
+        *reinterpret_cast<Lanes*>(y + i) += factor * *reinterpret_cast<const Lanes*>(x + i);
+    }
+}
+
+double soft_threshold(double value, double threshold) {
+    return value > threshold ? value - threshold : (value < -threshold ? value + threshold : 0.0);
+}
+
+bool finite_row(const MatrixView& x, const VectorView& y, std::size_t i) {
+    // A sum of finite doubles may overflow, but a product with zero may not.
+    double probe = y[i] * 0.0;
+    for (std::size_t j = 0; j < x.cols; ++j) probe += x(i, j) * 0.0;
+    return probe == 0.0;
+}
+
+/// The fit of one batch, with its scratch memory.
+class LassoSolver {
+public:
+    LassoSolver(const MatrixView& x, const VectorView& y, const BatchLasso& options)
+        : x_(x), y_(y), options_(options), d_(x.cols), exponent_(d_ + 1), square_(d_ + 1) {}
+
+    template <class Rows>
+    void fit(const Rows& for_each_row, double* w) {
+        std::fill(w, w + d_, 0.0);
+        rows_.clear();
+        for_each_row([&](std::size_t row) {
+            if (finite_row(x_, y_, row)) rows_.push_back(row);
+        });
+        if (rows_.size() < 2) return;
+        gather();
+        if (square_[d_] > 0.0) descend(w);
+        if (options_.scaling == BatchScaling::kNone) in_user_units(w);
+    }
+
+private:
+    double* column(std::size_t j) { return columns_.data() + j * padded_; }
+    double mean_square(std::size_t j) const {
+        return square_[j] / static_cast<double>(rows_.size());
+    }
+
+    /// Column d is y.  Columns are in units of a power of two near their largest value, so
+    /// that nothing overflows, then centred, then scaled.
+    void gather() {
+        padded_ = padded_rows(rows_.size());
+        columns_.assign((d_ + 1) * padded_, 0.0);
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            for (std::size_t j = 0; j < d_; ++j) column(j)[i] = x_(rows_[i], j);
+            column(d_)[i] = y_[rows_[i]];
+        }
+        for (std::size_t j = 0; j <= d_; ++j) standardize(j);
+    }
+
+    void standardize(std::size_t j) {
+        double* z = column(j);
+        const std::size_t b = rows_.size();
+        double largest = 0.0;
+        for (std::size_t i = 0; i < b; ++i) largest = std::max(largest, std::fabs(z[i]));
+        exponent_[j] = largest > 0.0 ? std::max(std::ilogb(largest), -1000) : 0;
+        const double unit = std::ldexp(1.0, -exponent_[j]);
+        double mean = 0.0;
+        for (std::size_t i = 0; i < b; ++i) mean += z[i] *= unit;
+        mean /= static_cast<double>(b);
+        for (std::size_t i = 0; i < b; ++i) z[i] -= mean;
+        square_[j] = dot(z, z, padded_);
+        if (mean_square(j) <= kConstant * kConstant) {
+            square_[j] = 0.0;
+            return;
+        }
+        if (options_.scaling == BatchScaling::kNone) return;
+        const double scale = 1.0 / std::sqrt(mean_square(j));
+        for (std::size_t i = 0; i < b; ++i) z[i] *= scale;
+        square_[j] = static_cast<double>(b);
+    }
+
+    /// The penalty times b in the units of column j and of y: the objective divided by the
+    /// square of y's unit has a penalty of lambda / (unit of x_j * unit of y).
+    double threshold(std::size_t j) const {
+        const double b = static_cast<double>(rows_.size());
+        if (options_.scaling == BatchScaling::kUnitVariance) return b * options_.penalty;
+        return b * std::ldexp(options_.penalty, -exponent_[j] - exponent_[d_]);
+    }
+
+    /// 1. Over all columns. 2. Over those with a coefficient, until they settle. 3. If step 1
+    /// then finds nothing to move, stop.
+    void descend(double* w) {
+        double* residual = column(d_);
+        std::vector<std::size_t>& active = active_;
+        active.resize(d_);
+        std::iota(active.begin(), active.end(), std::size_t{0});
+        bool all = true;
+        for (std::size_t pass = 0; pass < options_.max_passes; ++pass) {
+            const bool settled = sweep(w, residual);
+            if (settled && all) return;
+            if (!settled && !all) continue;
+            all = settled;
+            active.resize(d_);
+            std::iota(active.begin(), active.end(), std::size_t{0});
+            if (all) continue;
+            active.erase(std::remove_if(active.begin(), active.end(),
+                                        [w](std::size_t j) { return w[j] == 0.0; }),
+                         active.end());
+        }
+    }
+
+    /// One pass over the active columns; says whether nothing moved by more than the tolerance.
+    bool sweep(double* w, double* residual) {
+        double largest_move = 0.0;
+        double largest = 0.0;
+        for (const auto j : active_) {
+            if (square_[j] == 0.0) continue;
+            const double along = dot(column(j), residual, padded_) + square_[j] * w[j];
+            const double updated = soft_threshold(along, threshold(j)) / square_[j];
+            const double move = updated - w[j];
+            if (move != 0.0) add_multiple(-move, column(j), residual, padded_);
+            w[j] = updated;
+            largest_move = std::max(largest_move, std::fabs(move));
+            largest = std::max(largest, std::fabs(updated));
+        }
+        return largest_move <= options_.tolerance * largest;
+    }
+
+    void in_user_units(double* w) const {
+        for (std::size_t j = 0; j < d_; ++j) w[j] = std::ldexp(w[j], exponent_[d_] - exponent_[j]);
+    }
+
+    const MatrixView& x_;
+    const VectorView& y_;
+    const BatchLasso& options_;
+    std::size_t d_;
+    std::size_t padded_ = 0;
+    std::vector<std::size_t> rows_;
+    std::vector<double> columns_;
+    std::vector<int> exponent_;
+    std::vector<double> square_;
+    std::vector<std::size_t> active_;
+};
+
+/// Calls use(g, coefficients of model g) for each model, on several threads.
+template <class Use>
+void for_each_fit(const MatrixView& x, const VectorView& y, const Assignment& assignment,
+                  const std::size_t* unit_offsets, const std::size_t* unit_rows,
+                  const BatchLasso& options, std::size_t threads, const Use& use) {
+    require(options.penalty >= 0.0 && std::isfinite(options.penalty),
+            "the penalty must be finite and at least 0");
+    const std::size_t models = assignment.offsets.size() - 1;
+    parallel_ranges(models, threads, [&](std::size_t begin, std::size_t end) {
+        LassoSolver solver(x, y, options);
+        std::vector<double> w(x.cols);
+        for (std::size_t g = begin; g < end; ++g) {
+            const auto for_each_row = [&](const auto& visit) {
+                for (auto m = assignment.offsets[g]; m < assignment.offsets[g + 1]; ++m) {
+                    const auto unit = assignment.members[m];
+                    if (unit_offsets == nullptr) {
+                        visit(unit);
+                        continue;
+                    }
+                    for (auto r = unit_offsets[unit]; r < unit_offsets[unit + 1]; ++r) {
+                        visit(unit_rows[r]);
+                    }
+                }
+            };
+            solver.fit(for_each_row, w.data());
+            use(g, w.data());
+        }
+    });
+}
+
+/// Adds the votes of one model; `order` is scratch of d elements.
+void add_votes(const double* w, std::size_t k, std::vector<std::size_t>& order,
+               std::vector<double>& votes) {
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto last = order.begin() + static_cast<std::ptrdiff_t>(std::min(k, order.size()));
+    std::partial_sort(order.begin(), last, order.end(), [w](std::size_t a, std::size_t b) {
+        const double size_a = std::fabs(w[a]);
+        const double size_b = std::fabs(w[b]);
+        return size_a != size_b ? size_a > size_b : a < b;
+    });
+    for (auto j = order.begin(); j != last && w[*j] != 0.0; ++j) votes[*j] += 1.0;
+}
+
+}  // namespace
+
+std::vector<double> fit_lasso_batches(const MatrixView& x, const VectorView& y,
+                                      const Assignment& assignment, const std::size_t* unit_offsets,
+                                      const std::size_t* unit_rows, const BatchLasso& options,
+                                      std::size_t threads) {
+    std::vector<double> result((assignment.offsets.size() - 1) * x.cols);
+    for_each_fit(x, y, assignment, unit_offsets, unit_rows, options, threads,
+                 [&](std::size_t g, const double* w) {
+                     std::copy(w, w + x.cols,
+                               result.begin() + static_cast<std::ptrdiff_t>(g * x.cols));
+                 });
+    return result;
+}
+
+std::vector<double> count_votes(const std::vector<double>& coefficients, std::size_t d,
+                                std::size_t k) {
+    require(d >= 1 && coefficients.size() % d == 0, "coefficients must be a matrix of d columns");
+    require(k >= 1, "k must be at least 1");
+    std::vector<double> votes(d, 0.0);
+    std::vector<std::size_t> order(d);
+    for (std::size_t start = 0; start < coefficients.size(); start += d) {
+        add_votes(coefficients.data() + start, k, order, votes);
+    }
+    return votes;
+}
+
+std::vector<double> lasso_votes(const MatrixView& x, const VectorView& y,
+                                const Assignment& assignment, const std::size_t* unit_offsets,
+                                const std::size_t* unit_rows, const BatchLasso& options,
+                                std::size_t k, std::size_t threads) {
+    require(k >= 1, "k must be at least 1");
+    std::vector<double> votes(x.cols, 0.0);
+    std::vector<std::size_t> order(x.cols);
+    std::mutex counting;
+    for_each_fit(x, y, assignment, unit_offsets, unit_rows, options, threads,
+                 [&](std::size_t, const double* w) {
+                     // Counts are integers, so the order in which models finish is no matter.
+                     const std::lock_guard<std::mutex> lock(counting);
+                     add_votes(w, k, order, votes);
+                 });
+    return votes;
+}
+
+}  // namespace dpreg

@@ -1,0 +1,87 @@
+#include "dpreg/stats/inversions.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace dpreg {
+namespace {
+
+// Below this size comparing all pairs is faster than another partition.
+constexpr std::size_t kAllPairs = 32;
+
+std::uint64_t compare_all_pairs(const std::uint32_t* v, std::size_t n) {
+    std::uint64_t inversions = 0;
+    for (std::size_t j = 1; j < n; ++j) {
+        std::uint32_t larger_before = 0;
+        for (std::size_t i = 0; i < j; ++i) larger_before += v[i] > v[j] ? 1U : 0U;
+        inversions += larger_before;
+    }
+    return inversions;
+}
+
+/// Inversions among values that agree above bit `bit`.
+std::uint64_t partition_from(std::uint32_t* v, std::size_t n, int bit, std::uint32_t* scratch) {
+    if (n <= kAllPairs) return compare_all_pairs(v, n);
+    if (bit < 0) return 0;
+    std::size_t zeros = 0;
+    std::size_t ones = 0;
+    std::uint64_t places = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::uint32_t value = v[i];
+        const std::size_t one = (value >> bit) & 1U;
+        v[zeros] = value;
+        scratch[ones] = value;
+        places += i & (one - 1);
+        zeros += 1 - one;
+        ones += one;
+    }
+    // A value with bit 0 moves forward by the number of those with bit 1 before it.
+    const std::uint64_t moved = places - (zeros == 0 ? 0 : std::uint64_t{zeros} * (zeros - 1) / 2);
+    return moved + partition_from(v, zeros, bit - 1, scratch + ones) +
+           partition_from(scratch, ones, bit - 1, v);
+}
+
+}  // namespace
+
+std::uint64_t inversions_by_partition(std::uint32_t* v, std::size_t n, std::uint32_t bound,
+                                      std::uint32_t* scratch) {
+    int bits = 0;
+    while (bits < 32 && bound > 1 && ((bound - 1) >> bits) != 0) ++bits;
+    return partition_from(v, n, bits - 1, scratch);
+}
+
+std::uint64_t inversions_by_merging(std::uint32_t* v, std::size_t n, std::uint32_t* scratch) {
+    std::uint64_t inversions = 0;
+    std::uint32_t* from = v;
+    std::uint32_t* to = scratch;
+    for (std::size_t run = 1; run < n; run *= 2) {
+        for (std::size_t begin = 0; begin < n; begin += 2 * run) {
+            const std::size_t middle = std::min(n, begin + run);
+            const std::size_t end = std::min(n, begin + 2 * run);
+            std::size_t left = begin;
+            std::size_t right = middle;
+            for (std::size_t out = begin; out < end; ++out) {
+                const bool take_right = left == middle || (right < end && from[right] < from[left]);
+                if (take_right) inversions += middle - left;
+                to[out] = take_right ? from[right++] : from[left++];
+            }
+        }
+        std::swap(from, to);
+    }
+    if (from != v) std::memcpy(v, from, n * sizeof *v);
+    return inversions;
+}
+
+std::uint64_t inversions_by_tree(const std::uint32_t* v, std::size_t n, std::uint32_t bound) {
+    // counts[i] covers the values in (i - (i & -i), i], values counted from 1.
+    std::vector<std::uint32_t> counts(std::size_t{bound} + 1, 0);
+    std::uint64_t inversions = 0;
+    for (std::size_t i = n; i-- > 0;) {
+        for (std::size_t k = v[i]; k > 0; k &= k - 1) inversions += counts[k];
+        for (std::size_t k = std::size_t{v[i]} + 1; k <= bound; k += k & (~k + 1)) ++counts[k];
+    }
+    return inversions;
+}
+
+}  // namespace dpreg

@@ -1,0 +1,15 @@
+"""The mechanisms on arrays, one function for each published one, with correct privacy.
+
+`dpreg.reference` has them as printed.
+"""
+
+from __future__ import annotations
+
+from dpreg.mechanisms.canonical_lipschitz import canonical_lipschitz
+from dpreg.mechanisms.dp_kendall import dp_kendall
+from dpreg.mechanisms.dp_sis import dp_sis
+from dpreg.mechanisms.peel import peel
+from dpreg.mechanisms.sub_lasso import sub_lasso
+from dpreg.mechanisms.tukey_em import tukey_em
+
+__all__ = ["canonical_lipschitz", "dp_kendall", "dp_sis", "peel", "sub_lasso", "tukey_em"]

@@ -1,0 +1,66 @@
+"""Arrays that users pass, as doubles.  Messages name shapes and types, never a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.design import Design, Terms
+
+__all__ = ["design_of", "doubles", "indices", "score_range_of"]
+
+Floats = NDArray[np.float64]
+
+
+def doubles(name: str, values: Any, ndim: int) -> Floats:
+    """Return `values` as an array of doubles with `ndim` axes.
+
+    Raises
+    ------
+    ValueError
+        If it is not one, naming the argument.
+    """
+    shape = "one-dimensional array" if ndim == 1 else "two-dimensional array (rows, columns)"
+    array = np.asarray(values)
+    if array.ndim != ndim:
+        raise ValueError(f"{name} must be a {shape}, not one with {array.ndim} axes")
+    # By type alone: whether objects convert to numbers would depend on the cells.
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must be a {shape} of numbers, not of type {array.dtype}")
+    with np.errstate(all="ignore"):
+        found = array.astype(np.float64, copy=False)
+    whole = all(stride % found.itemsize == 0 for stride in found.strides)
+    return found if whole else np.ascontiguousarray(found)
+
+
+def design_of(X: Any, y: Any, *, intercept: bool = True) -> Design:
+    """Return the design with columns named x0, x1, ... and response y."""
+    matrix, response = doubles("X", X, 2), doubles("y", y, 1)
+    if len(matrix) != len(response):
+        raise ValueError("X and y must have the same number of rows")
+    names = tuple(f"x{j}" for j in range(matrix.shape[1]))
+    return Design(matrix, response, Terms("y", names, intercept))
+
+
+def score_range_of(sensitivity: float, *, one_sided: bool, score_range: float | None) -> float:
+    """Return the length of the interval that holds the changes of all scores."""
+    if not 0 < sensitivity < np.inf:
+        raise ValueError(f"sensitivity must be finite and greater than 0, got {sensitivity!r}")
+    if score_range is None:
+        return sensitivity if one_sided else 2 * sensitivity
+    if one_sided:
+        raise ValueError("score_range: leave out one_sided, the range says what it would")
+    if not sensitivity <= score_range <= 2 * sensitivity:
+        raise ValueError(
+            "score_range must be between sensitivity and 2 * sensitivity, which changes within "
+            f"[-sensitivity, sensitivity] span at most; got {score_range!r}"
+        )
+    return float(score_range)
+
+
+def indices(columns: Sequence[int]) -> NDArray[np.intp]:
+    """Return column positions as an array that indexes arrays."""
+    return np.asarray(columns, dtype=np.intp)

@@ -1,0 +1,120 @@
+"""`dp_select`: private feature selection alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpreg._version import __version__
+from dpreg.budget import Budget, check_delta, check_epsilon
+from dpreg.design import check_unit, read_design, terms_of
+from dpreg.formula import FormulaSpec
+from dpreg.frame import Level, Table
+from dpreg.methods._method import Allowance
+from dpreg.released.certificate import PUBLIC, Certificate
+from dpreg.released.selection_result import SelectionResult
+from dpreg.rng import bit_source
+from dpreg.selection import selector_from
+from dpreg.selection._selector import Selector, check_k
+
+if TYPE_CHECKING:
+    from dpreg import _core
+
+__all__ = ["dp_select"]
+
+
+def dp_select(
+    formula: str,
+    data: Any,
+    k: int,
+    eps: float,
+    delta: float = 0.0,
+    *,
+    method: str | Selector = "kendall",
+    levels: Mapping[str, Sequence[Level]] | None = None,
+    unit: str | None = None,
+    budget: Budget | None = None,
+    rng: int | _core.BitSource | None = None,
+) -> SelectionResult:
+    """Choose k columns of a regression with differential privacy.
+
+    Parameters
+    ----------
+    formula : str
+        Wilkinson formula, ``"price ~ ."``.  The columns it makes are the candidates, the
+        dummies of a categorical one by one; the intercept is none.
+    data : data frame, dict of arrays, or path of a Parquet file
+        Private.
+    k : int
+        How many columns to choose.
+    eps : float
+        Privacy loss in nats, greater than 0.
+    delta : float, default 0.0
+        Failure probability.  None is needed; with many columns to choose a positive one lets
+        ``"kendall"`` and peeling spend less on each.
+    method : str or options object, default "kendall"
+        ``"kendall"``, ``"two_stage"``, ``"sub_lasso"``, ``"sis"``, or an object such as
+        ``dpreg.DPSIS(bounds=...)``.
+    levels, unit, budget, rng
+        As for `dp_lm`.
+
+    Returns
+    -------
+    SelectionResult
+
+    Raises
+    ------
+    ValueError
+        For wrong use, before a record is read; never depending on a record.
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP
+    neighbours : add or remove one unit
+    public : formula, schema, levels and all options; not the number of rows
+    proof : the file of the selector, in dpreg/selection
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> found = dpreg.dp_select("price ~ carat + depth + table", dpreg.load_diamonds(), 1, eps=0.5)
+    >>> found.selected
+    ('carat',)
+    """
+    epsilon, delta = check_epsilon(eps), check_delta(delta)
+    selector = selector_from(method, "method")
+    bits = bit_source(rng)
+    table = Table(data)
+    spec = FormulaSpec(formula, table.schema.with_levels(levels))
+    check_unit(unit, table)
+    terms = terms_of(spec)
+    k = check_k(k, len(terms.names))
+    selector.check(terms, k, epsilon, delta, grouped=unit is not None)
+    (budget or Budget(epsilon, delta)).spend(f"dp_select({formula!r})", epsilon, delta)
+
+    design = read_design(spec, table, unit)
+    found = selector.select(design, k, Allowance(epsilon, delta, bits))
+    # A set says nothing about its order: list it as the formula does.
+    columns = found.columns if found.ordered else sorted(found.columns)
+    return SelectionResult(
+        formula=formula,
+        response=terms.response,
+        selected=tuple(terms.names[j] for j in columns),
+        ordered=found.ordered,
+        candidates=terms.names,
+        method=selector.name,
+        clarity=found.clarity,
+        units=found.units,
+        notes=found.notes,
+        privacy=Certificate(
+            mechanism=selector.name,
+            epsilon=epsilon,
+            delta=delta,
+            unit="one row" if unit is None else f"all rows of one {unit!r}",
+            composition=found.composition,
+            parts=found.parts,
+            public=PUBLIC,
+            seeded=bits.seeded,
+            version=__version__,
+        ),
+    )

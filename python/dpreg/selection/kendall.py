@@ -1,0 +1,136 @@
+"""DPKendall: columns rank-correlated with the response and little with one another."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from dpreg import _core
+from dpreg.design import Design, Terms
+from dpreg.methods._method import Allowance
+from dpreg.released.certificate import Part
+from dpreg.released.selection_result import Clarity
+from dpreg.selection._rounds import Rounds, plan_rounds
+from dpreg.selection._selector import (
+    Selection,
+    check_choice,
+    check_k,
+    check_share,
+    refuse_units,
+)
+
+__all__ = ["DPKendall"]
+
+# Of a score of the later rounds (cpp/src/stats/kendall.md, Lemma 3).
+_LATER_SENSITIVITY = _core.KENDALL_SCORE_RANGE / 2
+# Of the first round and of the later ones.
+_RANGES = {
+    "tight": (_core.KENDALL_LABEL_RANGE, _core.KENDALL_SCORE_RANGE),
+    "published": (2 * _core.KENDALL_SENSITIVITY, 4 * _core.KENDALL_SENSITIVITY),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DPKendall:
+    """Options of DPKendall (Dick et al., 2023), all public.
+
+    k rounds; each draws a column by its Kendall correlation with the response less its mean
+    correlation with the columns chosen so far.  Only the order of values is used, so no
+    bounds are needed and monotone transforms of a column change nothing.
+
+    Parameters
+    ----------
+    share : float, default 0.05
+        Share of eps that the selection gets inside ``dp_lm``.
+    ranges : {"tight", "published"}
+        Gumbel noise of scale 2.5 / eps_round in the first round and 5 / eps_round later, or
+        3 and 6 as printed.  Both are private; the second is noisier.
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP; (eps, 0)-DP unless delta buys less noise for many rounds
+    neighbours : add or remove one row
+    public : all options, k, d, the names of the columns; not the number of rows
+    proof : kendall.md
+
+    References
+    ----------
+    Dick, Gillenwater and Joseph (2023), "Better Private Linear Regression Through Better
+    Private Feature Selection", Algorithm 1, with the corrections listed in
+    cpp/src/mechanisms/dp_kendall.md.
+    """
+
+    share: float = 0.05
+    ranges: Literal["tight", "published"] = "tight"
+
+    def __post_init__(self) -> None:
+        check_share("share", self.share)
+        if self.ranges not in _RANGES:
+            raise ValueError(f"ranges must be 'tight' or 'published', got {self.ranges!r}")
+
+    @property
+    def name(self) -> str:
+        """As `dp_select(method=...)` spells it."""
+        return "kendall"
+
+    def check(self, terms: Terms, k: int, epsilon: float, delta: float, *, grouped: bool) -> None:
+        """See `dpreg.selection._selector.Selector`."""
+        check_k(k, len(terms.names))
+        check_choice(plan_rounds(epsilon, delta, k).epsilon)
+        refuse_units(self.name, grouped=grouped)
+
+    def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
+        """See `dpreg.selection._selector.Selector`."""
+        rounds = plan_rounds(allowance.epsilon, allowance.delta, k)
+        first, later = _RANGES[self.ranges]
+        chosen = _core.dp_kendall(
+            design.X,
+            design.y,
+            k=k,
+            epsilon_round=rounds.epsilon,
+            first_range=first,
+            later_range=later,
+            bits=allowance.bits,
+        )
+        scale = (later if k > 1 else first) / rounds.epsilon
+        return Selection(
+            columns=tuple(int(j) for j in chosen),
+            ordered=True,
+            parts=_parts(k, allowance.epsilon, rounds, (first, later)),
+            clarity=_clarity(len(design.terms.names), scale),
+            composition=rounds.composition,
+        )
+
+
+def _parts(k: int, epsilon: float, rounds: Rounds, ranges: tuple[float, float]) -> tuple[Part, ...]:
+    """Describe the first round and the later ones; shares are by rounds."""
+    parts: list[Part] = []
+    for label, count, length in (
+        ("first column by Kendall correlation", 1, ranges[0]),
+        (f"{k - 1} more, less their mean correlation with those before", k - 1, ranges[1]),
+    ):
+        scale = length / rounds.epsilon
+        part = Part(
+            label,
+            epsilon * count / k,
+            rounds.delta * count / k,
+            f"Gumbel noise of scale {scale:.4g}",
+            sensitivity=_core.KENDALL_SENSITIVITY if len(parts) == 0 else _LATER_SENSITIVITY,
+            scale=scale,
+        )
+        parts.append(part)
+    return tuple(parts[: min(k, 2)])
+
+
+def _clarity(d: int, scale: float) -> Clarity:
+    margin = Clarity.margin_of(scale, math.log(max(1, d - 1)))
+    at = ", ".join(f"{2 * margin / n:.2g} of {n:,.0f}" for n in (1e3, 1e4, 1e5, 1e6))
+    return Clarity(
+        score="Kendall correlation with the response, less its mean with the columns chosen "
+        "before, times n / 2",
+        scale=scale,
+        margin=margin,
+        reading=f"a column wins a round with probability 95% when it leads all others by "
+        f"{margin:,.0f} / (n / 2) in correlation, that is {at} rows.",
+    )

@@ -1,0 +1,220 @@
+"""DP-SIS: columns with the largest inner products with the response."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.design import Design, Terms
+from dpreg.methods._method import Allowance
+from dpreg.released.certificate import Part
+from dpreg.released.selection_result import Clarity
+from dpreg.selection._rounds import plan_rounds
+from dpreg.selection._selector import (
+    Selection,
+    check_choice,
+    check_k,
+    check_share,
+    refuse_units,
+)
+
+__all__ = ["DPSIS"]
+
+_SCORE = "size of the sum of products of columns and response, each scaled to [-1, 1]"
+_NOISE = {"exponential": _core.NoiseLaw.EXPONENTIAL, "gumbel": _core.NoiseLaw.GUMBEL}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DPSIS:
+    """Options of DP-SIS (Swope et al., 2024), all public.
+
+    Columns and response are mapped by their bounds to [-1, 1] and clipped; a column is scored
+    by the size of its inner product with the response.  The centre of the bounds is what a
+    column is centred by: bounds that are far from symmetric about the mean blur the scores.
+
+    Parameters
+    ----------
+    bounds : dict of str to (float, float)
+        Public bounds of each column of the design and of the response, by name.  The dummies
+        of a categorical may share one entry under its name: ``{"cut": (0, 1)}``.
+    top_k : {"canonical", "peel"}
+        The canonical Lipschitz mechanism, one draw; or k rounds of peeling, which also say
+        which column came first.
+    gamma : float, default 0.5
+        In [0, 1); of the canonical mechanism.
+    noise : {"exponential", "gumbel"}
+        Of the canonical mechanism.
+    share : float, default 0.05
+        Share of eps that the selection gets inside ``dp_lm``.
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP; (eps, 0)-DP unless delta buys less noise for many rounds
+    neighbours : add or remove one row
+    public : all options, bounds among them, k, d, the names of the columns; not the number
+        of rows
+    proof : sis.md
+
+    References
+    ----------
+    Swope, Khanna, Doldo, Roy and Raff (2024), "Feature Selection from Differentially Private
+    Correlations", Algorithm 1, with the corrections listed in
+    cpp/src/mechanisms/canonical_lipschitz.md.
+    """
+
+    bounds: Mapping[str, tuple[float, float]] | None = None
+    top_k: Literal["canonical", "peel"] = "canonical"
+    gamma: float = 0.5
+    noise: Literal["exponential", "gumbel"] = "exponential"
+    share: float = 0.05
+
+    def __post_init__(self) -> None:
+        check_share("share", self.share)
+        if self.top_k not in ("canonical", "peel"):
+            raise ValueError(f"top_k must be 'canonical' or 'peel', got {self.top_k!r}")
+        if not 0 <= self.gamma < 1:
+            raise ValueError(f"gamma must be in [0, 1), got {self.gamma!r}")
+        if self.noise not in _NOISE:
+            raise ValueError(f"noise must be 'exponential' or 'gumbel', got {self.noise!r}")
+
+    @property
+    def name(self) -> str:
+        """As `dp_select(method=...)` spells it."""
+        return "sis"
+
+    def check(self, terms: Terms, k: int, epsilon: float, delta: float, *, grouped: bool) -> None:
+        """See `dpreg.selection._selector.Selector`."""
+        check_k(k, len(terms.names))
+        check_choice(plan_rounds(epsilon, delta, k).epsilon)
+        refuse_units(self.name, grouped=grouped)
+        self._intervals((*terms.names, terms.response))
+
+    def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
+        """See `dpreg.selection._selector.Selector`."""
+        scores = self._scores(design)
+        if self.top_k == "peel":
+            return self._peel(scores, k, allowance)
+        chosen = _core.canonical_lipschitz(
+            scores,
+            k=k,
+            range=_core.CLIPPED_PRODUCT_RANGE,
+            epsilon=allowance.epsilon,
+            gamma=self.gamma,
+            noise=_NOISE[self.noise],
+            bits=allowance.bits,
+        )
+        rate = allowance.epsilon / _core.CLIPPED_PRODUCT_RANGE
+        part = Part(
+            f"{k} columns by inner products",
+            allowance.epsilon,
+            0.0,
+            f"canonical Lipschitz mechanism, {self.noise} noise, {rate:.4g} for each unit of loss",
+            sensitivity=_core.CLIPPED_PRODUCT_SENSITIVITY,
+            scale=1 / rate,
+        )
+        return Selection(
+            columns=tuple(int(j) for j in chosen),
+            ordered=False,
+            parts=(part,),
+            clarity=self._clarity_of_sets(len(scores), k, rate),
+        )
+
+    def _clarity_of_sets(self, d: int, k: int, rate: float) -> Clarity:
+        if self.gamma == 0:
+            return Clarity(
+                score=_SCORE,
+                scale=1 / rate,
+                margin=None,
+                reading="with gamma = 0 no lead makes sure of the column in place k.",
+            )
+        sets = math.lgamma(d + 1) - math.lgamma(k + 1) - math.lgamma(d - k + 1)
+        return _clarity(
+            1 / (rate * self.gamma),
+            sets,
+            "the k columns with the largest scores are returned with probability about 95% or "
+            "more when each of them leads all others by",
+        )
+
+    def _peel(self, scores: NDArray[np.float64], k: int, allowance: Allowance) -> Selection:
+        rounds = plan_rounds(allowance.epsilon, allowance.delta, k)
+        chosen = _core.peel(
+            scores,
+            k=k,
+            range=_core.CLIPPED_PRODUCT_RANGE,
+            epsilon=k * rounds.epsilon,
+            bits=allowance.bits,
+        )
+        scale = _core.CLIPPED_PRODUCT_RANGE / rounds.epsilon
+        part = Part(
+            f"{k} columns by inner products",
+            allowance.epsilon,
+            rounds.delta,
+            f"Gumbel noise of scale {scale:.4g}",
+            sensitivity=_core.CLIPPED_PRODUCT_SENSITIVITY,
+            scale=scale,
+        )
+        return Selection(
+            columns=tuple(int(j) for j in chosen),
+            ordered=True,
+            parts=(part,),
+            clarity=_clarity(
+                scale,
+                math.log(max(1, len(scores) - 1)),
+                "a column wins a round with probability 95% when it leads all others by",
+            ),
+            composition=rounds.composition,
+        )
+
+    def _scores(self, design: Design) -> NDArray[np.float64]:
+        centres, halves = self._intervals((*design.terms.names, design.terms.response))
+        return _core.clipped_products(
+            design.X,
+            design.y,
+            x_centres=centres[:-1],
+            x_halves=halves[:-1],
+            y_centre=float(centres[-1]),
+            y_half=float(halves[-1]),
+        )
+
+    def _intervals(self, names: tuple[str, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Centres and half-widths of the bounds of the columns and, last, of the response."""
+        pairs = np.array([self._bounds_of(name) for name in names])
+        # Halves first: the difference of two large bounds may not be finite.
+        return pairs[:, 0] / 2 + pairs[:, 1] / 2, pairs[:, 1] / 2 - pairs[:, 0] / 2
+
+    def _bounds_of(self, name: str) -> tuple[float, float]:
+        given = self.bounds or {}
+        key = name if name in given else name.split("[")[0]
+        if key not in given:
+            raise ValueError(
+                f"bounds: the 'sis' selection needs public bounds of {name!r}; write "
+                f"dpreg.DPSIS(bounds={{{name!r}: (low, high), ...}}) with an entry for each column "
+                "and the response"
+            )
+        try:
+            low, high = (float(v) for v in given[key])
+        except (TypeError, ValueError):
+            low = high = math.nan
+        if not -math.inf < low < high < math.inf or high / 2 - low / 2 <= 0:
+            raise ValueError(
+                f"bounds: those of {key!r} must be two finite numbers (low, high) with "
+                f"low < high, got {given[key]!r}"
+            )
+        return low, high
+
+
+def _clarity(scale: float, log_rivals: float, wins: str) -> Clarity:
+    margin = Clarity.margin_of(scale, log_rivals)
+    at = ", ".join(f"{margin / n:.2g} of {n:,.0f}" for n in (1e3, 1e4, 1e5, 1e6))
+    return Clarity(
+        score=_SCORE,
+        scale=scale,
+        margin=margin,
+        reading=f"{wins} {margin:,.0f} / n in mean product, that is {at} rows.",
+    )

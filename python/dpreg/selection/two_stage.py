@@ -1,0 +1,184 @@
+"""Two-stage and SubLasso: small Lasso fits vote for columns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from dpreg import _core
+from dpreg.design import Design, Terms
+from dpreg.methods._method import Allowance
+from dpreg.released.certificate import Part
+from dpreg.released.selection_result import Clarity
+from dpreg.selection._partition import Partition, draw_models, noisy_units
+from dpreg.selection._selector import Selection, check_choice, check_k, check_share
+
+__all__ = ["SubLasso", "TwoStage"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _VoteOptions:
+    """What TwoStage and SubLasso have in common."""
+
+    models: int | None = None
+    penalty: float = 0.1
+    partition: Partition = "slots"
+    count_share: float = 0.1
+    share: float = 0.05
+
+    def __post_init__(self) -> None:
+        if self.models is not None and not 1 <= self.models <= 2**20:
+            raise ValueError(f"models must be between 1 and 2**20, got {self.models!r}")
+        if not 0 <= self.penalty < math.inf:
+            raise ValueError(f"penalty must be finite and at least 0, got {self.penalty!r}")
+        if self.partition not in ("slots", "independent"):
+            raise ValueError(f"partition must be 'slots' or 'independent', got {self.partition!r}")
+        check_share("count_share", self.count_share)
+        check_share("share", self.share)
+
+    def check(self, terms: Terms, k: int, epsilon: float, delta: float, *, grouped: bool) -> None:
+        """See `dpreg.selection._selector.Selector`; units may have several rows."""
+        check_k(k, len(terms.names))
+        check_choice((1 - self.count_share) * epsilon / k)
+        check_choice(self.count_share * epsilon)
+
+    def _models(self, units: float, k: int, d: int) -> int:
+        raise NotImplementedError
+
+    def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
+        """See `dpreg.selection._selector.Selector`."""
+        d = len(design.terms.names)
+        epsilon_count = self.count_share * allowance.epsilon
+        epsilon_votes = allowance.epsilon - epsilon_count
+        units, counted = noisy_units(design, epsilon_count, allowance.bits)
+        count = self._models(units, k, d) if self.models is None else self.models
+        models = draw_models(design, units, count, self.partition, allowance.bits)
+        chosen = _core.sub_lasso(
+            design.X,
+            design.y,
+            models.assignment,
+            unit_offsets=None if design.units is None else design.units.offsets,
+            unit_rows=None if design.units is None else design.units.rows,
+            penalty=self.penalty,
+            k=k,
+            epsilon=epsilon_votes,
+            bits=allowance.bits,
+        )
+        scale = k * _core.VOTE_RANGE / epsilon_votes
+        votes = Part(
+            f"{k} columns by the votes of {models.count} Lasso fits",
+            epsilon_votes,
+            0.0,
+            f"Gumbel noise of scale {scale:.4g}",
+            sensitivity=_core.VOTE_SENSITIVITY,
+            scale=scale,
+        )
+        return Selection(
+            columns=tuple(int(j) for j in chosen),
+            ordered=True,
+            parts=(counted, votes),
+            clarity=_clarity(d, scale, models.count),
+            units=units,
+            notes=(f"{models.count} models of up to {models.batch} units each voted",),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoStage(_VoteOptions):
+    """Options of the first stage of two-stage selection (Kifer et al., 2012), all public.
+
+    About sqrt(n) models, each a Lasso fit on about sqrt(n) units, vote for the k columns with
+    the largest coefficients; k columns are peeled from the votes.
+
+    Parameters
+    ----------
+    models : int, optional
+        How many fits.  Default: the root of the noisy number of units.
+    penalty : float, default 0.1
+        Of the Lasso on columns and response brought to variance 1 within a batch.
+    partition : {"slots", "independent"}
+        How units come to batches: a random injection into batches of equal size, or each
+        unit by itself.
+    count_share : float, default 0.1
+        Share of the epsilon of the selection for the noisy number of units.
+    share : float, default 0.05
+        Share of eps that the selection gets inside ``dp_lm``.
+
+    Privacy
+    -------
+    guarantee : (eps, 0)-DP
+    neighbours : add or remove one unit
+    public : all options, k, d, the names of the columns; not the number of rows
+    proof : two_stage.md
+
+    References
+    ----------
+    Kifer, Smith and Thakurta (2012), "Private Convex Empirical Risk Minimization and
+    High-dimensional Regression"; Swope et al. (2024), section 2.2.
+    """
+
+    @property
+    def name(self) -> str:
+        """As `dp_select(method=...)` spells it."""
+        return "two_stage"
+
+    def _models(self, units: float, k: int, d: int) -> int:
+        return max(1, math.isqrt(int(units)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubLasso(_VoteOptions):
+    """Options of SubLasso (Dick et al., 2023, Algorithm 2), all public.
+
+    As `TwoStage`, with as many models as batches of k, or of d, units allow.  Batches of a few
+    units say little: with k below about 5 `TwoStage` or ``batch="d"`` is better.
+
+    Parameters
+    ----------
+    batch : {"k", "d"}
+        Models by the noisy number of units over k, or over d.
+    models : int, optional
+        How many fits, instead.
+    penalty, partition, count_share, share
+        As for `TwoStage`.
+
+    Privacy
+    -------
+    guarantee : (eps, 0)-DP
+    neighbours : add or remove one unit
+    public : all options, k, d, the names of the columns; not the number of rows
+    proof : two_stage.md
+
+    References
+    ----------
+    Dick, Gillenwater and Joseph (2023), "Better Private Linear Regression Through Better
+    Private Feature Selection", section 4.1.
+    """
+
+    batch: Literal["k", "d"] = "k"
+
+    def __post_init__(self) -> None:
+        # dataclasses with slots are copies of their class, which super() would not find.
+        _VoteOptions.__post_init__(self)
+        if self.batch not in ("k", "d"):
+            raise ValueError(f"batch must be 'k' or 'd', got {self.batch!r}")
+
+    @property
+    def name(self) -> str:
+        """As `dp_select(method=...)` spells it."""
+        return "sub_lasso"
+
+    def _models(self, units: float, k: int, d: int) -> int:
+        return max(1, int(units) // (k if self.batch == "k" else d))
+
+
+def _clarity(d: int, scale: float, models: int) -> Clarity:
+    margin = Clarity.margin_of(scale, math.log(max(1, d - 1)))
+    return Clarity(
+        score="votes",
+        scale=scale,
+        margin=margin,
+        reading=f"a column wins a round with probability 95% when it leads all others by "
+        f"{margin:,.0f} votes of the {models:,} that it can have.",
+    )

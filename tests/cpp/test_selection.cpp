@@ -1,0 +1,245 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "check.hpp"
+#include "dpreg/error.hpp"
+#include "dpreg/mechanisms/bounded_choice.hpp"
+#include "dpreg/mechanisms/canonical_lipschitz.hpp"
+#include "dpreg/mechanisms/dp_kendall.hpp"
+#include "dpreg/mechanisms/peel.hpp"
+#include "dpreg/mechanisms/sub_lasso.hpp"
+#include "dpreg/noise/largest.hpp"
+#include "dpreg/noise/uniform.hpp"
+#include "dpreg/stats/clipped_products.hpp"
+#include "dpreg/stats/inversions.hpp"
+#include "dpreg/stats/kendall.hpp"
+
+using namespace dpreg;
+
+namespace {
+
+const double kInf = std::numeric_limits<double>::infinity();
+const double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// Cells that have broken such code before.
+const std::vector<double> kHostile{0.0,
+                                   -0.0,
+                                   1.0,
+                                   -1.0,
+                                   kNaN,
+                                   kInf,
+                                   -kInf,
+                                   1e308,
+                                   -1e308,
+                                   5e-324,
+                                   -5e-324,
+                                   1.0 + 0x1p-52,
+                                   1.0,
+                                   0x1p-1022,
+                                   2.0,
+                                   kNaN,
+                                   -1.7976931348623157e308};
+
+/// Columns of hostile cells in many orders; the first `n` rows of `d` columns, column-major.
+std::vector<double> hostile_matrix(std::size_t n, std::size_t d, BitSource& bits) {
+    std::vector<double> cells(n * d);
+    for (auto& cell : cells) {
+        cell = kHostile[uniform_below(static_cast<std::uint64_t>(kHostile.size()), bits)];
+    }
+    return cells;
+}
+
+MatrixView columns(const std::vector<double>& cells, std::size_t n, std::size_t d) {
+    return {cells.data(), n, d, 1, static_cast<std::ptrdiff_t>(n)};
+}
+
+double tau_by_definition(const std::vector<double>& x, const std::vector<double>& y) {
+    double balance = 0.0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            const int sx = (x[i] > x[j] ? 1 : 0) - (x[i] < x[j] ? 1 : 0);
+            const int sy = (y[i] > y[j] ? 1 : 0) - (y[i] < y[j] ? 1 : 0);
+            balance += sx * sy;
+        }
+    }
+    return x.size() < 2 ? 0.0 : balance / static_cast<double>(x.size() - 1);
+}
+
+bool distinct_and_below(const std::vector<std::size_t>& chosen, std::size_t k, std::size_t d) {
+    const std::set<std::size_t> set(chosen.begin(), chosen.end());
+    return chosen.size() == k && set.size() == k && *set.rbegin() < d;
+}
+
+}  // namespace
+
+TEST(inversions_agree_on_every_length) {
+    TestBits bits(1);
+    for (std::size_t n = 0; n < 200; ++n) {
+        for (const std::uint32_t bound : {1U, 2U, 3U, 200U}) {
+            std::vector<std::uint32_t> v(n);
+            for (auto& value : v) {
+                value = static_cast<std::uint32_t>(uniform_below(std::uint64_t{bound}, bits));
+            }
+            auto a = v;
+            auto b = v;
+            std::vector<std::uint32_t> scratch(n);
+            const auto by_tree = inversions_by_tree(v.data(), n, bound);
+            CHECK(inversions_by_partition(a.data(), n, bound, scratch.data()) == by_tree);
+            CHECK(inversions_by_merging(b.data(), n, scratch.data()) == by_tree);
+            CHECK(std::is_sorted(b.begin(), b.end()));
+        }
+    }
+}
+
+TEST(kendall_is_total_and_equals_its_definition) {
+    TestBits bits(2);
+    for (const std::size_t n : {0, 1, 2, 3, 10, 70, 200}) {
+        for (int repeat = 0; repeat < 30; ++repeat) {
+            const auto x = hostile_matrix(n, 1, bits);
+            const auto y = hostile_matrix(n, 1, bits);
+            CHECK(kendall_tau({x.data(), n, 1}, {y.data(), n, 1}) == tau_by_definition(x, y));
+        }
+    }
+    const std::vector<double> two(2);
+    CHECK_THROWS(kendall_tau({two.data(), 2, 1}, {two.data(), 1, 1}), InvalidArgument);
+}
+
+TEST(ranks_of_hostile_columns_are_dense) {
+    const VectorView x{kHostile.data(), kHostile.size(), 1};
+    const auto column = rank_column(x);
+    for (std::size_t i = 0; i < x.size; ++i) {
+        CHECK((column.ranks[i] == kNoRank) == std::isnan(x[i]));
+        for (std::size_t j = 0; j < x.size; ++j) {
+            if (std::isnan(x[i]) || std::isnan(x[j])) continue;
+            CHECK((column.ranks[i] < column.ranks[j]) == (x[i] < x[j]));
+        }
+    }
+    const auto order = ascending_order(x);
+    CHECK(order == ascending_order(column));
+    CHECK(order.size() == column.present);
+}
+
+TEST(dp_kendall_takes_any_cells) {
+    TestBits bits(3);
+    for (const std::size_t n : {0, 1, 2, 40}) {
+        const auto x = hostile_matrix(n, 5, bits);
+        const auto y = hostile_matrix(n, 1, bits);
+        for (std::size_t k = 1; k <= 5; ++k) {
+            for (const std::size_t threads : {1, 3}) {
+                const auto chosen =
+                    dp_kendall(columns(x, n, 5), {y.data(), n, 1}, {k, 0.5}, bits, threads);
+                CHECK(distinct_and_below(chosen, k, 5));
+            }
+        }
+    }
+    CHECK_THROWS(dp_kendall({nullptr, 0, 3, 1, 0}, {nullptr, 0, 1}, {4, 0.5}, bits, 1),
+                 InvalidArgument);
+}
+
+TEST(top_k_takes_any_scores) {
+    TestBits bits(4);
+    for (int repeat = 0; repeat < 200; ++repeat) {
+        auto scores = hostile_matrix(1 + static_cast<std::size_t>(repeat) % 20, 1, bits);
+        const std::size_t d = scores.size();
+        for (std::size_t k = 1; k <= d; ++k) {
+            for (const auto law : {NoiseLaw::kExponential, NoiseLaw::kGumbel}) {
+                const auto set =
+                    canonical_lipschitz(scores, {k, 2.0, 0.7, repeat % 2 * 0.5, law}, bits);
+                CHECK(distinct_and_below(set, k, d));
+                CHECK(std::is_sorted(set.begin(), set.end()));
+            }
+        }
+        const auto excluded =
+            static_cast<std::size_t>(std::count(scores.begin(), scores.end(), -kInf));
+        for (std::size_t k = 1; k + excluded <= d; ++k) {
+            const auto chosen = peel(scores, k, 2.0, 0.7, bits);
+            CHECK(distinct_and_below(chosen, k, d));
+            for (const auto j : chosen) CHECK(scores[j] != -kInf);
+        }
+        CHECK_THROWS(peel(scores, d - excluded + 1, 2.0, 0.7, bits), InvalidArgument);
+    }
+    CHECK_THROWS(canonical_lipschitz({}, {1, 2.0, 0.7}, bits), InvalidArgument);
+    CHECK_THROWS(choose_by_gap({kInf, kInf}, 1.0, 1.0, bits), InvalidArgument);
+}
+
+TEST(canonical_lipschitz_of_large_tied_and_steep_scores) {
+    TestBits bits(5);
+    const std::size_t d = 20'000;
+    std::vector<double> tied(d, 1.0);
+    std::vector<double> steep(d);
+    std::vector<double> flat(d);
+    for (std::size_t t = 0; t < d; ++t) {
+        steep[t] = -static_cast<double>(t * t);
+        flat[t] = -50.0 * std::log(1.0 + static_cast<double>(t));
+    }
+    for (const auto* scores : {&tied, &steep, &flat}) {
+        for (const std::size_t k : {std::size_t{1}, std::size_t{50}, d - 1, d}) {
+            if (k > 100 && k < d) continue;  // O(k^2)
+            CHECK(distinct_and_below(canonical_lipschitz(*scores, {k, 2.0, 1.0}, bits), k, d));
+        }
+    }
+}
+
+TEST(noise_of_a_class_is_never_nan) {
+    for (const double log_q : {-kInf, -1e300, -745.0, -37.0, -0.5, 0.0, 3.0, 7.0, 1e300, kInf}) {
+        CHECK(!std::isnan(noise_from_log_hazard(log_q, NoiseLaw::kExponential)));
+        CHECK(!std::isnan(noise_from_log_hazard(log_q, NoiseLaw::kGumbel)));
+    }
+    TestBits bits(6);
+    CHECK_THROWS(largest_of(-1.0, NoiseLaw::kGumbel, bits), InvalidArgument);
+    CHECK(random_subset(0, 0, bits).empty());
+}
+
+TEST(sub_lasso_takes_any_cells) {
+    TestBits bits(7);
+    for (const std::size_t n : {0, 1, 2, 60}) {
+        const auto x = hostile_matrix(n, 4, bits);
+        const auto y = hostile_matrix(n, 1, bits);
+        const MatrixView xv = columns(x, n, 4);
+        for (const double penalty : {0.0, 0.1, 1e300}) {
+            BatchLasso lasso;
+            lasso.penalty = penalty;
+            for (const auto scaling : {BatchScaling::kUnitVariance, BatchScaling::kNone}) {
+                lasso.scaling = scaling;
+                const auto assignment = assign_to_slots(n, 5, 10, bits);
+                const auto w =
+                    fit_lasso_batches(xv, {y.data(), n, 1}, assignment, nullptr, nullptr, lasso, 2);
+                for (const double v : w) CHECK(!std::isnan(v));
+                const auto chosen = sub_lasso(xv, {y.data(), n, 1}, assignment, nullptr, nullptr,
+                                              lasso, 2, 1.0, bits, 1);
+                CHECK(distinct_and_below(chosen, 2, 4));
+            }
+        }
+    }
+}
+
+TEST(lasso_of_huge_and_tiny_columns_recovers_the_support) {
+    TestBits bits(8);
+    const std::size_t n = 50;
+    std::vector<double> x(2 * n);
+    std::vector<double> y(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        x[i] = 1e300 * (uniform_open(bits) - 0.5);
+        x[n + i] = 1e-300 * (uniform_open(bits) - 0.5);
+        y[i] = 1e-8 * (x[i] / 1e300);
+    }
+    const auto w = fit_lasso_batches(columns(x, n, 2), {y.data(), n, 1},
+                                     assign_to_slots(n, 1, n, bits), nullptr, nullptr, {}, 1);
+    CHECK(w[0] > 0.8 && w[0] < 1.0);
+    CHECK(std::fabs(w[1]) < 0.2);
+}
+
+TEST(clipped_products_take_any_cells) {
+    TestBits bits(9);
+    const auto x = hostile_matrix(40, 6, bits);
+    const auto y = hostile_matrix(40, 1, bits);
+    const ProductBounds bounds{std::vector<double>(6, -1e308), std::vector<double>(6, 1e-308), 0.0,
+                               1.0};
+    for (const double s : clipped_products(columns(x, 40, 6), {y.data(), 40, 1}, bounds, 2)) {
+        CHECK(s >= 0.0 && s <= 40.0);
+    }
+}

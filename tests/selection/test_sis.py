@@ -1,0 +1,102 @@
+"""DP-SIS as a selector: bounds, both ways of choosing, what is reported."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpreg
+
+BOUNDS = {**dict.fromkeys("abcdef", (-4, 4)), "y": (-20, 20)}
+
+
+def frame(n=20_000, seed=1):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, 6))
+    y = 3 * x[:, 0] - 2 * x[:, 1] + x[:, 2] + rng.standard_normal(n)
+    return pd.DataFrame(x, columns=list("abcdef")).assign(y=y)
+
+
+@pytest.mark.parametrize("options", [{}, {"noise": "gumbel"}, {"gamma": 0.9}, {"top_k": "peel"}])
+def test_finds_the_largest_inner_products(options):
+    for seed in range(10):
+        method = dpreg.DPSIS(bounds=BOUNDS, **options)
+        found = dpreg.dp_select("y ~ .", frame(), 3, 3.0, method=method, rng=seed)
+        assert set(found.selected) == {"a", "b", "c"}
+        if "top_k" in options:
+            assert found.selected == ("a", "b", "c")
+        assert found.ordered == ("top_k" in options)
+
+
+def test_a_set_is_listed_in_the_order_of_the_formula():
+    for seed in range(10):
+        method = dpreg.DPSIS(bounds=BOUNDS)
+        found = dpreg.dp_select("y ~ .", frame(100), 3, 0.1, method=method, rng=seed)
+        assert list(found.selected) == sorted(found.selected)
+        assert "in no particular order" in found.summary()
+
+
+def test_delta_buys_less_noise_when_peeling_many():
+    data = pd.DataFrame(np.zeros((10, 200)), columns=[f"x{j}" for j in range(200)]).assign(y=0.0)
+    method = dpreg.DPSIS(bounds=dict.fromkeys(data.columns, (-1, 1)), top_k="peel")
+    scales = [dpreg.dp_select("y ~ .", data, 100, 1.0, delta, method=method).clarity.scale
+              for delta in (0.0, 1e-6)]  # fmt: skip
+    assert scales[0] == pytest.approx(200)
+    assert scales[1] < 100
+
+
+def test_one_outlier_is_clipped():
+    data = frame()
+    data.loc[0, ["f", "y"]] = 1e300, 1e300
+    found = dpreg.dp_select("y ~ .", data, 3, 3.0, method=dpreg.DPSIS(bounds=BOUNDS))
+    assert "f" not in found.selected
+
+
+def test_dummies_share_the_bounds_of_their_column(diamonds):
+    method = dpreg.DPSIS(bounds={"price": (0, 20_000), "carat": (0, 5), "cut": (0, 1)})
+    found = dpreg.dp_select("price ~ carat + cut", diamonds, 2, 1.0, method=method)
+    assert len(found.selected) == 2
+
+
+@pytest.mark.parametrize(
+    ("bounds", "says"),
+    [
+        (None, "public bounds of 'a'"),
+        ({**BOUNDS, "y": (1, 1)}, "'y' must be two finite"),
+        ({**BOUNDS, "b": (0, np.inf)}, "'b' must be two finite"),
+        ({**BOUNDS, "b": (np.nan, 1)}, "'b' must be two finite"),
+        ({**BOUNDS, "b": 3}, "'b' must be two finite"),
+        ({**BOUNDS, "b": ("a", "b")}, "'b' must be two finite"),
+        ({**BOUNDS, "b": (0, 5e-324)}, "'b' must be two finite"),
+        ({k: v for k, v in BOUNDS.items() if k != "f"}, "bounds of 'f'"),
+    ],
+)
+def test_wrong_bounds(bounds, says, monkeypatch):
+    from dpreg import select
+
+    monkeypatch.setattr(select, "read_design", lambda *a: pytest.fail("a record was read"))
+    with pytest.raises(ValueError, match=says):
+        dpreg.dp_select("y ~ .", frame(50), 2, 1.0, method=dpreg.DPSIS(bounds=bounds))
+
+
+@pytest.mark.parametrize("options", [
+    {"top_k": "all"}, {"gamma": 1.0}, {"gamma": -0.1}, {"gamma": np.nan}, {"noise": "laplace"},
+    {"share": 2},
+])  # fmt: skip
+def test_wrong_options(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        dpreg.DPSIS(**options)
+
+
+def test_gamma_0_has_no_margin():
+    method = dpreg.DPSIS(bounds=BOUNDS, gamma=0.0)
+    found = dpreg.dp_select("y ~ .", frame(), 3, 3.0, method=method)
+    assert found.clarity.margin is None
+    assert dpreg.SelectionResult.from_json(found.to_json()) == found
+
+
+def test_units_of_several_rows_are_refused():
+    data = frame(50).assign(person=1)
+    with pytest.raises(ValueError, match="single rows only"):
+        dpreg.dp_select("y ~ a", data, 1, 1.0, unit="person", method=dpreg.DPSIS(bounds=BOUNDS))
