@@ -35,7 +35,9 @@ def test_fit_and_predict(data, tmp_path, capsys):
 
 def test_not_released_is_exit_code_3(data, tmp_path, capsys):
     model = tmp_path / "fit.json"
-    code = main(["fit", "price ~ carat", data, "--eps", "0.001", "--json", str(model)])
+    code = main(
+        ["fit", "price ~ carat", data, "--eps", "0.001", "--method", "tukey", "--json", str(model)]
+    )
     assert code == 3
     assert "Not released" in capsys.readouterr().out
     assert "dpreg_not_released" in json.loads(model.read_text())

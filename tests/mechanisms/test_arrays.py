@@ -186,7 +186,7 @@ def test_tukey_em_on_arrays_is_dp_lm():
     X, y = problem(20_000)
     data = pd.DataFrame(X, columns=[f"x{j}" for j in range(D)]).assign(y=y)
     fit = mechanisms.tukey_em(X, y, 2.0, 1e-6, rng=1)
-    other = dpreg.dp_lm("y ~ .", data, 2.0, 1e-6, rng=1)
+    other = dpreg.dp_lm("y ~ .", data, 2.0, 1e-6, rng=1, method="tukey")
     pd.testing.assert_series_equal(fit.params, other.params)
     pd.testing.assert_series_equal(fit.bse, other.bse)
     assert abs(fit.params["x3"] - 3) < 0.2

@@ -31,7 +31,9 @@ def test_diamonds_without_bounds(diamonds):
     for seed in range(5):
         order = np.random.default_rng(seed).permutation(len(numeric))
         train, test = numeric.iloc[order[5394:]], numeric.iloc[order[:5394]]
-        fit = dpreg.dp_lm(formula, train, math.log(3), 1e-5, inference=False, rng=seed)
+        fit = dpreg.dp_lm(
+            formula, train, math.log(3), 1e-5, inference=False, rng=seed, method="tukey"
+        )
         error = test["price"].to_numpy() - fit.predict(test).to_numpy()
         scores.append(1 - (error**2).mean() / test["price"].var(ddof=0))
     assert np.median(scores) >= 0.89
@@ -42,7 +44,9 @@ def test_intervals_cover():
     """200 fits of 3 slopes and an intercept, at eps = 1."""
     hits = np.zeros(4)
     for seed in range(200):
-        fit = dpreg.dp_lm("y ~ x0 + x1 + x2", gaussian(20_000, 3, seed), 1.0, rng=seed)
+        fit = dpreg.dp_lm(
+            "y ~ x0 + x1 + x2", gaussian(20_000, 3, seed), 1.0, rng=seed, method="tukey"
+        )
         interval = fit.conf_int().to_numpy()
         truth = np.array([3, 1, 1, 1])
         hits += (interval[:, 0] <= truth) & (truth <= interval[:, 1])
@@ -52,11 +56,11 @@ def test_intervals_cover():
 
 
 def test_seeded_results_repeat_and_say_so(diamonds):
-    a, b = (dpreg.dp_lm("price ~ carat", diamonds, 1.0, rng=5) for _ in range(2))
+    a, b = (dpreg.dp_lm("price ~ carat", diamonds, 1.0, rng=5, method="tukey") for _ in range(2))
     assert a.to_json() == b.to_json()
     assert "NOT PRIVATE" in str(a.summary())
     assert "seeded: not private" in a.privacy.claim
-    fresh = [dpreg.dp_lm("price ~ carat", diamonds, 1.0) for _ in range(2)]
+    fresh = [dpreg.dp_lm("price ~ carat", diamonds, 1.0, method="tukey") for _ in range(2)]
     assert (fresh[0].params != fresh[1].params).all()
     assert "NOT PRIVATE" not in str(fresh[0].summary())
 
@@ -65,12 +69,14 @@ def test_one_source_does_not_repeat_itself(diamonds):
     from dpreg import _core
 
     source = _core.TestBits(5)
-    a, b = (dpreg.dp_lm("price ~ carat", diamonds, 1.0, rng=source) for _ in range(2))
+    a, b = (
+        dpreg.dp_lm("price ~ carat", diamonds, 1.0, rng=source, method="tukey") for _ in range(2)
+    )
     assert (a.params != b.params).all()
 
 
 def test_certificate_adds_up(diamonds):
-    fit = dpreg.dp_lm("price ~ carat", diamonds, 0.8, 1e-7)
+    fit = dpreg.dp_lm("price ~ carat", diamonds, 0.8, 1e-7, method="tukey")
     assert sum(p.epsilon for p in fit.privacy.parts) == pytest.approx(0.8, rel=1e-12)
     assert sum(p.delta for p in fit.privacy.parts) == 1e-7
     assert (fit.privacy.epsilon, fit.privacy.delta) == (0.8, 1e-7)
@@ -79,7 +85,7 @@ def test_certificate_adds_up(diamonds):
 def test_units_of_many_rows_are_counted_and_move_together():
     data = gaussian(40_000, 2, 1)
     data["person"] = np.random.default_rng(1).integers(0, 10_000, len(data))
-    fit = dpreg.dp_lm("y ~ x0 + x1", data, 2.0, unit="person", rng=1)
+    fit = dpreg.dp_lm("y ~ x0 + x1", data, 2.0, unit="person", rng=1, method="tukey")
     assert fit.released
     assert abs(fit.nobs - 10_000) < 1000
     assert fit.privacy.unit == "all rows of one 'person'"
@@ -90,7 +96,7 @@ def test_units_of_many_rows_are_counted_and_move_together():
 @pytest.mark.parametrize("inference", [True, False])
 def test_with_and_without_intercept_and_inference(formula, inference):
     data = gaussian(30_000, 2, 3)
-    fit = dpreg.dp_lm(formula, data, 2.0, inference=inference, rng=3)
+    fit = dpreg.dp_lm(formula, data, 2.0, inference=inference, rng=3, method="tukey")
     assert fit.released
     assert ("Intercept" in fit.names) == ("0" not in formula.split())
     assert fit.bse.isna().all() != inference
@@ -127,7 +133,7 @@ def test_wrong_use_names_the_argument_before_a_record_is_read(arguments, monkeyp
 
     monkeypatch.setattr(lm, "read_design", lambda *a: pytest.fail("a record was read"))
     data = gaussian(50, 2, 1).assign(word="a")
-    call = {"formula": "y ~ x0", "data": data, "eps": 1.0, **arguments}
+    call = {"formula": "y ~ x0", "data": data, "eps": 1.0, "method": "tukey", **arguments}
     name = next(iter(arguments))
     name = "formula|column" if name == "formula" else name
     with pytest.raises(ValueError, match=name):
@@ -160,7 +166,9 @@ def test_odd_data_end_in_a_release_or_not_released(name, data, inference, eps):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for seed in range(3):
-            fit = dpreg.dp_lm("y ~ x0 + x1", data, eps, 1e-3, inference=inference, rng=seed)
+            fit = dpreg.dp_lm(
+                "y ~ x0 + x1", data, eps, 1e-3, inference=inference, rng=seed, method="tukey"
+            )
             assert isinstance(fit, (dpreg.DPResults, dpreg.NotReleased))
             assert np.isfinite(fit.nobs)
             str(fit.summary())
@@ -171,7 +179,7 @@ def test_odd_data_end_in_a_release_or_not_released(name, data, inference, eps):
 
 
 def test_declined_outcomes_explain_themselves(diamonds):
-    small = dpreg.dp_lm("price ~ carat", diamonds.iloc[:100], 0.1)
+    small = dpreg.dp_lm("price ~ carat", diamonds.iloc[:100], 0.1, method="tukey")
     assert not small
     assert small.reason.startswith("about")
     assert "wants about" in small.advice
@@ -190,7 +198,7 @@ def test_a_rare_column_gets_an_honest_interval_or_none(share):
         data = gaussian(40_000, 2, seed)
         rare = np.random.default_rng(1000 + seed).random(len(data)) < share
         data = data.assign(x1=rare.astype(float), y=data["y"] + 3 * rare)
-        fit = dpreg.dp_lm("y ~ x0 + x1", data, 1.0, rng=seed)
+        fit = dpreg.dp_lm("y ~ x0 + x1", data, 1.0, rng=seed, method="tukey")
         if fit.released and not np.isnan(fit.bse["x1"]):
             told += 1
             low, high = fit.conf_int().loc["x1"]
@@ -227,7 +235,9 @@ def test_accuracy_without_bounds(name, columns, least):
         order = np.random.default_rng(seed).permutation(len(data))
         cut = len(data) // 10
         train, test = data.iloc[order[cut:]], data.iloc[order[:cut]]
-        fit = dpreg.dp_lm(formula, train, math.log(3), 1e-5, inference=False, rng=seed)
+        fit = dpreg.dp_lm(
+            formula, train, math.log(3), 1e-5, inference=False, rng=seed, method="tukey"
+        )
         error = test["target"].to_numpy() - fit.predict(test).to_numpy()
         scores.append(1 - (error**2).mean() / test["target"].var(ddof=0))
     assert np.median(scores) >= least

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dpreg
+from dpreg.methods._make_auto_table import simulate
 from dpreg.planning.auto import TABULATED, best_method, expect
-from dpreg.planning.make_auto_table import simulate
 
 
 def test_a_plan_is_what_was_asked_for():

@@ -1,7 +1,7 @@
 """What each method is expected to give, from public numbers: `auto_table.csv` interpolated.
 
-The table is made by `make_auto_table.py`, at delta = 1e-5.  Another delta counts as the
-epsilon that asks for the same noise: of Gaussian noise, the one with the same mu; of
+The table is made by `dpreg/methods/_make_auto_table.py`, at delta = 1e-5.  Another delta
+counts as the epsilon that asks for the same noise: of Gaussian noise, the one with the same mu; of
 TukeyEM, whose number of models is proportional to log(1/delta) / epsilon, the one with the
 same ratio.
 """
@@ -105,6 +105,27 @@ def _equivalent_epsilon(method: str, epsilon: float, delta: float) -> float:
     return gdp_epsilon(gdp_mu(epsilon, delta), _DELTA) or 1e-9
 
 
+def _within(
+    axes: tuple[Doubles, Doubles, Doubles], units: float, d: int, epsilon: float
+) -> tuple[tuple[float, float, float], float]:
+    """Return a point of the grid with as much noise beside the signal, and what it is off.
+
+    Errors from noise depend on units * epsilon / d, but the error of sampling does not: the
+    second value is how much larger the logarithm of their ratio is than at the point.
+    """
+    n, p, e = math.log(max(units, 1.0)), math.log(max(d, 1)), math.log(epsilon)
+    off = 0.0
+    if p > axes[1][-1]:
+        n, off = n - (p - axes[1][-1]), off + (p - axes[1][-1])
+    if e < axes[2][0]:
+        n, off = n - (axes[2][0] - e), off + (axes[2][0] - e)
+    if n < axes[0][0]:
+        e, off = max(e, axes[2][0]) - (axes[0][0] - n), off - (axes[0][0] - n)
+    if n > axes[0][-1]:
+        off -= n - axes[0][-1]
+    return (n, p, e), off
+
+
 def expect(method: str, units: float, d: int, epsilon: float, delta: float) -> Expectation:
     """Interpolate the table of public simulations.
 
@@ -119,16 +140,14 @@ def expect(method: str, units: float, d: int, epsilon: float, delta: float) -> E
     epsilon, delta : float
     """
     equivalent = _equivalent_epsilon(method, epsilon, delta)
-    point = (math.log(max(units, 1.0)), math.log(max(d, 1)), math.log(equivalent))
+    point, beyond = _within(_grid(method, "gaussian").axes, units, d, equivalent)
     losses = []
     for design in _DESIGNS:
         grid = _grid(method, design)
         losses.append(math.exp(_interpolate(grid.axes, grid.loss, point)))
     grid = _grid(method, "gaussian")
     released = _interpolate(grid.axes, grid.released, point)
-    # The variance of the noise over that of sampling goes down like 1 / n beyond the grid.
-    beyond = max(0.0, point[0] - grid.axes[0][-1])
-    excess = _interpolate(grid.axes, grid.width, point) - beyond
+    excess = _interpolate(grid.axes, grid.width, point) + beyond
     width = math.sqrt(1 + math.exp(excess)) if not math.isnan(excess) else math.inf
     return Expectation(float(np.mean(losses)), width, released)
 

@@ -1,6 +1,6 @@
-"""Make `auto_table.csv`: how well each method does, by simulation on public designs.
+"""Make `planning/auto_table.csv`: how well each method does, by simulation on public designs.
 
-Run as ``python -m dpreg.planning.make_auto_table`` (about 15 minutes on one core).
+Run as ``python -m dpreg.methods._make_auto_table`` (about 15 minutes on one core).
 
 Two designs, each with equally important regressors that explain 60% of the response:
 correlated Gaussian regressors, and a mixture of binary, skewed and heavy-tailed ones with
@@ -26,7 +26,7 @@ from dpreg.design import Design, Terms
 from dpreg.methods import method_from
 from dpreg.methods._method import Allowance, Declined
 
-TABLE = Path(__file__).with_name("auto_table.csv")
+TABLE = Path(__file__).parents[1] / "planning" / "auto_table.csv"
 METHODS = ("tukey", "adassp", "boosted_adassp")
 ROWS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 DIMENSIONS = (1, 2, 4, 8, 16, 32, 64)
