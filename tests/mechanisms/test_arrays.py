@@ -198,3 +198,19 @@ def test_tukey_em_on_arrays_is_dp_lm():
         mechanisms.tukey_em(X, y, 1.0, 0.0)
     with pytest.raises(ValueError, match="at least one column"):
         mechanisms.tukey_em(X[:, :0], y, 1.0, intercept=False)
+
+
+@pytest.mark.parametrize("name", ["adassp", "boosted_adassp", "dpsgd"])
+def test_noisy_sums_on_arrays_are_dp_lm(name):
+    X, y = problem(5_000)
+    data = pd.DataFrame(X, columns=[f"x{j}" for j in range(D)]).assign(y=y)
+    fit = getattr(mechanisms, name)(X, y, 2.0, 1e-6, rng=1)
+    other = dpreg.dp_lm("y ~ .", data, 2.0, 1e-6, rng=1, method=name)
+    pd.testing.assert_series_equal(fit.params, other.params)
+    assert fit.privacy.parts == other.privacy.parts
+    through_origin = getattr(mechanisms, name)(X, y, 2.0, 1e-6, intercept=False, rng=1)
+    assert "Intercept" not in through_origin.names
+    with pytest.raises(ValueError, match="delta"):
+        getattr(mechanisms, name)(X, y, 2.0, 0.0)
+    with pytest.raises(ValueError, match="same number of rows"):
+        getattr(mechanisms, name)(X, y[:-1], 2.0)

@@ -5,11 +5,24 @@
 
 from __future__ import annotations
 
+from dpreg.mechanisms.adassp import adassp
+from dpreg.mechanisms.boosted_adassp import boosted_adassp
 from dpreg.mechanisms.canonical_lipschitz import canonical_lipschitz
 from dpreg.mechanisms.dp_kendall import dp_kendall
 from dpreg.mechanisms.dp_sis import dp_sis
+from dpreg.mechanisms.dpsgd import dpsgd
 from dpreg.mechanisms.peel import peel
 from dpreg.mechanisms.sub_lasso import sub_lasso
 from dpreg.mechanisms.tukey_em import tukey_em
 
-__all__ = ["canonical_lipschitz", "dp_kendall", "dp_sis", "peel", "sub_lasso", "tukey_em"]
+__all__ = [
+    "adassp",
+    "boosted_adassp",
+    "canonical_lipschitz",
+    "dp_kendall",
+    "dp_sis",
+    "dpsgd",
+    "peel",
+    "sub_lasso",
+    "tukey_em",
+]

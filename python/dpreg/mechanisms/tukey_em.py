@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpreg._version import __version__
-from dpreg.budget import check_delta, check_epsilon
-from dpreg.mechanisms._inputs import design_of
+from dpreg.mechanisms._regression import fit_arrays
 from dpreg.methods import TukeyEM
-from dpreg.methods._method import Allowance, Declined
-from dpreg.released.certificate import Certificate
 from dpreg.released.not_released import NotReleased
 from dpreg.released.results import DPResults
-from dpreg.rng import bit_source
 
 if TYPE_CHECKING:
     from dpreg import _core
 
 __all__ = ["tukey_em"]
-
-_FORMULA = "y ~ X"
 
 
 def tukey_em(
@@ -76,44 +69,6 @@ def tukey_em(
     Amin, Joseph, Ribero and Vassilvitskii (2023), Algorithm 2, with the corrections listed in
     tukey_em.md.
     """
-    design = design_of(X, y, intercept=intercept)
-    epsilon, delta = check_epsilon(eps), check_delta(delta)
-    method = TukeyEM() if options is None else options
-    if not design.terms.coefficients:
-        raise ValueError("X must have at least one column when there is no intercept")
-    method.check(design.terms, epsilon, delta)
-    bits = bit_source(rng)
-    outcome = method.release(design, Allowance(epsilon, delta, bits), inference=inference)
-    privacy = Certificate(
-        mechanism=method.name,
-        epsilon=epsilon,
-        delta=delta,
-        unit="one row",
-        composition=outcome.composition,
-        parts=outcome.parts,
-        public=("number of columns", "eps, delta and all options"),
-        seeded=bits.seeded,
-        version=__version__,
-    )
-    if isinstance(outcome, Declined):
-        return NotReleased(
-            formula=_FORMULA,
-            method=method.name,
-            reason=outcome.reason,
-            advice=outcome.advice,
-            units=outcome.units,
-            privacy=privacy,
-        )
-    return DPResults(
-        formula=_FORMULA,
-        response="y",
-        names=design.terms.coefficients,
-        method=method.name,
-        estimates=outcome.params,
-        covariance=outcome.covariance,
-        sampling=outcome.sampling,
-        units=outcome.units,
-        privacy=privacy,
-        law=outcome.law,
-        notes=outcome.notes,
+    return fit_arrays(
+        options or TukeyEM(), X, y, eps, delta, intercept=intercept, inference=inference, rng=rng
     )

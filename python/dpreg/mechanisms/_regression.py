@@ -1,0 +1,76 @@
+"""Regressions on arrays: what `dp_lm` does after it has read a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpreg._version import __version__
+from dpreg.budget import check_delta, check_epsilon
+from dpreg.mechanisms._inputs import design_of
+from dpreg.methods._method import Allowance, Declined, Method
+from dpreg.released.certificate import Certificate
+from dpreg.released.not_released import NotReleased
+from dpreg.released.results import DPResults
+from dpreg.rng import bit_source
+
+if TYPE_CHECKING:
+    from dpreg import _core
+
+__all__ = ["fit_arrays"]
+
+_FORMULA = "y ~ X"
+
+
+def fit_arrays(
+    method: Method,
+    X: Any,
+    y: Any,
+    eps: float,
+    delta: float,
+    *,
+    intercept: bool,
+    inference: bool,
+    rng: int | _core.BitSource | None,
+) -> DPResults | NotReleased:
+    """Fit `method` to columns x0, x1, ... and response y; see `dpreg.mechanisms.tukey_em`."""
+    design = design_of(X, y, intercept=intercept)
+    epsilon, delta = check_epsilon(eps), check_delta(delta)
+    if not design.terms.coefficients:
+        raise ValueError("X must have at least one column when there is no intercept")
+    method.check(design.terms, epsilon, delta)
+    bits = bit_source(rng)
+    outcome = method.release(design, Allowance(epsilon, delta, bits), inference=inference)
+    privacy = Certificate(
+        mechanism=outcome.method or method.name,
+        epsilon=epsilon,
+        delta=delta,
+        unit="one row",
+        composition=outcome.composition,
+        parts=outcome.parts,
+        public=("number of columns", "eps, delta and all options"),
+        seeded=bits.seeded,
+        version=__version__,
+    )
+    if isinstance(outcome, Declined):
+        return NotReleased(
+            formula=_FORMULA,
+            method=outcome.method or method.name,
+            reason=outcome.reason,
+            advice=outcome.advice,
+            units=outcome.units,
+            privacy=privacy,
+        )
+    return DPResults(
+        formula=_FORMULA,
+        response="y",
+        names=design.terms.coefficients,
+        method=outcome.method or method.name,
+        estimates=outcome.params,
+        covariance=outcome.covariance,
+        sampling=outcome.sampling,
+        units=outcome.units,
+        privacy=privacy,
+        law=outcome.law,
+        notes=outcome.notes,
+        limits=outcome.limits,
+    )

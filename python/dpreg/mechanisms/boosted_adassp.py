@@ -1,0 +1,80 @@
+"""Boosted AdaSSP on arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpreg.mechanisms._regression import fit_arrays
+from dpreg.methods import BoostedAdaSSP
+from dpreg.released.not_released import NotReleased
+from dpreg.released.results import DPResults
+
+if TYPE_CHECKING:
+    from dpreg import _core
+
+__all__ = ["boosted_adassp"]
+
+
+def boosted_adassp(
+    X: Any,
+    y: Any,
+    eps: float,
+    delta: float = 1e-5,
+    *,
+    options: BoostedAdaSSP | None = None,
+    intercept: bool = True,
+    inference: bool = True,
+    rng: int | _core.BitSource | None = None,
+) -> DPResults | NotReleased:
+    """Fit a linear regression by Boosted AdaSSP on arrays.
+
+    Parameters
+    ----------
+    X : array, shape (n, d)
+        Regressors without a column of ones.  Private.  Rows that are not finite are passed
+        over.
+    y : array, shape (n,)
+        Response.  Private.
+    eps, delta : float
+        Privacy loss in nats, and failure probability, greater than 0.
+    options : BoostedAdaSSP, optional
+        Default: ``dpreg.BoostedAdaSSP()``; bounds name the columns x0, x1, ... and y.
+    intercept : bool, default True
+        Fit one.
+    inference : bool, default True
+        Also release what standard errors and intervals need.
+    rng : int or bit source, optional
+        An integer makes the result reproducible and **not private**.
+
+    Returns
+    -------
+    DPResults
+        Coefficients are named Intercept, x0, x1, ...; there is no `predict`, multiply new
+        rows with `params`.
+
+    Raises
+    ------
+    ValueError
+        For shapes, types and options; never depending on a cell.
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP
+    neighbours : add or remove one row
+    public : d and all options; not the number of rows
+    proof : boosted_adassp.md, in dpreg/methods
+
+    References
+    ----------
+    Tang et al. (2023), Algorithm 1, with the changes listed in boosted_adassp.md.
+    """
+    return fit_arrays(
+        options or BoostedAdaSSP(),
+        X,
+        y,
+        eps,
+        delta,
+        intercept=intercept,
+        inference=inference,
+        rng=rng,
+    )

@@ -1,0 +1,73 @@
+"""DP-SGD on arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpreg.mechanisms._regression import fit_arrays
+from dpreg.methods import DPSGD
+from dpreg.released.not_released import NotReleased
+from dpreg.released.results import DPResults
+
+if TYPE_CHECKING:
+    from dpreg import _core
+
+__all__ = ["dpsgd"]
+
+
+def dpsgd(
+    X: Any,
+    y: Any,
+    eps: float,
+    delta: float = 1e-5,
+    *,
+    options: DPSGD | None = None,
+    intercept: bool = True,
+    inference: bool = True,
+    rng: int | _core.BitSource | None = None,
+) -> DPResults | NotReleased:
+    """Fit a linear regression by DP-SGD on arrays.
+
+    Parameters
+    ----------
+    X : array, shape (n, d)
+        Regressors without a column of ones.  Private.  Rows that are not finite are passed
+        over.
+    y : array, shape (n,)
+        Response.  Private.
+    eps, delta : float
+        Privacy loss in nats, and failure probability, greater than 0.
+    options : DPSGD, optional
+        Default: ``dpreg.DPSGD()``; bounds name the columns x0, x1, ... and y.
+    intercept : bool, default True
+        Fit one.
+    inference : bool, default True
+        There are no standard errors; a note says why.
+    rng : int or bit source, optional
+        An integer makes the result reproducible and **not private**.
+
+    Returns
+    -------
+    DPResults
+        Coefficients are named Intercept, x0, x1, ...; there is no `predict`, multiply new
+        rows with `params`.
+
+    Raises
+    ------
+    ValueError
+        For shapes, types and options; never depending on a cell.
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP
+    neighbours : add or remove one row
+    public : d and all options; not the number of rows
+    proof : dpsgd.md, in dpreg/methods
+
+    References
+    ----------
+    Abadi et al. (2016), Algorithm 1, with the changes listed in dpsgd.md.
+    """
+    return fit_arrays(
+        options or DPSGD(), X, y, eps, delta, intercept=intercept, inference=inference, rng=rng
+    )

@@ -1,0 +1,117 @@
+"""Test R squared of every method, and of the automatic choice, on real data.
+
+Run as ``python tests/benchmarks/bench_accuracy.py DATA [--eps 1.0986] [--out FILE]``, DATA being
+a folder of Parquet files with a column ``target`` and a ``manifest.json`` that lists them.
+Medians, and quartiles of ``auto``, of random 90/10 splits; no bounds are given, nothing is
+tuned.  Splits and noise are seeded, so the table can be made again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import dpreg
+
+METHODS = ("tukey", "adassp", "boosted_adassp", "dpsgd", "auto")
+DELTA = 1e-5
+LEAST_ROWS = 2_000
+
+
+def r_squared(y, predicted):
+    return 1 - ((y - predicted) ** 2).sum() / ((y - y.mean()) ** 2).sum()
+
+
+def least_squares(train, test, columns):
+    X = np.column_stack([np.ones(len(train)), train[columns]])
+    solution = np.linalg.lstsq(X, train["target"].to_numpy(), rcond=None)[0]
+    return np.column_stack([np.ones(len(test)), test[columns]]) @ solution
+
+
+def scores(data, eps, splits, *, inference):
+    columns = [c for c in data.columns if c != "target"]
+    formula = "target ~ " + " + ".join(f"`{c}`" for c in columns)
+    result = {name: [] for name in ("ols", *METHODS)}
+    for seed in range(splits):
+        order = np.random.default_rng(seed).permutation(len(data))
+        cut = len(data) // 10
+        test, train = data.iloc[order[:cut]], data.iloc[order[cut:]]
+        y = test["target"].to_numpy()
+        result["ols"].append(r_squared(y, least_squares(train, test, columns)))
+        for method in METHODS:
+            fit = dpreg.dp_lm(
+                formula, train, eps, DELTA, method=method, inference=inference, rng=seed
+            )
+            predicted = fit.predict(test).to_numpy() if fit.released else None
+            result[method].append(np.nan if predicted is None else r_squared(y, predicted))
+    return result
+
+
+def cell(values):
+    """Return the median, or in how many splits the method declined."""
+    declined = int(np.isnan(values).sum())
+    if declined > len(values) / 2:
+        return "declined"
+    return f"{np.nanmedian(values):.3f}" + (f" ({declined} declined)" if declined else "")
+
+
+def report(table, eps, splits):
+    lines = [
+        f"# Test R squared at eps = {eps:.4g}, delta = {DELTA:g}",
+        "",
+        f"Medians of {splits} random 90/10 splits (4 where n > 100,000); no bounds, no tuning, "
+        "coefficients only (`inference=False`). Made by `tests/benchmarks/bench_accuracy.py`.",
+        "",
+        "| data | n | d | OLS | " + " | ".join(METHODS) + " | auto, quartiles | worst of all |",
+        "|---|--:|--:|--:|" + "--:|" * (len(METHODS) + 2),
+    ]
+    ratios = []
+    for name, n, d, found in table:
+        quartiles = np.nanquantile(found["auto"], [0.25, 0.75])
+        worst = np.nanmin([np.nanmin(found[m]) for m in METHODS if not np.isnan(found[m]).all()])
+        lines.append(
+            f"| {name} | {n:,} | {d} | {cell(found['ols'])} | "
+            + " | ".join(cell(found[m]) for m in METHODS)
+            + f" | {quartiles[0]:.3f} to {quartiles[1]:.3f} | {worst:.3f} |"
+        )
+        ratios.append((n, float(np.nanmedian(found["auto"]) / np.median(found["ols"]))))
+    large = [ratio for n, ratio in ratios if n >= 5_000]
+    lines += [
+        "",
+        f"auto over OLS, n >= 5,000: at least 0.95 on {sum(r >= 0.95 for r in large)} of "
+        f"{len(large)}, least {min(large):.3f}; all: mean {np.mean([r for _, r in ratios]):.3f}.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--eps", type=float, default=math.log(3))
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--inference", action="store_true")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    table = []
+    for entry in json.loads((options.data / "manifest.json").read_text()):
+        name, n, d = entry["name"], entry["n"], entry["d"]
+        if entry["kind"] != "tabular" or n < LEAST_ROWS:
+            continue
+        data = pd.read_parquet(options.data / f"{name}.parquet")
+        splits = options.splits if n <= 100_000 else min(4, options.splits)
+        found = scores(data, options.eps, splits, inference=options.inference)
+        table.append((name, n, d, found))
+        print(name, {m: cell(v) for m, v in found.items()}, flush=True)
+    text = report(table, options.eps, options.splits)
+    print(text)
+    if options.out is not None:
+        options.out.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
