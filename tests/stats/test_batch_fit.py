@@ -37,8 +37,10 @@ def test_slopes_and_means_equal_dense_algebra(bits, d, ridge, refinements):
     for row, batch in zip(found, batches(assignment), strict=True):
         slopes = iterated_ridge(x[batch], y[batch], ridge, refinements)
         np.testing.assert_allclose(row[:d], slopes, rtol=1e-8)
-        np.testing.assert_allclose(row[d], y[batch].mean(), rtol=1e-12)
-        np.testing.assert_allclose(row[d + 1 :], x[batch].mean(axis=0), rtol=1e-12)
+        weights = 0.5 + (np.arange(1, len(batch) + 1) * 0.6180339887498949) % 1
+        mean_y, means_x = (np.average(v[batch], axis=0, weights=weights) for v in (y, x))
+        np.testing.assert_allclose(row[d], mean_y, rtol=1e-12)
+        np.testing.assert_allclose(row[d + 1 :], means_x, rtol=1e-12)
 
 
 def test_through_the_origin(bits):
@@ -163,7 +165,18 @@ def test_fewer_rows_than_columns(bits, n):
 def test_no_columns_at_all(bits):
     y = np.arange(10.0)
     assignment = _core.assign_to_slots(10, 1, 10, bits)
-    assert fits(np.empty((10, 0)), y, assignment).tolist() == [[4.5]]
+    order = np.asarray(assignment.members, dtype=int)
+    weights = 0.5 + (np.arange(1, 11) * 0.6180339887498949) % 1
+    expected = np.average(y[order], weights=weights)
+    np.testing.assert_allclose(fits(np.empty((10, 0)), y, assignment), [[expected]], rtol=1e-12)
+
+
+def test_means_of_columns_with_two_values_are_not_tied(bits):
+    """Ties at the median leave the boxes in the middle without volume."""
+    x = (np.arange(2600) % 2).astype(float).reshape(-1, 1)
+    assignment = _core.assign_to_slots(2600, 100, 26, bits)
+    means = fits(x, np.zeros(2600), assignment)[:, 2]
+    assert len(np.unique(means)) > 95
 
 
 def test_shapes_must_agree(bits):

@@ -41,6 +41,7 @@ public:
           width_(padded(x.cols + 1)),
           exponent_(d_ + 1),
           mean_(d_ + 1),
+          weighed_(d_ + 1),
           scale_(d_),
           gram_(width_ * width_),
           factor_(width_ * width_),
@@ -104,6 +105,25 @@ private:
         for (std::size_t i = 0; i < rows_; ++i) {
             for (std::size_t j = 0; j <= d_; ++j) a_[i * width_ + j] -= mean_[j];
         }
+        weigh_means();
+    }
+
+    /// Means with unequal weights: plain ones of a column with few values are tied among
+    /// models of one size, and boxes that end on a tie have no volume.
+    void weigh_means() {
+        double total = 0.0;
+        double squares = 0.0;
+        std::fill(weighed_.begin(), weighed_.end(), 0.0);
+        for (std::size_t i = 0; i < rows_; ++i) {
+            const double weight = mean_weight(i);
+            total += weight;
+            squares += weight * weight;
+            for (std::size_t j = 0; j <= d_; ++j) weighed_[j] += weight * a_[i * width_ + j];
+        }
+        for (std::size_t j = 0; j <= d_; ++j) {
+            weighed_[j] = mean_[j] + (rows_ > 0 ? weighed_[j] / total : 0.0);
+        }
+        mean_inflation_ = rows_ > 0 ? static_cast<double>(rows_) * squares / (total * total) : 1.0;
     }
 
     /// The Gram matrix of x and y with the columns of x scaled to length 1.
@@ -151,8 +171,8 @@ private:
     void write_coefficients(double* out) const {
         for (std::size_t j = 0; j < d_; ++j) out[j] = slope(j);
         if (!options_.intercept) return;
-        out[d_] = in_user_units(mean_[d_], d_);
-        for (std::size_t j = 0; j < d_; ++j) out[d_ + 1 + j] = in_user_units(mean_[j], j);
+        out[d_] = in_user_units(weighed_[d_], d_);
+        for (std::size_t j = 0; j < d_; ++j) out[d_ + 1 + j] = in_user_units(weighed_[j], j);
     }
 
     /// F with theta = F z: sum over s of ridge^s (R + ridge)^-(s+1).  Row-major, full.
@@ -269,7 +289,8 @@ private:
         if (!options_.intercept) return;
         // The parts of mean(y) - sum of slope_j mean(x_j) are released independently.
         const double rows = static_cast<double>(rows_);
-        const double inflation = units > 1.0 ? units / (units - 1.0) / (rows * rows) : 0.0;
+        const double inflation =
+            units > 1.0 ? mean_inflation_ * units / (units - 1.0) / (rows * rows) : 0.0;
         double variance = sum_squares[d_] * inflation;
         for (std::size_t j = 0; j < d_; ++j) {
             if (scale_[j] == 0.0) continue;
@@ -293,6 +314,8 @@ private:
     std::vector<std::size_t> unit_;
     std::vector<int> exponent_;
     std::vector<double> mean_;
+    std::vector<double> weighed_;
+    double mean_inflation_ = 1.0;
     std::vector<double> scale_;
     std::vector<double> gram_;
     std::vector<double> factor_;
@@ -300,6 +323,11 @@ private:
 };
 
 }  // namespace
+
+double mean_weight(std::size_t i) {
+    const double turns = static_cast<double>(i + 1) * 0.6180339887498949;
+    return 0.5 + (turns - std::floor(turns));
+}
 
 std::size_t BatchFit::vector_size(std::size_t d) const {
     const std::size_t coefficients = d + (intercept ? d + 1 : 0);

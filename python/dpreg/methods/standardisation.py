@@ -106,6 +106,22 @@ class Standardisation:
             self._search(blocks, low, high, searched, noise)
         return self._moments(blocks, low, high, noise)
 
+    def limits(self, X: Doubles, noise: GaussianReleases) -> Doubles:
+        """Find where the columns of X lie, and nothing else.
+
+        Returns
+        -------
+        ndarray, shape (d, 2)
+            NaN for a column that cannot be seen.
+        """
+        d = X.shape[1]
+        low, high = np.full(d, -1.0), np.ones(d)
+        if d == 0:
+            return np.empty((0, 2))
+        blocks = (X[:, :-1], X[:, -1:])
+        seen = self._search(blocks, low, high, np.arange(d), noise)
+        return np.where(seen[:, None], np.column_stack([low, high]), np.nan)
+
     def _search(
         self,
         blocks: tuple[Doubles, Doubles],
@@ -113,15 +129,19 @@ class Standardisation:
         high: Doubles,
         searched: NDArray[np.int64],
         noise: GaussianReleases,
-    ) -> None:
-        """Set `low` and `high` of the columns in `searched`; only they cost anything."""
+    ) -> NDArray[np.bool_]:
+        """Set `low` and `high` of the columns in `searched`; only they cost anything.
+
+        Returns whether each of them could be seen at all.
+        """
         sensitivity = _core.counts_sensitivity(len(searched))
         mu = noise.share(self.magnitude_share)
         cells = np.vstack([_core.magnitude_counts(block) for block in blocks])[searched]
         counts = noise.release("order of magnitude of each column", cells, sensitivity, mu)
         deviation = noise.parts[-1].scale or 0.0
-        for j, row in zip(searched, counts, strict=True):
-            high[j] = _magnitude(row, deviation)
+        found = [_magnitude(row, deviation) for row in counts]
+        for j, magnitude in zip(searched, found, strict=True):
+            high[j] = magnitude or 1.0
             low[j] = -high[j]
         mu = noise.share(self.zoom_share)
         for zoom in range(self.zooms):
@@ -133,6 +153,7 @@ class Standardisation:
             deviation = noise.parts[-1].scale or 0.0
             for j, row in zip(searched, counts, strict=True):
                 low[j], high[j] = _narrowed(row, low[j], high[j], deviation)
+        return np.array([magnitude is not None for magnitude in found])
 
     def _moments(
         self, blocks: tuple[Doubles, Doubles], low: Doubles, high: Doubles, noise: GaussianReleases
@@ -183,11 +204,11 @@ def _best_run(counts: Doubles, penalty: float) -> tuple[float, int, int]:
     return best, first, last
 
 
-def _magnitude(counts: Doubles, deviation: float) -> float:
-    """Return a power of two that bounds the values of a column; 1 if none can be seen."""
+def _magnitude(counts: Doubles, deviation: float) -> float | None:
+    """Return a power of two that bounds the values of a column; None if none can be seen."""
     gain, _, last = _best_run(counts, 1.5 * deviation)
     if gain < 3 * deviation:
-        return 1.0
+        return None
     return float(2.0 ** (_core.LEAST_EXPONENT + last))
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.design import Design, Terms
+from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods._method import Allowance, Declined, Release, needs_delta
+from dpreg.methods._units import sample_rows
+from dpreg.methods.standardisation import Standardisation
 from dpreg.planning.tukey import TukeyPlan, least_units, plan_tukey
 from dpreg.planning.tukey_law import ReleaseLaw, release_law
 from dpreg.released.certificate import Part
@@ -19,9 +22,13 @@ from dpreg.released.law import TailLaw
 
 __all__ = ["TukeyEM"]
 
+_T = TypeVar("_T", float, int)
+
 # Log spreads of columns that are constant in a batch are 745 (batch_fit.cpp); of those
 # above this, the square is no longer a double.
 _NO_SPREAD = 350.0
+# The whole of a share goes to the histogram of magnitudes: outliers are what predictions need
+_HISTOGRAMS = Standardisation(magnitude_share=0.98, moment_share=0.01, zoom_share=0.001, zooms=0)
 # Grid points are within 2^125 steps of 0 (stats/depth.hpp).
 _GRID_BITS = 125
 
@@ -38,16 +45,21 @@ class TukeyEM:
     ----------
     models : int, optional
         How many fits.  Default: chosen from the noisy number of rows, d, eps and delta.
-    ridge : float, default 0.03
-        Ridge of each fit, relative to the diagonal of its correlation matrix.
-    refinements : int, default 4
-        Further steps of iterated Tikhonov regularisation; with the defaults a slope is
-        shrunk by less than one part in ten million along directions of unit variance.
+    ridge : float, optional
+        Ridge of each fit, relative to the diagonal of its correlation matrix.  Default: 0.03
+        with inference, 0.01 without.
+    refinements : int, optional
+        Further steps of iterated Tikhonov regularisation.  Default: 4 with inference, which
+        shrinks a slope by less than one part in ten million along directions of unit
+        variance; 0 without, which predicts better.
     partition : {"slots", "independent"}
         How rows come to batches: a random injection into batches of equal size, or each
         row by itself.
     count_share : float, default 0.02
         Share of eps for the noisy number of rows.
+    limits_share : float, default 0.05
+        Share of eps, and of delta, for limits at which `predict` winsorises new rows; 0
+        for none.
     grid_exponent : int, default -60
         Coefficients are released as multiples of 2**grid_exponent, within
         +-2**(125 + grid_exponent).
@@ -66,21 +78,25 @@ class TukeyEM:
     """
 
     models: int | None = None
-    ridge: float = 0.03
-    refinements: int = 4
+    ridge: float | None = None
+    refinements: int | None = None
     partition: Literal["slots", "independent"] = "slots"
     count_share: float = 0.02
+    limits_share: float = 0.05
     grid_exponent: int = -60
 
     def __post_init__(self) -> None:
         if self.models is not None and self.models < 2:
             raise ValueError(f"models must be at least 2, got {self.models}")
-        if not 0 <= self.ridge < np.inf or self.refinements < 0:
+        if not 0 <= (self.ridge or 0.0) < np.inf or (self.refinements or 0) < 0:
             raise ValueError("ridge must be at least 0 and finite, refinements at least 0")
         if self.partition not in ("slots", "independent"):
             raise ValueError(f"partition must be 'slots' or 'independent', got {self.partition!r}")
-        if not 0 < self.count_share < 1:
-            raise ValueError(f"count_share must be in (0, 1), got {self.count_share}")
+        if not (0 < self.count_share < 1 and 0 <= self.limits_share < 1 - self.count_share):
+            raise ValueError(
+                "count_share must be in (0, 1), and limits_share in [0, 1 - count_share), got "
+                f"{self.count_share} and {self.limits_share}"
+            )
         if not -500 <= self.grid_exponent <= 500:
             raise ValueError(f"grid_exponent must be in [-500, 500], got {self.grid_exponent}")
 
@@ -105,7 +121,8 @@ class TukeyEM:
         units = float(max(0, design.unit_count + noise))
 
         plan = self._plan(units, layout, allowance)
-        parts = _parts(epsilon_count, plan, allowance.delta)
+        delta = (1 - self.limits_share) * allowance.delta
+        parts = _parts(epsilon_count, plan, delta)
         if plan.batch < d + 2:
             return _too_few(units, layout, allowance, parts[:1])
         fits = self._fit(design, plan, layout, allowance.bits)
@@ -114,7 +131,7 @@ class TukeyEM:
             depth=plan.depth,
             epsilon_test=plan.epsilon_test,
             epsilon_sample=plan.epsilon_sample,
-            delta=allowance.delta,
+            delta=delta,
             bits=allowance.bits,
         )
         if point is None:
@@ -125,21 +142,37 @@ class TukeyEM:
         if not found.identified.all():
             names = np.array(design.terms.coefficients)[~found.identified]
             notes.append(f"not identified at this eps, set to 0: {', '.join(names)}")
+        limits, spent = self._limits(design, allowance)
         return Release(
             params=found.params,
             covariance=found.covariance,
             sampling=_sampling(found.covariance, law),
             units=units,
-            parts=parts,
+            parts=parts + spent,
             law=TailLaw(law.tail, law.critical),
             notes=tuple(notes),
+            limits=limits,
         )
 
     def _plan(self, units: float, layout: _Layout, allowance: Allowance) -> TukeyPlan:
-        epsilon = (1 - self.count_share) * allowance.epsilon
-        return plan_tukey(
-            units, layout.d, layout.size, epsilon, allowance.delta, models=self.models
-        )
+        epsilon = (1 - self.count_share - self.limits_share) * allowance.epsilon
+        delta = (1 - self.limits_share) * allowance.delta
+        return plan_tukey(units, layout.d, layout.size, epsilon, delta, models=self.models)
+
+    def _limits(
+        self, design: Design, allowance: Allowance
+    ) -> tuple[NDArray[np.float64] | None, tuple[Part, ...]]:
+        """Release where the regressors lie, by one row of each unit."""
+        if self.limits_share == 0 or not design.terms.names:
+            return None, ()
+        epsilon, delta = self.limits_share * allowance.epsilon, self.limits_share * allowance.delta
+        noise = GaussianReleases(epsilon, delta, allowance.bits)
+        limits = _HISTOGRAMS.limits(sample_rows(design, 1, allowance.bits).X, noise)
+        scales = ", ".join(f"{part.scale:.4g}" for part in noise.parts)
+        label = "limits of the regressors, for predictions"
+        text = f"histogram of magnitudes, discrete Gaussian noise of scale {scales}"
+        sensitivity = noise.parts[0].sensitivity
+        return limits, (Part(label, epsilon, delta, text, sensitivity=sensitivity),)
 
     def _fit(
         self, design: Design, plan: TukeyPlan, layout: _Layout, bits: _core.BitSource
@@ -156,11 +189,15 @@ class TukeyEM:
             assignment,
             unit_offsets=None if design.units is None else design.units.offsets,
             unit_rows=None if design.units is None else design.units.rows,
-            ridge=self.ridge,
-            refinements=self.refinements,
+            ridge=_given(self.ridge, 0.03 if layout.spreads else 0.01),
+            refinements=_given(self.refinements, 4 if layout.spreads else 0),
             intercept=layout.intercept,
             log_spreads=layout.spreads,
         )
+
+
+def _given(option: _T | None, default: _T) -> _T:
+    return default if option is None else option
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ _LIKELY, _WIDEST = 0.9, 3.0
 _MOST_UNITS = 10**9
 # Regressors over units in a batch, at which the ridge of a fit begins to hold its variance.
 _MOST_OVERLAP = 0.7
-# What `Auto` and `TukeyEM` set aside for their counts, by default.
-_COUNT_AUTO, _COUNT_TUKEY = 0.01, 0.02
+# What `Auto` and `TukeyEM` set aside for counts and limits, by default.
+_COUNT_AUTO, _ASIDE_TUKEY = 0.01, 0.07
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ def _forecast(method: str, n: float, d: int, epsilon: float, delta: float) -> tu
 def _tukey(n: float, d: int, epsilon: float, delta: float) -> tuple[float, float]:
     """Pass probability and width of TukeyEM for Gaussian models, with inference."""
     size = 3 * d + 2  # slopes, mean of y, means of x, their spreads; see methods/tukey_em.py
-    plan = plan_tukey(n, d, size, (1 - _COUNT_TUKEY) * epsilon, delta)
+    plan = plan_tukey(n, d, size, (1 - _ASIDE_TUKEY) * epsilon, delta)
     if plan.batch < d + 2:
         return 0.0, math.inf
     found = distance(plan.models, size, plan.epsilon_sample, plan.depth, delta)

@@ -52,7 +52,7 @@ class DPResults:
     selected : tuple of str or None
         Columns kept by private selection.
     limits : ndarray, shape (d, 2), or None
-        Where each regressor was winsorised in the fit; `predict` does the same to new rows.
+        Where each regressor lies; `predict` winsorises new rows there.  NaN: not known.
 
     See Also
     --------
@@ -188,7 +188,8 @@ class DPResults:
         X = rows.X
         if winsorise and self.limits is not None:
             d = len(self.limits)
-            X[:, X.shape[1] - d :] = np.clip(X[:, X.shape[1] - d :], *self.limits.T)
+            low, high = np.where(np.isnan(self.limits), [-np.inf, np.inf], self.limits).T
+            X[:, X.shape[1] - d :] = np.clip(X[:, X.shape[1] - d :], low, high)
         mean = rows.series(X @ self.estimates)
         return mean if interval is None else mean_intervals(self, rows, mean, alpha)
 

@@ -27,13 +27,17 @@ struct BatchFit {
     std::size_t vector_size(std::size_t d) const;
 };
 
+/// Weight in [0.5, 1.5) of row i of a batch: 0.5 plus the fraction of (i + 1) golden ratios.
+double mean_weight(std::size_t i);
+
 /// One least-squares fit for each model of `assignment`, a row of the result each
 /// (row-major, models x vector_size):
 ///
 ///   slopes (d) [, mean of y, means of x (d)] [, log spreads of the slopes (d)
 ///   [, log spread of the intercept]]
 ///
-/// in the units of y and x; brackets follow `options`.
+/// in the units of y and x; brackets follow `options`.  Row i of a batch counts
+/// mean_weight(i) times in the means, so that they have no ties.
 ///
 /// The spread of slope j is |sum over units of +-score_j|, signs alternating in the
 /// order of the assignment, scores HC2 and summed over the rows of a unit: a draw
