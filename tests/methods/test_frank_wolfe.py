@@ -1,0 +1,228 @@
+"""FrankWolfe end to end: units, bounds, zeros, the choice of steps, and input wrong on purpose."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpreg
+from dpreg.methods._scaling import scaling_from_bounds
+from dpreg.planning.frank_wolfe import default_steps
+
+BOUNDS = {"y": (-10.0, 30.0), "x0": (0.0, 10.0), "x1": (-5.0, 5.0), "x2": (100.0, 300.0)}
+FORMULA = "y ~ x0 + x1 + x2"
+
+
+def frame(n, seed=1, noise=1.0):
+    rng = np.random.default_rng(seed)
+    x0, x1, x2 = rng.uniform(0, 10, n), rng.uniform(-5, 5, n), rng.uniform(100, 300, n)
+    return pd.DataFrame(
+        {"x0": x0, "x1": x1, "x2": x2, "y": 3 + 1.5 * x0 - x1 + noise * rng.standard_normal(n)}
+    )
+
+
+def method(**options):
+    return dpreg.FrankWolfe(**{"bounds": BOUNDS, "l1": 1.5, **options})
+
+
+def test_coefficients_are_in_the_users_units():
+    """Many rows and a large eps: least squares within the l1 ball, which holds the truth."""
+    data = frame(200_000)
+    fit = dpreg.dp_lm(FORMULA, data, 20.0, 1e-6, method=method(steps=3000), rng=1)
+    assert fit.params["x0"] == pytest.approx(1.5, abs=0.05)
+    assert fit.params["x1"] == pytest.approx(-1.0, abs=0.05)
+    assert fit.params["x2"] == pytest.approx(0.0, abs=0.005)
+    truth = 3 + 1.5 * data["x0"] - data["x1"]
+    assert np.abs(fit.predict(data) - truth).mean() < 0.3
+    assert fit.method == "frank_wolfe"
+    assert abs(fit.nobs - 200_000) < 100
+
+
+def test_zeros_are_exact_and_the_summary_shows_the_support():
+    fit = dpreg.dp_lm(FORMULA, frame(100_000), 5.0, 1e-6, method=method(steps=12), rng=1)
+    assert fit.params["x2"] == 0.0
+    assert (fit.params[["x0", "x1"]] != 0).all()
+    text = " ".join(str(fit.summary()).split())
+    assert "2 of 3 coefficients are not 0: x0, x1" in text
+    assert "12 steps in the l1 ball of radius 1.5" in text
+    assert "no standard errors" in text
+    assert "the intercept takes up the middles of the ranges" in text
+    assert fit.bse.isna().all()
+    assert dpreg.DPResults.from_json(fit.to_json()).params.equals(fit.params)
+
+
+def test_default_steps_need_no_tuning():
+    """Within a factor of two in excess loss of the best number of steps on a grid."""
+    data = frame(20_000)
+    truth = np.mean((data["y"] - 3 - 1.5 * data["x0"] + data["x1"]) ** 2)
+
+    def excess(steps):
+        losses = []
+        for seed in range(12):
+            fit = dpreg.dp_lm(FORMULA, data, 1.0, 1e-6, method=method(steps=steps), rng=seed)
+            losses.append(np.mean((data["y"] - fit.predict(data)) ** 2) - truth)
+        return np.mean(losses)
+
+    best = min(excess(steps) for steps in (3, 10, 30, 100, 300, 1000))
+    assert excess(None) < 2 * best
+
+
+def test_default_steps_grow_with_public_numbers_only():
+    assert default_steps(0, 5, 0.03) == 1
+    assert default_steps(-1e9, 5, 0.03) == 1
+    assert default_steps(1e4, 5, 0.03) < default_steps(1e6, 5, 0.03) < default_steps(1e6, 5, 1.0)
+    assert default_steps(1e6, 5000, 0.03) < default_steps(1e6, 5, 0.03)
+    assert default_steps(1e300, 5, 10.0) == 32_000
+
+
+def test_certificate_adds_up():
+    fit = dpreg.dp_lm(FORMULA, frame(500), 0.8, 1e-7, method=method(screen="rnm"))
+    assert [p.label.split()[0] for p in fit.privacy.parts][0] == "number"
+    assert len(fit.privacy.parts) == 3
+    assert sum(p.epsilon for p in fit.privacy.parts) == pytest.approx(0.8, rel=1e-9)
+    assert sum(p.delta for p in fit.privacy.parts) == pytest.approx(1e-7, rel=1e-9)
+    assert fit.privacy.composition == "zCDP"
+
+
+def test_units_of_many_rows_count_once():
+    """A person with a thousand rows is averaged to one."""
+    data = frame(30_000)
+    data["person"] = np.arange(len(data)) // 3
+    heavy = pd.concat([data, pd.DataFrame({**BOUNDS_TOP, "person": np.full(30_000, -1)})])
+    fits = [
+        dpreg.dp_lm(FORMULA, d, 2.0, 1e-6, method=method(steps=60), unit="person", rng=1)
+        for d in (data, heavy)
+    ]
+    assert abs(fits[0].nobs - 10_000) < 200
+    assert np.abs(fits[0].params - fits[1].params).max() < 0.5
+
+
+BOUNDS_TOP = {k: np.full(30_000, v[1]) for k, v in BOUNDS.items()}
+
+
+def test_units_are_averaged_after_clipping():
+    from dpreg.design import Design, Terms, Units
+    from dpreg.methods.frank_wolfe import _unit_rows
+
+    terms = Terms("y", ("x",), True)
+    units = Units.from_labels(np.array([7, 3, 7, 7]))
+    design = Design(np.array([[2.0], [0.5], [0.0], [-1.0]]), np.array([9.0, 1, 0, 0]), terms, units)
+    scaling = scaling_from_bounds("y", ["x"], {"x": (-1, 1), "y": (-1, 1)}, intercept=True)
+    X, y = _unit_rows(design, scaling)
+    assert X.tolist() == [[0.5, 1.0], [0.0, 1.0]]
+    assert y.tolist() == pytest.approx([1.0, 1 / 3])
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_scaling_goes_there_and_back(intercept):
+    scaling = scaling_from_bounds("y", ["x0", "x2"], BOUNDS, intercept=intercept)
+    X = np.array([[0.0, 100.0], [10.0, 300.0], [4.0, 170.0]])
+    weights, constant = np.array([0.3, -0.4]), 0.2 if intercept else 0.0
+    slopes = scaling.slopes(weights)
+    unit = scaling.scale_columns(X)
+    assert np.abs(unit).max() <= 1
+    if intercept:
+        assert unit[0].tolist() == [-1, -1]
+        level = scaling.intercept(slopes, constant)
+    else:
+        assert unit[0].tolist() == [0, 1 / 3]
+        level = 0.0
+    expected = scaling.response_centre + scaling.response_scale * (unit @ weights + constant)
+    assert X @ slopes + level == pytest.approx(expected)
+    assert scaling.slopes(np.zeros(2)).tolist() == [0.0, 0.0]
+
+
+def test_indicators_need_no_bounds():
+    data = frame(2000).assign(kind=pd.Categorical(["a", "b"] * 1000))
+    fit = dpreg.dp_lm("y ~ x0 + kind", data, 2.0, 1e-5, method=method(), rng=1)
+    assert "kind[T.b]" in fit.names
+
+
+@pytest.mark.parametrize("formula", ["y ~ x0", "y ~ 0 + x0", "y ~ 1", "y ~ x0:x1"])
+def test_other_formulas(formula):
+    chosen = method(bounds={**BOUNDS, "x0:x1": (-50.0, 50.0)})
+    fit = dpreg.dp_lm(formula, frame(3000), 2.0, 1e-5, method=chosen, rng=1)
+    assert np.isfinite(fit.params).all()
+
+
+def test_missing_bounds_are_named():
+    with pytest.raises(ValueError, match="bounds: method='frank_wolfe' needs"):
+        dpreg.dp_lm(FORMULA, frame(10), 1.0, method="frank_wolfe")
+    chosen = method(bounds={"y": (0, 1), "x0": (0, 1)})
+    with pytest.raises(ValueError, match="bounds: no public range for 'x1', 'x2'"):
+        dpreg.dp_lm(FORMULA, frame(10), 1.0, method=chosen)
+
+
+@pytest.mark.parametrize(("options", "match"), [
+    ({"l1": 0.0}, "l1"), ({"l1": -2}, "l1"), ({"l1": math.nan}, "l1"), ({"steps": 0}, "steps"),
+    ({"steps": 2.0}, "steps"), ({"screen": "all"}, "screen"), ({"count_share": 0.0}, "count_share"),
+    ({"count_share": 1.0}, "count_share"), ({"bounds": [1, 2]}, "bounds"),
+    ({"bounds": {"x": (1, 1)}}, "bounds"), ({"bounds": {"x": (2, 1)}}, "bounds"),
+    ({"bounds": {"x": (0, math.inf)}}, "bounds"), ({"bounds": {"x": "ab"}}, "bounds"),
+    ({"bounds": {"x": 3}}, "bounds"), ({"bounds": {"x": (0, math.nan)}}, "bounds"),
+    ({"bounds": {"x": (0, 1, 2)}}, "bounds"),
+])  # fmt: skip
+def test_wrong_options(options, match):
+    with pytest.raises(ValueError, match=match):
+        method(**options)
+
+
+@pytest.mark.parametrize(("call", "match"), [
+    ({"delta": 0.0}, "delta"), ({"eps": 1e-9, "delta": 1e-15}, "eps"), ({"eps": 0.0}, "eps"),
+])  # fmt: skip
+def test_wrong_use_is_refused_before_a_record_is_read(call, match, monkeypatch):
+    from dpreg import lm
+
+    monkeypatch.setattr(lm, "read_design", lambda *a: pytest.fail("a record was read"))
+    with pytest.raises(ValueError, match=match):
+        dpreg.dp_lm(FORMULA, frame(10), **{"eps": 1.0, "delta": 1e-5, **call}, method=method())
+
+
+def odd_frames():
+    good = frame(200)
+    yield "empty", good.iloc[:0]
+    yield "one row", good.iloc[:1]
+    yield "constant", good.assign(x0=7.0)
+    yield "missing", good.assign(x0=np.nan)
+    yield "huge", good.assign(x0=1e300, y=-1e300)
+    yield "infinite", good.assign(y=np.inf)
+    yield "out of bounds", good * 1e6
+
+
+@pytest.mark.parametrize(("name", "data"), list(odd_frames()), ids=lambda v: v if isinstance(v, str)
+                         else "")  # fmt: skip
+@pytest.mark.parametrize("eps", [0.01, 1.0, 1000.0])
+@pytest.mark.parametrize("screen", [None, "rnm", "adp"])
+def test_odd_data_end_in_a_release(name, data, eps, screen):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for unit in (None, "person"):
+            rows = data.assign(person=np.arange(len(data)) // 2)
+            fit = dpreg.dp_lm(FORMULA, rows, eps, 1e-3, method=method(screen=screen), unit=unit)
+            assert fit.released
+            assert fit.params.index.tolist() == ["Intercept", "x0", "x1", "x2"]
+            assert np.isfinite(fit.params).all()
+            assert np.isfinite(fit.nobs)
+            str(fit.summary())
+
+
+def test_seeded_results_repeat_and_say_so():
+    a, b = (dpreg.dp_lm(FORMULA, frame(500), 1.0, method=method(), rng=5) for _ in range(2))
+    assert a.to_json() == b.to_json()
+    assert "seeded: not private" in a.privacy.claim
+
+
+def test_screened_columns_are_named():
+    """y = sign(x0): the other coefficients, and the constant, are 0 and can be seen to be."""
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame(rng.uniform(-1, 1, (400_000, 3)), columns=["x0", "x1", "x2"])
+    data["y"] = np.sign(data["x0"])
+    unit = dict.fromkeys(["x0", "x1", "x2", "y"], (-1.0, 1.0))
+    chosen = dpreg.FrankWolfe(bounds=unit, l1=1.0, steps=60, screen="rnm")
+    fit = dpreg.dp_lm(FORMULA, data, 2.0, 1e-6, method=chosen, rng=1)
+    note = next(n for n in fit.notes if n.startswith("screened"))
+    assert set(note.split(": ")[1].split(", ")) == {"x1", "x2", "constant"}
