@@ -14,7 +14,7 @@ __all__ = ["FrankWolfePlan", "Screen", "default_steps", "plan_frank_wolfe"]
 MAX_STEPS = 32_000
 _LEAST_EPSILON, _LARGEST_EPSILON = 2.0**-30, 1000.0
 # Found by make_frank_wolfe_steps.py: see `default_steps`.
-_STEPS_FACTOR = 0.17
+_STEPS_FACTOR = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

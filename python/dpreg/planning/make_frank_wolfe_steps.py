@@ -1,12 +1,13 @@
 """Find the factor of `default_steps`: how many steps private Frank-Wolfe should make.
 
 Run as ``python -m dpreg.planning.make_frank_wolfe_steps`` (a few minutes on one core); prints
-the table below and the factor with the least regret.
+a table and the largest factor within 5% of the least regret.
 
 For public synthetic problems of several sizes, shapes and budgets, the excess loss (mean of
 squares above its minimum on the l1 ball, averaged over seeds) of
 T = factor * (n sqrt(8 rho) / log(2 d + 1))^(2/3) steps is compared with that of the best
-factor for the very problem.  The regret of a factor is the geometric mean of that ratio.
+factor for the very problem.  The regret of a factor is the geometric mean of that ratio, for
+the shape of problem that it suits least.  Differences of loss below 1e-4 are not counted.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.accounting import bounded_range_epsilon, zcdp_rho
 
-FACTORS = (0.04, 0.08, 0.12, 0.17, 0.25, 0.5, 1.0)
+FACTORS = (0.06, 0.12, 0.17, 0.25, 0.35, 0.5, 1.0)
 ROWS, COLUMNS, EPSILONS = (1_000, 10_000, 100_000), (5, 30, 200), (0.3, 1.0, 4.0)
 SHAPES = ("sparse", "correlated", "interior", "dense")
 SEEDS, DELTA, REFERENCE_STEPS = 4, 1e-6, 5_000
@@ -54,12 +55,12 @@ def excess(
         gradient = _core.L1Gradient(design, y, l1=1.0)
         epsilon = bounded_range_epsilon(rho, count)
         run = _core.dp_frank_wolfe(gradient, steps=count, epsilon_step=epsilon, bits=bits)
-        found.append(max(float(np.mean((x @ run["weights"] - y) ** 2) - least), 1e-6))
+        found.append(max(float(np.mean((x @ run["weights"] - y) ** 2) - least), 0.0) + 1e-4)
     return found
 
 
 def main() -> None:
-    regrets = []
+    regrets: dict[str, list[Doubles]] = {shape: [] for shape in SHAPES}
     print("    n    d  eps shape      " + " ".join(f"{f:>8}" for f in FACTORS))
     for n, d, shape in itertools.product(ROWS, COLUMNS, SHAPES):
         losses = {epsilon: np.zeros(len(FACTORS)) for epsilon in EPSILONS}
@@ -72,12 +73,15 @@ def main() -> None:
                 steps = [min(max(1, round(f * signal)), 20_000) for f in FACTORS]
                 losses[epsilon] += np.array(excess(x, y, design, steps, rho, seed)) / SEEDS
         for epsilon, loss in losses.items():
-            regrets.append(np.log(loss / loss.min()))
+            regrets[shape].append(np.log(loss / loss.min()))
             row = " ".join(f"{v:8.4f}" for v in loss)
             print(f"{n:7d} {d:4d} {epsilon:4} {shape:10} {row}", flush=True)
-    regret = np.exp(np.mean(regrets, axis=0))
-    print("regret", dict(zip(FACTORS, regret.round(2).tolist(), strict=True)))
-    print("factor", FACTORS[int(np.argmin(regret))])
+    by_shape = {shape: np.exp(np.mean(r, axis=0)) for shape, r in regrets.items()}
+    for shape, regret in by_shape.items():
+        print(f"regret, {shape:10}", " ".join(f"{v:8.2f}" for v in regret))
+    worst = np.max(list(by_shape.values()), axis=0)
+    # Flat near its least; rather more steps, since a public l1 is often a generous guess.
+    print("factor", max(f for f, w in zip(FACTORS, worst, strict=True) if w <= 1.05 * worst.min()))
 
 
 if __name__ == "__main__":

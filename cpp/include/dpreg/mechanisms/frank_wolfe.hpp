@@ -47,7 +47,7 @@ struct FrankWolfeRun {
 ///
 /// Domain   epsilon in [kLeastStepEpsilon, kLargestStepEpsilon]; some column is active.
 /// Returns  j + 1 or -(j + 1), as in FrankWolfeRun::path.
-/// Privacy  for a given point w, within 2^-900 in total variation of a choice of bounded range
+/// Privacy  for a given point w, within 2^-960 in total variation of a choice of bounded range
 ///          epsilon, hence epsilon-DP and epsilon^2 / 8-zCDP, under addition or removal of
 ///          one record (frank_wolfe.md, Theorem 1).
 /// Cost     one pass over the columns.
@@ -61,7 +61,7 @@ std::vector<std::int64_t> random_start(std::size_t d, BitSource& bits);
 /// Zhang, 2015) and private screening.
 ///
 /// Domain   1 to kMaxSteps steps; epsilons in [kLeastStepEpsilon, kLargestStepEpsilon].
-/// Privacy  within 2^-880 in total variation of steps * epsilon_step^2 / 8 +
+/// Privacy  within 2^-900 in total variation of steps * epsilon_step^2 / 8 +
 ///          k * screening.epsilon^2 / 8 -zCDP under addition or removal of one record,
 ///          k = screening.after.size(), times cols for ScreenRule::kEach
 ///          (frank_wolfe.md, Theorem 2).

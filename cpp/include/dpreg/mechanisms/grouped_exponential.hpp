@@ -35,11 +35,11 @@ struct Candidate {
 /// proposals is at most 1 + the largest count.
 ///
 /// Domain   at least one group; counts add up to at most 2^40; log_bound and log_weight are
-///          numbers or -infinity, log_weight(g, i) <= log_bound of g; at least one
-///          candidate has a log-weight within 600 of the largest bound.
+///          numbers or -infinity, log_weight(g, i) <= log_bound of g; the largest bound is
+///          the log-weight of some candidate.
 /// Returns  a candidate, with probability proportional to exp(log_weight).
 /// Privacy  if the changes of the log-weights between neighbouring data sets have range at most
-///          epsilon, the choice is within 2^-900 in total variation of one of bounded range
+///          epsilon, the choice is within 2^-960 in total variation of one of bounded range
 ///          epsilon + kGroupedRounding, hence (epsilon + kGroupedRounding)-DP
 ///          and (epsilon + kGroupedRounding)^2 / 8-zCDP (grouped_exponential.md).
 /// Throws   InvalidArgument when no bound is above -infinity; EntropyError.
