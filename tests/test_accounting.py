@@ -59,11 +59,13 @@ def test_agrees_with_dp_accounting(epsilon, delta):
     (0.1, 1000, 0.001861), (1.0, 100, 0.04944), (1.0, 1000, 0.01564), (4.9, 1000, 0.06524),
 ])  # fmt: skip
 def test_per_step_epsilons_of_the_design_notes(epsilon, steps, expected):
-    assert bounded_range_epsilon(zcdp_rho(epsilon, 1e-5), steps) == pytest.approx(expected, rel=5e-4)
+    assert bounded_range_epsilon(zcdp_rho(epsilon, 1e-5), steps) == pytest.approx(
+        expected, rel=5e-4
+    )
 
 
 def test_bounded_range_costs_an_eighth_of_its_square():
-    """The worst law of range epsilon has two outcomes; no Renyi divergence of it exceeds rho alpha."""
+    """The worst law of range epsilon has two outcomes; Renyi divergences are below rho alpha."""
     for epsilon in (0.01, 0.5, 3.0):
         rho, worst = bounded_range_rho(epsilon), 0.0
         for shift in np.linspace(0, epsilon, 101)[1:-1]:

@@ -174,7 +174,10 @@ def test_audit_of_an_adversary_who_chooses_the_worst_step_each_time(steps, bits)
     eps, delta, runs = 1.0, 0.02, 4000
     epsilon = bounded_range_epsilon(zcdp_rho(eps, delta), steps)
     start = [-_core.START_WEIGHT]
-    pair = [gradient(np.ones((1, 1)), [1.0], 1.0, start), gradient(np.zeros((0, 1)), [], 1.0, start)]
+    pair = [
+        gradient(np.ones((1, 1)), [1.0], 1.0, start),
+        gradient(np.zeros((0, 1)), [], 1.0, start),
+    ]
     ratio = np.log(step_law(pair[0], epsilon, 1.0) / step_law(pair[1], epsilon, 1.0))
     assert np.ptp(ratio) == pytest.approx(epsilon, rel=1e-9)
     losses = np.array([
@@ -384,7 +387,8 @@ def test_odd_data_end_in_a_release_of_the_same_shape(name, X, y, screen):
     ({"delta": 0.0}, "delta"), ({"delta": 1.0}, "delta"), ({"screen": "raj"}, "screen"),
     ({"start": "best"}, "start"), ({"rng": -1}, "rng"), ({"X": [1.0, 2.0]}, "X must be a matrix"),
     ({"X": [["a"]]}, "X must hold"), ({"y": ["a"] * 400}, "y must hold"), ({"y": [1.0]}, "y must"),
-    ({"X": np.zeros((400, 0))}, "at least one column"), ({"eps": 1e-9, "delta": 1e-15}, "eps is too small"),
+    ({"X": np.zeros((400, 0))}, "at least one column"),
+    ({"eps": 1e-9, "delta": 1e-15}, "eps is too small"),
     ({"X": np.ones((400, 2), dtype=complex)}, "X must hold"), ({"y": np.ones((400, 1))}, "y must"),
 ])  # fmt: skip
 def test_wrong_use_names_the_argument(arguments, match):
@@ -412,7 +416,7 @@ def test_wrong_screening_options(options):
 ])  # fmt: skip
 def test_the_core_checks_public_numbers(arguments, bits):
     call = {"steps": 3, "epsilon_step": 1.0, **arguments}
-    with pytest.raises(ValueError, match="step|epsilon|margin|rule"):
+    with pytest.raises(ValueError, match=r"step|epsilon|margin|rule"):
         _core.dp_frank_wolfe(gradient([[1.0]], [1.0]), bits=bits, **call)
 
 

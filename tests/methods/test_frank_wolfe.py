@@ -81,7 +81,7 @@ def test_default_steps_grow_with_public_numbers_only():
 
 def test_certificate_adds_up():
     fit = dpreg.dp_lm(FORMULA, frame(500), 0.8, 1e-7, method=method(screen="rnm"))
-    assert [p.label.split()[0] for p in fit.privacy.parts][0] == "number"
+    assert fit.privacy.parts[0].label == "number of units"
     assert len(fit.privacy.parts) == 3
     assert sum(p.epsilon for p in fit.privacy.parts) == pytest.approx(0.8, rel=1e-9)
     assert sum(p.delta for p in fit.privacy.parts) == pytest.approx(1e-7, rel=1e-9)

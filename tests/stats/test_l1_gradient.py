@@ -107,7 +107,7 @@ def odd_sparse_matrices():
     """The same matrix in every way a sparse matrix can be odd."""
     rng = np.random.default_rng(SEED)
     n, d = 30, 12
-    rows, columns, values = [], [], []
+    rows = []
     for i in range(n):
         count = 0 if i % 7 == 0 else int(rng.integers(1, 9))
         c = rng.choice(d, count, replace=False)

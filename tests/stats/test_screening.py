@@ -232,7 +232,8 @@ def report_noisy_min_law_of_one(first, others, d, scale):
     points = sorted({first, others, min(first, others) - scale * np.log(d)})
     ends = [points[0] - 60 * scale, *points, points[-1] + 60 * scale]
     return sum(
-        integrate.quad(density, a, b, epsrel=1e-10, limit=200)[0] for a, b in itertools.pairwise(ends)
+        integrate.quad(density, a, b, epsrel=1e-10, limit=200)[0]
+        for a, b in itertools.pairwise(ends)
     )
 
 

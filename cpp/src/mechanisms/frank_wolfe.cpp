@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "dpreg/error.hpp"
@@ -69,25 +70,33 @@ void screen_after(std::size_t step, const Screening& screening, L1Gradient& grad
     }
 }
 
-template <class Choose>
-FrankWolfeRun run_steps(L1Gradient& gradient, std::size_t steps, const Screening& screening,
-                        BitSource* bits, Choose choose) {
+/// `choose` names a vertex; `after` looks at the state after each step.
+template <class Choose, class After>
+FrankWolfeRun run_steps(L1Gradient& gradient, std::size_t steps, Choose choose, After after) {
     require(steps >= 1 && steps <= kMaxSteps, "steps must be between 1 and 32000");
     std::vector<std::uint8_t> active(gradient.cols(), 1);
     FrankWolfeRun run;
     run.path.reserve(steps);
-    auto next_screening = screening.after.begin();
     for (std::size_t t = 1; t <= steps && run.screened.size() < gradient.cols(); ++t) {
         const std::int64_t vertex = choose(active);
         gradient.step(column_of(vertex), vertex > 0);
         run.path.push_back(vertex);
-        if (next_screening != screening.after.end() && *next_screening == t) {
-            ++next_screening;
-            screen_after(t, screening, gradient, active, run, *bits);
-        }
+        after(t, active, run);
     }
     run.weights = gradient.weights();
     return run;
+}
+
+void check_screening(const Screening& screening) {
+    const auto& after = screening.after;
+    if (screening.rule == ScreenRule::kNone) {
+        return require(after.empty(), "without a rule nothing is screened");
+    }
+    check_epsilon(screening.epsilon);
+    require(screening.margin >= 0.0 && screening.margin <= 500.0,
+            "the margin of screening must be between 0 and 500");
+    require(std::adjacent_find(after.begin(), after.end(), std::greater_equal<>()) == after.end(),
+            "the steps after which coordinates are screened must rise");
 }
 
 }  // namespace
@@ -150,31 +159,31 @@ std::vector<std::int64_t> random_start(std::size_t d, BitSource& bits) {
 FrankWolfeRun dp_frank_wolfe(L1Gradient& gradient, std::size_t steps, double epsilon_step,
                              const Screening& screening, BitSource& bits) {
     check_epsilon(epsilon_step);
-    if (screening.rule != ScreenRule::kNone) {
-        check_epsilon(screening.epsilon);
-        require(screening.margin >= 0.0 && screening.margin <= 500.0,
-                "the margin of screening must be between 0 and 500");
-        require(std::is_sorted(screening.after.begin(), screening.after.end(),
-                               [](std::size_t a, std::size_t b) { return a <= b; }),
-                "the steps after which coordinates are screened must rise");
-    }
-    require(screening.rule != ScreenRule::kNone || screening.after.empty(),
-            "without a rule nothing is screened");
-    return run_steps(gradient, steps, screening, &bits,
-                     [&](const std::vector<std::uint8_t>& active) {
-                         return draw_vertex(gradient, active, epsilon_step, bits);
-                     });
+    check_screening(screening);
+    return run_steps(
+        gradient, steps,
+        [&](const std::vector<std::uint8_t>& active) {
+            return draw_vertex(gradient, active, epsilon_step, bits);
+        },
+        [&](std::size_t t, std::vector<std::uint8_t>& active, FrankWolfeRun& run) {
+            if (std::binary_search(screening.after.begin(), screening.after.end(), t)) {
+                screen_after(t, screening, gradient, active, run, bits);
+            }
+        });
 }
 
 FrankWolfeRun frank_wolfe(L1Gradient& gradient, std::size_t steps) {
-    return run_steps(gradient, steps, {}, nullptr, [&](const std::vector<std::uint8_t>&) {
-        std::size_t best = 0;
-        for (std::size_t j = 1; j < gradient.cols(); ++j) {
-            if (size_of(gradient.numerator(j)) > size_of(gradient.numerator(best))) best = j;
-        }
-        const auto name = static_cast<std::int64_t>(best + 1);
-        return gradient.numerator(best) > 0 ? -name : name;
-    });
+    return run_steps(
+        gradient, steps,
+        [&](const std::vector<std::uint8_t>&) {
+            std::size_t best = 0;
+            for (std::size_t j = 1; j < gradient.cols(); ++j) {
+                if (size_of(gradient.numerator(j)) > size_of(gradient.numerator(best))) best = j;
+            }
+            const auto name = static_cast<std::int64_t>(best + 1);
+            return gradient.numerator(best) > 0 ? -name : name;
+        },
+        [](std::size_t, const std::vector<std::uint8_t>&, const FrankWolfeRun&) {});
 }
 
 }  // namespace dpreg

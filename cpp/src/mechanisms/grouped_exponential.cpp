@@ -46,6 +46,7 @@ Candidate choose_grouped(const std::vector<CandidateGroup>& groups,
         const auto end = std::upper_bound(ends.begin(), ends.end(), drawn);
         const auto g = static_cast<std::size_t>(end - ends.begin());
         const uint128 each = envelope(groups[g].log_bound, reference);
+        if (each == 0) continue;  // not reached: such a group has no stretch of its own
         const auto place =
             static_cast<std::uint64_t>((drawn - (g == 0 ? uint128{0} : ends[g - 1])) / each);
         const double weight = std::ldexp(std::exp(log_weight(g, place) - reference), kEnvelopeBits);

@@ -56,7 +56,8 @@ std::vector<std::int64_t> DenseUnitDesign::gram_column(std::size_t j) const {
         const std::int16_t* right = column(k);
         std::int64_t sum = 0;
         for (std::size_t i = 0; i < rows(); ++i) {
-            sum += std::int32_t{left[i]} * std::int32_t{right[i]};
+            // Below 2^28, so the product fits 32 bits.
+            sum += static_cast<std::int64_t>(std::int32_t{left[i]} * std::int32_t{right[i]});
         }
         products[k] = sum;
     }

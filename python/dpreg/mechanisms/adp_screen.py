@@ -46,6 +46,4 @@ def adp_screen(
     Gaussian noise, and a margin; as published in `dpreg.reference.adp_screen`.
     """
     screen = Screen(rule="adp", share=share, after=after, false_screens=false_screens)
-    return dp_frank_wolfe(
-        X, y, eps, delta, l1=l1, steps=steps, screen=screen, start=start, rng=rng
-    )
+    return dp_frank_wolfe(X, y, eps, delta, l1=l1, steps=steps, screen=screen, start=start, rng=rng)

@@ -17,7 +17,14 @@ from dpreg.planning.frank_wolfe import FrankWolfePlan, Screen, check_steps, plan
 from dpreg.released.certificate import Certificate, Part
 from dpreg.rng import bit_source
 
-__all__ = ["FrankWolfeFit", "allowed_rho", "dp_frank_wolfe", "plan_parts", "run_plan", "screen_from"]
+__all__ = [
+    "FrankWolfeFit",
+    "allowed_rho",
+    "dp_frank_wolfe",
+    "plan_parts",
+    "run_plan",
+    "screen_from",
+]
 
 # Left of delta for the total variation between the drawn laws and those of bounded range, and
 # the largest epsilon for which the proof pays for that (frank_wolfe.md, section 4).

@@ -46,6 +46,4 @@ def rnm_screen(
     dummy candidate; as published in `dpreg.reference.rnm_screen`.
     """
     screen = Screen(rule="rnm", share=share, after=after, false_screens=false_screens)
-    return dp_frank_wolfe(
-        X, y, eps, delta, l1=l1, steps=steps, screen=screen, start=start, rng=rng
-    )
+    return dp_frank_wolfe(X, y, eps, delta, l1=l1, steps=steps, screen=screen, start=start, rng=rng)

@@ -132,9 +132,7 @@ class FrankWolfe:
         steps = self.steps or default_steps(units, columns, rest)
         plan = plan_frank_wolfe(rest, columns, steps, self._screen())
         X, y = _unit_rows(design, scaling)
-        run = run_plan(
-            _core.DenseUnitDesign(X), y, self.l1, plan, self._screen(), allowance.bits
-        )
+        run = run_plan(_core.DenseUnitDesign(X), y, self.l1, plan, self._screen(), allowance.bits)
         count = Part(
             "number of units",
             allowance.epsilon * self.count_share,
@@ -163,9 +161,7 @@ class FrankWolfe:
         )
 
 
-def _unit_rows(
-    design: Design, scaling: Scaling
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _unit_rows(design: Design, scaling: Scaling) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """One row a unit: scaled and clipped, the constant last; rows of a unit are averaged."""
     X, y = scaling.scale_columns(design.X), scaling.scale_response(design.y)
     if design.units is not None:
@@ -186,9 +182,7 @@ def _means(values: NDArray[np.float64], units: Units) -> NDArray[np.float64]:
     return sums / counts.reshape(-1, *[1] * (values.ndim - 1))
 
 
-def _params(
-    weights: NDArray[np.float64], scaling: Scaling, intercept: bool
-) -> NDArray[np.float64]:
+def _params(weights: NDArray[np.float64], scaling: Scaling, intercept: bool) -> NDArray[np.float64]:
     """Put the coefficients in the user's units, the intercept first."""
     d = len(scaling.scale)
     slopes = scaling.slopes(weights[:d])

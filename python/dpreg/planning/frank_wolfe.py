@@ -162,4 +162,5 @@ def default_steps(units: float, d: int, rho: float) -> int:
         zCDP budget of all steps.
     """
     signal = max(units, 1.0) * math.sqrt(8 * rho) / math.log(2 * d + 1)
-    return max(1, min(MAX_STEPS, round(_STEPS_FACTOR * signal ** (2 / 3))))
+    steps = round(_STEPS_FACTOR * math.exp(2 / 3 * math.log(signal)))
+    return max(1, min(MAX_STEPS, steps))

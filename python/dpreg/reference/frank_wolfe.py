@@ -97,9 +97,9 @@ def np_frank_wolfe(
     start: Start = "zero",
     rng: int | _core.BitSource | None = None,
 ) -> PublishedRun:
-    """NP-FW: Frank-Wolfe for (Xw - y)'(Xw - y) / 2n on the l1 ball.  **Not private.**
+    """NP-FW: Frank-Wolfe for (Xw - y)'(Xw - y) / 2n on the l1 ball.
 
-    With `screen_after` the rule of Raj et al. is applied after those steps.
+    **Not private.**  With `screen_after` the rule of Raj et al. is applied after those steps.
     """
     return _run(
         X, y, l1, steps, start, _best_vertex,
@@ -108,9 +108,7 @@ def np_frank_wolfe(
     )  # fmt: skip
 
 
-def _vertex_scale(
-    eps: float, delta: float, steps: int, rows: int, lipschitz: float
-) -> float:
+def _vertex_scale(eps: float, delta: float, steps: int, rows: int, lipschitz: float) -> float:
     """Of the Laplace noise on a gradient entry, a mean over `rows`."""
     return lipschitz * math.sqrt(8 * steps * math.log(1 / delta)) / (rows * eps)
 
@@ -139,9 +137,7 @@ def dp_frank_wolfe(
     """
     bits = bit_source(rng)
     scale = _vertex_scale(eps, delta, steps, len(y), lipschitz)
-    return _run(
-        X, y, l1, steps, start, _noisy_vertex(scale, bits), None, (), bits, _PUBLISHED
-    )
+    return _run(X, y, l1, steps, start, _noisy_vertex(scale, bits), None, (), bits, _PUBLISHED)
 
 
 def rnm_screen(

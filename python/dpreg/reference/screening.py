@@ -38,7 +38,7 @@ class LeastSquares:
         self.w, self.gram_w = w.copy(), self.gram @ w
 
     def step_towards(self, j: int, value: float, gamma: float) -> None:
-        """w <- (1 - gamma) w + gamma value e_j."""
+        """Move the point to (1 - gamma) w + gamma value e_j."""
         self.w *= 1 - gamma
         self.gram_w *= 1 - gamma
         self.w[j] += gamma * value
@@ -53,7 +53,7 @@ class LeastSquares:
     @property
     def gradient(self) -> Doubles:
         """X'(Xw - y) / n."""
-        return (self.gram_w - self.moment) / self.n
+        return np.asarray((self.gram_w - self.moment) / self.n)
 
     def wolfe_gap(self, l1: float) -> float:
         """G_C(w) = max over z in the l1 ball of (Xw - Xz)' grad f(Xw)."""
@@ -65,7 +65,7 @@ class LeastSquares:
         g = self.gradient
         fitted = math.sqrt(max(0.0, float(self.w @ self.gram_w)))
         root = math.sqrt(self.n * self.wolfe_gap(l1))
-        return np.abs(g) + self.w @ g + (self.norms + fitted) / self.n * root
+        return np.asarray(np.abs(g) + self.w @ g + (self.norms + fitted) / self.n * root)
 
 
 def raj_scores(X: Any, y: Any, w: Any, *, l1: float) -> Doubles:
