@@ -64,7 +64,9 @@ void register_design(py::module_& m) {
         .def_property_readonly("cols", &UnitDesign::cols);
     py::class_<dpreg::DenseUnitDesign, UnitDesign>(m, "DenseUnitDesign")
         .def(py::init([](const Array& x) {
-                 return std::make_unique<dpreg::DenseUnitDesign>(dpreg::bind::matrix_view(x));
+                 const auto view = dpreg::bind::matrix_view(x);
+                 const py::gil_scoped_release release;
+                 return std::make_unique<dpreg::DenseUnitDesign>(view);
              }),
              "x"_a);
     py::class_<NumpySparseDesign, UnitDesign>(m, "SparseUnitDesign")
@@ -85,7 +87,9 @@ void register_gradient(py::module_& m) {
     py::class_<L1Gradient>(m, "L1Gradient")
         .def(py::init([](UnitDesign& design, const Array& y, double l1,
                          std::vector<std::int64_t> start) {
-                 const auto responses = dpreg::to_responses(dpreg::bind::vector_view(y), l1);
+                 const auto view = dpreg::bind::vector_view(y);
+                 const py::gil_scoped_release release;
+                 const auto responses = dpreg::to_responses(view, l1);
                  if (start.empty()) start.resize(design.cols());
                  return std::make_unique<L1Gradient>(design, responses, l1, std::move(start));
              }),

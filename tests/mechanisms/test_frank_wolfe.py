@@ -363,6 +363,7 @@ def odd_data():
     yield "empty rows", sp.csr_array((30, 3)), y
     yield "no rows, sparse", sp.csr_array((0, 3)), y[:0]
     yield "bool", X > 0, y > 0
+    yield "beyond doubles", X.astype(np.longdouble) * np.longdouble("1e4000"), y
     yield "half precision", X.astype(np.float16), y.astype(np.float16)
 
 

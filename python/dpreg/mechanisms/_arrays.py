@@ -26,7 +26,9 @@ def unit_design(X: Any) -> _core.UnitDesign:
         _check_matrix(X.ndim, shape)
         _check_numeric(X.dtype, "X")
         rows = X.tocsr()
-        return _core.SparseUnitDesign(rows.indptr, rows.indices, rows.data, rows.shape[1])
+        return _core.SparseUnitDesign(
+            rows.indptr, rows.indices, _whole_doubles(rows.data), rows.shape[1]
+        )
     values = np.asarray(X)
     _check_matrix(values.ndim, values.shape)
     _check_numeric(values.dtype, "X")
@@ -51,6 +53,8 @@ def _check_matrix(ndim: int, shape: Any) -> None:
 
 def _whole_doubles(values: NDArray[Any]) -> NDArray[np.float64]:
     """Doubles side by side, as views of the core need them; a copy only where they are not."""
-    doubles = values.astype(np.float64, copy=False)
+    # A warning about a number that is too large for a double would be about a cell.
+    with np.errstate(all="ignore"):
+        doubles = values.astype(np.float64, copy=False)
     aligned = all(s % doubles.itemsize == 0 for s in doubles.strides)
     return doubles if aligned else np.ascontiguousarray(doubles)
