@@ -82,7 +82,7 @@ void register_design(py::module_& m) {
 void register_gradient(py::module_& m) {
     m.attr("MAX_STEPS") = dpreg::kMaxSteps;
     m.attr("START_WEIGHT") = dpreg::kStartWeight;
-    m.def("gradient_sensitivity", &dpreg::gradient_sensitivity, "l1"_a);
+    m.def("l1_gradient_sensitivity", &dpreg::l1_gradient_sensitivity, "l1"_a);
     m.def("vertex_score_range", &dpreg::vertex_score_range, "l1"_a);
     py::class_<L1Gradient>(m, "L1Gradient")
         .def(py::init([](UnitDesign& design, const Array& y, double l1,

@@ -10,7 +10,13 @@ import pandas as pd
 import pytest
 
 import dpreg
-from dpreg.methods._scaling import scaling_from_bounds
+from dpreg.accounting import zcdp_delta
+from dpreg.design import Design, Terms, Units
+from dpreg.methods._bounds import column_bounds
+from dpreg.methods._scaling import scaling_from_bounds, scaling_from_scales
+from dpreg.methods._units import one_row_a_unit
+from dpreg.methods.frank_wolfe import _unit_rows
+from dpreg.methods.standardisation import Scales, Standardisation
 from dpreg.planning.frank_wolfe import default_steps
 
 BOUNDS = {"y": (-10.0, 30.0), "x0": (0.0, 10.0), "x1": (-5.0, 5.0), "x2": (100.0, 300.0)}
@@ -49,8 +55,8 @@ def test_zeros_are_exact_and_the_summary_shows_the_support():
     text = " ".join(str(fit.summary()).split())
     assert "2 of 3 coefficients are not 0: x0, x1" in text
     assert "12 steps in the l1 ball of radius 1.5" in text
-    assert "no standard errors" in text
-    assert "the intercept takes up the middles of the ranges" in text
+    assert "Standard errors: none, because a sparse, shrunken estimate" in text
+    assert "the intercept takes up the centres of the columns" in text
     assert fit.bse.isna().all()
     assert dpreg.DPResults.from_json(fit.to_json()).params.equals(fit.params)
 
@@ -71,6 +77,51 @@ def test_default_steps_need_no_tuning(l1):
     assert mean_r2(None) > max(mean_r2(steps) for steps in (3, 10, 30, 100, 300, 1000)) - 0.04
 
 
+@pytest.mark.parametrize(("formula", "least"), [
+    ("price ~ carat", 0.75),
+    ("price ~ carat + depth + table + x + y + z", 0.75),
+    ("price ~ carat + cut + color + clarity + depth + table + x + y + z", 0.75),
+])  # fmt: skip
+def test_diamonds_without_any_option(formula, least):
+    """R2 on new rows at eps = 1, where least squares without privacy has 0.84 to 0.92."""
+    diamonds = dpreg.load_diamonds()
+    scores = []
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(diamonds))
+        train, test = diamonds.iloc[order[5394:]], diamonds.iloc[order[:5394]]
+        fit = dpreg.dp_lm(formula, train, 1.0, method="frank_wolfe", rng=seed)
+        error = test["price"].to_numpy() - fit.predict(test).to_numpy()
+        scores.append(1 - np.mean(error**2) / test["price"].var())
+        assert abs(fit.nobs - len(train)) < 1000
+    assert np.median(scores) > least
+
+
+def test_a_column_that_cannot_be_seen_has_coefficient_0():
+    data = frame(20_000).assign(constant=7.0)
+    fit = dpreg.dp_lm(FORMULA + " + constant", data, 1.0, method="frank_wolfe", rng=1)
+    assert fit.params["constant"] == 0.0
+    assert fit.params["x0"] != 0.0
+    assert "not identified at this eps: constant" in " ".join(str(fit.summary()).split())
+
+
+def test_bounds_save_what_standardisation_costs():
+    def spent_before(bounds):
+        fit = dpreg.dp_lm(FORMULA, frame(500), 1.0, method=method(bounds=bounds))
+        return [p.rho for p in fit.privacy.parts if "Gaussian" in p.noise]
+
+    every, some, none = map(spent_before, (BOUNDS, {"x1": (-5, 5)}, None))
+    total = every[0] / dpreg.FrankWolfe().count_share
+    assert sum(some) == pytest.approx(sum(none))
+    assert sum(none) == pytest.approx(Standardisation().share * total, rel=1e-4)
+
+
+def test_new_rows_are_clipped_as_the_old_ones():
+    fit = dpreg.dp_lm(FORMULA, frame(20_000), 5.0, method=method(), rng=1)
+    far = pd.DataFrame({"x0": [10.0, 1e6], "x1": [0.0, 0.0], "x2": [200.0, 200.0]})
+    assert np.ptp(fit.predict(far)) == 0
+    assert np.ptp(fit.predict(far, winsorise=False)) > 1e6
+
+
 def test_default_steps_grow_with_public_numbers_only():
     assert default_steps(0, 5, 0.03) == 1
     assert default_steps(-1e9, 5, 0.03) == 1
@@ -79,13 +130,24 @@ def test_default_steps_grow_with_public_numbers_only():
     assert default_steps(1e300, 5, 10.0) == 32_000
 
 
-def test_certificate_adds_up():
-    fit = dpreg.dp_lm(FORMULA, frame(500), 0.8, 1e-7, method=method(screen="rnm"))
-    assert fit.privacy.parts[0].label == "number of units"
-    assert len(fit.privacy.parts) == 3
-    assert sum(p.epsilon for p in fit.privacy.parts) == pytest.approx(0.8, rel=1e-9)
-    assert sum(p.delta for p in fit.privacy.parts) == pytest.approx(1e-7, rel=1e-9)
+@pytest.mark.parametrize("options", [{}, {"bounds": None}, {"bounds": {"x1": (-5.0, 5.0)}}])
+@pytest.mark.parametrize("screen", [None, "rnm"])
+def test_what_was_spent_is_the_claim(options, screen):
+    """From the scales that were drawn with: their zCDP adds up to the claim, and not above."""
+    fit = dpreg.dp_lm(FORMULA, frame(500), 0.8, 1e-7, method=method(screen=screen, **options))
+    gaussian = [p for p in fit.privacy.parts if "Gaussian" in p.noise]
+    chosen = [p for p in fit.privacy.parts if "Gumbel" in p.noise]
+    assert len(gaussian) == (1 if not options else 5)
+    assert len(gaussian) + len(chosen) == len(fit.privacy.parts)
+    rho = math.fsum((p.sensitivity / p.scale) ** 2 / 2 for p in gaussian)
+    for part, times in zip(chosen, (int(chosen[0].label.split()[0]), 4), strict=False):
+        times = int(part.label.split()[2]) if "screening" in part.label else times
+        rho += times * (part.sensitivity / part.scale) ** 2 / 8
+    assert zcdp_delta(rho, 0.8) <= 1e-7
+    assert zcdp_delta(1.01 * rho, 0.8) > 1e-7
+    assert sum(p.rho for p in fit.privacy.parts) == pytest.approx(rho, rel=1e-9)
     assert fit.privacy.composition == "zCDP"
+    assert "rho=" in str(fit.summary())
 
 
 def test_units_of_many_rows_count_once():
@@ -98,73 +160,91 @@ def test_units_of_many_rows_count_once():
         for d in (data, heavy)
     ]
     assert abs(fits[0].nobs - 10_000) < 200
-    assert np.abs(fits[0].params - fits[1].params).max() < 0.5
+    # Counted as rows, the heavy person would be half of the data, at y = 30.
+    assert np.abs(fits[0].predict(data) - fits[1].predict(data)).mean() < 0.7
+    rows = dpreg.dp_lm(FORMULA, heavy, 2.0, 1e-6, method=method(steps=60), rng=1)
+    assert np.abs(fits[0].predict(data) - rows.predict(data)).mean() > 3
 
 
 BOUNDS_TOP = {k: np.full(30_000, v[1]) for k, v in BOUNDS.items()}
 
 
 def test_units_are_averaged_after_clipping():
-    from dpreg.design import Design, Terms, Units
-    from dpreg.methods.frank_wolfe import _unit_rows
-
     terms = Terms("y", ("x",), True)
     units = Units.from_labels(np.array([7, 3, 7, 7]))
     design = Design(np.array([[2.0], [0.5], [0.0], [-1.0]]), np.array([9.0, 1, 0, 0]), terms, units)
-    scaling = scaling_from_bounds("y", ["x"], {"x": (-1, 1), "y": (-1, 1)}, intercept=True)
-    X, y = _unit_rows(design, scaling)
+    bounds = np.array([[-1.0, 1.0], [-1.0, 1.0]])
+    X, y = _unit_rows(one_row_a_unit(design, bounds), scaling_from_bounds(bounds, intercept=True))
     assert X.tolist() == [[0.5, 1.0], [0.0, 1.0]]
     assert y.tolist() == pytest.approx([1.0, 1 / 3])
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-def test_scaling_goes_there_and_back(intercept):
-    scaling = scaling_from_bounds("y", ["x0", "x2"], BOUNDS, intercept=intercept)
-    X = np.array([[0.0, 100.0], [10.0, 300.0], [4.0, 170.0]])
-    weights, constant = np.array([0.3, -0.4]), 0.2 if intercept else 0.0
-    slopes = scaling.slopes(weights)
+def test_scaling_from_bounds_goes_there_and_back(intercept):
+    bounds = column_bounds(BOUNDS, Terms("y", ("x0", "x1", "x2"), intercept))
+    scaling = scaling_from_bounds(bounds, intercept=intercept)
+    X = np.array([[0.0, 1.0, 100.0], [10.0, -5.0, 300.0], [4.0, 5.0, 170.0]])
     unit = scaling.scale_columns(X)
     assert np.abs(unit).max() <= 1
-    if intercept:
-        assert unit[0].tolist() == [-1, -1]
-        level = scaling.intercept(slopes, constant)
-    else:
-        assert unit[0].tolist() == [0, 1 / 3]
-        level = 0.0
-    expected = scaling.response_centre + scaling.response_scale * (unit @ weights + constant)
+    assert unit[0, [0, 2]].tolist() == ([-1, -1] if intercept else [0, 1 / 3])
+    assert_there_and_back(scaling, X, intercept)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_scaling_from_scales_goes_there_and_back(intercept):
+    scales = Scales(
+        low=np.array([0.0, -9.0, -1.0, 0.0]),
+        high=np.array([10.0, 9.0, 1.0, 50.0]),
+        centre=np.array([4.0, 0.5, 0.0, 20.0]),
+        scale=np.array([1.0, 8.0, 0.0, 5.0]),
+        identified=np.array([True, True, False, True]),
+        units=100.0,
+    )
+    scaling = scaling_from_scales(scales, 2.0, intercept=intercept)
+    # The end of the values is nearer than two standard deviations in the second column.
+    expected = [2.0, 9.5, 1.0] if intercept else [2 * 17**0.5, 9.0, 1.0]
+    assert scaling.scale[:3] == pytest.approx(expected)
+    X = np.array([[3.0, 1.0, 7.0], [5.0, -5.0, -7.0], [4.0, 5.0, 0.0]])
+    unit = scaling.scale_columns(X)
+    assert np.abs(unit).max() <= 1
+    assert (unit[:, 2] == 0).all()
+    assert scaling.slopes(np.ones(3))[2] == 0.0
+    assert_there_and_back(scaling, X, intercept)
+
+
+def assert_there_and_back(scaling, X, intercept):
+    weights, constant = np.array([0.3, -0.4, 0.2]), 0.2 if intercept else 0.0
+    slopes = scaling.slopes(weights)
+    level = scaling.intercept(slopes, constant) if intercept else 0.0
+    fitted = scaling.scale_columns(X) @ weights + constant
+    expected = scaling.centre[-1] + scaling.scale[-1] * fitted
     assert X @ slopes + level == pytest.approx(expected)
-    assert scaling.slopes(np.zeros(2)).tolist() == [0.0, 0.0]
+    assert scaling.slopes(np.zeros(3)).tolist() == [0.0] * 3
 
 
 def test_indicators_need_no_bounds():
     data = frame(2000).assign(kind=pd.Categorical(["a", "b"] * 1000))
-    fit = dpreg.dp_lm("y ~ x0 + kind", data, 2.0, 1e-5, method=method(), rng=1)
+    chosen = method(bounds={"y": BOUNDS["y"], "x0": BOUNDS["x0"]})
+    fit = dpreg.dp_lm("y ~ x0 + kind", data, 2.0, 1e-5, method=chosen, rng=1)
     assert "kind[T.b]" in fit.names
+    assert fit.limits.tolist() == [[0.0, 10.0], [0.0, 1.0]]
 
 
 @pytest.mark.parametrize("formula", ["y ~ x0", "y ~ 0 + x0", "y ~ 1", "y ~ x0:x1"])
-def test_other_formulas(formula):
-    chosen = method(bounds={**BOUNDS, "x0:x1": (-50.0, 50.0)})
+@pytest.mark.parametrize("bounded", [True, False])
+def test_other_formulas(formula, bounded):
+    known = {**BOUNDS, "x0:x1": (-50.0, 50.0)}
+    here = {k: v for k, v in known.items() if k == "y" or k == formula.split()[-1]}
+    chosen = method(bounds=here if bounded else None)
     fit = dpreg.dp_lm(formula, frame(3000), 2.0, 1e-5, method=chosen, rng=1)
     assert np.isfinite(fit.params).all()
-
-
-def test_missing_bounds_are_named():
-    with pytest.raises(ValueError, match="bounds: method='frank_wolfe' needs"):
-        dpreg.dp_lm(FORMULA, frame(10), 1.0, method="frank_wolfe")
-    chosen = method(bounds={"y": (0, 1), "x0": (0, 1)})
-    with pytest.raises(ValueError, match="bounds: no public range for 'x1', 'x2'"):
-        dpreg.dp_lm(FORMULA, frame(10), 1.0, method=chosen)
 
 
 @pytest.mark.parametrize(("options", "match"), [
     ({"l1": 0.0}, "l1"), ({"l1": -2}, "l1"), ({"l1": math.nan}, "l1"), ({"steps": 0}, "steps"),
     ({"steps": 2.0}, "steps"), ({"screen": "all"}, "screen"), ({"count_share": 0.0}, "count_share"),
-    ({"count_share": 1.0}, "count_share"), ({"bounds": [1, 2]}, "bounds"),
-    ({"bounds": {"x": (1, 1)}}, "bounds"), ({"bounds": {"x": (2, 1)}}, "bounds"),
-    ({"bounds": {"x": (0, math.inf)}}, "bounds"), ({"bounds": {"x": "ab"}}, "bounds"),
-    ({"bounds": {"x": 3}}, "bounds"), ({"bounds": {"x": (0, math.nan)}}, "bounds"),
-    ({"bounds": {"x": (0, 1, 2)}}, "bounds"),
+    ({"count_share": 1.0}, "count_share"), ({"reach": 0.0}, "reach"),
+    ({"reach": math.inf}, "reach"),
 ])  # fmt: skip
 def test_wrong_options(options, match):
     with pytest.raises(ValueError, match=match):
@@ -173,13 +253,20 @@ def test_wrong_options(options, match):
 
 @pytest.mark.parametrize(("call", "match"), [
     ({"delta": 0.0}, "delta"), ({"eps": 1e-9, "delta": 1e-15}, "eps"), ({"eps": 0.0}, "eps"),
+    ({"bounds": {"x0": (1, 1)}}, "bounds"), ({"bounds": {"x0": (2, 1)}}, "bounds"),
+    ({"bounds": {"x0": (0, math.inf)}}, "bounds"), ({"bounds": {"x0": "ab"}}, "bounds"),
+    ({"bounds": {"x0": 3}}, "bounds"), ({"bounds": {"x0": (0, math.nan)}}, "bounds"),
+    ({"bounds": {"x0": (0, 1, 2)}}, "bounds"), ({"bounds": {"x9": (0, 1)}}, "bounds.*x9"),
+    ({"bounds": {"x0": (0, 1e-200)}}, "bounds"), ({"bounds": {"x0": (0, 1e200)}}, "bounds"),
 ])  # fmt: skip
 def test_wrong_use_is_refused_before_a_record_is_read(call, match, monkeypatch):
+    call = dict(call)
     from dpreg import lm
 
     monkeypatch.setattr(lm, "read_design", lambda *a: pytest.fail("a record was read"))
+    chosen = method(bounds=call.pop("bounds", None))
     with pytest.raises(ValueError, match=match):
-        dpreg.dp_lm(FORMULA, frame(10), **{"eps": 1.0, "delta": 1e-5, **call}, method=method())
+        dpreg.dp_lm(FORMULA, frame(10), **{"eps": 1.0, "delta": 1e-5, **call}, method=chosen)
 
 
 def odd_frames():
@@ -195,14 +282,17 @@ def odd_frames():
 
 @pytest.mark.parametrize(("name", "data"), list(odd_frames()), ids=lambda v: v if isinstance(v, str)
                          else "")  # fmt: skip
-@pytest.mark.parametrize("eps", [0.01, 1.0, 1000.0])
-@pytest.mark.parametrize("screen", [None, "rnm", "adp"])
-def test_odd_data_end_in_a_release(name, data, eps, screen):
+@pytest.mark.parametrize("eps", [0.01, 1.0, 500.0])
+@pytest.mark.parametrize(("screen", "bounds"), [
+    (None, BOUNDS), ("rnm", BOUNDS), ("adp", BOUNDS), (None, None), ("rnm", {"x0": (0.0, 10.0)}),
+])  # fmt: skip
+def test_odd_data_end_in_a_release(name, data, eps, screen, bounds):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for unit in (None, "person"):
             rows = data.assign(person=np.arange(len(data)) // 2)
-            fit = dpreg.dp_lm(FORMULA, rows, eps, 1e-3, method=method(screen=screen), unit=unit)
+            chosen = method(screen=screen, bounds=bounds)
+            fit = dpreg.dp_lm(FORMULA, rows, eps, 1e-3, method=chosen, unit=unit)
             assert fit.released
             assert fit.params.index.tolist() == ["Intercept", "x0", "x1", "x2"]
             assert np.isfinite(fit.params).all()

@@ -217,7 +217,7 @@ def test_sensitivity_is_attained_and_never_exceeded():
                     g.step(abs(vertex) - 1, vertex > 0)
                 change += sign * g.values()
             scores = np.concatenate([change, -change])
-            largest = max(largest, np.abs(change).max() / _core.gradient_sensitivity(l1))
+            largest = max(largest, np.abs(change).max() / _core.l1_gradient_sensitivity(l1))
             widest = max(widest, np.ptp(scores) / _core.vertex_score_range(l1))
     assert largest == pytest.approx(1.0, rel=1e-12)
     assert widest == pytest.approx(1.0, rel=1e-12)

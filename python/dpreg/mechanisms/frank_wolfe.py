@@ -142,7 +142,7 @@ def dp_frank_wolfe(
         delta=delta,
         unit="one row",
         composition="zCDP",
-        parts=plan_parts(plan, epsilon, delta, l1, plan.rho_steps + plan.rho_screening),
+        parts=plan_parts(plan, l1),
         public=("number and kind of columns", "eps, delta and all options"),
         seeded=bits.seeded,
         version=__version__,
@@ -203,30 +203,35 @@ def run_plan(
     )
 
 
-def plan_parts(
-    plan: FrankWolfePlan, epsilon: float, delta: float, l1: float, rho: float
-) -> tuple[Part, ...]:
-    """Describe a plan; shares of epsilon and delta are the shares of `rho`."""
+def plan_parts(plan: FrankWolfePlan, l1: float) -> tuple[Part, ...]:
+    """Describe what a plan spends, in zCDP."""
     scale = _core.vertex_score_range(l1) / plan.epsilon_step
     parts = [
         Part(
             f"{plan.steps} vertices",
-            epsilon * plan.rho_steps / rho,
-            delta * plan.rho_steps / rho,
+            0.0,
+            0.0,
             f"exponential mechanism of bounded range {plan.epsilon_step:.4g} each, "
-            f"as Gumbel noise of scale {scale:.4g} on gradient sums; rho {plan.rho_steps:.4g}",
+            f"as Gumbel noise of scale {scale:.4g} on gradient sums",
+            sensitivity=_core.vertex_score_range(l1),
+            scale=scale,
+            rho=plan.rho_steps,
         )
     ]
     if plan.after:
-        scale = _core.SCREENING_RANGE * l1 * l1 / plan.epsilon_screen
+        score_range = _core.SCREENING_RANGE * l1 * l1
+        scale = score_range / plan.epsilon_screen
         parts.append(
             Part(
                 f"screening after {len(plan.after)} steps",
-                epsilon * plan.rho_screening / rho,
-                delta * plan.rho_screening / rho,
+                0.0,
+                0.0,
                 f"exponential mechanism of bounded range {plan.epsilon_screen:.4g} a choice, "
                 f"as Gumbel noise of scale {scale:.4g} on scores, which have to beat "
-                f"{plan.margin * scale:.4g}; rho {plan.rho_screening:.4g}",
+                f"{plan.margin * scale:.4g}",
+                sensitivity=score_range,
+                scale=scale,
+                rho=plan.rho_screening,
             )
         )
     return tuple(parts)

@@ -2,102 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Scaling", "scaling_from_bounds"]
+from dpreg.methods.standardisation import Scales
 
-Bounds = Mapping[str, tuple[float, float]]
+__all__ = ["Scaling", "scaling_from_bounds", "scaling_from_scales"]
+
+Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """An affine map of each column and of the response.
+    """An affine map of each column and, last, of the response.
 
     Attributes
     ----------
-    centre, scale : ndarray, shape (d,)
-        A column x becomes (x - centre) / scale.
-    response_centre, response_scale : float
+    centre, scale : ndarray, shape (d + 1,)
+        A value x becomes (x - centre) / scale.
+    used : ndarray of bool, shape (d,)
+        False: the column becomes 0 everywhere.
     """
 
-    centre: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    response_centre: float
-    response_scale: float
+    centre: Doubles
+    scale: Doubles
+    used: NDArray[np.bool_]
 
-    def scale_columns(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    @property
+    def limits(self) -> Doubles:
+        """Where each column is clipped, shape (d, 2)."""
+        centre, scale = self.centre[:-1], self.scale[:-1]
+        return np.column_stack([centre - scale, centre + scale])
+
+    def scale_columns(self, X: Doubles) -> Doubles:
         """Return the columns scaled and clipped to [-1, 1]; NaN becomes 0."""
-        return _clipped(X, self.centre, self.scale)
+        return np.where(self.used, _clipped(X, self.centre[:-1], self.scale[:-1]), 0.0)
 
-    def scale_response(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+    def scale_response(self, y: Doubles) -> Doubles:
         """Return the response scaled and clipped to [-1, 1]; NaN becomes 0."""
-        return _clipped(y, self.response_centre, self.response_scale)
+        return _clipped(y, self.centre[-1], self.scale[-1])
 
-    def slopes(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def slopes(self, weights: Doubles) -> Doubles:
         """Return slopes in units of the response per unit of each column; 0 stays 0."""
-        return weights * (self.response_scale / self.scale)
+        return np.where(self.used, weights * (self.scale[-1] / self.scale[:-1]), 0.0)
 
-    def intercept(self, slopes: NDArray[np.float64], constant: float) -> float:
+    def intercept(self, slopes: Doubles, constant: float) -> float:
         """Return what is added to x . slopes: `constant` is in scaled units."""
-        shift = float(self.centre @ slopes)
-        return self.response_centre + self.response_scale * constant - shift
+        shift = float(self.centre[:-1] @ slopes)
+        return float(self.centre[-1] + self.scale[-1] * constant) - shift
 
 
-def _clipped(
-    values: NDArray[np.float64],
-    centre: NDArray[np.float64] | float,
-    scale: NDArray[np.float64] | float,
-) -> NDArray[np.float64]:
+def _clipped(values: Doubles, centre: Doubles, scale: Doubles) -> Doubles:
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         return np.nan_to_num(np.clip((values - centre) / scale, -1.0, 1.0), nan=0.0)
 
 
-def scaling_from_bounds(
-    response: str, names: Sequence[str], bounds: Bounds, *, intercept: bool
-) -> Scaling:
+def scaling_from_bounds(bounds: Doubles, *, intercept: bool) -> Scaling:
     """Map the public range of each column to [-1, 1].
 
     With an intercept the middle of a range goes to 0; without one 0 stays where it is.
-    Indicators of levels, named ``column[T.level]``, have the range (0, 1) unless told otherwise.
 
-    Raises
-    ------
-    ValueError
-        If a range is missing or cannot be used.
+    Parameters
+    ----------
+    bounds : ndarray, shape (d + 1, 2)
     """
-    missing = [n for n in (response, *names) if n not in bounds and not _is_indicator(n)]
-    if missing:
-        listed = ", ".join(f"{n!r}: (lowest, highest)" for n in missing[:5])
-        raise ValueError(
-            f"bounds: no public range for {', '.join(map(repr, missing))}; write "
-            f"FrankWolfe(bounds={{..., {listed}}}) from what is known without the data"
-        )
-    ranges = np.array([check_range(n, bounds.get(n, (0.0, 1.0))) for n in (response, *names)])
-    low, high = ranges[:, 0], ranges[:, 1]
+    low, high = bounds.T
     if intercept:
         centre, scale = low / 2 + high / 2, high / 2 - low / 2
     else:
         centre, scale = np.zeros(len(low)), np.maximum(np.abs(low), np.abs(high))
-    return Scaling(centre[1:], scale[1:], float(centre[0]), float(scale[0]))
+    return Scaling(centre, scale, np.ones(len(bounds) - 1, dtype=bool))
 
 
-def _is_indicator(name: str) -> bool:
-    return name.endswith("]") and "[T." in name and ":" not in name
+def scaling_from_scales(scales: Scales, reach: float, *, intercept: bool) -> Scaling:
+    """Map `reach` standard deviations about each mean to [-1, 1], less where values end before.
 
-
-def check_range(name: str, limits: object) -> tuple[float, float]:
-    """Return (lowest, highest) as floats, or say what is wrong with them."""
-    try:
-        low, high = (float(v) for v in limits)  # type: ignore[attr-defined]
-    except (TypeError, ValueError):
-        low = high = np.nan
-    if not -1e100 <= low < high <= 1e100 or high - low < 1e-100:
-        raise ValueError(
-            f"bounds: {name!r} must have a pair (lowest, highest), finite and rising, "
-            f"got {limits!r}"
-        )
-    return low, high
+    Without an intercept 0 stays where it is, and root mean squares stand for standard
+    deviations.
+    """
+    centre = scales.centre if intercept else np.zeros_like(scales.centre)
+    spread = scales.scale if intercept else np.hypot(scales.scale, scales.centre)
+    ends = np.maximum(scales.high - centre, centre - scales.low)
+    scale = np.minimum(reach * spread, ends)
+    return Scaling(centre, np.where(scale > 0, scale, 1.0), scales.identified[:-1])

@@ -16,7 +16,7 @@ inline constexpr std::int64_t kStartWeight = std::int64_t{1} << 30;
 
 /// Largest change of a gradient sum g_j = sum_i x_ij (w.x_i - y_i) when one record with
 /// |x_ij| <= 1, |y_i| <= l1 comes or goes, for ||w||_1 <= l1: attained (l1_gradient.md).
-constexpr double gradient_sensitivity(double l1) { return 2.0 * l1; }
+constexpr double l1_gradient_sensitivity(double l1) { return 2.0 * l1; }
 
 /// Range (largest less smallest) of the changes of the scores -g_j of the vertices +l1 e_j and
 /// +g_j of the vertices -l1 e_j: attained.
@@ -30,7 +30,7 @@ constexpr double vertex_score_range(double l1) { return 4.0 * l1; }
 /// so a step adds an integer multiple of one column of X'X to X'X v and changes W: nothing
 /// else is scaled, and nothing is rounded.
 ///
-/// Sensitivity  `gradient_sensitivity`, `vertex_score_range` (for given w).
+/// Sensitivity  `l1_gradient_sensitivity`, `vertex_score_range` (for given w).
 class L1Gradient {
 public:
     /// Starts at w_0 = l1 start / kStartWeight.
