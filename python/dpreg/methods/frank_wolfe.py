@@ -115,12 +115,12 @@ class FrankWolfe:
         """Refuse what cannot be used whatever the data: no delta, bad bounds, too many steps."""
         needs_delta(self.name, delta)
         self._bounds(terms)
-        rho = allowed_rho(epsilon, delta)
-        left = 1 - max(self.count_share, self.standardisation.share)
+        rho, how = allowed_rho(epsilon, delta), self.standardisation
+        left = 1 - max(self.count_share, how.share)
         plan_frank_wolfe(left * rho, _columns(terms), self.steps or MAX_STEPS, self._screen())
-        scale = _core.moments_sensitivity(len(terms.names) + 1) / math.sqrt(
-            2 * rho * min(self.count_share, self.standardisation.moment_share)
-        )
+        shares = (how.magnitude_share, how.zoom_share, how.moment_share, self.count_share)
+        sensitivity = _core.moments_sensitivity(len(terms.names) + 1)
+        scale = sensitivity / math.sqrt(2 * rho * min(shares))
         if scale > _LARGEST_SCALE:
             raise BudgetError("eps and delta are too small for method='frank_wolfe'")
 
