@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.accounting import pure_rho
 from dpreg.design import Design, Terms
-from dpreg.errors import BudgetError
 from dpreg.mechanisms.frank_wolfe import (
     allowed_rho,
     check_l1,
@@ -38,8 +37,6 @@ from dpreg.planning.frank_wolfe import (
 
 __all__ = ["FrankWolfe"]
 
-# Sums of moments need noise of a scale that can be drawn.
-_LARGEST_SCALE = 2.0**43
 _NO_ERRORS = (
     "a sparse, shrunken estimate that follows noisy choices has no known law around the truth"
 )
@@ -115,14 +112,9 @@ class FrankWolfe:
         """Refuse what cannot be used whatever the data: no delta, bad bounds, too many steps."""
         needs_delta(self.name, delta)
         self._bounds(terms)
-        rho, how = allowed_rho(epsilon, delta), self.standardisation
-        left = 1 - max(self.count_share, how.share)
-        plan_frank_wolfe(left * rho, _columns(terms), self.steps or MAX_STEPS, self._screen())
-        shares = (how.magnitude_share, how.zoom_share, how.moment_share, self.count_share)
-        sensitivity = _core.moments_sensitivity(len(terms.names) + 1)
-        scale = sensitivity / math.sqrt(2 * rho * min(shares))
-        if scale > _LARGEST_SCALE:
-            raise BudgetError("eps and delta are too small for method='frank_wolfe'")
+        left = 1 - max(self.count_share, self.standardisation.share)
+        rho = left * allowed_rho(epsilon, delta)
+        plan_frank_wolfe(rho, _columns(terms), self.steps or MAX_STEPS, self._screen())
 
     def release(self, design: Design, allowance: Allowance, *, inference: bool) -> Release:
         """See `dpreg.methods._method.Method`; there are no standard errors."""

@@ -95,7 +95,7 @@ def _head(fit: DPResults) -> Any:
 
 def _unit_noun(fit: DPResults) -> str:
     # The other methods count the rows that units gave.
-    grouped = fit.privacy.unit != "one row" and fit.method == "tukey"
+    grouped = fit.privacy.unit != "one row" and fit.method in ("tukey", "frank_wolfe")
     return "Units" if grouped else "Observations"
 
 
