@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from laws import assert_follows, hockey_stick
 
 from dpreg import _core
-from dpreg.accounting import bounded_range_epsilon, zcdp_rho
+from dpreg.accounting import bounded_range_epsilon, zcdp_delta, zcdp_rho
 from dpreg.mechanisms import Screen, adp_screen, dp_frank_wolfe, rnm_screen
 from dpreg.mechanisms.frank_wolfe import allowed_rho
 from dpreg.planning.frank_wolfe import plan_frank_wolfe
@@ -245,8 +245,12 @@ def test_certificate():
     fit = dp_frank_wolfe(X, y, 1.0, 1e-5, l1=2.0, steps=100, screen="rnm")
     assert (fit.privacy.epsilon, fit.privacy.delta) == (1.0, 1e-5)
     assert fit.privacy.composition == "zCDP"
-    assert sum(p.epsilon for p in fit.privacy.parts) == pytest.approx(1.0)
-    assert sum(p.delta for p in fit.privacy.parts) == pytest.approx(1e-5)
+    steps, screening = fit.privacy.parts
+    choices = int(screening.label.split()[2])
+    rho = (100 * (steps.sensitivity / steps.scale) ** 2
+           + choices * (screening.sensitivity / screening.scale) ** 2) / 8  # fmt: skip
+    assert steps.rho + screening.rho == pytest.approx(rho)
+    assert zcdp_delta(rho, 1.0) <= 1e-5 < zcdp_delta(1.01 * rho, 1.0)
     assert not fit.privacy.seeded
     assert "NOT PRIVATE" in dp_frank_wolfe(X, y, 1.0, 1e-5, l1=2.0, steps=1, rng=1).privacy.claim
 
@@ -386,11 +390,13 @@ def test_odd_data_end_in_a_release_of_the_same_shape(name, X, y, screen):
     ({"steps": 0}, "steps"), ({"steps": 1.5}, "steps"), ({"steps": 10**6}, "steps"),
     ({"steps": True}, "steps"), ({"eps": 0.0}, "eps"), ({"eps": math.nan}, "eps"),
     ({"delta": 0.0}, "delta"), ({"delta": 1.0}, "delta"), ({"screen": "raj"}, "screen"),
-    ({"start": "best"}, "start"), ({"rng": -1}, "rng"), ({"X": [1.0, 2.0]}, "X must be a matrix"),
-    ({"X": [["a"]]}, "X must hold"), ({"y": ["a"] * 400}, "y must hold"), ({"y": [1.0]}, "y must"),
+    ({"start": "best"}, "start"), ({"rng": -1}, "rng"), ({"X": [1.0, 2.0]}, "X must be a two-dim"),
+    ({"X": [["a"]]}, "X .* of numbers"), ({"y": ["a"] * 400}, "y .* of numbers"),
+    ({"y": [1.0]}, "same number of rows"),
     ({"X": np.zeros((400, 0))}, "at least one column"),
     ({"eps": 1e-9, "delta": 1e-15}, "eps is too small"),
-    ({"X": np.ones((400, 2), dtype=complex)}, "X must hold"), ({"y": np.ones((400, 1))}, "y must"),
+    ({"X": np.ones((400, 2), dtype=complex)}, "X .* of numbers"),
+    ({"y": np.ones((400, 1))}, "y must"),
 ])  # fmt: skip
 def test_wrong_use_names_the_argument(arguments, match):
     X, y = data()

@@ -1,4 +1,4 @@
-"""Matrices and vectors of the caller as the core wants them, without a look at a cell."""
+"""Designs and responses of Frank-Wolfe as the core wants them, without a look at a cell."""
 
 from __future__ import annotations
 
@@ -8,53 +8,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.mechanisms._inputs import doubles
 
 __all__ = ["unit_design", "unit_response"]
 
 _MAX_COLUMNS = 2**31 - 1
 
 
-def _check_numeric(dtype: np.dtype[Any], name: str) -> None:
-    if dtype.kind not in "biuf":
-        raise ValueError(f"{name} must hold real numbers, got dtype {dtype}")
-
-
 def unit_design(X: Any) -> _core.UnitDesign:
     """Return X, dense or scipy.sparse, clipped to [-1, 1] on the grid of cells."""
-    shape = getattr(X, "shape", None)
     if hasattr(X, "tocsr"):
-        _check_matrix(X.ndim, shape)
-        _check_numeric(X.dtype, "X")
+        _check_columns(X.shape)
         rows = X.tocsr()
-        return _core.SparseUnitDesign(
-            rows.indptr, rows.indices, _whole_doubles(rows.data), rows.shape[1]
-        )
-    values = np.asarray(X)
-    _check_matrix(values.ndim, values.shape)
-    _check_numeric(values.dtype, "X")
-    return _core.DenseUnitDesign(_whole_doubles(values))
+        cells = doubles("X.data", rows.data, 1)
+        return _core.SparseUnitDesign(rows.indptr, rows.indices, cells, rows.shape[1])
+    values = doubles("X", X, 2)
+    _check_columns(values.shape)
+    return _core.DenseUnitDesign(values)
 
 
 def unit_response(y: Any, design: _core.UnitDesign) -> NDArray[np.float64]:
     """Return y as doubles, one for each row of X."""
-    values = np.asarray(y)
-    _check_numeric(values.dtype, "y")
-    if values.ndim != 1 or len(values) != design.rows:
-        raise ValueError("y must be a vector with one entry for each row of X")
-    return _whole_doubles(values)
+    values = doubles("y", y, 1)
+    if len(values) != design.rows:
+        raise ValueError("X and y must have the same number of rows")
+    return values
 
 
-def _check_matrix(ndim: int, shape: Any) -> None:
-    if ndim != 2:
-        raise ValueError(f"X must be a matrix of rows and columns, got {ndim} dimension(s)")
+def _check_columns(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2:
+        raise ValueError(f"X must have two dimensions, rows and columns, not {len(shape)}")
     if not 1 <= shape[1] <= _MAX_COLUMNS:
         raise ValueError(f"X must have at least one column and fewer than 2**31, got {shape[1]}")
-
-
-def _whole_doubles(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Doubles side by side, as views of the core need them; a copy only where they are not."""
-    # A warning about a number that is too large for a double would be about a cell.
-    with np.errstate(all="ignore"):
-        doubles = values.astype(np.float64, copy=False)
-    aligned = all(s % doubles.itemsize == 0 for s in doubles.strides)
-    return doubles if aligned else np.ascontiguousarray(doubles)
