@@ -131,6 +131,7 @@ def canonical_law(scores, k, score_range, epsilon, gamma=0.5, noise="exponential
     utilities = [-epsilon / score_range * canonical_loss(scores, y, gamma) for y in subsets]
     return dict(zip(subsets, largest_value_law(utilities, noise), strict=True))
 
+
 def unit_cells(X):
     """Cells of stats/unit_design.hpp: clipped to [-1, 1], in steps of 2^-14, NaN is 0."""
     scaled = np.clip(np.nan_to_num(np.asarray(X, dtype=float), nan=0.0), -1, 1) * 2**14

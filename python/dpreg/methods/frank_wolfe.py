@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.accounting import pure_rho
 from dpreg.design import Design, Terms
-from dpreg.mechanisms.frank_wolfe import (
+from dpreg.methods._bounds import Bounds, column_bounds
+from dpreg.methods._frank_wolfe import (
     allowed_rho,
     check_l1,
     plan_parts,
     run_plan,
     screen_from,
 )
-from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods._method import Allowance, Release, needs_delta
 from dpreg.methods._scaling import Scaling, scaling_from_bounds, scaling_from_scales
