@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 
@@ -129,3 +130,42 @@ def canonical_law(scores, k, score_range, epsilon, gamma=0.5, noise="exponential
     subsets = list(itertools.combinations(range(len(scores)), k))
     utilities = [-epsilon / score_range * canonical_loss(scores, y, gamma) for y in subsets]
     return dict(zip(subsets, largest_value_law(utilities, noise), strict=True))
+
+
+def unit_cells(X):
+    """Cells of stats/unit_design.hpp: clipped to [-1, 1], in steps of 2^-14, NaN is 0."""
+    scaled = np.clip(np.nan_to_num(np.asarray(X, dtype=float), nan=0.0), -1, 1) * 2**14
+    return (np.sign(scaled) * np.floor(np.abs(scaled) + 0.5)).astype(object).astype(int)
+
+
+def unit_responses(y, l1):
+    """Responses of stats/unit_design.hpp, in steps of l1 2^-16."""
+    scaled = np.clip(np.nan_to_num(np.asarray(y, dtype=float), nan=0.0), -l1, l1) / l1 * 2**16
+    return (np.sign(scaled) * np.floor(np.abs(scaled) + 0.5)).astype(int)
+
+
+def exact_gradient(X, y, l1, w):
+    """g_j / l1 = sum_i x_ij (w.x_i - y_i) / l1 as fractions; w in units of l1, as fractions."""
+    cells, responses = unit_cells(X), unit_responses(y, l1)
+    x = [[Fraction(int(c), 2**14) for c in row] for row in cells]
+    residual = [
+        sum((a * b for a, b in zip(row, w, strict=True)), Fraction(0)) - Fraction(int(v), 2**16)
+        for row, v in zip(x, responses, strict=True)
+    ]
+    return [
+        sum((row[j] * r for row, r in zip(x, residual, strict=True)), Fraction(0))
+        for j in range(cells.shape[1])
+    ]
+
+
+def l1_least_squares(X, y, l1):
+    """The minimiser of |Xw - y|^2 over the l1 ball: the point of the Lasso path of that norm."""
+    from sklearn.linear_model import lars_path
+
+    _, _, path = lars_path(X, y, method="lasso")
+    norms = np.abs(path).sum(axis=0)
+    k = int(np.searchsorted(norms, l1))
+    if k == 0 or k == len(norms):
+        return path[:, min(k, len(norms) - 1)]
+    place = (l1 - norms[k - 1]) / (norms[k] - norms[k - 1])
+    return (1 - place) * path[:, k - 1] + place * path[:, k]

@@ -33,6 +33,14 @@ def test_fit_and_predict(data, tmp_path, capsys):
     pd.testing.assert_series_equal(predicted["prediction"], fit.predict(data))
 
 
+def test_frank_wolfe_by_name(data, capsys):
+    arguments = ["fit", "price ~ carat + depth", data, "--eps", "1", "--method", "frank_wolfe"]
+    assert main(arguments) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "frank_wolfe, zCDP composition" in out
+    assert "Standard errors: none, because" in out
+
+
 def test_not_released_is_exit_code_3(data, tmp_path, capsys):
     model = tmp_path / "fit.json"
     code = main(

@@ -16,7 +16,7 @@ from dpreg.budget import Budget
 from dpreg.datasets import load_diamonds
 from dpreg.errors import BudgetError, FormulaError, SchemaError
 from dpreg.lm import dp_lm
-from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, TukeyEM
+from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
 from dpreg.planning.plan import Plan, dp_plan
 from dpreg.released.compare import compare
 from dpreg.released.not_released import NotReleased
@@ -39,6 +39,7 @@ __all__ = [
     "DPResults",
     "EntropyError",
     "FormulaError",
+    "FrankWolfe",
     "NotReleased",
     "Plan",
     "SchemaError",

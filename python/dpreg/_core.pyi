@@ -224,3 +224,68 @@ def dp_kendall(
     bits: BitSource,
     threads: int = 0,
 ) -> Indices: ...
+
+CELL_BITS: int
+RESPONSE_BITS: int
+MAX_STEPS: int
+START_WEIGHT: int
+SCREENING_RANGE: float
+SCREENING_FALL: float
+SCREENING_RISE: float
+SCREENING_ROUNDING: float
+
+class UnitDesign:
+    rows: int
+    cols: int
+
+class DenseUnitDesign(UnitDesign):
+    def __init__(self, x: Floats) -> None: ...
+
+class SparseUnitDesign(UnitDesign):
+    def __init__(
+        self, row_start: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], cols: int
+    ) -> None: ...
+
+def l1_gradient_sensitivity(l1: float) -> float: ...
+def vertex_score_range(l1: float) -> float: ...
+
+class L1Gradient:
+    denominator: float
+    def __init__(
+        self,
+        design: UnitDesign,
+        y: Floats,
+        *,
+        l1: float,
+        start: Sequence[int] | NDArray[np.int64] = ...,
+    ) -> None: ...
+    def step(self, j: int, positive: bool) -> None: ...
+    def drop(self, j: int) -> None: ...
+    def numerators(self) -> list[int]: ...
+    def values(self) -> Floats: ...
+    def weights(self) -> Floats: ...
+    def wolfe_gap(self, active: NDArray[Any]) -> float: ...
+
+class ScreenRule:
+    NONE: ScreenRule
+    ONE: ScreenRule
+    EACH: ScreenRule
+
+def screening_scores(gradient: L1Gradient, active: NDArray[Any]) -> Floats: ...
+def random_start(d: int, bits: BitSource) -> NDArray[np.int64]: ...
+def choose_among(log_weights: Floats, bits: BitSource) -> int: ...
+def draw_vertex(
+    gradient: L1Gradient, active: NDArray[Any], epsilon: float, bits: BitSource
+) -> int: ...
+def dp_frank_wolfe(
+    gradient: L1Gradient,
+    *,
+    steps: int,
+    epsilon_step: float,
+    rule: ScreenRule = ...,
+    after: Sequence[int] = ...,
+    epsilon_screen: float = 0.0,
+    margin: float = 0.0,
+    bits: BitSource,
+) -> dict[str, NDArray[Any]]: ...
+def frank_wolfe(gradient: L1Gradient, *, steps: int) -> dict[str, NDArray[Any]]: ...

@@ -150,4 +150,5 @@ def dp_lm(
         notes=selection.notes + outcome.notes,
         selected=selection.names,
         limits=outcome.limits,
+        no_errors=outcome.no_errors,
     )

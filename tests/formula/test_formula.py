@@ -253,3 +253,17 @@ def test_keeping_interactions_and_dummies_needs_all_their_variables(frame):
     (first,) = [n for n in whole.names if n.startswith("b:k") and n.endswith("v]")]
     assert set(whole.keeping([first]).regressors) == {"b", "k"}
     assert set(whole.keeping(["a", "o[T.hi]"]).regressors) == {"a", "o"}
+
+
+@pytest.mark.parametrize("power", [-1.0, 0.0, 0.5, 1.0, 2.0, 3.0])
+def test_yeo_johnson_agrees_with_scipy(power):
+    from scipy import stats
+
+    from dpreg.formula.functions import ROW_FUNCTIONS
+
+    values = np.array([-40.0, -1.0, -1e-9, 0.0, 1e-9, 0.3, 1.0, 700.0])
+    ours = ROW_FUNCTIONS["yeo_johnson"](values, power)
+    assert ours == pytest.approx(stats.yeojohnson(values, lmbda=power), rel=1e-6, abs=1e-15)
+    # Row by row: a value does not depend on the others, and a missing one stays missing.
+    assert ROW_FUNCTIONS["yeo_johnson"](values[:1], power)[0] == ours[0]
+    assert np.isnan(ROW_FUNCTIONS["yeo_johnson"](np.array([np.nan]), power))[0]

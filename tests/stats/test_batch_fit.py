@@ -176,7 +176,7 @@ def test_means_of_columns_with_two_values_are_not_tied(bits):
     x = (np.arange(2600) % 2).astype(float).reshape(-1, 1)
     assignment = _core.assign_to_slots(2600, 100, 26, bits)
     means = fits(x, np.zeros(2600), assignment)[:, 2]
-    assert len(np.unique(means)) > 95
+    assert len(np.unique(means)) > 80  # plain means would have 27 values at most
 
 
 def test_shapes_must_agree(bits):

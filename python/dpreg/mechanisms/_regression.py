@@ -73,4 +73,5 @@ def fit_arrays(
         law=outcome.law,
         notes=outcome.notes,
         limits=outcome.limits,
+        no_errors=outcome.no_errors,
     )

@@ -9,9 +9,10 @@ from dpreg.methods.adassp import AdaSSP
 from dpreg.methods.auto import Auto
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
 from dpreg.methods.dpsgd import DPSGD
+from dpreg.methods.frank_wolfe import FrankWolfe
 from dpreg.methods.tukey_em import TukeyEM
 
-__all__ = ["DPSGD", "AdaSSP", "Auto", "BoostedAdaSSP", "TukeyEM", "method_from"]
+__all__ = ["DPSGD", "AdaSSP", "Auto", "BoostedAdaSSP", "FrankWolfe", "TukeyEM", "method_from"]
 
 _BY_NAME: dict[str, Callable[[], Method]] = {
     "auto": Auto,
@@ -19,6 +20,7 @@ _BY_NAME: dict[str, Callable[[], Method]] = {
     "adassp": AdaSSP,
     "boosted_adassp": BoostedAdaSSP,
     "dpsgd": DPSGD,
+    "frank_wolfe": FrankWolfe,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ class GaussianReleases:
     bits : BitSource
     rows : int, default 1
         How many rows the protected unit may have: sensitivities are stated for one row.
+    total : float, optional
+        The total mu, for callers that do the accounting: releases whose squared mu add up to
+        at most total^2 are total^2/2-zCDP together.  Default: as below.
 
     Notes
     -----
@@ -46,12 +49,15 @@ class GaussianReleases:
     delta: float
     bits: _core.BitSource
     rows: int = 1
+    total: InitVar[float | None] = None
     mu: float = field(init=False)
     parts: list[Part] = field(init=False, default_factory=list)
     _discrete: float = field(init=False, default=0.0)
 
-    def __post_init__(self) -> None:
-        self.mu = gdp_mu((1 - RESERVE) * self.epsilon, (1 - 2 * RESERVE) * self.delta)
+    def __post_init__(self, total: float | None) -> None:
+        if total is None:
+            total = gdp_mu((1 - RESERVE) * self.epsilon, (1 - 2 * RESERVE) * self.delta)
+        self.mu = total
 
     def share(self, fraction: float) -> float:
         """Return the mu of a release that uses `fraction` of the squared total."""

@@ -59,6 +59,8 @@ class Release:
         Where each column of X was winsorised, and new rows are.
     method : str or None
         What was used, when that is another method.
+    no_errors : str
+        Why there are no standard errors though they were asked for; empty otherwise.
     """
 
     params: NDArray[np.float64]
@@ -71,6 +73,7 @@ class Release:
     notes: tuple[str, ...] = field(default=())
     limits: NDArray[np.float64] | None = None
     method: str | None = None
+    no_errors: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.design import Design
+from dpreg.design import Design, Units
 
-__all__ = ["check_max_rows", "sample_rows"]
+__all__ = ["check_max_rows", "one_row_a_unit", "sample_rows"]
 
 
 def check_max_rows(max_rows: int) -> None:
@@ -44,3 +45,35 @@ def sample_rows(design: Design, max_rows: int, bits: _core.BitSource) -> Design:
     place = np.arange(len(order)) - offsets[unit]
     kept = np.sort(design.units.rows[order[place < max_rows]])
     return Design(design.X[kept], design.y[kept], design.terms)
+
+
+def one_row_a_unit(design: Design, bounds: NDArray[np.float64]) -> Design:
+    """Return a design whose rows are the units: the mean of each unit's rows.
+
+    A linear model of the rows is one of the means, with the same coefficients.  A unit that
+    comes or goes is one row that comes or goes.
+
+    Parameters
+    ----------
+    design : Design
+    bounds : ndarray, shape (d + 1, 2)
+        Values are moved to these limits first, of the response last; NaN where there are none.
+    """
+    if design.units is None:
+        return design
+    low, high = np.where(np.isnan(bounds), [-np.inf, np.inf], bounds).T
+    X = _means(np.clip(design.X, low[:-1], high[:-1]), design.units)
+    y = _means(np.clip(design.y, low[-1], high[-1]), design.units)
+    return Design(X, y, design.terms)
+
+
+def _means(values: NDArray[np.float64], units: Units) -> NDArray[np.float64]:
+    """Mean of the rows of each unit; a unit has at least one."""
+    first = units.offsets[:-1].astype(np.intp)
+    if not len(first):
+        return values[:0]
+    counts = np.diff(units.offsets.astype(np.int64)).astype(np.float64)
+    # A sum of huge cells may overflow: a warning would be about a cell.
+    with np.errstate(all="ignore"):
+        sums = np.add.reduceat(values[units.rows.astype(np.intp)], first, axis=0)
+        return np.asarray(sums / counts.reshape(-1, *[1] * (values.ndim - 1)))

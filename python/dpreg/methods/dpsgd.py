@@ -108,9 +108,6 @@ class DPSGD:
         d = len(design.terms.names)
         to_user = rows.to_user(d)
         unused = np.asarray(~to_user.any(axis=1), dtype=bool)
-        notes = unidentified_note(unused, design.terms.coefficients)
-        if inference:
-            notes += ("no standard errors: the noise of the steps has no simple law",)
         return Release(
             params=to_user @ theta + rows.offset(d),
             covariance=None,
@@ -118,8 +115,9 @@ class DPSGD:
             units=scales.units,
             parts=(*noise.parts, part),
             composition="privacy loss distribution (PLD)",
-            notes=notes,
+            notes=unidentified_note(unused, design.terms.coefficients),
             limits=np.column_stack([scales.low, scales.high])[:-1],
+            no_errors="the noise of the steps has no simple law" if inference else "",
         )
 
     def _descend(

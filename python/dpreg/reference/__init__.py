@@ -1,21 +1,37 @@
 """Mechanisms exactly as published, to reproduce the papers' tables.
 
-Where the printed guarantee does not hold, results say "published calibration, guarantee
-not claimed"; for data that matter use `dpreg.mechanisms`.
+Their noise scales are the printed ones.  Where the printed guarantee does not hold, results
+say "published calibration, guarantee not claimed"; for data that matter use
+`dpreg.mechanisms`.
 """
 
 from __future__ import annotations
 
 from dpreg.reference._published import PublishedSelection
 from dpreg.reference.canonical_lipschitz import canonical_lipschitz
+from dpreg.reference.frank_wolfe import (
+    PublishedRun,
+    adp_screen,
+    dp_frank_wolfe,
+    np_frank_wolfe,
+    rnm_screen,
+)
+from dpreg.reference.screening import raj_scores, screening_sensitivity
 from dpreg.reference.selection import dp_kendall, dp_sis, peel, sis, sub_lasso, two_stage
 
 __all__ = [
+    "PublishedRun",
     "PublishedSelection",
+    "adp_screen",
     "canonical_lipschitz",
+    "dp_frank_wolfe",
     "dp_kendall",
     "dp_sis",
+    "np_frank_wolfe",
     "peel",
+    "raj_scores",
+    "rnm_screen",
+    "screening_sensitivity",
     "sis",
     "sub_lasso",
     "two_stage",

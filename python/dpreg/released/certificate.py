@@ -22,13 +22,15 @@ class Part:
     label : str
         What was computed.
     epsilon, delta : float
-        Its share of the budget under basic composition; 0 when `mu` says it instead.
+        Its share of the budget under basic composition; 0 when `mu` or `rho` says it instead.
     noise : str
         The law of the noise and its scale, in words.
     sensitivity, scale : float or None
         Of the statistic and of the noise, in the same unit.
     mu : float or None
         Its share under Gaussian composition, where squares add up.
+    rho : float or None
+        Its share under composition by zero-concentrated differential privacy (zCDP).
     """
 
     label: str
@@ -38,12 +40,15 @@ class Part:
     sensitivity: float | None = None
     scale: float | None = None
     mu: float | None = None
+    rho: float | None = None
 
     @property
     def cost(self) -> str:
         """Its share, in words."""
         if self.mu is not None:
             return f"mu={self.mu:.4g}"
+        if self.rho is not None:
+            return f"rho={self.rho:.4g}"
         return f"eps={self.epsilon:.4g}" + (f", delta={self.delta:.3g}" if self.delta else "")
 
 

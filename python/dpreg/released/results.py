@@ -38,7 +38,8 @@ class DPResults:
     estimates : ndarray, shape (c,)
         In units of the response per unit of each regressor.
     covariance : ndarray, shape (c, c), or None
-        Sampling error and privacy noise together; None if inference was not asked for.
+        Sampling error and privacy noise together; None if inference was not asked for, or if
+        the method has none (`no_errors`).
     sampling : ndarray, shape (c,), or None
         Standard errors that least squares without noise would have.
     units : float
@@ -53,6 +54,8 @@ class DPResults:
         Columns kept by private selection.
     limits : ndarray, shape (d, 2), or None
         Where each regressor lies; `predict` winsorises new rows there.  NaN: not known.
+    no_errors : str
+        Why there are no standard errors though they were asked for; empty otherwise.
 
     See Also
     --------
@@ -73,6 +76,7 @@ class DPResults:
     notes: tuple[str, ...] = ()
     selected: tuple[str, ...] | None = None
     limits: NDArray[np.float64] | None = None
+    no_errors: str = ""
 
     @property
     def released(self) -> bool:
@@ -224,6 +228,7 @@ class DPResults:
                 "law": {"tail": self.law.tail, "critical": self.law.critical},
                 "notes": self.notes,
                 "selected": self.selected,
+                "no_errors": self.no_errors,
             },
             indent=2,
             allow_nan=False,

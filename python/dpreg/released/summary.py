@@ -95,7 +95,7 @@ def _head(fit: DPResults) -> Any:
 
 def _unit_noun(fit: DPResults) -> str:
     # The other methods count the rows that units gave.
-    grouped = fit.privacy.unit != "one row" and fit.method == "tukey"
+    grouped = fit.privacy.unit != "one row" and fit.method in ("tukey", "frank_wolfe")
     return "Units" if grouped else "Observations"
 
 
@@ -132,7 +132,8 @@ def _notes(fit: DPResults) -> tuple[str, ...]:
             "standard errors and intervals are conditional on that choice."
         )
     if fit.covariance is None:
-        notes.append("Standard errors: not requested.")
+        why = f"none, because {fit.no_errors}" if fit.no_errors else "not requested"
+        notes.append(f"Standard errors: {why}.")
     else:
         notes.append("Standard errors: sampling and privacy noise together; their squares add up.")
     return (*notes, *(f"Note: {note}." for note in fit.notes))

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "dpreg/noise/bits.hpp"
+#include "dpreg/stats/l1_gradient.hpp"
+
+namespace dpreg {
+
+/// Least and largest epsilon of one step.
+inline constexpr double kLeastStepEpsilon = 0x1p-30;
+inline constexpr double kLargestStepEpsilon = 1000.0;
+
+enum class ScreenRule : std::uint8_t {
+    kNone,
+    kOne,  ///< at most one coordinate a time, against a dummy candidate
+    kEach  ///< every coordinate by itself
+};
+
+/// When and how coordinates are screened.  All public.
+struct Screening {
+    ScreenRule rule = ScreenRule::kNone;
+    /// Steps after which coordinates are screened, rising.
+    std::vector<std::size_t> after;
+    /// Of one choice: of one iteration (kOne) or of one coordinate in one iteration (kEach).
+    double epsilon = 0.0;
+    /// The score that a coordinate has to beat is this many times the noise scale
+    /// (5 + 2^-12) l1^2 / epsilon.  At 0 or more a coordinate with a score of 0 or less is
+    /// screened with probability at most exp(-margin) each time.
+    double margin = 0.0;
+};
+
+/// A run of Frank-Wolfe: its steps and what became of them.  Everything is a function of
+/// `path`, `screened` and the start, so all of it may be released together.
+struct FrankWolfeRun {
+    std::vector<double> weights;
+    std::vector<std::int64_t> path;         ///< j + 1 for the vertex +l1 e_j, -(j + 1) for -l1 e_j
+    std::vector<std::int64_t> screened;     ///< columns, in the order in which they were screened
+    std::vector<std::int64_t> screened_at;  ///< the step after which
+};
+
+/// One vertex of the l1 ball over the columns in `active`, drawn with probability
+/// proportional to exp(epsilon s / vertex_score_range(l1)), s = -g_j for +l1 e_j and +g_j
+/// for -l1 e_j.
+///
+/// Domain   epsilon in [kLeastStepEpsilon, kLargestStepEpsilon]; some column is active.
+/// Returns  j + 1 or -(j + 1), as in FrankWolfeRun::path.
+/// Privacy  for a given point w, within 2^-960 in total variation of a choice of bounded range
+///          epsilon, hence epsilon-DP and epsilon^2 / 8-zCDP, under addition or removal of
+///          one record (frank_wolfe.md, Theorem 1).
+/// Cost     one pass over the columns.
+std::int64_t draw_vertex(const L1Gradient& gradient, const std::vector<std::uint8_t>& active,
+                         double epsilon, BitSource& bits);
+
+/// A uniformly random point of the l1 ball, in units of 1 / kStartWeight.
+std::vector<std::int64_t> random_start(std::size_t d, BitSource& bits);
+
+/// Frank-Wolfe for least squares on the l1 ball with private steps (Talwar, Thakurta and
+/// Zhang, 2015) and private screening.
+///
+/// Domain   1 to kMaxSteps steps; epsilons in [kLeastStepEpsilon, kLargestStepEpsilon].
+/// Privacy  within 2^-900 in total variation of steps * epsilon_step^2 / 8 +
+///          k * screening.epsilon^2 / 8 -zCDP under addition or removal of one record,
+///          k = screening.after.size(), times cols for ScreenRule::kEach
+///          (frank_wolfe.md, Theorem 2).
+/// Cost     a step takes a pass over the columns and the entries of the rows in which the
+///          chosen column is not 0.
+/// Throws   InvalidArgument on a domain violation; EntropyError.
+FrankWolfeRun dp_frank_wolfe(L1Gradient& gradient, std::size_t steps, double epsilon_step,
+                             const Screening& screening, BitSource& bits);
+
+/// The same with exact vertices: **not private**.  Ties go to the first column.
+FrankWolfeRun frank_wolfe(L1Gradient& gradient, std::size_t steps);
+
+}  // namespace dpreg

@@ -1,0 +1,113 @@
+"""What many small releases cost together: zero-concentrated differential privacy (zCDP).
+
+Closed forms only, each rounded against the user of the budget.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dpreg.errors import BudgetError
+
+__all__ = [
+    "bounded_range_epsilon",
+    "bounded_range_rho",
+    "pure_epsilon",
+    "pure_rho",
+    "zcdp_delta",
+    "zcdp_rho",
+]
+
+# Above the rounding of what is computed here, by far.
+_UP, _DOWN = 1 + 1e-12, 1 - 1e-12
+_GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+def bounded_range_rho(epsilon: float) -> float:
+    """Return the rho of an epsilon-bounded-range mechanism: epsilon**2 / 8.
+
+    A mechanism has bounded range epsilon if log P(o) - log P'(o) varies by at most epsilon
+    over the outcomes o; the exponential mechanism has the range of its log-weights' changes.
+
+    References
+    ----------
+    Cesar and Rogers (2021), "Bounding, concentrating, and truncating: unifying privacy loss
+    composition for data analytics", Lemma 3.4; Dong, Durfee and Rogers (2020).
+    """
+    return epsilon * epsilon / 8 * _UP
+
+
+def bounded_range_epsilon(rho: float, times: int) -> float:
+    """Return the bounded range of each of `times` mechanisms that cost `rho` together."""
+    return math.sqrt(8 * rho / times) * _DOWN
+
+
+def pure_rho(epsilon: float) -> float:
+    """Return the rho of an epsilon-DP mechanism: epsilon**2 / 2 (Bun and Steinke, 2016)."""
+    return epsilon * epsilon / 2 * _UP
+
+
+def pure_epsilon(rho: float) -> float:
+    """Return the epsilon of an epsilon-DP mechanism that costs at most `rho`."""
+    return math.sqrt(2 * rho) * _DOWN
+
+
+def _log_delta(log_order: float, rho: float, epsilon: float) -> float:
+    """Logarithm of the bound at order alpha = 1 + exp(log_order)."""
+    above = math.exp(log_order)
+    order = 1 + above
+    # alpha log(1 - 1/alpha) = -alpha log(1 + 1/(alpha - 1))
+    return above * (order * rho - epsilon) - order * math.log1p(1 / above) - log_order
+
+
+def zcdp_delta(rho: float, epsilon: float) -> float:
+    """Return a delta such that rho-zCDP implies (epsilon, delta)-DP.
+
+    The infimum over alpha > 1 of
+    exp((alpha - 1)(alpha rho - epsilon)) (1 - 1/alpha)**alpha / (alpha - 1), to
+    the precision of a search: every alpha gives a valid delta.
+
+    References
+    ----------
+    Canonne, Kamath and Steinke (2020), "The discrete Gaussian for differential privacy",
+    Proposition 12 with Corollary 13.
+    """
+    if rho == 0:
+        return 0.0
+    # Golden section in log(alpha - 1): the bound falls, then rises.
+    best = math.log(max(epsilon / (2 * rho) - 0.5, 1e-3))
+    low, high = best - 25.0, best + 25.0
+    low, high = max(low, -300.0), min(high, 300.0)
+    for _ in range(120):
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        if _log_delta(left, rho, epsilon) < _log_delta(right, rho, epsilon):
+            high = right
+        else:
+            low = left
+    log_delta = min(_log_delta(x, rho, epsilon) for x in (low, high))
+    return min(1.0, math.exp(min(log_delta, 0.0)) * (1 + 1e-9))
+
+
+def zcdp_rho(epsilon: float, delta: float) -> float:
+    """Return the largest rho for which `zcdp_delta` is at most `delta`, rounded down.
+
+    Raises
+    ------
+    BudgetError
+        If delta is 0: no rho above 0 implies pure differential privacy.
+    """
+    if delta <= 0:
+        raise BudgetError(
+            "delta must be greater than 0 here: the steps are composed by concentrated "
+            "differential privacy; write delta=1e-6, for example"
+        )
+    low, high = 0.0, epsilon + 2 * math.log(1 / delta) + 2
+    while zcdp_delta(high, epsilon) <= delta:
+        high *= 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        if zcdp_delta(middle, epsilon) <= delta:
+            low = middle
+        else:
+            high = middle
+    return low

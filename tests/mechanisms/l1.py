@@ -1,0 +1,35 @@
+"""Frank-Wolfe on small matrices: the core's gradient and the slow law of a step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpreg import _core
+
+SEED = 20260101
+
+
+def gradient(X, y, l1=1.0, start=()):
+    X = np.asarray(X, dtype=float)
+    start = np.asarray(start, dtype=np.int64)
+    return _core.L1Gradient(_core.DenseUnitDesign(X), np.asarray(y, float), l1=l1, start=start)
+
+
+def vertices(d):
+    return [s * (j + 1) for j in range(d) for s in (1, -1)]
+
+
+def step_law(g, epsilon, l1, active=None):
+    """The exponential mechanism on the 2 d vertices, in the order of `vertices`."""
+    values = np.repeat(g.values(), 2) * np.tile([-1, 1], len(g.values()))
+    logits = epsilon * values / _core.vertex_score_range(l1)
+    if active is not None:
+        logits[np.repeat(np.asarray(active) == 0, 2)] = -np.inf
+    weights = np.exp(logits - logits.max())
+    return weights / weights.sum()
+
+
+def data(n=400, d=6, seed=SEED):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, d))
+    return X, np.clip(X[:, 0] - 0.5 * X[:, 1] + 0.1 * rng.standard_normal(n), -1, 1)
