@@ -2,7 +2,8 @@
 
 Only str, float, int, bool, None, lists, dicts and bytes cross the border, because the
 converters of reticulate and rpy2 change missing values, numpy arrays and data frames
-without saying so.  Columns come as bytes.  An exception becomes a value too: it would
+without saying so.  Columns come as bytes, from a function of R that is called when the budget
+has been charged.  An exception becomes a value too: it would
 abort the process from an rpy2 callback, and R wants a condition with a class.
 """
 
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpreg
-from dpreg.matrix import ModelMatrix
+from dpreg.matrix import ModelMatrix, Records
 from dpreg.released.certificate import Certificate
 
 __all__ = ["call", "plain"]
@@ -80,17 +81,22 @@ def _doubles(raw: Any) -> NDArray[np.float64]:
 
 
 def _matrix(sent: Request) -> ModelMatrix:
-    unit = sent.get("unit")
-    labels = None if unit is None else np.frombuffer(sent["labels"], "<i4").astype(np.int64)
+    def read() -> Records:
+        found = sent["read"]()
+        labels = found.get("labels")
+        return Records(
+            columns=[_doubles(raw) for raw in found["columns"]],
+            y=_doubles(found["y"]),
+            labels=None if labels is None else np.frombuffer(labels, "<i4").astype(np.int64),
+        )
+
     return ModelMatrix(
         response=sent["response"],
         names=tuple(sent["names"]),
         intercept=bool(sent["intercept"]),
-        columns=[_doubles(raw) for raw in sent["columns"]],
-        y=_doubles(sent["y"]),
+        read=read,
         ranges={name: (low, high) for name, (low, high) in dict(sent["ranges"] or {}).items()},
-        unit=unit,
-        labels=labels,
+        unit=sent.get("unit"),
     )
 
 

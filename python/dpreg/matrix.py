@@ -1,12 +1,12 @@
-"""A regression problem whose formula another program has evaluated, row by row.
+"""A regression problem whose formula another program evaluates, row by row.
 
 R has formulas, factors and contrasts of its own.  What it makes of them comes in here and
-takes the same way as a formula and a table: checks, budget, records, release.
+goes the same way as a formula and a table: checks, budget, records, release.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -17,62 +17,31 @@ from dpreg.formula import FormulaSpec
 from dpreg.formula.spec import Rows
 from dpreg.frame import Column, Level, Schema, Table
 
-__all__ = ["ModelMatrix", "bind"]
+__all__ = ["ModelMatrix", "Records", "bind"]
 
 _CHUNK = 1 << 13
 
 
 @dataclass(frozen=True, slots=True)
-class ModelMatrix:
-    """Columns that were made row by row; `dp_lm` takes one in the place of `data`.
+class Records:
+    """Columns that were made row by row.  Private.
 
     Attributes
     ----------
-    response : str
-    names : tuple of str, length d
-        Of `columns`, the intercept not among them.
-    intercept : bool
     columns : sequence of d arrays, shape (n,)
-        Private.  A row with a value that is not finite is incomplete, and dropped.
+        Without the intercept.  A row with a value that is not finite is incomplete, and dropped.
     y : ndarray, shape (n,)
-        Private.
-    ranges : mapping of str to pair
-        Limits of those columns that are known from declared levels.  Public.
-    unit : str or None
-        What `labels` number, for messages.
     labels : ndarray of int64, shape (n,), or None
-        Private.  The unit of each row, -1 where it is missing.
+        The unit of each row, -1 where it is missing.  None: a row is a unit.
     """
 
-    response: str
-    names: tuple[str, ...]
-    intercept: bool
     columns: Sequence[NDArray[np.float64]]
     y: NDArray[np.float64]
-    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    unit: str | None = None
     labels: NDArray[np.int64] | None = None
 
-    def __post_init__(self) -> None:
-        if len(self.names) != len(self.columns) or len(set(self.names)) < len(self.names):
-            raise ValueError("names: each column needs a name of its own")
-        if not self.names and not self.intercept:
-            raise ValueError("formula: there is nothing on its right-hand side")
-
-    @property
-    def schema(self) -> Schema:
-        """The unit is the only column that can be asked for by name."""
-        return Schema({} if self.unit is None else {self.unit: Column(self.unit, "other")})
-
-    def identifiers(self, name: str) -> NDArray[np.int64]:
-        """See `dpreg.frame.Table`."""
-        assert name == self.unit
-        assert self.labels is not None
-        return self.labels
-
-    def rows(self, table: Any, *, response: bool) -> Rows:
-        """See `dpreg.formula.FormulaSpec`; `table` is this object again."""
-        n, d = len(self.y), len(self.names)
+    def rows(self) -> Rows:
+        """Put the complete rows together."""
+        n, d = len(self.y), len(self.columns)
         X = np.empty((n, d))
         complete = np.isfinite(self.y)
         # In chunks, so that what is written to is still near when the next column comes.
@@ -88,30 +57,67 @@ class ModelMatrix:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelMatrix:
+    """A problem that `dp_lm` takes in the place of `data`.  Public, all but what `read` returns.
+
+    Attributes
+    ----------
+    response : str
+    names : tuple of str, length d
+        Of the columns, the intercept not among them.
+    intercept : bool
+    read : callable
+        Returns the `Records`; called once, after the budget was charged.
+    ranges : mapping of str to pair
+        Limits of those columns that are known from declared levels.
+    unit : str or None
+        What the labels of the records number, for messages.
+    """
+
+    response: str
+    names: tuple[str, ...]
+    intercept: bool
+    read: Callable[[], Records]
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    unit: str | None = None
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) < len(self.names):
+            raise ValueError("names: each column needs a name of its own")
+        if not self.names and not self.intercept:
+            raise ValueError("formula: there is nothing on its right-hand side")
+
+
 class _MatrixSpec:
-    """The public face of a `ModelMatrix`, in the place of a `FormulaSpec`."""
+    """Answers as a `FormulaSpec`."""
 
-    matrix: ModelMatrix
-    schema: Schema = field(default_factory=lambda: Schema({}))
+    schema = Schema({})
 
-    @property
-    def response(self) -> str:
-        return self.matrix.response
+    def __init__(self, matrix: ModelMatrix) -> None:
+        self.response, self.names = matrix.response, matrix.names
+        self.intercept, self.ranges = matrix.intercept, matrix.ranges
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.matrix.names
+    def rows(self, table: _MatrixTable, *, response: bool) -> Rows:
+        return table.records().rows()
 
-    @property
-    def intercept(self) -> bool:
-        return self.matrix.intercept
 
-    @property
-    def ranges(self) -> Mapping[str, tuple[float, float]]:
-        return self.matrix.ranges
+class _MatrixTable:
+    """Answers as a `Table`; the unit is the only column that can be asked for by name."""
 
-    def rows(self, table: Any, *, response: bool) -> Rows:
-        return self.matrix.rows(table, response=response)
+    def __init__(self, matrix: ModelMatrix) -> None:
+        unit = matrix.unit
+        self.schema = Schema({} if unit is None else {unit: Column(unit, "other")})
+        self._read = matrix.read
+        self._labels: NDArray[np.int64] | None = None
+
+    def records(self) -> Records:
+        records = self._read()
+        self._labels = records.labels
+        return records
+
+    def identifiers(self, name: str) -> NDArray[np.int64]:
+        assert self._labels is not None
+        return self._labels
 
 
 def bind(
@@ -128,7 +134,6 @@ def bind(
         As for `dp_lm`.
     """
     if isinstance(data, ModelMatrix):
-        # Both answer the questions that dp_lm asks.
-        return cast(FormulaSpec, _MatrixSpec(data)), cast(Table, data)
+        return cast(FormulaSpec, _MatrixSpec(data)), cast(Table, _MatrixTable(data))
     table = Table(data)
     return FormulaSpec(formula, table.schema.with_levels(levels)), table

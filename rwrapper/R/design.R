@@ -15,6 +15,7 @@ design_of <- function(formula, data, levels = NULL) {
   terms <- check_formula(formula, names(data))
   used <- all.vars(attr(terms, "variables"))
   check_levels(levels, names(data))
+  for (name in used) check_column(data[[name]], name)
   empty <- lapply(unclass(data)[used], no_rows)
   source <- lapply(stats::setNames(used, used), function(name)
     list(levels = if (is.null(levels[[name]])) base::levels(empty[[name]])
@@ -45,6 +46,13 @@ check_levels <- function(levels, columns) {
   }
 }
 
+check_column <- function(x, name) {
+  # Without its package it would be read as doubles, which it is not.
+  if (inherits(x, "integer64"))
+    refuse("column ", sQuote(name, FALSE), " is of class integer64, which R's own arithmetic does ",
+           "not know; write data$", name, " <- as.double(data$", name, ") before the call")
+}
+
 check_variable <- function(x, name) {
   shown <- sQuote(name, FALSE)
   if (is.character(x))
@@ -53,9 +61,6 @@ check_variable <- function(x, name) {
            "levels = list(", name, " = c(...)) to the call")
   if (is.factor(x) && nlevels(x) < 2L)
     refuse("column ", shown, " needs at least two levels, not ", nlevels(x))
-  if (inherits(x, "integer64"))
-    refuse("column ", shown, " is of class integer64, which R's own arithmetic does not know; ",
-           "write as.double(", name, ") before the call")
   if (!(is.numeric(x) || is.factor(x) || is.logical(x) || inherits(x, c("Date", "POSIXct", "difftime"))))
     refuse("column ", shown, " of class ", class(x)[1L], " is neither numeric nor a factor; ",
            "convert it before the call")
@@ -111,11 +116,11 @@ model_columns <- function(design, frame) {
   keep <- which(design$names != "(Intercept)")
   plain <- vapply(design$frame, function(x) is.numeric(x) && is.null(dim(x)), NA)
   factors <- attr(design$terms, "factors")
-  regressors <- if (length(factors)) rownames(factors)[rowSums(factors) > 0] else character()
+  regressors <- if (length(factors)) which(rowSums(factors) > 0)
   if (all(plain[regressors])) {
     # Products of numeric columns: no need for a matrix beside them.
     return(lapply(design$assign[keep], function(term) {
-      at <- rownames(factors)[factors[, term] > 0]
+      at <- names(frame)[factors[, term] > 0]
       Reduce(`*`, lapply(at, function(v) as.double(frame[[v]])))
     }))
   }
@@ -130,7 +135,7 @@ level_ranges <- function(design, largest_grid = 10000L) {
   factors <- attr(design$terms, "factors")
   found <- list()
   for (term in seq_len(if (length(factors)) ncol(factors) else 0L)) {
-    at <- rownames(factors)[factors[, term] > 0]
+    at <- names(frame)[factors[, term] > 0]
     sets <- lapply(frame[at], level_set)
     if (!all(coded[at]) || prod(lengths(sets)) > largest_grid) next
     grid <- expand.grid(sets, KEEP.OUT.ATTRS = FALSE)
@@ -157,28 +162,37 @@ filled <- function(x, n) {
   rep_len(if (is.logical(x)) TRUE else 1, n)
 }
 
-#' What is sent to Python: raw vectors of the records, and public names and ranges
+#' What is sent to Python: public names and ranges, and a function that reads the records
 #' @noRd
-packed_design <- function(design, data, unit) {
+sent_design <- function(design, data, unit) {
+  sent <- list(
+    response = names(design$frame)[1L],
+    names = as.list(setdiff(design$names, "(Intercept)")),
+    intercept = "(Intercept)" %in% design$names,
+    ranges = lapply(design$ranges, as.list),
+    read = function() packed_records(design, data, unit)
+  )
+  sent$unit <- unit
+  sent
+}
+
+# Called by Python when the budget has been charged.
+packed_records <- function(design, data, unit) {
   columns <- unclass(data)[names(design$source)]
-  n <- .row_names_info(data, 2L)
-  frame <- model_variables(design, columns, n)
+  frame <- model_variables(design, columns, .row_names_info(data, 2L))
   y <- as.double(frame[[1L]])
   # A row is complete when each value that it is made of is there, whatever becomes of it.
-  for (column in columns) y[!present(column)] <- NA
-  public <- setdiff(design$names, "(Intercept)")
-  packed <- list(
-    response = names(design$frame)[1L], names = as.list(public),
-    intercept = "(Intercept)" %in% design$names,
-    columns = lapply(model_columns(design, frame), pack_doubles),
-    y = pack_doubles(y),
-    ranges = lapply(design$ranges, as.list)
-  )
-  if (!is.null(unit)) {
-    packed$unit <- unit
-    packed$labels <- pack_labels(data[[unit]])
-  }
+  for (name in setdiff(names(columns), seen_as_they_are(design)))
+    y[!present(columns[[name]])] <- NA
+  packed <- list(columns = lapply(model_columns(design, frame), pack_doubles), y = pack_doubles(y))
+  if (!is.null(unit)) packed$labels <- pack_labels(data[[unit]])
   packed
+}
+
+# Numeric columns that are columns of the model matrix too: Python will see what they lack.
+seen_as_they_are <- function(design) {
+  plain <- vapply(design$frame, function(x) is.numeric(x) && is.null(dim(x)), NA)
+  intersect(names(design$frame)[plain], c(names(design$frame)[1L], attr(design$terms, "term.labels")))
 }
 
 present <- function(x) {

@@ -45,7 +45,7 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
   design <- design_of(formula, data, levels)
   request <- list(
     formula = public_text(formula), eps = eps, delta = delta, inference = inference,
-    matrix = packed_design(design, data, unit)
+    matrix = sent_design(design, data, unit)
   )
   # What is not given is left to Python, whose defaults these are.
   if (!missing(method)) request$method <- as_sent(method)
@@ -54,8 +54,7 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
   request$budget <- budget_sent(budget)
   request$rng <- seed_sent(rng)
   answer <- call_python("lm", request)
-  call$data <- without_data(call$data)
-  new_fit(answer, design, formula, call)
+  new_fit(answer, design, formula, public_call(call))
 }
 
 new_fit <- function(answer, design, formula, call) {
@@ -109,7 +108,7 @@ dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", leve
   design <- design_of(formula, data, levels)
   request <- list(
     formula = public_text(formula), k = k, eps = eps, delta = delta, method = as_sent(method),
-    matrix = packed_design(design, data, unit)
+    matrix = sent_design(design, data, unit)
   )
   request$budget <- budget_sent(budget)
   request$rng <- seed_sent(rng)
@@ -223,8 +222,18 @@ public_text <- function(formula) {
   if (inherits(formula, "formula")) deparsed(formula) else ""
 }
 
-# do.call(dp_lm, list(y ~ x, data)) puts the data themselves into the call.
-without_data <- function(e) if (is.language(e)) e else quote(data)
+# do.call(dp_lm, list(y ~ x, data)) puts the data themselves into the call, and a formula brings
+# its environment; what was typed stays.
+public_call <- function(call) {
+  if (!is.language(call[[1L]])) call[[1L]] <- quote(dp_lm)
+  for (name in names(call)[-1L]) {
+    e <- call[[name]]
+    if (is.null(e)) next
+    if (inherits(e, "formula")) attributes(e) <- NULL
+    call[[name]] <- if (is.language(e) || (is.atomic(e) && length(e) == 1L)) e else as.name(name)
+  }
+  call
+}
 
 unpack_doubles <- function(packed) {
   if (is.null(packed)) return(NULL)

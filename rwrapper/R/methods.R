@@ -9,7 +9,7 @@
 #' estimate.  [residuals()], [fitted()], [deviance()], [logLik()] and `augment()` without
 #' `newdata` stop: they would be functions of the private records.
 #'
-#' @param object,x A fit made by [dp_lm()].
+#' @param object A fit made by [dp_lm()].
 #' @param parm Names or positions of coefficients; all, when missing.
 #' @param level Probability with which an interval covers.
 #' @param ... Not used.
@@ -283,7 +283,6 @@ sigma.dp_lm <- function(object, ...)
 #' @return Tibbles: `tidy()` has one row a coefficient, `glance()` one row, `augment()` the rows of
 #'   `newdata` with `.fitted` and `.se.fit`.
 #' @name dp_lm_tidiers
-#' @aliases tidy glance augment
 #' @examples
 #' if (dpreg_available()) {
 #'   fit <- dp_lm(price ~ carat, load_diamonds(), eps = 1, delta = 1e-6)
@@ -355,7 +354,8 @@ recover_data.dp_lm <- function(object, data = NULL, ...) {
     s <- object$source[[name]]
     if (!is.null(s$levels)) data[[name]] <- factor(data[[name]], s$levels, ordered = s$ordered)
   }
-  emmeans::recover_data(object$call, terms, NULL, frame = data[needed], ...)
+  # With `data` given, emmeans does not look for those of the call.
+  emmeans::recover_data(object$call, terms, NULL, data = data[needed], ...)
 }
 
 emm_basis.dp_lm <- function(object, trms, xlev, grid, ...) {

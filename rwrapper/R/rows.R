@@ -108,7 +108,7 @@ check_special <- function(e, name, term) {
   special <- SPECIAL_FUNCTIONS[[name]]
   e[[1L]] <- as.name(name)
   given <- tryCatch(as.list(match.call(special$arguments, e))[-1L], error = function(err)
-    refuse_term(term, paste0("the arguments of ", name, "() are not known"), remedy(name)))
+    refuse_term(term, "its value in one row depends on the other rows", remedy(name)))
   for (argument in names(given)[-1L]) {
     fine <- if (argument == "contr") is_contrast(given[[argument]]) else is_constant(given[[argument]])
     if (!fine)
