@@ -342,14 +342,14 @@ augment.dp_lm <- function(x, newdata = NULL, ...) {
 recover_data.dp_lm <- function(object, data = NULL, ...) {
   terms <- stats::delete.response(object$terms)
   needed <- all.vars(attr(terms, "variables"))
-  if (is.null(data)) {
-    numeric <- Filter(function(name) is.null(object$source[[name]]$levels), needed)
-    if (length(numeric))
-      return(paste0("data: give a public data frame with values of ", paste(numeric, collapse = ", "),
-                    ", at which means are wanted; those of the records are private"))
-    data <- expand.grid(lapply(object$source[needed], function(s)
-      factor(s$levels, s$levels, ordered = s$ordered)), KEEP.OUT.ATTRS = FALSE)
-  }
+  lacking <- setdiff(needed, names(data))
+  numeric <- Filter(function(name) is.null(object$source[[name]]$levels), lacking)
+  if (length(numeric))
+    return(paste0("data: give a public data frame with values of ", paste(numeric, collapse = ", "),
+                  ", at which means are wanted; those of the records are private"))
+  grid <- expand.grid(lapply(object$source[lacking], `[[`, "levels"), KEEP.OUT.ATTRS = FALSE,
+                      stringsAsFactors = FALSE)
+  data <- if (is.null(data)) grid else merge(data, grid)
   for (name in needed) {
     s <- object$source[[name]]
     if (!is.null(s$levels)) data[[name]] <- factor(data[[name]], s$levels, ordered = s$ordered)

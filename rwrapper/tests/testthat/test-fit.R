@@ -119,6 +119,8 @@ test_that("emmeans are those of the coefficients, on a public grid", {
   expect_equal(means$emmean, as.vector(expected))
   expect_error(emmeans::emmeans(fit_of(), "cut"), "public data frame")
   at <- data.frame(carat = 1, depth = 60, cut = factor("Fair", levels(diamonds$cut)))
+  all <- as.data.frame(emmeans::emmeans(fit_of(), "cut", data = at[c("carat", "depth")]))
+  expect_identical(as.character(all$cut), levels(diamonds$cut))
   one <- as.data.frame(emmeans::emmeans(fit_of(), "cut", data = at))
   expect_equal(one$emmean[1], unname(predict(fit_of(), at)))
 })
