@@ -59,7 +59,7 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
 
 new_fit <- function(answer, design, formula, call) {
   # No environment goes with the fit: one of a function could hold the records.
-  environment(formula) <- globalenv()
+  if (!is.null(formula)) environment(formula) <- globalenv()
   if (!isTRUE(answer$released))
     return(structure(c(answer[c("method", "reason", "advice", "text")],
                        list(nobs = answer$units, privacy = answer$privacy, formula = formula,
@@ -81,6 +81,30 @@ new_fit <- function(answer, design, formula, call) {
     xlevels = Filter(Negate(is.null), lapply(design$frame, base::levels))
   )
   structure(fit, class = "dp_lm")
+}
+
+#' The same object for a fit that was made in Python
+#'
+#' Terms come with it when R reads the formula the same way: then it can predict here too.
+#' @noRd
+fit_from_python <- function(answer) {
+  text <- answer$formula
+  formula <- tryCatch(stats::as.formula(text, globalenv()), error = function(e) NULL)
+  if (!isTRUE(answer$released)) return(new_fit(answer, NULL, formula, NULL))
+  answer$names <- gsub("\\[T\\.([^]]*)\\]", "\\1", unlist(answer$names))
+  design <- tryCatch(design_of_schema(formula, answer$schema), error = function(e) NULL)
+  names <- sub("^Intercept$", "(Intercept)", answer$names)
+  if (!all(names %in% design$names)) design <- NULL
+  new_fit(answer, design, formula, NULL)
+}
+
+design_of_schema <- function(formula, schema) {
+  # What formulaic does with every factor.
+  old <- options(contrasts = c("contr.treatment", "contr.treatment"))
+  on.exit(options(old))
+  design_of(formula, structure(lapply(schema, function(column)
+    if (is.null(column$levels)) numeric() else factor(character(), unlist(column$levels))),
+    class = "data.frame", row.names = integer()))
 }
 
 with_names <- function(m, names) {

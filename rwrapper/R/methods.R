@@ -349,7 +349,8 @@ recover_data.dp_lm <- function(object, data = NULL, ...) {
                   ", at which means are wanted; those of the records are private"))
   grid <- expand.grid(lapply(object$source[lacking], `[[`, "levels"), KEEP.OUT.ATTRS = FALSE,
                       stringsAsFactors = FALSE)
-  data <- if (is.null(data)) grid else merge(data, grid)
+  if (is.null(data)) data <- grid
+  else if (length(lacking)) data <- merge(data, grid)
   for (name in needed) {
     s <- object$source[[name]]
     if (!is.null(s$levels)) data[[name]] <- factor(data[[name]], s$levels, ordered = s$ordered)
