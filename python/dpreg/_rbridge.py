@@ -127,20 +127,13 @@ def _options(sent: Any, ranges: Mapping[str, tuple[float, float]]) -> Any:
     """Turn ``{"kind", "options"}`` into the options object of that name."""
     if not isinstance(sent, Mapping):
         return sent
-    cls = getattr(dpreg, sent["kind"], None)
-    if cls is None or not dataclasses.is_dataclass(cls):
-        raise ValueError(
-            f"{sent['kind']}: dpreg {dpreg.__version__} in Python does not have it; "
-            "install a newer one with install_dpreg()"
-        )
+    cls = _newer(sent["kind"])
     hints = typing.get_type_hints(cls)
     given = {k: _option(k, v, hints.get(k), ranges) for k, v in dict(sent["options"] or {}).items()}
     return cls(**given)
 
 
-def _option(
-    name: str, value: Any, hint: Any, ranges: Mapping[str, tuple[float, float]]
-) -> Any:
+def _option(name: str, value: Any, hint: Any, ranges: Mapping[str, tuple[float, float]]) -> Any:
     if name == "bounds" and value is not None:
         # R names the dummies of a factor its own way; their limits are known from the levels.
         return {**ranges, **{column: tuple(limits) for column, limits in dict(value).items()}}
@@ -186,13 +179,22 @@ def _plan(request: Request) -> dict[str, Any]:
 
 
 def _newer(name: str) -> Callable[..., Any]:
-    function: Callable[..., Any] | None = getattr(dpreg, name, None)
-    if function is None:
+    found = next((getattr(m, name) for m in _modules() if hasattr(m, name)), None)
+    if not callable(found):
         raise ValueError(
             f"{name}: dpreg {dpreg.__version__} in Python does not have it; "
             "install a newer one with install_dpreg()"
         )
+    function: Callable[..., Any] = found
     return function
+
+
+def _modules() -> tuple[Any, ...]:
+    """Where functions and options classes are, whatever the version."""
+    from dpreg import methods
+    from dpreg.methods import standardisation
+
+    return dpreg, methods, standardisation
 
 
 def _new_budget(request: Request) -> str:
@@ -207,7 +209,7 @@ def _budget(sent: Request) -> dpreg.Budget:
     if sent["key"] not in _BUDGETS:
         raise ValueError(
             "budget: it was made in another session, and its charges are gone; "
-            "for a budget that lasts, name a file: dp_budget(..., ledger = \"path\")"
+            'for a budget that lasts, name a file: dp_budget(..., ledger = "path")'
         )
     return _BUDGETS[sent["key"]]
 

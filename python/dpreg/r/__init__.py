@@ -67,7 +67,8 @@ function(sources, call_python) {
         registerS3method(generic, class, e[[name]], envir = asNamespace(home))
     }
   }
-  options(marginaleffects_model_classes = union(getOption("marginaleffects_model_classes"), "dp_lm"))
+  known <- getOption("marginaleffects_model_classes")
+  options(marginaleffects_model_classes = union(known, "dp_lm"))
   shown <- c("dp_lm", "dp_select", "dp_plan", "dp_budget", "load_diamonds", "dpreg_available",
              "tidy", "glance", "augment", "TukeyEM", "AdaSSP", "BoostedAdaSSP", "DPSGD",
              "FrankWolfe", "Standardisation", "DPKendall", "DPSIS", "TwoStage", "SubLasso")

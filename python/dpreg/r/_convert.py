@@ -90,7 +90,7 @@ def _series(column: Any) -> Any:
     values: NDArray[Any] = np.array(column)
     if "factor" in classes:
         codes = np.where(values == _NA_INTEGER, 0, values) - 1
-        levels = [str(level) for level in column.do_slot("levels")]
+        levels: Any = [str(level) for level in column.do_slot("levels")]
         ordered = "ordered" in classes
         return pd.Series(pd.Categorical.from_codes(codes, categories=levels, ordered=ordered))
     if isinstance(column, ri.BoolSexpVector):

@@ -34,12 +34,14 @@ TukeyEM <- function(models = NULL, ridge = 0.03, refinements = 4, partition = "s
 
 #' @param response_limit Clip of the response, in its standard deviations.
 #' @param row_factor Rows longer than this many times their expected length are shrunk to it.
+#' @param max_rows Rows that a protected unit may give, when `dp_lm(unit = )` names one; of units
+#'   with more, that many are drawn.
 #' @param bounds `list(column = c(low, high))`: public limits of columns of the model matrix
 #'   and of the response.
 #' @param standardisation Made by `Standardisation()`.
 #' @rdname dp_methods
 #' @export
-AdaSSP <- function(response_limit = 4, row_factor = 1.2, bounds = NULL,
+AdaSSP <- function(response_limit = 4, row_factor = 1.2, max_rows = 1, bounds = NULL,
                    standardisation = Standardisation())
   new_options("AdaSSP")
 
@@ -51,8 +53,8 @@ AdaSSP <- function(response_limit = 4, row_factor = 1.2, bounds = NULL,
 #' @rdname dp_methods
 #' @export
 BoostedAdaSSP <- function(rounds = 6, average = 2, gram_share = 0.2, scatter_share = 0.08,
-                          first_clip = 5, clip = 2.5, row_factor = 1.2, bounds = NULL,
-                          standardisation = Standardisation())
+                          first_clip = 5, clip = 2.5, row_factor = 1.2, max_rows = 1,
+                          bounds = NULL, standardisation = Standardisation())
   new_options("BoostedAdaSSP")
 
 #' @param steps How many steps; `NULL` chooses, for `FrankWolfe()`.
@@ -66,9 +68,11 @@ DPSGD <- function(steps = 400, rate = 0.1, clip = 2.5, learning_rate = NULL, row
 
 #' @param l1 Radius of the ball of coefficients, in columns mapped to \[-1, 1\].
 #' @param screen `NULL`, `"rnm"` or `"adp"`: also screen coefficients that are 0.
+#' @param reach Where no bounds are given, how many standard deviations a column is mapped from.
 #' @rdname dp_methods
 #' @export
-FrankWolfe <- function(bounds = NULL, l1 = 1, steps = NULL, screen = NULL, count_share = 0.02)
+FrankWolfe <- function(l1 = 1, steps = NULL, screen = NULL, bounds = NULL, reach = 3,
+                       standardisation = Standardisation(), count_share = 0.02)
   new_options("FrankWolfe")
 
 #' @param magnitude_share,zoom_share,moment_share Shares of the squared mu of a release.
