@@ -78,7 +78,7 @@ def test_records_are_read_after_the_budget_was_charged(diamonds):
 
 @pytest.mark.parametrize("names", [("a", "a"), ()])
 def test_wrong_names(diamonds, names):
-    with pytest.raises(ValueError, match="name|nothing"):
+    with pytest.raises(ValueError, match=r"name|nothing"):
         matrix_of(diamonds, names=names, intercept=False)
 
 

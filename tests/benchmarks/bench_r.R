@@ -20,14 +20,14 @@ for (i in 1:3) fit <- dp_lm(y ~ ., data, eps = 5, delta = 1e-7, method = "tukey"
 np <- reticulate::import("numpy", convert = FALSE)
 one <- reticulate::import("builtins", convert = FALSE)
 design <- dpreg:::design_of(y ~ ., data)
-times <- vapply(1:7, function(i) {
+times <- vapply(1:9, function(i) {
   gc()
-  system.time({
+  taken <- system.time({
     packed <- dpreg:::packed_records(design, data, NULL)
     there <- one$list(lapply(packed$columns, np$frombuffer))
-  })[["elapsed"]]
-}, 0)
-
+  })
+  c(elapsed = taken[["elapsed"]], processor = taken[["user.self"]] + taken[["sys.self"]])
+}, numeric(2))
 whole <- vapply(1:5, function(i)
   system.time(dp_lm(y ~ ., data, eps = 5, delta = 1e-7, method = "tukey"))[["elapsed"]], 0)
 
@@ -36,8 +36,9 @@ for (i in 1:5) fit <- dp_lm(y ~ ., data, eps = 5, delta = 1e-7, method = "tukey"
 after <- resident()
 
 cat(sprintf("data frame                 %8.1f MB\n", size))
-cat(sprintf("R to arrays of numpy       %8.3f s (median of 7; %s)\n", median(times),
-            paste(sprintf("%.3f", sort(times)), collapse = " ")))
+for (kind in rownames(times))
+  cat(sprintf("R to arrays, %-13s %8.3f s (median of 9; %.3f to %.3f)\n", kind,
+              median(times[kind, ]), min(times[kind, ]), max(times[kind, ])))
 cat(sprintf("the whole of dp_lm()       %8.3f s (median of 5)\n", median(whole)))
 cat(sprintf("memory before, after 5 fits%8.1f, %.1f MB: %+.1f MB\n", before, after, after - before))
 cat(sprintf("size of the fit            %8.3f MB\n", as.numeric(object.size(fit)) / 2^20))
