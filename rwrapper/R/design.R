@@ -20,7 +20,8 @@ design_of <- function(formula, data, levels = NULL) {
   source <- lapply(stats::setNames(used, used), function(name)
     list(levels = if (is.null(levels[[name]])) base::levels(empty[[name]])
                   else as.character(levels[[name]]),
-         ordered = is.ordered(empty[[name]]), text = is.character(empty[[name]])))
+         ordered = is.ordered(empty[[name]]), text = is.character(empty[[name]]),
+         logical = is.logical(empty[[name]])))
   design <- list(terms = terms, source = source)
   design$frame <- model_variables(design, empty, 0L)
   for (name in names(design$frame)) check_variable(design$frame[[name]], name)

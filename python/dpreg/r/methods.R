@@ -343,12 +343,13 @@ recover_data.dp_lm <- function(object, data = NULL, ...) {
   terms <- stats::delete.response(object$terms)
   needed <- all.vars(attr(terms, "variables"))
   lacking <- setdiff(needed, names(data))
-  numeric <- Filter(function(name) is.null(object$source[[name]]$levels), lacking)
+  values <- lapply(object$source[lacking], function(s)
+    if (s$logical) c(FALSE, TRUE) else s$levels)
+  numeric <- lacking[vapply(values, is.null, NA)]
   if (length(numeric))
     return(paste0("data: give a public data frame with values of ", paste(numeric, collapse = ", "),
                   ", at which means are wanted; those of the records are private"))
-  grid <- expand.grid(lapply(object$source[lacking], `[[`, "levels"), KEEP.OUT.ATTRS = FALSE,
-                      stringsAsFactors = FALSE)
+  grid <- expand.grid(values, KEEP.OUT.ATTRS = FALSE, stringsAsFactors = FALSE)
   if (is.null(data)) data <- grid
   else if (length(lacking)) data <- merge(data, grid)
   for (name in needed) {

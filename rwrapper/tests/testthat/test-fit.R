@@ -125,6 +125,16 @@ test_that("emmeans are those of the coefficients, on a public grid", {
   expect_equal(one$emmean[1], unname(predict(fit_of(), at)))
 })
 
+test_that("emmeans knows the two values of a logical column", {
+  needs_python()
+  skip_if_not_installed("emmeans")
+  data <- transform(diamonds, clear = clarity > "SI1")
+  fit <- dp_lm(log(price) ~ log(carat) + clear, data, eps = 4, method = "tukey", rng = 1)
+  means <- as.data.frame(emmeans::emmeans(fit, "clear", data = data.frame(carat = 1)))
+  expect_identical(means$clear, c(FALSE, TRUE))
+  expect_equal(diff(means$emmean), coef(fit)[["clearTRUE"]])
+})
+
 test_that("marginaleffects finds what it needs", {
   needs_python()
   fit <- fit_of()
