@@ -123,10 +123,11 @@ TwoStage <- function(models = NULL, penalty = 0.1, partition = "slots", count_sh
                      share = 0.05)
   new_options("TwoStage")
 
+#' @param batch `"k"` or `"d"`: as many models as batches of k, or of d, units allow.
 #' @rdname dp_selectors
 #' @export
 SubLasso <- function(models = NULL, penalty = 0.1, partition = "slots", count_share = 0.1,
-                     share = 0.05)
+                     share = 0.05, batch = "k")
   new_options("SubLasso")
 
 #' @export
