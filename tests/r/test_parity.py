@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -126,13 +125,3 @@ def test_selectors(name, in_r, in_embedded_r):
     found = dpreg.dp_select(formula, table(), 2, 1.0, method=method, rng=9)
     code = f"cat(dp_select({formula}, diamonds, k = 2, eps = 1, method = {r}, rng = 9)$selected)"
     assert in_r(code) == in_embedded_r(code) == list(found.selected)
-
-
-def test_sources_are_the_same():
-    root = Path(__file__).parents[2]
-    shared = sorted(p.name for p in (root / "python/dpreg/r").glob("*.R"))
-    assert "methods.R" in shared
-    assert "python.R" not in shared
-    for name in shared:
-        ours, theirs = (root / folder / name for folder in ("python/dpreg/r", "rwrapper/R"))
-        assert ours.read_bytes() == theirs.read_bytes(), f"copy rwrapper/R/{name} to python/dpreg/r"
