@@ -184,14 +184,24 @@ predict.dp_lm <- function(object, newdata, se.fit = FALSE,
   check_level(level)
   X <- new_rows(object, newdata)
   fit <- drop(X %*% object$coefficients)
-  # Products in pieces, so that a long newdata needs no square matrix.
-  error <- sqrt(rowSums((X %*% vcov(object)) * X))
+  error <- mean_errors(X, vcov(object))
   value <- fit
   if (interval == "confidence") {
     margin <- critical_value(object$law, 1 - level) * error
     value <- cbind(fit = fit, lwr = fit - margin, upr = fit + margin)
   }
   if (se.fit) list(fit = value, se.fit = error) else value
+}
+
+# Standard errors of X %*% coefficients.  A coefficient without a known error only matters where
+# its regressor is not 0.
+mean_errors <- function(X, covariance) {
+  unknown <- is.na(diag(covariance))
+  covariance[is.na(covariance)] <- 0
+  # Row by row, so that a long X needs no square matrix.
+  variance <- rowSums((X %*% covariance) * X)
+  variance[rowSums(X[, unknown, drop = FALSE] != 0) > 0] <- NA
+  sqrt(pmax(variance, 0))
 }
 
 #' Plot the coefficients of a private linear model

@@ -83,7 +83,8 @@ def test_formulas_that_r_reads_otherwise_do_not_predict(diamonds):
 
 
 def test_declined(diamonds):
-    ro.globalenv["no"] = dpreg.r.to_r(dpreg.dp_lm("price ~ carat", diamonds[:50], 0.1, rng=1))
+    declined = dpreg.dp_lm("price ~ carat", diamonds[:50], 0.1, method="tukey", rng=1)
+    ro.globalenv["no"] = dpreg.r.to_r(declined)
     assert list(ro.r("class(no)")) == ["dp_not_released"]
     assert "Not released" in "\n".join(ro.r("capture.output(print(no))"))
 

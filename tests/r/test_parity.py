@@ -112,6 +112,13 @@ def test_methods(name, fits):
     np.testing.assert_allclose(fits["r"][name], expected, rtol=1e-10)
 
 
+def test_plans(in_r, in_embedded_r):
+    plan = dpreg.dp_plan(50_000, 3, 1.0)
+    code = "plan <- dp_plan(50000, 3, 1); show(c(plan$released, plan$width, plan$loss))"
+    assert in_r(code) == in_embedded_r(code)
+    assert [float(word) for word in in_r(code)] == [plan.released, plan.width, plan.loss]
+
+
 @pytest.mark.skipif(not hasattr(dpreg, "dp_select"), reason="this version has no selection")
 @pytest.mark.parametrize("name", SELECTIONS)
 def test_selectors(name, in_r, in_embedded_r):

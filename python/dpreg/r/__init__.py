@@ -70,7 +70,7 @@ function(sources, call_python) {
   known <- getOption("marginaleffects_model_classes")
   options(marginaleffects_model_classes = union(known, "dp_lm"))
   shown <- c("dp_lm", "dp_select", "dp_plan", "dp_budget", "load_diamonds", "dpreg_available",
-             "tidy", "glance", "augment", "TukeyEM", "AdaSSP", "BoostedAdaSSP", "DPSGD",
+             "tidy", "glance", "augment", "Auto", "TukeyEM", "AdaSSP", "BoostedAdaSSP", "DPSGD",
              "FrankWolfe", "Standardisation", "DPKendall", "DPSIS", "TwoStage", "SubLasso")
   if ("dpreg" %in% search()) detach("dpreg", character.only = TRUE)
   attach(mget(shown, e), name = "dpreg", warn.conflicts = FALSE)

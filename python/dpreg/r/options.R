@@ -26,6 +26,12 @@ new_options <- function(kind) {
 #' AdaSSP(bounds = list(carat = c(0, 6)))
 NULL
 
+#' @param candidates The methods that `Auto()` chooses from.
+#' @rdname dp_methods
+#' @export
+Auto <- function(candidates = c("boosted_adassp", "adassp", "tukey"), count_share = 0.01)
+  new_options("Auto")
+
 #' @rdname dp_methods
 #' @export
 TukeyEM <- function(models = NULL, ridge = 0.03, refinements = 4, partition = "slots",

@@ -61,6 +61,13 @@ test_that("predictions are the model matrix times the coefficients", {
   expect_error(predict(fit, new["carat"]), "no column")
 })
 
+test_that("a coefficient without a known error matters only where its regressor is not 0", {
+  V <- diag(c(4, NA, 9))
+  V[2, ] <- V[, 2] <- NA
+  X <- rbind(c(1, 0, 0), c(1, 2, 0), c(0, 0, 2), c(1, NA, 0))
+  expect_identical(mean_errors(X, V), c(2, NA, 6, NA))
+})
+
 test_that("predictions keep the contrasts of the fit", {
   needs_python()
   old <- options(contrasts = c("contr.sum", "contr.sum"))
@@ -253,7 +260,7 @@ test_that("budgets count, in memory and on disk", {
 
 test_that("options have the defaults of Python", {
   needs_python()
-  constructors <- list(TukeyEM, AdaSSP, BoostedAdaSSP, DPSGD, Standardisation)
+  constructors <- list(Auto, TukeyEM, AdaSSP, BoostedAdaSSP, DPSGD, Standardisation)
   if (dpreg_available("FrankWolfe")) constructors <- c(constructors, FrankWolfe)
   if (dpreg_available("dp_select"))
     constructors <- c(constructors, DPKendall, DPSIS, TwoStage, SubLasso)
@@ -299,5 +306,8 @@ test_that("selection and planning", {
 
 test_that("planning", {
   needs_python("dp_plan")
-  expect_output(print(dp_plan(n = 50000, d = 3, eps = 1)))
+  plan <- dp_plan(n = 50000, d = 3, eps = 1)
+  expect_output(print(plan), "Plan for 50,000 units, 3 regressors")
+  expect_type(plan$width, "double")
+  expect_error(dp_plan(n = 1.5, d = 3, eps = 1), "n must be a whole number")
 })
