@@ -119,7 +119,6 @@ def test_plans(in_r, in_embedded_r):
     assert [float(word) for word in in_r(code)] == [plan.released, plan.width, plan.loss]
 
 
-@pytest.mark.skipif(not hasattr(dpreg, "dp_select"), reason="this version has no selection")
 @pytest.mark.parametrize("name", SELECTIONS)
 def test_selectors(name, in_r, in_embedded_r):
     cls, options, r = SELECTIONS[name]

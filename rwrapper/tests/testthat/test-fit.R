@@ -260,10 +260,9 @@ test_that("budgets count, in memory and on disk", {
 
 test_that("options have the defaults of Python", {
   needs_python()
-  constructors <- list(Auto, TukeyEM, AdaSSP, BoostedAdaSSP, DPSGD, Standardisation)
+  constructors <- list(Auto, TukeyEM, AdaSSP, BoostedAdaSSP, DPSGD, Standardisation, DPKendall,
+                       DPSIS, TwoStage, SubLasso)
   if (dpreg_available("FrankWolfe")) constructors <- c(constructors, FrankWolfe)
-  if (dpreg_available("dp_select"))
-    constructors <- c(constructors, DPKendall, DPSIS, TwoStage, SubLasso)
   for (f in constructors) {
     made <- f()
     theirs <- call_python("defaults", list(kind = made$kind))
