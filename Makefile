@@ -5,12 +5,12 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find cpp python CMakeLists.txt pyproject.toml -type f -not -name '*.pyc')
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test lint test-core test-python format clean
+.PHONY: demo test lint test-core test-python test-r format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dpreg demo
 
-test: test-core test-python
+test: test-core test-python test-r
 
 lint: $(VENV)/lint
 	$(BIN)/ruff check .
@@ -29,6 +29,10 @@ test-core: $(VENV)/test
 
 test-python: $(VENV)/test
 	$(BIN)/pytest
+
+# The R package, with Python in the same virtual environment.
+test-r: $(VENV)/test
+	.ci/r $(VENV)
 
 format: $(VENV)/lint
 	$(BIN)/ruff check --fix .

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from dpreg._version import __version__
 from dpreg.budget import Budget, check_delta, check_epsilon
 from dpreg.design import check_unit, read_design, terms_of
-from dpreg.formula import FormulaSpec
-from dpreg.frame import Level, Table
+from dpreg.frame import Level
+from dpreg.matrix import bind
 from dpreg.methods._method import Allowance
 from dpreg.released.certificate import PUBLIC, Certificate
 from dpreg.released.selection_result import SelectionResult
@@ -84,8 +84,7 @@ def dp_select(
     epsilon, delta = check_epsilon(eps), check_delta(delta)
     selector = selector_from(method, "method")
     bits = bit_source(rng)
-    table = Table(data)
-    spec = FormulaSpec(formula, table.schema.with_levels(levels))
+    spec, table = bind(formula, data, levels)
     check_unit(unit, table)
     terms = terms_of(spec)
     k = check_k(k, len(terms.names))

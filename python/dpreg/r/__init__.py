@@ -1,0 +1,135 @@
+"""dpreg for an R session embedded in Python, through rpy2 (``pip install 'dpreg[r]'``).
+
+Importing it puts `dp_lm`, `dp_select`, `dp_plan`, `dp_budget`, the options and `load_diamonds`
+on R's search path, as ``library(dpreg)`` does in R: a ``%%R`` cell can call them on its own
+data frames.  The R package itself is not needed; its sources are used.
+
+Functions
+---------
+to_r : make the R object of a result
+from_r : make a pandas data frame of an R data frame
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+try:
+    import rpy2.rinterface as ri
+except Exception as error:
+    raise ImportError(
+        "dpreg.r needs rpy2 and an R that it fits; with R older than 4.5 write\n"
+        "  pip install 'rpy2==3.6.6' 'rpy2-rinterface==3.6.5' 'rpy2-robjects==3.6.6'\n"
+        f"({type(error).__name__}: {error})"
+    ) from error
+
+import rpy2.robjects as ro
+
+from dpreg import _rbridge
+from dpreg.r._convert import frame_from_r, from_sexp, to_sexp
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpreg import DPResults, NotReleased
+
+__all__ = ["from_r", "to_r"]
+
+# The sources of the R package without what knows reticulate; a test keeps them the same.
+SOURCES = ("rows.R", "design.R", "options.R", "fit.R", "methods.R")
+
+_SETUP = """
+function(sources, call_python) {
+  e <- new.env(parent = asNamespace("stats"))
+  for (name in c("tidy", "glance", "augment"))
+    assign(name, if (requireNamespace("generics", quietly = TRUE))
+      getExportedValue("generics", name) else eval(substitute(
+        function(x, ...) UseMethod(g), list(g = name)), e), envir = e)
+  for (text in sources) eval(parse(text = text, keep.source = FALSE), e)
+  e$python_backend <- function() call_python
+  e$dpreg_available <- function(what = NULL) TRUE
+  environment(e$python_backend) <- list2env(list(call_python = call_python), parent = e)
+  environment(e$dpreg_available) <- e
+  classes <- c("dp_lm", "summary.dp_lm", "dp_not_released", "dp_selection", "dp_plan",
+               "dp_budget", "dp_options")
+  foreign <- list(emmeans = c("recover_data", "emm_basis"),
+                  marginaleffects = c("get_coef", "set_coef", "get_vcov", "get_predict"))
+  for (class in classes) {
+    ending <- paste0(".", class)
+    for (name in Filter(function(n) endsWith(n, ending), ls(e))) {
+      generic <- substr(name, 1L, nchar(name) - nchar(ending))
+      # print.summary.dp_lm belongs to the longer class.
+      if (generic %in% c("print.summary")) next
+      home <- names(Filter(function(g) generic %in% g, foreign))
+      if (!length(home)) registerS3method(generic, class, e[[name]], envir = e)
+      else if (requireNamespace(home, quietly = TRUE))
+        registerS3method(generic, class, e[[name]], envir = asNamespace(home))
+    }
+  }
+  known <- getOption("marginaleffects_model_classes")
+  options(marginaleffects_model_classes = union(known, "dp_lm"))
+  shown <- c("dp_lm", "dp_select", "dp_plan", "dp_budget", "load_diamonds", "dpreg_available",
+             "tidy", "glance", "augment", "Auto", "TukeyEM", "AdaSSP", "BoostedAdaSSP", "DPSGD",
+             "FrankWolfe", "Standardisation", "DPKendall", "DPSIS", "TwoStage", "SubLasso")
+  if ("dpreg" %in% search()) detach("dpreg", character.only = TRUE)
+  attach(mget(shown, e), name = "dpreg", warn.conflicts = FALSE)
+  e
+}
+"""
+
+
+def _answer(name: Any, request: Any) -> Any:
+    """Answer a call from R; see `dpreg._rbridge.call`."""
+    try:
+        return to_sexp(_rbridge.call(from_sexp(name), from_sexp(request)))
+    except Exception as error:  # rpy2 would print it and hand NULL to R
+        return to_sexp({"error": {"kind": type(error).__name__, "message": str(error)}})
+
+
+# R holds a bare pointer to this object: were it collected, the next call would end the process.
+_CALL_PYTHON = ri.rternalize(_answer)
+
+
+def _sources() -> list[str]:
+    folder = resources.files("dpreg.r")
+    return [folder.joinpath(name).read_text(encoding="utf-8") for name in SOURCES]
+
+
+_ENVIRONMENT = ro.r(_SETUP)(ri.StrSexpVector(_sources()), _CALL_PYTHON)
+
+
+def to_r(fit: DPResults | NotReleased) -> Any:
+    """Make the R object that `dp_lm` in R would have made of `fit`.
+
+    Parameters
+    ----------
+    fit : DPResults or NotReleased
+
+    Returns
+    -------
+    rpy2 object
+        Of class ``dp_lm`` or ``dp_not_released``.  Assign it with
+        ``rpy2.robjects.globalenv["fit"] = to_r(fit)``.  It predicts in R when R reads the
+        formula as formulaic does.
+    """
+    return _ENVIRONMENT["fit_from_python"](to_sexp(_rbridge.result_fields(fit)))
+
+
+def from_r(frame: Any) -> pd.DataFrame:
+    """Make a pandas data frame of an R data frame.
+
+    Parameters
+    ----------
+    frame : rpy2 data frame, or str
+        A string is the name of one in R.
+
+    Returns
+    -------
+    DataFrame
+        Factors are categories with their levels and order, missing values of any type are
+        missing, logical columns are booleans, dates are dates.
+    """
+    if isinstance(frame, str):
+        frame = ro.globalenv[frame]
+    return frame_from_r(frame)

@@ -1,0 +1,107 @@
+"""Plain values to and from rpy2, without its converters, which lose missing values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import rpy2.rinterface as ri
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["frame_from_r", "from_sexp", "to_sexp"]
+
+_NA_INTEGER = -(2**31)
+
+
+def from_sexp(value: Any) -> Any:
+    """Return the Python value: scalars, bytes, lists, dicts for named lists, callables."""
+    if value is ri.NULL:
+        return None
+    if isinstance(value, ri.ByteSexpVector):
+        return bytes(value)
+    if isinstance(value, ri.ListSexpVector):
+        items = [from_sexp(item) for item in value]
+        names = value.names
+        return items if names is ri.NULL else dict(zip(names, items, strict=True))
+    if isinstance(value, ri.StrSexpVector):
+        return _scalar_or_list([None if v is ri.NA_Character else str(v) for v in value])
+    if isinstance(value, ri.BoolSexpVector):
+        return _scalar_or_list([None if v is ri.NA_Logical else bool(v) for v in value])
+    if isinstance(value, ri.IntSexpVector):
+        return _scalar_or_list([None if v is ri.NA_Integer else int(v) for v in value])
+    if isinstance(value, ri.FloatSexpVector):
+        return _scalar_or_list([float(v) for v in value])
+    if isinstance(value, ri.SexpClosure):
+        return _callable(value)
+    raise TypeError(f"cannot use an R value of type {type(value).__name__}")
+
+
+def _scalar_or_list(values: list[Any]) -> Any:
+    return values[0] if len(values) == 1 else values
+
+
+def _callable(function: Any) -> Callable[[], Any]:
+    return lambda: from_sexp(function())
+
+
+def to_sexp(value: Any) -> Any:
+    """Return the R value: what reticulate would make of the same Python value."""
+    if value is None:
+        return ri.NULL
+    if isinstance(value, bool):
+        return ri.BoolSexpVector([value])
+    if isinstance(value, str):
+        return ri.StrSexpVector([value])
+    if isinstance(value, (int, float)):
+        return ri.FloatSexpVector([float(value)])
+    if isinstance(value, (bytes, bytearray)):
+        return ri.ByteSexpVector(bytes(value))
+    if isinstance(value, Mapping):
+        items = ri.ListSexpVector([to_sexp(item) for item in value.values()])
+        items.do_slot_assign("names", ri.StrSexpVector([str(key) for key in value]))
+        return items
+    if value and all(isinstance(item, str) for item in value):
+        return ri.StrSexpVector(list(value))
+    if value and all(isinstance(item, float) for item in value):
+        return ri.FloatSexpVector(list(value))
+    return ri.ListSexpVector([to_sexp(item) for item in value])
+
+
+def frame_from_r(frame: Any) -> pd.DataFrame:
+    """Return a pandas data frame; nothing in it shares memory with R."""
+    import pandas as pd
+
+    names = [str(name) for name in frame.names]
+    return pd.DataFrame({name: _series(column) for name, column in zip(names, frame, strict=True)})
+
+
+def _series(column: Any) -> Any:
+    import pandas as pd
+
+    classes = set(column.rclass)
+    if isinstance(column, ri.StrSexpVector):
+        cells = [None if v is ri.NA_Character else str(v) for v in column]
+        return pd.Series(cells, dtype=object)
+    # Without a copy, writing to the data frame would change the data of the R session.
+    values: NDArray[Any] = np.array(column)
+    if "factor" in classes:
+        codes = np.where(values == _NA_INTEGER, 0, values) - 1
+        levels: Any = [str(level) for level in column.do_slot("levels")]
+        ordered = "ordered" in classes
+        return pd.Series(pd.Categorical.from_codes(codes, categories=levels, ordered=ordered))
+    if isinstance(column, ri.BoolSexpVector):
+        missing = values == _NA_INTEGER
+        return pd.Series(pd.arrays.BooleanArray((values != 0) & ~missing, missing))
+    if isinstance(column, ri.IntSexpVector):
+        doubles = values.astype(np.float64)
+        doubles[values == _NA_INTEGER] = np.nan
+        values = doubles if np.isnan(doubles).any() else values
+    if "Date" in classes:
+        return pd.Series(pd.to_datetime(values.astype(np.float64), unit="D"))
+    if "POSIXct" in classes:
+        return pd.Series(pd.to_datetime(values, unit="s"))
+    return pd.Series(values)

@@ -1,0 +1,485 @@
+# What a released model can do.  Everything here is post-processing of released numbers: it
+# costs nothing, and there are no records to ask.
+
+#' Methods for private linear models
+#'
+#' [coef()], [vcov()], [confint()], [predict()], [formula()], [terms()], [nobs()] and [update()]
+#' work as for [lm()], with these differences.  `vcov()` holds sampling error and privacy noise
+#' together.  Intervals use the law of the mechanism, normal or not.  `nobs()` is a private
+#' estimate.  [residuals()], [fitted()], [deviance()], [logLik()] and `augment()` without
+#' `newdata` stop: they would be functions of the private records.
+#'
+#' @param object A fit made by [dp_lm()].
+#' @param parm Names or positions of coefficients; all, when missing.
+#' @param level Probability with which an interval covers.
+#' @param ... Not used.
+#' @return `summary()`: an object of class `summary.dp_lm`, whose `coefficients` have the columns
+#'   Estimate, Std. Error, Sampling, Privacy, z value and Pr(>|z|); the squares of Sampling
+#'   and Privacy add up to that of Std. Error.  The others: as for [lm()].
+#' @name dp_lm_methods
+#' @examples
+#' if (dpreg_available()) {
+#'   fit <- dp_lm(price ~ carat + depth, load_diamonds(), eps = 1, delta = 1e-6)
+#'   coef(fit)
+#'   sqrt(diag(vcov(fit)))
+#'   confint(fit, "carat", level = 0.9)
+#'   nobs(fit)
+#'   plot(fit)
+#' }
+NULL
+
+#' @rdname dp_lm_methods
+#' @export
+vcov.dp_lm <- function(object, ...) {
+  names <- names(object$coefficients)
+  if (is.null(object$covariance))
+    return(matrix(NA_real_, length(names), length(names), dimnames = list(names, names)))
+  object$covariance
+}
+
+#' @rdname dp_lm_methods
+#' @export
+nobs.dp_lm <- function(object, ...) object$nobs
+
+#' @export
+formula.dp_lm <- function(x, ...) x$formula
+
+#' @rdname dp_lm_methods
+#' @export
+confint.dp_lm <- function(object, parm, level = 0.95, ...) {
+  check_level(level)
+  estimate <- object$coefficients
+  if (missing(parm)) parm <- names(estimate)
+  if (is.numeric(parm)) parm <- names(estimate)[parm]
+  alpha <- 1 - level
+  margin <- critical_value(object$law, alpha) * standard_errors(object)
+  limits <- cbind(estimate - margin, estimate + margin)
+  percent <- format(100 * c(alpha / 2, 1 - alpha / 2), trim = TRUE, digits = 3)
+  dimnames(limits) <- list(names(estimate), paste(percent, "%"))
+  limits[parm, , drop = FALSE]
+}
+
+check_level <- function(level) {
+  if (!is.numeric(level) || length(level) != 1L || is.na(level) || level <= 0 || level >= 1)
+    stop("level must be between 0 and 1, such as 0.95", call. = FALSE)
+}
+
+standard_errors <- function(object) sqrt(diag(vcov(object)))
+
+# Two-sided tails of estimate / standard error: a table, linear in the logarithm of the
+# probability between its entries and beyond the last; no table means the normal law.
+law_table <- function(law) {
+  tail <- law$tail
+  critical <- law$critical
+  last <- length(tail)
+  slope <- (critical[last] - critical[last - 1L]) / log(tail[last - 1L] / tail[last])
+  tails <- c(1, tail, tail[last]^2 / tail[last - 1L] * 1e-12)
+  far <- critical[last] + slope * (log(tail[last]) - log(tails[last + 2L]))
+  list(information = -log(tails), ratio = c(0, critical, far))
+}
+
+critical_value <- function(law, alpha) {
+  if (!length(law$tail)) return(stats::qnorm(alpha / 2, lower.tail = FALSE))
+  table <- law_table(law)
+  stats::approx(table$information, table$ratio, -log(alpha), rule = 2)$y
+}
+
+p_values <- function(law, ratio) {
+  if (!length(law$tail)) return(2 * stats::pnorm(-abs(ratio)))
+  table <- law_table(law)
+  exp(-stats::approx(table$ratio, table$information, abs(ratio), rule = 2)$y)
+}
+
+#' @rdname dp_lm_methods
+#' @export
+summary.dp_lm <- function(object, ...) {
+  estimate <- object$coefficients
+  error <- standard_errors(object)
+  sampling <- if (is.null(object$sampling)) rep(NA_real_, length(error)) else object$sampling
+  ratio <- estimate / error
+  coefficients <- cbind(estimate, error, sampling, sqrt(pmax(error^2 - sampling^2, 0)), ratio,
+                        p_values(object$law, ratio))
+  dimnames(coefficients) <- list(names(estimate), c("Estimate", "Std. Error", "Sampling",
+                                                    "Privacy", "z value", "Pr(>|z|)"))
+  kept <- object[c("call", "formula", "method", "nobs", "privacy", "notes", "selected")]
+  structure(c(list(coefficients = coefficients, inference = !is.null(object$covariance)), kept),
+            class = "summary.dp_lm")
+}
+
+#' @export
+print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L),
+                                signif.stars = getOption("show.signif.stars"), ...) {
+  print_head(x)
+  table <- x$coefficients
+  if (x$inference) {
+    stats::printCoefmat(table, digits = digits, signif.stars = signif.stars, na.print = "",
+                        cs.ind = 1:4, tst.ind = 5L, P.values = TRUE, has.Pvalue = TRUE)
+    cat("\nStd. Error: sampling and privacy noise together; their squares add up.\n")
+  } else {
+    print(table[, 1L, drop = FALSE], digits = digits)
+    cat("\nStandard errors were not asked for, or the method has none.\n")
+  }
+  print_privacy(x, x$privacy$text)
+}
+
+#' @export
+print.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  print_head(x)
+  print(format(x$coefficients, digits = digits), print.gap = 2L, quote = FALSE)
+  cat("\n")
+  print_privacy(x, x$privacy$claim)
+}
+
+print_head <- function(x) {
+  cat("\nPrivate linear regression, method ", x$method, "\n\n", sep = "")
+  if (!is.null(x$call)) cat("Call:\n", paste(deparse(x$call), collapse = "\n"), "\n\n", sep = "")
+  cat("Coefficients:\n")
+}
+
+print_privacy <- function(x, text) {
+  units <- if (identical(x$privacy$unit, "one row")) "Rows" else "Units"
+  cat(units, ": about ", format(round(x$nobs), big.mark = ","), " (private estimate)\n", sep = "")
+  if (length(x$selected))
+    cat_wrapped("Selected privately from the same data: ", paste(x$selected, collapse = ", "),
+                "; errors and intervals are conditional on that choice.")
+  cat_wrapped("Privacy: ", text)
+  for (note in x$notes) cat_wrapped("Note: ", note, ".")
+  cat("\n")
+  invisible(x)
+}
+
+cat_wrapped <- function(...) {
+  for (line in strsplit(paste0(...), "\n", fixed = TRUE)[[1L]]) {
+    indent <- nchar(line) - nchar(sub("^ +", "", line))
+    cat(strwrap(line, width = 0.95 * getOption("width"), indent = indent, exdent = indent + 2L),
+        sep = "\n")
+  }
+}
+
+#' Predict with a private linear model
+#'
+#' @param object A fit made by [dp_lm()].
+#' @param newdata A data frame with the regressors.  It is not protected.
+#' @param se.fit Also return standard errors of the fit?
+#' @param interval `"none"` or `"confidence"`, for the mean response.  There is no
+#'   `"prediction"`: the variance of the errors was not released.
+#' @param level Probability with which an interval covers.
+#' @param ... Not used.
+#' @return As [predict.lm()] does; `NA` for incomplete rows.
+#' @export
+#' @examples
+#' if (dpreg_available()) {
+#'   diamonds <- load_diamonds()
+#'   fit <- dp_lm(price ~ carat, diamonds, eps = 1, delta = 1e-6)
+#'   predict(fit, data.frame(carat = c(0.5, 1)), interval = "confidence")
+#' }
+predict.dp_lm <- function(object, newdata, se.fit = FALSE,
+                          interval = c("none", "confidence", "prediction"), level = 0.95, ...) {
+  if (missing(newdata) || is.null(newdata))
+    private_stop("predict() without newdata")
+  interval <- match.arg(interval)
+  if (interval == "prediction")
+    stop("interval = \"prediction\" needs the variance of the errors, which was not released; ",
+         "\"confidence\" is for the mean response", call. = FALSE)
+  check_level(level)
+  X <- new_rows(object, newdata)
+  fit <- drop(X %*% object$coefficients)
+  error <- mean_errors(X, vcov(object))
+  value <- fit
+  if (interval == "confidence") {
+    margin <- critical_value(object$law, 1 - level) * error
+    value <- cbind(fit = fit, lwr = fit - margin, upr = fit + margin)
+  }
+  if (se.fit) list(fit = value, se.fit = error) else value
+}
+
+# Standard errors of X %*% coefficients.  A coefficient without a known error only matters where
+# its regressor is not 0.
+mean_errors <- function(X, covariance) {
+  unknown <- is.na(diag(covariance))
+  covariance[is.na(covariance)] <- 0
+  # Row by row, so that a long X needs no square matrix.
+  variance <- rowSums((X %*% covariance) * X)
+  variance[rowSums(X[, unknown, drop = FALSE] != 0) > 0] <- NA
+  sqrt(pmax(variance, 0))
+}
+
+#' Plot the coefficients of a private linear model
+#'
+#' Estimates with their intervals.  The thick part of an interval is what sampling alone would
+#' give, the thin part is the price of privacy.
+#'
+#' @param x A fit made by [dp_lm()].
+#' @param parm Names of coefficients; all but the intercept, when missing.
+#' @param level Probability with which an interval covers.
+#' @param main,xlab,... Given to [plot.default()].
+#' @return The intervals that are shown, invisibly.
+#' @export
+#' @examples
+#' if (dpreg_available()) {
+#'   plot(dp_lm(log(price) ~ log(carat) + cut, load_diamonds(), eps = 4, delta = 1e-6))
+#' }
+plot.dp_lm <- function(x, parm, level = 0.95, main = NULL, xlab = "Coefficient", ...) {
+  if (missing(parm)) parm <- setdiff(names(x$coefficients), "(Intercept)")
+  if (!length(parm)) parm <- names(x$coefficients)
+  table <- summary(x)$coefficients[parm, , drop = FALSE]
+  limits <- confint(x, parm, level)
+  thick <- critical_value(x$law, 1 - level) * table[, "Sampling"]
+  at <- rev(seq_along(parm))
+  estimate <- table[, "Estimate"]
+  shown <- range(0, estimate, limits, na.rm = TRUE)
+  if (is.null(main))
+    main <- if (is.null(x$covariance)) "Private estimates"
+            else sprintf("%g%% intervals, eps = %.3g", 100 * level, x$privacy$epsilon)
+  old <- graphics::par(mar = graphics::par("mar") + c(0, label_lines(parm) - 3, 0, 0))
+  on.exit(graphics::par(old))
+  graphics::plot.default(estimate, at, type = "n", xlim = shown, ylim = c(0.5, length(parm) + 0.5),
+                         yaxt = "n", xlab = xlab, ylab = "", main = main, ...)
+  graphics::axis(2, at, parm, las = 1, tick = FALSE)
+  graphics::abline(v = 0, lty = 3, col = "grey50")
+  graphics::segments(limits[, 1L], at, limits[, 2L], at, lwd = 1.5, col = "#3b6ea5")
+  graphics::segments(estimate - thick, at, estimate + thick, at, lwd = 5, lend = 1, col = "#3b6ea5")
+  graphics::points(estimate, at, pch = 21, bg = "white", col = "#1f3f63")
+  if (!is.null(x$covariance))
+    graphics::mtext("thick: sampling, thin: privacy as well", 3, 0.3, cex = 0.8, col = "grey30")
+  invisible(limits)
+}
+
+label_lines <- function(labels) {
+  wide <- max(graphics::strwidth(labels, units = "inches"))
+  1 + wide / graphics::par("csi")
+}
+
+private_stop <- function(what) {
+  stop(what, " is not available: it would be a function of the private records, and the fit ",
+       "holds released numbers only", call. = FALSE)
+}
+
+#' @rdname dp_lm_methods
+#' @export
+residuals.dp_lm <- function(object, ...) private_stop("residuals()")
+
+#' @rdname dp_lm_methods
+#' @export
+fitted.dp_lm <- function(object, ...) private_stop("fitted()")
+
+#' @rdname dp_lm_methods
+#' @export
+deviance.dp_lm <- function(object, ...) private_stop("deviance()")
+
+#' @rdname dp_lm_methods
+#' @export
+logLik.dp_lm <- function(object, ...) private_stop("logLik()")
+
+#' @export
+model.frame.dp_lm <- function(formula, ...) private_stop("model.frame()")
+
+#' @export
+model.matrix.dp_lm <- function(object, ...) private_stop("model.matrix()")
+
+#' @export
+sigma.dp_lm <- function(object, ...)
+  stop("sigma() is not available: the variance of the errors was not released", call. = FALSE)
+
+#' Tidy private linear models
+#'
+#' Methods for the generics of the package generics, which broom and modelsummary use.
+#'
+#' @param x A fit made by [dp_lm()], or a selection for `tidy()`.
+#' @param conf.int Also give intervals?
+#' @param conf.level Probability with which they cover.
+#' @param newdata A data frame, not protected, for `augment()`.
+#' @param ... Not used.
+#' @return Tibbles: `tidy()` has one row a coefficient, `glance()` one row, `augment()` the rows of
+#'   `newdata` with `.fitted` and `.se.fit`.
+#' @name dp_lm_tidiers
+#' @examples
+#' if (dpreg_available()) {
+#'   fit <- dp_lm(price ~ carat, load_diamonds(), eps = 1, delta = 1e-6)
+#'   tidy(fit, conf.int = TRUE)
+#'   glance(fit)
+#'   augment(fit, newdata = data.frame(carat = c(0.5, 1)))
+#' }
+NULL
+
+as_tibble <- function(columns) {
+  structure(columns, class = c("tbl_df", "tbl", "data.frame"),
+            row.names = .set_row_names(length(columns[[1L]])))
+}
+
+#' @rdname dp_lm_tidiers
+#' @export
+tidy.dp_lm <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
+  table <- summary(x)$coefficients
+  columns <- list(
+    term = rownames(table), estimate = unname(table[, "Estimate"]),
+    std.error = unname(table[, "Std. Error"]), statistic = unname(table[, "z value"]),
+    p.value = unname(table[, "Pr(>|z|)"])
+  )
+  if (conf.int) {
+    limits <- confint(x, level = conf.level)
+    columns$conf.low <- unname(limits[, 1L])
+    columns$conf.high <- unname(limits[, 2L])
+  }
+  as_tibble(columns)
+}
+
+#' @rdname dp_lm_tidiers
+#' @export
+tidy.dp_selection <- function(x, ...) {
+  as_tibble(list(term = x$candidates, selected = x$candidates %in% x$selected))
+}
+
+#' @rdname dp_lm_tidiers
+#' @export
+glance.dp_lm <- function(x, ...) {
+  as_tibble(list(nobs = x$nobs, epsilon = x$privacy$epsilon, delta = x$privacy$delta,
+                 method = x$method, seeded = x$privacy$seeded))
+}
+
+#' @rdname dp_lm_tidiers
+#' @export
+augment.dp_lm <- function(x, newdata = NULL, ...) {
+  if (is.null(newdata)) private_stop("augment() without newdata")
+  predicted <- stats::predict(x, newdata, se.fit = TRUE)
+  columns <- unclass(as.data.frame(newdata))
+  attr(columns, "row.names") <- NULL
+  as_tibble(c(columns, list(.fitted = unname(predicted$fit), .se.fit = unname(predicted$se.fit))))
+}
+
+# The reference grid of emmeans is made of public values: all levels of the factors, and for
+# numeric regressors those of `data`.  The default of emmeans, means of the records, is private.
+recover_data.dp_lm <- function(object, data = NULL, ...) {
+  terms <- stats::delete.response(object$terms)
+  needed <- all.vars(attr(terms, "variables"))
+  lacking <- setdiff(needed, names(data))
+  values <- lapply(object$source[lacking], function(s)
+    if (s$logical) c(FALSE, TRUE) else s$levels)
+  numeric <- lacking[vapply(values, is.null, NA)]
+  if (length(numeric))
+    return(paste0("data: give a public data frame with values of ", paste(numeric, collapse = ", "),
+                  ", at which means are wanted; those of the records are private"))
+  grid <- expand.grid(values, KEEP.OUT.ATTRS = FALSE, stringsAsFactors = FALSE)
+  if (is.null(data)) data <- grid
+  else if (length(lacking)) data <- merge(data, grid)
+  for (name in needed) {
+    s <- object$source[[name]]
+    if (!is.null(s$levels)) data[[name]] <- factor(data[[name]], s$levels, ordered = s$ordered)
+  }
+  # With `data` given, emmeans does not look for those of the call.
+  emmeans::recover_data(object$call, terms, NULL, data = data[needed], ...)
+}
+
+emm_basis.dp_lm <- function(object, trms, xlev, grid, ...) {
+  list(X = new_rows(object, grid), bhat = object$coefficients, nbasis = matrix(NA), V = vcov(object),
+       dffun = function(k, dfargs) Inf, dfargs = list(), misc = list())
+}
+
+# marginaleffects
+get_coef.dp_lm <- function(model, ...) model$coefficients
+
+set_coef.dp_lm <- function(model, coefs, ...) {
+  model$coefficients[names(coefs)] <- coefs
+  model
+}
+
+get_vcov.dp_lm <- function(model, ...) vcov(model)
+
+get_predict.dp_lm <- function(model, newdata, ...) {
+  data.frame(rowid = seq_len(nrow(newdata)), estimate = unname(stats::predict(model, newdata)))
+}
+
+#' When the mechanism did not release
+#'
+#' [dp_lm()] returns an object of class `dp_not_released` when the mechanism itself declined: the
+#' budget is spent, and nothing else is revealed.  Printing says why, and what to do next.
+#' There are no coefficients to ask for.
+#'
+#' @param x,object Such an object.
+#' @param ... Not used.
+#' @return `print()` and `summary()` return the object invisibly; the others stop.
+#' @name dp_not_released
+#' @examples
+#' if (dpreg_available()) {
+#'   fit <- dp_lm(price ~ carat, head(load_diamonds(), 50), eps = 0.1, delta = 1e-6)
+#'   if (inherits(fit, "dp_not_released")) fit
+#' }
+NULL
+
+#' @rdname dp_not_released
+#' @export
+print.dp_not_released <- function(x, ...) {
+  cat("\n", x$text, "\n\n", sep = "")
+  invisible(x)
+}
+
+#' @rdname dp_not_released
+#' @export
+summary.dp_not_released <- function(object, ...) object
+
+#' @rdname dp_not_released
+#' @export
+nobs.dp_not_released <- function(object, ...) object$nobs
+
+not_released_stop <- function(what) {
+  stop(what, ": the mechanism did not release a model; print the object to see why, or test ",
+       "inherits(fit, \"dp_not_released\")", call. = FALSE)
+}
+
+#' @rdname dp_not_released
+#' @export
+coef.dp_not_released <- function(object, ...) not_released_stop("coef()")
+
+#' @rdname dp_not_released
+#' @export
+vcov.dp_not_released <- function(object, ...) not_released_stop("vcov()")
+
+#' @rdname dp_not_released
+#' @export
+confint.dp_not_released <- function(object, ...) not_released_stop("confint()")
+
+#' @rdname dp_not_released
+#' @export
+predict.dp_not_released <- function(object, ...) not_released_stop("predict()")
+
+#' @rdname dp_not_released
+#' @export
+plot.dp_not_released <- function(x, ...) not_released_stop("plot()")
+
+#' @rdname dp_not_released
+#' @export
+tidy.dp_not_released <- function(x, ...) not_released_stop("tidy()")
+
+#' @rdname dp_not_released
+#' @export
+glance.dp_not_released <- function(x, ...) not_released_stop("glance()")
+
+#' @export
+print.dp_selection <- function(x, ...) {
+  cat(x$text, "\n", sep = "")
+  invisible(x)
+}
+
+#' @export
+print.dp_plan <- function(x, ...) {
+  cat(x$text, "\n", sep = "")
+  invisible(x)
+}
+
+#' @export
+print.dp_budget <- function(x, ...) {
+  state <- budget_state(x)
+  cat(sprintf("Budget: eps = %g, delta = %g; left: eps = %g, delta = %g\n", x$eps, x$delta,
+              state$remaining$eps, state$remaining$delta))
+  if (!is.null(x$ledger)) cat("Ledger: ", x$ledger, "\n", sep = "")
+  charges <- as.data.frame(x)
+  if (nrow(charges)) print(charges, right = FALSE)
+  invisible(x)
+}
+
+#' @export
+as.data.frame.dp_budget <- function(x, ...) {
+  state <- budget_state(x)
+  data.frame(label = as.character(unlist(state$label)), eps = unpack_doubles(state$eps),
+             delta = unpack_doubles(state$delta))
+}

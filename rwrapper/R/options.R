@@ -1,0 +1,147 @@
+# One function for each options class of the Python package, with its name, its arguments and
+# its defaults; tests/testthat/test-options.R compares them.
+
+new_options <- function(kind) {
+  frame <- parent.frame()
+  given <- mget(names(formals(sys.function(sys.parent()))), envir = frame)
+  structure(list(kind = kind, options = given), class = "dp_options")
+}
+
+#' Options of the methods
+#'
+#' One function for each method of [dp_lm()]; give the result as its `method`.  All options are
+#' public: choose them without looking at the data.
+#'
+#' @param models How many fits on parts of the data; `NULL` chooses.
+#' @param ridge Ridge of each fit, relative to the diagonal of its correlation matrix.
+#' @param refinements Further steps of iterated Tikhonov regularisation.
+#' @param partition How rows come to batches: `"slots"` or `"independent"`.
+#' @param count_share Share of the budget for the noisy number of rows.
+#' @param grid_exponent Coefficients are released as multiples of `2^grid_exponent`.
+#' @return An object of class `dp_options`.
+#' @seealso [dp_selectors] for those of private selection.
+#' @name dp_methods
+#' @examples
+#' TukeyEM(models = 1000)
+#' AdaSSP(bounds = list(carat = c(0, 6)))
+NULL
+
+#' @param candidates The methods that `Auto()` chooses from.
+#' @rdname dp_methods
+#' @export
+Auto <- function(candidates = c("boosted_adassp", "adassp", "tukey"), count_share = 0.01)
+  new_options("Auto")
+
+#' @rdname dp_methods
+#' @export
+TukeyEM <- function(models = NULL, ridge = 0.03, refinements = 4, partition = "slots",
+                    count_share = 0.02, grid_exponent = -60)
+  new_options("TukeyEM")
+
+#' @param response_limit Clip of the response, in its standard deviations.
+#' @param row_factor Rows longer than this many times their expected length are shrunk to it.
+#' @param max_rows Rows that a protected unit may give, when `dp_lm(unit = )` names one; of units
+#'   with more, that many are drawn.
+#' @param bounds `list(column = c(low, high))`: public limits of columns of the model matrix
+#'   and of the response.
+#' @param standardisation Made by `Standardisation()`.
+#' @rdname dp_methods
+#' @export
+AdaSSP <- function(response_limit = 4, row_factor = 1.2, max_rows = 1, bounds = NULL,
+                   standardisation = Standardisation())
+  new_options("AdaSSP")
+
+#' @param rounds How many rounds of boosting.
+#' @param average The result is the mean of this many last rounds.
+#' @param gram_share,scatter_share Shares of the budget for second moments and for the
+#'   covariance of the gradient.
+#' @param first_clip,clip Clips of the residuals, in the first and in later rounds.
+#' @rdname dp_methods
+#' @export
+BoostedAdaSSP <- function(rounds = 6, average = 2, gram_share = 0.2, scatter_share = 0.08,
+                          first_clip = 5, clip = 2.5, row_factor = 1.2, max_rows = 1,
+                          bounds = NULL, standardisation = Standardisation())
+  new_options("BoostedAdaSSP")
+
+#' @param steps How many steps; `NULL` chooses, for `FrankWolfe()`.
+#' @param rate Chance of each row to be in a step.
+#' @param learning_rate Of the mean gradient; `NULL` chooses.
+#' @rdname dp_methods
+#' @export
+DPSGD <- function(steps = 400, rate = 0.1, clip = 2.5, learning_rate = NULL, row_factor = 1.2,
+                  bounds = NULL, standardisation = Standardisation())
+  new_options("DPSGD")
+
+#' @param l1 Radius of the ball of coefficients, in columns mapped to \[-1, 1\].
+#' @param screen `NULL`, `"rnm"` or `"adp"`: also screen coefficients that are 0.
+#' @param reach Where no bounds are given, how many standard deviations a column is mapped from.
+#' @rdname dp_methods
+#' @export
+FrankWolfe <- function(l1 = 1, steps = NULL, screen = NULL, bounds = NULL, reach = 3,
+                       standardisation = Standardisation(), count_share = 0.02)
+  new_options("FrankWolfe")
+
+#' @param magnitude_share,zoom_share,moment_share Shares of the squared mu of a release.
+#' @param zooms,bins How many histograms of equal bins, and how many bins.
+#' @rdname dp_methods
+#' @export
+Standardisation <- function(magnitude_share = 0.07, zoom_share = 0.03, moment_share = 0.07,
+                            zooms = 3, bins = 16)
+  new_options("Standardisation")
+
+#' Options of private feature selection
+#'
+#' One function for each selector; give the result as the `method` of [dp_select()] or as the
+#' `select` of [dp_lm()].  All options are public.
+#'
+#' @param share Share of eps that the selection gets inside [dp_lm()].
+#' @param ranges `"tight"` or `"published"`, which is noisier.
+#' @return An object of class `dp_options`.
+#' @seealso [dp_methods] for those of the regressions.
+#' @name dp_selectors
+#' @examples
+#' DPKendall(share = 0.1)
+#' DPSIS(bounds = list(price = c(0, 20000), carat = c(0, 6)))
+NULL
+
+#' @rdname dp_selectors
+#' @export
+DPKendall <- function(share = 0.05, ranges = "tight")
+  new_options("DPKendall")
+
+#' @param bounds `list(column = c(low, high))`: public limits of columns of the model matrix
+#'   and of the response.
+#' @param top_k `"canonical"`, one draw, or `"peel"`, k draws.
+#' @param gamma,noise Of the canonical mechanism.
+#' @rdname dp_selectors
+#' @export
+DPSIS <- function(bounds = NULL, top_k = "canonical", gamma = 0.5, noise = "exponential",
+                  share = 0.05)
+  new_options("DPSIS")
+
+#' @param models How many Lasso fits vote; `NULL` chooses.
+#' @param penalty Of the Lasso on columns and response of variance 1.
+#' @param partition How units come to batches: `"slots"` or `"independent"`.
+#' @param count_share Share of the epsilon of the selection for the noisy number of units.
+#' @rdname dp_selectors
+#' @export
+TwoStage <- function(models = NULL, penalty = 0.1, partition = "slots", count_share = 0.1,
+                     share = 0.05)
+  new_options("TwoStage")
+
+#' @param batch `"k"` or `"d"`: as many models as batches of k, or of d, units allow.
+#' @rdname dp_selectors
+#' @export
+SubLasso <- function(models = NULL, penalty = 0.1, partition = "slots", count_share = 0.1,
+                     share = 0.05, batch = "k")
+  new_options("SubLasso")
+
+#' @export
+print.dp_options <- function(x, ...) {
+  shown <- vapply(x$options, function(v) {
+    if (inherits(v, "dp_options")) return(paste0(v$kind, "()"))
+    deparsed(v)
+  }, "")
+  cat(x$kind, "(", paste(names(shown), "=", shown, collapse = ", "), ")\n", sep = "")
+  invisible(x)
+}

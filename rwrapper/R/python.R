@@ -1,0 +1,66 @@
+# The only file that knows reticulate.  Everything crosses as plain values (see _rbridge.py).
+
+.python <- new.env(parent = emptyenv())
+
+python_backend <- function() {
+  if (is.null(.python$call)) {
+    if (!dpreg_available()) stop(python_missing(), call. = FALSE)
+    .python$call <- reticulate::import("dpreg._rbridge", convert = TRUE)$call
+  }
+  .python$call
+}
+
+python_missing <- function() {
+  paste0(
+    "the Python package dpreg was not found",
+    if (reticulate::py_available()) paste0(" in ", reticulate::py_config()$python,
+      ", which this session already uses; start a new one to use another"),
+    ".\nInstall it once with dpreg::install_dpreg(), or tell R where it is, before it is used:\n",
+    "  Sys.setenv(RETICULATE_PYTHON = \"/path/to/venv/bin/python\")"
+  )
+}
+
+#' Is the Python package there?
+#'
+#' Starts Python when that has not happened yet.
+#'
+#' @param what Optionally the name of a function that the Python package must have.
+#' @return `TRUE` or `FALSE`.
+#' @export
+#' @examples
+#' dpreg_available()
+dpreg_available <- function(what = NULL) {
+  found <- tryCatch(reticulate::py_module_available("dpreg._rbridge"), error = function(e) FALSE)
+  if (!found || is.null(what)) return(isTRUE(found))
+  all(vapply(what, function(name)
+    reticulate::py_has_attr(reticulate::import("dpreg"), name), NA))
+}
+
+#' Install the Python package
+#'
+#' Makes a virtual environment of its own, `r-dpreg`, that is found again by itself.
+#'
+#' @param source What pip is to install: the name of the package, or the path of a checkout or
+#'   of a wheel.
+#' @param python Path of a Python, 3.11 or later, for the environment; `NULL`: the one reticulate finds.
+#' @return The path of the environment, invisibly.
+#' @export
+#' @examples
+#' \dontrun{
+#' install_dpreg()
+#' }
+install_dpreg <- function(source = "dpreg", python = NULL) {
+  path <- reticulate::virtualenv_create("r-dpreg", python = python)
+  reticulate::virtualenv_install("r-dpreg", packages = source)
+  if (reticulate::py_available())
+    message("Restart R: this session already uses another Python.")
+  invisible(path)
+}
+
+.onLoad <- function(libname, pkgname) {
+  # Only says where Python is; it starts with the first call.
+  if (!nzchar(Sys.getenv("RETICULATE_PYTHON")) && !reticulate::py_available())
+    try(reticulate::use_virtualenv("r-dpreg", required = FALSE), silent = TRUE)
+  known <- getOption("marginaleffects_model_classes")
+  options(marginaleffects_model_classes = union(known, "dp_lm"))
+}

@@ -1,0 +1,312 @@
+diamonds <- if (dpreg_available()) load_diamonds()
+
+fit_of <- function(formula = log(price) ~ log(carat) + depth + cut, ..., eps = 4)
+  dp_lm(formula, diamonds, eps = eps, delta = 1e-6, rng = 1, ...)
+
+test_that("a fit has the parts that R users ask for", {
+  needs_python()
+  fit <- fit_of()
+  expect_s3_class(fit, "dp_lm")
+  terms <- c("(Intercept)", "log(carat)", "depth", "cut.L", "cut.Q", "cut.C", "cut^4")
+  expect_identical(names(coef(fit)), terms)
+  expect_identical(dimnames(vcov(fit)), list(terms, terms))
+  expect_identical(rownames(confint(fit)), terms)
+  expect_identical(colnames(confint(fit, level = 0.9)), c("5 %", "95 %"))
+  expect_equal(deparse(formula(fit)), "log(price) ~ log(carat) + depth + cut")
+  expect_s3_class(terms(fit), "terms")
+  expect_lt(abs(nobs(fit) - 53940), 2000)
+  table <- summary(fit)$coefficients
+  expect_equal(table[, "Sampling"]^2 + table[, "Privacy"]^2, table[, "Std. Error"]^2)
+  expect_equal(table[, "Std. Error"], sqrt(diag(vcov(fit))))
+  inside <- confint(fit)[, 1] > 0 | confint(fit)[, 2] < 0
+  expect_identical(table[, "Pr(>|z|)"] < 0.05, inside)
+})
+
+test_that("what is printed says what was promised", {
+  needs_python()
+  expect_output(print(fit_of()), "NOT PRIVATE")
+  expect_output(print(summary(fit_of())), "Std. Error +Sampling +Privacy")
+  private <- dp_lm(price ~ carat, diamonds, eps = 1, delta = 1e-6)
+  printed <- gsub("\\s+", " ", paste(capture.output(print(private)), collapse = " "))
+  expect_match(printed, "(1, 1e-06)-differentially private for the addition or removal of one row",
+               fixed = TRUE)
+  expect_output(print(summary(fit_of(inference = FALSE))), "not asked for")
+})
+
+test_that("functions of the records stop with the reason", {
+  needs_python()
+  fit <- fit_of()
+  for (f in list(residuals, fitted, deviance, logLik, augment, predict, model.matrix))
+    expect_error(f(fit), "function of the private records")
+  expect_error(AIC(fit), "private records")
+  expect_error(sigma(fit), "not released")
+  expect_error(predict(fit, diamonds[1, ], interval = "prediction"), "variance of the errors")
+})
+
+test_that("predictions are the model matrix times the coefficients", {
+  needs_python()
+  fit <- fit_of(log(price) ~ log(carat) * cut + I(depth^2))
+  new <- diamonds[c(1, 500, 9000), ]
+  X <- model.matrix(~ log(carat) * cut + I(depth^2), new)
+  expect_equal(unname(predict(fit, new)), unname(drop(X %*% coef(fit))))
+  all <- predict(fit, new, se.fit = TRUE, interval = "confidence", level = 0.9)
+  expect_equal(unname(all$se.fit), unname(sqrt(diag(X %*% vcov(fit) %*% t(X)))))
+  expect_identical(colnames(all$fit), c("fit", "lwr", "upr"))
+  text <- transform(new, cut = as.character(cut))
+  expect_equal(predict(fit, text), predict(fit, new))
+  new$carat[2] <- NA
+  expect_identical(unname(is.na(predict(fit, new))), c(FALSE, TRUE, FALSE))
+  expect_length(predict(fit, new[0, ]), 0)
+  expect_error(predict(fit, transform(text, cut = "odd")), "new level 'odd'")
+  expect_error(predict(fit, new["carat"]), "no column")
+})
+
+test_that("a coefficient without a known error matters only where its regressor is not 0", {
+  V <- diag(c(4, NA, 9))
+  V[2, ] <- V[, 2] <- NA
+  X <- rbind(c(1, 0, 0), c(1, 2, 0), c(0, 0, 2), c(1, NA, 0))
+  expect_identical(mean_errors(X, V), c(2, NA, 6, NA))
+})
+
+test_that("predictions keep the contrasts of the fit", {
+  needs_python()
+  old <- options(contrasts = c("contr.sum", "contr.sum"))
+  fit <- fit_of(log(price) ~ cut)
+  before <- predict(fit, diamonds[1:3, ])
+  options(old)
+  expect_identical(predict(fit, diamonds[1:3, ]), before)
+})
+
+test_that("values beyond the limits of a fit are moved to them", {
+  X <- cbind(`(Intercept)` = 1, a = c(-5, 0, 5), b = 1:3)
+  limits <- rbind(c(-1, 1), c(0, 2.5))
+  expect_identical(winsorised(X, limits)[, -1], cbind(a = c(-1, 0, 1), b = c(1, 2, 2.5)))
+})
+
+test_that("saving and reading keep a fit as it is, and no record is in it", {
+  needs_python()
+  secret <- data.frame(y = rnorm(5000), x = rnorm(5000), secret_column = 12345.678)
+  inner <- function() {
+    mine <- secret
+    dp_lm(y ~ x, mine, eps = 8, delta = 1e-5)
+  }
+  direct <- do.call(dp_lm, list(y ~ x, secret, eps = 8, delta = 1e-5))
+  for (fit in list(inner(), direct)) {
+    path <- tempfile()
+    saveRDS(fit, path)
+    expect_lt(file.size(path), 20000)
+    again <- readRDS(path)
+    expect_identical(again, fit)
+    expect_identical(predict(again, secret), predict(fit, secret))
+    expect_output(print(summary(again)))
+    expect_false(grepl("12345.678", paste(deparse(fit), collapse = ""), fixed = TRUE))
+  }
+})
+
+test_that("tidiers have the columns of broom", {
+  needs_python()
+  fit <- fit_of()
+  expect_identical(names(tidy(fit)), c("term", "estimate", "std.error", "statistic", "p.value"))
+  with <- tidy(fit, conf.int = TRUE, conf.level = 0.9)
+  expect_equal(with$conf.low, unname(confint(fit, level = 0.9)[, 1]))
+  expect_identical(nrow(glance(fit)), 1L)
+  new <- diamonds[1:3, ]
+  expect_equal(augment(fit, new)$.fitted, unname(predict(fit, new)))
+  skip_if_not_installed("broom")
+  expect_identical(broom::tidy(fit), tidy(fit))
+})
+
+test_that("emmeans are those of the coefficients, on a public grid", {
+  needs_python()
+  skip_if_not_installed("emmeans")
+  fit <- fit_of(log(price) ~ cut + color)
+  means <- as.data.frame(emmeans::emmeans(fit, "cut"))
+  grid <- expand.grid(cut = levels(diamonds$cut), color = levels(diamonds$color))
+  expected <- tapply(predict(fit, grid), grid$cut, mean)
+  expect_equal(means$emmean, as.vector(expected))
+  expect_error(emmeans::emmeans(fit_of(), "cut"), "public data frame")
+  at <- data.frame(carat = 1, depth = 60, cut = factor("Fair", levels(diamonds$cut)))
+  all <- as.data.frame(emmeans::emmeans(fit_of(), "cut", data = at[c("carat", "depth")]))
+  expect_identical(as.character(all$cut), levels(diamonds$cut))
+  one <- as.data.frame(emmeans::emmeans(fit_of(), "cut", data = at))
+  expect_equal(one$emmean[1], unname(predict(fit_of(), at)))
+})
+
+test_that("emmeans knows the two values of a logical column", {
+  needs_python()
+  skip_if_not_installed("emmeans")
+  data <- transform(diamonds, clear = clarity > "SI1")
+  fit <- dp_lm(log(price) ~ log(carat) + clear, data, eps = 4, method = "tukey", rng = 1)
+  means <- as.data.frame(emmeans::emmeans(fit, "clear", data = data.frame(carat = 1)))
+  expect_identical(means$clear, c(FALSE, TRUE))
+  expect_equal(diff(means$emmean), coef(fit)[["clearTRUE"]])
+})
+
+test_that("marginaleffects finds what it needs", {
+  needs_python()
+  fit <- fit_of()
+  expect_true("dp_lm" %in% getOption("marginaleffects_model_classes"))
+  expect_identical(get_coef.dp_lm(fit), coef(fit))
+  expect_identical(get_vcov.dp_lm(fit), vcov(fit))
+  moved <- set_coef.dp_lm(fit, coef(fit) + 1)
+  expect_equal(coef(moved), coef(fit) + 1)
+  new <- diamonds[1:2, ]
+  expect_equal(get_predict.dp_lm(fit, new)$estimate, unname(predict(fit, new)))
+})
+
+test_that("plots show what they return", {
+  needs_python()
+  fit <- fit_of()
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_identical(plot(fit), confint(fit)[-1, ])
+  expect_identical(rownames(plot(fit, "depth", level = 0.5)), "depth")
+  expect_silent(plot(fit_of(inference = FALSE)))
+})
+
+test_that("update makes a new release", {
+  needs_python()
+  budget <- dp_budget(eps = 3, delta = 1e-5)
+  fit <- dp_lm(price ~ carat, diamonds, eps = 1, delta = 1e-6, budget = budget)
+  again <- update(fit, . ~ . + depth)
+  expect_identical(names(coef(again)), c("(Intercept)", "carat", "depth"))
+  expect_identical(nrow(as.data.frame(budget)), 2L)
+})
+
+test_that("a mechanism that declines gives a value that says so", {
+  needs_python()
+  declined <- dp_lm(price ~ carat, diamonds[1:50, ], eps = 0.1, method = "tukey", rng = 1)
+  expect_s3_class(declined, "dp_not_released")
+  expect_output(print(declined), "Not released")
+  for (f in list(coef, vcov, confint, predict, plot, tidy, glance))
+    expect_error(f(declined), "did not release")
+  expect_type(nobs(declined), "double")
+})
+
+test_that("strange data go all the way, silently", {
+  needs_python()
+  data <- strange_data()
+  for (rows in list(0, 1, 1:60)) {
+    expect_silent(fit <- dp_lm(y ~ ., data[rows, ], eps = 100, method = "tukey", rng = 1))
+    expect_true(inherits(fit, c("dp_lm", "dp_not_released")))
+  }
+  data[] <- lapply(data, function(x) { x[] <- NA; x })
+  expect_silent(dp_lm(y ~ ., data, eps = 100, method = "tukey", rng = 1))
+})
+
+test_that("units come in any type", {
+  needs_python()
+  data <- diamonds
+  labels <- rep_len(1:9000, nrow(data))
+  fit <- function(unit) {
+    data$who <- unit
+    dp_lm(log(price) ~ log(carat), data, eps = 4, unit = "who", method = "tukey", rng = 1)
+  }
+  numbers <- fit(labels)
+  expect_lt(abs(nobs(numbers) - 9000), 500)
+  expect_match(numbers$privacy$unit, "all rows of one 'who'")
+  expect_identical(coef(fit(paste("person", labels))), coef(numbers))
+  expect_identical(coef(fit(factor(labels, sample(9000)))), coef(numbers))
+  expect_identical(coef(fit(labels + 2^40)), coef(numbers))
+  expect_error(dp_lm(price ~ carat, data, eps = 1, unit = "nobody"), "unit:")
+})
+
+test_that("wrong use is an error with a class, before a record is read", {
+  needs_python()
+  expect_error(dp_lm(price ~ carat, diamonds, eps = -1), class = "dpreg_BudgetError")
+  expect_error(dp_lm(price ~ carat, diamonds, eps = 1, delta = 2), "delta must be in")
+  expect_error(dp_lm(price ~ carat, diamonds, eps = 1, method = "magic"), "method must be one of")
+  expect_error(dp_lm(price ~ carat, diamonds, eps = 1, method = TukeyEM(models = 1)), "at least 2")
+  expect_error(dp_lm(price ~ carat, diamonds, eps = 1, method = TukeyEM(models = 10.5)), "whole number")
+  expect_error(dp_lm(price ~ carat, diamonds, eps = 1, rng = 1.5), "rng must be")
+  expect_error(dp_lm(price ~ carat, diamonds, eps = 1, budget = 3), "dp_budget")
+  expect_error(dp_lm(price ~ carat, as.matrix(1:3), eps = 1), "data frame")
+})
+
+test_that("a budget refuses before a record is read", {
+  needs_python()
+  budget <- dp_budget(eps = 1)
+  read <- FALSE
+  data <- data.frame(y = 1, x = 1)
+  design <- design_of(y ~ x, data)
+  request <- list(formula = "y ~ x", eps = 2, delta = 1e-6, budget = unclass(budget),
+                  matrix = sent_design(design, data, NULL))
+  request$matrix$read <- function() { read <<- TRUE; packed_records(design, data, NULL) }
+  expect_error(call_python("lm", request), class = "dpreg_BudgetError")
+  expect_false(read)
+  request$eps <- 0.5
+  request["budget"] <- NULL
+  call_python("lm", request)
+  expect_true(read)
+})
+
+test_that("budgets count, in memory and on disk", {
+  needs_python()
+  path <- tempfile(fileext = ".ledger")
+  for (budget in list(dp_budget(eps = 1, delta = 1e-5), dp_budget(eps = 1, delta = 1e-5, ledger = path))) {
+    dp_lm(price ~ carat, diamonds, eps = 0.75, delta = 1e-6, budget = budget)
+    expect_error(dp_lm(price ~ carat, diamonds, eps = 0.5, delta = 1e-6, budget = budget),
+                 class = "dpreg_BudgetError")
+    expect_identical(as.data.frame(budget)$eps, 0.75)
+    expect_output(print(budget), "left: eps = 0.25")
+  }
+  expect_identical(as.data.frame(dp_budget(eps = 1, delta = 1e-5, ledger = path))$eps, 0.75)
+  expect_error(dp_budget(eps = 5, delta = 1e-5, ledger = path))
+  lost <- budget
+  lost$ledger <- NULL
+  lost$key <- "of another session"
+  expect_error(print(lost), "another session")
+})
+
+test_that("options have the defaults of Python", {
+  needs_python()
+  constructors <- list(Auto, TukeyEM, AdaSSP, BoostedAdaSSP, DPSGD, Standardisation, DPKendall,
+                       DPSIS, TwoStage, SubLasso)
+  if (dpreg_available("FrankWolfe")) constructors <- c(constructors, FrankWolfe)
+  for (f in constructors) {
+    made <- f()
+    theirs <- call_python("defaults", list(kind = made$kind))
+    ours <- lapply(made$options, function(v) if (inherits(v, "dp_options")) "<object>" else v)
+    expect_identical(names(ours), names(theirs))
+    expect_equal(ours, theirs)
+  }
+  expect_output(print(TukeyEM()), "TukeyEM\\(models = NULL, ridge = 0.03")
+})
+
+test_that("the result does not depend on the name of the method being a name or options", {
+  needs_python()
+  expect_identical(coef(fit_of(method = "tukey")), coef(fit_of(method = TukeyEM())))
+  expect_identical(fit_of(method = TukeyEM(models = 1000))$method, "tukey")
+  expect_identical(coef(fit_of(method = "adassp")),
+                   coef(fit_of(method = AdaSSP(standardisation = Standardisation(zooms = 3)))))
+  bounded <- fit_of(method = AdaSSP(bounds = list(depth = c(40, 80))))
+  expect_false(identical(coef(bounded), coef(fit_of(method = "adassp"))))
+  expect_error(fit_of(method = AdaSSP(bounds = list(nothing = c(0, 1)))), "no column of the model")
+})
+
+test_that("seeds are exact", {
+  expect_identical(seed_sent(1), "1")
+  expect_identical(seed_sent(2^53 - 1), "9007199254740991")
+  expect_error(seed_sent(-1), "rng must be")
+  expect_error(seed_sent(TRUE), "rng must be")
+})
+
+test_that("selection and planning", {
+  needs_python("dp_select")
+  found <- dp_select(price ~ ., diamonds, k = 2, eps = 5, rng = 1)
+  expect_length(found$selected, 2)
+  expect_true(all(found$selected %in% found$candidates))
+  expect_output(print(found), "Selected 2 of")
+  fit <- dp_lm(price ~ ., diamonds, eps = 5, delta = 1e-6, method = "tukey", select = "kendall", k = 2, rng = 1)
+  expect_length(fit$selected, 2)
+  expect_setequal(names(coef(fit)), c("(Intercept)", fit$selected))
+  expect_length(predict(fit, diamonds[1:2, ]), 2)
+})
+
+test_that("planning", {
+  needs_python("dp_plan")
+  plan <- dp_plan(n = 50000, d = 3, eps = 1)
+  expect_output(print(plan), "Plan for 50,000 units, 3 regressors")
+  expect_type(plan$width, "double")
+  expect_error(dp_plan(n = 1.5, d = 3, eps = 1), "n must be a whole number")
+})

@@ -1,0 +1,129 @@
+"""`dpreg.r`: R within Python.  Run by `.ci/r`."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpreg
+
+if "DPREG_R_LIBRARY" not in os.environ:
+    pytest.skip("needs R and rpy2: run make test-r", allow_module_level=True)
+
+import rpy2.robjects as ro
+
+import dpreg.r
+from dpreg.r._convert import from_sexp, to_sexp
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, True, "Köln", 2.0**53, [], ["a", "b"], [1.0, 2.0], [1.0, "a", None],
+     {"a": 1.0, "b": {"c": "d"}}, b"\x00\xff", [{"a": "b"}, {"a": "c"}]],
+)  # fmt: skip
+def test_plain_values_round_trip(value):
+    assert from_sexp(to_sexp(value)) == value
+
+
+def test_data_frames_of_every_type():
+    ro.r("""strange <- data.frame(
+      number = c(1.5, NA, Inf), whole = c(1L, NA, 3L), big = c(2^31, 2^53, NA),
+      truth = c(TRUE, NA, FALSE), text = c("a", NA, "K\\u00f6ln"),
+      place = factor(c("b", NA, "a"), c("a", "b", "nowhere")),
+      grade = factor(c("lo", "hi", NA), c("lo", "hi"), ordered = TRUE),
+      day = as.Date(c("2020-02-29", NA, "1969-12-31")),
+      time = as.POSIXct(c("2020-02-29 12:00", NA, "1969-12-31 00:00"), tz = "UTC"))
+    strange[["two words"]] <- 1:3""")
+    frame = dpreg.r.from_r("strange")
+    assert frame.isna().sum().tolist() == [1] * 9 + [0]
+    assert frame["big"].tolist()[:2] == [2.0**31, 2.0**53]
+    assert frame["truth"].tolist() == [True, pd.NA, False]
+    assert frame["text"].tolist() == ["a", None, "Köln"]
+    assert list(frame["place"].cat.categories) == ["a", "b", "nowhere"]
+    assert frame["place"].tolist()[::2] == ["b", "a"]
+    assert frame["grade"].cat.ordered
+    assert frame["day"][2] == pd.Timestamp("1969-12-31")
+    assert frame["time"][0] == pd.Timestamp("2020-02-29 12:00")
+    assert frame["two words"].tolist() == [1, 2, 3]
+    assert dpreg.r.from_r(ro.r("strange[0, ]")).shape == (0, 10)
+
+
+def test_data_frames_are_copies():
+    ro.r("mine <- data.frame(x = c(1, 2))")
+    frame = dpreg.r.from_r("mine")
+    frame.loc[0, "x"] = 99.0
+    assert list(ro.r("mine$x")) == [1.0, 2.0]
+
+
+def test_the_object_made_in_python_is_the_one_made_in_r(diamonds):
+    formula = "log(price) ~ log(carat) + depth + cut"
+    data = diamonds.assign(cut=diamonds["cut"].cat.as_unordered())
+    ro.globalenv["theirs"] = dpreg.r.to_r(dpreg.dp_lm(formula, data, 4.0, 1e-6, rng=1))
+    ro.r("""d <- load_diamonds(); d$cut <- factor(d$cut, ordered = FALSE)
+    ours <- dp_lm(log(price) ~ log(carat) + depth + cut, d, 4, 1e-6, rng = 1)""")
+    assert list(ro.r("setdiff(names(ours), c(names(theirs), 'call'))")) == []
+    for part in ("coefficients", "covariance", "sampling", "nobs", "law", "notes", "privacy",
+                 "contrasts", "xlevels", "method"):  # fmt: skip
+        assert ro.r(f"identical(ours${part}, theirs${part})")[0], part
+    assert ro.r("identical(predict(ours, d[1:9, ]), predict(theirs, d[1:9, ]))")[0]
+    assert ro.r("identical(confint(ours), confint(theirs))")[0]
+
+
+def test_formulas_that_r_reads_otherwise_do_not_predict(diamonds):
+    ro.globalenv["theirs"] = dpreg.r.to_r(
+        dpreg.dp_lm("price ~ np.log(carat) + C(cut, contr.sum)", diamonds, 4.0, rng=1)
+    )
+    said = ro.r("tryCatch(predict(theirs, load_diamonds()), error = conditionMessage)")[0]
+    assert "predict there" in said
+
+
+def test_declined(diamonds):
+    declined = dpreg.dp_lm("price ~ carat", diamonds[:50], 0.1, method="tukey", rng=1)
+    ro.globalenv["no"] = dpreg.r.to_r(declined)
+    assert list(ro.r("class(no)")) == ["dp_not_released"]
+    assert "Not released" in "\n".join(ro.r("capture.output(print(no))"))
+
+
+def test_exceptions_become_r_conditions():
+    said = ro.r("tryCatch(dp_lm(price ~ carat, load_diamonds(), -1), error = function(e) class(e))")
+    assert list(said)[:2] == ["dpreg_BudgetError", "dpreg_error"]
+    said = ro.r("tryCatch(dp_budget('much'), error = conditionMessage)")[0]
+    assert "eps must be a number" in said
+
+
+def test_records_are_not_read_when_the_budget_refuses():
+    ro.r("""b <- dp_budget(1, 1e-5)
+    d <- load_diamonds()
+    r <- tryCatch(dp_lm(price ~ carat, d, 2, 1e-6, budget = b),
+                  dpreg_BudgetError = function(e) "no")""")
+    assert ro.r("r")[0] == "no"
+    assert ro.r("nrow(as.data.frame(b))")[0] == 0
+
+
+def test_collecting_callbacks_does_not_end_the_process(shown):
+    code = """
+import gc
+import dpreg.r as bridge
+import rpy2.robjects as ro
+del bridge
+gc.collect()
+ro.r("b <- dp_budget(1); for (i in 1:500) as.data.frame(b)")
+gc.collect()
+ro.r("gc(); print(b)")
+"""
+    assert shown(sys.executable, "-c", code)[:4] == ["Budget:", "eps", "=", "1,"]
+
+
+def test_no_records_are_kept_after_a_fit():
+    gc.collect()
+    ro.r("""n <- 200000L; wide <- as.data.frame(matrix(rnorm(n * 10), n)); wide$y <- rnorm(n)
+    f <- dp_lm(y ~ ., wide, 5, 1e-6)""")
+    gc.collect()
+    held = [a for a in gc.get_objects() if isinstance(a, np.ndarray) and a.size >= 200_000]
+    assert held == []
+    assert ro.r("object.size(f)")[0] < 1e5
