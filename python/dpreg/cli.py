@@ -56,7 +56,7 @@ def _add_fit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     fit.add_argument(
         "--method",
         default="auto",
-        help="auto, boosted_adassp, adassp, tukey, dpsgd (%(default)s)",
+        help="auto, boosted_adassp, adassp, tukey, dpsgd, frank_wolfe (%(default)s)",
     )
     fit.add_argument("--select", help="choose columns first: kendall, two_stage, sub_lasso or sis")
     fit.add_argument("--k", type=int, help="how many columns --select keeps")

@@ -29,6 +29,7 @@ How to read it
   sampling   what ordinary least squares would have had anyway,
   privacy    what was added to protect the diamonds.
   [0.025 0.975]  holds the true coefficient with probability 95%.
+  blank      too few diamonds of a level for this eps: no error can be told.
 Run it again: the numbers change within their standard errors.  Each run spends eps=1; a
 dpreg.Budget keeps the sum.
 """

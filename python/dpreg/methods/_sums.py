@@ -16,6 +16,7 @@ from dpreg.methods.standardisation import Scales
 __all__ = [
     "Doubles",
     "StandardisedRows",
+    "floor_of",
     "floored_inverse",
     "noisy_gram",
     "noisy_scatter",
@@ -199,11 +200,19 @@ def _symmetric(
 
 
 def floored_inverse(gram: Doubles, deviation: float) -> Doubles:
-    """Invert a noisy Gram matrix whose eigenvalues below the noise are set to it.
+    """Invert a noisy Gram matrix whose eigenvalues below the noise are set to it."""
+    values, vectors = np.linalg.eigh(gram)
+    return np.asarray((vectors / np.maximum(values, floor_of(values, deviation))) @ vectors.T)
+
+
+def floor_of(values: Doubles, deviation: float) -> float:
+    """Return the floor under noisy eigenvalues `values`.
 
     A symmetric matrix of noise with this deviation on the diagonal, 1 / sqrt 2 of it
-    elsewhere, has a largest eigenvalue of about deviation * sqrt(2 width).
+    elsewhere, has a largest eigenvalue of about deviation * sqrt(2 width).  Where only r
+    eigenvalues are that small, noise can only mix their directions with one another: within
+    those r dimensions it reaches deviation * sqrt(2 r), and twice its deviation more.
     """
-    values, vectors = np.linalg.eigh(gram)
-    floor = deviation * math.sqrt(2 * len(gram))
-    return np.asarray((vectors / np.maximum(values, floor)) @ vectors.T)
+    wide = deviation * math.sqrt(2 * len(values))
+    small = int((values < wide).sum())
+    return min(wide, deviation * (math.sqrt(2 * small) + 2))

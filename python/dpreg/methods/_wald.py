@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.methods._sums import floor_of
+
 __all__ = [
     "BoostingPath",
     "EstimateError",
@@ -21,6 +23,8 @@ Doubles = NDArray[np.float64]
 # A coefficient is not identified when what regularisation may hide of it is this many
 # times its standard error.
 _HIDDEN = 1.0
+# Share of a coefficient that may be left for the estimate to tell its size.
+_MOST_LEFT = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,23 +111,45 @@ def boosting_error(path: BoostingPath, scatter: Doubles, unclipped: float) -> Es
         part = carried @ path.step * path.deviations[rounds - 1 - age]
         privacy += part @ part.T
         power = power @ forget
-    hidden = hidden_by_floor(path.gram, path.gram_deviation, rounds)
+    hidden = hidden_by_floor(path.gram, path.gram_deviation, rounds, path.estimate)
     return EstimateError(sampling, privacy, hidden)
 
 
-def hidden_by_floor(gram: Doubles, deviation: float, rounds: int) -> Doubles:
-    """Second moment of the bias along directions whose eigenvalue is below the floor.
+def hidden_by_floor(
+    gram: Doubles, deviation: float, rounds: int, estimate: Doubles | None = None
+) -> Doubles:
+    """Second moment of the bias along directions whose eigenvalue is near or below the floor.
 
-    Such an eigenvalue is anywhere between 0 and the floor; half of it is taken, and the
-    coefficient along it as large as would explain the whole response.
+    Along a direction with true eigenvalue g, held at F, rounds leave a share (1 - g / F)^rounds
+    of the coefficient.  g is what was seen, give or take the noise, and not negative.  The
+    coefficient is taken from the estimate when most of it is there; otherwise, and without
+    an estimate, it is as large as would explain the whole response.
     """
     values, vectors = np.linalg.eigh(gram)
-    floor = deviation * np.sqrt(2 * len(values))
-    if not floor > 0:
+    if not deviation > 0:
         return np.zeros_like(gram)
-    held = vectors[:, values < floor]
+    floor = floor_of(values, deviation)
     units = max(float(gram[0, 0]), floor)
-    return np.asarray(held @ held.T * (0.5 ** (2 * rounds) * units / floor))
+    hidden = np.zeros_like(gram)
+    for value, vector in zip(values, vectors.T, strict=True):
+        if value > 2 * floor:
+            continue
+        left = _share_left(value, max(value, floor), deviation, rounds)
+        size = units / floor
+        if estimate is not None and left < _MOST_LEFT:
+            size = float(vector @ estimate) ** 2 / (1 - left) ** 2
+        hidden += left**2 * size * np.outer(vector, vector)
+    return hidden
+
+
+def _share_left(value: float, held: float, deviation: float, rounds: int) -> float:
+    """Root mean square share of a coefficient that the rounds leave."""
+    likely = value + deviation * np.linspace(-4, 4, 161)
+    weight = np.exp(-0.5 * np.linspace(-4, 4, 161) ** 2) * (likely >= 0)
+    if weight.sum() < 1e-4:
+        return 1.0
+    share = np.minimum(np.abs(1 - likely / held), 1.0) ** (2 * rounds)
+    return float(np.sqrt((share @ weight) / weight.sum()))
 
 
 def _positive(matrix: Doubles) -> Doubles:

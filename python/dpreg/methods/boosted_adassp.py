@@ -47,7 +47,8 @@ class BoostedAdaSSP:
     Columns are standardised privately, a noisy matrix of second moments is released once,
     and each round adds its inverse (with a floor under the eigenvalues) times a noisy
     gradient of clipped residuals to the coefficients.  The clip follows the residuals down,
-    and the noise with it.
+    and the noise with it.  So the result is a Huber regression: with symmetric errors it has
+    the coefficients of least squares, with skewed ones those of a typical row.
 
     Parameters
     ----------
@@ -139,7 +140,8 @@ class BoostedAdaSSP:
             units=scales.units,
             parts=tuple(noise.parts),
             composition="Gaussian (GDP)",
-            notes=unidentified_note(hidden, design.terms.coefficients),
+            notes=_estimand(self.clip, inference=inference)
+            + unidentified_note(hidden, design.terms.coefficients),
             limits=np.column_stack([scales.low, scales.high])[:-1],
         )
 
@@ -181,6 +183,16 @@ class BoostedAdaSSP:
             rows, path.estimate, path.clip, noise, noise.share(self.scatter_share)
         )
         return boosting_error(path, scatter, unclipped / scales.units)
+
+
+def _estimand(clip: float, *, inference: bool) -> tuple[str, ...]:
+    """Say what is estimated, where that matters."""
+    if not inference:
+        return ()
+    return (
+        f"residuals are clipped at {clip:g} standard deviations, so with skewed errors "
+        "coefficients differ from least squares",
+    )
 
 
 def _noisy_round(
