@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find cpp python CMakeLists.txt pyproject.toml -type f -not -name '*.pyc')
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test lint test-core test-python format clean
+.PHONY: demo test lint test-core test-python audit fuzz format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dpreg demo
@@ -29,6 +29,15 @@ test-core: $(VENV)/test
 
 test-python: $(VENV)/test
 	$(BIN)/pytest
+
+# Ten times the runs of `make test`, whole fits, batteries on the generator, the ledger under
+# kill -9, and the fuzzers for a minute each.
+audit: $(VENV)/test
+	$(BIN)/python tests/audit/full.py --core build/audit
+
+# Needs clang with libFuzzer; SECONDS=60 for each target.
+fuzz: $(VENV)/test
+	$(BIN)/python tests/fuzz/run.py --seconds $${SECONDS_EACH:-60}
 
 format: $(VENV)/lint
 	$(BIN)/ruff check --fix .
