@@ -21,12 +21,12 @@ from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods._method import Method
 from dpreg.methods.standardisation import Standardisation
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "sampled_finding"]
 
 Bits = _core.BitSource
 
 
-def _finding(
+def sampled_finding(
     mechanism: str,
     one_run: Callable[[int, Bits], float],
     claim: tuple[float, float],
@@ -48,7 +48,7 @@ def _finding(
 
 def laplace(effort: Effort) -> Finding:
     """A count and the next."""
-    return _finding(
+    return sampled_finding(
         "discrete_laplace",
         lambda side, bits: side + int(_core.discrete_laplace(2.0, bits, 1)[0]),
         (2.0, 0.0), effort.runs(100_000), effort,
@@ -59,7 +59,7 @@ def release_test(effort: Effort) -> Finding:
     """The test at two distances next to one another, on either side of its threshold."""
     epsilon, delta = 0.5, 0.01
     distance = _core.release_threshold(epsilon, delta)
-    return _finding(
+    return sampled_finding(
         "passes_release_test",
         lambda side, bits: _core.passes_release_test(distance + side, epsilon, delta, bits),
         (epsilon, 0.0), effort.runs(100_000), effort,
@@ -100,7 +100,7 @@ def tukey(effort: Effort) -> Finding:
         )  # fmt: skip
         return float(order[-1 if point is None else int(point[0])])
 
-    return _finding("tukey_em", one_run, (sum(epsilon), delta), effort.runs(200_000), effort)
+    return sampled_finding("tukey_em", one_run, (sum(epsilon), delta), effort.runs(200_000), effort)
 
 
 _LAWS = (
@@ -158,7 +158,7 @@ def choice(effort: Effort) -> Finding:
     """One score goes up and twenty go down."""
     epsilon = 2.0
     weights = [np.append(0.0, np.zeros(20)), np.append(epsilon / 2, np.full(20, -epsilon / 2))]
-    return _finding(
+    return sampled_finding(
         "choose_index", lambda side, bits: float(_core.choose_index(weights[side], bits) == 0),
         (epsilon, 0.0), effort.runs(200_000), effort,
     )  # fmt: skip
@@ -172,7 +172,7 @@ def gaussian(effort: Effort) -> Finding:
         noise = GaussianReleases(*claim, bits)
         return float(noise.release("x", np.array([side * 1000]), 1000.0, noise.share(1 - 1e-9))[0])
 
-    return _finding("GaussianReleases.release", one_run, claim, effort.runs(60_000), effort)
+    return sampled_finding("GaussianReleases.release", one_run, claim, effort.runs(60_000), effort)
 
 
 def dpsgd_step(effort: Effort) -> Finding:
@@ -192,7 +192,7 @@ def dpsgd_step(effort: Effort) -> Finding:
         )  # fmt: skip
         return float(theta[0])
 
-    return _finding("dpsgd: one sampled step", one_run, claim, effort.runs(100_000), effort)
+    return sampled_finding("dpsgd: one sampled step", one_run, claim, effort.runs(100_000), effort)
 
 
 _MAGNITUDE = Standardisation(magnitude_share=0.97, zooms=0, zoom_share=1e-3, moment_share=1e-3)
@@ -205,7 +205,7 @@ def _dp_lm(method: Method, seen: Callable[[Any], float], rows: int, full: int) -
     tables = [pd.DataFrame({"a": np.full(n, 1000.0), "y": np.ones(n)}) for n in (rows, rows + 1)]
 
     def run(effort: Effort) -> Finding:
-        return _finding(
+        return sampled_finding(
             f"dp_lm(method={method.name!r})",
             lambda side, bits: seen(dp_lm("y ~ a", tables[side], *claim, method=method, rng=bits)),
             claim, effort.runs(full), effort,
