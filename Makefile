@@ -33,7 +33,7 @@ test-python: $(VENV)/test
 # Ten times the runs of `make test`, whole fits, batteries on the generator, the ledger under
 # kill -9, and the fuzzers for a minute each.
 audit: $(VENV)/test
-	$(BIN)/python tests/audit/full.py --core build/audit
+	$(BIN)/python tests/audit/full.py
 
 # Needs clang with libFuzzer; SECONDS=60 for each target.
 fuzz: $(VENV)/test
