@@ -13,7 +13,9 @@ using namespace dpreg;
 
 namespace {
 
-VectorView column(const MatrixView& x, std::size_t j) { return {x.data + j, x.rows, x.row_stride}; }
+VectorView column(const MatrixView& x, std::size_t j) {
+    return {x.rows == 0 ? x.data : x.data + j, x.rows, x.row_stride};
+}
 
 /// The changes of all scores lie in an interval of this length.
 double span(const std::vector<double>& after, const std::vector<double>& before) {

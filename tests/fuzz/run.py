@@ -27,10 +27,11 @@ def build(clang):
     """Compile the core once with coverage, and link each target with libFuzzer."""
     BUILD.mkdir(parents=True, exist_ok=True)
     objects = []
+    newest = max(header.stat().st_mtime for header in (ROOT / "cpp/include").rglob("*.hpp"))
     for source in sorted((ROOT / "cpp/src").rglob("*.cpp")):
         target = BUILD / f"{source.parent.name}-{source.stem}.o"
         objects.append(target)
-        if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
+        if not target.exists() or target.stat().st_mtime < max(newest, source.stat().st_mtime):
             sanitize = "-fsanitize=fuzzer-no-link,address,undefined"
             subprocess.run([clang, *FLAGS, sanitize, "-c", source, "-o", target], check=True)
     for source in sorted(HERE.glob("fuzz_*.cpp")):
@@ -51,7 +52,7 @@ def fuzz(name, command, seconds):
             cwd=scratch, capture_output=True, text=True, errors="replace", check=False,
         )  # fmt: skip
     runs = re.findall(r"stat::number_of_executed_units:\s*(\d+)", done.stderr)
-    covered = re.findall(r"cov: (\d+)", done.stderr)
+    covered = re.findall(r"cov: (\d+)", done.stderr + done.stdout)
     print(
         f"{name:<16} {int(runs[-1]) if runs else 0:>10,} executions, "
         f"{covered[-1] if covered else '?':>6} edges covered"
