@@ -1,14 +1,16 @@
 # %% [markdown]
 # # Errors found in papers and codes
 #
-# While this package was written, the algorithms it implements were re-derived and public implementations of private linear regression
-# were read and run. This page lists what was found to give less privacy than stated, each with a counterexample that
-# runs. It is no judgement of the authors: these mechanisms are easy to get wrong, a first
-# version of this one did too, and most of the slips are a factor of 2 or one forgotten term. Versions are those of November 2026 or
+# While this package was written, the algorithms it implements were re-derived and public
+# implementations of private linear regression were read and run. This page lists what was found to
+# give less privacy than stated, each with a counterexample that runs. It is no judgement of the
+# authors: these mechanisms are easy to get wrong, a first version of this one did too, and most of
+# the slips are a factor of 2 or one forgotten term. Versions are those of November 2026 or
 # earlier; some may have been mended since.
 #
-# Each counterexample is a function that returns what was claimed and what is true; tests/test_vignettes.py asserts them,
-# and tests/audit/mutants.py puts the same defects into dpreg, where the audit must reject them.
+# Each counterexample is a function that returns what was claimed and what is true;
+# tests/test_vignettes.py asserts them, and tests/audit/mutants.py puts the same defects into
+# dpreg, where the audit must reject them.
 
 # %%
 from __future__ import annotations
@@ -25,9 +27,10 @@ from dpreg.audit._bounds import epsilon_between
 # %% [markdown]
 # ## TukeyEM (Amin, Joseph, Ribero and Vassilvitskii, 2023) and its reference code
 #
-# **Weight of a region.** Depth is not monotone when a model is replaced: it moves by 1 in either direction. The exponential
-# mechanism then needs exp(eps q / 2); main text and code use exp(eps q). With the models {0, c} replaced by
-# {c, 1} on [0, 1], c small, the log ratio at a deep point tends to 2 eps.
+# **Weight of a region.** Depth is not monotone when a model is replaced: it moves by 1 in either
+# direction. The exponential mechanism then needs exp(eps q / 2); main text and code use exp(eps
+# q). With the models {0, c} replaced by {c, 1} on [0, 1], c small, the log ratio at a deep point
+# tends to 2 eps.
 
 
 # %%
@@ -45,12 +48,13 @@ def tukey_weight(eps=1.0, c=1e-6):
 print(tukey_weight())
 
 # %% [markdown]
-# **Scale of the test.** The reference code adds Laplace(scale = eps) where 1 / eps is meant. A distance moves by 1, so
-# the answer of the test alone loses 1 / eps. At eps = ln(3) / 2:
+# **Scale of the test.** The reference code adds Laplace(scale = eps) where 1 / eps is meant. A
+# distance moves by 1, so the answer of the test alone loses 1 / eps. At eps = ln(3) / 2:
 
 
 # %%
-def laplace_scale(eps=math.log(3) / 2):
+def laplace_scale():
+    eps = math.log(3) / 2
     # Pass when distance + noise > 10; distances 8 and 9.
     law = stats.laplace(scale=eps)
     passes = [law.sf(10 - distance) for distance in (8, 9)]
@@ -78,9 +82,10 @@ print(batches())
 # %% [markdown]
 # ## DPKendall (Dick, Gillenwater and Joseph, 2023), reference code
 #
-# The paper's sensitivity of 3/2 is right for (C - D) / (n - 1). The code uses scipy's tau_b, whose denominator leaves ties out:
-# with a column that is nearly constant one row moves (n / 2) tau_b by sqrt(n / 2). And a constant column is NaN, which
-# argsort puts last, so that it is chosen with probability 1.
+# The paper's sensitivity of 3/2 is right for (C - D) / (n - 1). The code uses scipy's tau_b, whose
+# denominator leaves ties out: with a column that is nearly constant one row moves (n / 2) tau_b by
+# sqrt(n / 2). And a constant column is NaN, which argsort puts last, so that it is chosen with
+# probability 1.
 
 
 # %%
@@ -99,8 +104,8 @@ with np.errstate(all="ignore"):
 # %% [markdown]
 # ## Report noisy maximum with Laplace(Delta / eps)
 #
-# Right for scores that all move in one direction. When one may go up and another down, it loses up to 2 eps. Two candidates,
-# scores (0, s) become (Delta, s - Delta):
+# Right for scores that all move in one direction. When one may go up and another down, it loses up
+# to 2 eps. Two candidates, scores (0, s) become (Delta, s - Delta):
 
 
 # %%
@@ -119,8 +124,9 @@ print(noisy_maximum())
 # %% [markdown]
 # ## Canonical Lipschitz mechanism with eps / (2 Delta) for each unit of gap (Swope et al., 2024)
 #
-# A gap is a difference of two scores, which moves by 2 Delta, and the loss of a set is half of it: for scores that move both ways
-# the coefficient is eps / (4 Delta). All score vectors on a small grid, exactly (Gumbel noise makes the mechanism an exponential one):
+# A gap is a difference of two scores, which moves by 2 Delta, and the loss of a set is half of it:
+# for scores that move both ways the coefficient is eps / (4 Delta). All score vectors on a small
+# grid, exactly (Gumbel noise makes the mechanism an exponential one):
 
 
 # %%
@@ -152,8 +158,9 @@ print(canonical_gap())
 # %% [markdown]
 # ## Screening for the Lasso (Khanna et al., 2025)
 #
-# **Sensitivity.** The change of a product is bounded by the product of the changes of its factors, which gives 4 lambda (1 + lambda) / n. One
-# row moves the score by 2 lambda (1 + lambda) / sqrt(n): with n rows x = 1, y = lambda and w = lambda, and one row y = -lambda more.
+# **Sensitivity.** The change of a product is bounded by the product of the changes of its factors,
+# which gives 4 lambda (1 + lambda) / n. One row moves the score by 2 lambda (1 + lambda) /
+# sqrt(n): with n rows x = 1, y = lambda and w = lambda, and one row y = -lambda more.
 
 
 # %%
@@ -173,8 +180,8 @@ def screening_sensitivity(n=3000, bound=50.0):
 print(screening_sensitivity())
 
 # %% [markdown]
-# **Soundness.** The rule is that of the l1-ball of radius 1. For X = I, y = (2, 2) and lambda = 2 the optimum is (1, 1), and both of its
-# coordinates are screened.
+# **Soundness.** The rule is that of the l1-ball of radius 1. For X = I, y = (2, 2) and lambda = 2
+# the optimum is (1, 1), and both of its coordinates are screened.
 
 
 # %%
@@ -191,8 +198,8 @@ print(screening_soundness())
 # %% [markdown]
 # ## Boosted AdaSSP, one public code: sigma = mu
 #
-# mu of Gaussian differential privacy is used as the scale of the noise, where 1 / mu is meant, and T rounds, X'X and its least
-# eigenvalue are not composed. T = 100, delta = 1e-6:
+# mu of Gaussian differential privacy is used as the scale of the noise, where 1 / mu is meant, and
+# T rounds, X'X and its least eigenvalue are not composed. T = 100, delta = 1e-6:
 
 
 # %%
@@ -205,7 +212,8 @@ print(sigma_is_mu())
 # %% [markdown]
 # ## Classical Gaussian scale beyond eps = 1
 #
-# sqrt(2 ln(1.25 / delta)) / eps is proved for eps below 1; used at eps = 20 it gives another delta.
+# sqrt(2 ln(1.25 / delta)) / eps is proved for eps below 1; used at eps = 20 it gives another
+# delta.
 
 
 # %%
@@ -219,8 +227,8 @@ print(classical_gaussian())
 # %% [markdown]
 # ## A seed that serves every query
 #
-# `random_state=int` seeds each query anew. Two queries with different eps then have the same noise at two scales, and
-# two linear equations give the exact sum, without the seed being known.
+# `random_state=int` seeds each query anew. Two queries with different eps then have the same noise
+# at two scales, and two linear equations give the exact sum, without the seed being known.
 
 
 # %%
@@ -237,9 +245,10 @@ print(one_seed())
 # %% [markdown]
 # ## Bounds from the data, clipping left out, a sensitivity of 0
 #
-# One library clips only when there is an intercept, so without one the sum of squares moves by x^2 for any x; another takes the lower bound
-# twice in the sensitivity of the diagonal of X'X, which is 0 for bounds (0, 100) where it should be 10,000; a third reads
-# lambda_min(X'X), column ranges and row norms from the data, so that the scale of the noise itself tells of one row.
+# One library clips only when there is an intercept, so without one the sum of squares moves by x^2
+# for any x; another takes the lower bound twice in the sensitivity of the diagonal of X'X, which
+# is 0 for bounds (0, 100) where it should be 10,000; a third reads lambda_min(X'X), column ranges
+# and row norms from the data, so that the scale of the noise itself tells of one row.
 
 
 # %%
@@ -262,8 +271,8 @@ print(clipping_skipped(), sensitivity_of_the_diagonal(), noise_scale_from_the_da
 # %% [markdown]
 # ## An intercept that is not charged
 #
-# Means of the d columns at eps / (d + 1) in total, the mean of y at eps / (d + 1), and the rest at eps d / (d + 1): for d = 1 that is
-# 1.5 eps.
+# Means of the d columns at eps / (d + 1) in total, the mean of y at eps / (d + 1), and the rest at
+# eps d / (d + 1): for d = 1 that is 1.5 eps.
 
 
 # %%
@@ -276,7 +285,8 @@ print(intercept_budget())
 # %% [markdown]
 # ## Fixed effects before clipping
 #
-# Group means are taken of raw values, then one row is charged. A row of a group of 100 moves the other 99 too, before anything is clipped.
+# Group means are taken of raw values, then one row is charged. A row of a group of 100 moves the
+# other 99 too, before anything is clipped.
 
 
 # %%
@@ -293,8 +303,9 @@ print(fixed_effects())
 # %% [markdown]
 # ## Pairs of rows when their number is odd
 #
-# A Theil-Sen estimator drops the last row of an odd number before rows are paired. Taking a row away from an even number
-# ends two pairs: its own, and, as another row is dropped in its stead, none or one more. One is charged.
+# A Theil-Sen estimator drops the last row of an odd number before rows are paired. Taking a row
+# away from an even number ends two pairs: its own, and, as another row is dropped in its stead,
+# none or one more. One is charged.
 
 
 # %%
@@ -318,8 +329,9 @@ print(odd_pairs())
 # %% [markdown]
 # ## Doubles
 #
-# Laplace noise drawn as a double and added to a double: small results that are no multiple of 2^-53 occur when the true value is 0, and
-# cannot occur when it is 1. One such result tells the two apart.
+# Laplace noise drawn as a double and added to a double: small results that are no multiple of
+# 2^-53 occur when the true value is 0, and cannot occur when it is 1. One such result tells the
+# two apart.
 
 
 # %%
@@ -338,6 +350,7 @@ print(low_bits())
 # %% [markdown]
 # ## What was found right
 #
-# The depth bound of TukeyEM's propose-test-release (with the corrected weight), the sensitivity 3/2 of DPKendall, the sum sensitivities and upper-triangle
-# noise of dp-statsmodels' least squares, the objective perturbation of DPpack, and OpenDP's samplers, against which ours are
+# The depth bound of TukeyEM's propose-test-release (with the corrected weight), the sensitivity
+# 3/2 of DPKendall, the sum sensitivities and upper-triangle noise of dp-statsmodels' least
+# squares, the objective perturbation of DPpack, and OpenDP's samplers, against which ours are
 # tested.

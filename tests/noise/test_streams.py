@@ -118,7 +118,7 @@ def test_many_forks_do_not_repeat_one_another():
 
 
 def test_fits_in_children_of_a_fork_differ():
-    data = pd.DataFrame({"x": np.arange(50.0), "y": np.arange(50.0)})
+    data = pd.DataFrame({"x": np.arange(4000.0), "y": np.arange(4000.0)})
     source = _core.SystemBits()
     read, write = os.pipe()
     for _ in range(3):
