@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find cpp python CMakeLists.txt pyproject.toml -type f -not -name '*.pyc')
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test lint test-core test-python test-r format clean
+.PHONY: demo test lint test-core test-python test-r audit fuzz format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dpreg demo
@@ -33,6 +33,15 @@ test-python: $(VENV)/test
 # The R package, with Python in the same virtual environment.
 test-r: $(VENV)/test
 	.ci/r $(VENV)
+
+# Ten times the runs of `make test`, whole fits, batteries on the generator, the ledger under
+# kill -9, and the fuzzers for a minute each.
+audit: $(VENV)/test
+	$(BIN)/python tests/audit/full.py
+
+# Needs clang with libFuzzer; SECONDS=60 for each target.
+fuzz: $(VENV)/test
+	$(BIN)/python tests/fuzz/run.py --seconds $${SECONDS_EACH:-60}
 
 format: $(VENV)/lint
 	$(BIN)/ruff check --fix .

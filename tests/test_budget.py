@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import subprocess
 import sys
+import threading
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -143,3 +146,30 @@ def test_dp_lm_is_charged_before_a_record_is_read(diamonds, monkeypatch):
     assert budget.remaining == (0.3, 0.0)
     with pytest.raises(BudgetError):
         dpreg.dp_lm("price ~ carat", diamonds, 0.7, budget=budget)
+
+
+def test_threads_cannot_overspend_together(monkeypatch):
+    """A pause between the check and the charge is when another thread would slip in."""
+    from dpreg import budget as module
+
+    fits = module._fits
+
+    def slow(*arguments):
+        answer = fits(*arguments)
+        time.sleep(0.001)
+        return answer
+
+    monkeypatch.setattr(module, "_fits", slow)
+    budget = dpreg.Budget(1.0)
+
+    def spend():
+        for _ in range(10):
+            with contextlib.suppress(BudgetError):
+                budget.spend("x", 0.05)
+
+    threads = [threading.Thread(target=spend) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(budget.charges) == 20

@@ -121,3 +121,35 @@ def test_wrong_containers_are_refused(data):
 def test_index_of_a_pandas_series_does_not_matter():
     a = pd.Series([1.0, 2.0], index=[5, 6])
     assert Table({"a": a, "b": np.array([3.0, 4.0])}).numeric("a").tolist() == [1.0, 2.0]
+
+
+HUGE = 2**60 + 1
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pa.table({"x": pa.array([HUGE, None, 3], type=pa.int64())}),
+        pa.table({"x": pa.array([HUGE, None, 3], type=pa.uint64())}),
+        pd.DataFrame({"x": pd.array([HUGE, None, 3], dtype="int64[pyarrow]")}),
+        pd.DataFrame({"x": pd.array([HUGE, None, 3], dtype="Int64")}),
+        pl.DataFrame({"x": [HUGE, None, 3]}),
+        {"x": [HUGE, None, 3]},
+    ],
+    ids=["arrow", "arrow unsigned", "pandas arrow", "pandas", "polars", "list"],
+)
+def test_integers_beyond_the_precision_of_doubles_are_rounded(data):
+    """pyarrow's own conversion raises, and shows the cell in its message."""
+    np.testing.assert_array_equal(Table(data).numeric("x"), [2.0**60, np.nan, 3])
+
+
+def test_a_list_has_no_type_of_its_own():
+    """Whatever its cells are, and when there are none, the schema is the same."""
+    odd = ["a", None, 1, True, 2.5, 10**400, object(), [1], np.float32(2), {}]
+    tables = [Table({"x": cells}) for cells in ([], [1], ["a"], odd)]
+    assert len({str(t.schema) for t in tables}) == 1
+    expected = [np.nan, np.nan, 1, 1, 2.5] + [np.nan] * 3 + [2, np.nan]
+    np.testing.assert_array_equal(tables[3].numeric("x"), expected)
+    with_levels = tables[2].schema.with_levels({"x": ["a", "b"]})
+    assert with_levels.columns["x"].kind == "categorical"
+    assert tables[2].codes("x", ["a", "b"]).tolist() == [0]

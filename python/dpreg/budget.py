@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import os
+import threading
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol
@@ -112,13 +113,15 @@ class MemoryLedger:
 
     def __init__(self) -> None:
         self._charges: tuple[Charge, ...] = ()
+        self._lock = threading.Lock()
 
     def append(self, charge: Charge, epsilon: Decimal, delta: Decimal) -> bool:
         """See `Ledger.append`."""
-        if not _fits((*self._charges, charge), epsilon, delta):
-            return False
-        self._charges = (*self._charges, charge)
-        return True
+        with self._lock:
+            if not _fits((*self._charges, charge), epsilon, delta):
+                return False
+            self._charges = (*self._charges, charge)
+            return True
 
     def charges(self) -> tuple[Charge, ...]:
         """See `Ledger.charges`."""

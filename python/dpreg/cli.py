@@ -1,6 +1,6 @@
 """The command line: arguments in, one call, text out.
 
-Exit codes: 0 released, 2 wrong use, 3 not released.
+Exit codes: 0 released, 1 an audit found a broken claim, 2 wrong use, 3 not released.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-RELEASED, WRONG_USE, NOT_RELEASED = 0, 2, 3
+RELEASED, CLAIM_BROKEN, WRONG_USE, NOT_RELEASED = 0, 1, 2, 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,6 +44,10 @@ def _parser() -> argparse.ArgumentParser:
     _add_plan(commands)
     demo = commands.add_parser("demo", help="fit the diamonds that come with the package")
     demo.set_defaults(run=_demo)
+    audit = commands.add_parser("audit", help="check the privacy claims of this installation")
+    audit.add_argument("--full", action="store_true", help="take minutes instead of seconds")
+    audit.add_argument("--seed", type=int, default=20260101, help="of the runs (%(default)s)")
+    audit.set_defaults(run=_audit)
     return parser
 
 
@@ -230,3 +234,15 @@ def _demo(options: argparse.Namespace) -> int:
     from dpreg.demo import demo
 
     return RELEASED if demo(sys.stdout) else NOT_RELEASED
+
+
+def _audit(options: argparse.Namespace) -> int:
+    from dpreg.audit import audit
+
+    report = audit(
+        full=options.full,
+        seed=options.seed,
+        progress=lambda name: print(f"dpreg: {name}", file=sys.stderr),
+    )
+    print(report)
+    return RELEASED if report.holds else CLAIM_BROKEN

@@ -9,6 +9,8 @@ cell that cannot be used becomes missing.
 
 from __future__ import annotations
 
+import math
+import numbers
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -86,9 +88,14 @@ class Table:
     """
 
     def __init__(self, data: Any) -> None:
+        self._untyped = _untyped_columns(data)
         self._frame = _narwhals_frame(data)
         dtypes = self._frame.schema.items()
-        self.schema = Schema({name: _column(self._frame, name, dtype) for name, dtype in dtypes})
+        columns = {name: _column(self._frame, name, dtype) for name, dtype in dtypes}
+        # A list declares no type, and none may be read from its cells: it holds numbers,
+        # unless levels are declared.
+        columns.update({name: Column(name, "numeric", dtype="list") for name in self._untyped})
+        self.schema = Schema(columns)
 
     @property
     def rows(self) -> int:
@@ -99,6 +106,12 @@ class Table:
         """Return a numeric column as doubles, NaN where a value is missing."""
         import narwhals.stable.v1 as nw
 
+        if name in self._untyped:
+            cells = self._cells(name)
+            return np.fromiter(map(_number_in, cells), np.float64, len(cells))
+        arrow = _arrow_array(self._frame[name].to_native())
+        if arrow is not None:
+            return _arrow_doubles(arrow)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             doubles = self._frame[name].cast(nw.Float64).to_numpy()
@@ -138,6 +151,34 @@ def _number(position: dict[Any, int], cell: Any) -> int:
         return -1 if missing else position.setdefault(cell, len(position))
     except Exception:
         return -1
+
+
+def _number_in(cell: Any) -> float:
+    """Return a cell of a list as a double; NaN, so missing, when it is no number."""
+    try:
+        return float(cell) if isinstance(cell, (numbers.Real, np.bool_)) else math.nan
+    except Exception:
+        return math.nan
+
+
+def _arrow_array(native: Any) -> Any | None:
+    """Return the Arrow array that a column is or is made of, or None."""
+    if type(native).__module__.partition(".")[0] == "pyarrow":
+        return native
+    if type(getattr(native, "dtype", None)).__name__ == "ArrowDtype":
+        import pyarrow
+
+        return pyarrow.array(native)
+    return None
+
+
+def _arrow_doubles(array: Any) -> NDArray[np.float64]:
+    """Convert to the nearest doubles; the default of Arrow raises on integers beyond 2^53."""
+    import pyarrow
+    import pyarrow.compute
+
+    doubles = pyarrow.compute.cast(array, pyarrow.float64(), safe=False)
+    return np.array(doubles.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _column(frame: Any, name: str, dtype: Any) -> Column:
@@ -203,6 +244,12 @@ def _read_parquet(path: str | os.PathLike[str]) -> Any:
         raise SchemaError(f"data: cannot read {os.fspath(path)!r} as Parquet: {error}") from None
 
 
+def _untyped_columns(data: Any) -> frozenset[str]:
+    if not isinstance(data, Mapping):
+        return frozenset()
+    return frozenset(str(name) for name, values in data.items() if not hasattr(values, "dtype"))
+
+
 def _frame_of_arrays(data: Mapping[str, Any]) -> Any:
     import pandas as pd
 
@@ -215,9 +262,22 @@ def _frame_of_arrays(data: Mapping[str, Any]) -> Any:
 def _series(name: str, values: Any) -> Any:
     import pandas as pd
 
-    if isinstance(values, (pd.Series, pd.Categorical, list, tuple)):
+    if not hasattr(values, "dtype"):
+        return pd.Series(_objects(name, values), dtype=object)
+    if isinstance(values, (pd.Series, pd.Categorical)):
         return pd.Series(values).reset_index(drop=True)
     array = np.asarray(values)
     if array.ndim != 1:
         raise SchemaError(f"data: column {name!r} must be one-dimensional")
     return pd.Series(array)
+
+
+def _objects(name: str, values: Any) -> NDArray[np.object_]:
+    """Hold the cells of a list as they are: numpy would look for a type that fits them all."""
+    try:
+        cells = list(values)
+    except TypeError:
+        raise SchemaError(f"data: column {name!r} must be an array or a list") from None
+    column = np.empty(len(cells), dtype=object)
+    column[:] = cells if cells else None
+    return column

@@ -13,6 +13,7 @@ import contextlib
 import fcntl
 import hashlib
 import json
+import math
 import os
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -36,6 +37,15 @@ def _line(previous: str, content: dict[str, object]) -> tuple[bytes, str]:
     body = json.dumps(content, sort_keys=True)
     digest = _digest(previous, body)
     return f"{body}\t{digest}\n".encode(), digest
+
+
+def _parsed(body: str) -> dict[str, object]:
+    """Return the object of a line; an empty one if it holds something else."""
+    try:
+        content = json.loads(body)
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 class FileLedger:
@@ -94,8 +104,11 @@ class FileLedger:
 
     @staticmethod
     def _write(file: int, data: bytes) -> None:
-        written = os.write(file, data)
-        os.fsync(file)
+        try:
+            written = os.write(file, data)
+            os.fsync(file)
+        except OSError as error:
+            raise BudgetError(f"ledger: cannot write: {error.strerror}") from None
         if written != len(data):
             raise BudgetError("ledger: the disk is full; the charge was not made")
 
@@ -112,7 +125,7 @@ class FileLedger:
             return (), digest
 
         digest = ""
-        entries: list[dict[str, object]] = []
+        entries: list[tuple[int, str]] = []
         for number, line in enumerate(whole.decode(errors="replace").splitlines(), start=1):
             body, _, claimed = line.partition("\t")
             digest = _digest(digest, body)
@@ -121,16 +134,31 @@ class FileLedger:
                     f"ledger: line {number} of {self._path!r} was changed after it was written; "
                     "restore the file from a copy, it cannot be trusted as it is"
                 )
-            entries.append(json.loads(body))
-        if entries[0] != self._totals:
+            entries.append((number, body))
+        self._check_totals(entries[0][1])
+        return tuple(self._charge(*entry) for entry in entries[1:]), digest
+
+    def _check_totals(self, body: str) -> None:
+        totals = _parsed(body)
+        if totals != self._totals:
             raise BudgetError(
-                f"ledger: {self._path!r} was made for eps={entries[0].get('eps')}, "
-                f"delta={entries[0].get('delta')}; use these totals, or another file"
+                f"ledger: {self._path!r} was made for eps={totals.get('eps')}, "
+                f"delta={totals.get('delta')}; use these totals, or another file"
             )
-        return tuple(
-            self._charge_type(str(e["label"]), float(str(e["eps"])), float(str(e["delta"])))
-            for e in entries[1:]
-        ), digest
+
+    def _charge(self, number: int, body: str) -> Charge:
+        """Return the charge of a line; one below 0 would be money."""
+        entry = _parsed(body)
+        label, epsilon, delta = (entry.get(name) for name in ("label", "eps", "delta"))
+        if (
+            isinstance(label, str)
+            and isinstance(epsilon, float | int)
+            and isinstance(delta, float | int)
+            and 0 < epsilon < math.inf
+            and 0 <= delta < 1
+        ):
+            return self._charge_type(label, float(epsilon), float(delta))
+        raise BudgetError(f"ledger: line {number} of {self._path!r} is no charge")
 
     def _sync_directory(self) -> None:
         directory = os.open(os.path.dirname(os.path.abspath(self._path)), os.O_RDONLY)

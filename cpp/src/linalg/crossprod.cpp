@@ -25,7 +25,7 @@ DPREG_INLINE void accumulate(const double* a, const double* b, std::size_t rows,
                 }
                 for (std::size_t r = first; r < last; ++r) {
                     const double* left = a + r * wa + i;
-                    const auto right = *reinterpret_cast<const Lanes*>(b + r * wb + j);
+                    const Lanes right = load_lanes(b + r * wb + j);
                     for (std::size_t k = 0; k < kTile; ++k) sum[k] += left[k] * right;
                 }
                 for (std::size_t k = 0; k < kTile; ++k) {

@@ -14,7 +14,9 @@ namespace dpreg {
 namespace {
 
 VectorView column(const MatrixView& x, std::size_t j) {
-    return {x.data + static_cast<std::ptrdiff_t>(j) * x.col_stride, x.rows, x.row_stride};
+    // A table without rows may have no memory to point into.
+    const auto offset = x.rows == 0 ? 0 : static_cast<std::ptrdiff_t>(j) * x.col_stride;
+    return {x.data + offset, x.rows, x.row_stride};
 }
 
 /// |concordant - discordant| of `common` with each column that is still a candidate, 0 for

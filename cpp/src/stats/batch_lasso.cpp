@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "dpreg/error.hpp"
+#include "dpreg/linalg/simd.hpp"
 #include "dpreg/parallel.hpp"
 
 namespace dpreg {
@@ -15,30 +16,22 @@ namespace {
 // is constant but for rounding.
 constexpr double kConstant = 1e-12;
 
-// gcc and clang split this type into registers of whatever length there is; the order of
-// summation, and so the result, is the same on every machine.
-constexpr std::size_t kLanes = 8;
-using Lanes = double __attribute__((vector_size(8 * kLanes), aligned(8), may_alias));
-
-/// Columns of a batch are padded with zeros to a multiple of kLanes.
-std::size_t padded_rows(std::size_t rows) { return (rows + kLanes - 1) / kLanes * kLanes; }
-
 double sum_of_lanes(const Lanes& v) {
     return ((v[0] + v[4]) + (v[1] + v[5])) + ((v[2] + v[6]) + (v[3] + v[7]));
 }
 
 double dot(const double* a, const double* b, std::size_t padded) {
     Lanes sum{};
-    for (std::size_t i = 0; i < padded; i += kLanes) {
-        sum += *reinterpret_cast<const Lanes*>(a + i) * *reinterpret_cast<const Lanes*>(b + i);
+    for (std::size_t i = 0; i < padded; i += kPanel) {
+        sum += load_lanes(a + i) * load_lanes(b + i);
     }
     return sum_of_lanes(sum);
 }
 
 /// y += factor * x
 void add_multiple(double factor, const double* x, double* y, std::size_t padded) {
-    for (std::size_t i = 0; i < padded; i += kLanes) {
-        *reinterpret_cast<Lanes*>(y + i) += factor * *reinterpret_cast<const Lanes*>(x + i);
+    for (std::size_t i = 0; i < padded; i += kPanel) {
+        add_lanes(y + i, factor * load_lanes(x + i));
     }
 }
 
@@ -81,7 +74,7 @@ private:
     /// Column d is y.  Columns are in units of a power of two near their largest value, so
     /// that nothing overflows, then centred, then scaled.
     void gather() {
-        padded_ = padded_rows(rows_.size());
+        padded_ = padded(rows_.size());
         columns_.assign((d_ + 1) * padded_, 0.0);
         for (std::size_t i = 0; i < rows_.size(); ++i) {
             for (std::size_t j = 0; j < d_; ++j) column(j)[i] = x_(rows_[i], j);

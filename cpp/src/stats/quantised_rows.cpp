@@ -39,8 +39,8 @@ DPREG_INLINE double shrunk_residual(const Block& block, const double* theta, std
     const std::int16_t* q = block.q + i * block.stride;
     Lanes dot{};
     for (std::size_t j = 0; j < block.stride; j += kPanel) {
-        const auto row = *reinterpret_cast<const ShortLanes*>(q + j);
-        dot += __builtin_convertvector(row, Lanes) * *reinterpret_cast<const Lanes*>(theta + j);
+        const ShortLanes row = load_lanes(q + j);
+        dot += __builtin_convertvector(row, Lanes) * load_lanes(theta + j);
     }
     double fitted = 0.0;
     for (std::size_t k = 0; k < kPanel; ++k) fitted += dot[k];
@@ -58,8 +58,8 @@ DPREG_INLINE void add_round(const Block& block, const double* theta, double clip
         const double p = clipped_steps(shrunk_residual(block, theta, i), clip);
         const std::int16_t* q = block.q + i * block.stride;
         for (std::size_t j = 0; j < block.stride; j += kPanel) {
-            const auto row = *reinterpret_cast<const ShortLanes*>(q + j);
-            *reinterpret_cast<Lanes*>(gradient + j) += p * __builtin_convertvector(row, Lanes);
+            const ShortLanes row = load_lanes(q + j);
+            add_lanes(gradient + j, p * __builtin_convertvector(row, Lanes));
         }
         *squares += p * p;
     }

@@ -136,7 +136,7 @@ def noisy_gram(rows: StandardisedRows, noise: GaussianReleases, mu: float) -> tu
     sensitivity = _core.gram_sensitivity(rows.rows.width)
     sums, scale = _symmetric("sums of products", rows.rows.gram(), None, sensitivity, noise, mu)
     unit = (rows.rows.limit / _core.ROW_STEPS) ** 2
-    return sums[:-1].reshape(rows.rows.width, -1) * unit, scale * unit
+    return sums[:-1].reshape((rows.rows.width,) * 2) * unit, scale * unit
 
 
 def noisy_scatter(
@@ -160,7 +160,7 @@ def noisy_scatter(
         noise, mu
     )  # fmt: skip
     unit = (clip * rows.rows.limit / _core.ROW_STEPS) ** 2
-    return noisy[:-1].reshape(rows.rows.width, -1) * unit, float(noisy[-1]) / _COUNT_STEPS
+    return noisy[:-1].reshape((rows.rows.width,) * 2) * unit, float(noisy[-1]) / _COUNT_STEPS
 
 
 def _symmetric(

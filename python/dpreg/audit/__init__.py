@@ -1,0 +1,57 @@
+"""Audits of every privacy claim of this package, that can fail.
+
+Three kinds: *exact* (a law over all neighbours of small worlds), *black box* (runs of the
+shipped function on two neighbours, and a lower bound on what told them apart) and *grey
+box* (what each stage of a fit loses on the worst rows, the stages before it made to
+agree).  ``dpreg audit`` runs them.  They replace functions of this process while they run:
+do not fit anything at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dpreg.audit import behaviour, exact, recorded_checks, sampled, selections
+from dpreg.audit._finding import Check, Effort, Finding, Report
+
+__all__ = ["CHECKS", "Check", "Effort", "Finding", "Report", "audit"]
+
+CHECKS: dict[str, Check] = {
+    check.name: check
+    for module in (exact, recorded_checks, behaviour, sampled, selections)
+    for check in module.CHECKS
+}
+
+# The audits of whole fits by runs take minutes.
+_SLOW = frozenset(name for name in CHECKS if name.startswith("dp_lm"))
+_QUICK = 0.1
+
+
+def audit(
+    *, full: bool = False, seed: int = 20260101, progress: Callable[[str], None] | None = None
+) -> Report:
+    """Check the privacy claims of this installation.
+
+    Parameters
+    ----------
+    full : bool, default False
+        Take minutes instead of seconds: ten times the runs, and runs of whole fits.
+    seed : int
+        Of the audited runs, so that a report can be repeated.
+    progress : callable, optional
+        Told the name of each check before it starts.
+
+    Returns
+    -------
+    Report
+        Printable; `Report.holds` says whether every claim was above its lower bound.
+    """
+    effort = Effort(1.0 if full else _QUICK, seed)
+    findings = []
+    for name, check in CHECKS.items():
+        if name in _SLOW and not full:
+            continue
+        if progress is not None:
+            progress(name)
+        findings.append(check.run(effort))
+    return Report(tuple(findings))

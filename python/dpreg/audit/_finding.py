@@ -1,0 +1,125 @@
+"""What an audit says about one claim."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Check", "Effort", "Finding", "Report"]
+
+How = Literal["exact", "black box", "grey box"]
+# Laws that are computed may be off by this, relatively.
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much an audit may do.
+
+    Attributes
+    ----------
+    scale : float
+        1 for the full audit, less for a quick one: runs are multiplied by it.
+    seed : int
+        Of the samples, so that a report can be repeated.
+    """
+
+    scale: float
+    seed: int
+
+    def runs(self, full: int) -> int:
+        """Return how many runs to make of a check that makes `full` in the full audit."""
+        return max(200, round(full * self.scale))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A claim, and how much of it was seen to be used.
+
+    Attributes
+    ----------
+    mechanism : str
+    how : {"exact", "black box", "grey box"}
+    epsilon, delta : float
+        Claimed.
+    lower : float
+        An epsilon that is lost at `delta`, at least; infinite when something was found that
+        no epsilon allows.
+    runs : int
+        Runs of the mechanism, or pairs of neighbours that were compared.
+    remark : str
+        The worst pair, or what was found.
+    whole : bool
+        The claim is of a release in several stages that no one pair uses up.
+    """
+
+    mechanism: str
+    how: How
+    epsilon: float
+    delta: float
+    lower: float
+    runs: int
+    remark: str = ""
+    whole: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """No more is lost than claimed."""
+        return self.lower <= self.epsilon * (1 + _ROUNDING)
+
+    @property
+    def sharp(self) -> bool:
+        """At least half of the claim is seen to be lost: the check would notice a factor 2."""
+        return self.lower >= self.epsilon / 2
+
+    def __str__(self) -> str:
+        verdict = "" if self.holds else "  VIOLATED"
+        short = "" if self.sharp or math.isinf(self.epsilon) else "  (below half of the claim)"
+        return (
+            f"{self.mechanism:<46} {self.how:<9} {self.epsilon:>8.4g} {self.delta:>8.2g} "
+            f"{self.lower:>8.4g} {self.runs:>9,}{verdict}{short}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One audit of one claim.
+
+    Attributes
+    ----------
+    name : str
+    run : callable
+        ``run(effort) -> Finding``.
+    """
+
+    name: str
+    run: Callable[[Effort], Finding]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All findings of an audit."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def holds(self) -> bool:
+        """No claim was seen to be broken."""
+        return all(finding.holds for finding in self.findings)
+
+    def __str__(self) -> str:
+        head = f"{'mechanism':<46} {'how':<9} {'claim':>8} {'delta':>8} {'at least':>8} {'runs':>9}"
+        lines = []
+        for finding in self.findings:
+            lines.append(str(finding))
+            if finding.remark:
+                lines.append(f"    {finding.remark}")
+        broken = sum(not finding.holds for finding in self.findings)
+        sharp = sum(finding.sharp for finding in self.findings)
+        foot = (
+            f"{len(self.findings)} claims, {broken} broken; "
+            f"{sharp} of the lower bounds are at least half the claim"
+        )
+        return "\n".join([head, "-" * len(head), *lines, foot])

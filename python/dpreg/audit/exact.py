@@ -1,0 +1,181 @@
+"""Laws that can be written down, compared over all neighbours of small worlds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from dpreg import _core
+from dpreg.accounting.gdp import discreteness, gdp_epsilon
+from dpreg.accounting.pld import sampled_epsilon
+from dpreg.audit._bounds import Doubles, epsilon_between
+from dpreg.audit._finding import Check, Effort, Finding
+
+__all__ = ["CHECKS", "tukey_law"]
+
+
+def release_test(effort: Effort) -> Finding:
+    """Pass or not, at every distance and the next; unsafe data may pass with delta only."""
+    worst, pairs, remark = 0.0, 0, ""
+    epsilon = 1.0
+    for delta in (0.3, 0.01, 1e-5):
+        threshold = _core.release_threshold(epsilon, delta)
+        laws = [_test_law(threshold - distance, epsilon) for distance in range(-1, 40)]
+        if laws[0][0] > delta:
+            remark = f"unsafe data pass with probability {laws[0][0]:.3g}, {delta:g} is claimed"
+            worst = math.inf
+        for a, b in itertools.pairwise(laws):
+            worst, pairs = max(worst, epsilon_between(a, b, 0.0)), pairs + 1
+    return Finding(
+        mechanism="propose_test_release: the test", how="exact", epsilon=epsilon, delta=0.0,
+        lower=worst, runs=pairs, remark=remark,
+    )  # fmt: skip
+
+
+def _test_law(margin: int, epsilon: float) -> Doubles:
+    """Pr[X > margin] and Pr[X <= margin], X discrete Laplace, the smaller one to full precision."""
+    tail = _core.discrete_laplace_tail(margin + 1 if margin >= 0 else -margin, epsilon)
+    return np.array([tail, 1 - tail] if margin >= 0 else [1 - tail, tail])
+
+
+def grid_depths(models: NDArray[np.int64], values: int) -> NDArray[np.int64]:
+    """Depth of every point of {0, ..., values - 1}^p, by definition."""
+    points = np.array(list(itertools.product(range(values), repeat=models.shape[1])))
+    below = (models[None] <= points[:, None]).sum(axis=1)
+    above = (models[None] >= points[:, None]).sum(axis=1)
+    return np.asarray(np.minimum(np.minimum(below, above).min(axis=1), (len(models) + 1) // 2))
+
+
+def tukey_law(
+    models: NDArray[np.int64], values: int, t: int, epsilon: tuple[float, float], delta: float
+) -> Doubles:
+    """Law of `_core.tukey_em` over the grid points and, last, "not released".
+
+    Distance and threshold are those of the code, probabilities are from the definitions.
+    """
+    test, sample = epsilon
+    depths = grid_depths(models, values)
+    if t > (len(models) + 1) // 2:
+        return np.append(np.zeros(len(depths)), 1.0)
+    regions = _core.DepthRegions(models.astype(np.float64), 0)
+    distance = _core.distance_to_unsafety(regions, sample, t, delta)
+    passes, fails = _test_law(_core.release_threshold(test, delta) - distance, test)
+    weight = np.where(depths >= t, np.exp(sample * depths / 2), 0.0)
+    return np.append(passes * weight / weight.sum(), fails)
+
+
+_TUKEY_WORLDS = ((4, 4, 1), (7, 3, 1), (11, 2, 1), (20, 2, 1), (4, 2, 2))
+
+
+def _tukey(epsilon: tuple[float, float]) -> Finding:
+    """All sets of models on small grids, with any one of them replaced by any other."""
+    worst, pairs, remark, delta = 0.0, 0, "", 0.02
+    for m, values, p in _TUKEY_WORLDS:
+        points = list(itertools.product(range(values), repeat=p))
+        worlds = list(itertools.combinations_with_replacement(points, m))
+        neighbours = _neighbours(worlds, points)
+        for t in range(1, (m + 1) // 2 + 1):
+            laws = {w: tukey_law(np.array(w), values, t, epsilon, delta) for w in worlds}
+            for world, other in neighbours:
+                lost = epsilon_between(laws[world], laws[other], delta)
+                pairs += 1
+                if lost > worst:
+                    worst = lost
+                    remark = f"{m} models, t = {t}: {_short(world)} and {_short(other)}"
+    return Finding(
+        mechanism="tukey_em: test {:g}, draw {:g}".format(*epsilon), how="exact",
+        epsilon=sum(epsilon), delta=delta, lower=worst, runs=pairs, remark=remark,
+    )  # fmt: skip
+
+
+def tukey_draw(effort: Effort) -> Finding:
+    """Most of epsilon for the draw."""
+    return _tukey((1.0, 2.0))
+
+
+def tukey_test(effort: Effort) -> Finding:
+    """Most of epsilon for the test."""
+    return _tukey((2.0, 0.5))
+
+
+Point = tuple[int, ...]
+World = tuple[Point, ...]
+
+
+def _neighbours(worlds: list[World], points: list[Point]) -> list[tuple[World, World]]:
+    found = set()
+    for world in worlds:
+        for k, new in itertools.product(range(len(world)), points):
+            other = tuple(sorted((*world[:k], new, *world[k + 1 :])))
+            if world < other:
+                found.add((world, other))
+    return sorted(found)
+
+
+def _short(world: World) -> str:
+    return "{" + " ".join(",".join(map(str, point)) for point in world) + "}"
+
+
+def choice(effort: Effort) -> Finding:
+    """All score vectors on a grid whose changes have range epsilon."""
+    epsilon, worst, pairs = 1.0, 0.0, 0
+    scores = [np.array(s) for s in itertools.product([0.0, 0.5, 1.0], repeat=3)]
+    for a, b in itertools.combinations(scores, 2):
+        if np.ptp(a - b) <= epsilon:
+            worst = max(worst, epsilon_between(_chosen(a), _chosen(b), 0.0))
+            pairs += 1
+    return Finding(
+        mechanism="choose_index: exponential mechanism", how="exact", epsilon=epsilon, delta=0.0,
+        lower=worst, runs=pairs,
+    )  # fmt: skip
+
+
+def _chosen(log_weights: Doubles) -> Doubles:
+    """Law of `_core.choose_index`, weights rounded up to multiples of 2^-96."""
+    top = log_weights.max()
+    weights = [math.ceil(Fraction(math.exp(w - top)) * 2**96) for w in log_weights]
+    return np.array([w / sum(weights) for w in weights])
+
+
+def gaussian(effort: Effort) -> Finding:
+    """Discrete Gaussian noise on integers, for all changes up to the sensitivity."""
+    sigma, sensitivity, delta = 400, 400, 1e-5
+    claim = gdp_epsilon(sensitivity / sigma, delta) + discreteness(sigma, 1)
+    x = np.arange(-30 * sigma, 31 * sigma)
+    lost = []
+    for change in range(25, sensitivity + 1, 25):
+        p, q = (np.exp(-((x - c) ** 2) / (2 * sigma**2)) for c in (0, change))
+        lost.append(epsilon_between(p / p.sum(), q / q.sum(), delta))
+    return Finding(
+        mechanism="discrete_gaussian: one release", how="exact", epsilon=claim, delta=delta,
+        lower=max(lost), runs=len(lost),
+    )  # fmt: skip
+
+
+def sampled_gaussian(effort: Effort) -> Finding:
+    """One step on a Poisson sample: a mixture against its part, both ways."""
+    multiplier, rate, delta = 1.0, 0.1, 1e-3
+    claim = sampled_epsilon(multiplier, rate, 1, 0.0, delta)
+    edges = np.linspace(-20, 21, 40_001)
+    without = np.diff(stats.norm.cdf(edges / multiplier))
+    row = np.diff(stats.norm.cdf((edges - 1) / multiplier))
+    lost = epsilon_between(without, (1 - rate) * without + rate * row, delta)
+    return Finding(
+        mechanism="sampled Gaussian: accounting of one step", how="exact", epsilon=claim,
+        delta=delta, lower=lost, runs=1,
+    )  # fmt: skip
+
+
+CHECKS = (
+    Check("release test", release_test),
+    Check("tukey worlds", tukey_draw),
+    Check("tukey worlds, test", tukey_test),
+    Check("choice worlds", choice),
+    Check("gaussian worlds", gaussian),
+    Check("sampled gaussian", sampled_gaussian),
+)

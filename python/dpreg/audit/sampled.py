@@ -1,0 +1,243 @@
+"""Black-box audits: many runs on two neighbours, and a bound on what told them apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from dpreg import _core
+from dpreg.accounting.pld import sampled_epsilon
+from dpreg.audit._bounds import ERROR, Doubles, sampled_epsilon_bound
+from dpreg.audit._finding import Check, Effort, Finding
+from dpreg.audit.exact import tukey_law
+from dpreg.lm import dp_lm
+from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP, TukeyEM
+from dpreg.methods._gaussian import GaussianReleases
+from dpreg.methods._method import Method
+from dpreg.methods.standardisation import Standardisation
+
+__all__ = ["CHECKS", "sampled_finding"]
+
+Bits = _core.BitSource
+
+
+def sampled_finding(
+    mechanism: str,
+    one_run: Callable[[int, Bits], float],
+    claim: tuple[float, float],
+    runs: int,
+    effort: Effort,
+    remark: str = "",
+) -> Finding:
+    """Bound from `runs` values of ``one_run(side, bits)`` on either side."""
+    sides = []
+    for side in (0, 1):
+        bits = _core.TestBits(effort.seed + side)
+        sides.append(np.array([one_run(side, bits) for _ in range(runs)], dtype=np.float64))
+    lower = sampled_epsilon_bound(sides[0], sides[1], claim[1])
+    return Finding(
+        mechanism=mechanism, how="black box", epsilon=claim[0], delta=claim[1], lower=lower,
+        runs=2 * runs, remark=remark,
+    )  # fmt: skip
+
+
+def laplace(effort: Effort) -> Finding:
+    """A count and the next."""
+    return sampled_finding(
+        "discrete_laplace",
+        lambda side, bits: side + int(_core.discrete_laplace(2.0, bits, 1)[0]),
+        (2.0, 0.0), effort.runs(100_000), effort,
+    )  # fmt: skip
+
+
+def release_test(effort: Effort) -> Finding:
+    """The test at two distances next to one another, on either side of its threshold."""
+    epsilon, delta = 0.5, 0.01
+    distance = _core.release_threshold(epsilon, delta)
+    return sampled_finding(
+        "passes_release_test",
+        lambda side, bits: _core.passes_release_test(distance + side, epsilon, delta, bits),
+        (epsilon, 0.0), effort.runs(100_000), effort,
+    )  # fmt: skip
+
+
+def unsafe_test(effort: Effort) -> Finding:
+    """`tukey_em` on models that are not safe: passes with probability delta at most."""
+    epsilon, delta, runs = 0.2, 0.05, effort.runs(200_000)
+    regions = _core.DepthRegions(np.array([[0.0], [0.0], [2.0], [2.0]]), 0)
+    bits = _core.TestBits(effort.seed)
+    passed = 0
+    for _ in range(runs):
+        point = _core.tukey_em(
+            regions, depth=2, epsilon_test=epsilon, epsilon_sample=epsilon, delta=delta, bits=bits
+        )
+        passed += point is not None
+    least = float(stats.beta.ppf(ERROR, passed, runs - passed + 1)) if passed else 0.0
+    return Finding(
+        mechanism="tukey_em: unsafe models", how="black box", epsilon=delta, delta=delta,
+        lower=least if least <= delta else math.inf, runs=runs,
+        remark="claim and bound are probabilities of a release here",
+    )  # fmt: skip
+
+
+def tukey(effort: Effort) -> Finding:
+    """`tukey_em` on a pair whose most telling outcomes are frequent."""
+    epsilon, delta, values, t = (2.0, 2.0), 0.02, 3, 3
+    worlds = [np.repeat([[0], [2]], [zeros, 12 - zeros], axis=0) for zeros in (7, 8)]
+    laws = [np.log(np.maximum(tukey_law(w, values, t, epsilon, delta), 1e-300)) for w in worlds]
+    regions = [_core.DepthRegions(w.astype(np.float64), 0) for w in worlds]
+    order = np.argsort(np.argsort(laws[0] - laws[1]))
+
+    def one_run(side: int, bits: Bits) -> float:
+        point = _core.tukey_em(
+            regions[side], depth=t, epsilon_test=epsilon[0], epsilon_sample=epsilon[1],
+            delta=delta, bits=bits,
+        )  # fmt: skip
+        return float(order[-1 if point is None else int(point[0])])
+
+    return sampled_finding("tukey_em", one_run, (sum(epsilon), delta), effort.runs(200_000), effort)
+
+
+_LAWS = (
+    (np.array([[0], [1], [1], [1], [2], [2], [2], [3]]), 4, 2),
+    (np.array([[0], [0], [0], [1], [2], [2], [3], [3]]), 4, 2),
+    (np.array([[0, 0], [0, 0], [0, 3], [3, 0], [3, 3], [3, 3], [1, 2], [2, 2]]), 4, 2),
+    (np.array([[0, 1], [1, 1], [1, 0], [2, 1], [1, 2], [1, 1], [1, 1], [2, 2]]), 3, 1),
+)
+
+
+def tukey_draws(effort: Effort) -> Finding:
+    """Outcomes of `tukey_em` have the law for which the exact audit holds."""
+    runs, smallest, epsilon, delta = effort.runs(100_000), 1.0, (4.0, 1.5), 0.3
+    bits = _core.TestBits(effort.seed)
+    for models, values, t in _LAWS:
+        law = tukey_law(models, values, t, epsilon, delta)
+        regions = _core.DepthRegions(models.astype(np.float64), 0)
+        counts = np.zeros(len(law))
+        for _ in range(runs):
+            point = _core.tukey_em(
+                regions, depth=t, epsilon_test=epsilon[0], epsilon_sample=epsilon[1],
+                delta=delta, bits=bits,
+            )  # fmt: skip
+            counts[-1 if point is None else _cell(point, values)] += 1
+        smallest = min(smallest, _fit(counts, law * runs))
+    follows = smallest > ERROR
+    return Finding(
+        mechanism="tukey_em: follows its law", how="black box", epsilon=sum(epsilon), delta=delta,
+        lower=sum(epsilon) if follows else math.inf, runs=runs * len(_LAWS),
+        remark=f"least p-value {smallest:.2g}",
+    )  # fmt: skip
+
+
+def _cell(point: Doubles, values: int) -> int:
+    index = 0
+    for coordinate in point:
+        if not 0 <= coordinate < values:
+            return 0
+        index = index * values + int(coordinate)
+    return index
+
+
+def _fit(counts: Doubles, expected: Doubles) -> float:
+    """p-value of counts; 0 when something impossible was seen."""
+    if counts[expected == 0].any():
+        return 0.0
+    common = expected >= 10
+    pooled = [np.append(v[common], v[~common].sum()) for v in (counts, expected)]
+    keep = pooled[1] > 0
+    scaled = pooled[1][keep] * pooled[0][keep].sum() / pooled[1][keep].sum()
+    return float(stats.chisquare(pooled[0][keep], scaled).pvalue)
+
+
+def choice(effort: Effort) -> Finding:
+    """One score goes up and twenty go down."""
+    epsilon = 2.0
+    weights = [np.append(0.0, np.zeros(20)), np.append(epsilon / 2, np.full(20, -epsilon / 2))]
+    return sampled_finding(
+        "choose_index", lambda side, bits: float(_core.choose_index(weights[side], bits) == 0),
+        (epsilon, 0.0), effort.runs(200_000), effort,
+    )  # fmt: skip
+
+
+def gaussian(effort: Effort) -> Finding:
+    """One release of a sum that moves by all of its sensitivity."""
+    claim = (2.0, 0.05)
+
+    def one_run(side: int, bits: Bits) -> float:
+        noise = GaussianReleases(*claim, bits)
+        return float(noise.release("x", np.array([side * 1000]), 1000.0, noise.share(1 - 1e-9))[0])
+
+    return sampled_finding("GaussianReleases.release", one_run, claim, effort.runs(60_000), effort)
+
+
+def dpsgd_step(effort: Effort) -> Finding:
+    """One step of sampled gradients, on no row and on one."""
+    rate, multiplier, delta = 0.5, 0.7, 0.05
+    how = _core.Standardisation()
+    how.columns, how.low, how.high, how.centre, how.inverse_scale = [], [], [], [], []
+    how.intercept, how.row_limit = True, 1.0
+    rows = [_core.QuantisedRows(np.empty((n, 0)), np.full(n, 100.0), how) for n in (0, 1)]
+    sigma = math.ceil(multiplier * _core.gradient_sensitivity(1))
+    claim = (sampled_epsilon(multiplier, rate, 1, 0.0, delta), delta)
+
+    def one_run(side: int, bits: Bits) -> float:
+        theta = _core.dpsgd(
+            rows[side], steps=1, rate=rate, expected=1.0, clip=1.0, learning_rate=1.0,
+            sigma=sigma, bits=bits,
+        )  # fmt: skip
+        return float(theta[0])
+
+    return sampled_finding("dpsgd: one sampled step", one_run, claim, effort.runs(100_000), effort)
+
+
+_MAGNITUDE = Standardisation(magnitude_share=0.97, zooms=0, zoom_share=1e-3, moment_share=1e-3)
+_BOUNDS = {"y": (-1.0, 1.0)}
+
+
+def _dp_lm(method: Method, seen: Callable[[Any], float], rows: int, full: int) -> Check:
+    """`dp_lm` on tables that differ in a row, nearly all of eps spent on one release."""
+    claim = (4.0, 0.05)
+    tables = [pd.DataFrame({"a": np.full(n, 1000.0), "y": np.ones(n)}) for n in (rows, rows + 1)]
+
+    def run(effort: Effort) -> Finding:
+        return sampled_finding(
+            f"dp_lm(method={method.name!r})",
+            lambda side, bits: seen(dp_lm("y ~ a", tables[side], *claim, method=method, rng=bits)),
+            claim, effort.runs(full), effort,
+        )  # fmt: skip
+
+    return Check(f"dp_lm {method.name}", run)
+
+
+def _magnitude(fit: Any) -> float:
+    return float(fit.limits[0, 1] >= 512)
+
+
+_WHOLE = (
+    _dp_lm(TukeyEM(count_share=0.98), lambda fit: float(fit.nobs), 40, 2500),
+    _dp_lm(AdaSSP(bounds=_BOUNDS, standardisation=_MAGNITUDE), _magnitude, 1, 1500),
+    _dp_lm(
+        BoostedAdaSSP(
+            bounds=_BOUNDS, standardisation=_MAGNITUDE, rounds=1, average=1, scatter_share=0.01
+        ),
+        _magnitude, 1, 1500,
+    ),
+    _dp_lm(DPSGD(bounds=_BOUNDS, standardisation=_MAGNITUDE, steps=1), _magnitude, 1, 1500),
+)  # fmt: skip
+
+CHECKS = (
+    Check("laplace runs", laplace),
+    Check("release test runs", release_test),
+    Check("unsafe runs", unsafe_test),
+    Check("tukey runs", tukey),
+    Check("tukey law", tukey_draws),
+    Check("choice runs", choice),
+    Check("gaussian runs", gaussian),
+    Check("dpsgd runs", dpsgd_step),
+    *_WHOLE,
+)

@@ -1,0 +1,183 @@
+"""Audits of private selection: the ranges that the noise is made for, and the draws."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dpreg import _core
+from dpreg.audit._bounds import Doubles, epsilon_between
+from dpreg.audit._finding import Check, Effort, Finding
+from dpreg.audit.sampled import sampled_finding
+from dpreg.design import Design, Terms
+from dpreg.methods._method import Allowance
+from dpreg.selection import DPSIS, DPKendall
+
+__all__ = ["CHECKS"]
+
+Bits = _core.BitSource
+
+
+def kendall_scores(effort: Effort) -> Finding:
+    """Scores of both kinds over all tables of 0 to 3 rows of 3 values, and one row more."""
+    worst, pairs, remark = 0.0, 0, ""
+    rows = list(itertools.product(range(2), range(3), range(2)))
+    for n in range(4):
+        for table in itertools.combinations_with_replacement(rows, n):
+            for row in rows:
+                before, after = _scores(table), _scores((*table, row))
+                pairs += 1
+                for claim, kind in (
+                    (_core.KENDALL_LABEL_RANGE, slice(0, 2)),
+                    (_core.KENDALL_SCORE_RANGE, slice(2, 4)),
+                ):
+                    change = (after - before)[kind]
+                    # A rival may move by as much in the other direction.
+                    used = _span(kind, change) / claim
+                    if not used <= worst:
+                        worst, remark = (used if used == used else math.inf), f"{table} and {row}"
+    return Finding(
+        mechanism="dp_kendall: ranges of its scores", how="exact", epsilon=1.0, delta=0.0,
+        lower=worst, runs=pairs, remark=remark,
+    )  # fmt: skip
+
+
+def _scores(table: tuple[tuple[int, ...], ...]) -> Doubles:
+    """|tau| of two columns with the response, and of either less that with the other."""
+    values = np.array(table, dtype=np.float64).reshape(len(table), 3)
+    a, b, y = values.T
+    with_y = [abs(_core.kendall_tau(c, y)) for c in (a, b)]
+    between = abs(_core.kendall_tau(a, b))
+    return np.array([*with_y, with_y[0] - between, with_y[1] - between])
+
+
+def _span(kind: slice, change: Doubles) -> float:
+    """Distance of a change from the far end of the interval that proofs give."""
+    rise = _core.KENDALL_LARGEST_RISE
+    low, high = (-_core.KENDALL_SENSITIVITY, rise) if kind.start == 0 else (-2.5, 2.5)
+    return float(max(change.max() - low, high - change.min(), np.ptp(change)))
+
+
+def peel_law(effort: Effort) -> Finding:
+    """Peeling two of four, over score vectors whose changes have the range."""
+    epsilon, worst, pairs = 1.0, 0.0, 0
+    grid = [np.array(s) for s in itertools.product([0.0, 1.0, 2.0], repeat=4)]
+    for a, b in itertools.combinations(grid, 2):
+        if np.ptp(a - b) <= 2.0:
+            laws = [_peeled(v, epsilon / 2 / 2.0) for v in (a, b)]
+            worst = max(worst, epsilon_between(laws[0], laws[1], 0.0))
+            pairs += 1
+    return Finding(
+        mechanism="peel: its law", how="exact", epsilon=epsilon, delta=0.0, lower=worst, runs=pairs
+    )
+
+
+def _peeled(scores: Doubles, rate: float) -> Doubles:
+    weights = np.exp(rate * scores)
+    return np.array(
+        [
+            weights[i] / weights.sum() * weights[j] / (weights.sum() - weights[i])
+            for i, j in itertools.permutations(range(len(scores)), 2)
+        ]
+    )
+
+
+# What changes by 1 in either direction has a range of 2; two are chosen.
+_PEEL = (np.zeros(18), np.append(np.ones(2), np.full(16, -1.0)))
+_CANONICAL = (np.array([-1.0, 0, 0, 0, 0, 0]), np.array([0.0, 1, -1, -1, -1, -1]))
+_PAIR_EPSILON = 3.0
+
+
+def _two(name: str, pair: tuple[Doubles, Doubles], choose: Callable[..., Any]) -> Check:
+    """Runs by whether the first two are chosen."""
+
+    def run(effort: Effort) -> Finding:
+        def one_run(side: int, bits: Bits) -> float:
+            chosen = choose(pair[side], k=2, range=2.0, epsilon=_PAIR_EPSILON, bits=bits)
+            return float(max(chosen) < 2)
+
+        return sampled_finding(
+            f"{name}: two of {len(pair[0])}", one_run, (_PAIR_EPSILON, 0.0),
+            effort.runs(200_000), effort,
+        )  # fmt: skip
+
+    return Check(f"{name} runs", run)
+
+
+def _peel(scores: Doubles, **options: Any) -> Any:
+    return _core.peel(scores, **options)
+
+
+def _canonical(scores: Doubles, **options: Any) -> Any:
+    exponential = _core.NoiseLaw.EXPONENTIAL
+    return _core.canonical_lipschitz(scores, gamma=0.5, noise=exponential, **options)
+
+
+def kendall(effort: Effort) -> Finding:
+    """One column starts to agree with y in the last row, and eight stop."""
+    y = np.arange(4.0)
+    constant = np.array([0.0, 0.0, 0.0, 1.0])
+    agreeing = np.array([0.0, 1.0, 2.0, -1.0])
+    X = np.column_stack([constant, *[agreeing] * 8])
+    return _selected("dp_kendall", DPKendall(), X, y, effort)
+
+
+def sis(effort: Effort) -> Finding:
+    """The last row raises one sum of products and lowers twenty."""
+    X = np.ones((2, 21))
+    X[0, 0], X[1, 1:] = 0.0, -1.0
+    names = [*(f"x{j}" for j in range(21)), "y"]
+    selector = DPSIS(bounds=dict.fromkeys(names, (-1.0, 1.0)), top_k="peel")
+    return _selected("dp_sis", selector, X, np.ones(2), effort)
+
+
+def _selected(
+    name: str, selector: DPKendall | DPSIS, X: Doubles, y: Doubles, effort: Effort
+) -> Finding:
+    """Runs by whether column 0 is chosen, with the last row and without it."""
+    terms = Terms("y", tuple(f"x{j}" for j in range(X.shape[1])), True)
+    designs = [Design(X[:n], y[:n], terms) for n in (len(y) - 1, len(y))]
+    claim = (2.0, 0.0)
+
+    def one_run(side: int, bits: Bits) -> float:
+        return float(selector.select(designs[side], 1, Allowance(*claim, bits)).columns == (0,))
+
+    return sampled_finding(f"{name}: one column", one_run, claim, effort.runs(60_000), effort)
+
+
+def sub_lasso(effort: Effort) -> Finding:
+    """Four models; one of them votes for the other column."""
+    epsilon = 2.0
+    y = np.tile([0.0, 1.0, 0.0, 1.0], 4)
+    assignment = _core.fixed_assignment(list(range(16)), list(range(0, 17, 4)))
+    tables = []
+    for voters in (1, 2):
+        X = np.zeros((16, 2))
+        X[: 4 * voters, 0] = y[: 4 * voters]
+        X[4 * voters :, 1] = y[4 * voters :]
+        tables.append(X)
+
+    def one_run(side: int, bits: Bits) -> float:
+        found = _core.sub_lasso(
+            tables[side], y, assignment, penalty=0.1, k=1, epsilon=epsilon, bits=bits, threads=1
+        )
+        return float(found[0] == 0)
+
+    return sampled_finding(
+        "sub_lasso: one column", one_run, (epsilon, 0.0), effort.runs(40_000), effort
+    )
+
+
+CHECKS = (
+    Check("kendall scores", kendall_scores),
+    Check("peel worlds", peel_law),
+    _two("peel", _PEEL, _peel),
+    _two("canonical_lipschitz", _CANONICAL, _canonical),
+    Check("kendall runs", kendall),
+    Check("sis runs", sis),
+    Check("sub_lasso runs", sub_lasso),
+)

@@ -1,0 +1,94 @@
+"""The quick audit of the package as it is, and the arithmetic of the audit itself."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from laws import hockey_stick
+
+from dpreg import cli
+from dpreg.audit import CHECKS, Effort, Finding, Report
+from dpreg.audit._bounds import epsilon_between, sampled_epsilon_bound
+from dpreg.audit._patch import replaced
+
+QUICK = Effort(0.1, 20260101)
+SLOW = [name for name in CHECKS if name.startswith("dp_lm")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in CHECKS if name not in SLOW])
+def test_every_claim_is_above_its_lower_bound(name):
+    finding = CHECKS[name].run(QUICK)
+    assert finding.holds, f"{finding}\n{finding.remark}"
+    assert finding.sharp, f"{finding}\n{finding.remark}"
+
+
+def test_whole_fits_run_in_the_quick_audit_too():
+    """With few runs, so only that the claim holds; `make audit` makes enough of them."""
+    finding = CHECKS[SLOW[0]].run(Effort(0.05, 1))
+    assert finding.holds
+    assert finding.lower > 0
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.01, 0.3])
+def test_epsilon_between_inverts_the_hockey_stick(delta):
+    rng = np.random.default_rng(20260101)
+    for _ in range(200):
+        p, q = rng.dirichlet(np.full(5, 0.5), size=2)
+        epsilon = epsilon_between(p, q, delta)
+        near = (epsilon, epsilon * 0.999)
+        worst = [max(hockey_stick(p, q, e), hockey_stick(q, p, e)) for e in near]
+        assert worst[0] <= delta + 1e-12
+        assert epsilon == 0 or worst[1] > delta
+
+
+def test_outcomes_of_one_side_only_cost_everything():
+    p, q = np.array([0.5, 0.5, 0.0]), np.array([0.5, 0.4, 0.1])
+    assert math.isinf(epsilon_between(p, q, 0.05))
+    assert epsilon_between(p, q, 0.11) == 0.0
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+def test_sampled_bound_is_below_the_truth_and_near_it(epsilon):
+    rng = np.random.default_rng(20260101)
+    noise = rng.laplace(scale=1 / epsilon, size=(2, 50_000))
+    bound = sampled_epsilon_bound(noise[0], 1 + noise[1], 0.0)
+    assert 0.7 * epsilon < bound <= epsilon
+
+
+def test_sampled_bound_of_equal_laws_is_nothing():
+    rng = np.random.default_rng(20260101)
+    assert sampled_epsilon_bound(*rng.standard_normal((2, 5000)), 0.01) < 0.05
+
+
+def test_report_and_exit_code(capsys, monkeypatch):
+    import dpreg.audit as module
+
+    def broken(effort):
+        return Finding(
+            mechanism="x", how="exact", epsilon=1.0, delta=0.0, lower=2.0, runs=effort.runs(1000)
+        )
+
+    monkeypatch.setattr(module, "CHECKS", {"x": module.Check("x", broken)})
+    assert cli.main(["audit"]) == 1
+    assert "VIOLATED" in capsys.readouterr().out
+    assert cli.main(["audit", "--full"]) == 1
+    good = Finding(mechanism="x", how="exact", epsilon=1.0, delta=0.0, lower=0.6, runs=1)
+    assert Report((good,)).holds
+    assert "0 broken; 1 of the lower" in str(Report((good,)))
+
+
+def test_replaced_puts_back_what_was_there_after_an_error():
+    class Owner:
+        value = 1
+
+    def fail():
+        with replaced(Owner, "value", 2):
+            assert Owner.value == 2
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert Owner.value == 1

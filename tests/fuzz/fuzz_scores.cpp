@@ -1,0 +1,95 @@
+// Scores of columns: total on any cells, changes by one row within the range of the noise.
+#include <algorithm>
+#include <cmath>
+
+#include "dpreg/mechanisms/canonical_lipschitz.hpp"
+#include "dpreg/mechanisms/dp_kendall.hpp"
+#include "dpreg/mechanisms/peel.hpp"
+#include "dpreg/stats/clipped_products.hpp"
+#include "dpreg/stats/kendall.hpp"
+#include "table.hpp"
+
+using namespace dpreg;
+
+namespace {
+
+VectorView column(const MatrixView& x, std::size_t j) {
+    return {x.rows == 0 ? x.data : x.data + j, x.rows, x.row_stride};
+}
+
+/// The changes of all scores lie in an interval of this length.
+double span(const std::vector<double>& after, const std::vector<double>& before) {
+    double low = 0.0;
+    double high = 0.0;
+    for (std::size_t k = 0; k < after.size(); ++k) {
+        const double change = after[k] - before[k];
+        fuzz::demand(std::isfinite(change), "a score is not finite");
+        low = k == 0 ? change : std::min(low, change);
+        high = k == 0 ? change : std::max(high, change);
+    }
+    return (high - low) * (1.0 - 1e-9);
+}
+
+std::vector<double> kendall(const MatrixView& x, const VectorView& y) {
+    std::vector<double> scores;
+    for (std::size_t j = 0; j < x.cols; ++j) {
+        scores.push_back(std::fabs(kendall_tau(column(x, j), y)));
+    }
+    return scores;
+}
+
+void distinct(const std::vector<std::size_t>& chosen, std::size_t k, std::size_t d) {
+    fuzz::demand(chosen.size() == k, "k columns");
+    for (std::size_t a = 0; a < k; ++a) {
+        fuzz::demand(chosen[a] < d, "a column that is not there");
+        for (std::size_t b = 0; b < a; ++b) fuzz::demand(chosen[a] != chosen[b], "a column twice");
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    fuzz::Bytes bytes(data, size);
+    const fuzz::Table table(bytes);
+    const auto d = table.cols;
+    if (d == 0) return 0;
+    const auto k = 1 + bytes.below(d);
+    TestBits bits(bytes.byte());
+
+    const auto scores = kendall(table.matrix(), table.response());
+    fuzz::demand(
+        span(scores, kendall(table.shorter(), table.shorter_response())) <= kKendallLabelRange,
+        "range of Kendall scores");
+
+    ProductBounds bounds;
+    for (std::size_t j = 0; j < d; ++j) {
+        bounds.x_centres.push_back(static_cast<double>(bytes.byte()) - 128.0);
+        bounds.x_halves.push_back(std::ldexp(1.0, static_cast<int>(bytes.byte()) - 128));
+    }
+    const auto products = clipped_products(table.matrix(), table.response(), bounds, 2);
+    const auto fewer = clipped_products(table.shorter(), table.shorter_response(), bounds, 1);
+    fuzz::demand(span(products, fewer) <= kClippedProductRange, "range of products");
+
+    KendallChoice choice;
+    choice.k = k;
+    choice.epsilon_round = 1.0;
+    distinct(dp_kendall(table.matrix(), table.response(), choice, bits, 1), k, d);
+    distinct(peel(table.x.size() < d
+                      ? scores
+                      : std::vector<double>(table.x.begin(),
+                                            table.x.begin() + static_cast<std::ptrdiff_t>(d)),
+                  1, 2.0, 1.0, bits),
+             1, d);
+    CanonicalLipschitz options;
+    options.k = k;
+    options.range = 2.0;
+    options.epsilon = 1.0;
+    distinct(canonical_lipschitz(
+                 table.y.size() < d
+                     ? scores
+                     : std::vector<double>(table.y.begin(),
+                                           table.y.begin() + static_cast<std::ptrdiff_t>(d)),
+                 options, bits),
+             k, d);
+    return 0;
+}

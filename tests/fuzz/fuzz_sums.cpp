@@ -1,0 +1,75 @@
+// Exact sums: total on any cells, and one row moves them by no more than is claimed.
+#include <cmath>
+
+#include "dpreg/stats/column_counts.hpp"
+#include "dpreg/stats/quantised_rows.hpp"
+#include "table.hpp"
+
+using namespace dpreg;
+
+namespace {
+
+double distance(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
+    double total = 0.0;
+    for (std::size_t k = 0; k < a.size(); ++k) {
+        const auto change = static_cast<double>(a[k] - b[k]);
+        total += change * change;
+    }
+    return std::sqrt(total) * (1.0 - 1e-12);
+}
+
+Standardisation standardisation(fuzz::Bytes& bytes, std::size_t cols) {
+    Standardisation how;
+    for (std::size_t j = 0; j < cols; ++j) {
+        how.columns.push_back(j);
+        how.low.push_back(-1.0 - static_cast<double>(bytes.byte()));
+        how.high.push_back(1.0 + static_cast<double>(bytes.byte()));
+        how.centre.push_back(static_cast<double>(bytes.byte()) - 128.0);
+        how.inverse_scale.push_back(std::ldexp(1.0, static_cast<int>(bytes.byte()) - 128));
+    }
+    how.y_inverse_scale = std::ldexp(1.0, static_cast<int>(bytes.byte()) - 128);
+    how.intercept = bytes.below(2) == 1;
+    how.row_limit = 0.1 + static_cast<double>(bytes.byte());
+    how.response_limit = bytes.below(2) == 1 ? 4.0 : 0.0;
+    return how;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    fuzz::Bytes bytes(data, size);
+    const auto how_cols = bytes.below(2);
+    const fuzz::Table table(bytes);
+    const std::vector<double> low(table.cols, -1.0);
+    const std::vector<double> high(table.cols, 3.0);
+
+    const auto d = table.cols;
+    fuzz::demand(distance(magnitude_counts(table.matrix(), 1),
+                          magnitude_counts(table.shorter(), 1)) <= counts_sensitivity(d),
+                 "magnitude_counts");
+    fuzz::demand(
+        distance(interval_counts(table.matrix(), low, high, 7, 2),
+                 interval_counts(table.shorter(), low, high, 7, 1)) <= counts_sensitivity(d),
+        "interval_counts");
+    fuzz::demand(distance(moment_sums(table.matrix(), low, high, 2),
+                          moment_sums(table.shorter(), low, high, 1)) <= moments_sensitivity(d),
+                 "moment_sums");
+
+    const auto how = standardisation(bytes, how_cols == 0 ? d : d / 2);
+    const QuantisedRows rows(table.matrix(), table.response(), how, 2);
+    const QuantisedRows fewer(table.shorter(), table.shorter_response(), how, 1);
+    const auto width = rows.width();
+    fuzz::demand(distance(rows.gram(2), fewer.gram(1)) <= gram_sensitivity(width), "gram");
+    std::vector<double> theta(width);
+    for (auto& t : theta) t = static_cast<double>(bytes.byte()) - 128.0;
+    const double clip = 0.01 + static_cast<double>(bytes.byte());
+    const auto one = rows.round(theta, clip, 2);
+    const auto other = fewer.round(theta, clip, 1);
+    fuzz::demand(distance(one.gradient, other.gradient) <= gradient_sensitivity(width), "gradient");
+    fuzz::demand(std::fabs(static_cast<double>(one.squares - other.squares)) <= kSquaresSensitivity,
+                 "squares");
+    fuzz::demand(distance(rows.scatter(theta, clip, 2).sums, fewer.scatter(theta, clip, 1).sums) <=
+                     scatter_sensitivity(width),
+                 "scatter");
+    return 0;
+}

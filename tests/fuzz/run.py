@@ -1,0 +1,87 @@
+"""Build and run every fuzzer for a while; print executions and coverage of each.
+
+Needs clang++ with libFuzzer for the C++ targets and atheris for the Python ones; what is not
+there is said and left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+BUILD = ROOT / "build/fuzz"
+FLAGS = ["-std=c++17", "-O1", "-g", "-pthread", "-ffp-contract=off", "-fno-sanitize-recover=all",
+         "-Wno-psabi", f"-I{ROOT / 'cpp/include'}"]  # fmt: skip
+PYTHON_TARGETS = ("formula", "frame", "json", "ledger", "command")
+
+
+def build(clang):
+    """Compile the core once with coverage, and link each target with libFuzzer."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    objects = []
+    newest = max(header.stat().st_mtime for header in (ROOT / "cpp/include").rglob("*.hpp"))
+    for source in sorted((ROOT / "cpp/src").rglob("*.cpp")):
+        target = BUILD / f"{source.parent.name}-{source.stem}.o"
+        objects.append(target)
+        if not target.exists() or target.stat().st_mtime < max(newest, source.stat().st_mtime):
+            sanitize = "-fsanitize=fuzzer-no-link,address,undefined"
+            subprocess.run([clang, *FLAGS, sanitize, "-c", source, "-o", target], check=True)
+    for source in sorted(HERE.glob("fuzz_*.cpp")):
+        program = BUILD / source.stem
+        subprocess.run(
+            [clang, *FLAGS, "-fsanitize=fuzzer,address,undefined", source, *objects, "-o", program],
+            check=True,
+        )
+        yield program
+
+
+def fuzz(name, command, seconds):
+    """Run one fuzzer in an empty folder; return whether it found nothing."""
+    with tempfile.TemporaryDirectory() as scratch:
+        done = subprocess.run(
+            [*command, f"-max_total_time={seconds}", "-max_len=2000", "-print_final_stats=1",
+             "-timeout=20", "-rss_limit_mb=4096"],
+            cwd=scratch, capture_output=True, text=True, errors="replace", check=False,
+        )  # fmt: skip
+    runs = re.findall(r"stat::number_of_executed_units:\s*(\d+)", done.stderr)
+    covered = re.findall(r"cov: (\d+)", done.stderr + done.stdout)
+    print(
+        f"{name:<16} {int(runs[-1]) if runs else 0:>10,} executions, "
+        f"{covered[-1] if covered else '?':>6} edges covered"
+        f"{'' if done.returncode == 0 else '  FAILED'}",
+        flush=True,
+    )
+    if done.returncode != 0:
+        print(done.stderr[-3000:])
+    return done.returncode == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=int, default=60, help="for each target")
+    seconds = parser.parse_args().seconds
+    clean = True
+    clang = shutil.which("clang++")
+    if clang is None:
+        print("clang++ is not there: the C++ targets are left out")
+    else:
+        for program in build(clang):
+            clean &= fuzz(program.name, [str(program)], seconds)
+    if importlib.util.find_spec("atheris") is None:
+        print("atheris is not there (pip install atheris): the Python targets are left out")
+    else:
+        for name in PYTHON_TARGETS:
+            clean &= fuzz(name, [sys.executable, str(HERE / "fuzz_python.py"), name], seconds)
+    return 0 if clean else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

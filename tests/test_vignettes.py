@@ -1,0 +1,78 @@
+"""The pages about trust run, and each error they list is a real one."""
+
+from __future__ import annotations
+
+import math
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+VIGNETTES = Path(__file__).parents[1] / "vignettes"
+
+
+def test_the_privacy_model_runs(capsys):
+    runpy.run_path(str(VIGNETTES / "privacy_model.py"))
+    assert "NOT PRIVATE" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def errors():
+    with np.errstate(all="ignore"):
+        return runpy.run_path(str(VIGNETTES / "errors_found.py"))
+
+
+@pytest.mark.parametrize(
+    ("name", "least_ratio"),
+    [
+        ("tukey_weight", 1.99),
+        ("laplace_scale", 3.3),
+        ("batches", 100),
+        ("noisy_maximum", 1.95),
+        ("canonical_gap", 1.3),
+        ("screening_sensitivity", 27),
+        ("sigma_is_mu", 1000),
+        ("classical_gaussian", 150),
+        ("clipping_skipped", 1e8),
+        ("noise_scale_from_the_data", 1e11),
+        ("intercept_budget", 1.5),
+        ("fixed_effects", 100),
+        ("odd_pairs", 2),
+    ],
+)
+def test_more_is_lost_than_was_claimed(errors, name, least_ratio):
+    found = errors[name]()
+    assert found["true"] >= least_ratio * found["claimed"]
+
+
+def test_tau_b_grows_with_the_root_of_n(errors):
+    with np.errstate(all="ignore"):
+        found = errors["tau_b"](2000)
+    assert found["true"] == pytest.approx(math.sqrt(2000 / 2))
+    assert math.isnan(found["constant column"])
+    assert found["chosen"] == 1
+
+
+def test_the_mended_gap_keeps_its_promise(errors):
+    found = errors["canonical_gap"]()
+    assert 0.5 < found["with eps / (4 Delta)"] <= 1.0
+
+
+def test_screening_throws_active_columns_away(errors):
+    assert errors["screening_soundness"]()["true"] == 2
+
+
+def test_one_seed_gives_the_sum_away(errors):
+    assert errors["one_seed"]()["true"] < 1e-9
+
+
+def test_a_sensitivity_of_nothing(errors):
+    found = errors["sensitivity_of_the_diagonal"]()
+    assert (found["claimed"], found["true"]) == (0.0, 1e4)
+
+
+def test_low_bits_tell_two_values_apart(errors):
+    found = errors["low_bits"]()
+    assert found["true"] > 1000
+    assert found["the other side"] == 0

@@ -1,0 +1,173 @@
+# %% [markdown]
+# # The privacy model
+#
+# What dpreg promises, to whom, under which assumptions, and what it does not promise. Each
+# statement names the proof or the test behind it. Run it as `python vignettes/privacy_model.py`,
+# or open it as a notebook (percent format).
+
+# %%
+from __future__ import annotations
+
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import dpreg
+from dpreg.audit import CHECKS, Effort
+
+diamonds = dpreg.load_diamonds()
+
+# %% [markdown]
+# ## The promise
+#
+# A result of `dp_lm` or `dp_select` is (eps, delta)-differentially private: for any two data sets
+# that differ by the addition or removal of one **unit**, and any set S of results, Pr[result in S]
+# is at most e^eps times the same probability for the other data set, plus delta. A unit is a row,
+# or all rows of one person when `unit=` names a column. The promise holds whatever else an
+# attacker knows, all other records included.
+#
+# Every result carries it, with the budget, the noise of each part and what was taken as public.
+
+# %%
+fit = dpreg.dp_lm("price ~ carat + depth", diamonds, eps=1.0, method="adassp")
+print(fit.privacy)
+
+# %% [markdown]
+# eps bounds what anybody can learn about one unit *because that unit took part*. Before the
+# release somebody may hold it possible with odds 1:1 that you are in the data; after it the odds
+# are at most e^eps : 1, but for events of probability delta. It is no promise that nothing about
+# you can be inferred from what is true of everybody.
+
+# %%
+for eps in (0.1, 0.5, 1.0, 3.0):
+    print(f"eps = {eps}: odds of 1:1 become at most {np.exp(eps):.2f}:1")
+
+# %% [markdown]
+# ## What is public, what is private
+#
+# Public: the formula, the names, types and declared levels of columns, eps, delta, and every
+# option, bounds among them. Private: every cell, **and the number of rows**. `nobs` is noisy and
+# was paid for.
+#
+# A container declares types; a Python list does not, so it holds numbers unless `levels=` says
+# otherwise, whatever is in it (tests/test_frame.py). The categories of a pandas column are taken
+# as declared: if they were made from the data by `astype("category")` they tell which levels
+# occur, and that is not protected. Pass `levels=` in that case.
+
+# %%
+text = pd.DataFrame({"price": diamonds["price"], "cut": diamonds["cut"].astype(str)})
+try:
+    dpreg.dp_lm("price ~ cut", text, eps=1.0)
+except ValueError as error:
+    print(error)
+
+# %% [markdown]
+# ## Nothing else depends on the data
+#
+# No exception, warning, log line or shape depends on a cell or on how many rows there are; a
+# mechanism that cannot release returns `NotReleased`, which is one of its outputs and was paid
+# for. A missing, infinite or absurd cell makes its row incomplete or is clipped.
+# tests/test_hostile.py and the fuzzers of tests/fuzz look for anything else.
+
+# %%
+hostile = diamonds.assign(carat=np.where(diamonds.index == 0, 1e308, diamonds["carat"]))
+with warnings.catch_warnings():
+    warnings.simplefilter("error")
+    for data in (hostile, diamonds.iloc[:0], diamonds.iloc[:1]):
+        print(bool(dpreg.dp_lm("price ~ carat", data, eps=1.0)))
+
+# %% [markdown]
+# ## Many releases
+#
+# Guarantees add up: ten releases at eps = 0.1 are one at eps = 1. A `Budget` keeps count, charges
+# before a record is read, and refuses what it cannot cover. With a file it is shared by processes,
+# written before the release it pays for, and survives a process that is killed: what was spent
+# stays spent. Fits within one call compose by Gaussian differential privacy or privacy loss
+# distributions, where those are tighter.
+
+# %%
+with tempfile.TemporaryDirectory() as folder:
+    budget = dpreg.Budget(1.0, 1e-5, ledger=Path(folder) / "ledger")
+    dpreg.dp_lm("price ~ carat", diamonds, eps=0.7, budget=budget)
+    try:
+        dpreg.dp_lm("price ~ carat", diamonds, eps=0.7, budget=budget)
+    except dpreg.BudgetError as error:
+        print(error)
+
+# %% [markdown]
+# The ledger notices a changed, inserted or missing line in its middle by a chain of hashes. It
+# cannot notice that whole lines were cut off its end, or that the file was replaced by an older
+# copy: whoever can write the file can give themselves money. Keep it where analysts cannot write.
+#
+# ## Randomness
+#
+# Noise comes from ChaCha20, keyed by the operating system, with a fresh key for each call and
+# again after a fork; without entropy an `EntropyError` is raised and nothing is released. With
+# `rng=` an integer the result can be repeated by anybody who has the integer, so it is **not
+# private**, and every form of it says so.
+
+# %%
+print(dpreg.dp_lm("price ~ carat", diamonds, eps=1.0, rng=1).privacy.claim)
+
+# %% [markdown]
+# ## Arithmetic
+#
+# Noise is added to integers, by samplers that are exact in integers
+# (cpp/src/noise/discrete_gaussian.md). Sums are exact, free of order and thread count;
+# coefficients of TukeyEM are points of a public grid drawn by integer uniforms. So the low bits of
+# a double, which give away additive noise elsewhere, say nothing here.
+#
+# ## What is idealised
+#
+# - The 64-bit words of ChaCha20 are taken as independent and uniform; the entropy of the operating
+#   system as fresh.
+# - `exp`, `log` and `expm1` of the C library are taken as right to a few units in the last place
+#   where weights of the exponential mechanism are made; the rounding is bounded and paid for
+#   (cpp/src/mechanisms/tukey_em.md, section 6; bounded_choice.md).
+# - The canonical Lipschitz mechanism draws its noise as a logarithm in double precision
+#   (canonical_lipschitz.md).
+# - scipy's `log_ndtr` is taken as right to 1e-10, and dp-accounting's privacy loss distributions
+#   as upper bounds, as they say.
+# - Each proof file ends with what it idealises.
+#
+# ## Out of scope
+#
+# - **Time, memory, power, caches.** Fits of neighbours take about the same time, and `make audit`
+#   prints how long, but nothing is promised.
+# - **Whoever reads the process or the disk.** Records are in memory during a call.
+# - **Queries beyond the ledger.** A budget protects the releases that are charged to it. An
+#   analyst with the data needs no dpreg.
+# - **Choices made by looking at the data**: a formula, levels or bounds that were chosen on the
+#   records are not public. So is `n` in "delta = 1 / n" if n is known from the records only.
+# - **Groups.** Two units together are protected at 2 eps, and so on; correlated units (a family)
+#   count as a group.
+# - **Predictions for new rows** are post-processing; the new rows themselves are not protected by
+#   anything.
+#
+# ## How it is checked
+#
+# `dpreg audit` runs three kinds of audit on the installed package: exact laws over all neighbours
+# of small worlds; runs of the shipped functions with a Clopper-Pearson bound on what told
+# neighbours apart; and replays in which both neighbours take the same public path, so that the
+# loss of each stage is measured and whatever is not a function of released numbers shows. Two of
+# them:
+
+# %%
+for name in ("choice worlds", "adassp"):
+    finding = CHECKS[name].run(Effort(0.1, 1))
+    print(
+        finding.mechanism, finding.how, f"claimed {finding.epsilon}, at least {finding.lower:.3f}"
+    )
+    assert finding.holds
+
+# %% [markdown]
+# An audit that cannot fail is worth nothing: tests/audit/mutants.py has more than sixty defects,
+# those of published papers and codes among them, and each of them must be rejected.
+# `vignettes/errors_found.py` lists where they come from.
+#
+# ## Reporting a flaw
+#
+# See .github/SECURITY.md: privately, with a script on made-up data.
