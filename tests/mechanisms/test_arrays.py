@@ -208,6 +208,8 @@ def test_noisy_sums_on_arrays_are_dp_lm(name):
     other = dpreg.dp_lm("y ~ .", data, 2.0, 1e-6, rng=1, method=name)
     pd.testing.assert_series_equal(fit.params, other.params)
     assert fit.privacy.parts == other.privacy.parts
+    assert fit.no_errors == other.no_errors
+    assert bool(fit.no_errors) == (fit.covariance is None)
     through_origin = getattr(mechanisms, name)(X, y, 2.0, 1e-6, intercept=False, rng=1)
     assert "Intercept" not in through_origin.names
     with pytest.raises(ValueError, match="delta"):
