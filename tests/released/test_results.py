@@ -135,3 +135,56 @@ def test_tabulated_law_goes_through_its_table_and_on():
     assert (np.diff(p) <= 0).all()
     np.testing.assert_allclose(p[1:5], 2 * stats.norm.sf(ratio[1:5]), rtol=0.1)
     assert 0 < p[5] < 1e-4
+
+
+def test_predictions_have_the_index_of_new_data(diamonds):
+    fit = dpreg.dp_lm("price ~ carat", diamonds, 1.0, rng=1)
+    new = diamonds.iloc[[7, 3, 3]].set_axis(["a", "b", "b"])
+    assert fit.predict(new).index.tolist() == ["a", "b", "b"]
+    assert fit.predict({"carat": [1.0, 2.0]}).index.tolist() == [0, 1]
+
+
+def test_intervals_of_predictions(diamonds):
+    fit = dpreg.dp_lm("price ~ carat + depth", diamonds, 1.0, rng=1)
+    table = fit.predict(diamonds.head(3), interval="confidence")
+    row = np.array([1.0, *diamonds.loc[0, ["carat", "depth"]]], dtype=float)
+    error = np.sqrt(row @ fit.cov_params().to_numpy() @ row)
+    assert table["std err"].iloc[0] == pytest.approx(error)
+    assert table["mean"].iloc[0] == pytest.approx(row @ fit.params.to_numpy())
+    margin = fit.law.critical_value(0.05) * error
+    assert table["upper"].iloc[0] - table["mean"].iloc[0] == pytest.approx(margin)
+    with pytest.raises(ValueError, match="interval"):
+        fit.predict(diamonds.head(), interval="prediction")
+
+
+def test_fits_side_by_side(diamonds):
+    fits = [dpreg.dp_lm(f, diamonds, 1.0, rng=1) for f in ("price ~ carat", "price ~ carat + x")]
+    text = str(dpreg.compare(fits))
+    assert f"{fits[0].params['carat']:.5g}" in text
+    assert f"({fits[1].bse['x']:.3g})" in text
+    assert "NOT PRIVATE" in text
+    assert "<table" in dpreg.compare({"small": fits[0]}).as_html()
+    assert r"\begin{" in dpreg.compare(fits).as_latex()
+    with pytest.raises(ValueError, match="fits"):
+        dpreg.compare([])
+
+
+def test_plots_draw_what_was_released(diamonds):
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    fit = dpreg.dp_lm("price ~ carat + depth + table", diamonds, 1.0, rng=1)
+    ax = fit.plot()
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["carat", "depth", "table"]
+    drawn = ax.lines[1].get_xdata()
+    np.testing.assert_allclose(drawn, fit.tvalues.iloc[1:])
+    budget = dpreg.Budget(2.0, 1e-5)
+    budget.spend("first", 0.5)
+    assert budget.plot().patches[0].get_width() == 0.5
+    plan = dpreg.dp_plan(20_000, 5, 1.0)
+    curve = plan.plot().lines[0]
+    near = np.argmin(np.abs(np.log(curve.get_xdata())))
+    assert curve.get_ydata()[near] == pytest.approx(plan.width, rel=0.1)
+    plt.close("all")

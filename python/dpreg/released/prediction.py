@@ -60,11 +60,14 @@ class NewRows:
     kept : ndarray, shape (complete rows,)
     total : int
         Rows of the new data.
+    index : Index or None
+        Of the new data, if they had one.
     """
 
     X: NDArray[np.float64]
     kept: NDArray[np.int64]
     total: int
+    index: pd.Index | None = None
 
     def series(self, values: NDArray[np.float64]) -> pd.Series:
         """Return one value a row of the new data, NaN for incomplete rows."""
@@ -72,7 +75,7 @@ class NewRows:
 
         result = np.full(self.total, np.nan)
         result[self.kept] = values
-        return pd.Series(result, name="prediction")
+        return pd.Series(result, index=self.index, name="prediction")
 
 
 def design_rows(
@@ -97,7 +100,15 @@ def design_rows(
         _check_kind(spec.schema.columns[name], table.schema.columns[name])
     rows = spec.rows(table, response=False)
     ones = np.ones((len(rows.X), int(spec.intercept)))
-    return NewRows(np.hstack([ones, rows.X]), rows.kept, table.rows)
+    X = np.hstack([ones, rows.X])
+    return NewRows(X, rows.kept, table.rows, _index_of(data))
+
+
+def _index_of(data: Any) -> pd.Index | None:
+    """Return the index of a pandas data frame, so that predictions align with it."""
+    import pandas as pd
+
+    return data.index if isinstance(data, pd.DataFrame) else None
 
 
 def _check_kind(fitted: Column, new: Column) -> None:
