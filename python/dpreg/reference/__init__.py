@@ -18,11 +18,15 @@ from dpreg.reference.frank_wolfe import (
 )
 from dpreg.reference.screening import raj_scores, screening_sensitivity
 from dpreg.reference.selection import dp_kendall, dp_sis, peel, sis, sub_lasso, two_stage
+from dpreg.reference.sums import PublishedFit, adassp, boosted_adassp
 
 __all__ = [
+    "PublishedFit",
     "PublishedRun",
     "PublishedSelection",
+    "adassp",
     "adp_screen",
+    "boosted_adassp",
     "canonical_lipschitz",
     "dp_frank_wolfe",
     "dp_kendall",

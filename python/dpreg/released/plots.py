@@ -54,10 +54,16 @@ def plot_coefficients(fit: DPResults, ax: Axes | None = None, alpha: float = 0.0
     ax.set_yticks(place, table.index)
     ax.set_ylim(-0.6, len(table) - 0.4)
     ax.set_xscale("symlog", linthresh=5)
+    ticks = [0, *(sign * size for size in (5, 10, 30, 100, 300, 1000, 10_000) for sign in (-1, 1))]
+    low, high = ax.get_xlim()
+    ax.set_xticks(shown := [t for t in ticks if low <= t <= high], [f"{t:g}" for t in shown])
+    ax.minorticks_off()
     ax.set_xlabel(f"coefficient / standard error, with {100 * (1 - alpha):.3g}% intervals")
     seeded = "seeded: NOT PRIVATE" if fit.privacy.seeded else f"eps={fit.privacy.epsilon:.4g}"
     ax.set_title(f"{fit.response}: {fit.method}, {seeded}", loc="left")
-    ax.legend(frameon=False, loc="best")
+    ax.legend(
+        frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.1
+    )
     _bare(ax)
     return ax
 
