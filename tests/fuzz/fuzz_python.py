@@ -10,20 +10,33 @@ import io
 import os
 import sys
 import tempfile
+import types
 import warnings
 
 import atheris
-
-with atheris.instrument_imports(include=["dpreg"]):
-    import dpreg
-    import dpreg.cli
-    import dpreg.formula
-    import dpreg.frame
-    import dpreg.released.prediction
-    import dpreg.released.summary
-
 import numpy as np
 import pandas as pd
+
+import dpreg
+import dpreg.cli
+import dpreg.formula
+import dpreg.frame
+import dpreg.ledger
+import dpreg.released.prediction
+import dpreg.released.summary
+
+
+def instrument(prefix):
+    """Count coverage in all functions of a package, however it was installed."""
+    for name, module in sorted(sys.modules.items()):
+        if name.partition(".")[0] != prefix:
+            continue
+        for owner in (module, *(c for c in vars(module).values() if isinstance(c, type))):
+            for function in vars(owner).values():
+                function = getattr(function, "__func__", function)
+                if isinstance(function, types.FunctionType) and function.__module__ == name:
+                    atheris.instrument_func(function)
+
 
 SCRATCH = tempfile.mkdtemp()
 TABLE = pd.DataFrame({"a": [1.0, np.nan], "b": [0.0, 1.0], "y": [1.0, 2.0]})
@@ -62,13 +75,13 @@ def _array(cells, kind):
 
 def json(data):
     with contextlib.suppress(ValueError):
-        dpreg.DPResults.from_json(data.ConsumeUnicodeNoSurrogates(400))
+        dpreg.DPResults.from_json(data.ConsumeBytes(8000).decode(errors="replace"))
 
 
 def ledger(data):
     path = os.path.join(SCRATCH, "ledger")
     with open(path, "wb") as file:
-        file.write(data.ConsumeBytes(300))
+        file.write(data.ConsumeBytes(8000))
     with contextlib.suppress(dpreg.BudgetError):
         budget = dpreg.Budget(1.0, ledger=path)
         assert budget.remaining[0] <= 1.0
@@ -86,6 +99,18 @@ def command(data):
     assert code in (0, 2, 3), code
 
 
+def seeds():
+    """Write one of each, for the fuzzer to start from; return their folder."""
+    folder = os.path.join(SCRATCH, "seeds")
+    os.mkdir(folder)
+    fit = dpreg.dp_lm("y ~ a", TABLE, 1.0, 1e-3, method="adassp", rng=1)
+    budget = dpreg.Budget(1.0, ledger=os.path.join(folder, "ledger"))
+    budget.spend("x", 0.5)
+    with open(os.path.join(folder, "json"), "w") as file:
+        file.write(" ".join(fit.to_json().split()))
+    return folder
+
+
 def main():
     target = {f.__name__: f for f in (formula, frame, json, ledger, command)}[sys.argv.pop(1)]
 
@@ -94,7 +119,8 @@ def main():
             warnings.simplefilter("error")
             target(atheris.FuzzedDataProvider(blob))
 
-    atheris.Setup(sys.argv, run)
+    instrument("dpreg")
+    atheris.Setup([*sys.argv, seeds()], run)
     atheris.Fuzz()
 
 

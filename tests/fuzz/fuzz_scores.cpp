@@ -74,22 +74,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     choice.k = k;
     choice.epsilon_round = 1.0;
     distinct(dp_kendall(table.matrix(), table.response(), choice, bits, 1), k, d);
-    distinct(peel(table.x.size() < d
-                      ? scores
-                      : std::vector<double>(table.x.begin(),
-                                            table.x.begin() + static_cast<std::ptrdiff_t>(d)),
-                  1, 2.0, 1.0, bits),
-             1, d);
+    // Any doubles are scores, but that -infinity is a candidate which may never be chosen.
+    std::vector<double> any(d);
+    for (auto& score : any) score = std::fmax(bytes.cell(), -1e308);
+    distinct(peel(any, k, 2.0, 1.0, bits), k, d);
     CanonicalLipschitz options;
     options.k = k;
     options.range = 2.0;
     options.epsilon = 1.0;
-    distinct(canonical_lipschitz(
-                 table.y.size() < d
-                     ? scores
-                     : std::vector<double>(table.y.begin(),
-                                           table.y.begin() + static_cast<std::ptrdiff_t>(d)),
-                 options, bits),
-             k, d);
+    any[0] = bytes.cell();
+    distinct(canonical_lipschitz(any, options, bits), k, d);
     return 0;
 }

@@ -47,7 +47,7 @@ def fuzz(name, command, seconds):
     """Run one fuzzer in an empty folder; return whether it found nothing."""
     with tempfile.TemporaryDirectory() as scratch:
         done = subprocess.run(
-            [*command, f"-max_total_time={seconds}", "-max_len=2000", "-print_final_stats=1",
+            [*command, f"-max_total_time={seconds}", "-max_len=4000", "-print_final_stats=1",
              "-timeout=20", "-rss_limit_mb=4096"],
             cwd=scratch, capture_output=True, text=True, errors="replace", check=False,
         )  # fmt: skip
