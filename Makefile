@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find cpp python CMakeLists.txt pyproject.toml -type f -not -name '*.pyc')
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test lint test-core test-python test-r audit fuzz format clean
+.PHONY: demo test lint test-core test-python test-r audit fuzz bench bench-quick format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dpreg demo
@@ -42,6 +42,13 @@ audit: $(VENV)/test
 # Needs clang with libFuzzer; SECONDS=60 for each target.
 fuzz: $(VENV)/test
 	$(BIN)/python tests/fuzz/run.py --seconds $${SECONDS_EACH:-60}
+
+# The report is build/bench.md; DATA=folder adds accuracy on real data sets.
+bench: $(VENV)/test
+	$(BIN)/python tests/benchmarks/run.py $(if $(DATA),--data $(DATA))
+
+bench-quick: $(VENV)/test
+	$(BIN)/python tests/benchmarks/run.py --quick $(if $(DATA),--data $(DATA))
 
 format: $(VENV)/lint
 	$(BIN)/ruff check --fix .

@@ -219,7 +219,7 @@ def _magnitude(fit: Any) -> float:
 
 
 _WHOLE = (
-    _dp_lm(TukeyEM(count_share=0.98), lambda fit: float(fit.nobs), 40, 2500),
+    _dp_lm(TukeyEM(count_share=0.98, limits_share=0.0), lambda fit: float(fit.nobs), 40, 2500),
     _dp_lm(AdaSSP(bounds=_BOUNDS, standardisation=_MAGNITUDE), _magnitude, 1, 1500),
     _dp_lm(
         BoostedAdaSSP(

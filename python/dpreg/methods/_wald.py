@@ -125,9 +125,9 @@ def hidden_by_floor(
     coefficient is taken from the estimate when most of it is there; otherwise, and without
     an estimate, it is as large as would explain the whole response.
     """
-    values, vectors = np.linalg.eigh(gram)
-    if not deviation > 0:
+    if gram.size == 0 or not deviation > 0:
         return np.zeros_like(gram)
+    values, vectors = np.linalg.eigh(gram)
     floor = floor_of(values, deviation)
     units = max(float(gram[0, 0]), floor)
     hidden = np.zeros_like(gram)

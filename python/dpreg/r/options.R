@@ -13,10 +13,12 @@ new_options <- function(kind) {
 #' public: choose them without looking at the data.
 #'
 #' @param models How many fits on parts of the data; `NULL` chooses.
-#' @param ridge Ridge of each fit, relative to the diagonal of its correlation matrix.
-#' @param refinements Further steps of iterated Tikhonov regularisation.
+#' @param ridge Ridge of each fit, relative to the diagonal of its correlation matrix; `NULL`
+#'   chooses.
+#' @param refinements Further steps of iterated Tikhonov regularisation; `NULL` chooses.
 #' @param partition How rows come to batches: `"slots"` or `"independent"`.
 #' @param count_share Share of the budget for the noisy number of rows.
+#' @param limits_share Share of the budget for limits at which `predict()` winsorises.
 #' @param grid_exponent Coefficients are released as multiples of `2^grid_exponent`.
 #' @return An object of class `dp_options`.
 #' @seealso [dp_selectors] for those of private selection.
@@ -34,8 +36,8 @@ Auto <- function(candidates = c("boosted_adassp", "adassp", "tukey"), count_shar
 
 #' @rdname dp_methods
 #' @export
-TukeyEM <- function(models = NULL, ridge = 0.03, refinements = 4, partition = "slots",
-                    count_share = 0.02, grid_exponent = -60)
+TukeyEM <- function(models = NULL, ridge = NULL, refinements = NULL, partition = "slots",
+                    count_share = 0.02, limits_share = 0.05, grid_exponent = -60)
   new_options("TukeyEM")
 
 #' @param response_limit Clip of the response, in its standard deviations.
