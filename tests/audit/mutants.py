@@ -173,13 +173,13 @@ TUKEY = [
         edited(
             TukeyEM,
             "_plan",
-            ("(1 - self.count_share) * allowance.epsilon", "1.5 * allowance.epsilon"),
+            ("(1 - self.count_share - self.limits_share) * allowance.epsilon", "1.5 * allowance.epsilon"),
         ),
         ("tukey",),
     ),
     Mutant(
         "delta twice what was allowed",
-        edited(TukeyEM, "release", ("delta=allowance.delta,", "delta=2 * allowance.delta,")),
+        edited(TukeyEM, "release", ("delta = (1 - self.limits_share) * allowance.delta", "delta = 2 * allowance.delta")),
         ("tukey",),
     ),
     Mutant(
@@ -386,7 +386,7 @@ DATA = [
     ),
     Mutant(
         "lambda_min over positive eigenvalues only, failing without one",
-        edited(_sums, "floored_inverse", ("floor = deviation", "floor = values[values > 3 * deviation].min() + deviation")),
+        edited(_sums, "floored_inverse", ("floor_of(values, deviation)", "values[values > 3 * deviation].min() + deviation")),
         ("adassp", "boosted_adassp", "no surprises"),
     ),
     Mutant(

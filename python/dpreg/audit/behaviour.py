@@ -68,7 +68,7 @@ def fresh_noise(effort: Effort) -> Finding:
     faults = []
     for method in _METHODS:
         draws: list[bytes] = []
-        outcomes = set()
+        outcomes: list[str] = []
         with ExitStack() as stack:
             for clock in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter_ns"):
                 stack.enter_context(replaced(time, clock, lambda: 1_800_000_000))
@@ -77,10 +77,11 @@ def fresh_noise(effort: Effort) -> Finding:
             )
             for _ in range(3):
                 fit = dp_lm("y ~ a", regression(2000), 20.0, 1e-2, method=method)
-                outcomes.add(fit.to_json())
+                # Of a method that declined nothing but a small count can be seen, twice the same.
+                outcomes += [fit.to_json()] if fit.released else []
                 if fit.privacy.seeded:
                     faults.append(f"{method.name}: seeded by itself")
-        if len(outcomes) < 3:
+        if len(set(outcomes)) < len(outcomes):
             faults.append(f"{method.name}: fits repeat themselves")
         if len(set(draws)) < len(draws):
             faults.append(f"{method.name}: noise is used twice")
