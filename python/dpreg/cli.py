@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpreg import Budget, DPResults, NotReleased, SelectionResult
 
+from dpreg._progress import working
+
 __all__ = ["main"]
 
 RELEASED, CLAIM_BROKEN, WRONG_USE, NOT_RELEASED = 0, 1, 2, 3
@@ -136,19 +138,20 @@ def _plan(options: argparse.Namespace) -> int:
 def _fit(options: argparse.Namespace) -> int:
     from dpreg import dp_lm
 
-    fit = dp_lm(
-        options.formula,
-        options.data,
-        options.eps,
-        options.delta,
-        method=options.method,
-        select=_selector(options.select, options),
-        k=options.k,
-        levels=_levels(options.levels),
-        unit=options.unit,
-        budget=_budget(options),
-        inference=not options.no_inference,
-    )
+    with working("fitting"):
+        fit = dp_lm(
+            options.formula,
+            options.data,
+            options.eps,
+            options.delta,
+            method=options.method,
+            select=_selector(options.select, options),
+            k=options.k,
+            levels=_levels(options.levels),
+            unit=options.unit,
+            budget=_budget(options),
+            inference=not options.no_inference,
+        )
     _write_json(fit, options.json)
     print(fit.summary())
     return RELEASED if fit.released else NOT_RELEASED
@@ -157,17 +160,18 @@ def _fit(options: argparse.Namespace) -> int:
 def _select(options: argparse.Namespace) -> int:
     from dpreg import dp_select
 
-    found = dp_select(
-        options.formula,
-        options.data,
-        options.k,
-        options.eps,
-        options.delta,
-        method=_selector(options.method, options),
-        levels=_levels(options.levels),
-        unit=options.unit,
-        budget=_budget(options),
-    )
+    with working("choosing columns"):
+        found = dp_select(
+            options.formula,
+            options.data,
+            options.k,
+            options.eps,
+            options.delta,
+            method=_selector(options.method, options),
+            levels=_levels(options.levels),
+            unit=options.unit,
+            budget=_budget(options),
+        )
     _write_json(found, options.json)
     print(found.summary())
     return RELEASED
