@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dpreg._publish import publish
 from dpreg._version import __version__
 from dpreg.budget import Budget, check_delta, check_epsilon
 from dpreg.design import check_unit, read_design, terms_of
 from dpreg.frame import Level
 from dpreg.matrix import bind
 from dpreg.methods import method_from
-from dpreg.methods._method import Allowance, Declined, Method
+from dpreg.methods._method import Allowance, Method
 from dpreg.released.certificate import PUBLIC, Certificate
 from dpreg.released.not_released import NotReleased
 from dpreg.released.prediction import schema_to_dict
@@ -124,30 +125,12 @@ def dp_lm(
         seeded=bits.seeded,
         version=__version__,
     )
-    if isinstance(outcome, Declined):
-        return NotReleased(
-            formula=formula,
-            method=outcome.method or chosen.name,
-            reason=outcome.reason,
-            advice=outcome.advice,
-            units=outcome.units,
-            privacy=privacy,
-            selected=selection.names,
-        )
-    return DPResults(
+    return publish(
+        outcome,
+        privacy,
+        design.terms,
         formula=formula,
-        response=spec.response,
-        names=design.terms.coefficients,
-        method=outcome.method or chosen.name,
-        estimates=outcome.params,
-        covariance=outcome.covariance,
-        sampling=outcome.sampling,
-        units=outcome.units,
-        privacy=privacy,
+        method=chosen.name,
         schema=schema_to_dict(spec.schema),
-        law=outcome.law,
-        notes=selection.notes + outcome.notes,
-        selected=selection.names,
-        limits=outcome.limits,
-        no_errors=outcome.no_errors,
+        selection=selection,
     )

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpreg._publish import publish
 from dpreg._version import __version__
 from dpreg.budget import check_delta, check_epsilon
 from dpreg.mechanisms._inputs import design_of
-from dpreg.methods._method import Allowance, Declined, Method
+from dpreg.methods._method import Allowance, Method
 from dpreg.released.certificate import Certificate
 from dpreg.released.not_released import NotReleased
 from dpreg.released.results import DPResults
 from dpreg.rng import bit_source
+from dpreg.selection._stage import Chosen
 
 if TYPE_CHECKING:
     from dpreg import _core
 
 __all__ = ["fit_arrays"]
-
-_FORMULA = "y ~ X"
 
 
 def fit_arrays(
@@ -51,27 +51,12 @@ def fit_arrays(
         seeded=bits.seeded,
         version=__version__,
     )
-    if isinstance(outcome, Declined):
-        return NotReleased(
-            formula=_FORMULA,
-            method=outcome.method or method.name,
-            reason=outcome.reason,
-            advice=outcome.advice,
-            units=outcome.units,
-            privacy=privacy,
-        )
-    return DPResults(
-        formula=_FORMULA,
-        response="y",
-        names=design.terms.coefficients,
-        method=outcome.method or method.name,
-        estimates=outcome.params,
-        covariance=outcome.covariance,
-        sampling=outcome.sampling,
-        units=outcome.units,
-        privacy=privacy,
-        law=outcome.law,
-        notes=outcome.notes,
-        limits=outcome.limits,
-        no_errors=outcome.no_errors,
+    return publish(
+        outcome,
+        privacy,
+        design.terms,
+        formula="y ~ X",
+        method=method.name,
+        schema={},
+        selection=Chosen(),
     )
