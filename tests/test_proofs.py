@@ -30,6 +30,7 @@ def test_proof_covers_the_code_as_it_is_now(proof):
     text = proof.read_text()
     proved = PROVES.findall(text)
     assert proved, "a proof must name the files it covers"
+    assert len(proved) == len(re.findall("^proves:", text, re.MULTILINE)), "a file without its id"
     assert re.search(r"^status: (unreviewed|reviewed .+)$", text, re.MULTILINE)
     assert "## Statement" in text
     for path, blob in proved:
