@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dpreg
-from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP, TukeyEM
+from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP, FrankWolfe, TukeyEM
 
 PAYLOAD = struct.unpack("<d", struct.pack("<Q", 0xFFF8_DEAD_BEEF_0001))[0]
 CELLS = st.one_of(
@@ -28,6 +28,7 @@ CELLS = st.one_of(
 METHODS = [
     TukeyEM(models=3), TukeyEM(models=3, partition="independent"), AdaSSP(),
     AdaSSP(bounds={"a": (-1, 1), "y": (-1, 1)}), BoostedAdaSSP(rounds=2), DPSGD(steps=2, rate=1.0),
+    FrankWolfe(steps=3), FrankWolfe(screen="adp"),
 ]  # fmt: skip
 FORMULAS = ["y ~ a + b", "y ~ 0 + a", "y ~ a + log(b)", "y ~ a * b", "y ~ exp(a) + b ** 2"]
 

@@ -16,11 +16,13 @@ from audit.patches import Mutant, both, edited, swapped
 
 import dpreg.lm
 from dpreg import _core, design, rng
-from dpreg.methods import _gaussian, _sums, _units, adassp, dpsgd
+from dpreg.methods import _frank_wolfe, _gaussian, _sums, _units, adassp, dpsgd
 from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
+from dpreg.methods.frank_wolfe import FrankWolfe
 from dpreg.methods.standardisation import Standardisation
 from dpreg.methods.tukey_em import TukeyEM
+from dpreg.planning import frank_wolfe as planned
 
 REAL = {name: getattr(_core, name) for name in dir(_core) if not name.startswith("__")}
 
@@ -564,4 +566,37 @@ SELECTION = [
     ),
 ]  # fmt: skip
 
-MUTANTS = [*TUKEY, *GAUSSIAN, *DATA, *RANDOMNESS, *SELECTION]
+FRANK_WOLFE = [
+    Mutant(
+        "screening with the product of the changes for a sensitivity",
+        swapped(_core, "SCREENING_RANGE", lambda real: 4 * (1 + 1) / 60),
+        ("screening scores",),
+    ),
+    Mutant(
+        "steps at twice their epsilon",
+        edited(_frank_wolfe, "run_plan", ("epsilon_step=plan.epsilon_step", "epsilon_step=2 * plan.epsilon_step")),
+        ("frank_wolfe",),
+    ),
+    Mutant(
+        "steps that do not compose",
+        swapped(planned, "bounded_range_epsilon", lambda real: lambda rho, times: real(rho, 1)),
+        ("frank_wolfe",),
+    ),
+    Mutant(
+        "Gumbel noise of half the scale on the vertices",
+        swapped(_core, "draw_vertex", lambda real: lambda g, a, e, b: real(g, a, 2 * e, b)),
+        ("vertex runs",),
+    ),
+    Mutant(
+        "number of steps from the true n",
+        edited(FrankWolfe, "_scaling", ("max(0.0, float(noisy[0]))", "float(count[0])")),
+        ("frank_wolfe",),
+    ),
+    Mutant(
+        "sparsity of the exact solution in the notes",
+        edited(FrankWolfe, "release", ('notes=_notes(', 'notes=(f"{np.abs(X).sum():.17g}",) + _notes(')),
+        ("frank_wolfe",),
+    ),
+]  # fmt: skip
+
+MUTANTS = [*TUKEY, *GAUSSIAN, *DATA, *RANDOMNESS, *SELECTION, *FRANK_WOLFE]

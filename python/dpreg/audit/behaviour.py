@@ -19,7 +19,7 @@ from dpreg.audit.worlds import hostile_pairs, regression
 from dpreg.budget import Budget
 from dpreg.frame import Table
 from dpreg.lm import dp_lm
-from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP, TukeyEM
+from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP, FrankWolfe, TukeyEM
 from dpreg.methods._method import Method
 from dpreg.rng import bit_source
 
@@ -27,6 +27,7 @@ __all__ = ["CHECKS"]
 
 _METHODS: tuple[Method, ...] = (
     TukeyEM(), TukeyEM(models=4), AdaSSP(), BoostedAdaSSP(), DPSGD(steps=3),
+    FrankWolfe(steps=5, screen="rnm"),
 )  # fmt: skip
 
 

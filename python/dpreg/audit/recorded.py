@@ -151,6 +151,8 @@ def _watching(here: Recording, script: Recording | None) -> Iterator[None]:
             (_core, "discrete_laplace", _count_watch),
             (_core, "tukey_em", _tukey_watch),
             (_core, "dpsgd", _dpsgd_watch),
+            (_core, "L1Gradient", _gradient_watch),
+            (_core, "dp_frank_wolfe", _frank_wolfe_watch),
             (_core, "assign_to_slots", _assignment_watch),
             (_core, "assign_independently", _assignment_watch),
         ]
@@ -256,3 +258,29 @@ def _assignment_watch(
         return assignment
 
     return assign
+
+
+def _gradient_watch(
+    name: str, real: Callable[..., Any], here: Recording, script: Recording | None
+) -> Watch:
+    def make(design: Any, y: Doubles, *, l1: float, **start: Any) -> Any:
+        # A run changes its gradient: what is kept can make another one.
+        here.private.append(lambda: real(design, y, l1=l1, **start))
+        here.calls.append((name, {"l1": l1, **start}))
+        here.results.append(None)
+        return real(design, y, l1=l1, **start)
+
+    return make
+
+
+def _frank_wolfe_watch(
+    name: str, real: Callable[..., Any], here: Recording, script: Recording | None
+) -> Watch:
+    def run(gradient: Any, *, bits: Any, **public: Any) -> Any:
+        l1 = here.calls[-1][1]["l1"]
+        number = _next(here, script, name, {**public, "l1": l1})
+        found = real(gradient, bits=bits, **public) if script is None else script.results[number]
+        here.results.append(found)
+        return found
+
+    return run

@@ -1,0 +1,134 @@
+"""Audits of private Frank-Wolfe: its steps, its screening, and whole fits on replayed paths."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from dpreg import _core
+from dpreg.accounting import bounded_range_rho, pure_rho, zcdp_delta
+from dpreg.audit._bounds import Doubles
+from dpreg.audit._finding import Check, Effort, Finding
+from dpreg.audit.recorded import Leak, Recording
+from dpreg.audit.recorded_checks import Run, finding_of
+from dpreg.audit.sampled import sampled_finding
+from dpreg.audit.worlds import hostile_pairs
+from dpreg.methods import FrankWolfe
+
+__all__ = ["CHECKS"]
+
+_BOUNDS = {"a": (-1.0, 1.0), "b": (-1.0, 1.0), "y": (-1.0, 1.0)}
+
+
+def fits(effort: Effort) -> Finding:
+    """Whole fits: Gaussian stages, and what the row moves the scores along the path."""
+    methods = (FrankWolfe(steps=20), FrankWolfe(steps=20, bounds=_BOUNDS), FrankWolfe(screen="rnm"))
+    pairs = hostile_pairs() if effort.scale >= 1 else hostile_pairs()[:3]
+    runs = (
+        Run(method, formula, pair, True)
+        for method, formula, pair in itertools.product(
+            methods, ("y ~ a + b", "y ~ 0 + a + b"), pairs
+        )
+    )
+    return finding_of("frank_wolfe", runs, zcdp_loss, 1.0, 1e-5)
+
+
+def zcdp_loss(first: Recording, second: Recording, delta: float) -> float:
+    """Loss at delta of all stages together, by zero-concentrated privacy."""
+    rho = pure_rho(first.mu_against(second))
+    runs = [result for (name, _), result in zip(first.calls, first.results, strict=True)
+            if name == "dp_frank_wolfe"]  # fmt: skip
+    public = next(options for name, options in first.calls if name == "dp_frank_wolfe")
+    if len(runs) != 1 or len(first.private) != 1:
+        raise Leak("one run of Frank-Wolfe was expected")
+    gradients = [recording.private[0]() for recording in (first, second)]
+    active = np.ones(len(gradients[0].values()), dtype=np.uint8)
+    screened = dict(zip(runs[0]["screened"], runs[0]["screened_at"], strict=True))
+    for step, vertex in enumerate(runs[0]["path"], start=1):
+        change = np.abs(gradients[0].values() - gradients[1].values())[active > 0]
+        # Of +l1 e_j the score changes by as much as that of -l1 e_j, the other way.
+        used = 2 * float(change.max()) / _core.vertex_score_range(public["l1"])
+        rho += bounded_range_rho(used * public["epsilon_step"])
+        for gradient in gradients:
+            gradient.step(abs(int(vertex)) - 1, vertex > 0)
+        for after in public["after"]:
+            if after == step:
+                rho += _screening_rho(gradients, active, public["epsilon_screen"])
+        for column, when in screened.items():
+            if when == step:
+                active[column] = 0
+                for gradient in gradients:
+                    gradient.drop(int(column))
+    return _epsilon_of(rho, delta)
+
+
+def _screening_rho(gradients: list[Any], active: Doubles, epsilon: float) -> float:
+    scores = [_core.screening_scores(gradient, active)[active > 0] for gradient in gradients]
+    change = np.append(scores[1] - scores[0], 0.0)  # that of the dummy
+    return bounded_range_rho(epsilon * float(np.ptp(change)) / _core.SCREENING_RANGE)
+
+
+def _epsilon_of(rho: float, delta: float) -> float:
+    low, high = 0.0, 1.0
+    while zcdp_delta(rho, high) > delta:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if zcdp_delta(rho, middle) > delta else (low, middle)
+    return high
+
+
+def vertex(effort: Effort) -> Finding:
+    """One step: a row raises the score of one vertex and lowers all its rivals."""
+    epsilon, columns, rows = 3.0, 22, 6
+    base = np.tile(np.append([1.0, 0.0], np.full(columns - 2, -1.0)), (rows, 1))
+    start = np.zeros(columns, dtype=np.int64)
+    start[1] = -_core.START_WEIGHT
+    gradients = []
+    for more in (0, 1):
+        X = np.vstack([base, np.ones((more, columns))])
+        design = _core.DenseUnitDesign(X)
+        gradients.append(_core.L1Gradient(design, np.ones(rows + more), l1=1.0, start=start))
+    active = np.append([1, 0], np.ones(columns - 2)).astype(np.uint8)
+    return sampled_finding(
+        "frank_wolfe: one vertex",
+        lambda side, bits: float(_core.draw_vertex(gradients[side], active, epsilon, bits) == 1),
+        (epsilon, 0.0), effort.runs(200_000), effort,
+    )  # fmt: skip
+
+
+def screening(effort: Effort) -> Finding:
+    """Scores and the dummy over all tables of up to 3 rows, many rows alike, and one more."""
+    worst, pairs, remark = 0.0, 0, ""
+    rows = list(itertools.product((-1.0, 1.0), (-1.0, 0.0, 1.0), (-1.0, 1.0)))
+    tables = [t * c for n in (0, 1, 2) for t in itertools.combinations_with_replacement(rows, n)
+              for c in (1, 60)]  # fmt: skip
+    weight = _core.START_WEIGHT
+    for table, start in itertools.product(tables, ([0, 0], [weight, 0], [-weight, 0], [0, weight])):
+        before = _scores(table, start)
+        for row in rows:
+            change = np.append(_scores((*table, row), start) - before, 0.0)
+            used = float(np.ptp(change)) / (_core.SCREENING_RANGE + _core.SCREENING_ROUNDING)
+            pairs += 1
+            if used > worst:
+                worst, remark = used, f"{len(table)} rows {table[:2]} at {start}, and {row}"
+    return Finding(
+        mechanism="screening: range of its scores", how="exact", epsilon=1.0, delta=0.0,
+        lower=worst, runs=pairs, remark=remark,
+    )  # fmt: skip
+
+
+def _scores(table: tuple[tuple[float, ...], ...], start: list[int]) -> Doubles:
+    values = np.array(table, dtype=np.float64).reshape(len(table), 3)
+    design = _core.DenseUnitDesign(np.ascontiguousarray(values[:, :2]))
+    gradient = _core.L1Gradient(design, np.ascontiguousarray(values[:, 2]), l1=1.0, start=start)
+    return np.asarray(_core.screening_scores(gradient, np.ones(2, dtype=np.uint8)))
+
+
+CHECKS = (
+    Check("frank_wolfe", fits),
+    Check("vertex runs", vertex),
+    Check("screening scores", screening),
+)
