@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 VIGNETTES = Path(__file__).parents[1] / "vignettes"
 
@@ -15,6 +16,39 @@ VIGNETTES = Path(__file__).parents[1] / "vignettes"
 def test_the_privacy_model_runs(capsys):
     runpy.run_path(str(VIGNETTES / "privacy_model.py"))
     assert "NOT PRIVATE" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "figures", "printed"),
+    [
+        ("getting_started", 1, "Private Linear Regressions"),
+        ("method_and_epsilon", 2, "Not released: y ~ x0"),
+        ("custodian", 1, "- BudgetError: budget: dp_lm"),
+        ("sparse", 1, "100,000 x 20,000"),
+    ],
+)
+def test_a_page_runs_and_draws(name, figures, printed, capsys, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    from matplotlib import pyplot as plt
+
+    plt.close("all")
+    runpy.run_path(str(VIGNETTES / f"{name}.py"))
+    assert printed in capsys.readouterr().out
+    assert len(plt.get_fignums()) == figures
+    for number in plt.get_fignums():
+        plt.figure(number).canvas.draw()
+    plt.close("all")
+
+
+def test_intervals_cover_on_the_small_grid(capsys):
+    page = runpy.run_path(str(VIGNETTES / "coverage.py"))
+    assert "## Coverage, %" in capsys.readouterr().out
+    for method in ("least squares", "boosted_adassp"):
+        hits = np.concatenate([found[method][:, 0, 1:].ravel() for found in page["cells"].values()])
+        assert len(hits) == 280
+        assert np.isfinite(hits).all()
+        # Independent intervals fall below this with probability 4e-7; the seeds are fixed.
+        assert hits.sum() >= stats.binom.ppf(1e-6, 280, 0.95)
 
 
 @pytest.fixture(scope="module")

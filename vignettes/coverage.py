@@ -1,0 +1,272 @@
+# %% [markdown]
+# # Do the intervals cover?
+#
+# 95% intervals should hold the true coefficient in 93% to 97% of data sets, also where errors have
+# no constant variance or a heavy tail, with no bounds given. This page simulates that, beside least
+# squares without privacy and beside Wald intervals from public bounds that are right, 3 and 10
+# times too wide.
+#
+# `python vignettes/coverage.py` takes a few cells, in half a minute. `--grid` takes all cells up to
+# 100,000 rows, `--full` those of 1,000,000 too; `--minutes` shares a time out among the cells, and
+# `--out` writes the table. The one that is kept is tests/benchmarks/coverage.md.
+
+# %%
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import dpreg
+from dpreg.accounting.gdp import gdp_mu
+
+EPS, DELTA, Z95 = 1.0, 1e-6, 1.959964
+PRIVATE = ("boosted_adassp", "adassp", "tukey")
+TOO_WIDE = (1, 3, 10)
+BOUNDED = tuple(f"{kind} x{c}" for kind in ("bounded adassp", "plain") for c in TOO_WIDE)
+METHODS = ("least squares", *PRIVATE, *BOUNDED)
+EVERY = 4  # runs of which one has the bounded methods too: their width matters, not their coverage
+
+# %% [markdown]
+# ## The data
+#
+# d regressors of mean 0 and variance 1, slopes 1 and -1 in turn over sqrt(d), intercept 1, errors
+# of mean 0 and variance 1. A t variable with 3 degrees of freedom has no third moment; least
+# squares is still right on average, its sandwich standard errors nearly so.
+
+# %%
+DESIGNS = ("gaussian", "correlated", "heteroskedastic", "t(3) errors", "heavy-tailed x")
+
+
+def draw(design, n, d, rng):
+    """Return X, y and the true coefficients, the intercept first."""
+    X, error = rng.standard_normal((n, d)), rng.standard_normal(n)
+    if design == "correlated":  # 0.7 between any two
+        X = np.sqrt(0.3) * X + np.sqrt(0.7) * rng.standard_normal((n, 1))
+    elif design == "heteroskedastic":
+        error *= np.sqrt((1 + 3 * X[:, 0] ** 2) / 4)
+    elif design == "t(3) errors":
+        error = rng.standard_t(3, n) / np.sqrt(3)
+    elif design == "heavy-tailed x":
+        X = rng.standard_t(3, (n, d)) / np.sqrt(3)
+    truth = np.concatenate([[1.0], (-1.0) ** np.arange(d) / np.sqrt(d)])
+    return X, truth[0] + X @ truth[1:] + error, truth
+
+
+# %% [markdown]
+# ## The intervals
+#
+# - Least squares with sandwich (HC0) standard errors: **not private**, the width to compare with.
+# - The three methods of dpreg, nothing given.
+# - `dpreg.AdaSSP(bounds=...)`: the right bounds are the largest absolute values, which nobody with
+#   private data knows. Inside them dpreg still finds the scale of each column by itself.
+# - "plain": the textbook method, which does not. Columns are divided by their bounds, all second
+#   moments released with Gaussian noise at the same (eps, delta), the normal equations solved, and
+#   standard errors are those of the delta method. No interval if the noisy matrix is not clearly
+#   invertible.
+
+
+# %%
+def least_squares(X, y):
+    A = np.column_stack([np.ones(len(X)), X])
+    inverse = np.linalg.inv(A.T @ A)
+    beta = inverse @ (A.T @ y)
+    scores = A * (y - A @ beta)[:, None]
+    return beta, Z95 * np.sqrt(np.diag(inverse @ (scores.T @ scores) @ inverse))
+
+
+def private(X, y, method, rng):
+    """Return estimates and half widths; None where the method declined."""
+    names = [f"x{j}" for j in range(X.shape[1])]
+    data = {**{name: X[:, j] for j, name in enumerate(names)}, "y": y}
+    seed = int(rng.integers(2**62))
+    fit = dpreg.dp_lm(f"y ~ {' + '.join(names)}", data, EPS, DELTA, method=method, rng=seed)
+    if not fit.released:
+        return None
+    table = fit.tidy()
+    return table["coef"].to_numpy(), ((table["upper"] - table["lower"]) / 2).to_numpy()
+
+
+def bounded(X, y, limits, rng):
+    pairs = {
+        **{f"x{j}": (-a, a) for j, a in enumerate(limits[:-1])},
+        "y": (-limits[-1], limits[-1]),
+    }
+    return private(X, y, dpreg.AdaSSP(bounds=pairs), rng)
+
+
+def plain(X, y, limits, rng):
+    rows = np.column_stack([np.ones(len(X)), X / limits[:-1], y / limits[-1]])
+    size = rows.shape[1]
+    deviation = size / gdp_mu(EPS, DELTA)  # a row adds a matrix of norm at most `size`
+    noise = rng.normal(0, deviation / np.sqrt(2), (size, size))
+    moments = rows.T @ rows + np.triu(noise, 1) + np.triu(noise, 1).T
+    moments += np.diag(np.sqrt(2) * np.diag(noise))
+    gram, cross = moments[:-1, :-1], moments[:-1, -1]
+    if np.linalg.eigvalsh(gram)[0] < 2 * deviation * np.sqrt(size):
+        return None
+    inverse = np.linalg.inv(gram)
+    theta = inverse @ cross
+    variance = max(moments[-1, -1] - theta @ cross, 0.0) / gram[0, 0]
+    noise = deviation**2 / 2 * ((1 + theta @ theta) * np.eye(len(theta)) + np.outer(theta, theta))
+    error = np.sqrt(np.diag(variance * inverse + inverse @ noise @ inverse))
+    unit = limits[-1] / np.concatenate([[1.0], limits[:-1]])
+    return theta * unit, Z95 * error * unit
+
+
+# %% [markdown]
+# ## One cell
+#
+# A run counts the coefficients that got an interval, those that are covered, and the width over
+# that of least squares. The Monte Carlo error of a coverage is taken between runs, as intervals of
+# one run are not independent, and is at least that of independent intervals.
+
+
+# %%
+def run(design, n, d, rng, *, with_bounds):
+    """Return, for each method, whether each coefficient is covered (NaN: none) and widths."""
+    X, y, truth = draw(design, n, d, rng)
+    reference = least_squares(X, y)
+    found = {"least squares": reference}
+    found |= {method: private(X, y, method, rng) for method in PRIVATE}
+    limits = np.append(np.abs(X).max(axis=0), np.abs(y).max())
+    for c in TOO_WIDE if with_bounds else ():
+        found[f"bounded adassp x{c}"] = bounded(X, y, c * limits, rng)
+        found[f"plain x{c}"] = plain(X, y, c * limits, rng)
+    nothing = np.full(d + 1, np.nan)
+    result = {}
+    for method, (estimate, half) in ((m, f or (nothing, nothing)) for m, f in found.items()):
+        hit = np.where(np.isnan(half), np.nan, np.abs(estimate - truth) <= half)
+        result[method] = np.stack([hit, half / reference[1]])
+    return result
+
+
+def cell(design, n, d, runs, deadline):
+    rng = np.random.default_rng([20260101, DESIGNS.index(design), n, d])
+    done = {method: [] for method in METHODS}
+    for number in range(runs):
+        if number >= 2 * EVERY and time.perf_counter() > deadline:
+            break
+        found = run(design, n, d, rng, with_bounds=number % EVERY == 0)
+        for method, values in found.items():
+            done[method].append(values)
+    return {method: np.array(values) for method, values in done.items()}
+
+
+def coverage(hits):
+    """Return coverage and its Monte Carlo error; `hits` has one row a run, NaN for no interval."""
+    given = ~np.isnan(hits)
+    total = given.sum()
+    if total == 0:
+        return np.nan, np.nan
+    share = np.nansum(hits) / total
+    part = np.where(given, hits - share, 0).sum(axis=1)
+    smoothed = (np.nansum(hits) + 2) / (total + 4)
+    return share, max(np.sqrt((part**2).sum()) / total, np.sqrt(smoothed * (1 - smoothed) / total))
+
+
+# %% [markdown]
+# ## The tables
+
+
+# %%
+def coverage_text(values):
+    hits = values[:, 0, 1:]
+    share, error = coverage(hits)
+    if np.isnan(share):
+        return "none"
+    missing = np.isnan(hits).mean()
+    outside = "" if 0.93 <= share <= 0.97 else "**"
+    note = f" ({100 * missing:.0f}% none)" if missing else ""
+    return f"{outside}{100 * share:.1f}{outside} ± {100 * error:.1f}{note}"
+
+
+def width_text(values):
+    widths = values[:, 1, 1:]
+    return "none" if np.isnan(widths).all() else f"{np.nanmedian(widths):.2f}"
+
+
+def table(cells, methods, text):
+    lines = [
+        f"| design | n | d | runs | {' | '.join(methods)} |",
+        "|---|" + "--:|" * (3 + len(methods)),
+    ]
+    for (design, n, d), found in cells.items():
+        values = " | ".join(text(found[method]) for method in methods)
+        lines.append(f"| {design} | {n:,} | {d} | {len(found[PRIVATE[0]])} | {values} |")
+    return "\n".join(lines)
+
+
+def verdict(cells, method):
+    """Say in how many cells coverage is outside 93-97%, and where that is no accident."""
+    shares = {key: coverage(found[method][:, 0, 1:]) for key, found in cells.items()}
+    shares = {key: v for key, v in shares.items() if not np.isnan(v[0])}
+    outside = {k: (s, e) for k, (s, e) in shares.items() if not 0.93 <= s <= 0.97}
+    clear = {k: s for k, (s, e) in outside.items() if s + 2 * e < 0.93 or s - 2 * e > 0.97}
+    where = "; ".join(f"{k[0]} n={k[1]:,} d={k[2]}: {100 * s:.1f}" for k, s in clear.items())
+    hits = [coverage(found[method][:, 0, :1]) for found in cells.values()]
+    intercepts = np.array([share for share, _ in hits if not np.isnan(share)])
+    return (f"- {method}: {len(shares)} of {len(cells)} cells have intervals; {len(outside)} of "
+            f"them outside 93-97, of which {len(clear)} by more than twice the Monte Carlo error"
+            f"{': ' + where if where else ''}. Intercepts: mean {100 * intercepts.mean():.1f} over "
+            f"cells, {100 * intercepts.min():.1f} to {100 * intercepts.max():.1f}.")  # fmt: skip
+
+
+def report(cells):
+    names = ("least squares", *PRIVATE)
+    return "\n\n".join([
+        f"95% intervals of slopes at eps = {EPS:g}, delta = {DELTA:g}. ± is the Monte Carlo error "
+        "(one standard deviation); bold: outside 93-97; none: no interval was given, because the "
+        "method declined or the slope is not identified. The bounded methods have a run in "
+        f"{EVERY}.",
+        "## Coverage, %",
+        table(cells, names, coverage_text),
+        "\n".join(verdict(cells, method) for method in names),
+        "## Median width of intervals over that of least squares",
+        table(cells, (*PRIVATE, *BOUNDED), width_text),
+        "## Coverage of the intervals with bounds, %",
+        table(cells, BOUNDED, coverage_text),
+    ])  # fmt: skip
+
+
+def simulate(rows, dimensions, runs, minutes):
+    """Run the grid; each cell has its share of the time that is left."""
+    grid = [(design, n, d) for n, d, design in itertools.product(rows, dimensions, DESIGNS)]
+    end = time.perf_counter() + 60 * minutes
+    cells = {}
+    for number, key in enumerate(grid):
+        now = time.perf_counter()
+        cells[key] = cell(*key, runs, now + (end - now) / (len(grid) - number))
+    return cells
+
+
+# %%
+def options(arguments):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--grid", action="store_true")
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--runs", type=int)
+    parser.add_argument("--minutes", type=float, default=np.inf)
+    parser.add_argument("--out", type=Path)
+    return parser.parse_args(arguments)
+
+
+# In a notebook or a test the arguments are those of another program.
+script = __name__ == "__main__" and Path(sys.argv[0]).name == "coverage.py"
+chosen = options(sys.argv[1:] if script else [])
+large = chosen.grid or chosen.full
+cells = simulate(
+    (5_000, 20_000, 100_000, 1_000_000)[: 4 if chosen.full else 3] if large else (5_000,),
+    (2, 5, 20) if large else (2, 5),
+    chosen.runs or (100 if large else 8),
+    chosen.minutes,
+)
+text = report(cells)
+print(text)
+if chosen.out is not None:
+    command = f"python vignettes/coverage.py {' '.join(sys.argv[1:])}"
+    chosen.out.write_text(f"# Coverage and width of intervals\n\nMade by `{command}`.\n\n{text}\n")

@@ -1,0 +1,135 @@
+# %% [markdown]
+# # Which method, and is my eps enough?
+#
+# Both questions must be answered before the data are touched: a look at them to choose eps would be
+# a release of its own. `dp_plan` answers from public numbers, namely how many units there are
+# (roughly), how many regressors, eps and delta. It costs nothing.
+#
+# Run it as `python vignettes/method_and_epsilon.py`, or open it as a notebook (percent format).
+
+# %%
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pandas as pd
+from matplotlib import pyplot as plt
+
+import dpreg
+
+plan = dpreg.dp_plan(n=20_000, d=5, eps=1.0, delta=1e-6)
+print(plan)
+
+# %% [markdown]
+# Width is that of intervals relative to least squares without privacy: 1 is no loss, 2 is what a
+# quarter of the rows would give. The plot has it against eps.
+
+# %%
+plan.plot()
+
+# %% [markdown]
+# ## How many rows, how much eps
+#
+# The table has the width of a plan by what `"auto"` takes, and the least eps with which a plan
+# works: intervals at most 3 times as wide, released with probability 0.9; "-" where that is rarer,
+# as the width of the few that are released says nothing. The error of noise falls with n eps, that
+# of sampling with the root of n: with rows enough, privacy costs nearly nothing.
+
+# %%
+rows = []
+for n in (2_000, 10_000, 50_000, 250_000, 1_000_000):
+    for d in (2, 10, 40):
+        plans = {eps: dpreg.dp_plan(n, d, eps, delta=1e-7) for eps in (0.1, 0.5, 1.0, 3.0)}
+        widths = {f"eps={eps}": f"{p.width:.2f}" if p.released > 0.9 else "-"
+                  for eps, p in plans.items()}  # fmt: skip
+        rows.append({"n": n, "d": d, **widths, "least eps": plans[1.0].least_eps})
+print(pd.DataFrame(rows).round(2).to_string(index=False))
+
+# %% [markdown]
+# d counts columns of the design: a category with 8 levels is 7. delta is far below 1 / n; it
+# matters little, as the noise grows with the root of log(1 / delta) only.
+#
+# ## The methods
+#
+# - `"boosted_adassp"`: noisy sums, refined in rounds. The narrowest intervals almost everywhere. It
+#   is a Huber regression: with skewed errors it estimates the line of a typical row, which differs
+#   from least squares. Standard errors allow for errors whose variance is not constant.
+# - `"adassp"`: noisy sums once. Least squares on clipped values; standard errors assume constant
+#   variance.
+# - `"tukey"`: a deep point among many small fits. Needs many rows, a few thousand times d. Nothing
+#   is clipped, intervals allow for any variance, and a person with a thousand rows (`unit=`) costs
+#   no more than one with a single row.
+# - `"dpsgd"`, `"frank_wolfe"`: no standard errors; the latter is sparse (vignettes/sparse.py).
+#
+# `"auto"` takes, of the first three, the one that public simulations expect to predict best.
+
+# %%
+figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+epsilons = np.geomspace(0.1, 10, 25)
+for method, style in (("boosted_adassp", "-"), ("adassp", "--"), ("tukey", ":")):
+    plans = [dpreg.dp_plan(50_000, 5, float(e), 1e-6, method=method) for e in epsilons]
+    ax.plot(epsilons, [p.width if p.released > 0.9 else np.nan for p in plans], style, label=method)
+ax.set(xscale="log", yscale="log", xlabel="eps", ylabel="interval width / least squares")
+ax.set_yticks([1, 1.5, 2, 3, 5, 10], ["1", "1.5", "2", "3", "5", "10"])
+ax.minorticks_off()
+ax.spines[["top", "right"]].set_visible(False)
+ax.legend(frameon=False)
+ax.set_title("50,000 units, 5 regressors", loc="left")
+
+# %% [markdown]
+# ## Is the plan right?
+#
+# Simulated data like those of the plan, normal regressors that are correlated and explain 60% of
+# the response: what was expected, beside the median of ten fits. Real data are less regular; with
+# outliers, columns that are nearly collinear, or a response that is explained almost wholly (noise
+# is in proportion to the response, sampling error to what is left of it) intervals are wider.
+
+# %%
+rng = np.random.default_rng(1)
+n, d = 20_000, 5
+FORMULA = "y ~ " + " + ".join(f"x{j}" for j in range(d))
+CORRELATION = 0.5 ** np.abs(np.subtract.outer(np.arange(d), np.arange(d)))
+
+
+def simulate():
+    X = rng.multivariate_normal(np.zeros(d), CORRELATION, n)
+    y = X.sum(axis=1) * np.sqrt(0.6 / 0.4 / CORRELATION.sum()) + rng.standard_normal(n)
+    return {**{f"x{j}": X[:, j] for j in range(d)}, "y": y}
+
+
+least_squares = np.sqrt(np.diag(np.linalg.inv(CORRELATION)) / n)  # standard errors of slopes
+for method in ("boosted_adassp", "adassp", "tukey"):
+    expected = dpreg.dp_plan(n, d, 1.0, 1e-6, method=method)
+    fits = [dpreg.dp_lm(FORMULA, simulate(), 1.0, 1e-6, method=method) for _ in range(10)]
+    widths = [fit.bse.iloc[1:] / least_squares for fit in fits if fit.released]
+    found = f"{np.nanmedian(widths):.2f}" if widths else "none"
+    print(f"{method:15} planned {expected.width:.2f}, found {found}; "
+          f"{len(widths)} of {len(fits)} released")  # fmt: skip
+
+# %% [markdown]
+# ## When it is not enough
+#
+# A method that cannot release says so; the budget of the call is spent all the same, so ask
+# `dp_plan` first. What to do, cheapest first: fewer regressors; `select=`; one more year of data;
+# larger eps.
+
+# %%
+little = {name: values[:1_000] for name, values in simulate().items()}
+print(dpreg.dp_plan(1_000, d, 0.2, 1e-6, method="tukey"))
+print(dpreg.dp_lm(FORMULA, little, 0.2, 1e-6, method="tukey"))
+
+# %% [markdown]
+# And one that can release may still be unable to tell some coefficients: they have no standard
+# error, and the summary names them.
+
+# %%
+print(dpreg.dp_lm(FORMULA, little, 0.2, 1e-6, method="adassp").tidy().round(3))
+
+# %% [markdown]
+# A plan is arithmetic on tables that come with the package:
+
+# %%
+start = time.perf_counter()
+dpreg.dp_plan(n=123_456, d=7, eps=0.7)
+print(f"{1000 * (time.perf_counter() - start):.0f} ms")
