@@ -182,6 +182,46 @@ def test_summary_says_that_intervals_are_conditional():
     assert "conditional" not in str(plain.summary())
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_split_gives_both_stages_the_whole_epsilon(method):
+    budget = dpreg.Budget(eps=2.0, delta=1e-5)
+    fit = dpreg.dp_lm("y ~ .", frame(20_000), 2.0, 1e-5, method=method, select="kendall", k=2,
+                      split=0.25, budget=budget, rng=1)  # fmt: skip
+    assert budget.remaining == (0, 0)
+    assert fit.privacy.composition.startswith("selection and fit on different units")
+    chosen = [p for p in fit.privacy.parts if "Kendall" in p.label or "mean corr" in p.label]
+    assert sum(p.epsilon for p in chosen) == pytest.approx(2.0)
+    assert fit.nobs == pytest.approx(15_000, rel=0.05)
+    assert "other units, 0.25 of all" in " ".join(str(fit.summary()).split())
+
+
+def test_intervals_after_a_split_are_honest():
+    """Of 40 columns that mean nothing the best looks good, but not to other units."""
+    covered = {None: 0, 0.5: 0}
+    rng = np.random.default_rng(20260101)
+    formula = "y ~ " + " + ".join(f"x{j}" for j in range(40))
+    for seed in range(40):
+        data = {f"x{j}": rng.standard_normal(2000) for j in range(40)}
+        data["y"] = rng.standard_normal(2000)
+        for split in covered:
+            fit = dpreg.dp_lm(formula, data, 100.0, 1e-6, method="adassp", select="kendall", k=1,
+                              split=split, rng=seed)  # fmt: skip
+            low, high = fit.conf_int().loc[fit.selected[0]]
+            covered[split] += low <= 0 <= high
+    assert covered[None] <= 20
+    assert covered[0.5] >= 30  # of 40; below that with probability 2e-6 if 95% are covered
+
+
+@pytest.mark.parametrize(("options", "says"), [
+    ({"split": 0.5}, "split"), ({"split": 0.0, "select": "kendall", "k": 1}, "split must"),
+    ({"split": 1.0, "select": "kendall", "k": 1}, "split must"),
+    ({"split": "half", "select": "kendall", "k": 1}, "split must"),
+])  # fmt: skip
+def test_wrong_splits(options, says):
+    with pytest.raises(ValueError, match=says):
+        dpreg.dp_lm("y ~ .", frame(100), 1.0, **options)
+
+
 def test_declined_fits_still_tell_what_was_chosen():
     declined = dpreg.dp_lm("y ~ .", frame(80), 0.1, select="kendall", k=2, method="tukey")
     assert not declined.released

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,7 @@ import dpreg
 from dpreg import _core
 from dpreg.design import Design, Terms, Units
 from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP
-from dpreg.methods._units import sample_rows
+from dpreg.methods._units import sample_rows, split_units
 
 
 def people(n, heavy, seed=1):
@@ -112,3 +114,24 @@ def test_max_rows_must_be_a_positive_integer(rows):
     for method in (AdaSSP, BoostedAdaSSP):
         with pytest.raises(ValueError, match="max_rows"):
             method(max_rows=rows)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_split_units_stay_whole(grouped, bits):
+    n = 500
+    y = np.arange(n, dtype=float)
+    people = np.random.default_rng(1).integers(0, 60, n)
+    units = Units.from_labels(people) if grouped else None
+    design = Design(y[:, None], y, Terms("y", ("x",), intercept=True), units)
+    parts = split_units(design, 0.3, bits)
+    owners = people if grouped else np.arange(n)
+    rows = [part.y.astype(int) for part in parts]
+    assert sorted(np.concatenate(rows)) == list(range(n))
+    assert not set(owners[rows[0]]) & set(owners[rows[1]])
+    assert 0 < len(rows[0]) < len(rows[1])
+    for part, kept in zip(parts, rows, strict=True):
+        assert part.unit_count == len(set(owners[kept]))
+        if part.units is not None:
+            ends = part.units.offsets.astype(int)
+            for first, last in itertools.pairwise(ends):
+                assert len({people[kept[int(r)]] for r in part.units.rows[first:last]}) == 1

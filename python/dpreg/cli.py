@@ -66,6 +66,7 @@ def _add_fit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     fit.add_argument("--select", help="choose columns first: kendall, two_stage, sub_lasso or sis")
     fit.add_argument("--k", type=int, help="how many columns --select keeps")
+    fit.add_argument("--split", type=float, help="share of the units for --select alone")
     _add_common(fit)
     fit.add_argument("--no-inference", action="store_true", help="release coefficients only")
     fit.set_defaults(run=_fit)
@@ -147,6 +148,7 @@ def _fit(options: argparse.Namespace) -> int:
             method=options.method,
             select=_selector(options.select, options),
             k=options.k,
+            split=options.split,
             levels=_levels(options.levels),
             unit=options.unit,
             budget=_budget(options),

@@ -36,6 +36,7 @@ def dp_lm(
     method: str | Method = "auto",
     select: str | Selector | None = None,
     k: int | None = None,
+    split: float | None = None,
     levels: Mapping[str, Sequence[Level]] | None = None,
     unit: str | None = None,
     budget: Budget | None = None,
@@ -63,6 +64,9 @@ def dp_lm(
         ``dpreg.DPKendall(share=0.1)``.  The intercept is no candidate and always kept.
     k : int, optional
         How many columns `select` keeps; 5 is a good first choice.
+    split : float, optional
+        Chance of a unit to be used for `select` and not for the fit: then intervals are honest,
+        not conditional on the choice, and both stages have all of eps, on fewer units.
     levels : dict, optional
         ``{column: [levels]}`` for categorical columns whose type does not declare them.
     unit : str, optional
@@ -91,7 +95,7 @@ def dp_lm(
     neighbours : add or remove one unit
     public : formula, schema, levels and all options; not the number of rows
     proof : the files of the method, in dpreg/methods, and of the selection, in dpreg/selection;
-        together by basic composition, the selection spending eps only
+        together by basic composition, the selection spending eps only (selection/_stage.md)
 
     Examples
     --------
@@ -106,13 +110,12 @@ def dp_lm(
     spec, table = bind(formula, data, levels)
     check_unit(unit, table)
     terms = terms_of(spec)
-    stage = first_stage(select, k, terms, epsilon, grouped=unit is not None)
-    epsilon_fit = epsilon - stage.epsilon
-    chosen.check(terms, epsilon_fit, delta)
+    stage = first_stage(select, k, split, terms, epsilon, grouped=unit is not None)
+    chosen.check(terms, stage.epsilon_fit, delta)
     (budget or Budget(epsilon, delta)).spend(f"dp_lm({formula!r})", epsilon, delta)
 
     design, selection = stage.run(read_design(spec, table, unit), bits)
-    outcome = chosen.release(design, Allowance(epsilon_fit, delta, bits), inference=inference)
+    outcome = chosen.release(design, Allowance(stage.epsilon_fit, delta, bits), inference=inference)
 
     privacy = Certificate(
         mechanism=stage.label + (outcome.method or chosen.name),

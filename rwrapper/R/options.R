@@ -53,16 +53,17 @@ AdaSSP <- function(response_limit = 4, row_factor = 1.2, max_rows = 1, bounds = 
                    standardisation = Standardisation())
   new_options("AdaSSP")
 
-#' @param rounds How many rounds of boosting.
-#' @param average The result is the mean of this many last rounds.
+#' @param rounds How many rounds of boosting; `NULL` chooses.
+#' @param average The result is the mean of this many last rounds; `NULL` chooses.
 #' @param gram_share,scatter_share Shares of the budget for second moments and for the
 #'   covariance of the gradient.
-#' @param first_clip,clip Clips of the residuals, in the first and in later rounds.
+#' @param first_clip,clip,final_clip Clips of the residuals: in the first round, in later ones,
+#'   and with standard errors in those averaged over; `NULL` chooses.
 #' @rdname dp_methods
 #' @export
-BoostedAdaSSP <- function(rounds = 6, average = 2, gram_share = 0.2, scatter_share = 0.08,
-                          first_clip = 5, clip = 2.5, row_factor = 1.2, max_rows = 1,
-                          bounds = NULL, standardisation = Standardisation())
+BoostedAdaSSP <- function(rounds = NULL, average = NULL, gram_share = 0.2, scatter_share = 0.08,
+                          first_clip = 5, clip = 2.5, final_clip = NULL, row_factor = 1.2,
+                          max_rows = 1, bounds = NULL, standardisation = Standardisation())
   new_options("BoostedAdaSSP")
 
 #' @param steps How many steps; `NULL` chooses, for `FrankWolfe()`.

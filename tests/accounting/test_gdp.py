@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import integrate, stats
@@ -29,6 +30,18 @@ def test_mu_is_the_largest_and_rounded_down(epsilon, delta):
     assert gdp_delta(mu, epsilon) <= delta
     assert gdp_delta(mu * (1 + 1e-7), epsilon) > delta
     assert gdp_epsilon(mu, delta) == pytest.approx(epsilon, rel=1e-5)
+
+
+def test_delta_is_never_too_low():
+    """Against 60 digits, where the two terms all but cancel."""
+    rng = np.random.default_rng(20260101)
+    with mpmath.workdps(60):
+        for epsilon, delta in 10.0 ** rng.uniform([-9.5, -14], [1, -3], (200, 2)):
+            mu = gdp_mu(epsilon, delta)
+            a, b = mpmath.mpf(epsilon) / mu, mpmath.mpf(mu) / 2
+            exact = mpmath.ncdf(b - a) - mpmath.exp(mpmath.mpf(epsilon)) * mpmath.ncdf(-a - b)
+            assert exact <= delta, (epsilon, delta)
+            assert exact >= delta * (1 - 1e-3)
 
 
 def test_against_privacy_loss_distributions():

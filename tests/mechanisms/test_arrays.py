@@ -75,7 +75,7 @@ def test_any_cells_give_a_valid_choice(call, options, cell, n):
 def test_kinds_of_arrays_are_the_same():
     X, y = problem(100)
     expected = mechanisms.dp_kendall(X, y, 3, 0.5, rng=1).tolist()
-    other = np.asarray(np.repeat(X, 2, axis=0)[::2], order="F"), list(y)
+    other = np.asarray(np.repeat(X, 2, axis=0)[::2], order="F"), pd.Series(y)
     assert mechanisms.dp_kendall(*other, 3, 0.5, rng=1).tolist() == expected
     mixed = np.zeros(100, dtype=[("a", "i1"), ("y", "f8")])  # a stride that is no multiple of 8
     mixed["y"] = y
@@ -92,6 +92,7 @@ def test_kinds_of_arrays_are_the_same():
     ({"X": np.zeros((5, 0))}, "nothing to choose"),
     ({"X": np.array([["a"] * 5] * 5)}, "X must"), ({"y": np.array([1, 2, 3, 4, None])}, "y must"),
     ({"y": np.zeros((5, 1))}, "y must"), ({"rng": "seed"}, "rng"),
+    ({"X": [[0.0] * 5] * 5}, "not a list"),
 ])  # fmt: skip
 def test_wrong_use(call, options, changes, says):
     arguments = {"X": np.zeros((5, 5)), "y": np.zeros(5), "k": 2, "eps": 1.0, **options, **changes}
@@ -119,7 +120,7 @@ def test_wrong_options(call, options, says):
 
 # -- on scores -----------------------------------------------------------------------------
 
-SCORES = [0.0, 3.0, 1.0, -1.0]
+SCORES = np.array([0.0, 3.0, 1.0, -1.0])
 
 
 @pytest.mark.parametrize(("options", "length"), [
@@ -145,18 +146,19 @@ def test_noise_is_for_the_range_of_the_changes(options, length, bits):
 
 @on_scores
 def test_scores_that_are_no_numbers_are_the_lowest_or_highest(call):
-    scores = [np.nan, np.inf, 0.0, -np.inf, 1.0, 2.0]
+    scores = np.array([np.nan, np.inf, 0.0, -np.inf, 1.0, 2.0])
     for seed in range(20):
         assert 1 in call(scores, 2, 50.0, 1.0, rng=seed)
         assert not {0, 3} & set(call(scores, 2, 50.0, 1.0, rng=seed).tolist())
     assert sorted(call(scores, 6, 1.0, 1.0).tolist()) == list(range(6))
-    assert call([np.nan], 1, 1.0, 1.0).tolist() == [0]
+    assert call(np.array([np.nan]), 1, 1.0, 1.0).tolist() == [0]
 
 
 @on_scores
 @pytest.mark.parametrize(("options", "says"), [
-    ({"k": 0}, "k must"), ({"k": 5}, "k must"), ({"scores": []}, "nothing to choose"),
-    ({"scores": [[1.0]]}, "scores must"), ({"scores": ["a"]}, "scores must"),
+    ({"k": 0}, "k must"), ({"k": 5}, "k must"), ({"scores": np.zeros(0)}, "nothing to choose"),
+    ({"scores": np.ones((1, 1))}, "scores must"),
+    ({"scores": np.array(["a"])}, "scores must"), ({"scores": [1.0, 2.0]}, "not a list"),
     ({"eps": 0}, "eps"), ({"eps": np.nan}, "eps"),
     ({"sensitivity": 0.0}, "sensitivity"), ({"sensitivity": -1.0}, "sensitivity"),
     ({"sensitivity": np.nan}, "sensitivity"), ({"sensitivity": np.inf}, "sensitivity"),

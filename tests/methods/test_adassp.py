@@ -50,7 +50,7 @@ def test_with_hardly_any_noise_it_is_least_squares():
 
 def test_eigenvalues_below_the_noise_are_hidden():
     gram = np.diag([100.0, 100.0, 0.5])
-    hidden = hidden_by_floor(gram, 1.0, 1)
+    hidden = hidden_by_floor(gram, 1.0)
     assert hidden[2, 2] > 0
     assert np.abs(hidden[:2, :2]).max() == 0
 

@@ -120,6 +120,17 @@ def test_sensitivities_are_never_exceeded_and_nearly_attained(options):
     assert moves["squares"] == bounds["squares"]
 
 
+@pytest.mark.parametrize("theta", [np.inf, -np.inf, np.nan, 1e308])
+def test_sums_stay_within_bounds_for_odd_coefficients(theta):
+    """A row with a 0 beside an infinite coefficient has no residual: it counts as clipped."""
+    rows = _core.QuantisedRows(np.zeros((1, 2)), np.zeros(1), recipe([0, 1]))
+    gradient, squares = rows.round([theta] * rows.width, 1.0)
+    scatter, _ = rows.scatter([theta] * rows.width, 1.0)
+    assert np.linalg.norm(gradient.astype(float)) <= _core.gradient_sensitivity(rows.width)
+    assert abs(squares) <= _core.SQUARES_SENSITIVITY
+    assert weighted_norm(scatter) <= _core.scatter_sensitivity(rows.width)
+
+
 @pytest.mark.parametrize("share", [0.1, 1.0])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300, 1e155])
 def test_odd_cells_make_a_row_nothing_or_short(value, share):

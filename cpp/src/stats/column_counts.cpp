@@ -87,7 +87,9 @@ std::vector<std::int64_t> moment_sums(const MatrixView& x, const std::vector<dou
         sums[0] += std::int64_t{1} << kMomentBits;
         for (std::size_t j = 0; j < x.cols; ++j) {
             if (!std::isfinite(x(i, j))) continue;
-            const double u = std::clamp((x(i, j) - middle[j]) / half[j], -1.0, 1.0);
+            // The constant first: a quotient that is not a number becomes -1.
+            const double u =
+                std::min(std::max(-1.0, (x(i, j) - middle[j]) / half[j]), 1.0);
             sums[1 + j] += static_cast<std::int64_t>(std::nearbyint(u * steps));
             sums[1 + x.cols + j] += static_cast<std::int64_t>(std::nearbyint(u * u * steps));
         }

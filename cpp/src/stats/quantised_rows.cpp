@@ -47,9 +47,10 @@ DPREG_INLINE double shrunk_residual(const Block& block, const double* theta, std
     return block.y[i] - fitted * block.row_unit;
 }
 
-/// kRowSteps times the clipped residual, an integer.
+/// kRowSteps times the clipped residual, an integer.  The constant stands first in max: what is
+/// not a number becomes -1.
 DPREG_INLINE double clipped_steps(double residual, double clip) {
-    return std::nearbyint(kRowSteps * std::min(std::max(residual / clip, -1.0), 1.0));
+    return std::nearbyint(kRowSteps * std::min(std::max(-1.0, residual / clip), 1.0));
 }
 
 DPREG_INLINE void add_round(const Block& block, const double* theta, double clip, double* gradient,

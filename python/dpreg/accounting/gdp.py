@@ -15,6 +15,8 @@ __all__ = ["discreteness", "gdp_delta", "gdp_epsilon", "gdp_mu"]
 
 # The closed forms below are right to far better than this; results move by it against us.
 _ROUNDING = 1e-9
+# Relative error of a logarithm of the normal distribution function, with room to spare.
+_LOG_ROUNDING = 2.0**-50
 
 
 def gdp_delta(mu: float, epsilon: float) -> float:
@@ -27,8 +29,10 @@ def gdp_delta(mu: float, epsilon: float) -> float:
         return 0.0
     upper = float(special.log_ndtr(-epsilon / mu + mu / 2))
     lower = epsilon + float(special.log_ndtr(-epsilon / mu - mu / 2))
-    # The difference of two numbers that may be close: exp(upper) (1 - exp(lower - upper)).
-    return -math.exp(upper) * math.expm1(min(lower - upper, 0.0))
+    # The difference of two numbers that may be close: exp(upper) (1 - exp(lower - upper)), and
+    # what rounding of the logarithms may take from it.
+    rounding = math.exp(upper) * _LOG_ROUNDING * (1 + abs(upper) + abs(lower))
+    return -math.exp(upper) * math.expm1(min(lower - upper, 0.0)) + rounding
 
 
 def gdp_mu(epsilon: float, delta: float) -> float:

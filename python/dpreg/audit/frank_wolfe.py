@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.accounting import bounded_range_rho, pure_rho, zcdp_delta
@@ -64,7 +65,7 @@ def zcdp_loss(first: Recording, second: Recording, delta: float) -> float:
     return _epsilon_of(rho, delta)
 
 
-def _screening_rho(gradients: list[Any], active: Doubles, epsilon: float) -> float:
+def _screening_rho(gradients: list[Any], active: NDArray[np.uint8], epsilon: float) -> float:
     scores = [_core.screening_scores(gradient, active)[active > 0] for gradient in gradients]
     change = np.append(scores[1] - scores[0], 0.0)  # that of the dummy
     return bounded_range_rho(epsilon * float(np.ptp(change)) / _core.SCREENING_RANGE)

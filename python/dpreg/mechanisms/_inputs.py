@@ -24,6 +24,11 @@ def doubles(name: str, values: Any, ndim: int) -> Floats:
         If it is not one, naming the argument.
     """
     shape = "one-dimensional array" if ndim == 1 else "two-dimensional array (rows, columns)"
+    # Of nested lists numpy would infer shape and type from the cells.
+    if not hasattr(values, "__array__"):
+        raise ValueError(
+            f"{name} must be a {shape}, not a {type(values).__name__}; write np.array(..., float)"
+        )
     array = np.asarray(values)
     if array.ndim != ndim:
         raise ValueError(f"{name} must be a {shape}, not one with {array.ndim} axes")

@@ -14,6 +14,9 @@ __all__ = ["Bounds", "column_bounds"]
 
 Bounds = tuple[float, float]
 
+# Half of a narrower interval could not be divided by.
+_LEAST_WIDTH = 1e-100
+
 
 def column_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> NDArray[np.float64]:
     """Return the bounds of each column of X and, last, of the response; NaN where unknown.
@@ -37,7 +40,7 @@ def column_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> NDArray[
             low, high = (float(limit) for limit in limits)
         except (TypeError, ValueError):
             raise ValueError(f"bounds: write {{{name!r}: (low, high)}}, got {limits!r}") from None
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        if not (math.isfinite(low) and math.isfinite(high) and high - low > _LEAST_WIDTH):
             raise ValueError(
                 f"bounds: {name!r} needs finite limits, the first below the second, got {limits!r}"
             )

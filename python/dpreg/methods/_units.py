@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.design import Design, Units
 
-__all__ = ["check_max_rows", "one_row_a_unit", "sample_rows"]
+__all__ = ["check_max_rows", "one_row_a_unit", "sample_rows", "split_units"]
 
 
 def check_max_rows(max_rows: int) -> None:
@@ -45,6 +45,40 @@ def sample_rows(design: Design, max_rows: int, bits: _core.BitSource) -> Design:
     place = np.arange(len(order)) - offsets[unit]
     kept = np.sort(design.units.rows[order[place < max_rows]])
     return Design(design.X[kept], design.y[kept], design.terms)
+
+
+def split_units(design: Design, share: float, bits: _core.BitSource) -> tuple[Design, Design]:
+    """Divide the units in two, each by a coin of its own.
+
+    Parameters
+    ----------
+    design : Design
+        Private.
+    share : float
+        Chance of a unit to be in the first part.
+    bits : BitSource
+
+    Returns
+    -------
+    tuple of Design
+        A unit that comes or goes changes one of them, given the coins of the others.
+    """
+    first = np.asarray(_core.uniform_open(bits, design.unit_count)) < share
+    return _of_units(design, first), _of_units(design, ~first)
+
+
+def _of_units(design: Design, chosen: NDArray[np.bool_]) -> Design:
+    if design.units is None:
+        return Design(design.X[chosen], design.y[chosen], design.terms)
+    offsets = design.units.offsets.astype(np.int64)
+    unit = np.repeat(np.arange(len(chosen)), np.diff(offsets))
+    members = chosen[unit]
+    rows = design.units.rows[members].astype(np.int64)
+    labels = np.empty(len(design.y), dtype=np.int64)
+    labels[rows] = unit[members]
+    kept = np.sort(rows)
+    units = Units.from_labels(labels[kept])
+    return Design(design.X[kept], design.y[kept], design.terms, units)
 
 
 def one_row_a_unit(design: Design, bounds: NDArray[np.float64]) -> Design:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +21,11 @@ __all__ = [
 
 Doubles = NDArray[np.float64]
 
-# A coefficient is not identified when what regularisation may hide of it is this many
-# times its standard error.
-_HIDDEN = 1.0
+# A coefficient is not identified when what regularisation may hide of it makes its interval
+# this many times as wide; up to that the interval is as wide as that.
+_WIDEST = 5.0
+# Eigenvalues of a noisy Gram matrix below this many deviations of the noise are not told from it.
+_LEAST_SEEN = 3.0
 # Share of a coefficient that may be left for the estimate to tell its size.
 _MOST_LEFT = 0.3
 
@@ -37,6 +40,8 @@ class BoostingPath:
         Mean of the last `average` iterates.
     clip : float
         That the next round would have used.
+    residual : float
+        Root mean square residual, clipped.
     gram : ndarray, shape (w, w)
         Noisy.
     gram_deviation : float
@@ -50,6 +55,7 @@ class BoostingPath:
 
     estimate: Doubles
     clip: float
+    residual: float
     gram: Doubles
     gram_deviation: float
     step: Doubles
@@ -91,11 +97,10 @@ def boosting_error(path: BoostingPath, scatter: Doubles, unclipped: float) -> Es
     """
     size = len(path.estimate)
     share = min(max(unclipped, 0.5), 1.0)
-    # On directions that the floor holds, the noisy matrix says nothing: the floor stands in.
-    curvature = share * np.linalg.inv(path.step)
+    curvature = share * _at_least(path.gram, _LEAST_SEEN * path.gram_deviation)
     inverse = np.linalg.inv(curvature)
-    sampling = inverse @ _positive(scatter) @ inverse
-    forget = np.eye(size) - path.step @ (share * path.gram)
+    sampling = inverse @ _at_least(scatter, 0.0) @ inverse
+    forget = np.eye(size) - path.step @ curvature
     privacy = np.zeros((size, size))
     reach, power = np.zeros((size, size)), np.eye(size)
     rounds = len(path.deviations)
@@ -111,51 +116,58 @@ def boosting_error(path: BoostingPath, scatter: Doubles, unclipped: float) -> Es
         part = carried @ path.step * path.deviations[rounds - 1 - age]
         privacy += part @ part.T
         power = power @ forget
-    hidden = hidden_by_floor(path.gram, path.gram_deviation, rounds, path.estimate)
+    hidden = hidden_by_floor(path.gram, path.gram_deviation, path)
     return EstimateError(sampling, privacy, hidden)
 
 
-def hidden_by_floor(
-    gram: Doubles, deviation: float, rounds: int, estimate: Doubles | None = None
-) -> Doubles:
+def hidden_by_floor(gram: Doubles, deviation: float, path: BoostingPath | None = None) -> Doubles:
     """Second moment of the bias along directions whose eigenvalue is near or below the floor.
 
-    Along a direction with true eigenvalue g, held at F, rounds leave a share (1 - g / F)^rounds
-    of the coefficient.  g is what was seen, give or take the noise, and not negative.  The
-    coefficient is taken from the estimate when most of it is there; otherwise, and without
-    an estimate, it is as large as would explain the whole response.
+    Along a direction with true eigenvalue g, held at F, t rounds leave a share (1 - g / F)^t of
+    the coefficient; g is what was seen less what noise may have added, and not negative.  The
+    coefficient is taken from the estimate when most of it is there; otherwise, and without a
+    path, it is as large as would explain all that is left of the response.
+
+    Parameters
+    ----------
+    gram : ndarray, shape (w, w)
+        Noisy.
+    deviation : float
+        Of the noise on its diagonal.
+    path : BoostingPath, optional
+        Default: one step, and a response of variance 1.
     """
     if gram.size == 0 or not deviation > 0:
         return np.zeros_like(gram)
     values, vectors = np.linalg.eigh(gram)
     floor = floor_of(values, deviation)
-    units = max(float(gram[0, 0]), floor)
+    units = max(float(gram[0, 0]), floor) * (1.0 if path is None else path.residual**2)
+    # Noise can raise the largest of `small` eigenvalues by about this.
+    small = int((values < deviation * math.sqrt(2 * len(values))).sum())
+    reach = deviation * max(1.0, math.sqrt(small))
+    rounds, average = (1, 1) if path is None else (len(path.deviations), path.average)
     hidden = np.zeros_like(gram)
     for value, vector in zip(values, vectors.T, strict=True):
         if value > 2 * floor:
             continue
-        left = _share_left(value, max(value, floor), deviation, rounds)
-        size = units / floor
-        if estimate is not None and left < _MOST_LEFT:
-            size = float(vector @ estimate) ** 2 / (1 - left) ** 2
-        hidden += left**2 * size * np.outer(vector, vector)
+        left = _share_left(value - reach, max(value, floor), rounds, average)
+        size = left**2 * units / floor
+        if path is not None and left < _MOST_LEFT:
+            size = (float(vector @ path.estimate) * left / (1 - left)) ** 2
+        hidden += size * np.outer(vector, vector)
     return hidden
 
 
-def _share_left(value: float, held: float, deviation: float, rounds: int) -> float:
-    """Root mean square share of a coefficient that the rounds leave."""
-    likely = value + deviation * np.linspace(-4, 4, 161)
-    weight = np.exp(-0.5 * np.linspace(-4, 4, 161) ** 2) * (likely >= 0)
-    if weight.sum() < 1e-4:
-        return 1.0
-    share = np.minimum(np.abs(1 - likely / held), 1.0) ** (2 * rounds)
-    return float(np.sqrt((share @ weight) / weight.sum()))
+def _share_left(value: float, held: float, rounds: int, average: int) -> float:
+    """Share of a coefficient that the mean of the last rounds leaves, with eigenvalue `value`."""
+    ages = np.arange(rounds - average + 1, rounds + 1)
+    return float(np.mean((1 - min(max(value, 0.0) / held, 1.0)) ** ages))
 
 
-def _positive(matrix: Doubles) -> Doubles:
-    """Return the nearest positive semidefinite matrix."""
+def _at_least(matrix: Doubles, least: float) -> Doubles:
+    """Return the symmetric matrix with eigenvalues below `least` set to it."""
     values, vectors = np.linalg.eigh(matrix)
-    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+    return np.asarray((vectors * np.maximum(values, least)) @ vectors.T)
 
 
 def user_errors(
@@ -170,7 +182,7 @@ def user_errors(
         return None, None, unused
     covariance = to_user @ (error.sampling + error.privacy + error.hidden) @ to_user.T
     known = np.diag(to_user @ (error.sampling + error.privacy) @ to_user.T)
-    hidden = unused | (np.diag(to_user @ error.hidden @ to_user.T) > _HIDDEN * known)
+    hidden = unused | (np.diag(to_user @ error.hidden @ to_user.T) > (_WIDEST**2 - 1) * known)
     sampling = np.sqrt(np.diag(to_user @ error.sampling @ to_user.T))
     covariance[hidden, :] = covariance[:, hidden] = np.nan
     return covariance, np.where(hidden, np.nan, sampling), hidden

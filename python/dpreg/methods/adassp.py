@@ -62,8 +62,8 @@ class AdaSSP:
 
     def __post_init__(self) -> None:
         check_max_rows(self.max_rows)
-        if not min(self.response_limit, self.row_factor) > 0:
-            raise ValueError("response_limit and row_factor must be greater than 0")
+        if not all(0 < limit < np.inf for limit in (self.response_limit, self.row_factor)):
+            raise ValueError("response_limit and row_factor must be greater than 0 and finite")
 
     @property
     def name(self) -> str:
@@ -132,5 +132,5 @@ def _error(
     return EstimateError(
         sampling=max(residual, 0.0) * inverse @ np.linalg.inv(inverse) @ inverse,
         privacy=inverse @ noise @ inverse,
-        hidden=hidden_by_floor(gram, deviation, 1),
+        hidden=hidden_by_floor(gram, deviation),
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.design import Design, Terms
+from dpreg.methods._boosting import final_clip, schedule
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods._method import Allowance, Declined, Release, needs_delta
@@ -36,8 +37,8 @@ __all__ = ["BoostedAdaSSP"]
 
 # Weight of the sum of squared residuals beside the gradient, in the same release.
 _SQUARES_WEIGHT = 0.05
-# Least clip of a residual, in standard deviations of the response.
-_LEAST_CLIP = 0.03
+# Least root mean square residual that clips follow, in standard deviations of the response.
+_LEAST_RESIDUAL = 0.012
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,14 +48,16 @@ class BoostedAdaSSP:
     Columns are standardised privately, a noisy matrix of second moments is released once,
     and each round adds its inverse (with a floor under the eigenvalues) times a noisy
     gradient of clipped residuals to the coefficients.  The clip follows the residuals down,
-    and the noise with it.  So the result is a Huber regression: with symmetric errors it has
-    the coefficients of least squares, with skewed ones those of a typical row.
+    and the noise with it; with inference it is wider in the last rounds, whose mean is the
+    result.  That is a Huber regression in which long rows count less: it has the coefficients
+    of least squares when the model is linear and errors are symmetric or the clip is wide.
 
     Parameters
     ----------
-    rounds : int, default 6
-    average : int, default 2
-        The result is the mean of this many last rounds.
+    rounds : int, optional
+        Default 6; with inference 2 sqrt(2 w) + 2, w being the width of the design.
+    average : int, optional
+        The result is the mean of this many last rounds.  Default 2; with inference half.
     gram_share : float, default 0.2
         Share, of what is left by the others, for the second moments.
     scatter_share : float, default 0.08
@@ -63,6 +66,9 @@ class BoostedAdaSSP:
         Clip of the first round, in standard deviations of the response.
     clip : float, default 2.5
         Clip of later rounds, in root mean square residuals of the round before.
+    final_clip : float, optional
+        With inference, the clip of the rounds averaged over, in those residuals.  Default
+        5 to 30, as the square root of the noisy number of units.
     row_factor : float, default 1.2
         Rows longer than this many times their expected length are shrunk to it.
     max_rows : int, default 1
@@ -85,12 +91,13 @@ class BoostedAdaSSP:
     Wang (2018), "Revisiting differentially private linear regression".
     """
 
-    rounds: int = 6
-    average: int = 2
+    rounds: int | None = None
+    average: int | None = None
     gram_share: float = 0.2
     scatter_share: float = 0.08
     first_clip: float = 5.0
     clip: float = 2.5
+    final_clip: float | None = None
     row_factor: float = 1.2
     max_rows: int = 1
     bounds: Mapping[str, Bounds] | None = None
@@ -98,12 +105,15 @@ class BoostedAdaSSP:
 
     def __post_init__(self) -> None:
         check_max_rows(self.max_rows)
-        if not 1 <= self.average <= self.rounds:
-            raise ValueError("rounds must be at least 1 and average between 1 and rounds")
+        if min(self.rounds or 1, self.average or 1) < 1 or 0 in (self.rounds, self.average):
+            raise ValueError("rounds and average must be at least 1")
+        if self.average is not None and self.average > (self.rounds or 0):
+            raise ValueError("average must be given together with rounds, and be at most that")
         if not 0 < self.gram_share < 1:
             raise ValueError(f"gram_share must be in (0, 1), got {self.gram_share}")
-        if not min(self.first_clip, self.clip, self.row_factor) > 0:
-            raise ValueError("first_clip, clip and row_factor must be greater than 0")
+        clips = (self.first_clip, self.clip, self.final_clip or 1.0, self.row_factor)
+        if not (min(clips) > 0 and math.isfinite(sum(clips))) or self.final_clip == 0:
+            raise ValueError("clips and row_factor must be greater than 0 and finite")
 
     @property
     def name(self) -> str:
@@ -140,7 +150,7 @@ class BoostedAdaSSP:
             units=scales.units,
             parts=tuple(noise.parts),
             composition="Gaussian (GDP)",
-            notes=_estimand(self.clip, inference=inference)
+            notes=_estimand(path, inference=inference)
             + unidentified_note(hidden, design.terms.coefficients),
             limits=np.column_stack([scales.low, scales.high])[:-1],
         )
@@ -149,27 +159,41 @@ class BoostedAdaSSP:
         self, rows: StandardisedRows, scales: Scales, noise: GaussianReleases, *, inference: bool
     ) -> BoostingPath:
         left = 1.0 - self.standardisation.share - inference * self.scatter_share
-        gram, deviation = noisy_gram(rows, noise, noise.share(left * self.gram_share))
-        step = floored_inverse(gram, deviation)
-        mu = noise.share(left * (1 - self.gram_share) / self.rounds)
+        gram, gram_deviation = noisy_gram(rows, noise, noise.share(left * self.gram_share))
+        step = floored_inverse(gram, gram_deviation)
+        plan = schedule(len(gram), self.rounds, self.average, inference=inference)
+        gradients = noise.share(left * (1 - self.gram_share))
         theta, clip = np.zeros(len(gram)), self.first_clip
-        thetas, deviations = [], []
-        for number in range(self.rounds):
-            gradient, squares, noise_scale = _noisy_round(rows, theta, clip, number + 1, noise, mu)
+        thetas, deviations, residual = [], [], 1.0
+        for number, share in enumerate(plan.shares, start=1):
+            if inference and number == plan.early + 1:
+                mu = gradients * math.sqrt(sum(plan.shares[plan.early :]))
+                clip = self._final(scales.units, rows.rows.limit, mu, noise) * residual
+            gradient, squares, deviation = _noisy_round(
+                rows, theta, clip, number, noise, gradients * math.sqrt(share)
+            )
             theta = theta + step @ gradient
             thetas.append(theta)
-            deviations.append(noise_scale)
-            residual = math.sqrt(max(squares, 0.0) / scales.units)
-            clip = min(clip, max(self.clip * residual, _LEAST_CLIP))
+            deviations.append(deviation)
+            if not inference or number <= plan.early:
+                residual = max(math.sqrt(squares / scales.units), _LEAST_RESIDUAL)
+                clip = min(clip, self.clip * residual)
         return BoostingPath(
-            estimate=np.asarray(np.mean(thetas[-self.average :], axis=0)),
+            estimate=np.asarray(np.mean(thetas[-plan.average :], axis=0)),
             clip=clip,
+            residual=residual,
             gram=gram,
-            gram_deviation=deviation,
+            gram_deviation=gram_deviation,
             step=step,
             deviations=np.array(deviations),
-            average=self.average,
+            average=plan.average,
         )
+
+    def _final(self, units: float, row_limit: float, mu: float, noise: GaussianReleases) -> float:
+        """Return the clip of the rounds that count; `mu` is that of them all."""
+        if self.final_clip is not None:
+            return self.final_clip
+        return final_clip(units, row_limit, mu, noise.share(self.scatter_share))
 
     def _error(
         self,
@@ -185,13 +209,14 @@ class BoostedAdaSSP:
         return boosting_error(path, scatter, unclipped / scales.units)
 
 
-def _estimand(clip: float, *, inference: bool) -> tuple[str, ...]:
+def _estimand(path: BoostingPath, *, inference: bool) -> tuple[str, ...]:
     """Say what is estimated, where that matters."""
     if not inference:
         return ()
+    wide = path.clip / path.residual
     return (
-        f"residuals are clipped at {clip:g} standard deviations, so with skewed errors "
-        "coefficients differ from least squares",
+        f"residuals are clipped at {wide:.3g} standard deviations, and long rows count less: "
+        "where the model is not linear, coefficients differ from least squares",
     )
 
 
@@ -203,7 +228,10 @@ def _noisy_round(
     noise: GaussianReleases,
     mu: float,
 ) -> tuple[Doubles, float, float]:
-    """Release gradient and sum of squares of residuals; return the gradient's noise too."""
+    """Release gradient and sum of squares of residuals; return the gradient's noise too.
+
+    The sum of squares is returned as at least twice its noise: smaller ones are not seen.
+    """
     gradient, squares = rows.rows.round(theta.tolist(), clip)
     weight = math.sqrt(_SQUARES_WEIGHT)
     sensitivity = math.hypot(
@@ -220,4 +248,5 @@ def _noisy_round(
     gradient_unit = unit * rows.rows.limit / _core.ROW_STEPS
     scale = noise.parts[-1].scale
     assert scale is not None
-    return noisy[:-1] * gradient_unit, float(noisy[-1]) * unit**2, scale * gradient_unit
+    squares_seen = max(float(noisy[-1]), 2 * scale / weight) * unit**2
+    return noisy[:-1] * gradient_unit, squares_seen, scale * gradient_unit

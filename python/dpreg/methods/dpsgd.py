@@ -26,6 +26,8 @@ __all__ = ["DPSGD"]
 
 # With less the noise is beyond exact sampling, and the answer beyond use.
 _LEAST_MU = 1e-3
+# Larger options cannot be meant, and steps must stay finite.
+_LARGEST_OPTION = 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +78,15 @@ class DPSGD:
     def __post_init__(self) -> None:
         if self.steps < 1 or not 1e-6 <= self.rate <= 1:
             raise ValueError("steps must be at least 1 and rate in [1e-6, 1]")
-        if not min(self.clip, self.row_factor, self.learning_rate or 1.0) > 0:
-            raise ValueError("clip, row_factor and learning_rate must be greater than 0")
+        sizes = (
+            self.clip,
+            self.row_factor,
+            1.0 if self.learning_rate is None else self.learning_rate,
+        )
+        if not all(0 < size <= _LARGEST_OPTION for size in sizes):
+            raise ValueError(
+                "clip, row_factor and learning_rate must be greater than 0 and at most 1e6"
+            )
 
     @property
     def name(self) -> str:

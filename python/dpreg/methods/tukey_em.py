@@ -15,7 +15,7 @@ from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods._method import Allowance, Declined, Release, needs_delta
 from dpreg.methods._units import sample_rows
 from dpreg.methods.standardisation import Standardisation
-from dpreg.planning.tukey import TukeyPlan, least_units, plan_tukey
+from dpreg.planning.tukey import TukeyPlan, least_units, plan_tukey, small_batch_factor
 from dpreg.planning.tukey_law import ReleaseLaw, release_law
 from dpreg.released.certificate import Part
 from dpreg.released.law import TailLaw
@@ -123,7 +123,8 @@ class TukeyEM:
         plan = self._plan(units, layout, allowance)
         delta = (1 - self.limits_share) * allowance.delta
         parts = _parts(epsilon_count, plan, delta)
-        if plan.batch < d + 2:
+        # Spreads need residuals: the plan has no error when batches leave none.
+        if plan.batch < d + 2 or (inference and math.isinf(plan.error)):
             return _too_few(units, layout, allowance, parts[:1])
         fits = self._fit(design, plan, layout, allowance.bits)
         point = _core.tukey_em(
@@ -137,7 +138,8 @@ class TukeyEM:
         if point is None:
             return _not_passed(units, layout, allowance, parts[:2])
         law = release_law(plan.models, layout.size, plan.epsilon_sample, plan.depth)
-        found = _coefficients(point, layout, law, self.grid_exponent)
+        factor = small_batch_factor(units / plan.models, d)
+        found = _coefficients(point, layout, law, factor, self.grid_exponent)
         notes = [f"{plan.models} models of up to {plan.batch} units each"]
         if not found.identified.all():
             names = np.array(design.terms.coefficients)[~found.identified]
@@ -231,12 +233,13 @@ class _Coefficients:
 
 
 def _coefficients(
-    point: NDArray[np.float64], layout: _Layout, law: ReleaseLaw, grid_exponent: int
+    point: NDArray[np.float64], layout: _Layout, law: ReleaseLaw, factor: float, grid_exponent: int
 ) -> _Coefficients:
     """Put the intercept together, and the covariance if there are spreads.
 
     A slope that most models could not see has an infinite spread, and one at the far end
-    of the grid was drawn from models without a middle: both are set to 0.
+    of the grid was drawn from models without a middle: both are set to 0.  `factor` is that of
+    small batches.
     """
     slopes, mean_y, means_x, log_spread, log_error = layout.split(point)
     if not layout.spreads:
@@ -247,10 +250,10 @@ def _coefficients(
     slopes = np.where(identified, slopes, 0.0)
     # Squares of standard errors near the end of the range of doubles are infinite.
     with np.errstate(over="ignore", invalid="ignore"):
-        spread = np.exp(np.where(identified, log_spread, -np.inf)) / law.spread_divisor
+        spread = np.exp(np.where(identified, log_spread, -np.inf)) * factor / law.spread_divisor
         covariance = np.diag((law.scale * spread) ** 2)
         if layout.intercept:
-            error = law.scale * float(np.exp(log_error[0]))
+            error = law.scale * factor * float(np.exp(log_error[0]))
             covariance = _with_intercept(np.diag(covariance), means_x, error)
     identified = np.concatenate([np.ones(int(layout.intercept), dtype=bool), identified])
     covariance[~identified, :] = covariance[:, ~identified] = np.nan

@@ -185,7 +185,7 @@ def _tukey(n: float, d: int, epsilon: float, delta: float) -> tuple[float, float
     """Pass probability and width of TukeyEM for Gaussian models, with inference."""
     size = 3 * d + 2  # slopes, mean of y, means of x, their spreads; see methods/tukey_em.py
     plan = plan_tukey(n, d, size, (1 - _ASIDE_TUKEY) * epsilon, delta)
-    if plan.batch < d + 2:
+    if math.isinf(plan.error):
         return 0.0, math.inf
     found = distance(plan.models, size, plan.epsilon_sample, plan.depth, delta)
     threshold = _core.release_threshold(plan.epsilon_test, delta)

@@ -21,6 +21,8 @@
 #' @param select `NULL`, or how to choose `k` columns privately first: `"kendall"`,
 #'   `"two_stage"`, `"sub_lasso"`, `"sis"`, or options such as [DPKendall()].
 #' @param k How many columns `select` keeps.
+#' @param split Chance of a unit to be used for `select` and not for the fit: then intervals are
+#'   honest, not conditional on the choice.
 #' @param levels `list(column = c("first", "second"))` for text columns.
 #' @param unit Name of the column that says which rows belong together, such as a person with
 #'   several rows; `NULL`: one row is one unit.
@@ -39,7 +41,7 @@
 #'   predict(fit, head(diamonds))
 #' }
 dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NULL, k = NULL,
-                  levels = NULL, unit = NULL, budget = NULL, inference = TRUE, rng = NULL) {
+                  split = NULL, levels = NULL, unit = NULL, budget = NULL, inference = TRUE, rng = NULL) {
   call <- match.call()
   check_unit(unit, data)
   design <- design_of(formula, data, levels)
@@ -51,6 +53,7 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
   if (!missing(method)) request$method <- as_sent(method)
   request$select <- as_sent(select)
   request$k <- k
+  request$split <- split
   request$budget <- budget_sent(budget)
   request$rng <- seed_sent(rng)
   answer <- call_python("lm", request)

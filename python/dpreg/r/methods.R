@@ -139,9 +139,6 @@ print_head <- function(x) {
 print_privacy <- function(x, text) {
   units <- if (identical(x$privacy$unit, "one row")) "Rows" else "Units"
   cat(units, ": about ", format(round(x$nobs), big.mark = ","), " (private estimate)\n", sep = "")
-  if (length(x$selected))
-    cat_wrapped("Selected privately from the same data: ", paste(x$selected, collapse = ", "),
-                "; errors and intervals are conditional on that choice.")
   cat_wrapped("Privacy: ", text)
   for (note in x$notes) cat_wrapped("Note: ", note, ".")
   cat("\n")

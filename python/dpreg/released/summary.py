@@ -126,11 +126,6 @@ def _cell(column: str, value: float) -> str:
 
 def _notes(fit: DPResults) -> tuple[str, ...]:
     notes = ["Privacy: " + str(fit.privacy)]
-    if fit.selected is not None:
-        notes.append(
-            f"Selection: {', '.join(fit.selected)} were chosen privately from the same data; "
-            "standard errors and intervals are conditional on that choice."
-        )
     if fit.covariance is None:
         why = f"none, because {fit.no_errors}" if fit.no_errors else "not requested"
         notes.append(f"Standard errors: {why}.")
