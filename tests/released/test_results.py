@@ -188,3 +188,18 @@ def test_plots_draw_what_was_released(diamonds):
     near = np.argmin(np.abs(np.log(curve.get_xdata())))
     assert curve.get_ydata()[near] == pytest.approx(plan.width, rel=0.1)
     plt.close("all")
+
+
+def test_certificates_put_rounds_that_are_alike_on_one_line():
+    def part(label, mu):
+        return Part(label, 0.0, 0.0, "noise", sensitivity=1.0, scale=1 / mu, mu=mu)
+
+    certificate = Certificate(
+        mechanism="m", epsilon=1.0, delta=1e-6, unit="one row", composition="c",
+        parts=(part("round 1 of 3", 0.1), part("round 2 of 3", 0.1), part("round 3 of 3", 0.2)),
+        public=(), seeded=False, version="0",
+    )  # fmt: skip
+    lines = str(certificate).splitlines()
+    assert lines[2].startswith("  round 1 to 2 of 3, each: mu=0.1;")
+    assert lines[3].startswith("  round 3 of 3: mu=0.2;")
+    assert len(lines) == 4

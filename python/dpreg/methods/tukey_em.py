@@ -140,7 +140,7 @@ class TukeyEM:
         law = release_law(plan.models, layout.size, plan.epsilon_sample, plan.depth)
         factor = small_batch_factor(units / plan.models, d)
         found = _coefficients(point, layout, law, factor, self.grid_exponent)
-        notes = [f"{plan.models} models of up to {plan.batch} units each"]
+        notes = [_estimand(plan)]
         if not found.identified.all():
             names = np.array(design.terms.coefficients)[~found.identified]
             notes.append(f"not identified at this eps, set to 0: {', '.join(names)}")
@@ -259,6 +259,14 @@ def _coefficients(
     covariance[~identified, :] = covariance[:, ~identified] = np.nan
     covariance[~np.isfinite(covariance)] = np.nan
     return _Coefficients(_with_constant(slopes, mean_y, means_x), covariance, identified)
+
+
+def _estimand(plan: TukeyPlan) -> str:
+    """Say what the coefficients are the middle of."""
+    return (
+        f"the middle of {plan.models} fits to parts of up to {plan.batch} units each, which may "
+        "differ from one fit to all where the model is not linear or errors are skewed"
+    )
 
 
 def _with_constant(

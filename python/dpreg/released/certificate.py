@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,6 +13,8 @@ __all__ = ["PUBLIC", "Certificate", "Part"]
 
 # What every release from a formula and a table takes as public.
 PUBLIC = ("formula", "column names and types", "levels", "eps, delta and all options")
+
+_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,5 +117,21 @@ class Certificate:
 
     def __str__(self) -> str:
         head = f"  {self.mechanism}, {self.composition} composition, dpreg {self.version}"
-        parts = [f"  {part.label}: {part.cost}; {part.noise}" for part in self.parts]
-        return "\n".join([self.claim, head, *parts])
+        return "\n".join([self.claim, head, *(f"  {line}" for line in _lines(self.parts))])
+
+
+def _lines(parts: tuple[Part, ...]) -> Iterator[str]:
+    """One line a part; parts that differ in nothing but a number share one."""
+
+    def kind(part: Part) -> tuple[str, str, str]:
+        return _NUMBER.sub("#", part.label, count=1), part.cost, part.noise
+
+    for (label, cost, noise), alike in itertools.groupby(parts, kind):
+        labels = [part.label for part in alike]
+        if len(labels) == 1:
+            label = labels[0]
+        else:
+            first, last = (_NUMBER.search(labels[i]) for i in (0, -1))
+            span = f"{first[0]} to {last[0]}" if first and last else ""
+            label = f"{label.replace('#', span, 1)}, each"
+        yield f"{label}: {cost}; {noise}"
