@@ -17,6 +17,7 @@ from dpreg.planning.tukey_law import box_weights, distance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
 __all__ = ["Plan", "dp_plan"]
 
@@ -153,10 +154,11 @@ def dp_plan(n: int, d: int, eps: float, delta: float = 1e-5, *, method: str = "a
     )
 
 
-def widths(plan: Plan, epsilons: np.ndarray) -> list[float]:
-    """Return the width of `plan` at other epsilons; infinite where it is rarely released."""
+def curve(plan: Plan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return epsilons and the widths of `plan` there; infinite where it is rarely released."""
+    epsilons = np.geomspace(min(0.05, plan.eps / 2), max(10.0, plan.eps * 2), 61)
     found = (_forecast(plan.method, plan.n, plan.d, float(e), plan.delta)[1] for e in epsilons)
-    return [f.width if f.released >= _LIKELY else math.inf for f in found]
+    return epsilons, np.array([f.width if f.released >= _LIKELY else math.inf for f in found])
 
 
 @dataclass(frozen=True, slots=True)
