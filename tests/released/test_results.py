@@ -188,7 +188,7 @@ def test_plots_draw_what_was_released(diamonds):
                                table[["lower", "upper"]].div(table["std err"], axis=0))  # fmt: skip
     texts = [t.get_text() for t in ax.texts]
     assert f"{z['log(carat)']:.0f}" in texts  # an arrow to what is far out
-    assert any(text.startswith(f"{fit.params['depth']:.4g} ±") for text in texts)
+    assert f"{fit.params['depth']:.4f} ± {fit.bse['depth']:.4f}" in texts
     bare = dpreg.dp_lm("price ~ carat + depth", diamonds, 1.0, rng=1, inference=False)
     np.testing.assert_array_equal(bare.plot().lines[0].get_xdata(), bare.params.iloc[1:])
     budget = dpreg.Budget(2.0, 1e-5)

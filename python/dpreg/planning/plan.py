@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpreg import _core
+from dpreg._text import wrapped
 from dpreg.budget import check_delta, check_epsilon
 from dpreg.errors import BudgetError
 from dpreg.planning.auto import TABULATED, best_method, expect
@@ -86,7 +87,7 @@ class Plan:
         enough = "enough" if self.works else "not enough"
         units = f"{self.least_n:,} units" if self.least_n else "more than 10^9 units"
         eps = f"eps={self.least_eps:.3g}" if self.least_eps else "eps above 500"
-        return "\n".join(
+        text = "\n".join(
             [
                 f"Plan for {self.n:,} units, {self.d} regressors, "
                 f"eps={self.eps:.4g}, delta={self.delta:.3g}",
@@ -101,6 +102,7 @@ class Plan:
                 "simulations; nothing is spent.",
             ]
         )
+        return "\n".join(wrapped(text, hang=0))
 
 
 def dp_plan(n: int, d: int, eps: float, delta: float = 1e-5, *, method: str = "auto") -> Plan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,7 +91,7 @@ def _draw_intervals(
             ax.text(0, y, "  not identified at this eps", va="center", fontsize="small",
                     color="0.4")  # fmt: skip
             continue
-        _write_beside(ax, y, f"{value:.4g} ± {spread:.2g}")
+        _write_beside(ax, y, _with_error(value, spread))
         if not drawn:
             side = np.sign(at)
             ax.annotate(f"{at:.0f}", (side * reach, y), (side * 0.8 * reach, y), va="center",
@@ -99,6 +100,14 @@ def _draw_intervals(
     ax.set_xlabel(f"coefficient / standard error, with {100 * (1 - alpha):.3g}% intervals")
     ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2,
               borderaxespad=0.1, borderpad=0.2)  # fmt: skip
+
+
+def _with_error(estimate: float, error: float) -> str:
+    """Return both, with as many decimals as the error has with two digits."""
+    decimals = max(0, 1 - math.floor(math.log10(error)))
+    if decimals > 7 or error >= 1e7:
+        return f"{estimate:.4g} ± {error:.2g}"
+    return f"{estimate:.{decimals}f} ± {error:.{decimals}f}"
 
 
 def _write_beside(ax: Axes, y: float, text: str) -> None:
@@ -149,7 +158,11 @@ def plot_budget(budget: Budget, ax: Axes | None = None) -> Axes:
         start += charge.epsilon
     left = budget.remaining[0]
     ax.barh(len(charges), left, left=start, color=SAMPLING, height=0.7)
-    labels = [f"{c.label}  ({c.epsilon:.3g}, {c.delta:.2g})" for c in charges]
+    titles = [c.label if len(c.label) <= 40 else c.label[:37] + "..." for c in charges]
+    labels = [
+        f"{title}  ({c.epsilon:.3g}, {c.delta:.2g})"
+        for title, c in zip(titles, charges, strict=True)
+    ]
     ax.set_yticks(
         range(len(charges) + 1), [*labels, f"left  ({left:.3g}, {budget.remaining[1]:.2g})"]
     )
