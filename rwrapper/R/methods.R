@@ -436,6 +436,12 @@ print.dp_selection <- function(x, ...) {
 }
 
 #' @export
+print.dp_certificate <- function(x, ...) {
+  cat_wrapped(x$text)
+  invisible(x)
+}
+
+#' @export
 print.dp_plan <- function(x, ...) {
   cat(x$text, "\n", sep = "")
   invisible(x)

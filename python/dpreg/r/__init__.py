@@ -54,7 +54,8 @@ function(sources, call_python) {
   environment(e$python_backend) <- list2env(list(call_python = call_python), parent = e)
   environment(e$dpreg_available) <- e
   classes <- c("dp_lm", "summary.dp_lm", "dp_not_released", "dp_selection", "dp_plan",
-               "dp_budget", "dp_comparison", "dp_options")
+               "dp_budget", "dp_comparison", "dp_certificate",
+               "dp_options")
   foreign <- list(emmeans = c("recover_data", "emm_basis"),
                   marginaleffects = c("get_coef", "set_coef", "get_vcov", "get_predict"))
   for (class in classes) {

@@ -51,7 +51,7 @@ coefficient_cells <- function(fit, terms) {
 
 foot_cells <- function(fit) {
   c(fit$response, fit$method, sprintf("%.4g", fit$privacy$epsilon),
-    sprintf("%.3g", fit$privacy$delta), fit$privacy$unit,
+    sprintf("%.3g", fit$privacy$delta), sub("all rows of one ", "one ", fit$privacy$unit),
     format(round(fit$nobs), big.mark = ",", scientific = FALSE))
 }
 

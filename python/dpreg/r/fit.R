@@ -68,7 +68,7 @@ new_fit <- function(answer, design, formula, call) {
   if (!is.null(formula)) environment(formula) <- globalenv()
   if (!isTRUE(answer$released))
     return(structure(c(answer[c("method", "reason", "advice", "text")],
-                       list(nobs = answer$units, privacy = answer$privacy, formula = formula,
+                       list(nobs = answer$units, privacy = certificate(answer), formula = formula,
                             selected = unlist(answer$selected), call = call)),
                      class = "dp_not_released"))
   names <- sub("^Intercept$", "(Intercept)", unlist(answer$names))
@@ -82,13 +82,15 @@ new_fit <- function(answer, design, formula, call) {
     law = lapply(answer$law, function(v) as.numeric(unlist(v))),
     notes = as.character(unlist(answer$notes)), no_errors = answer$no_errors,
     selected = unlist(answer$selected),
-    limits = unpack_doubles(answer$limits), privacy = answer$privacy,
+    limits = unpack_doubles(answer$limits), privacy = certificate(answer),
     response = answer$response, formula = formula, call = call, terms = terms,
     source = design$source, contrasts = design$contrasts,
     xlevels = Filter(Negate(is.null), lapply(design$frame, base::levels))
   )
   structure(fit, class = "dp_lm")
 }
+
+certificate <- function(answer) structure(answer$privacy, class = "dp_certificate")
 
 #' The same object for a fit that was made in Python
 #'
@@ -150,6 +152,7 @@ dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", leve
   answer <- call_python("select", request)
   environment(formula) <- globalenv()
   answer$formula <- formula
+  answer$privacy <- certificate(answer)
   answer$selected <- as.character(unlist(answer$selected))
   answer$candidates <- as.character(unlist(answer$candidates))
   structure(answer, class = "dp_selection")
