@@ -176,6 +176,29 @@ test_that("a mechanism that declines gives a value that says so", {
   expect_type(nobs(declined), "double")
 })
 
+test_that("no record is kept after a fit", {
+  needs_python()
+  trace <- reticulate::import("tracemalloc")
+  held <- function() {
+    reticulate::import("gc")$collect()
+    c(python = trace$get_traced_memory()[[1]], r = 8 * gc()[2, 1])
+  }
+  n <- 200000L # 17.6 MB
+  wide <- as.data.frame(matrix(rnorm(n * 10), n))
+  wide$y <- rnorm(n)
+  fit <- dp_lm(y ~ ., wide, eps = 5, delta = 1e-6)
+  trace$start()
+  on.exit(trace$stop())
+  before <- held()
+  fit <- dp_lm(y ~ ., wide, eps = 5, delta = 1e-6)
+  expect_true(all(held() - before < 1e6))
+  expect_lt(as.numeric(object.size(fit)), 1e5)
+  # One column that is kept would be seen, on either side.
+  kept <- reticulate::import_builtins(convert = FALSE)$bytearray(8L * n)
+  here <- rnorm(n)
+  expect_true(all(held() - before > 1e6))
+})
+
 test_that("strange data go all the way, silently", {
   needs_python()
   data <- strange_data()
