@@ -364,6 +364,12 @@ get_predict.dp_lm <- function(model, newdata, ...) {
   data.frame(rowid = seq_len(nrow(newdata)), estimate = unname(stats::predict(model, newdata)))
 }
 
+# Packages that build on insight would find the data of the call, and average over the records.
+get_data.dp_lm <- function(x, ...) {
+  stop("averages over the records of the fit would not be private; give the rows to average over, ",
+       "such as newdata = a public data frame", call. = FALSE)
+}
+
 #' When the mechanism did not release
 #'
 #' [dp_lm()] returns an object of class `dp_not_released` when the mechanism itself declined: the

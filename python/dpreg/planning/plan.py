@@ -83,7 +83,12 @@ class Plan:
         return {name: getattr(self, name) for name in (*self.__slots__, "works")}
 
     def __str__(self) -> str:
-        width = f"{self.width:.3g} times" if math.isfinite(self.width) else "not identified, or"
+        width = (
+            f"{self.width:.3g} times those of least squares"
+            if math.isfinite(self.width)
+            else "none: coefficients are not identified"
+        )
+        loss = "all" if self.loss >= 1 else f"{100 * self.loss:.2g}%"
         enough = "enough" if self.works else "not enough"
         units = f"{self.least_n:,} units" if self.least_n else "more than 10^9 units"
         eps = f"eps={self.least_eps:.3g}" if self.least_eps else "eps above 500"
@@ -93,8 +98,8 @@ class Plan:
                 f"eps={self.eps:.4g}, delta={self.delta:.3g}",
                 f"  method            {self.method}",
                 f"  released with     probability {self.released:.3g}",
-                f"  standard errors   {width} those of least squares",
-                f"  loss              {100 * self.loss:.2g}% of the explained variance",
+                f"  standard errors   {width}",
+                f"  loss              {loss} of the explained variance",
                 f"This is {enough} to be released with probability {_LIKELY} and standard errors "
                 f"at most {_WIDEST:g} times as wide.",
                 f"The least that is: {units} at this eps, or {eps} for this many units.",

@@ -57,7 +57,8 @@ function(sources, call_python) {
                "dp_budget", "dp_comparison", "dp_certificate",
                "dp_options")
   foreign <- list(emmeans = c("recover_data", "emm_basis"),
-                  marginaleffects = c("get_coef", "set_coef", "get_vcov", "get_predict"))
+                  marginaleffects = c("get_coef", "set_coef", "get_vcov", "get_predict"),
+                  insight = "get_data")
   for (class in classes) {
     ending <- paste0(".", class)
     for (name in Filter(function(n) endsWith(n, ending), ls(e))) {

@@ -154,6 +154,8 @@ test_that("marginaleffects finds what it needs", {
   moved <- set_coef.dp_lm(fit, coef(fit) + 1)
   expect_equal(coef(moved), coef(fit) + 1)
   new <- diamonds[1:2, ]
+  # The default would average over the records of the call.
+  expect_error(get_data.dp_lm(fit), "would not be private")
   expect_equal(get_predict.dp_lm(fit, new)$estimate, unname(predict(fit, new)))
 })
 
