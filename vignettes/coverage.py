@@ -6,10 +6,10 @@
 # squares without privacy and beside Wald intervals from public bounds that are right, 3 and 10
 # times too wide.
 #
-# `python vignettes/coverage.py` takes a few cells and eight runs of each, in half a minute: enough to
-# see that it works, not to judge an interval. `--grid` takes all cells up to
-# 100,000 rows, `--full` those of 1,000,000 too; `--minutes` shares a time out among the cells, and
-# `--out` writes the table. The one that is kept is tests/benchmarks/coverage.md.
+# `python vignettes/coverage.py` takes a few cells and eight runs of each, in half a minute: enough
+# to see that it works, not to judge an interval. `--grid` takes all cells up to 100,000 rows,
+# `--full` those of 1,000,000 too; `--minutes` shares a time out among the cells, and `--out` writes
+# the table. The one that is kept is tests/benchmarks/coverage.md.
 
 # %%
 from __future__ import annotations

@@ -76,10 +76,11 @@ for method, color in (("boosted_adassp", "#0072B2"), ("adassp", "#E69F00"), ("tu
     plans = [dpreg.dp_plan(50_000, 5, float(e), 1e-6, method=method) for e in epsilons]
     widths = [p.width if p.released > 0.9 else np.nan for p in plans]
     ax.plot(epsilons, widths, color=color, linewidth=2)
-    place = 0 if method != "tukey" else int(np.argmax(np.isfinite(widths)))
-    offset = (6, 4) if method != "boosted_adassp" else (-2, -24)
+    place, offset, side = int(np.argmax(np.isfinite(widths))), (6, 4), "left"
+    if method == "boosted_adassp":
+        place, offset, side = 7, (-6, -8), "right"
     ax.annotate(method, (epsilons[place], widths[place]), offset, textcoords="offset points",
-                color=color)  # fmt: skip
+                color=color, ha=side)  # fmt: skip
 ax.axhline(1, color="0.6", linewidth=0.8)
 ax.set(xscale="log", yscale="log", xlabel="eps", ylabel="interval width / least squares")
 ax.set_xticks([0.1, 0.3, 1, 3, 10], ["0.1", "0.3", "1", "3", "10"])
