@@ -88,6 +88,21 @@ def test_bridge_answers_with_values():
     assert _rbridge.call("no such function", {})["error"]["kind"] == "KeyError"
 
 
+def test_advice_is_given_as_r_users_type_it():
+    said = "try inference=False, method=dpreg.TukeyEM(models=None), or /data/dpreg.ledger"
+    assert _rbridge._in_r(said) == (
+        "try inference=FALSE, method=TukeyEM(models=NULL), or /data/dpreg.ledger"
+    )
+
+
+@pytest.mark.parametrize("inference", ["yes", None, 1])
+def test_inference_is_a_boolean(diamonds, inference):
+    budget = dpreg.Budget(1.0, 1e-5)
+    with pytest.raises(ValueError, match="inference must be True or False"):
+        dpreg.dp_lm("price ~ carat", diamonds, 0.5, budget=budget, inference=inference)
+    assert budget.charges == ()
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

@@ -23,7 +23,7 @@ def test_the_privacy_model_runs(capsys):
     [
         ("getting_started", 1, "Private Linear Regressions"),
         ("method_and_epsilon", 2, "Not released: y ~ x0"),
-        ("custodian", 1, "- BudgetError: budget: dp_lm"),
+        ("custodian", 2, "- BudgetError: budget: dp_lm"),
         ("sparse", 1, "100,000 x 20,000"),
     ],
 )
@@ -40,7 +40,8 @@ def test_a_page_runs_and_draws(name, figures, printed, capsys, monkeypatch):
     plt.close("all")
 
 
-def test_intervals_cover_on_the_small_grid(capsys):
+def test_intervals_cover_on_the_small_grid(capsys, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "Agg")
     page = runpy.run_path(str(VIGNETTES / "coverage.py"))
     assert "## Coverage, %" in capsys.readouterr().out
     for method in ("least squares", "boosted_adassp"):

@@ -13,6 +13,7 @@ import tempfile
 
 import numpy as np
 import pandas as pd
+from matplotlib import pyplot as plt
 
 import dpreg
 
@@ -79,6 +80,18 @@ for most in (1, 2, 4):
         FORMULA, visits, 0.5, 1e-7, method=method, unit="person", budget=budget
     )
 print(dpreg.compare(fits))
+
+# %%
+figure, ax = plt.subplots(figsize=(7, 2.6), layout="constrained")
+for place, fit in enumerate(fits.values()):
+    ax.hlines(place, *fit.conf_int().loc["age"], color="#0072B2", linewidth=5)
+    ax.plot(fit.params["age"], place, "o", color="black", markersize=4)
+ax.axvline(0.3, color="0.6", linewidth=0.8, zorder=0)
+ax.set_yticks(range(len(fits)), list(fits))
+ax.set_ylim(len(fits) - 0.5, -0.5)
+ax.set_xlabel("effect of a year of age, in minutes")
+ax.set_title("95% intervals, and the truth", loc="left")
+ax.spines[["top", "right"]].set_visible(False)
 
 # %% [markdown]
 # Units, in the last line of the table, are the rows that were used. Standard errors of these

@@ -123,7 +123,8 @@ print(found[1.0, 30].privacy)
 figure, axes = plt.subplots(3, 1, figsize=(7, 6), sharex=True, sharey=True, layout="constrained")
 for ax, eps in zip(axes, (0.3, 1.0, 3.0), strict=True):
     weights = found[eps, 100].weights
-    ax.plot(range(FREQUENT), TRUTH[:FREQUENT], "o", color="0.6", label="truth", fillstyle="none")
+    ax.plot(np.flatnonzero(TRUTH), TRUTH[TRUTH != 0], "o", color="0.4", label="truth",
+            fillstyle="none")  # fmt: skip
     ax.vlines(range(FREQUENT), 0, weights[:FREQUENT], color="#0072B2", linewidth=3, label="private")
     ax.axhline(0, color="0.6", linewidth=0.8)
     others = np.abs(weights[FREQUENT:]).sum()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 import typing
 import uuid
 import warnings
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 import dpreg
 from dpreg.matrix import ModelMatrix, Records
+from dpreg.planning.plan import curve
 from dpreg.released.certificate import Certificate
 
 __all__ = ["call", "plain"]
@@ -47,7 +49,13 @@ def call(function: str, request: Request) -> dict[str, Any]:
             warnings.simplefilter("ignore")
             return {"value": plain(_FUNCTIONS[function](request))}
     except Exception as error:
-        return {"error": {"kind": type(error).__name__, "message": str(error)}}
+        return {"error": {"kind": type(error).__name__, "message": _in_r(str(error))}}
+
+
+def _in_r(text: str) -> str:
+    """Return advice as R users would type it."""
+    text = re.sub(r"=(True|False)\b", lambda found: "=" + found[1].upper(), text)
+    return re.sub(r"\bdpreg\.(?=[A-Z])", "", text).replace("=None", "=NULL")
 
 
 def plain(value: Any) -> Any:
@@ -159,7 +167,8 @@ def _lm(request: Request) -> dict[str, Any]:
 def result_fields(fit: dpreg.DPResults | dpreg.NotReleased) -> dict[str, Any]:
     """Return what R makes a fit of."""
     if isinstance(fit, dpreg.NotReleased):
-        return {"released": False, "text": str(fit), **plain(fit._fields())}
+        fields = {**fit._fields(), "advice": _in_r(fit.advice)}
+        return {"released": False, "text": _in_r(str(fit)), **plain(fields)}
     return {"released": True, **plain(fit)}
 
 
@@ -172,10 +181,9 @@ def _plan(request: Request) -> dict[str, Any]:
     given = dict(request)
     for name in ("n", "d"):
         given[name] = _whole(name, given[name])
-    if "method" in given:
-        given["method"] = _options(given["method"], {})
     plan = _newer("dp_plan")(**given)
-    return {"text": str(plan), **plain(plan)}
+    epsilons, widths = curve(plan)
+    return {"text": str(plan), **plain(plan), "curve": plain({"eps": epsilons, "width": widths})}
 
 
 def _newer(name: str) -> Callable[..., Any]:

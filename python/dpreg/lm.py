@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpreg._publish import publish
 from dpreg._version import __version__
 from dpreg.budget import Budget, check_delta, check_epsilon
@@ -106,6 +108,8 @@ def dp_lm(
     """
     epsilon, delta = check_epsilon(eps), check_delta(delta)
     chosen = method_from(method)
+    if not isinstance(inference, (bool, np.bool_)):
+        raise ValueError(f"inference must be True or False, got {inference!r}")
     bits = bit_source(rng)
     spec, table = bind(formula, data, levels)
     check_unit(unit, table)

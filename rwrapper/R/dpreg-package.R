@@ -24,5 +24,6 @@ generics::tidy
 #' S3method(marginaleffects::set_coef, dp_lm)
 #' S3method(marginaleffects::get_vcov, dp_lm)
 #' S3method(marginaleffects::get_predict, dp_lm)
-#' importFrom(stats, coef, confint, deviance, fitted, formula, logLik, model.frame, model.matrix, nobs, predict, residuals, sigma, vcov)
+#' S3method(insight::get_data, dp_lm)
+#' importFrom(stats, anova, case.names, coef, confint, deviance, df.residual, fitted, formula, logLik, model.frame, model.matrix, nobs, predict, residuals, sigma, variable.names, vcov)
 NULL

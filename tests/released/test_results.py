@@ -175,11 +175,22 @@ def test_plots_draw_what_was_released(diamonds):
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    fit = dpreg.dp_lm("price ~ carat + depth + table", diamonds, 1.0, rng=1)
+    fit = dpreg.dp_lm("log(price) ~ log(carat) + depth + table", diamonds, 0.1, rng=1)
     ax = fit.plot()
-    assert [t.get_text() for t in ax.get_yticklabels()] == ["carat", "depth", "table"]
-    drawn = ax.lines[1].get_xdata()
-    np.testing.assert_allclose(drawn, fit.tvalues.iloc[1:])
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["log(carat)", "depth", "table"]
+    z = fit.tvalues.iloc[1:]
+    near = np.abs(z) < 20
+    assert near.tolist() == [False, True, True]
+    np.testing.assert_allclose(ax.lines[0].get_xdata(), z[near])
+    intervals = ax.collections[0].get_segments()
+    table = fit.tidy().loc[["depth", "table"]]
+    np.testing.assert_allclose([segment[:, 0] for segment in intervals],
+                               table[["lower", "upper"]].div(table["std err"], axis=0))  # fmt: skip
+    texts = [t.get_text() for t in ax.texts]
+    assert f"{z['log(carat)']:.0f}" in texts  # an arrow to what is far out
+    assert f"{fit.params['depth']:.4f} ± {fit.bse['depth']:.4f}" in texts
+    bare = dpreg.dp_lm("price ~ carat + depth", diamonds, 1.0, rng=1, inference=False)
+    np.testing.assert_array_equal(bare.plot().lines[0].get_xdata(), bare.params.iloc[1:])
     budget = dpreg.Budget(2.0, 1e-5)
     budget.spend("first", 0.5)
     assert budget.plot().patches[0].get_width() == 0.5

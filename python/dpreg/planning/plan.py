@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpreg import _core
+from dpreg._text import wrapped
 from dpreg.budget import check_delta, check_epsilon
 from dpreg.errors import BudgetError
 from dpreg.planning.auto import TABULATED, best_method, expect
@@ -17,6 +18,7 @@ from dpreg.planning.tukey_law import box_weights, distance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
 __all__ = ["Plan", "dp_plan"]
 
@@ -81,18 +83,23 @@ class Plan:
         return {name: getattr(self, name) for name in (*self.__slots__, "works")}
 
     def __str__(self) -> str:
-        width = f"{self.width:.3g} times" if math.isfinite(self.width) else "not identified, or"
+        width = (
+            f"{self.width:.3g} times those of least squares"
+            if math.isfinite(self.width)
+            else "none: coefficients are not identified"
+        )
+        loss = "all" if self.loss >= 1 else f"{100 * self.loss:.2g}%"
         enough = "enough" if self.works else "not enough"
         units = f"{self.least_n:,} units" if self.least_n else "more than 10^9 units"
         eps = f"eps={self.least_eps:.3g}" if self.least_eps else "eps above 500"
-        return "\n".join(
+        text = "\n".join(
             [
                 f"Plan for {self.n:,} units, {self.d} regressors, "
                 f"eps={self.eps:.4g}, delta={self.delta:.3g}",
                 f"  method            {self.method}",
                 f"  released with     probability {self.released:.3g}",
-                f"  standard errors   {width} those of least squares",
-                f"  loss              {100 * self.loss:.2g}% of the explained variance",
+                f"  standard errors   {width}",
+                f"  loss              {loss} of the explained variance",
                 f"This is {enough} to be released with probability {_LIKELY} and standard errors "
                 f"at most {_WIDEST:g} times as wide.",
                 f"The least that is: {units} at this eps, or {eps} for this many units.",
@@ -100,6 +107,7 @@ class Plan:
                 "simulations; nothing is spent.",
             ]
         )
+        return "\n".join(wrapped(text, hang=0))
 
 
 def dp_plan(n: int, d: int, eps: float, delta: float = 1e-5, *, method: str = "auto") -> Plan:
@@ -153,10 +161,11 @@ def dp_plan(n: int, d: int, eps: float, delta: float = 1e-5, *, method: str = "a
     )
 
 
-def widths(plan: Plan, epsilons: np.ndarray) -> list[float]:
-    """Return the width of `plan` at other epsilons; infinite where it is rarely released."""
+def curve(plan: Plan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return epsilons and the widths of `plan` there; infinite where it is rarely released."""
+    epsilons = np.geomspace(min(0.05, plan.eps / 2), max(10.0, plan.eps * 2), 61)
     found = (_forecast(plan.method, plan.n, plan.d, float(e), plan.delta)[1] for e in epsilons)
-    return [f.width if f.released >= _LIKELY else math.inf for f in found]
+    return epsilons, np.array([f.width if f.released >= _LIKELY else math.inf for f in found])
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 __all__ = ["from_r", "to_r"]
 
 # The sources of the R package without what knows reticulate; a test keeps them the same.
-SOURCES = ("rows.R", "design.R", "options.R", "fit.R", "methods.R")
+SOURCES = (
+    "rows.R", "design.R", "options.R", "checks.R", "fit.R", "methods.R", "plots.R", "compare.R"
+)  # fmt: skip
 
 _SETUP = """
 function(sources, call_python) {
@@ -52,9 +54,11 @@ function(sources, call_python) {
   environment(e$python_backend) <- list2env(list(call_python = call_python), parent = e)
   environment(e$dpreg_available) <- e
   classes <- c("dp_lm", "summary.dp_lm", "dp_not_released", "dp_selection", "dp_plan",
-               "dp_budget", "dp_options")
+               "dp_budget", "dp_comparison", "dp_certificate",
+               "dp_options")
   foreign <- list(emmeans = c("recover_data", "emm_basis"),
-                  marginaleffects = c("get_coef", "set_coef", "get_vcov", "get_predict"))
+                  marginaleffects = c("get_coef", "set_coef", "get_vcov", "get_predict"),
+                  insight = "get_data")
   for (class in classes) {
     ending <- paste0(".", class)
     for (name in Filter(function(n) endsWith(n, ending), ls(e))) {
@@ -69,9 +73,10 @@ function(sources, call_python) {
   }
   known <- getOption("marginaleffects_model_classes")
   options(marginaleffects_model_classes = union(known, "dp_lm"))
-  shown <- c("dp_lm", "dp_select", "dp_plan", "dp_budget", "load_diamonds", "dpreg_available",
-             "tidy", "glance", "augment", "Auto", "TukeyEM", "AdaSSP", "BoostedAdaSSP", "DPSGD",
-             "FrankWolfe", "Standardisation", "DPKendall", "DPSIS", "TwoStage", "SubLasso")
+  shown <- c("dp_lm", "dp_select", "dp_plan", "dp_budget", "dp_compare", "load_diamonds",
+             "dpreg_available", "tidy", "glance", "augment", "Auto", "TukeyEM", "AdaSSP",
+             "BoostedAdaSSP", "DPSGD", "FrankWolfe", "Standardisation", "DPKendall", "DPSIS",
+             "TwoStage", "SubLasso")
   if ("dpreg" %in% search()) detach("dpreg", character.only = TRUE)
   attach(mget(shown, e), name = "dpreg", warn.conflicts = FALSE)
   e

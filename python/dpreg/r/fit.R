@@ -43,6 +43,12 @@
 dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NULL, k = NULL,
                   split = NULL, levels = NULL, unit = NULL, budget = NULL, inference = TRUE, rng = NULL) {
   call <- match.call()
+  check_number(eps, "eps", "1")
+  check_number(delta, "delta", "1e-6")
+  check_method(method, "method")
+  if (!is.null(select)) check_method(select, "select")
+  if (!is.null(k)) check_number(k, "k", "5")
+  check_flag(inference, "inference")
   check_unit(unit, data)
   design <- design_of(formula, data, levels)
   request <- list(
@@ -65,7 +71,7 @@ new_fit <- function(answer, design, formula, call) {
   if (!is.null(formula)) environment(formula) <- globalenv()
   if (!isTRUE(answer$released))
     return(structure(c(answer[c("method", "reason", "advice", "text")],
-                       list(nobs = answer$units, privacy = answer$privacy, formula = formula,
+                       list(nobs = answer$units, privacy = certificate(answer), formula = formula,
                             selected = unlist(answer$selected), call = call)),
                      class = "dp_not_released"))
   names <- sub("^Intercept$", "(Intercept)", unlist(answer$names))
@@ -77,14 +83,17 @@ new_fit <- function(answer, design, formula, call) {
     sampling = unpack_doubles(answer$sampling),
     nobs = answer$units, method = answer$method,
     law = lapply(answer$law, function(v) as.numeric(unlist(v))),
-    notes = as.character(unlist(answer$notes)), selected = unlist(answer$selected),
-    limits = unpack_doubles(answer$limits), privacy = answer$privacy,
+    notes = as.character(unlist(answer$notes)), no_errors = answer$no_errors,
+    selected = unlist(answer$selected),
+    limits = unpack_doubles(answer$limits), privacy = certificate(answer),
     response = answer$response, formula = formula, call = call, terms = terms,
     source = design$source, contrasts = design$contrasts,
     xlevels = Filter(Negate(is.null), lapply(design$frame, base::levels))
   )
   structure(fit, class = "dp_lm")
 }
+
+certificate <- function(answer) structure(answer$privacy, class = "dp_certificate")
 
 #' The same object for a fit that was made in Python
 #'
@@ -131,6 +140,10 @@ with_names <- function(m, names) {
 #' }
 dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", levels = NULL,
                       unit = NULL, budget = NULL, rng = NULL) {
+  check_number(k, "k", "5")
+  check_number(eps, "eps", "0.5")
+  check_number(delta, "delta", "1e-6")
+  check_method(method, "method")
   check_unit(unit, data)
   design <- design_of(formula, data, levels)
   request <- list(
@@ -142,6 +155,7 @@ dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", leve
   answer <- call_python("select", request)
   environment(formula) <- globalenv()
   answer$formula <- formula
+  answer$privacy <- certificate(answer)
   answer$selected <- as.character(unlist(answer$selected))
   answer$candidates <- as.character(unlist(answer$candidates))
   structure(answer, class = "dp_selection")
@@ -153,14 +167,19 @@ dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", leve
 #'
 #' @param n A guess of the number of rows, made without the data or with a private count.
 #' @param d The number of columns of the model matrix, the intercept not among them.
-#' @param eps,delta,method As for [dp_lm()].
-#' @return An object of class `dp_plan`; print it.
+#' @param eps,delta As for [dp_lm()].
+#' @param method `"auto"`, `"tukey"`, `"adassp"` or `"boosted_adassp"`.
+#' @return An object of class `dp_plan`; print it, or plot it: see [dp_plots].
 #' @export
 #' @examples
 #' if (dpreg_available("dp_plan")) dp_plan(n = 50000, d = 10, eps = 1)
 dp_plan <- function(n, d, eps, delta = 1e-5, method = "auto") {
-  request <- list(n = n, d = d, eps = eps, delta = delta)
-  if (!missing(method)) request$method <- as_sent(method)
+  check_number(n, "n", "50000")
+  check_number(d, "d", "10")
+  check_number(eps, "eps", "1")
+  check_number(delta, "delta", "1e-6")
+  check_method(method, "method", options = FALSE)
+  request <- list(n = n, d = d, eps = eps, delta = delta, method = method)
   structure(call_python("plan", request), class = "dp_plan")
 }
 
@@ -182,6 +201,8 @@ dp_plan <- function(n, d, eps, delta = 1e-5, method = "auto") {
 #'   budget
 #' }
 dp_budget <- function(eps, delta = 0, ledger = NULL) {
+  check_number(eps, "eps", "1")
+  check_number(delta, "delta", "1e-5")
   budget <- list(eps = eps, delta = delta, ledger = ledger)
   if (is.null(ledger)) {
     budget$key <- call_python("new_budget", list(eps = eps, delta = delta))
@@ -219,12 +240,6 @@ load_diamonds <- function() {
   })
   columns$price <- as.integer(columns$price)
   structure(columns, class = "data.frame", row.names = .set_row_names(length(columns$price)))
-}
-
-check_unit <- function(unit, data) {
-  if (is.null(unit)) return(invisible())
-  if (!is.character(unit) || length(unit) != 1L || !unit %in% names(data))
-    refuse("unit: name one column of the data, such as unit = \"person\"")
 }
 
 # Plain values for the other side: scalars stay, longer vectors become lists.

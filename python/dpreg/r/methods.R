@@ -49,8 +49,7 @@ formula.dp_lm <- function(x, ...) x$formula
 confint.dp_lm <- function(object, parm, level = 0.95, ...) {
   check_level(level)
   estimate <- object$coefficients
-  if (missing(parm)) parm <- names(estimate)
-  if (is.numeric(parm)) parm <- names(estimate)[parm]
+  parm <- if (missing(parm)) names(estimate) else chosen_terms(parm, names(estimate))
   alpha <- 1 - level
   margin <- critical_value(object$law, alpha) * standard_errors(object)
   limits <- cbind(estimate - margin, estimate + margin)
@@ -101,7 +100,8 @@ summary.dp_lm <- function(object, ...) {
                         p_values(object$law, ratio))
   dimnames(coefficients) <- list(names(estimate), c("Estimate", "Std. Error", "Sampling",
                                                     "Privacy", "z value", "Pr(>|z|)"))
-  kept <- object[c("call", "formula", "method", "nobs", "privacy", "notes", "selected")]
+  kept <- object[c("call", "formula", "method", "nobs", "privacy", "notes", "selected",
+                   "no_errors")]
   structure(c(list(coefficients = coefficients, inference = !is.null(object$covariance)), kept),
             class = "summary.dp_lm")
 }
@@ -117,7 +117,9 @@ print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L),
     cat("\nStd. Error: sampling and privacy noise together; their squares add up.\n")
   } else {
     print(table[, 1L, drop = FALSE], digits = digits)
-    cat("\nStandard errors were not asked for, or the method has none.\n")
+    cat("\n")
+    cat_wrapped("Standard errors: ", if (is.null(x$no_errors) || !nzchar(x$no_errors)) "not asked for"
+                else paste0("none, because ", x$no_errors), ".")
   }
   print_privacy(x, x$privacy$text)
 }
@@ -137,7 +139,9 @@ print_head <- function(x) {
 }
 
 print_privacy <- function(x, text) {
-  units <- if (identical(x$privacy$unit, "one row")) "Rows" else "Units"
+  # Methods that add rows up count those that units gave.
+  whole <- !identical(x$privacy$unit, "one row") && x$method %in% c("tukey", "frank_wolfe")
+  units <- if (whole) "Units" else "Rows"
   cat(units, ": about ", format(round(x$nobs), big.mark = ","), " (private estimate)\n", sep = "")
   cat_wrapped("Privacy: ", text)
   for (note in x$notes) cat_wrapped("Note: ", note, ".")
@@ -181,6 +185,7 @@ predict.dp_lm <- function(object, newdata, se.fit = FALSE,
   check_level(level)
   X <- new_rows(object, newdata)
   fit <- drop(X %*% object$coefficients)
+  names(fit) <- row.names(newdata)
   error <- mean_errors(X, vcov(object))
   value <- fit
   if (interval == "confidence") {
@@ -201,52 +206,6 @@ mean_errors <- function(X, covariance) {
   sqrt(pmax(variance, 0))
 }
 
-#' Plot the coefficients of a private linear model
-#'
-#' Estimates with their intervals.  The thick part of an interval is what sampling alone would
-#' give, the thin part is the price of privacy.
-#'
-#' @param x A fit made by [dp_lm()].
-#' @param parm Names of coefficients; all but the intercept, when missing.
-#' @param level Probability with which an interval covers.
-#' @param main,xlab,... Given to [plot.default()].
-#' @return The intervals that are shown, invisibly.
-#' @export
-#' @examples
-#' if (dpreg_available()) {
-#'   plot(dp_lm(log(price) ~ log(carat) + cut, load_diamonds(), eps = 4, delta = 1e-6))
-#' }
-plot.dp_lm <- function(x, parm, level = 0.95, main = NULL, xlab = "Coefficient", ...) {
-  if (missing(parm)) parm <- setdiff(names(x$coefficients), "(Intercept)")
-  if (!length(parm)) parm <- names(x$coefficients)
-  table <- summary(x)$coefficients[parm, , drop = FALSE]
-  limits <- confint(x, parm, level)
-  thick <- critical_value(x$law, 1 - level) * table[, "Sampling"]
-  at <- rev(seq_along(parm))
-  estimate <- table[, "Estimate"]
-  shown <- range(0, estimate, limits, na.rm = TRUE)
-  if (is.null(main))
-    main <- if (is.null(x$covariance)) "Private estimates"
-            else sprintf("%g%% intervals, eps = %.3g", 100 * level, x$privacy$epsilon)
-  old <- graphics::par(mar = graphics::par("mar") + c(0, label_lines(parm) - 3, 0, 0))
-  on.exit(graphics::par(old))
-  graphics::plot.default(estimate, at, type = "n", xlim = shown, ylim = c(0.5, length(parm) + 0.5),
-                         yaxt = "n", xlab = xlab, ylab = "", main = main, ...)
-  graphics::axis(2, at, parm, las = 1, tick = FALSE)
-  graphics::abline(v = 0, lty = 3, col = "grey50")
-  graphics::segments(limits[, 1L], at, limits[, 2L], at, lwd = 1.5, col = "#3b6ea5")
-  graphics::segments(estimate - thick, at, estimate + thick, at, lwd = 5, lend = 1, col = "#3b6ea5")
-  graphics::points(estimate, at, pch = 21, bg = "white", col = "#1f3f63")
-  if (!is.null(x$covariance))
-    graphics::mtext("thick: sampling, thin: privacy as well", 3, 0.3, cex = 0.8, col = "grey30")
-  invisible(limits)
-}
-
-label_lines <- function(labels) {
-  wide <- max(graphics::strwidth(labels, units = "inches"))
-  1 + wide / graphics::par("csi")
-}
-
 private_stop <- function(what) {
   stop(what, " is not available: it would be a function of the private records, and the fit ",
        "holds released numbers only", call. = FALSE)
@@ -263,6 +222,22 @@ fitted.dp_lm <- function(object, ...) private_stop("fitted()")
 #' @rdname dp_lm_methods
 #' @export
 deviance.dp_lm <- function(object, ...) private_stop("deviance()")
+
+#' @rdname dp_lm_methods
+#' @export
+df.residual.dp_lm <- function(object, ...) private_stop("df.residual()")
+
+#' @export
+anova.dp_lm <- function(object, ...) private_stop("anova()")
+
+#' @export
+case.names.dp_lm <- function(object, ...) private_stop("case.names()")
+
+#' @export
+variable.names.dp_lm <- function(object, ...) names(object$coefficients)
+
+#' @export
+labels.dp_lm <- function(object, ...) attr(object$terms, "term.labels")
 
 #' @rdname dp_lm_methods
 #' @export
@@ -386,6 +361,12 @@ get_predict.dp_lm <- function(model, newdata, ...) {
   data.frame(rowid = seq_len(nrow(newdata)), estimate = unname(stats::predict(model, newdata)))
 }
 
+# Packages that build on insight would find the data of the call, and average over the records.
+get_data.dp_lm <- function(x, ...) {
+  stop("averages over the records of the fit would not be private; give the rows to average over, ",
+       "such as newdata = a public data frame", call. = FALSE)
+}
+
 #' When the mechanism did not release
 #'
 #' [dp_lm()] returns an object of class `dp_not_released` when the mechanism itself declined: the
@@ -458,6 +439,12 @@ print.dp_selection <- function(x, ...) {
 }
 
 #' @export
+print.dp_certificate <- function(x, ...) {
+  cat_wrapped(x$text)
+  invisible(x)
+}
+
+#' @export
 print.dp_plan <- function(x, ...) {
   cat(x$text, "\n", sep = "")
   invisible(x)
@@ -470,7 +457,10 @@ print.dp_budget <- function(x, ...) {
               state$remaining$eps, state$remaining$delta))
   if (!is.null(x$ledger)) cat("Ledger: ", x$ledger, "\n", sep = "")
   charges <- as.data.frame(x)
-  if (nrow(charges)) print(charges, right = FALSE)
+  if (nrow(charges)) {
+    charges[-1L] <- lapply(charges[-1L], function(v) vapply(v, format, ""))
+    print(charges, right = FALSE)
+  }
   invisible(x)
 }
 

@@ -145,6 +145,11 @@ print.dp_options <- function(x, ...) {
     if (inherits(v, "dp_options")) return(paste0(v$kind, "()"))
     deparsed(v)
   }, "")
-  cat(x$kind, "(", paste(names(shown), "=", shown, collapse = ", "), ")\n", sep = "")
+  items <- paste(names(shown), "=", shown)
+  # Lines end between options only.
+  items <- gsub(" ", "\u00a0", paste0(items, c(rep(",", length(items) - 1L), ")")))
+  lines <- strwrap(paste(c(paste0(x$kind, "(", items[1L]), items[-1L]), collapse = " "),
+                   width = 0.95 * getOption("width"), exdent = nchar(x$kind) + 1L)
+  cat(gsub("\u00a0", " ", lines), sep = "\n")
   invisible(x)
 }

@@ -55,7 +55,7 @@ _FOOT: dict[str, Callable[[DPResults], str]] = {
     "Method": lambda fit: fit.method,
     "Epsilon": lambda fit: f"{fit.privacy.epsilon:.4g}",
     "Delta": lambda fit: f"{fit.privacy.delta:.3g}",
-    "Unit": lambda fit: fit.privacy.unit,
+    "Unit": lambda fit: fit.privacy.unit.replace("all rows of one ", "one "),
     "Units (private)": lambda fit: f"{fit.units:,.0f}",
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from dpreg._text import wrapped
 from dpreg.released.certificate import Certificate
 
 __all__ = ["NotReleased"]
@@ -79,17 +80,18 @@ class NotReleased(Exception):  # noqa: N818
 
     def summary(self) -> str:
         """Return what happened, what it cost and what to do next."""
-        return "\n".join(
-            [
-                f"Not released: {self.formula} (method={self.method!r})",
-                f"  Why     {self.reason}",
-                f"  Next    {self.advice}",
-                f"  Rows    about {self.units:,.0f} (private estimate)",
-                *([] if self.selected is None else [f"  Chosen  {', '.join(self.selected)}"]),
-                "  Spent   the whole budget of the call; this outcome is itself private:",
-                *("  " + line for line in str(self.privacy).splitlines()),
-            ]
-        )
+        items = [
+            f"  Why     {self.reason}",
+            f"  Next    {self.advice}",
+            f"  Rows    about {self.units:,.0f} (private estimate)",
+            *([] if self.selected is None else [f"  Chosen  {', '.join(self.selected)}"]),
+            "  Spent   the whole budget of the call; this outcome is itself private:",
+        ]
+        return "\n".join([
+            *wrapped(f"Not released: {self.formula} (method={self.method!r})"),
+            *(line for item in items for line in wrapped(item, hang=8)),
+            *(line for part in str(self.privacy).splitlines() for line in wrapped("  " + part)),
+        ])  # fmt: skip
 
     def __getattr__(self, name: str) -> Any:
         if name in ("params", "bse", "conf_int", "predict", "pvalues", "tvalues", "tidy"):

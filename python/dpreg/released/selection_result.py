@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-import textwrap
 from dataclasses import asdict, dataclass
 
+from dpreg._text import wrapped
 from dpreg.released.certificate import Certificate
 
 __all__ = ["Clarity", "SelectionResult"]
 
 _FORMAT = 1
-_WIDTH = 78
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ class SelectionResult:
             "Privacy: " + str(self.privacy),
             *(f"Note: {note}." for note in self.notes),
         ]  # fmt: skip
-        return "\n".join(part for line in lines for part in _wrapped(line))
+        return "\n".join(part for line in lines for part in wrapped(line))
 
     def to_json(self) -> str:
         """Return everything as JSON; `from_json` reads it."""
@@ -134,11 +133,3 @@ class SelectionResult:
         return self.summary()
 
     __repr__ = __str__
-
-
-def _wrapped(line: str) -> list[str]:
-    pieces: list[str] = []
-    for piece in line.split("\n"):
-        indent = " " * (len(piece) - len(piece.lstrip()) + 2)
-        pieces += textwrap.wrap(piece, _WIDTH, subsequent_indent=indent) or [""]
-    return pieces

@@ -68,6 +68,33 @@ test_that("frames without rows, and rows without values, have the same columns",
   }
 })
 
+test_that("frames without rows have the model matrix that R makes of them", {
+  data <- strange_data()[0, ]
+  for (formula in list(y ~ ., y ~ grade * place + truth, y ~ poly(whole, 2, raw = TRUE) + day, y ~ 0 + place))
+    expect_model_matrix(formula, data)
+})
+
+test_that("a missing text is an incomplete row", {
+  data <- data.frame(y = 1:3, text = c("a", NA, "b"))
+  expect_identical(our_matrix(y ~ text, data, list(text = c("a", "b")))$complete, c(TRUE, FALSE, TRUE))
+})
+
+test_that("columns of every type come back from Python bit by bit", {
+  needs_python()
+  numpy <- reticulate::import("numpy", convert = FALSE)
+  python <- reticulate::import_builtins()
+  there_and_back <- function(bytes, type) python$bytearray(numpy$frombuffer(bytes, type)$tobytes())
+  data <- strange_data()
+  data$big[1:6] <- c(NA, NaN, Inf, -Inf, 2^53, -2^31 - 1)
+  for (name in names(data)) data[[name]][7] <- NA
+  packed <- packed_records(design_of(y ~ ., data), data, NULL)
+  for (bytes in c(packed$columns, list(packed$y)))
+    expect_identical(there_and_back(bytes, "<f8"), bytes)
+  labels <- pack_labels(c("K\u00f6ln", NA, "Aix", "K\u00f6ln"))
+  expect_identical(there_and_back(labels, "<i4"), labels)
+  expect_identical(readBin(labels, "integer", 4, endian = "little"), c(0L, -1L, 1L, 0L))
+})
+
 test_that("columns that are not numbers are refused, with a remedy", {
   data <- data.frame(y = 1:2, text = c("a", "b"), one = factor(c("a", "a")))
   data$list <- list(1, 2)

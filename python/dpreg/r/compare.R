@@ -1,0 +1,70 @@
+# Several fits side by side.
+
+#' Lay several private fits out side by side
+#'
+#' Coefficients, with their standard errors below in parentheses.  Fits that were not released are
+#' refused.
+#'
+#' @param ... Fits made by [dp_lm()]; names become the titles of their columns.  Or one list of
+#'   them.
+#' @return An object of class `dp_comparison`.  Print it, or make a table of it for a report:
+#'   `knitr::kable(as.data.frame(x))`.
+#' @export
+#' @examples
+#' if (dpreg_available()) {
+#'   diamonds <- load_diamonds()
+#'   small <- dp_lm(price ~ carat, diamonds, eps = 0.5, delta = 1e-6)
+#'   large <- dp_lm(price ~ carat + depth, diamonds, eps = 1, delta = 1e-6)
+#'   dp_compare(small = small, large = large)
+#' }
+dp_compare <- function(...) {
+  fits <- list(...)
+  if (length(fits) == 1L && is.list(fits[[1L]]) && is.null(attr(fits[[1L]], "class")))
+    fits <- fits[[1L]]
+  if (!length(fits) || !all(vapply(fits, inherits, NA, "dp_lm")))
+    stop("dp_compare() needs one or more released results of dp_lm(), such as ",
+         "dp_compare(small = fit1, large = fit2)", call. = FALSE)
+  titles <- if (is.null(names(fits))) rep("", length(fits)) else names(fits)
+  titles[titles == ""] <- sprintf("(%d)", seq_along(fits))[titles == ""]
+  terms <- unique(unlist(lapply(fits, function(f) names(f$coefficients))))
+  cells <- vapply(fits, function(f) c(coefficient_cells(f, terms), foot_cells(f)),
+                  character(2L * length(terms) + length(FOOT)))
+  stubs <- c(rbind(terms, rep("", length(terms))), FOOT)
+  seeded <- vapply(fits, function(f) isTRUE(f$privacy$seeded), NA)
+  notes <- c(
+    "Standard errors, sampling and privacy noise together, in parentheses.",
+    if (any(seeded)) paste0("NOT PRIVATE, made from a seed: ", paste(titles[seeded], collapse = ", "), "."),
+    "Each fit has spent its own eps and delta: fits on the same units add up."
+  )
+  structure(list(table = matrix(cells, length(stubs), dimnames = list(stubs, titles)), notes = notes),
+            class = "dp_comparison")
+}
+
+FOOT <- c("Response", "Method", "Epsilon", "Delta", "Unit", "Units (private)")
+
+coefficient_cells <- function(fit, terms) {
+  estimate <- fit$coefficients[terms]
+  error <- standard_errors(fit)[terms]
+  c(rbind(ifelse(is.na(estimate), "", sprintf("%.5g", estimate)),
+          ifelse(is.na(error), "", sprintf("(%.3g)", error))))
+}
+
+foot_cells <- function(fit) {
+  c(fit$response, fit$method, sprintf("%.4g", fit$privacy$epsilon),
+    sprintf("%.3g", fit$privacy$delta), sub("all rows of one ", "one ", fit$privacy$unit),
+    format(round(fit$nobs), big.mark = ",", scientific = FALSE))
+}
+
+#' @export
+as.data.frame.dp_comparison <- function(x, ...) {
+  columns <- data.frame(rownames(x$table), unname(x$table), row.names = NULL)
+  stats::setNames(columns, c("term", colnames(x$table)))
+}
+
+#' @export
+print.dp_comparison <- function(x, ...) {
+  print(x$table, quote = FALSE, right = TRUE)
+  cat("\n")
+  for (note in x$notes) cat_wrapped(note)
+  invisible(x)
+}

@@ -1,0 +1,74 @@
+diamonds <- if (dpreg_available()) load_diamonds()
+grDevices::pdf(NULL)
+
+fit_of <- function(..., eps = 4)
+  dp_lm(log(price) ~ log(carat) + depth + cut, diamonds, eps = eps, delta = 1e-6, rng = 1, ...)
+
+test_that("plots of fits show what they return", {
+  needs_python()
+  fit <- fit_of()
+  before <- par("mar", "mgp", "tcl")
+  expect_identical(plot(fit), confint(fit)[-1, ])
+  expect_identical(par("mar", "mgp", "tcl"), before)
+  expect_identical(rownames(plot(fit, "depth", level = 0.5)), "depth")
+  expect_identical(rownames(plot(fit, 2:3, scale = "response", reference = coef(fit))),
+                   c("log(carat)", "depth"))
+  expect_silent(plot(fit_of(inference = FALSE)))
+  expect_silent(plot(dp_lm(price ~ cut + color + clarity, diamonds[1:500, ], eps = 0.1,
+                           method = "adassp", rng = 1)))
+  expect_error(plot(fit, "nothing"), "no coefficient 'nothing'")
+})
+
+test_that("coefficients share an axis in units of their errors", {
+  needs_python()
+  fit <- fit_of()
+  shown <- on_scale(fit, names(coef(fit)), 0.95, "errors")
+  table <- summary(fit)$coefficients
+  expect_equal(shown$estimate, unname(table[, "z value"]))
+  expect_equal((shown$upper - shown$estimate) * table[, "Sampling"] / table[, "Std. Error"],
+               shown$inner, ignore_attr = TRUE)
+})
+
+test_that("values have as many decimals as their errors have", {
+  expect_identical(with_error(c(1.69777, -0.0102, 10761.17, 5, 1e-12), c(0.00205, 0.00133, 369.4, NA, 1e-13)),
+                   c("1.6978 \u00b1 0.0021", "-0.0102 \u00b1 0.0013", "10761 \u00b1 369", "",
+                     "1e-12 \u00b1 1e-13"))
+})
+
+test_that("the plot of a plan goes through the plan", {
+  needs_python()
+  plan <- dp_plan(n = 20000, d = 5, eps = 1, delta = 1e-6, method = "tukey")
+  shown <- plot(plan)
+  expect_equal(approx(log(shown$eps), shown$width, log(plan$eps))$y, plan$width, tolerance = 0.05)
+  expect_true(anyNA(shown$width))
+  path <- tempfile()
+  saveRDS(plan, path)
+  expect_identical(plot(readRDS(path)), shown)
+  expect_silent(plot(dp_plan(n = 100, d = 50, eps = 0.1)))
+})
+
+test_that("the plot of a budget has a bar for each charge", {
+  needs_python()
+  budget <- dp_budget(eps = 2, delta = 1e-5)
+  expect_identical(nrow(plot(budget)), 0L)
+  dp_lm(price ~ carat, diamonds, eps = 0.5, delta = 1e-6, budget = budget)
+  expect_identical(plot(budget), as.data.frame(budget))
+})
+
+test_that("fits are laid out side by side", {
+  needs_python()
+  fits <- list(all = fit_of(), fit_of(inference = FALSE))
+  shown <- do.call(dp_compare, fits)
+  expect_identical(dp_compare(fits), shown)
+  table <- as.data.frame(shown)
+  expect_identical(names(table), c("term", "all", "(2)"))
+  expect_identical(table$all[3:4], c(sprintf("%.5g", coef(fits$all)[[2]]),
+                                     sprintf("(%.3g)", sqrt(vcov(fits$all)[2, 2]))))
+  expect_identical(table[["(2)"]][4], "")
+  expect_output(print(shown), "NOT PRIVATE, made from a seed: all, \\(2\\)")
+  declined <- dp_lm(price ~ carat, diamonds[1:50, ], eps = 0.1, method = "tukey", rng = 1)
+  for (wrong in list(list(), list(declined), list(1)))
+    expect_error(dp_compare(wrong), "one or more released results")
+})
+
+grDevices::dev.off()
