@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 import dpreg
+from dpreg.released.certificate import Certificate, Part
 from dpreg.released.law import NORMAL, TailLaw
 
 

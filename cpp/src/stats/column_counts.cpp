@@ -88,8 +88,7 @@ std::vector<std::int64_t> moment_sums(const MatrixView& x, const std::vector<dou
         for (std::size_t j = 0; j < x.cols; ++j) {
             if (!std::isfinite(x(i, j))) continue;
             // The constant first: a quotient that is not a number becomes -1.
-            const double u =
-                std::min(std::max(-1.0, (x(i, j) - middle[j]) / half[j]), 1.0);
+            const double u = std::min(std::max(-1.0, (x(i, j) - middle[j]) / half[j]), 1.0);
             sums[1 + j] += static_cast<std::int64_t>(std::nearbyint(u * steps));
             sums[1 + x.cols + j] += static_cast<std::int64_t>(std::nearbyint(u * u * steps));
         }

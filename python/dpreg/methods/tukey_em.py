@@ -324,7 +324,7 @@ def _too_few(
     units: float, layout: _Layout, allowance: Allowance, parts: tuple[Part, ...]
 ) -> Declined:
     return Declined(
-        reason=f"about {units:,.0f} units are too few for {layout.d} regressors at this eps",
+        reason=f"about {units:,.0f} units are too few for {_regressors(layout.d)} at this eps",
         advice=_advice(layout, allowance),
         units=units,
         parts=parts,
@@ -348,7 +348,11 @@ def _advice(layout: _Layout, allowance: Allowance) -> str:
     need = least_units(layout.d, layout.size, allowance.epsilon, allowance.delta)
     fewer = "inference=False (fewer numbers to release), " if layout.spreads else ""
     return (
-        f"TukeyEM with {layout.d} regressors at eps={allowance.epsilon:.4g} wants about "
+        f"TukeyEM with {_regressors(layout.d)} at eps={allowance.epsilon:.4g} wants about "
         f"{need:,} units; try a larger eps, fewer or less sparse regressors, {fewer}"
         "or another method"
     )
+
+
+def _regressors(d: int) -> str:
+    return "1 regressor" if d == 1 else f"{d} regressors"
