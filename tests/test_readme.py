@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import dpreg
 from dpreg.cli import _parser
 
 ROOT = Path(__file__).parents[1]
@@ -25,6 +26,13 @@ def test_examples_run_in_order(tmp_path, monkeypatch, capsys):
     printed = capsys.readouterr().out
     assert "differentially private" in printed
     assert "(1.5, 9e-06)" in printed
+
+
+def test_the_summary_is_the_one_shown():
+    fit = dpreg.dp_lm(
+        "price ~ carat + depth + table", dpreg.load_diamonds(), eps=1.0, delta=1e-6, rng=1
+    )
+    assert [str(fit.summary()).split()] == [text.split() for text in blocks("console")]
 
 
 @pytest.mark.parametrize("target", ["demo", "test"])

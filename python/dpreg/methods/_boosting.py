@@ -19,8 +19,8 @@ _SPARE_ROUNDS, _MOST_ROUNDS = 2, 100
 _NOISE_RATIO = 0.7
 # and the noise in its second moments this share of them,
 _SCATTER_RATIO = 0.15
-# within these limits, in root mean square residuals.
-_LEAST_FINAL, _MOST_FINAL = 5.0, 30.0
+# within these limits, in root mean square residuals, the lower one rounded off.
+_LEAST_FINAL, _MOST_FINAL = 4.5, 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,4 +88,4 @@ def final_clip(units: float, row_limit: float, mu_gradients: float, mu_scatter: 
     """
     units = max(units, 1.0)
     most = min(_NOISE_RATIO * mu_gradients, math.sqrt(_SCATTER_RATIO * mu_scatter))
-    return min(max(most * math.sqrt(units) / row_limit, _LEAST_FINAL), _MOST_FINAL)
+    return min(math.hypot(most * math.sqrt(units) / row_limit, _LEAST_FINAL), _MOST_FINAL)

@@ -68,7 +68,7 @@ class BoostedAdaSSP:
         Clip of later rounds, in root mean square residuals of the round before.
     final_clip : float, optional
         With inference, the clip of the rounds averaged over, in those residuals.  Default
-        5 to 30, as the square root of the noisy number of units.
+        4.5 to 30, as the square root of the noisy number of units.
     row_factor : float, default 1.2
         Rows longer than this many times their expected length are shrunk to it.
     max_rows : int, default 1
