@@ -14,7 +14,7 @@ from dpreg.errors import BudgetError
 from dpreg.released.certificate import Part
 from dpreg.released.law import NORMAL, TailLaw
 
-__all__ = ["Allowance", "Declined", "Method", "Release", "needs_delta"]
+__all__ = ["Allowance", "Declined", "Method", "Release", "after_basic", "needs_delta"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,11 @@ class Declined:
     composition: str = "basic"
     unspent: float = 0.0
     method: str | None = None
+
+
+def after_basic(composition: str) -> str:
+    """Say how parts add up when a stage before them is added by basic composition."""
+    return composition if composition.startswith("basic") else f"basic and {composition}"
 
 
 def needs_delta(method: str, delta: float) -> None:

@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 
 from dpreg import _core
 from dpreg.design import Design, Terms
-from dpreg.methods._method import Allowance, Declined, Method, Release, needs_delta
+from dpreg.methods._method import (
+    Allowance,
+    Declined,
+    Method,
+    Release,
+    after_basic,
+    needs_delta,
+)
 from dpreg.methods.adassp import AdaSSP
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
 from dpreg.methods.tukey_em import TukeyEM
@@ -99,7 +106,7 @@ class Auto:
         return replace(
             outcome,
             parts=(part, *outcome.parts),
-            composition=f"{outcome.composition}, the count added",
+            composition=after_basic(outcome.composition),
             method=chosen,
         )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dpreg import _core
 from dpreg.design import Design, Terms
-from dpreg.methods._method import Allowance
+from dpreg.methods._method import Allowance, after_basic
 from dpreg.methods._units import split_units
 from dpreg.released.certificate import Part
 from dpreg.selection import selector_from
@@ -64,7 +64,7 @@ class FirstStage:
         """How its parts and those of the fit add up."""
         if self.split is not None:
             return f"selection and fit on different units; {of_fit} in the fit"
-        return of_fit if self.selector is None or of_fit == "basic" else f"basic and {of_fit}"
+        return of_fit if self.selector is None else after_basic(of_fit)
 
     def run(self, design: Design, bits: _core.BitSource) -> tuple[Design, Chosen]:
         """Choose columns and drop the others."""
