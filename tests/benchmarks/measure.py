@@ -25,6 +25,24 @@ def paired(first, second, repeats):
     return np.array([[seconds(first), seconds(second)] for _ in range(repeats)])
 
 
+def with_better_blas(work):
+    """Return `work` with as many BLAS threads as one trial each finds faster: one or all.
+
+    On a machine that does other things, threads that wait for each other can be slower.
+    """
+    from threadpoolctl import threadpool_limits
+
+    def limited(threads):
+        def run():
+            with threadpool_limits(threads, "blas"):
+                work()
+
+        return run
+
+    choices = [limited(1), limited(None)]
+    return choices[int(np.argmin([seconds(choice) for choice in choices]))]
+
+
 def spread(values, unit=""):
     values = np.asarray(values, dtype=float)
     middle, least, most = np.median(values), values.min(), values.max()
