@@ -1,7 +1,8 @@
 """Private Frank-Wolfe on sparse data, as a ratio to a loop in numpy and scipy in the same run.
 
 Run as ``python tests/benchmarks/bench_frank_wolfe.py [--steps 1000] [--quick] [--json FILE]``:
-n = 1e5, d = 1e6, 100 non-zeros a row, a tenth of the steps if quick.  Not a test: it measures time and memory, and fails on nothing.
+n = 1e5, d = 1e6, 100 non-zeros a row, a tenth of the steps if quick.  Not a test: it
+measures time and memory, and fails on nothing.
 
 The loop it is compared with does what a step needs and no more: one product with X for the
 residual, one with X' for the gradient, and one Gumbel variable for each of the 2 d vertices.

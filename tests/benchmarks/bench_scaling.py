@@ -1,8 +1,9 @@
 """How time grows with n, d, m, k and T, and what a second thread gives.
 
 Run as ``python tests/benchmarks/bench_scaling.py [--quick] [--json FILE] [--plot FILE]``.  For each
-curve four sizes, the least of five times on one thread, and the slope of log time against log size by least squares: 1
-is proportional.  Sizes are large enough that what does not grow is small beside the rest.
+curve four sizes, the least of five times on one thread, and the slope of log time against log
+size by least squares: 1 is proportional.  Sizes are large enough that what does not grow is
+small beside the rest.
 """
 
 from __future__ import annotations

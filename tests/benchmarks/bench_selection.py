@@ -1,8 +1,9 @@
 """Feature selection beside public tools, in one run; ratios of medians.
 
 Run as ``python tests/benchmarks/bench_selection.py [--quick] [--json FILE]``.  Not a test: it
-measures time and fails on nothing.  Goals are those of the design: Kendall of one pair, n = 1e6, one thread, 4
-times scipy; the scores of DPKendall, n = 515,345, d = 90, k = 5, 12 times scipy in a loop;
+measures time and fails on nothing.  Goals are those of the design: Kendall of one
+pair, n = 1e6, one thread, 4 times scipy and 3 times R's pcaPP::cor.fk; the scores of DPKendall,
+n = 515,345, d = 90, k = 5, 12 times scipy in a loop;
 canonical Lipschitz, d = 1e6, k = 100, 20 times an O(dk) loop in numpy and at most 2 s; SubLasso,
 n = 50,000, d = 30, m = 1000, 20 times sklearn.Lasso a batch.
 """
