@@ -102,7 +102,7 @@ def main():
         "## Goals\n",
         "Medians, with ranges; ratios are of times taken in turn in one run."
         + (" **Sizes are smaller than those of the goals.**" if options.quick else "") + "\n",
-        "\n".join(table(runs.found)) + "\n",
+        "\n".join(table(runs.found, quick=options.quick)) + "\n",
         *runs.sections,
     ]  # fmt: skip
     options.out.parent.mkdir(parents=True, exist_ok=True)
