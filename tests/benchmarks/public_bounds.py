@@ -1,8 +1,9 @@
-"""Bounds of columns that somebody could give who has not seen the data, for tools that need them.
+"""Bounds of columns from what is known of their subject, for tools that need bounds.
 
 Columns of 0 and 1 (names with ``=``, and those listed) need no source.  Where a documentation
 prints the ranges of its own data, those are taken: tighter than anyone can know of private data,
-in favour of the tools.  Where nothing is known of the columns, bounds are powers of ten that hold
+in favour of the tools.  Guesses were made by someone who had seen the ranges of the data, so
+they are better than guesses: in their favour too.  Where nothing is known of the columns, bounds are powers of ten that hold
 the data: not private, again in their favour.
 """
 
