@@ -3,8 +3,8 @@
 Columns of 0 and 1 (names with ``=``, and those listed) need no source.  Where a documentation
 prints the ranges of its own data, those are taken: tighter than anyone can know of private data,
 in favour of the tools.  Guesses were made by someone who had seen the ranges of the data, so
-they are better than guesses: in their favour too.  Where nothing is known of the columns, bounds are powers of ten that hold
-the data: not private, again in their favour.
+they are better than guesses: in their favour too.  Where nothing is known of the columns, bounds
+are powers of ten that hold the data: not private, again in their favour.
 """
 
 from __future__ import annotations
