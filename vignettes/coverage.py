@@ -8,14 +8,15 @@
 #
 # `python vignettes/coverage.py` takes a few cells and eight runs of each, in half a minute: enough
 # to see that it works, not to judge an interval. `--grid` takes all cells up to 100,000 rows,
-# `--full` those of 1,000,000 too; `--minutes` shares a time out among the cells, and `--out` writes
-# the table. The one that is kept is tests/benchmarks/coverage.md.
+# `--full` those of 1,000,000 too; `--minutes` shares a time out among the cells, `--out` writes
+# the table, `--json` its numbers. The table that is kept is tests/benchmarks/coverage.md.
 
 # %%
 from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import sys
 import time
 from pathlib import Path
@@ -271,6 +272,22 @@ def simulate(rows, dimensions, runs, minutes):
     return cells
 
 
+def numbers(cells):
+    """Return coverage, its error, the share without an interval, and the median width."""
+    rows = []
+    for (design, n, d), found in cells.items():
+        for method, values in found.items():
+            hits, widths = values[:, 0, 1:], values[:, 1, 1:]
+            share, error = coverage(hits)
+            given = np.isfinite(widths)
+            rows.append({
+                "design": design, "n": n, "d": d, "method": method, "runs": len(values),
+                "coverage": share, "error": error, "missing": float(np.isnan(hits).mean()),
+                "width": float(np.median(widths[given])) if given.any() else None,
+            })  # fmt: skip
+    return rows
+
+
 # %%
 def options(arguments):
     parser = argparse.ArgumentParser()
@@ -279,6 +296,7 @@ def options(arguments):
     parser.add_argument("--runs", type=int)
     parser.add_argument("--minutes", type=float, default=np.inf)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--json", type=Path)
     return parser.parse_args(arguments)
 
 
@@ -298,3 +316,5 @@ draw_cells(cells, ("least squares", *PRIVATE))
 if chosen.out is not None:
     command = f"python vignettes/coverage.py {' '.join(sys.argv[1:])}"
     chosen.out.write_text(f"# Coverage and width of intervals\n\nMade by `{command}`.\n\n{text}\n")
+if chosen.json is not None:
+    chosen.json.write_text(json.dumps(numbers(cells)))

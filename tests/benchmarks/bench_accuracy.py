@@ -1,7 +1,8 @@
 """Test R squared of every method, and of the automatic choice, on real data.
 
-Run as ``python tests/benchmarks/bench_accuracy.py DATA [--eps 1.0986] [--out FILE]``, DATA being
-a folder of Parquet files with a column ``target`` and a ``manifest.json`` that lists them.
+Run as ``python tests/benchmarks/bench_accuracy.py DATA [--eps 1.0986] [--out FILE]
+[--json FILE]``, DATA being a folder of Parquet files with a column ``target`` and a
+``manifest.json`` that lists them.
 Medians, and quartiles of ``auto``, of random 90/10 splits; no bounds are given, nothing is
 tuned.  Splits and noise are seeded, so the table can be made again.
 """
@@ -96,6 +97,7 @@ def main():
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--inference", action="store_true")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--json", type=Path, help="where to write all scores")
     options = parser.parse_args()
     table = []
     for entry in json.loads((options.data / "manifest.json").read_text()):
@@ -111,6 +113,11 @@ def main():
     print(text)
     if options.out is not None:
         options.out.write_text(text, encoding="utf-8")
+    if options.json is not None:
+        keys = ("name", "n", "d", "scores")
+        rows = [dict(zip(keys, row, strict=True)) for row in table]
+        content = {"eps": options.eps, "table": rows}
+        options.json.write_text(json.dumps(content), encoding="utf-8")
 
 
 if __name__ == "__main__":

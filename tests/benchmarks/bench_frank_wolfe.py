@@ -1,7 +1,8 @@
 """Private Frank-Wolfe on sparse data, as a ratio to a loop in numpy and scipy in the same run.
 
-Run as ``python tests/benchmarks/bench_frank_wolfe.py [--steps 1000]``: n = 1e5, d = 1e6, 100
-non-zeros a row.  Not a test: it measures time and memory, and fails on nothing.
+Run as ``python tests/benchmarks/bench_frank_wolfe.py [--steps 1000] [--quick] [--json FILE]``:
+n = 1e5, d = 1e6, 100 non-zeros a row, a tenth of the steps if quick.  Not a test: it
+measures time and memory, and fails on nothing.
 
 The loop it is compared with does what a step needs and no more: one product with X for the
 residual, one with X' for the gradient, and one Gumbel variable for each of the 2 d vertices.
@@ -10,12 +11,12 @@ It is timed for a few steps; its steps all cost the same.
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from measure import Sheet, arguments, seconds
 
 from dpreg import _core
 
@@ -51,47 +52,72 @@ def naive_step(X, y, w, rng):
     return int(np.argmax(scores + rng.gumbel(size=2 * D)))
 
 
-def naive_time(X, y, rng):
-    w = np.zeros(D)
-    start = time.perf_counter()
+def naive_times(X, y, rng):
+    w, times = np.zeros(X.shape[1]), []
     for t in range(1, NAIVE_STEPS + 1):
+        start = time.perf_counter()
         j = naive_step(X, y, w, rng)
         gamma = 2 / (t + 2)
         w *= 1 - gamma
-        w[j % D] += gamma * (L1 if j < D else -L1)
-    return (time.perf_counter() - start) / NAIVE_STEPS
+        w[j % X.shape[1]] += gamma * (L1 if j < X.shape[1] else -L1)
+        times.append(time.perf_counter() - start)
+    return np.array(times)
+
+
+def pass_times(gradient, d, bits, repeats):
+    """Seconds of three passes over d and of the update after a draw, shape (repeats, 4).
+
+    The passes: ``numpy.exp``, our draw late in a run, and a textbook draw in numpy.
+    """
+    active, times = np.ones(d, dtype=np.uint8), []
+    values, scores, rng = np.zeros(d), np.zeros(2 * d), np.random.default_rng(8)
+    for _ in range(repeats):
+        exponentials = seconds(lambda: np.exp(values))
+        textbook = seconds(lambda: np.argmax(scores + rng.gumbel(size=2 * d)))
+        start = time.perf_counter()
+        vertex = _core.draw_vertex(gradient, active, EPSILON_STEP, bits)
+        middle = time.perf_counter()
+        gradient.step(abs(vertex) - 1, vertex > 0)
+        times.append((exponentials, middle - start, textbook, time.perf_counter() - middle))
+    return np.array(times)
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--steps", type=int, default=1000)
-    steps = parser.parse_args().steps
+    options = arguments(__doc__, steps=1000)
+    steps = options.steps // 10 if options.quick else options.steps
     rng = np.random.default_rng(1)
     X, y = problem(rng)
     csr_bytes = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    sheet, bits, made = Sheet(), _core.SystemBits(), []
 
     reset_peak()
     before = memory_bytes("VmRSS")
-    start = time.perf_counter()
-    design = _core.SparseUnitDesign(X.indptr, X.indices, X.data, D)
-    gradient = _core.L1Gradient(design, y, l1=L1)
-    ready = time.perf_counter()
-    bits = _core.SystemBits()
-    _core.dp_frank_wolfe(gradient, steps=steps, epsilon_step=EPSILON_STEP, bits=bits)
-    done = time.perf_counter()
+    set_up = seconds(lambda: made.append(_core.SparseUnitDesign(X.indptr, X.indices, X.data, D)))
+    set_up += seconds(lambda: made.append(_core.L1Gradient(made[0], y, l1=L1)))
+    run = seconds(
+        lambda: _core.dp_frank_wolfe(made[1], steps=steps, epsilon_step=EPSILON_STEP, bits=bits)
+    )
     memory = 1 + (memory_bytes("VmHWM") - before) / csr_bytes
-
-    active = np.ones(D, dtype=np.uint8)
-    pass_start = time.perf_counter()
-    for _ in range(20):
-        _core.draw_vertex(gradient, active, EPSILON_STEP, bits)
-    one_pass = (time.perf_counter() - pass_start) / 20
-    ours, naive = (done - start) / steps, naive_time(X, y, rng)
-    print(f"set-up {ready - start:.2f} s, {steps} steps {done - ready:.2f} s")
-    print(f"a step, set-up included: {1e3 * ours:.2f} ms; naive loop: {1e3 * naive:.1f} ms")
-    print(f"ratio naive / ours: {naive / ours:.0f}")
-    print(f"of a step, the pass over d is {1e3 * one_pass:.2f} ms: the draw of a vertex")
-    print(f"peak memory, X included, in units of its CSR arrays: {memory:.2f} (goal: at most 2)")
+    naive = naive_times(X, y, rng)
+    parts = pass_times(made[1], D, bits, 50)
+    print(f"n = {N:,}, d = {D:,}, {PER_ROW} a row, {steps} steps")
+    print(f"set-up {set_up:.2f} s, steps {run:.2f} s")
+    sheet.add(
+        "frank_wolfe", naive / ((set_up + run) / steps), "naive sparse loop over DP-FW, a step",
+        f"[{1e3 * (set_up + run) / steps:.3g} ms, set-up included]",
+    )  # fmt: skip
+    # What "one pass over d" costs depends on what is done in it: all three are reported.
+    for column, (key, name) in enumerate((
+        ("exp", "numpy.exp over d"), ("draw", "our draw, late in the run"),
+        ("textbook", "Gumbel noise and maximum in numpy"),
+    )):  # fmt: skip
+        sheet.add(
+            f"frank_wolfe_step_{key}", run / steps / (parts[:, column] + parts[:, 3]),
+            f"a step over {name}, and the touch of its non-zeros",
+            f"[step {1e3 * run / steps:.3g} ms; {1e3 * np.median(parts[:, column]):.3g} ms]",
+        )  # fmt: skip
+    sheet.add("frank_wolfe_memory", memory, "peak memory over the CSR arrays, these included")
+    sheet.write(options.json)
 
 
 if __name__ == "__main__":

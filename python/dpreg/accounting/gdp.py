@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from scipy import optimize, special
+from scipy import special
 
 __all__ = ["discreteness", "gdp_delta", "gdp_epsilon", "gdp_mu"]
 
@@ -45,6 +45,8 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     delta : float
         In (0, 1).
     """
+    from scipy import optimize
+
     low, high = 0.0, 1.0
     while gdp_delta(high, epsilon) < delta:
         low, high = high, 2 * high
@@ -59,6 +61,8 @@ def gdp_mu(epsilon: float, delta: float) -> float:
 
 def gdp_epsilon(mu: float, delta: float) -> float:
     """Return the least epsilon for which mu-GDP implies (epsilon, delta)-DP, rounded up."""
+    from scipy import optimize
+
     if mu == 0 or gdp_delta(mu, 0.0) <= delta:
         return 0.0
     high = 1.0

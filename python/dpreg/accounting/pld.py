@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from scipy import optimize
-
 __all__ = ["noise_multiplier", "sampled_epsilon"]
 
 # Privacy losses are rounded up to multiples of this, times epsilon when that is above 1.
@@ -63,6 +61,8 @@ def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int, besi
 
     See `sampled_epsilon` for the other parameters.
     """
+    from scipy import optimize
+
     step = _DISCRETISATION * max(1.0, epsilon)
 
     def excess(log_multiplier: float) -> float:

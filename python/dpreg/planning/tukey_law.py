@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from dpreg import _core
 
@@ -25,7 +25,7 @@ def _side_lengths(models: int) -> Doubles:
     """Expected side of the region of depth i = 1, ..., H, in standard deviations of a model."""
     depth = np.arange(1, (models + 1) // 2 + 1)
     # Blom's approximation to expected normal order statistics.
-    return np.asarray(np.maximum(-2.0 * stats.norm.ppf((depth - 0.375) / (models + 0.25)), 1e-9))
+    return np.asarray(np.maximum(-2.0 * special.ndtri((depth - 0.375) / (models + 0.25)), 1e-9))
 
 
 def distance(models: int, dimension: int, epsilon: float, depth: int, delta: float) -> int:
@@ -105,8 +105,8 @@ def release_law(
     rng = np.random.default_rng(20260101)
     weights = box_weights(models, dimension, epsilon, depth)
     ranks = depth + rng.choice(len(weights), size=draws, p=weights)
-    centre = _between(ranks, models, stats.norm.ppf, rng)
-    log_spread = _between(ranks, models, lambda u: np.log(stats.norm.ppf(0.5 + u / 2)), rng)
+    centre = _between(ranks, models, special.ndtri, rng)
+    log_spread = _between(ranks, models, lambda u: np.log(special.ndtri(0.5 + u / 2)), rng)
     divisor = math.exp(float(np.median(log_spread)))
     scale = float(np.std(centre))
     ratio = np.abs(centre) / (np.exp(log_spread) / divisor * scale)

@@ -19,11 +19,19 @@ from dpreg.reference.frank_wolfe import (
 from dpreg.reference.screening import raj_scores, screening_sensitivity
 from dpreg.reference.selection import dp_kendall, dp_sis, peel, sis, sub_lasso, two_stage
 from dpreg.reference.sums import PublishedFit, adassp, boosted_adassp
+from dpreg.reference.tukey import (
+    PublishedTukeyEM,
+    model_fits,
+    tukey_distance,
+    tukey_em,
+    tukey_em_of_models,
+)
 
 __all__ = [
     "PublishedFit",
     "PublishedRun",
     "PublishedSelection",
+    "PublishedTukeyEM",
     "adassp",
     "adp_screen",
     "boosted_adassp",
@@ -31,6 +39,7 @@ __all__ = [
     "dp_frank_wolfe",
     "dp_kendall",
     "dp_sis",
+    "model_fits",
     "np_frank_wolfe",
     "peel",
     "raj_scores",
@@ -38,5 +47,8 @@ __all__ = [
     "screening_sensitivity",
     "sis",
     "sub_lasso",
+    "tukey_distance",
+    "tukey_em",
+    "tukey_em_of_models",
     "two_stage",
 ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 __all__ = ["NORMAL", "TailLaw"]
 
@@ -30,13 +30,13 @@ class TailLaw:
     def critical_value(self, alpha: float) -> float:
         """Return the ratio that is exceeded, either way, with probability `alpha`."""
         if not self.tail:
-            return float(stats.norm.isf(alpha / 2))
+            return float(-special.ndtri(alpha / 2))
         return float(np.interp(-np.log(alpha), -np.log(self._tails()), self._criticals()))
 
     def p_values(self, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probability of a ratio at least as far from 0."""
         if not self.tail:
-            return np.asarray(2 * stats.norm.sf(np.abs(ratio)))
+            return np.asarray(2 * special.ndtr(-np.abs(ratio)))
         return np.exp(-np.interp(np.abs(ratio), self._criticals(), -np.log(self._tails())))
 
     def _tails(self) -> NDArray[np.float64]:

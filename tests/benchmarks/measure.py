@@ -1,0 +1,97 @@
+"""What all benchmarks share: paired times, and figures that a machine can read.
+
+A ratio is taken of times that alternate, a pair at a time, so that other jobs of the machine
+slow both down; its median, least and most are of the pairs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+
+
+def seconds(work, clock=time.perf_counter):
+    start = clock()
+    work()
+    return clock() - start
+
+
+def paired(first, second, repeats, clock=time.perf_counter):
+    """Return the times of both, shape (repeats, 2)."""
+    return np.array([[seconds(first, clock), seconds(second, clock)] for _ in range(repeats)])
+
+
+def with_better_blas(work):
+    """Return `work` with as many BLAS threads as one trial each finds faster: one or all.
+
+    On a machine that does other things, threads that wait for each other can be slower.
+    """
+    from threadpoolctl import threadpool_limits
+
+    def limited(threads):
+        def run():
+            with threadpool_limits(threads, "blas"):
+                work()
+
+        return run
+
+    choices = [limited(1), limited(None)]
+    return choices[int(np.argmin([seconds(choice) for choice in choices]))]
+
+
+def spread(values, unit=""):
+    values = np.asarray(values, dtype=float)
+    middle, least, most = np.median(values), values.min(), values.max()
+    text = f"{middle:.3g}{unit}"
+    return text if least == most else f"{text} ({least:.3g} to {most:.3g})"
+
+
+class Sheet:
+    """Figures by key, printed as they are found."""
+
+    def __init__(self):
+        self.figures = {}
+
+    def add(self, key, values, text, note=""):
+        """Keep the median and the range of `values`, one or many; `text` says of what."""
+        values = np.atleast_1d(np.asarray(values, dtype=float))
+        self.figures[key] = {
+            "median": float(np.median(values)),
+            "least": float(values.min()),
+            "most": float(values.max()),
+            "text": text,
+            "note": note,
+        }
+        print(f"{text}: {spread(values)}{' ' + note if note else ''}", flush=True)
+
+    def ratio(
+        self, key, ours, public, repeats, text, *, faster=True, clock=time.perf_counter
+    ):  # fmt: skip
+        """Time both in pairs; keep public / ours, or ours / public if not `faster`.
+
+        Work on one thread can be timed by `time.process_time`, which other jobs of the
+        machine change less than the clock on the wall.
+        """
+        times = paired(ours, public, repeats, clock)
+        values = times[:, 1] / times[:, 0] if faster else times[:, 0] / times[:, 1]
+        note = f"[{spread(times[:, 0], ' s')}; {spread(times[:, 1], ' s')}]"
+        self.add(key, values, text, note)
+        return times
+
+    def write(self, path):
+        if path is not None:
+            Path(path).write_text(json.dumps(self.figures, indent=1), encoding="utf-8")
+
+
+def arguments(description, **extra):
+    """Return --quick and --json, and what `extra` names with its default."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="smaller, for a first look")
+    parser.add_argument("--json", type=Path, help="where to write the figures")
+    for name, default in extra.items():
+        parser.add_argument(f"--{name}", type=type(default), default=default)
+    return parser.parse_args()
