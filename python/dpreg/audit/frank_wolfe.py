@@ -82,7 +82,7 @@ def _epsilon_of(rho: float, delta: float) -> float:
 
 def vertex(effort: Effort) -> Finding:
     """One step: a row raises the score of one vertex and lowers all its rivals."""
-    epsilon, columns, rows = 3.0, 22, 6
+    epsilon, columns, rows = 2.0, 22, 6
     base = np.tile(np.append([1.0, 0.0], np.full(columns - 2, -1.0)), (rows, 1))
     start = np.zeros(columns, dtype=np.int64)
     start[1] = -_core.START_WEIGHT
