@@ -164,7 +164,7 @@ for name in ("choice worlds", "adassp"):
     assert finding.holds
 
 # %% [markdown]
-# An audit that cannot fail is worth nothing: tests/audit/mutants.py has more than sixty defects,
+# An audit that cannot fail is worth nothing: tests/audit/mutants has more than sixty defects,
 # those of published papers and codes among them, and each of them must be rejected.
 # `vignettes/errors_found.py` lists where they come from.
 #
