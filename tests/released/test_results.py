@@ -188,3 +188,23 @@ def test_plots_draw_what_was_released(diamonds):
     near = np.argmin(np.abs(np.log(curve.get_xdata())))
     assert curve.get_ydata()[near] == pytest.approx(plan.width, rel=0.1)
     plt.close("all")
+
+
+@pytest.mark.parametrize(("path", "value", "match"), [
+    (("units",), "many", "units"), (("units",), 10**400, "units"), (("names",), "a", "names"),
+    (("estimates",), [[1.0]], "estimates"), (("estimates",), [1.0], "estimates"),
+    (("covariance",), [[1.0]], "covariance"), (("covariance", 0, 0), -1.0, "below 0"),
+    (("limits",), [[1.0]], "limits"), (("law", "tail"), [0.5], "law"),
+    (("privacy", "seeded"), 0, "privacy.seeded"), (("privacy", "parts", 0, "noise"), None, "noise"),
+    (("schema", "carat", "levels"), 3, "schema.carat.levels"), (("dpreg_results",), 2, "format"),
+])  # fmt: skip
+def test_json_of_wrong_content_is_refused_when_it_is_read(diamonds, path, value, match):
+    document = json.loads(dpreg.dp_lm("price ~ carat", diamonds, 1.0, method="adassp").to_json())
+    dpreg.DPResults.from_json(json.dumps(document))
+    *most, last = path
+    place = document
+    for key in most:
+        place = place[key]
+    place[last] = value
+    with pytest.raises(ValueError, match=match):
+        dpreg.DPResults.from_json(json.dumps(document))
