@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import warnings
 
@@ -16,6 +17,8 @@ from hypothesis import strategies as st
 import dpreg
 from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP, FrankWolfe, TukeyEM
 
+# As many times the examples: `DPREG_EXAMPLES=160 pytest tests/test_hostile.py` makes 100,000.
+TIMES = int(os.environ.get("DPREG_EXAMPLES", "1"))
 PAYLOAD = struct.unpack("<d", struct.pack("<Q", 0xFFF8_DEAD_BEEF_0001))[0]
 CELLS = st.one_of(
     st.sampled_from([
@@ -52,7 +55,7 @@ def check_call(call):
     return fit
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(tables(), st.sampled_from(METHODS), st.sampled_from(FORMULAS),
        st.sampled_from([0.1, 1.0, 300.0]), st.booleans(), st.integers(0, 2**32))  # fmt: skip
 def test_any_cells_end_in_a_result(data, method, formula, eps, inference, seed):
@@ -70,7 +73,7 @@ def test_any_cells_end_in_a_result(data, method, formula, eps, inference, seed):
         assert not np.isnan(fit.params).any()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(tables(), st.sampled_from(["kendall", "two_stage", "sub_lasso", "sis"]), st.integers(1, 2),
        st.integers(0, 2**32))  # fmt: skip
 def test_any_cells_end_in_a_selection(data, method, k, seed):
@@ -122,7 +125,7 @@ def test_many_levels_and_cells_that_are_none_of_them(levels):
         )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40 * TIMES, deadline=None)
 @given(st.lists(st.one_of(st.none(), st.text(max_size=3), st.integers(), CELLS,
                           st.lists(st.integers(), max_size=2)), max_size=6))  # fmt: skip
 def test_units_of_any_kind(labels):
@@ -135,7 +138,7 @@ def test_units_of_any_kind(labels):
         check_call(lambda m=method: dpreg.dp_lm("y ~ a", data, 1.0, 1e-3, unit="who", method=m))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200 * TIMES, deadline=None)
 @given(st.one_of(
     st.text(max_size=40),
     st.text(alphabet="yab~+*:()^-|1203.,[]'\" \\", max_size=30),
@@ -150,7 +153,7 @@ def test_any_formula_is_used_or_refused(formula):
         return
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200 * TIMES, deadline=None)
 @given(st.one_of(st.text(max_size=60), st.recursive(
     st.one_of(st.none(), st.floats(), st.text(max_size=5), st.integers()),
     lambda inner: st.one_of(st.lists(inner, max_size=3),

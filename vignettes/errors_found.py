@@ -9,7 +9,7 @@
 # earlier; some may have been mended since.
 #
 # Each counterexample is a function that returns what was claimed and what is true;
-# tests/test_vignettes.py asserts them, and tests/audit/mutants.py puts the same defects into
+# tests/test_vignettes.py asserts them, and tests/audit/mutants puts the same defects into
 # dpreg, where the audit must reject them.
 
 # %%

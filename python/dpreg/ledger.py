@@ -13,8 +13,8 @@ import contextlib
 import fcntl
 import hashlib
 import json
-import math
 import os
+import sys
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -154,7 +154,7 @@ class FileLedger:
             isinstance(label, str)
             and isinstance(epsilon, float | int)
             and isinstance(delta, float | int)
-            and 0 < epsilon < math.inf
+            and 0 < epsilon <= sys.float_info.max
             and 0 <= delta < 1
         ):
             return self._charge_type(label, float(epsilon), float(delta))

@@ -2,12 +2,16 @@
 
 The audits with ten times the runs and with runs of whole fits; every mutant; batteries on
 the generator; 1,000 kills of processes that write a ledger; how long fits of neighbouring
-tables take; and each fuzzer for some seconds.
+tables take; random inputs; and each fuzzer for some seconds.
+
+``--parts fuzzers`` runs a part alone, ``--out FILE`` adds what is printed to a file.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
+import os
 import shutil
 import subprocess
 import sys
@@ -21,50 +25,67 @@ import pandas as pd
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
+from audit.mutants import MUTANTS
+from ledger.kill_rounds import run
+
 import dpreg
 from dpreg import _core
 from dpreg.audit import audit
 from dpreg.audit.worlds import hostile_pairs
 
 
-def heading(title):
-    print(f"\n{title}\n{'=' * len(title)}", flush=True)
-
-
-def claims():
+def claims(options):
     report = audit(full=True)
-    print(report)
-    return report.holds
+    return report.holds, str(report)
 
 
-def mutants():
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
-               str(HERE / "test_mutants.py")]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    print(done.stdout.strip().splitlines()[-1])
-    return done.returncode == 0
+def mutants(options):
+    """Each under the quick audit, in a process of its own as it changes the package."""
+    done = pytest(HERE / "test_mutants.py", "-k", "test_mutant_is_rejected")
+    return (
+        done.returncode == 0,
+        f"{len(MUTANTS)} mutants; a test fails if one is not rejected\n{tail(done)}",
+    )
 
 
-def ledger():
-    from ledger.kill_rounds import run
-
+def ledger(options):
     with tempfile.TemporaryDirectory() as scratch:
         tally = run(1000, scratch)
-    print(tally)
-    return not tally.lost and not tally.overspent
+    return not tally.lost and not tally.overspent, str(tally)
+
+
+def inputs(options):
+    """Hypothesis tests of tests/test_hostile.py: tables, units, formulas, JSON, selections."""
+    done = pytest(
+        HERE.parent / "test_hostile.py", "-k", "any_ or units_of", DPREG_EXAMPLES=str(options.times)
+    )
+    # 650 in `make test`.
+    return done.returncode == 0, f"{650 * options.times:,} random inputs\n{tail(done)}"
+
+
+def pytest(*arguments, **environment):
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, env=os.environ | environment
+    )
+
+
+def tail(done):
+    """What failed, and the count."""
+    lines = done.stdout.strip().splitlines()
+    return "\n".join([*(x for x in lines[:-1] if x.startswith("FAILED")), *lines[-1:]])
 
 
 # Tests of dieharder that are quick and need little input; all p-values are shown.
 DIEHARDER = ("-d 100", "-d 101", "-d 102 -n 4", "-d 8", "-d 15", "-d 10")
+VERDICTS = ("PASSED", "WEAK", "FAILED")
 
 
-def batteries():
+def batteries(options):
     """Dieharder, on the stream that all noise is made of."""
     if shutil.which("dieharder") is None:
-        print("dieharder is not there (Debian: apt install dieharder): left out")
-        return True
-    clean = True
-    bits = _core.TestBits(20260101)
+        return True, "dieharder is not there (Debian: apt install dieharder): left out"
+    lines, bits = [], _core.TestBits(20260101)
     with tempfile.NamedTemporaryFile(suffix=".bin") as file:
         for _ in range(64):  # 64 MB
             file.write(words(bits, 1 << 17))
@@ -72,18 +93,16 @@ def batteries():
         for test in DIEHARDER:
             command = ["dieharder", "-g", "201", "-f", file.name, *test.split(), "-D", "default"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
-            for line in done.stdout.splitlines():
-                if line.rstrip().endswith(("PASSED", "WEAK", "FAILED")):
-                    print("  " + " ".join(line.split()))
-                    clean &= not line.rstrip().endswith("FAILED")
-    return clean
+            verdicts = (x for x in done.stdout.splitlines() if x.rstrip().endswith(VERDICTS))
+            lines += [" ".join(x.split()) for x in verdicts]
+    return not any(x.endswith("FAILED") for x in lines), "\n".join(lines)
 
 
 def words(bits, count):
     return np.array([bits.next() for _ in range(count)], dtype=np.uint64).tobytes()
 
 
-def timing():
+def timing(options):
     """Reported, not judged: time is out of the model (vignettes/privacy_model.py)."""
     pairs = {pair.label: pair for pair in hostile_pairs(2000)}
     rows = []
@@ -99,34 +118,56 @@ def timing():
             without, having = (1e3 * np.median(s) for s in spans)
             rows.append((method, label, without, having, having / without))
     columns = ["method", "one row more", "ms without", "ms having", "ratio"]
-    print(pd.DataFrame(rows, columns=columns).round(3).to_string(index=False))
-    return True
+    return True, pd.DataFrame(rows, columns=columns).round(3).to_string(index=False)
 
 
-def fuzzers(seconds):
-    command = [sys.executable, str(HERE.parent / "fuzz/run.py"), "--seconds", str(seconds)]
-    return subprocess.run(command, check=False).returncode == 0
+def fuzzers(options):
+    command = [sys.executable, HERE.parent / "fuzz/run.py", "--seconds", str(options.fuzz_seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode == 0, done.stdout.strip()
+
+
+PARTS = {
+    "claims": ("Claims", claims),
+    "mutants": ("Mutants", mutants),
+    "ledger": ("Ledger under kill -9", ledger),
+    "batteries": ("Dieharder on the bits", batteries),
+    "timing": ("Time of fits of neighbours", timing),
+    "fuzzers": ("Fuzzers", fuzzers),
+    "inputs": ("Random inputs", inputs),
+}
+
+
+HEAD = """# Audit report
+
+Made by `tests/audit/full.py --out`, part by part; each says when, and with which version.
+"""
+
+
+def add(path, section):
+    text = path.read_text() if path.exists() else HEAD
+    path.write_text(f"{text}\n{section}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--out", type=Path, help="file to which the report is added")
     parser.add_argument("--fuzz-seconds", type=int, default=15, help="for each fuzzer")
-    seconds = parser.parse_args().fuzz_seconds
+    parser.add_argument("--times", type=int, default=10, help="times 650 random inputs")
+    options = parser.parse_args()
     broken = []
-    for title, part in (
-        ("Claims", claims),
-        ("Mutants", mutants),
-        ("Ledger under kill -9", ledger),
-        ("Dieharder on the bits", batteries),
-        ("Time of fits of neighbours", timing),
-        ("Fuzzers", lambda: fuzzers(seconds)),
-    ):
-        heading(title)
+    for part in options.parts:
+        title, work = PARTS[part]
         start = time.time()
-        if not part():
-            broken.append(title)
-        print(f"({time.time() - start:.0f} s)", flush=True)
-    heading("Broken: " + ", ".join(broken) if broken else "Nothing broken")
+        fine, text = work(options)
+        broken += [] if fine else [title]
+        verdict = f"{'Nothing broken' if fine else 'BROKEN'}, {time.time() - start:.0f} s"
+        section = f"## {title}\n\n{datetime.date.today()}, dpreg {dpreg.__version__}: {verdict}.\n"
+        section += f"\n```\n{text}\n```\n"
+        print(section, flush=True)
+        if options.out is not None:
+            add(options.out, section)
     return bool(broken)
 
 

@@ -13,6 +13,8 @@ from types import ModuleType
 from dpreg import _core
 from dpreg.audit._patch import replaced
 
+REAL = {name: getattr(_core, name) for name in dir(_core) if not name.startswith("__")}
+
 
 @dataclass(frozen=True)
 class Mutant:

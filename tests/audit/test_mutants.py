@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from audit.mutants import MUTANTS, composed_tukey
+from audit.mutants import MUTANTS
+from audit.mutants.tukey import composed_tukey
 
 from dpreg.audit import CHECKS, Effort
 

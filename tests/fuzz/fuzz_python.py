@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json as json_module
 import os
+import random
 import sys
 import tempfile
 import types
@@ -40,6 +42,7 @@ def instrument(prefix):
 
 SCRATCH = tempfile.mkdtemp()
 TABLE = pd.DataFrame({"a": [1.0, np.nan], "b": [0.0, 1.0], "y": [1.0, 2.0]})
+FIT = dpreg.dp_lm("y ~ a", TABLE, 1.0, 1e-3, method="adassp", rng=1).to_json()
 SCHEMA = dpreg.frame.Table(TABLE).schema
 
 
@@ -73,41 +76,108 @@ def _array(cells, kind):
         return column if kind == "O" else column.astype(kind)
 
 
+def _value(data, depth=2):
+    """Anything that JSON can hold."""
+    kind = data.ConsumeIntInRange(0, 6 if depth else 4)
+    if kind == 0:
+        return data.PickValueInList([None, True, False, "", "NaN", [], {}, 10**400, -0.0, 1e308])
+    if kind in (1, 2):
+        return data.ConsumeFloat() if kind == 1 else data.ConsumeInt(8)
+    if kind in (3, 4):
+        return data.ConsumeUnicode(8)
+    values = [_value(data, depth - 1) for _ in range(data.ConsumeIntInRange(0, 3))]
+    return values if kind == 5 else {data.ConsumeUnicode(4): value for value in values}
+
+
+def _changed(data, value):
+    """Replace something within `value`: an entry of a list or object, at any depth."""
+    keys = list(value) if isinstance(value, dict) else range(len(value))
+    if not keys:
+        return _value(data)
+    key = data.PickValueInList(list(keys))
+    if isinstance(value[key], (dict, list)) and data.ConsumeIntInRange(0, 3):
+        value[key] = _changed(data, value[key])
+    elif data.ConsumeBool():
+        value[key] = _value(data)
+    else:
+        del value[key]
+    return value
+
+
 def json(data):
-    with contextlib.suppress(ValueError):
-        dpreg.DPResults.from_json(data.ConsumeBytes(8000).decode(errors="replace"))
+    """Rubbish, or a result of which something was changed."""
+    if data.ConsumeIntInRange(0, 7) == 0:
+        text = data.ConsumeUnicode(2000)
+    else:
+        document = json_module.loads(FIT)
+        for _ in range(data.ConsumeIntInRange(1, 3)):
+            document = _changed(data, document)
+        text = json_module.dumps(document)
+    # Forged numbers may overflow: that says nothing about a record.
+    with contextlib.suppress(ValueError), np.errstate(all="ignore"):
+        fit = dpreg.DPResults.from_json(text)
+        str(fit.summary())
+        fit.predict(TABLE)
+        fit.to_json()
 
 
 def ledger(data):
+    """Rubbish, or lines whose hashes are right."""
     path = os.path.join(SCRATCH, "ledger")
+    content, digest = b"", ""
+    if data.ConsumeBool():
+        first = {"dpreg_ledger": 1, "eps": 1.0, "delta": 0.0}
+        lines = [first, *({"label": "x", "eps": 0.25, "delta": 0.0} for _ in range(3))]
+        for line in _changed(data, lines):
+            body, digest = dpreg.ledger._line(digest, line)
+            content += body
+    content += data.ConsumeBytes(8000)
     with open(path, "wb") as file:
-        file.write(data.ConsumeBytes(8000))
+        file.write(content)
     with contextlib.suppress(dpreg.BudgetError):
         budget = dpreg.Budget(1.0, ledger=path)
+        # More than all may be spent in a forged file; nobody may own more than there is.
         assert budget.remaining[0] <= 1.0
 
 
+FLAGS = ["--eps", "--delta", "--k", "--method", "--select", "--unit", "--levels", "--bounds",
+         "--ledger", "--total-eps", "--json", "--rows", "--features", "--no-inference"]  # fmt: skip
+WORDS = ["1", "0.5", "1e-6", "1e-400", "inf", "nan", "-1", "2", "adassp", "tukey", "kendall", "sis",
+         "two_stage", "a", "a=0,1", "b=x,y", "y=-1,1"]  # fmt: skip
+
+
 def command(data):
-    words = [data.ConsumeUnicodeNoSurrogates(12) for _ in range(data.ConsumeIntInRange(0, 4))]
-    first = data.PickValueInList(["fit", "predict", "select", "nothing"])
+    words = [data.PickValueInList(["fit", "predict", "select", "plan", "nothing"])]
+    if words[0] in ("fit", "select"):
+        words.append(data.PickValueInList(["y ~ a", "y ~ a + b", "y ~ .", "y"]))
+    words.append(os.path.join(SCRATCH, data.PickValueInList(["data.parquet", "json", "none"])))
+    for _ in range(data.ConsumeIntInRange(0, 6)):
+        words.append(data.PickValueInList(FLAGS))
+        if words[-1] in ("--ledger", "--json"):
+            words.append(os.path.join(SCRATCH, data.PickValueInList(["out", "no/folder", "."])))
+        elif data.ConsumeIntInRange(0, 7):
+            words.append(data.PickValueInList(WORDS))
+        else:
+            words.append(data.ConsumeUnicodeNoSurrogates(12))
     sink = io.StringIO()
     with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
         try:
-            code = dpreg.cli.main([first, *words])
+            code = dpreg.cli.main(words)
         except SystemExit as leaving:
             code = leaving.code
     assert code in (0, 2, 3), code
 
 
 def seeds():
-    """Write one of each, for the fuzzer to start from; return their folder."""
+    """Write files that commands read, and blobs for the fuzzer to start from."""
+    TABLE.to_parquet(os.path.join(SCRATCH, "data.parquet"))
+    with open(os.path.join(SCRATCH, "json"), "w") as file:
+        file.write(FIT)
     folder = os.path.join(SCRATCH, "seeds")
     os.mkdir(folder)
-    fit = dpreg.dp_lm("y ~ a", TABLE, 1.0, 1e-3, method="adassp", rng=1)
-    budget = dpreg.Budget(1.0, ledger=os.path.join(folder, "ledger"))
-    budget.spend("x", 0.5)
-    with open(os.path.join(folder, "json"), "w") as file:
-        file.write(" ".join(fit.to_json().split()))
+    for number in range(20):
+        with open(os.path.join(folder, str(number)), "wb") as file:
+            file.write(random.Random(number).randbytes(400))
     return folder
 
 

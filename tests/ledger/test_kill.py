@@ -54,6 +54,7 @@ def test_any_changed_byte_is_refused_or_costs_nothing(spent):
     [], "text", {"label": "x"}, {"label": "x", "eps": "much", "delta": 0},
     {"label": "x", "eps": -5.0, "delta": 0.0}, {"label": "x", "eps": 0.1, "delta": -1.0},
     {"label": "x", "eps": float("nan"), "delta": 0.0}, None, 3,
+    {"label": "x", "eps": 10**400, "delta": 0.0},
 ])  # fmt: skip
 def test_a_line_with_a_right_hash_and_wrong_content_is_refused(tmp_path, content):
     """A negative charge would be money."""

@@ -215,3 +215,23 @@ def test_certificates_put_rounds_that_are_alike_on_one_line():
     assert lines[2].startswith("  round 1 to 2 of 3, each: mu=0.1;")
     assert lines[3].startswith("  round 3 of 3: mu=0.2;")
     assert len(lines) == 4
+
+
+@pytest.mark.parametrize(("path", "value", "match"), [
+    (("units",), "many", "units"), (("units",), 10**400, "units"), (("names",), "a", "names"),
+    (("estimates",), [[1.0]], "estimates"), (("estimates",), [1.0], "estimates"),
+    (("covariance",), [[1.0]], "covariance"), (("covariance", 0, 0), -1.0, "below 0"),
+    (("limits",), [[1.0]], "limits"), (("law", "tail"), [0.5], "law"),
+    (("privacy", "seeded"), 0, "privacy.seeded"), (("privacy", "parts", 0, "noise"), None, "noise"),
+    (("schema", "carat", "levels"), 3, "schema.carat.levels"), (("dpreg_results",), 2, "format"),
+])  # fmt: skip
+def test_json_of_wrong_content_is_refused_when_it_is_read(diamonds, path, value, match):
+    document = json.loads(dpreg.dp_lm("price ~ carat", diamonds, 1.0, method="adassp").to_json())
+    dpreg.DPResults.from_json(json.dumps(document))
+    *most, last = path
+    place = document
+    for key in most:
+        place = place[key]
+    place[last] = value
+    with pytest.raises(ValueError, match=match):
+        dpreg.DPResults.from_json(json.dumps(document))

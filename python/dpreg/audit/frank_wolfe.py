@@ -12,10 +12,10 @@ from dpreg import _core
 from dpreg.accounting import bounded_range_rho, pure_rho, zcdp_delta
 from dpreg.audit._bounds import Doubles
 from dpreg.audit._finding import Check, Effort, Finding
-from dpreg.audit.recorded import Leak, Recording
-from dpreg.audit.recorded_checks import Run, finding_of
+from dpreg.audit.recorded import Run, finding_of
 from dpreg.audit.sampled import sampled_finding
-from dpreg.audit.worlds import hostile_pairs
+from dpreg.audit.watches import Leak, Recording
+from dpreg.audit.worlds import hostile_pairs, person_pair
 from dpreg.methods import FrankWolfe
 
 __all__ = ["CHECKS"]
@@ -27,30 +27,30 @@ def fits(effort: Effort) -> Finding:
     """Whole fits: Gaussian stages, and what the row moves the scores along the path."""
     methods = (FrankWolfe(steps=20), FrankWolfe(steps=20, bounds=_BOUNDS), FrankWolfe(screen="rnm"))
     pairs = hostile_pairs() if effort.scale >= 1 else hostile_pairs()[:3]
-    runs = (
-        Run(method, formula, pair, True)
+    runs = [
+        Run(method, formula, pair)
         for method, formula, pair in itertools.product(
             methods, ("y ~ a + b", "y ~ 0 + a + b"), pairs
         )
-    )
-    return finding_of("frank_wolfe", runs, zcdp_loss, 1.0, 1e-5)
+    ]
+    runs += [Run(method, "y ~ a + b", person_pair(40), unit="person") for method in methods]
+    return finding_of("frank_wolfe", runs, zcdp_loss)
 
 
-def zcdp_loss(first: Recording, second: Recording, delta: float) -> float:
+def zcdp_loss(first: Recording, second: Recording, claim: tuple[float, float]) -> float:
     """Loss at delta of all stages together, by zero-concentrated privacy."""
     rho = pure_rho(first.mu_against(second))
-    runs = [result for (name, _), result in zip(first.calls, first.results, strict=True)
-            if name == "dp_frank_wolfe"]  # fmt: skip
-    public = next(options for name, options in first.calls if name == "dp_frank_wolfe")
-    if len(runs) != 1 or len(first.private) != 1:
+    if [call.name for call in first.calls] != ["L1Gradient", "dp_frank_wolfe"]:
         raise Leak("one run of Frank-Wolfe was expected")
-    gradients = [recording.private[0]() for recording in (first, second)]
-    active = np.ones(len(gradients[0].values()), dtype=np.uint8)
-    screened = dict(zip(runs[0]["screened"], runs[0]["screened_at"], strict=True))
-    for step, vertex in enumerate(runs[0]["path"], start=1):
+    start, run = first.calls
+    public, found = run.public, run.result
+    gradients = [recording.calls[0].private() for recording in (first, second)]
+    active: NDArray[np.uint8] = np.ones(len(gradients[0].values()), dtype=np.uint8)
+    screened = dict(zip(found["screened"], found["screened_at"], strict=True))
+    for step, vertex in enumerate(found["path"], start=1):
         change = np.abs(gradients[0].values() - gradients[1].values())[active > 0]
         # Of +l1 e_j the score changes by as much as that of -l1 e_j, the other way.
-        used = 2 * float(change.max()) / _core.vertex_score_range(public["l1"])
+        used = 2 * float(change.max()) / _core.vertex_score_range(start.public["l1"])
         rho += bounded_range_rho(used * public["epsilon_step"])
         for gradient in gradients:
             gradient.step(abs(int(vertex)) - 1, vertex > 0)
@@ -62,7 +62,7 @@ def zcdp_loss(first: Recording, second: Recording, delta: float) -> float:
                 active[column] = 0
                 for gradient in gradients:
                     gradient.drop(int(column))
-    return _epsilon_of(rho, delta)
+    return _epsilon_of(rho, claim[1])
 
 
 def _screening_rho(gradients: list[Any], active: NDArray[np.uint8], epsilon: float) -> float:
@@ -83,7 +83,7 @@ def _epsilon_of(rho: float, delta: float) -> float:
 
 def vertex(effort: Effort) -> Finding:
     """One step: a row raises the score of one vertex and lowers all its rivals."""
-    epsilon, columns, rows = 3.0, 22, 6
+    epsilon, columns, rows = 2.0, 22, 6
     base = np.tile(np.append([1.0, 0.0], np.full(columns - 2, -1.0)), (rows, 1))
     start = np.zeros(columns, dtype=np.int64)
     start[1] = -_core.START_WEIGHT

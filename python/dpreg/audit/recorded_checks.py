@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -14,74 +12,63 @@ from dpreg import _core
 from dpreg.accounting.gdp import gdp_epsilon
 from dpreg.accounting.pld import sampled_epsilon
 from dpreg.audit._finding import Check, Effort, Finding
-from dpreg.audit.recorded import Leak, Recording, replayed
-from dpreg.audit.worlds import Pair, hostile_pairs, regression
-from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP, TukeyEM
+from dpreg.audit.recorded import Run, composed_loss, divided_loss, finding_of
+from dpreg.audit.watches import Recording
+from dpreg.audit.worlds import Pair, hostile_pairs, person_pair, regression
+from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, TukeyEM
 from dpreg.methods._method import Method
+from dpreg.selection import DPSIS, DPKendall, SubLasso, TwoStage
+from dpreg.selection._selector import Selector
 
-__all__ = ["CHECKS", "finding_of"]
+__all__ = ["CHECKS"]
 
 _BOUNDS = {"a": (-1.0, 1.0), "b": (-1.0, 1.0), "y": (-1.0, 1.0)}
 _FORMULAS = ("y ~ a + b", "y ~ 0 + a + b", "y ~ 1")
+# At this claim 900 rows are enough for TukeyEM.
+_LARGE = (20.0, 0.01)
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One replay: options, formula, neighbours, and whether inference is asked for."""
-
-    method: Method
-    formula: str
-    pair: Pair
-    inference: bool
-    unit: str | None = None
-
-    def __str__(self) -> str:
-        inference = "" if self.inference else ", no inference"
-        unit = "" if self.unit is None else f", unit {self.unit}"
-        return f"{self.formula}, {self.pair.label}{inference}{unit}"
+def _runs(
+    methods: tuple[Method, ...], pairs: tuple[Pair, ...], formulas: tuple[str, ...] = _FORMULAS
+) -> Iterator[Run]:
+    """All of them; with bounds on a regressor the formula must have it."""
+    for method, formula, pair, inference in itertools.product(
+        methods, formulas, pairs, (True, False)
+    ):
+        if formula != "y ~ 1" or getattr(method, "bounds", None) is None:
+            yield Run(method, formula, pair, inference)
 
 
-Loss = Callable[[Recording, Recording, float], float]
+def adassp(effort: Effort) -> Finding:
+    methods = (AdaSSP(), AdaSSP(bounds=_BOUNDS))
+    runs = _runs(methods, hostile_pairs() + _large_pairs())
+    return finding_of("adassp", runs, composed_loss)
 
 
-def finding_of(
-    mechanism: str, runs: Iterator[Run], loss: Loss, epsilon: float, delta: float
-) -> Finding:
-    """Replay all `runs`; the largest loss, or infinity where something leaks."""
-    worst, count, remark = 0.0, 0, ""
-    for run in runs:
-        count += 1
-        try:
-            recordings = replayed(
-                run.method, run.formula, run.pair, epsilon, delta,
-                inference=run.inference, unit=run.unit,
-            )  # fmt: skip
-            lost = loss(*recordings, delta)
-        except Leak as leak:
-            return Finding(
-                mechanism=mechanism, how="grey box", epsilon=epsilon, delta=delta,
-                lower=math.inf, runs=count, remark=f"{run}: {leak}"[:300],
-            )  # fmt: skip
-        if lost > worst:
-            worst, remark = lost, str(run)
-    return Finding(
-        mechanism=mechanism, how="grey box", epsilon=epsilon, delta=delta, lower=worst,
-        runs=count, remark=remark,
-    )  # fmt: skip
+def boosted_adassp(effort: Effort) -> Finding:
+    methods = (BoostedAdaSSP(), BoostedAdaSSP(bounds=_BOUNDS, rounds=3))
+    runs = _runs(methods, hostile_pairs() + _large_pairs())
+    return finding_of("boosted_adassp", runs, composed_loss)
 
 
-def gaussian_loss(first: Recording, second: Recording, delta: float) -> float:
-    """Gaussian releases on one path: a Gaussian with a shift of mu deviations."""
-    return gdp_epsilon(first.mu_against(second), delta)
+def dpsgd(effort: Effort) -> Finding:
+    method, pairs = DPSGD(steps=40), hostile_pairs()
+    runs = [*_runs((method,), pairs)]
+    if effort.scale < 1:
+        runs = [*_runs((method,), (pairs[0], pairs[5]), _FORMULAS[:1])]
+    runs.append(Run(method, "y ~ a + b", person_pair(20), unit="person"))
+    return finding_of("dpsgd", runs, dpsgd_loss)
 
 
-def dpsgd_loss(first: Recording, second: Recording, delta: float) -> float:
-    """As `gaussian_loss`, and the sampled steps by what the row moves a full gradient."""
-    mu = first.mu_against(second)
-    (_, public), rows, more = first.calls[0], first.private[0], second.private[0]
-    moved = 0.0
-    for theta in itertools.product((-3.0, 0.0, 3.0), repeat=public["width"]):
-        (here, _), (there, _) = (r.round(list(theta), public["clip"]) for r in (rows, more))
+def dpsgd_loss(first: Recording, second: Recording, claim: tuple[float, float]) -> float:
+    """Gaussian releases, and the sampled steps by what the unit moves a full gradient."""
+    mu, (_, delta) = first.mu_against(second), claim
+    (mine,), (theirs,) = first.calls, second.calls
+    public, moved = mine.public, 0.0
+    for theta in itertools.product((-3.0, 0.0, 3.0), repeat=mine.private.width):
+        (here, _), (there, _) = (
+            call.private.round(list(theta), public["clip"]) for call in (mine, theirs)
+        )
         moved = max(moved, float(np.linalg.norm((there - here).astype(np.float64))))
     if moved == 0:
         return gdp_epsilon(mu, delta)
@@ -89,80 +76,76 @@ def dpsgd_loss(first: Recording, second: Recording, delta: float) -> float:
     return sampled_epsilon(public["sigma"] / moved, rate, public["steps"], mu, delta)
 
 
-def tukey_loss(first: Recording, second: Recording, delta: float) -> float:
-    """What the mechanisms were told that they may lose; infinite beyond delta."""
-    total, failure = 0.0, 0.0
-    for name, public in first.calls:
-        if name == "discrete_laplace":
-            total += public["epsilon"] * public["size"]
-        elif name == "tukey_em":
-            total += public["epsilon_test"] + public["epsilon_sample"]
-            failure += public["delta"]
-    return total if failure <= delta else math.inf
-
-
-def _runs(
-    methods: tuple[Method, ...], pairs: tuple[Pair, ...], formulas: tuple[str, ...] = _FORMULAS
-) -> Iterator[Run]:
-    for method, formula, pair, inference in itertools.product(
-        methods, formulas, pairs, (True, False)
-    ):
-        yield Run(method, formula, pair, inference)
-
-
-def _person_pair(rows: int) -> Pair:
-    """One more person, of five rows all alike and extreme."""
-    base = regression(40).assign(person=np.repeat(np.arange(20), 2))
-    row = pd.DataFrame({"a": [1.0], "b": [1.0], "y": [1.0], "person": [99]})
-    return Pair(f"a person of {rows} rows", base, pd.concat([base, *([row] * rows)]))
-
-
-def adassp(effort: Effort) -> Finding:
-    methods = (AdaSSP(), AdaSSP(bounds=_BOUNDS))
-    return finding_of("adassp", _without_odd(methods), gaussian_loss, 1.0, 1e-5)
-
-
-def boosted_adassp(effort: Effort) -> Finding:
-    methods = (BoostedAdaSSP(), BoostedAdaSSP(bounds=_BOUNDS, rounds=3))
-    return finding_of("boosted_adassp", _without_odd(methods), gaussian_loss, 1.0, 1e-5)
-
-
-def _without_odd(methods: tuple[Method, ...]) -> Iterator[Run]:
-    """All pairs; with bounds on a regressor the formula must have it."""
-    for run in _runs(methods, hostile_pairs()):
-        if run.formula != "y ~ 1" or getattr(run.method, "bounds", None) is None:
-            yield run
-
-
-def dpsgd(effort: Effort) -> Finding:
-    pairs = hostile_pairs()
-    runs = _runs((DPSGD(steps=40),), pairs)
-    if effort.scale < 1:
-        runs = _runs((DPSGD(steps=40),), (pairs[0], pairs[5]), _FORMULAS[:1])
-    return finding_of("dpsgd", runs, dpsgd_loss, 1.0, 1e-5)
-
-
 def units(effort: Effort) -> Finding:
     """A person's rows move together, and no more of them than the method says."""
-    pair = _person_pair(5)
-    methods = (AdaSSP(max_rows=3), BoostedAdaSSP(max_rows=3), AdaSSP())
-    runs = (Run(m, "y ~ a + b", pair, True, "person") for m in methods)
-    return finding_of("units of several rows", runs, gaussian_loss, 1.0, 1e-5)
+    methods = (AdaSSP(max_rows=3), BoostedAdaSSP(max_rows=3), AdaSSP(), BoostedAdaSSP())
+    runs = (Run(method, "y ~ a + b", person_pair(20), unit="person") for method in methods)
+    return finding_of("units of several rows", runs, composed_loss)
+
+
+def _large_pairs() -> tuple[Pair, ...]:
+    base = regression(900)
+    extreme = pd.DataFrame({"a": [9.0], "b": [9.0], "y": [-99.0]})
+    missing = pd.DataFrame({"a": [np.nan], "b": [0.0], "y": [0.0]})
+    plain = pd.DataFrame({"a": [0.1], "b": [0.1], "y": [1.0]})
+    return (
+        Pair("an extreme row", base, pd.concat([base, extreme])),
+        Pair("a missing cell", base, pd.concat([base, missing])),
+        Pair("a row like others", base, pd.concat([base, plain])),
+    )
 
 
 def tukey(effort: Effort) -> Finding:
-    large = tuple(
-        Pair(label, base, pd.concat([base, row]))
-        for label, base, row in (
-            ("an extreme row", regression(900), pd.DataFrame({"a": [9.0], "b": [9], "y": [-99]})),
-            ("a missing cell", regression(900), pd.DataFrame({"a": [np.nan], "b": [0], "y": [0]})),
-        )
-    )
     methods = (TukeyEM(), TukeyEM(models=30), TukeyEM(models=30, partition="independent"))
-    pairs = large + (hostile_pairs() if effort.scale >= 1 else hostile_pairs()[2:3])
+    pairs = _large_pairs() + (hostile_pairs() if effort.scale >= 1 else hostile_pairs()[2:3])
     formulas = _FORMULAS if effort.scale >= 1 else _FORMULAS[:1]
-    mechanism = "tukey: what its stages ask for"
-    return finding_of(mechanism, _runs(methods, pairs, formulas), tukey_loss, 20.0, 0.01)
+    runs = [*_runs(methods, pairs, formulas)]
+    runs += [Run(m, "y ~ a + b", person_pair(900), unit="person") for m in methods]
+    return finding_of("tukey: what its stages ask for", runs, composed_loss, _LARGE)
+
+
+def auto(effort: Effort) -> Finding:
+    """Each method, and TukeyEM declining early, by its test, and not at all."""
+    base = regression(900)
+    wild = base.assign(y=np.random.default_rng(1).standard_cauchy(900) ** 9)
+    corner = pd.DataFrame({"a": [9.0], "b": [9.0], "y": [-99.0]})
+    pairs = (
+        *_large_pairs(), Pair("models that disagree", wild, pd.concat([wild, corner])),
+        *hostile_pairs(),
+    )  # fmt: skip
+    methods = (Auto(), *(Auto(candidates=(name,)) for name in ("tukey", "adassp")))
+    runs = [*_runs(methods, pairs, _FORMULAS[:1])]
+    runs += [Run(m, "y ~ a + b", person_pair(900), unit="person") for m in methods]
+    return finding_of("auto: what its stages ask for", runs, composed_loss, _LARGE)
+
+
+def pipelines(effort: Effort) -> Finding:
+    """Selection of a column, then a fit."""
+    selectors: tuple[Selector, ...] = (
+        DPKendall(share=0.5), DPSIS(bounds=_BOUNDS, share=0.5), SubLasso(share=0.5, models=3),
+        DPSIS(bounds=_BOUNDS, top_k="peel", share=0.5), TwoStage(share=0.5),
+    )  # fmt: skip
+    methods: tuple[Method, ...] = (AdaSSP(), TukeyEM())
+    runs = [
+        Run(method, "y ~ a + b", pair, select=selector)
+        for selector, method, pair in itertools.product(selectors, methods, hostile_pairs())
+    ]
+    runs += [
+        Run(AdaSSP(), "y ~ a + b", person_pair(20), unit="person", select=selector)
+        for selector in selectors
+        if isinstance(selector, (SubLasso, TwoStage))
+    ]
+    return finding_of("selection, then a fit", runs, composed_loss)
+
+
+def split(effort: Effort) -> Finding:
+    """Selection from some units, a fit to the others."""
+    shares = (0.1, 0.5, 0.9) if effort.scale < 1 else (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+    runs = (
+        Run(AdaSSP(), "y ~ a + b", pair, select=DPSIS(bounds=_BOUNDS), split=share)
+        for pair, share in itertools.product(hostile_pairs(), shares)
+    )
+    return finding_of("selection and fit on different units", runs, divided_loss)
 
 
 CHECKS = (
@@ -171,4 +154,7 @@ CHECKS = (
     Check("dpsgd", dpsgd),
     Check("units", units),
     Check("tukey", tukey),
+    Check("auto", auto),
+    Check("pipelines", pipelines),
+    Check("split", split),
 )

@@ -220,14 +220,14 @@ def _magnitude(fit: Any) -> float:
 
 _WHOLE = (
     _dp_lm(TukeyEM(count_share=0.98, limits_share=0.0), lambda fit: float(fit.nobs), 40, 2500),
-    _dp_lm(AdaSSP(bounds=_BOUNDS, standardisation=_MAGNITUDE), _magnitude, 1, 1500),
+    _dp_lm(AdaSSP(bounds=_BOUNDS, standardisation=_MAGNITUDE), _magnitude, 1, 6000),
     _dp_lm(
         BoostedAdaSSP(
             bounds=_BOUNDS, standardisation=_MAGNITUDE, rounds=1, average=1, scatter_share=0.01
         ),
-        _magnitude, 1, 1500,
+        _magnitude, 1, 6000,
     ),
-    _dp_lm(DPSGD(bounds=_BOUNDS, standardisation=_MAGNITUDE, steps=1), _magnitude, 1, 1500),
+    _dp_lm(DPSGD(bounds=_BOUNDS, standardisation=_MAGNITUDE, steps=1), _magnitude, 1, 6000),
 )  # fmt: skip
 
 CHECKS = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-__all__ = ["Pair", "hostile_pairs", "regression"]
+__all__ = ["Pair", "hostile_pairs", "person_pair", "regression"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,13 @@ def regression(rows: int, seed: int = 1) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     a, b = rng.uniform(-1, 1, (2, rows))
     return pd.DataFrame({"a": a, "b": b, "y": 1 + a - b + 0.1 * rng.standard_normal(rows)})
+
+
+def person_pair(persons: int, rows: int = 5) -> Pair:
+    """Return persons of two rows, and one more of `rows` rows all alike and extreme."""
+    base = regression(2 * persons).assign(person=np.repeat(np.arange(persons), 2))
+    row = pd.DataFrame({"a": [1.0], "b": [1.0], "y": [1.0], "person": [persons]})
+    return Pair(f"a person of {rows} rows", base, pd.concat([base, *([row] * rows)]))
 
 
 def hostile_pairs(rows: int = 60) -> tuple[Pair, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.released._reading import check_document
 from dpreg.released.certificate import Certificate
 from dpreg.released.law import NORMAL, TailLaw
 
@@ -245,21 +246,21 @@ class DPResults:
         """
         try:
             data = json.loads(text)
+            check_document(data)
             if data.pop("dpreg_results") != _FORMAT:
-                raise KeyError("dpreg_results")
-            arrays = {
-                k: None if data[k] is None else np.asarray(data[k], dtype=np.float64)
-                for k in ("estimates", "covariance", "sampling", "limits")
-            }
-            tuples = {
-                k: None if data[k] is None else tuple(data[k])
-                for k in ("names", "notes", "selected")
-            }
-            law = TailLaw(*(tuple(data["law"][k]) for k in ("tail", "critical")))
-            privacy = Certificate.from_dict(data["privacy"])
-            return cls(**{**data, **arrays, **tuples, "law": law, "privacy": privacy})
-        except (KeyError, TypeError, AttributeError) as error:
+                raise ValueError("another format")
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"this is not a dpreg result of format {_FORMAT}: {error}") from None
+        arrays = {
+            k: None if data[k] is None else np.asarray(data[k], dtype=np.float64)
+            for k in ("estimates", "covariance", "sampling", "limits")
+        }
+        tuples = {
+            k: None if data[k] is None else tuple(data[k]) for k in ("names", "notes", "selected")
+        }
+        law = TailLaw(*(tuple(data["law"][k]) for k in ("tail", "critical")))
+        privacy = Certificate.from_dict(data["privacy"])
+        return cls(**{**data, **arrays, **tuples, "law": law, "privacy": privacy})
 
     def _standard_errors(self) -> NDArray[np.float64]:
         if self.covariance is None:

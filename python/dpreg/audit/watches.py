@@ -1,0 +1,273 @@
+"""Records what a fit releases, and makes a second fit release the same.
+
+Each function of the core that draws noise, and the one place of Python that does, is replaced
+by one that notes what it was given.  In the second fit it returns what it returned in the
+first.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.audit._patch import replaced
+from dpreg.methods._gaussian import GaussianReleases
+
+__all__ = ["Call", "Leak", "Recording", "watching"]
+
+Doubles = NDArray[np.float64]
+Watch = Callable[..., Any]
+
+
+class Leak(Exception):  # noqa: N818
+    """Something came out that is no function of what was released."""
+
+
+@dataclass(slots=True)
+class Stage:
+    """One Gaussian release.
+
+    Attributes
+    ----------
+    exact, scales, out : ndarray
+        What is released, the scale of the noise of each entry, and what came out.
+    mu : float
+        What it says that it costs.
+    """
+
+    exact: Doubles
+    scales: Doubles
+    out: Doubles
+    mu: float
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of another mechanism: its public arguments, what it saw, what it returned."""
+
+    name: str
+    public: dict[str, Any]
+    private: Any
+    result: Any
+
+
+@dataclass(slots=True)
+class Recording:
+    """All releases of one fit.
+
+    Attributes
+    ----------
+    units : int
+        How many there are.
+    stages : list of Stage
+    calls : list of Call
+    models : list of ndarray, shape (models, p)
+        Fits on parts of the units.
+    outcome : str
+        All that came out.
+    """
+
+    units: int
+    stages: list[Stage] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    models: list[Doubles] = field(default_factory=list)
+    outcome: str = ""
+
+    def mu_against(self, other: Recording) -> float:
+        """Return the root of the sum of squared shifts, in deviations of the noise."""
+        total = 0.0
+        for mine, theirs in zip(self.stages, other.stages, strict=True):
+            total += float((((mine.exact - theirs.exact) / mine.scales) ** 2).sum())
+        return math.sqrt(total)
+
+    def called(self, name: str) -> list[Call]:
+        """Return the calls of one mechanism."""
+        return [call for call in self.calls if call.name == name]
+
+
+@contextmanager
+def watching(here: Recording, script: Recording | None) -> Iterator[None]:
+    """Record every release in `here`; with a `script`, return what it says instead."""
+    watches = {
+        "discrete_laplace": _count_watch,
+        "assign_to_slots": _assignment_watch,
+        "assign_independently": _assignment_watch,
+        "fit_batches": _models_watch,
+        "uniform_open": _keys_watch,
+        "L1Gradient": _gradient_watch,
+        **dict.fromkeys(_MECHANISMS, _mechanism_watch),
+    }
+    with ExitStack() as stack:
+        release = _gaussian_watch(GaussianReleases.release, here, script)
+        stack.enter_context(replaced(GaussianReleases, "release", release))
+        for name, watch in watches.items():
+            function = watch(name, _core.__dict__[name], here, script)
+            stack.enter_context(replaced(_core, name, function))
+        yield
+
+
+def _gaussian_watch(
+    real: Callable[..., Doubles], here: Recording, script: Recording | None
+) -> Watch:
+    def release(self: GaussianReleases, label: str, sums: Any, *rest: Any, **named: Any) -> Doubles:
+        def probe(noise: int) -> tuple[Doubles, list[tuple[int, int]]]:
+            """Release with a constant for noise: 0 shows the sums, 1 the unit of the noise."""
+            drawn: list[tuple[int, int]] = []
+
+            def constant(sigma: int, bits: Any, size: int) -> NDArray[np.int64]:
+                drawn.append((sigma, size))
+                return np.full(size, noise * sigma, dtype=np.int64)
+
+            trial = copy.copy(self)
+            trial.parts = list(self.parts)
+            with replaced(_core, "discrete_gaussian", constant):
+                return np.array(real(trial, label, sums, *rest, **named)).ravel(), drawn
+
+        exact, drawn = probe(0)
+        if sum(size for _, size in drawn) != exact.size:
+            raise Leak(f"{label}: {exact.size} numbers, noise for {sum(s for _, s in drawn)}")
+        # The noise of each entry was its own scale in the second probe.
+        scales = np.abs(probe(1)[0] - exact)
+        if (scales == 0).any():
+            raise Leak(f"{label}: a number without noise")
+        out = np.array(real(self, label, sums, *rest, **named))
+        number = len(here.stages)
+        if script is not None:
+            if number >= len(script.stages) or script.stages[number].out.shape != out.shape:
+                raise Leak(f"{label}: the neighbours took different stages")
+            out = script.stages[number].out.copy()
+        here.stages.append(Stage(exact, scales, out.copy(), self.parts[-1].mu or 0.0))
+        return out
+
+    return release
+
+
+def _scripted(here: Recording, script: Recording | None, name: str) -> Call | None:
+    """Return the call of the first fit that corresponds to the next one of this fit."""
+    if script is None:
+        return None
+    number = len(here.calls)
+    if number >= len(script.calls) or script.calls[number].name != name:
+        raise Leak(f"{name} was called on one side only")
+    return script.calls[number]
+
+
+def _count_watch(
+    name: str, real: Callable[..., NDArray[np.int64]], here: Recording, script: Recording | None
+) -> Watch:
+    def noise(epsilon: float, bits: Any, size: int) -> NDArray[np.int64]:
+        said = _scripted(here, script, name)
+        drawn = real(epsilon, bits, size)
+        if said is not None and script is not None:  # as much less as there are units more
+            drawn = said.result - (here.units - script.units)
+        here.calls.append(Call(name, {"epsilon": epsilon, "size": size}, None, drawn))
+        return drawn
+
+    return noise
+
+
+def _assignment_watch(
+    name: str, real: Callable[..., Any], here: Recording, script: Recording | None
+) -> Watch:
+    """Couple the assignments: the unit that came enters one model, all others stay."""
+
+    def assign(n: int, *public: Any) -> Any:
+        said = _scripted(here, script, name)
+        if n != here.units:
+            raise Leak(f"{name}: {n} units of {here.units} are assigned")
+        if said is None or script is None:
+            assignment = real(n, *public)
+        else:
+            assignment = said.result if n == script.units else _with_one_more(said.result, n)
+        if len(set(assignment.members.tolist())) < len(assignment.members):
+            raise Leak(f"{name}: a unit is in several models")
+        here.calls.append(Call(name, {"layout": public[:-1]}, None, assignment))
+        return assignment
+
+    return assign
+
+
+def _with_one_more(assignment: _core.Assignment, n: int) -> _core.Assignment:
+    """Add unit n - 1 to the smallest model."""
+    offsets = np.asarray(assignment.offsets).astype(np.int64)
+    smallest = int(np.argmin(np.diff(offsets)))
+    members = np.insert(np.asarray(assignment.members).astype(np.int64), offsets[smallest], n - 1)
+    offsets[smallest + 1 :] += 1
+    return _core.fixed_assignment(members.tolist(), offsets.tolist())
+
+
+def _models_watch(
+    name: str, real: Callable[..., Doubles], here: Recording, script: Recording | None
+) -> Watch:
+    def fit(*private: Any, **public: Any) -> Doubles:
+        models = real(*private, **public)
+        here.models.append(np.array(models))
+        return models
+
+    return fit
+
+
+def _keys_watch(
+    name: str, real: Callable[..., Doubles], here: Recording, script: Recording | None
+) -> Watch:
+    """Couple the keys by which rows of a unit are drawn: those of the same rows agree."""
+    return lambda bits, size: real(_core.TestBits(7), size)
+
+
+def _votes(x: Doubles, y: Doubles, assignment: Any, options: dict[str, Any]) -> Doubles:
+    named = {key: options[key] for key in ("unit_offsets", "unit_rows", "penalty")}
+    return _core.count_votes(_core.fit_lasso_batches(x, y, assignment, **named), options["k"])
+
+
+# Of each mechanism: what of its arguments is kept, and what of their shape has to be public.
+_MECHANISMS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "tukey_em": (lambda r, options: r, lambda r: (r.points, r.dimension)),
+    "dpsgd": (lambda r, options: r, lambda r: r.width),
+    # A run changes its gradient: `_gradient_watch` keeps what can make another.
+    "dp_frank_wolfe": (lambda g, options: None, lambda g: len(g.values())),
+    "dp_kendall": (lambda x, y, options: None, lambda x, y: x.shape[1]),
+    "peel": (lambda s, options: np.array(s), len),
+    "canonical_lipschitz": (lambda s, options: np.array(s), len),
+    "sub_lasso": (_votes, lambda x, y, a: (x.shape[1], len(a.offsets))),
+}
+_PRIVATE = ("unit_offsets", "unit_rows")
+
+
+def _mechanism_watch(
+    name: str, real: Callable[..., Any], here: Recording, script: Recording | None
+) -> Watch:
+    keep, shape = _MECHANISMS[name]
+
+    def call(*private: Any, bits: Any, **options: Any) -> Any:
+        said = _scripted(here, script, name)
+        public = {key: value for key, value in options.items() if key not in _PRIVATE}
+        public["shape of the data"] = shape(*private)
+        kept = keep(*private, options)
+        result = real(*private, bits=bits, **options) if said is None else said.result
+        here.calls.append(Call(name, public, kept, result))
+        return result
+
+    return call
+
+
+def _gradient_watch(
+    name: str, real: Callable[..., Any], here: Recording, script: Recording | None
+) -> Watch:
+    def make(design: Any, y: Doubles, *, l1: float, **start: Any) -> Any:
+        _scripted(here, script, name)
+
+        def again() -> Any:
+            return real(design, y, l1=l1, **start)
+
+        here.calls.append(Call(name, {"l1": l1, **start}, again, None))
+        return again()
+
+    return make

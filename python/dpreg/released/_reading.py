@@ -1,0 +1,86 @@
+"""What the JSON of a result has to look like, so that a wrong one is refused when it is read."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+__all__ = ["check_document"]
+
+_PART = {
+    "label": str, "epsilon": float, "delta": float, "noise": str, "sensitivity": (float, None),
+    "scale": (float, None), "mu": (float, None), "rho": (float, None),
+}  # fmt: skip
+_COLUMN = {"kind": str, "levels": ([(str, float, bool)], None), "ordered": bool, "dtype": str}
+# A type, a tuple of alternatives, [of entries], {key: of value}, or {str: of any value}.
+_DOCUMENT = {
+    "dpreg_results": float, "formula": str, "response": str, "names": [str], "method": str,
+    "estimates": [(float, None)], "covariance": ([[(float, None)]], None),
+    "sampling": ([(float, None)], None), "limits": ([[(float, None)]], None), "units": float,
+    "privacy": {
+        "claim": str, "mechanism": str, "epsilon": float, "delta": float, "unit": str,
+        "composition": str, "parts": [_PART], "public": [str], "seeded": bool, "version": str,
+    },
+    "schema": {str: _COLUMN}, "law": {"tail": [float], "critical": [float]}, "notes": [str],
+    "selected": ([str], None), "no_errors": str,
+}  # fmt: skip
+
+
+def check_document(data: Any) -> None:
+    """Raise a ValueError that names the first entry which is not as `to_json` writes it."""
+    _check(data, _DOCUMENT, "")
+    size = len(data["names"])
+    shapes = {"estimates": (size,), "sampling": (size,), "covariance": (size, size)}
+    for name, shape in shapes.items():
+        if data[name] is not None and _shape(data[name]) != shape:
+            raise ValueError(f"{name}: {size} coefficients need an array of shape {shape}")
+    if any((row[i] or 0.0) < 0 for i, row in enumerate(data["covariance"] or [])):
+        raise ValueError("covariance: a variance is below 0")
+    if data["limits"] and any(len(pair) != 2 for pair in data["limits"]):
+        raise ValueError("limits: each column has two")
+    tail, critical = (np.array(data["law"][k], dtype=np.float64) for k in ("tail", "critical"))
+    falling = ((tail > 0) & (tail < 1)).all() and (np.diff(tail) < 0).all()
+    rising = (np.diff(critical, prepend=0.0) > 0).all()
+    if len(tail) != len(critical) or len(tail) == 1 or not (falling and rising):
+        raise ValueError("law: tail must fall and critical must rise, at two places or more")
+
+
+def _shape(lists: list[Any]) -> tuple[int, ...]:
+    if not lists or not isinstance(lists[0], list):
+        return (len(lists),)
+    widths = {len(row) for row in lists}
+    return len(lists), widths.pop() if len(widths) == 1 else -1
+
+
+def _check(value: Any, wanted: Any, path: str) -> None:
+    if not _fits(value, wanted):
+        raise ValueError(f"{path or 'the document'} is not what a result has there")
+    chosen = next((w for w in wanted if _fits(value, w)), None) if _is_choice(wanted) else wanted
+    if isinstance(chosen, list):
+        for number, entry in enumerate(value):
+            _check(entry, chosen[0], f"{path}[{number}]")
+    elif isinstance(chosen, dict):
+        for key, entry in value.items():
+            _check(entry, chosen.get(str, None) or chosen[key], f"{path}.{key}".lstrip("."))
+
+
+def _is_choice(wanted: Any) -> bool:
+    return isinstance(wanted, tuple)
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    """Whether the outermost of `value` is as wanted."""
+    if _is_choice(wanted):
+        return any(_fits(value, one) for one in wanted)
+    if wanted is None:
+        return value is None
+    if isinstance(wanted, dict):
+        return isinstance(value, dict) and (str in wanted or value.keys() == wanted.keys())
+    if isinstance(wanted, list):
+        return isinstance(value, list)
+    if wanted is float:
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return number and abs(value) <= sys.float_info.max
+    return isinstance(value, wanted)

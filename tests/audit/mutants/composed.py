@@ -1,0 +1,204 @@
+"""Accounts of calls in several stages, and units of several rows."""
+
+from __future__ import annotations
+
+from audit.patches import Mutant, edited, swapped
+
+import dpreg.lm
+from dpreg import _core
+from dpreg.methods import _sums, _units
+from dpreg.methods.auto import Auto
+from dpreg.methods.boosted_adassp import BoostedAdaSSP
+from dpreg.methods.dpsgd import DPSGD
+from dpreg.methods.frank_wolfe import FrankWolfe
+from dpreg.methods.tukey_em import TukeyEM
+from dpreg.selection import _partition, _stage, kendall, two_stage
+from dpreg.selection.sis import DPSIS
+
+AUTO = [
+    Mutant(
+        "the count that chooses the method is not charged",
+        edited(Auto, "release", ("rest = (1 - self.count_share) * allowance.epsilon", "rest = allowance.epsilon")),
+        ("auto",),
+    ),
+    Mutant(
+        "method chosen by the true n",
+        edited(Auto, "release", ("max(0, design.unit_count + noise)", "design.unit_count")),
+        ("auto",),
+    ),
+    Mutant(
+        "the fallback gets the whole rest",
+        edited(Auto, "release", ("Allowance(outcome.unspent, delta", "Allowance(rest, delta")),
+        ("auto",),
+    ),
+    Mutant(
+        "the whole of delta for TukeyEM and again for the fallback",
+        edited(Auto, "release", ('allowance.delta / 2 if chosen == "tukey" else allowance.delta', "allowance.delta")),
+        ("auto",),
+    ),
+    Mutant(
+        "a test that did not pass is free",
+        edited(dpreg.methods.tukey_em, "_not_passed", ("for part in parts)", "for part in parts[:1])")),
+        ("auto",),
+    ),
+    Mutant(
+        "tries another method where it likes the residuals better",
+        edited(Auto, "release", ("d = len(design.terms.names)", "d = len(design.terms.names) + int(abs(design.y[np.isfinite(design.y)]).max(initial=0) > 5)"), ("design: Design, allowance", "design, allowance")),
+        ("auto",),
+    ),
+]  # fmt: skip
+
+LIMITS = [
+    Mutant(
+        "limits are free",
+        edited(TukeyEM, "_plan", ("(1 - self.count_share - self.limits_share)", "(1 - self.count_share)")),
+        ("tukey",),
+    ),
+    Mutant(
+        "limits at the whole of eps",
+        edited(TukeyEM, "_limits", ("self.limits_share * allowance.epsilon,", "allowance.epsilon,")),
+        ("tukey",),
+    ),
+    Mutant(
+        "limits at the whole of delta",
+        edited(TukeyEM, "_limits", ("epsilon, delta = self.limits_share * allowance.epsilon, self.limits_share * allowance.delta", "epsilon, delta = self.limits_share * allowance.epsilon, allowance.delta")),
+        ("tukey",),
+    ),
+    Mutant(
+        "limits are the least and the greatest value",
+        edited(TukeyEM, "_limits", ("_HISTOGRAMS.limits(sample_rows(design, 1, allowance.bits).X, noise)", "np.column_stack([design.X.min(axis=0, initial=0), design.X.max(axis=0, initial=0)])"), ("noise.parts[0].sensitivity", "1.0")),
+        ("tukey",),
+    ),
+    Mutant(
+        "limits of all rows of a person",
+        edited(TukeyEM, "_limits", ("sample_rows(design, 1, allowance.bits).X", "design.X")),
+        ("tukey",),
+    ),
+]  # fmt: skip
+
+BOOSTED = [
+    Mutant(
+        "floor under the eigenvalues from the exact matrix",
+        edited(BoostedAdaSSP, "_boost", ("floored_inverse(gram, gram_deviation)", "floored_inverse(gram, gram_deviation * (1 + 1e-12 * float(np.linalg.eigvalsh(rows.rows.gram().astype(float))[0])))")),
+        ("boosted_adassp",),
+    ),
+    Mutant(
+        "few hidden directions, counted on exact eigenvalues",
+        edited(_sums, "noisy_gram", ("return sums[:-1]", "scale *= 1 + int((np.linalg.eigvalsh(rows.rows.gram().astype(float)) < 1e6).sum())\n    return sums[:-1]")),
+        ("boosted_adassp", "adassp"),
+    ),
+    Mutant(
+        "clip follows exact residuals",
+        edited(BoostedAdaSSP, "_boost", ("math.sqrt(squares / scales.units)", "math.sqrt(rows.rows.round(theta.tolist(), clip)[1] * (clip / _core.ROW_STEPS) ** 2 / scales.units)")),
+        ("boosted_adassp",),
+    ),
+    Mutant(
+        "standard errors at no cost",
+        edited(BoostedAdaSSP, "_boost", ("- inference * self.scatter_share", "")),
+        ("boosted_adassp",),
+    ),
+    Mutant(
+        "unclipped rows of the scatter counted exactly",
+        edited(BoostedAdaSSP, "_error", ("boosting_error(path, scatter, unclipped", "boosting_error(path, scatter, rows.rows.scatter(path.estimate.tolist(), path.clip)[1]")),
+        ("boosted_adassp",),
+    ),
+]  # fmt: skip
+
+PIPELINES = [
+    Mutant(
+        "selection is free",
+        edited(dpreg.lm, "dp_lm", ("Allowance(stage.epsilon_fit, delta, bits)", "Allowance(epsilon, delta, bits)")),
+        ("pipelines",),
+    ),
+    Mutant(
+        "selection at the whole of eps",
+        edited(_stage.FirstStage, "run", ("Allowance(self.epsilon, 0.0", "Allowance(self.epsilon / self.selector.share, 0.0")),
+        ("pipelines",),
+    ),
+    Mutant(
+        "columns that are constant are dropped before",
+        edited(_stage.FirstStage, "run", ("first, second = design, design", "design = design.keep([j for j in range(design.X.shape[1]) if np.ptp(design.X[:30, j], axis=0) > 0] if len(design.y) else [0])\n    first, second = design, design"), ("design: Design", "design")),
+        ("pipelines",),
+    ),
+    Mutant(
+        "split gives both stages all units",
+        edited(_stage.FirstStage, "run", ("split_units(design, self.split, bits)", "design, design")),
+        ("split",),
+    ),
+    Mutant(
+        "split by the rank of the response",
+        edited(_units, "split_units", ("np.asarray(_core.uniform_open(bits, design.unit_count)) < share", "design.y <= np.quantile(np.append(design.y, 0.0), share)")),
+        ("split",),
+    ),
+    Mutant(
+        "votes with eps, and the count as well",
+        edited(two_stage._VoteOptions, "select", ("allowance.epsilon - epsilon_count", "allowance.epsilon")),
+        ("pipelines",),
+    ),
+    Mutant(
+        "number of models from the true n",
+        edited(_partition, "noisy_units", ("max(0, design.unit_count + noise)", "design.unit_count")),
+        ("pipelines",),
+    ),
+    Mutant(
+        "Kendall rounds at twice their eps",
+        edited(kendall.DPKendall, "select", ("epsilon_round=rounds.epsilon", "epsilon_round=2 * rounds.epsilon")),
+        ("pipelines",),
+    ),
+    Mutant(
+        "Kendall noise for half the ranges",
+        edited(kendall.DPKendall, "select", ("first_range=first", "first_range=first / 2")),
+        ("pipelines",),
+    ),
+    Mutant(
+        "products with the sensitivity for a range",
+        edited(DPSIS, "select", ("range=_core.CLIPPED_PRODUCT_RANGE,", "range=_core.CLIPPED_PRODUCT_SENSITIVITY,")),
+        ("pipelines",),
+    ),
+    Mutant(
+        "peeling rounds that do not compose",
+        edited(DPSIS, "_peel", ("epsilon=k * rounds.epsilon", "epsilon=2 * k * rounds.epsilon")),
+        ("pipelines",),
+    ),
+]  # fmt: skip
+
+
+UNITS = [
+    Mutant(
+        "batches of rows instead of persons",
+        edited(TukeyEM, "_fit", ("n = design.unit_count", "n = len(design.y)"), ("None if design.units is None else design.units.offsets", "None"), ("None if design.units is None else design.units.rows", "None")),
+        ("tukey",),
+    ),
+    Mutant(
+        "a person's rows in several models",
+        swapped(_core, "assign_independently", lambda real: lambda n, models, bits: _core.fixed_assignment([*range(n)] * 2, [0, n, 2 * n] + [2 * n] * (models - 2))),
+        ("tukey",),
+    ),
+    Mutant(
+        "all rows of a person in sampled gradients",
+        edited(DPSGD, "release", ("sample_rows(design, 1, allowance.bits)", "sample_rows(design, 99, allowance.bits)")),
+        ("dpsgd",),
+    ),
+    Mutant(
+        "a vertex step for each row of a person",
+        edited(FrankWolfe, "release", ("one_row_a_unit(design, bounds)", "Design(design.X, design.y, design.terms)")),
+        ("frank_wolfe",),
+    ),
+    Mutant(
+        "max_rows a person, noise for one in boosting",
+        edited(BoostedAdaSSP, "release", ("1 if design.units is None else self.max_rows", "1")),
+        ("units",),
+    ),
+    Mutant(
+        "one more row of a person than max_rows",
+        edited(dpreg.methods._units, "sample_rows", ("place < max_rows", "place <= max_rows")),
+        ("units",),
+    ),
+    Mutant(
+        "number of persons read off the rows",
+        edited(_partition, "draw_models", ("n = design.unit_count", "n = len(design.y)")),
+        ("pipelines",),
+    ),
+]  # fmt: skip
+
+COMPOSED = [*AUTO, *LIMITS, *BOOSTED, *PIPELINES, *UNITS]

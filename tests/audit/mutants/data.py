@@ -1,0 +1,93 @@
+"""What depends on records besides released numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+from audit.patches import Mutant, edited, swapped
+
+from dpreg import _core, design
+from dpreg.methods import _sums, _units, adassp
+from dpreg.methods.standardisation import Standardisation
+
+
+def _from_data(self, X, y, noise, bounds):
+    """Bounds from the data where none were given, as two of the peers do."""
+    blocks = (X, y.reshape(-1, 1))
+    table = np.hstack(blocks)
+    given = np.isfinite(bounds).all(axis=1)
+    low = np.where(given, bounds[:, 0], table.min(axis=0, initial=0.0))
+    high = np.where(given, bounds[:, 1], table.max(axis=0, initial=1.0))
+    return self._moments(blocks, low, np.maximum(high, low + 1), noise)
+
+
+def _unclipped_moments(real):
+    def moments(x, middle, half):
+        u = (np.asarray(x) - middle) / half
+        u = np.where(np.isfinite(u), np.clip(u, -1e6, 1e6), 0.0)
+        steps = 2.0**_core.MOMENT_BITS
+        sums = [[len(u)], u.sum(axis=0), (np.clip(u, -1e3, 1e3) ** 2).sum(axis=0)]
+        return np.rint(np.concatenate(sums) * steps).astype(np.int64)
+
+    return moments
+
+
+DATA = [
+    Mutant(
+        "bounds read from the data",
+        swapped(Standardisation, "release", lambda _: _from_data),
+        ("adassp",),
+    ),
+    Mutant(
+        "clipping by a bound that depends on the data",
+        edited(_sums, "standardised_rows", ("reach = 0.0 if", "row_limit *= 1 + float(np.abs(design.y[:5000]).max(initial=0.0) > 5)\n    how.row_limit = row_limit\n    reach = 0.0 if")),
+        ("adassp",),
+    ),
+    Mutant(
+        "clipping skipped",
+        swapped(_core, "moment_sums", _unclipped_moments),
+        ("adassp",),
+    ),
+    Mutant(
+        "n in the divisor read exactly",
+        edited(Standardisation, "_moments", ("units = max(float(noisy[0]), 1.0)", "units = max(float(sums[0]) * 2.0**-_core.MOMENT_BITS, 1.0)")),
+        ("adassp",),
+    ),
+    Mutant(
+        "standard errors from exact residuals",
+        edited(
+            adassp.AdaSSP, "release", ("theta = inverse @ cross", "theta = inverse @ cross\n    exact = float(np.asarray(rows.rows.gram())[-1, -1])"),
+            ("covariance=covariance", "covariance=None if covariance is None else covariance * (1 + exact)"),
+        ),
+        ("adassp",),
+    ),
+    Mutant(
+        "lambda_min over positive eigenvalues only, failing without one",
+        edited(_sums, "floored_inverse", ("floor_of(values, deviation)", "values[values > 3 * deviation].min() + deviation")),
+        ("adassp", "boosted_adassp", "no surprises"),
+    ),
+    Mutant(
+        "lambda_min of the exact matrix",
+        edited(_sums, "noisy_gram", ("    unit = (", "    scale *= 1 + float(np.linalg.eigvalsh(rows.rows.gram())[0] > 0) + float(rows.rows.gram()[0, 0]) * 1e-12\n    unit = (")),
+        ("adassp",),
+    ),
+    Mutant(
+        "an exception that names a cell",
+        edited(design, "read_design", ("assert rows.y is not None", "assert rows.y is not None\n    if len(rows.y) and rows.y.max() > 1e6: raise ValueError(f'y = {rows.y.max()}')")),
+        ("no surprises",),
+    ),
+    Mutant(
+        "a warning about constant columns",
+        edited(Standardisation, "release", ("blocks = (", "import warnings\n    if len(y) and (X == X[:1]).all(): warnings.warn('constant columns')\n    blocks = (")),
+        ("no surprises",),
+    ),
+    Mutant(
+        "all rows of a person, noise for one",
+        edited(_units, "sample_rows", ("place < max_rows", "place >= 0")),
+        ("units",),
+    ),
+    Mutant(
+        "more rows a person than noise was made for",
+        edited(adassp.AdaSSP, "release", ("1 if design.units is None else self.max_rows", "1")),
+        ("units",),
+    ),
+]  # fmt: skip

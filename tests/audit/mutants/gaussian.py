@@ -1,0 +1,154 @@
+"""Noisy sums: scales, sensitivities, composition."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from audit.patches import Mutant, both, edited, swapped
+
+from dpreg import _core
+from dpreg.methods import _gaussian, _sums
+from dpreg.methods._gaussian import GaussianReleases
+from dpreg.methods.boosted_adassp import BoostedAdaSSP
+from dpreg.methods.standardisation import Standardisation
+
+
+def _release_with(*changes):
+    return edited(GaussianReleases, "release", *changes)
+
+
+def _no_check(*changes):
+    """The method's own assertion would notice: it is taken out as well."""
+    return edited(
+        GaussianReleases, "_charge", ('raise AssertionError("a method spent', 'str("a method spent'),
+        *changes,
+    )  # fmt: skip
+
+
+_GAUSSIAN_RUNS = ("gaussian runs", "adassp")
+
+
+def _float_sums(self, label, sums, sensitivity, mu, *, weights=None):
+    """What the peers do: doubles, and a continuous Gaussian on top."""
+    flat = np.atleast_1d(sums).ravel().astype(float)
+    scale = sensitivity * self.rows / mu
+    weight = np.ones(len(flat)) if weights is None else np.asarray(weights).ravel()
+    words = [self.bits.next() for _ in range(len(flat))]
+    noise = np.array([np.random.default_rng(w).standard_normal() for w in words])
+    self._charge(label, sensitivity, scale, np.full(len(flat), 1 << 40))
+    return (flat + scale / weight * noise).reshape(np.shape(sums))
+
+
+GAUSSIAN = [
+    Mutant(
+        "sigma = mu",
+        both(
+            _release_with(
+                ("ldexp(sensitivity, shift) / mu * (1", "ldexp(sensitivity, shift) * mu * (1")
+            ),
+            _no_check(),
+        ),
+        ("gaussian runs", "adassp"),
+    ),
+    Mutant(
+        "noise of half the scale",
+        swapped(_core, "discrete_gaussian", lambda real: lambda s, b, n: real(max(1, s // 2), b, n)),
+        ("gaussian runs",),
+    ),
+    Mutant(
+        "noise of half the scale, Laplace",
+        swapped(_core, "discrete_laplace", lambda real: lambda e, b, n: real(2 * e, b, n)),
+        ("laplace runs",),
+    ),
+    Mutant(
+        "delta dropped: mu for delta = 1/2",
+        swapped(_gaussian, "gdp_mu", lambda real: lambda e, d: real(e, 0.5)),
+        _GAUSSIAN_RUNS,
+    ),
+    Mutant(
+        "classical sigma, far beyond eps = 1",
+        swapped(
+            _gaussian,
+            "gdp_mu",
+            lambda _: lambda e, d: 2 * e / math.sqrt(2 * math.log(1.25 / d)) * 1.5,
+        ),
+        _GAUSSIAN_RUNS,
+    ),
+    Mutant(
+        "continuous noise on a float sum",
+        swapped(GaussianReleases, "release", lambda _: _float_sums),
+        ("grid",),
+    ),
+    Mutant(
+        "the same noise in every entry and round",
+        swapped(
+            _core,
+            "discrete_gaussian",
+            lambda real: lambda s, b, n: real(s, _core.TestBits(1), n),
+        ),
+        ("fresh noise",),
+    ),
+    Mutant(
+        "no composition over rounds",
+        both(
+            edited(
+                BoostedAdaSSP, "_boost", ("gradients * math.sqrt(share)", "gradients")
+            ),
+            _no_check(),
+        ),
+        ("boosted_adassp",),
+    ),
+    Mutant(
+        "intercept budget not charged",
+        both(
+            edited(
+                Standardisation,
+                "_moments",
+                ("noise.share(self.moment_share)", "noise.share(1.0)"),
+            ),
+            _no_check(("self.parts.append(", "None if label.startswith('number of rows') else self.parts.append(")),
+        ),
+        ("adassp",),
+    ),
+    Mutant(
+        "sensitivity of the moments one column's",
+        swapped(_core, "moments_sensitivity", lambda real: lambda columns: real(1) / 3),
+        ("adassp",),
+    ),
+    Mutant(
+        "sensitivity of all histograms that of one",
+        swapped(_core, "counts_sensitivity", lambda _: lambda columns: 0.3),
+        ("adassp",),
+    ),
+    Mutant(
+        "sensitivity of the Gram matrix of half the clip",
+        swapped(_core, "gram_sensitivity", lambda real: lambda width: real(width) / 2),
+        ("adassp",),
+    ),
+    Mutant(
+        "sensitivity of the gradient of half the clip",
+        both(
+            swapped(_core, "gradient_sensitivity", lambda real: lambda width: real(width) / 2),
+            swapped(_core, "SQUARES_SENSITIVITY", lambda real: real / 2),
+        ),
+        ("boosted_adassp", "dpsgd"),
+    ),
+    Mutant(
+        "scatter with the sensitivity of its count only",
+        swapped(_core, "scatter_sensitivity", lambda real: lambda width: real(width) / 40),
+        ("boosted_adassp",),
+    ),
+    Mutant(
+        "off-diagonal noise of a tenth of sigma",
+        edited(_sums, "_symmetric", ("math.sqrt(2.0))", "10.0)")),
+        ("adassp",),
+    ),
+    Mutant(
+        "upper triangle released, diagonal without noise",
+        edited(
+            GaussianReleases, "_noise", ("noise[here] =", "noise[here] = 0 if scale == scales.min() else"),
+        ),
+        ("adassp", "gaussian runs"),
+    ),
+]  # fmt: skip
