@@ -28,10 +28,11 @@ def gdp_delta(mu: float, epsilon: float) -> float:
     if mu == 0:
         return 0.0
     upper = float(special.log_ndtr(-epsilon / mu + mu / 2))
-    lower = epsilon + float(special.log_ndtr(-epsilon / mu - mu / 2))
+    tail = float(special.log_ndtr(-epsilon / mu - mu / 2))
+    lower = epsilon + tail
     # The difference of two numbers that may be close: exp(upper) (1 - exp(lower - upper)), and
     # what rounding of the logarithms may take from it.
-    rounding = math.exp(upper) * _LOG_ROUNDING * (1 + abs(upper) + abs(lower))
+    rounding = math.exp(upper) * _LOG_ROUNDING * (1 + abs(upper) + epsilon + abs(tail))
     return -math.exp(upper) * math.expm1(min(lower - upper, 0.0)) + rounding
 
 
@@ -47,11 +48,14 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     """
     from scipy import optimize
 
-    low, high = 0.0, 1.0
+    high = 1.0
     while gdp_delta(high, epsilon) < delta:
-        low, high = high, 2 * high
+        high *= 2
+    while gdp_delta(high / 2, epsilon) >= delta:
+        high /= 2
+    # The steps after it are relative, so the tolerance is, too.
     mu = optimize.brentq(
-        lambda m: gdp_delta(m, epsilon) - delta, low or 1e-12, high, xtol=1e-14, rtol=1e-12
+        lambda m: gdp_delta(m, epsilon) - delta, high / 2, high, xtol=1e-12 * high, rtol=1e-12
     )
     mu *= 1 - _ROUNDING
     while gdp_delta(mu, epsilon) > delta:
