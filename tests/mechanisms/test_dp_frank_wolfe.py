@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from mechanisms.l1 import data
@@ -24,7 +25,7 @@ def test_sparse_and_dense_input_give_the_same_release(screen, start):
     X[np.abs(X) < 0.5] = 0
     fits = [
         dp_frank_wolfe(M, y, 5.0, 1e-5, l1=1.0, steps=40, screen=screen, start=start, rng=3)
-        for M in (X, sp.csr_matrix(X), sp.csc_array(X), sp.coo_array(X), X.tolist())
+        for M in (X, sp.csr_matrix(X), sp.csc_array(X), sp.coo_array(X), pd.DataFrame(X))
     ]
     for fit in fits[1:]:
         assert fit.path.tolist() == fits[0].path.tolist()
@@ -136,8 +137,9 @@ def test_odd_data_end_in_a_release_of_the_same_shape(name, X, y, screen):
     ({"steps": True}, "steps"), ({"eps": 0.0}, "eps"), ({"eps": math.nan}, "eps"),
     ({"delta": 0.0}, "delta"), ({"delta": 1.0}, "delta"), ({"screen": "raj"}, "screen"),
     ({"start": "best"}, "start"), ({"rng": -1}, "rng"), ({"X": [1.0, 2.0]}, "X must be a two-dim"),
-    ({"X": [["a"]]}, "X .* of numbers"), ({"y": ["a"] * 400}, "y .* of numbers"),
-    ({"y": [1.0]}, "same number of rows"),
+    ({"X": np.array([["a"]])}, "X .* of numbers"), ({"X": [[1.0]]}, "not a list"),
+    ({"y": np.array(["a"] * 400)}, "y .* of numbers"),
+    ({"y": np.ones(1)}, "same number of rows"),
     ({"X": np.zeros((400, 0))}, "at least one column"),
     ({"eps": 1e-9, "delta": 1e-15}, "eps is too small"),
     ({"X": np.ones((400, 2), dtype=complex)}, "X .* of numbers"),

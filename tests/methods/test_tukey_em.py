@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import dpreg
-from dpreg.methods.tukey_em import _with_intercept
+from dpreg.methods._model_vector import _with_intercept
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -108,7 +108,7 @@ def test_with_and_without_intercept_and_inference(formula, inference):
 def test_options(partition):
     method = dpreg.TukeyEM(models=500, partition=partition, ridge=0.0, refinements=0)
     fit = dpreg.dp_lm("y ~ x0 + x1", gaussian(30_000, 2, 3), 2.0, method=method, rng=3)
-    assert fit.notes[0].startswith("500 models")
+    assert fit.notes[0].startswith("the middle of 500 fits")
     assert abs(fit.params["x0"] - 1) < 0.2
 
 

@@ -14,28 +14,24 @@ from dpreg.design import Design, Terms
 from dpreg.errors import BudgetError
 from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods._method import Allowance, Declined, Release, needs_delta
+from dpreg.methods._model_vector import Layout, coefficients
 from dpreg.methods._units import sample_rows
 from dpreg.methods.standardisation import Standardisation
 from dpreg.planning.tukey import TukeyPlan, least_units, plan_tukey, small_batch_factor
-from dpreg.planning.tukey_law import ReleaseLaw, release_law
+from dpreg.planning.tukey_law import release_law
 from dpreg.released.certificate import Part
-from dpreg.released.law import TailLaw
+from dpreg.released.law import NORMAL, TailLaw
 
 __all__ = ["TukeyEM"]
 
 _T = TypeVar("_T", float, int)
 
-# Log spreads of columns that are constant in a batch are 745 (batch_fit.cpp); of those
-# above this, the square is no longer a double.
-_NO_SPREAD = 350.0
 # The whole of a share goes to the histogram of magnitudes: outliers are what predictions need
 _HISTOGRAMS = Standardisation(magnitude_share=0.98, moment_share=0.01, zoom_share=0.001, zooms=0)
 # With less of epsilon and delta, limits could not be accounted for.
 _LEAST_SHARE = 1e-3
 # Smaller ones are refused by `tukey_em`.
 _LEAST_DELTA = 2.0**-50
-# Grid points are within 2^125 steps of 0 (stats/depth.hpp).
-_GRID_BITS = 125
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +121,7 @@ class TukeyEM:
     ) -> Release | Declined:
         """See `dpreg.methods._method.Method`."""
         d, intercept = len(design.terms.names), design.terms.intercept
-        layout = _Layout(d, intercept, inference)
+        layout = Layout(d, intercept, inference)
 
         epsilon_count = self.count_share * allowance.epsilon
         noise = int(_core.discrete_laplace(epsilon_count, allowance.bits, 1)[0])
@@ -148,9 +144,11 @@ class TukeyEM:
         )
         if point is None:
             return _not_passed(units, layout, allowance, parts[:2])
-        law = release_law(plan.models, layout.size, plan.epsilon_sample, plan.depth)
+        law = None
+        if inference:
+            law = release_law(plan.models, layout.size, plan.epsilon_sample, plan.depth)
         factor = small_batch_factor(units / plan.models, d)
-        found = _coefficients(point, layout, law, factor, self.grid_exponent)
+        found = coefficients(point, layout, law, factor, self.grid_exponent)
         notes = [_estimand(plan)]
         if not found.identified.all():
             names = np.array(design.terms.coefficients)[~found.identified]
@@ -159,15 +157,15 @@ class TukeyEM:
         return Release(
             params=found.params,
             covariance=found.covariance,
-            sampling=_sampling(found.covariance, law),
+            sampling=found.sampling,
             units=units,
             parts=parts + spent,
-            law=TailLaw(law.tail, law.critical),
+            law=NORMAL if law is None else TailLaw(law.tail, law.critical),
             notes=tuple(notes),
             limits=limits,
         )
 
-    def _plan(self, units: float, layout: _Layout, allowance: Allowance) -> TukeyPlan:
+    def _plan(self, units: float, layout: Layout, allowance: Allowance) -> TukeyPlan:
         epsilon = (1 - self.count_share - self.limits_share) * allowance.epsilon
         delta = (1 - self.limits_share) * allowance.delta
         return plan_tukey(units, layout.d, layout.size, epsilon, delta, models=self.models)
@@ -188,7 +186,7 @@ class TukeyEM:
         return limits, (Part(label, epsilon, delta, text, sensitivity=sensitivity),)
 
     def _fit(
-        self, design: Design, plan: TukeyPlan, layout: _Layout, bits: _core.BitSource
+        self, design: Design, plan: TukeyPlan, layout: Layout, bits: _core.BitSource
     ) -> NDArray[np.float64]:
         n = design.unit_count
         assignment = (
@@ -213,97 +211,12 @@ def _given(option: _T | None, default: _T) -> _T:
     return default if option is None else option
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """Where things are in a model vector; see cpp/include/dpreg/stats/batch_fit.hpp."""
-
-    d: int
-    intercept: bool
-    spreads: bool
-
-    @property
-    def size(self) -> int:
-        return sum(self._lengths())
-
-    def _lengths(self) -> tuple[int, int, int, int, int]:
-        i, s = int(self.intercept), int(self.spreads)
-        return self.d, i, i * self.d, s * self.d, s * i
-
-    def split(self, point: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-        """Slopes, mean of y, means of x, log spreads of slopes, log spread of intercept."""
-        return np.split(point, np.cumsum(self._lengths())[:-1])
-
-
-@dataclass(frozen=True, slots=True)
-class _Coefficients:
-    """What a released point says, the intercept first; see `Release`."""
-
-    params: NDArray[np.float64]
-    covariance: NDArray[np.float64] | None
-    identified: NDArray[np.bool_]
-
-
-def _coefficients(
-    point: NDArray[np.float64], layout: _Layout, law: ReleaseLaw, factor: float, grid_exponent: int
-) -> _Coefficients:
-    """Put the intercept together, and the covariance if there are spreads.
-
-    A slope that most models could not see has an infinite spread, and one at the far end
-    of the grid was drawn from models without a middle: both are set to 0.  `factor` is that of
-    small batches.
-    """
-    slopes, mean_y, means_x, log_spread, log_error = layout.split(point)
-    if not layout.spreads:
-        always = np.ones(layout.intercept + layout.d, dtype=bool)
-        return _Coefficients(_with_constant(slopes, mean_y, means_x), None, always)
-    far = np.abs(slopes) > 2.0 ** (_GRID_BITS - 20 + grid_exponent)
-    identified = ~far & (log_spread < _NO_SPREAD)
-    slopes = np.where(identified, slopes, 0.0)
-    # Squares of standard errors near the end of the range of doubles are infinite.
-    with np.errstate(over="ignore", invalid="ignore"):
-        spread = np.exp(np.where(identified, log_spread, -np.inf)) * factor / law.spread_divisor
-        covariance = np.diag((law.scale * spread) ** 2)
-        if layout.intercept:
-            error = law.scale * factor * float(np.exp(log_error[0]))
-            covariance = _with_intercept(np.diag(covariance), means_x, error)
-    identified = np.concatenate([np.ones(int(layout.intercept), dtype=bool), identified])
-    covariance[~identified, :] = covariance[:, ~identified] = np.nan
-    covariance[~np.isfinite(covariance)] = np.nan
-    return _Coefficients(_with_constant(slopes, mean_y, means_x), covariance, identified)
-
-
 def _estimand(plan: TukeyPlan) -> str:
     """Say what the coefficients are the middle of."""
     return (
         f"the middle of {plan.models} fits to parts of up to {plan.batch} units each, which may "
         "differ from one fit to all where the model is not linear or errors are skewed"
     )
-
-
-def _with_constant(
-    slopes: NDArray[np.float64], mean_y: NDArray[np.float64], means_x: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Put the intercept before the slopes, if there is a mean of y to make it from."""
-    return np.concatenate([mean_y - slopes @ means_x, slopes]) if len(mean_y) else slopes
-
-
-def _with_intercept(
-    variance: NDArray[np.float64], means: NDArray[np.float64], error: float
-) -> NDArray[np.float64]:
-    """Covariance of (mean_y - slopes @ means, slopes), the parts released independently."""
-    cross = -means * variance
-    # The slopes alone contribute means' diag(variance) means: less cannot be true.
-    corner = max(error * error, float(means**2 @ variance))
-    top = np.concatenate([[corner], cross])
-    return np.vstack([top, np.column_stack([cross, np.diag(variance)])])
-
-
-def _sampling(
-    covariance: NDArray[np.float64] | None, law: ReleaseLaw
-) -> NDArray[np.float64] | None:
-    if covariance is None:
-        return None
-    return np.sqrt(np.diag(covariance)) * min(1.0, law.sampling / law.scale)
 
 
 def _parts(epsilon_count: float, plan: TukeyPlan, delta: float) -> tuple[Part, ...]:
@@ -332,7 +245,7 @@ def _laplace_part(label: str, epsilon: float, remark: str = "") -> Part:
 
 
 def _too_few(
-    units: float, layout: _Layout, allowance: Allowance, parts: tuple[Part, ...]
+    units: float, layout: Layout, allowance: Allowance, parts: tuple[Part, ...]
 ) -> Declined:
     return Declined(
         reason=f"about {units:,.0f} units are too few for {_regressors(layout.d)} at this eps",
@@ -344,7 +257,7 @@ def _too_few(
 
 
 def _not_passed(
-    units: float, layout: _Layout, allowance: Allowance, parts: tuple[Part, ...]
+    units: float, layout: Layout, allowance: Allowance, parts: tuple[Part, ...]
 ) -> Declined:
     return Declined(
         reason="the fits on the parts of the data did not agree well enough to release one safely",
@@ -355,7 +268,7 @@ def _not_passed(
     )
 
 
-def _advice(layout: _Layout, allowance: Allowance) -> str:
+def _advice(layout: Layout, allowance: Allowance) -> str:
     need = least_units(layout.d, layout.size, allowance.epsilon, allowance.delta)
     fewer = "inference=False (fewer numbers to release), " if layout.spreads else ""
     return (
