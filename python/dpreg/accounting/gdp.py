@@ -53,13 +53,16 @@ def gdp_mu(epsilon: float, delta: float) -> float:
         high *= 2
     while gdp_delta(high / 2, epsilon) >= delta:
         high /= 2
-    # The steps after it are relative, so the tolerance is, too.
+    # The steps after it are relative, so the tolerance is, too.  They grow: where delta is hardly
+    # more than rounding errors, they have far to go.
     mu = optimize.brentq(
         lambda m: gdp_delta(m, epsilon) - delta, high / 2, high, xtol=1e-12 * high, rtol=1e-12
     )
-    mu *= 1 - _ROUNDING
+    step = _ROUNDING
+    mu *= 1 - step
     while gdp_delta(mu, epsilon) > delta:
-        mu *= 1 - _ROUNDING
+        step *= 2
+        mu *= 1 - step
     return float(mu)
 
 
@@ -73,7 +76,12 @@ def gdp_epsilon(mu: float, delta: float) -> float:
     while gdp_delta(mu, high) > delta:
         high *= 2
     epsilon = optimize.brentq(lambda e: gdp_delta(mu, e) - delta, 0.0, high, xtol=1e-14)
-    return float(epsilon) * (1 + _ROUNDING)
+    step = _ROUNDING
+    epsilon = max(epsilon, 1e-14) * (1 + step)
+    while gdp_delta(mu, epsilon) > delta:
+        step *= 2
+        epsilon *= 1 + step
+    return float(epsilon)
 
 
 def discreteness(scale: float, draws: int) -> float:
