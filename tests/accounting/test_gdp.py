@@ -44,6 +44,24 @@ def test_delta_is_never_too_low():
             assert exact >= delta * (1 - 1e-3)
 
 
+@pytest.mark.parametrize("epsilon", [1e-15, 1e-12, 1e-9])
+@pytest.mark.parametrize("delta", [1e-18, 1e-5])
+def test_tiny_parts_of_a_budget_have_a_mu(epsilon, delta):
+    mu = gdp_mu(epsilon, delta)
+    assert 0.8 * delta < gdp_delta(mu, epsilon) <= delta
+
+
+@pytest.mark.parametrize("mu", [1e-12, 1e-6, 1e-3, 1.0, 1e3, 1e8])
+@pytest.mark.parametrize("delta", [1e-15, 1e-5, 0.5])
+def test_epsilon_is_rounded_up(mu, delta):
+    assert gdp_delta(mu, gdp_epsilon(mu, delta)) <= delta
+
+
+def test_rounding_of_both_logarithms_is_paid_for():
+    """exp(epsilon) times a tail: both are far larger than what their product leaves."""
+    assert gdp_delta(1e10, 5e19) >= 1e-3
+
+
 def test_against_privacy_loss_distributions():
     mus = [0.1, 0.2, 0.05]
     together = math.sqrt(sum(m**2 for m in mus))

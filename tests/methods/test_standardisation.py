@@ -124,7 +124,8 @@ def test_column_bounds_by_name():
 
 
 @pytest.mark.parametrize("bounds", [{"nope": (0, 1)}, {"a": (1, 0)}, {"a": (0, np.inf)}, {"a": 3},
-                                    {"a": (1, 1)}, {"a": ("x", 2)}, {"a": (1, 2, 3)}])  # fmt: skip
+                                    {"a": (1, 1)}, {"a": ("x", 2)}, {"a": (1, 2, 3)},
+                                    {"a": (-1e308, 1e308)}, {"a": (1e308, 1.5e308)}])  # fmt: skip
 def test_wrong_bounds(bounds):
     with pytest.raises(ValueError, match="bounds"):
         column_bounds(bounds, Terms("y", ("a",), True))
@@ -135,6 +136,17 @@ def test_wrong_bounds(bounds):
 def test_wrong_options(options):
     with pytest.raises(ValueError, match="standardisation"):
         Standardisation(**options)
+
+
+def test_limits_stay_wide_enough_to_divide_by():
+    """However many zooms there are, and however often the values are all in the first bin."""
+    zooms = Standardisation(zooms=260, zoom_share=0.001)
+    noise = GaussianReleases(500.0, 0.1, _core.TestBits(3))
+    unknown = np.full((1, 2), UNKNOWN)
+    y = np.full(5000, 1e-310)
+    scales = zooms.release(np.empty((len(y), 0)), y, noise, unknown)
+    assert scales.high[0] - scales.low[0] > 1e-100
+    assert np.isfinite(1 / scales.scale).all()
 
 
 def test_best_run_is_the_best_of_all_runs():

@@ -114,7 +114,8 @@ def test_options(partition):
 
 @pytest.mark.parametrize("options", [
     {"models": 1}, {"ridge": -1.0}, {"ridge": math.nan}, {"partition": "equal"},
-    {"count_share": 0.0}, {"count_share": 1.0}, {"grid_exponent": 10_000}, {"refinements": -1},
+    {"count_share": 0.0}, {"count_share": 1.0}, {"limits_share": 1e-9}, {"limits_share": math.nan},
+    {"grid_exponent": 10_000}, {"refinements": -1},
 ])  # fmt: skip
 def test_wrong_options(options):
     with pytest.raises(ValueError, match=next(iter(options))):
@@ -123,7 +124,8 @@ def test_wrong_options(options):
 
 @pytest.mark.parametrize("arguments", [
     {"eps": 0}, {"eps": -1}, {"eps": math.nan}, {"eps": math.inf}, {"eps": "1"},
-    {"delta": 0.0}, {"delta": 1.0}, {"delta": -1e-6}, {"delta": math.nan},
+    {"delta": 0.0}, {"delta": 1.0}, {"delta": -1e-6}, {"delta": 1e-15, "method": "auto"},
+    {"delta": math.nan},
     {"formula": "y ~ nope"}, {"formula": "y ~ word"}, {"formula": "y ~ scale(x0)"},
     {"method": "ols"}, {"method": 3}, {"unit": "nope"}, {"rng": -1}, {"levels": {"word": ["a"]}},
     {"data": [1, 2, 3]},

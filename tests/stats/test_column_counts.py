@@ -53,6 +53,12 @@ def test_counts_by_definition(threads):
         np.testing.assert_array_equal(found[j], interval_by_definition(x[:, j], low[j], high[j], 7))
 
 
+def test_an_interval_that_is_too_wide_for_a_double_still_counts_a_row_once():
+    x = np.array([[1e308], [-1e308], [0.0], [1.0]])
+    found = _core.interval_counts(x, np.array([-1e308]), np.array([1e308]), 4)
+    np.testing.assert_array_equal(found, [[3, 0, 0, 0, 1]])
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_moments_by_definition(threads):
     x = columns()

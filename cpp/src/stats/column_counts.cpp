@@ -66,8 +66,9 @@ std::vector<std::int64_t> interval_counts(const MatrixView& x, const std::vector
                 const double value = x(i, j);
                 if (!std::isfinite(value)) continue;
                 const double place = std::floor((value - low[j]) * per_unit[j]);
-                const auto bin =
-                    value == 0.0 ? bins : static_cast<std::size_t>(std::clamp(place, 0.0, last));
+                // The constant first: a product that is not a number becomes 0.
+                const double limited = std::min(std::max(0.0, place), last);
+                const auto bin = value == 0.0 ? bins : static_cast<std::size_t>(limited);
                 ++counts[j * (bins + 1) + bin];
             }
         });

@@ -181,8 +181,11 @@ void QuantisedRows::quantise_row(const MatrixView& x, const VectorView& y,
     }
     std::int16_t* q = q_.data() + i * stride_;
     double squares = 0.0;
+    constexpr double most = kRowSteps;
     for (std::size_t j = 0; j < width_; ++j) {
-        const double step = std::nearbyint(z[j] * (kRowSteps / limit_));
+        // The constant first: what is not a number becomes the least step.
+        const double place = z[j] * (kRowSteps / limit_);
+        const double step = std::nearbyint(std::min(std::max(-most, place), most));
         q[j] = static_cast<std::int16_t>(step);
         squares += step * step;
     }

@@ -28,10 +28,11 @@ def gdp_delta(mu: float, epsilon: float) -> float:
     if mu == 0:
         return 0.0
     upper = float(special.log_ndtr(-epsilon / mu + mu / 2))
-    lower = epsilon + float(special.log_ndtr(-epsilon / mu - mu / 2))
+    tail = float(special.log_ndtr(-epsilon / mu - mu / 2))
+    lower = epsilon + tail
     # The difference of two numbers that may be close: exp(upper) (1 - exp(lower - upper)), and
     # what rounding of the logarithms may take from it.
-    rounding = math.exp(upper) * _LOG_ROUNDING * (1 + abs(upper) + abs(lower))
+    rounding = math.exp(upper) * _LOG_ROUNDING * (1 + abs(upper) + epsilon + abs(tail))
     return -math.exp(upper) * math.expm1(min(lower - upper, 0.0)) + rounding
 
 
@@ -47,15 +48,21 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     """
     from scipy import optimize
 
-    low, high = 0.0, 1.0
+    high = 1.0
     while gdp_delta(high, epsilon) < delta:
-        low, high = high, 2 * high
+        high *= 2
+    while gdp_delta(high / 2, epsilon) >= delta:
+        high /= 2
+    # The steps after it are relative, so the tolerance is, too.  They grow: where delta is hardly
+    # more than rounding errors, they have far to go.
     mu = optimize.brentq(
-        lambda m: gdp_delta(m, epsilon) - delta, low or 1e-12, high, xtol=1e-14, rtol=1e-12
+        lambda m: gdp_delta(m, epsilon) - delta, high / 2, high, xtol=1e-12 * high, rtol=1e-12
     )
-    mu *= 1 - _ROUNDING
+    step = _ROUNDING
+    mu *= 1 - step
     while gdp_delta(mu, epsilon) > delta:
-        mu *= 1 - _ROUNDING
+        step *= 2
+        mu *= 1 - step
     return float(mu)
 
 
@@ -69,7 +76,12 @@ def gdp_epsilon(mu: float, delta: float) -> float:
     while gdp_delta(mu, high) > delta:
         high *= 2
     epsilon = optimize.brentq(lambda e: gdp_delta(mu, e) - delta, 0.0, high, xtol=1e-14)
-    return float(epsilon) * (1 + _ROUNDING)
+    step = _ROUNDING
+    epsilon = max(epsilon, 1e-14) * (1 + step)
+    while gdp_delta(mu, epsilon) > delta:
+        step *= 2
+        epsilon *= 1 + step
+    return float(epsilon)
 
 
 def discreteness(scale: float, draws: int) -> float:

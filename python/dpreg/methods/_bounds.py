@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from dpreg.design import Terms
 
-__all__ = ["Bounds", "column_bounds"]
+__all__ = ["LEAST_WIDTH", "Bounds", "column_bounds"]
 
 Bounds = tuple[float, float]
 
 # Half of a narrower interval could not be divided by.
-_LEAST_WIDTH = 1e-100
+LEAST_WIDTH = 1e-100
 
 
 def column_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> NDArray[np.float64]:
@@ -40,7 +40,8 @@ def column_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> NDArray[
             low, high = (float(limit) for limit in limits)
         except (TypeError, ValueError):
             raise ValueError(f"bounds: write {{{name!r}: (low, high)}}, got {limits!r}") from None
-        if not (math.isfinite(low) and math.isfinite(high) and high - low > _LEAST_WIDTH):
+        # The width, and the middle, of an interval must be doubles too.
+        if not (math.isfinite(abs(low) + abs(high)) and high - low > LEAST_WIDTH):
             raise ValueError(
                 f"bounds: {name!r} needs finite limits, the first below the second, got {limits!r}"
             )

@@ -65,8 +65,10 @@ class Auto:
         return "auto"
 
     def check(self, terms: Terms, epsilon: float, delta: float) -> None:
-        """Refuse delta = 0, with which no candidate works."""
+        """Refuse delta = 0, with which no candidate works, and what TukeyEM cannot halve."""
         needs_delta(self.name, delta)
+        if "tukey" in self.candidates:
+            _METHODS["tukey"].check(terms, epsilon, delta / 2)
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool

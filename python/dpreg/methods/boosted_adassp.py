@@ -111,6 +111,11 @@ class BoostedAdaSSP:
             raise ValueError("average must be given together with rounds, and be at most that")
         if not 0 < self.gram_share < 1:
             raise ValueError(f"gram_share must be in (0, 1), got {self.gram_share}")
+        if not 0 < self.scatter_share < 1 - self.standardisation.share:
+            raise ValueError(
+                "scatter_share must be greater than 0, and less than 1 together with the share "
+                f"of standardisation, got {self.scatter_share}"
+            )
         clips = (self.first_clip, self.clip, self.final_clip or 1.0, self.row_factor)
         if not (min(clips) > 0 and math.isfinite(sum(clips))) or self.final_clip == 0:
             raise ValueError("clips and row_factor must be greater than 0 and finite")

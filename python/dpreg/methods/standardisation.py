@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.methods._bounds import LEAST_WIDTH
 from dpreg.methods._gaussian import GaussianReleases
 
 __all__ = ["Scales", "Standardisation"]
@@ -227,4 +228,4 @@ def _narrowed(cells: Doubles, low: float, high: float, deviation: float) -> tupl
     narrow_low, narrow_high = low + first * width, low + (last + 1) * width
     if zeros > 4 * deviation:
         narrow_low, narrow_high = min(narrow_low, 0.0), max(narrow_high, 0.0)
-    return (narrow_low, narrow_high) if narrow_low < narrow_high else (low, high)
+    return (narrow_low, narrow_high) if narrow_high - narrow_low > LEAST_WIDTH else (low, high)

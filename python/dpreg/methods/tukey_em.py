@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.design import Design, Terms
+from dpreg.errors import BudgetError
 from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods._method import Allowance, Declined, Release, needs_delta
 from dpreg.methods._model_vector import Layout, coefficients
@@ -27,6 +28,10 @@ _T = TypeVar("_T", float, int)
 
 # The whole of a share goes to the histogram of magnitudes: outliers are what predictions need
 _HISTOGRAMS = Standardisation(magnitude_share=0.98, moment_share=0.01, zoom_share=0.001, zooms=0)
+# With less of epsilon and delta, limits could not be accounted for.
+_LEAST_SHARE = 1e-3
+# Smaller ones are refused by `tukey_em`.
+_LEAST_DELTA = 2.0**-50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +93,11 @@ class TukeyEM:
             raise ValueError("ridge must be at least 0 and finite, refinements at least 0")
         if self.partition not in ("slots", "independent"):
             raise ValueError(f"partition must be 'slots' or 'independent', got {self.partition!r}")
-        if not (0 < self.count_share < 1 and 0 <= self.limits_share < 1 - self.count_share):
+        limits = self.limits_share == 0 or _LEAST_SHARE <= self.limits_share < 1 - self.count_share
+        if not (0 < self.count_share < 1 and limits):
             raise ValueError(
-                "count_share must be in (0, 1), and limits_share in [0, 1 - count_share), got "
-                f"{self.count_share} and {self.limits_share}"
+                f"count_share must be in (0, 1), and limits_share 0 or in [{_LEAST_SHARE}, "
+                f"1 - count_share), got {self.count_share} and {self.limits_share}"
             )
         if not -500 <= self.grid_exponent <= 500:
             raise ValueError(f"grid_exponent must be in [-500, 500], got {self.grid_exponent}")
@@ -104,6 +110,11 @@ class TukeyEM:
     def check(self, terms: Terms, epsilon: float, delta: float) -> None:
         """Refuse delta = 0: the test may let unsafe data pass with probability delta."""
         needs_delta(self.name, delta)
+        if (1 - self.limits_share) * delta < _LEAST_DELTA:
+            raise BudgetError(
+                f"delta: {delta:.3g} is too small for what method='tukey' does with it; write "
+                "a larger one, such as delta=1e-10"
+            )
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
