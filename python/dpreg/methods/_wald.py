@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ __all__ = [
     "EstimateError",
     "boosting_error",
     "hidden_by_floor",
+    "quieted",
     "unidentified_note",
     "user_errors",
 ]
@@ -24,6 +25,9 @@ Doubles = NDArray[np.float64]
 # A coefficient is not identified when what regularisation may hide of it makes its interval
 # this many times as wide; up to that the interval is as wide as that.
 _WIDEST = 5.0
+# Noise in predictions up to which coefficients are not shrunk, as a share of the variance of the
+# response.
+_SWAMPED = 0.5
 # Eigenvalues of a noisy Gram matrix below this many deviations of the noise are not told from it.
 _LEAST_SEEN = 3.0
 # Share of a coefficient that may be left for the estimate to tell its size.
@@ -51,6 +55,8 @@ class BoostingPath:
     deviations : ndarray, shape (rounds,)
         Of the noise of each gradient.
     average : int
+    kept : ndarray, shape (w, w)
+        What `estimate` was multiplied by, see `quieted`; symmetric.
     """
 
     estimate: Doubles
@@ -61,6 +67,22 @@ class BoostingPath:
     step: Doubles
     deviations: Doubles
     average: int
+    kept: Doubles
+
+    @property
+    def units(self) -> float:
+        """Noisy number of units, as the Gram matrix has it, and no less than its noise."""
+        return max(float(self.gram[0, 0]), self.gram_deviation) if self.gram.size else 0.0
+
+    @property
+    def shrunk(self) -> bool:
+        """Whether `quieted` changed the estimate."""
+        return not np.array_equal(self.kept, np.eye(len(self.kept)))
+
+    @property
+    def left_to_explain(self) -> float:
+        """Sum of squares of the residuals, which bounds what a hidden coefficient explains."""
+        return self.units * self.residual**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,29 +117,57 @@ def boosting_error(path: BoostingPath, scatter: Doubles, unclipped: float) -> Es
     unclipped : float
         Noisy share of residuals within the clip.
     """
-    size = len(path.estimate)
     share = min(max(unclipped, 0.5), 1.0)
-    curvature = share * _at_least(path.gram, _LEAST_SEEN * path.gram_deviation)
-    inverse = np.linalg.inv(curvature)
+    held = _at_least(path.gram, _LEAST_SEEN * path.gram_deviation)
+    inverse = np.linalg.inv(share * held)
     sampling = inverse @ _at_least(scatter, 0.0) @ inverse
+    privacy = _noise(path, share * held)
+    hidden = hidden_by_floor(path.gram, path.gram_deviation, path)
+    lost = np.eye(len(path.kept)) - path.kept
+    hidden += lost @ np.linalg.inv(held) @ lost * path.left_to_explain
+    return EstimateError(path.kept @ sampling @ path.kept, path.kept @ privacy @ path.kept, hidden)
+
+
+def quieted(path: BoostingPath) -> BoostingPath:
+    """Shrink the estimate along directions whose noise would swamp predictions.
+
+    Noise along an eigenvector of the Gram matrix adds its variance times the eigenvalue to the
+    error of predictions.  Coefficients are kept as they are up to half of the variance of the
+    response, an equal part of it for each direction, and beyond that about as a prior of equal
+    parts would have it.  Noise is taken as no less than what the estimate explains beyond the
+    variance of the response.  What shrinking may hide counts as hidden.
+    """
+    held = _at_least(path.gram, _LEAST_SEEN * path.gram_deviation)
+    if held.size == 0:
+        return path
+    values, vectors = np.linalg.eigh(held)
+    variance = np.einsum("jk,jl,lk->k", vectors, _noise(path, held), vectors)
+    noise = values * variance / path.units
+    explained = float(path.estimate @ held @ path.estimate) / path.units
+    noise *= max(1.0, (explained - 1) / noise.sum())
+    factors = np.minimum(1.0, (1 + _SWAMPED) / (1 + len(noise) * noise))
+    if (factors == 1.0).all():
+        return path
+    kept = (vectors * factors) @ vectors.T
+    return replace(path, estimate=kept @ path.estimate, kept=kept)
+
+
+def _noise(path: BoostingPath, curvature: Doubles) -> Doubles:
+    """Covariance of the mean of the last rounds that comes from the noise of all rounds."""
+    size, rounds = len(curvature), len(path.deviations)
     forget = np.eye(size) - path.step @ curvature
-    privacy = np.zeros((size, size))
+    noise = np.zeros((size, size))
     reach, power = np.zeros((size, size)), np.eye(size)
-    rounds = len(path.deviations)
     # The noise of round t is in the iterates t, ..., T; the last `average` of them count.
     for age in range(rounds):
         if age < path.average:
             reach = reach + power / path.average
-        carried = (
-            reach
-            if age < path.average
-            else reach @ np.linalg.matrix_power(forget, age - path.average + 1)
-        )
-        part = carried @ path.step * path.deviations[rounds - 1 - age]
-        privacy += part @ part.T
-        power = power @ forget
-    hidden = hidden_by_floor(path.gram, path.gram_deviation, path)
-    return EstimateError(sampling, privacy, hidden)
+            power = power @ forget
+        else:
+            reach = reach @ forget
+        part = reach @ path.step * path.deviations[rounds - 1 - age]
+        noise += part @ part.T
+    return noise
 
 
 def hidden_by_floor(gram: Doubles, deviation: float, path: BoostingPath | None = None) -> Doubles:

@@ -27,6 +27,7 @@ from dpreg.methods._wald import (
     BoostingPath,
     EstimateError,
     boosting_error,
+    quieted,
     unidentified_note,
     user_errors,
 )
@@ -181,9 +182,9 @@ class BoostedAdaSSP:
             thetas.append(theta)
             deviations.append(deviation)
             if not inference or number <= plan.early:
-                residual = max(math.sqrt(squares / scales.units), _LEAST_RESIDUAL)
+                residual = min(max(math.sqrt(squares / scales.units), _LEAST_RESIDUAL), 1.0)
                 clip = min(clip, self.clip * residual)
-        return BoostingPath(
+        path = BoostingPath(
             estimate=np.asarray(np.mean(thetas[-plan.average :], axis=0)),
             clip=clip,
             residual=residual,
@@ -192,7 +193,9 @@ class BoostedAdaSSP:
             step=step,
             deviations=np.array(deviations),
             average=plan.average,
+            kept=np.eye(len(gram)),
         )
+        return quieted(path)
 
     def _final(self, units: float, row_limit: float, mu: float, noise: GaussianReleases) -> float:
         """Return the clip of the rounds that count; `mu` is that of them all."""
@@ -219,9 +222,16 @@ def _estimand(path: BoostingPath, *, inference: bool) -> tuple[str, ...]:
     if not inference:
         return ()
     wide = path.clip / path.residual
-    return (
+    clipped = (
         f"residuals are clipped at {wide:.3g} standard deviations, and long rows count less: "
-        "where the model is not linear, coefficients differ from least squares",
+        "where the model is not linear, coefficients differ from least squares"
+    )
+    if not path.shrunk:
+        return (clipped,)
+    return (
+        clipped,
+        "coefficients are shrunk, or predictions would be mostly noise: this many coefficients "
+        "need more rows or a larger epsilon",
     )
 
 
