@@ -46,11 +46,13 @@ TukeyEM <- function(models = NULL, ridge = NULL, refinements = NULL, partition =
 #'   with more, that many are drawn.
 #' @param bounds `list(column = c(low, high))`: public limits of columns of the model matrix
 #'   and of the response.
+#' @param cov_type Standard errors: `"wald"`, by the delta method; or `"bootstrap"`, a parametric
+#'   bootstrap from what was released, which also corrects the bias of the estimate.
 #' @param standardisation Made by `Standardisation()`.
 #' @rdname dp_methods
 #' @export
 AdaSSP <- function(response_limit = 4, row_factor = 1.2, max_rows = 1, bounds = NULL,
-                   standardisation = Standardisation())
+                   cov_type = "wald", standardisation = Standardisation())
   new_options("AdaSSP")
 
 #' @param rounds How many rounds of boosting; `NULL` chooses.
