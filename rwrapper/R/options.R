@@ -101,6 +101,8 @@ Standardisation <- function(magnitude_share = 0.07, zoom_share = 0.03, moment_sh
 #'
 #' @param share Share of eps that the selection gets inside [dp_lm()].
 #' @param ranges `"tight"` or `"published"`, which is noisier.
+#' @param max_rows Rows that a protected unit may give, when `unit` names one; of units with more,
+#'   that many are drawn.
 #' @return An object of class `dp_options`.
 #' @seealso [dp_methods] for those of the regressions.
 #' @name dp_selectors
@@ -111,7 +113,7 @@ NULL
 
 #' @rdname dp_selectors
 #' @export
-DPKendall <- function(share = 0.05, ranges = "tight")
+DPKendall <- function(share = 0.05, ranges = "tight", max_rows = 1)
   new_options("DPKendall")
 
 #' @param bounds `list(column = c(low, high))`: public limits of columns of the model matrix
@@ -121,7 +123,7 @@ DPKendall <- function(share = 0.05, ranges = "tight")
 #' @rdname dp_selectors
 #' @export
 DPSIS <- function(bounds = NULL, top_k = "canonical", gamma = 0.5, noise = "exponential",
-                  share = 0.05)
+                  share = 0.05, max_rows = 1)
   new_options("DPSIS")
 
 #' @param models How many Lasso fits vote; `NULL` chooses.
