@@ -7,8 +7,10 @@
 #' Formulas, factors and contrasts are R's own.  A formula may use terms whose value in one row
 #' depends on that row alone: `log(x)`, `I(x^2)`, `x:z`, `poly(x, 3, raw = TRUE)`,
 #' `factor(x, levels = c("a", "b"))`, `ns(x, knots = c(2, 4), Boundary.knots = c(0, 6))`.  Others
-#' (`scale(x)`, `poly(x, 3)`) are refused with a public alternative.  The levels of a factor are
-#' public.  Rows with a missing value are dropped one by one, silently: how many is private.
+#' (`scale(x)`, `poly(x, 3)`) are refused with a public alternative.  So is `t2 - t1` of
+#' date-times, whose unit R chooses by looking at all rows: write
+#' `difftime(t2, t1, units = "hours")`.  What the data frame says of its columns is public: names,
+#' classes, the levels of a factor, the unit of a difftime.  Rows with a missing value are dropped one by one, silently: how many is private.
 #'
 #' [update()] makes a new release, and spends again.
 #'
@@ -29,6 +31,8 @@
 #' @param budget Made by [dp_budget()]; charged before a record is read, and may refuse.
 #' @param inference Also release what standard errors and intervals need?
 #' @param rng A whole number makes the result reproducible and **not private**.
+#' @param ... Must be empty: there are no `weights`, `subset`, `na.action` or `contrasts`, and the
+#'   error says what to do instead.
 #' @return An object of class `dp_lm`, or of class `dp_not_released` when the mechanism itself
 #'   declined.  Plain data: it can be saved, and holds no record.
 #' @export
@@ -41,7 +45,9 @@
 #'   predict(fit, head(diamonds))
 #' }
 dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NULL, k = NULL,
-                  split = NULL, levels = NULL, unit = NULL, budget = NULL, inference = TRUE, rng = NULL) {
+                  split = NULL, levels = NULL, unit = NULL, budget = NULL, inference = TRUE, rng = NULL,
+                  ...) {
+  no_more("dp_lm()", LM_HINTS, ...)
   call <- match.call()
   check_number(eps, "eps", "1")
   check_number(delta, "delta", "1e-6")
@@ -139,7 +145,8 @@ with_names <- function(m, names) {
 #'   dp_select(price ~ carat + depth + table, load_diamonds(), k = 1, eps = 0.5)
 #' }
 dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", levels = NULL,
-                      unit = NULL, budget = NULL, rng = NULL) {
+                      unit = NULL, budget = NULL, rng = NULL, ...) {
+  no_more("dp_select()", LM_HINTS, ...)
   check_number(k, "k", "5")
   check_number(eps, "eps", "0.5")
   check_number(delta, "delta", "1e-6")
@@ -207,12 +214,20 @@ dp_budget <- function(eps, delta = 0, ledger = NULL) {
   if (is.null(ledger)) {
     budget$key <- call_python("new_budget", list(eps = eps, delta = delta))
   } else {
-    if (!is.character(ledger) || length(ledger) != 1L) refuse("ledger: the path of a file is needed")
-    budget$ledger <- normalizePath(ledger, mustWork = FALSE)
+    if (!is.character(ledger) || length(ledger) != 1L || is.na(ledger) || !nzchar(ledger))
+      refuse("ledger: the path of a file is needed")
+    budget$ledger <- absolute(ledger)
   }
   budget <- structure(budget, class = "dp_budget")
   budget_state(budget) # makes the file, or says what is wrong with it
   budget
+}
+
+# The same file after setwd(); normalizePath() leaves a file that is not there yet as it is.
+absolute <- function(path) {
+  path <- path.expand(path)
+  if (!grepl("^(/|[A-Za-z]:[/\\\\]|\\\\\\\\)", path)) path <- file.path(getwd(), path)
+  file.path(normalizePath(dirname(path), mustWork = FALSE), basename(path))
 }
 
 budget_state <- function(budget) call_python("budget_state", budget_sent(budget))

@@ -3,8 +3,44 @@
 
 new_options <- function(kind) {
   frame <- parent.frame()
-  given <- mget(names(formals(sys.function(sys.parent()))), envir = frame)
+  defaults <- formals(sys.function(sys.parent()))
+  given <- mget(names(defaults), envir = frame)
+  for (name in names(given)) check_option(given[[name]], name, defaults[[name]])
   structure(list(kind = kind, options = given), class = "dp_options")
+}
+
+# The type is that of the default; options whose default is NULL are numbers, but for these.
+check_option <- function(x, name, default) {
+  if (is.null(x) && is.null(default)) return(invisible())
+  if (name == "bounds") return(check_bounds(x))
+  if (name == "standardisation") {
+    if (inherits(x, "dp_options") && x$kind == "Standardisation") return(invisible())
+    refuse(name, " must be made by Standardisation(), not ", described(x))
+  }
+  if (name == "candidates") {
+    if (is.character(x) && length(x) && !anyNA(x)) return(invisible())
+    refuse(name, " must be names of methods, such as c(\"adassp\", \"tukey\"), not ", described(x))
+  }
+  if (is.character(default) || name == "screen") {
+    if (is.character(x) && length(x) == 1L && !is.na(x)) return(invisible())
+    refuse(name, " must be one name", if (is.character(default)) paste0(", such as ", name, " = ", deparsed(default)),
+           ", not ", described(x))
+  }
+  check_number(x, name, if (is.null(default)) "100" else deparsed(default))
+  if (is.infinite(x)) refuse(name, " must be finite")
+}
+
+check_bounds <- function(bounds) {
+  pair <- function(b) is.numeric(b) && length(b) == 2L && !anyNA(b)
+  named <- is.list(bounds) && length(bounds) && !is.null(names(bounds)) && all(nzchar(names(bounds)))
+  if (!named)
+    refuse("bounds must be a list with names, such as bounds = list(carat = c(0, 6)), not ", described(bounds))
+  odd <- names(bounds)[!vapply(bounds, pair, NA)]
+  if (length(odd))
+    refuse("bounds: ", sQuote(odd[1L], FALSE), " needs a low and a high number, such as bounds = list(", odd[1L],
+           " = c(0, 6)), not ", described(bounds[[odd[1L]]]))
+  again <- names(bounds)[duplicated(names(bounds))]
+  if (length(again)) refuse("bounds: ", sQuote(again[1L], FALSE), " is given twice")
 }
 
 #' Options of the methods

@@ -38,7 +38,8 @@ __all__ = ["from_r", "to_r"]
 
 # The sources of the R package without what knows reticulate; a test keeps them the same.
 SOURCES = (
-    "rows.R", "design.R", "options.R", "checks.R", "fit.R", "methods.R", "plots.R", "compare.R"
+    "kinds.R", "rows.R", "terms.R", "design.R", "options.R", "checks.R", "fit.R", "methods.R",
+    "not_released.R", "grids.R", "plots.R", "compare.R"
 )  # fmt: skip
 
 _SETUP = """

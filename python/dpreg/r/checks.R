@@ -26,6 +26,7 @@ described <- function(x) {
   if (is.function(x)) return("a function; call it")
   if (is.atomic(x) && length(x) == 1L) return(deparsed(unname(x)))
   if (is.atomic(x)) return(paste("a vector of length", length(x)))
+  if (identical(class(x), "list")) return(paste("a list of", length(x)))
   paste("an object of class", class(x)[1L])
 }
 
@@ -33,4 +34,31 @@ check_unit <- function(unit, data) {
   if (is.null(unit)) return(invisible())
   if (!is.character(unit) || length(unit) != 1L || !unit %in% names(data))
     refuse("unit: name one column of the data, such as unit = \"person\"")
+  x <- data[[unit]]
+  # As doubles, which is what an integer64 is without its package, distinct numbers may be equal.
+  if (!is.atomic(x) || length(dim(x)) > 1L || inherits(x, "integer64") || is.complex(x) || is.raw(x))
+    refuse("unit: column ", sQuote(unit, FALSE), " of class ", class(x)[1L], " does not name units; ",
+           "make text or a factor of it, such as data$", unit, " <- as.character(data$", unit, ")")
 }
+
+# What is in `...` would be ignored.
+no_more <- function(what, hints, ...) {
+  given <- as.list(substitute(list(...)))[-1L]
+  if (!length(given)) return(invisible())
+  name <- if (is.null(names(given))) "" else names(given)[1L]
+  if (!nzchar(name)) refuse(what, " has too many arguments: what is ", deparsed(given[[1L]]), "?")
+  refuse(what, " has no argument ", sQuote(name, FALSE), if (name %in% names(hints)) paste0(": ", hints[[name]]))
+}
+
+LM_HINTS <- c(
+  weights = "all rows count alike",
+  subset = "take the rows before the call, data = subset(data, ...), each by its own values",
+  na.action = "incomplete rows are always dropped, one by one",
+  contrasts = "write C(g, contr.sum) in the formula, or set contrasts(data$g) before the call",
+  offset = "subtract it from the response: I(y - x) ~ ...",
+  family = "linear regression is all there is", epsilon = "write eps = ", seed = "write rng = ",
+  bounds = "give them to the method, such as method = AdaSSP(bounds = list(x = c(0, 6)))",
+  max_rows = "give it to the method, such as method = BoostedAdaSSP(max_rows = 2)",
+  ledger = "write budget = dp_budget(eps, delta, ledger = \"path\")",
+  alpha = "confint(fit, level = 0.95) takes the level", level = "confint(fit, level = 0.95) takes the level"
+)

@@ -13,26 +13,33 @@ design_of <- function(formula, data, levels = NULL) {
   if (!is.data.frame(data))
     refuse("data: a data frame is needed, not an object of class ", class(data)[1L])
   terms <- check_formula(formula, names(data))
-  used <- all.vars(attr(terms, "variables"))
   check_levels(levels, names(data))
-  for (name in used) check_column(data[[name]], name)
-  empty <- lapply(unclass(data)[used], no_rows)
-  source <- lapply(stats::setNames(used, used), function(name)
-    list(levels = if (is.null(levels[[name]])) base::levels(empty[[name]])
-                  else as.character(levels[[name]]),
-         ordered = is.ordered(empty[[name]]), text = is.character(empty[[name]]),
-         logical = is.logical(empty[[name]])))
-  design <- list(terms = terms, source = source)
-  design$frame <- model_variables(design, empty, 0L)
+  mentioned <- all.vars(attr(terms, "variables"))
+  unknown <- setdiff(mentioned, c(names(data), CONSTANT_NAMES, CONTRASTS))
+  if (length(unknown))
+    refuse("formula: there is no column ", sQuote(unknown[1L], FALSE), " in the data, which have ",
+           paste(sQuote(names(data), FALSE), collapse = ", "))
+  used <- intersect(mentioned, names(data))
+  columns <- unclass(data)[used]
+  kinds <- lapply(stats::setNames(used, used), function(name)
+    column_kind(columns[[name]], name, levels[[name]]))
+  check_variables(terms, kinds)
+  empty <- lapply(columns, no_rows)
+  design <- list(terms = terms, source = Map(source_of, kinds, empty))
+  design$frame <- in_formula(model_variables(design, empty, 0L))
   for (name in names(design$frame)) check_variable(design$frame[[name]], name)
   check_response(design$frame[[1L]])
-  X <- model_rows(design, design$frame)
+  X <- in_formula(model_rows(design, design$frame))
   design$contrasts <- attr(X, "contrasts")
   design$assign <- attr(X, "assign")
   design$names <- colnames(X)
   design$ranges <- level_ranges(design)
   design
 }
+
+# What R says of a formula that cannot be evaluated, whatever the records.
+in_formula <- function(expression)
+  tryCatch(expression, error = function(e) refuse("formula: ", sub("^formula: ", "", conditionMessage(e))))
 
 no_rows <- function(x) if (length(dim(x)) == 2L) x[0L, , drop = FALSE] else x[0L]
 
@@ -42,17 +49,16 @@ check_levels <- function(levels, columns) {
     refuse("levels: write list(column = c(\"first\", \"second\"))")
   for (name in names(levels)) {
     if (!name %in% columns) refuse("levels: there is no column ", sQuote(name, FALSE))
-    if (length(levels[[name]]) < 2L || anyDuplicated(levels[[name]]))
-      refuse("levels: ", sQuote(name, FALSE), " needs at least two levels, all different")
+    if (!is.atomic(levels[[name]]) || length(levels[[name]]) < 2L || anyNA(levels[[name]]) ||
+        anyDuplicated(levels[[name]]))
+      refuse("levels: ", sQuote(name, FALSE), " needs at least two levels, all different, and none NA")
   }
 }
 
-check_column <- function(x, name) {
-  # Without its package it would be read as doubles, which it is not.
-  if (inherits(x, "integer64"))
-    refuse("column ", sQuote(name, FALSE), " is of class integer64, which R's own arithmetic does ",
-           "not know; write data$", name, " <- as.double(data$", name, ") before the call")
-}
+# What is kept of a column: levels, what the type says, and how the records were measured.
+source_of <- function(kind, x)
+  list(kind = kind$name, levels = kind$levels, width = ncol(x),
+       units = if (kind$name == "span") attr(x, "units"))
 
 check_variable <- function(x, name) {
   shown <- sQuote(name, FALSE)
@@ -81,11 +87,13 @@ check_response <- function(y) {
 #' @noRd
 model_variables <- function(design, columns, n) {
   for (name in intersect(names(columns), names(design$source))) {
-    levels <- design$source[[name]]$levels
+    source <- design$source[[name]]
+    columns[[name]] <- canonical(columns[[name]], bare_kind(columns[[name]]))
+    levels <- source$levels
     # Unclassed codes are left alone when the levels are the same: this is most of the time.
     if (!is.null(levels) && !identical(base::levels(columns[[name]]), levels))
       columns[[name]] <- factor(as.character(columns[[name]]), levels,
-                                ordered = design$source[[name]]$ordered)
+                                ordered = source$kind == "ordered")
   }
   variables <- as.list(attr(design$terms, "variables"))[-1L]
   rows <- row_environment()
@@ -95,7 +103,7 @@ model_variables <- function(design, columns, n) {
             class = "data.frame", row.names = .set_row_names(n))
 }
 
-deparsed <- function(e) paste(deparse(e, width.cutoff = 500L), collapse = " ")
+deparsed <- function(e, ...) paste(deparse(e, width.cutoff = 500L, ...), collapse = " ")
 
 # splines::ns(x) is our ns(x).
 unqualified <- function(e) {
@@ -205,7 +213,8 @@ pack_doubles <- function(x) writeBin(as.vector(x), raw(), endian = "little")
 
 # Units numbered in the order in which they come; -1 where the unit is missing.
 pack_labels <- function(x) {
-  if (is.factor(x)) x <- as.integer(x)
+  # Numbers of days, seconds or levels; as text, date-times would lose fractions of a second.
+  x <- as.vector(unclass(x))
   known <- unique(x[!is.na(x)])
   writeBin(match(x, known, nomatch = 0L) - 1L, raw(), endian = "little")
 }
@@ -218,35 +227,63 @@ new_rows <- function(object, newdata) {
          call. = FALSE)
   if (!is.data.frame(newdata)) stop("newdata must be a data frame", call. = FALSE)
   terms <- stats::delete.response(object$terms)
-  needed <- all.vars(attr(terms, "variables"))
+  needed <- regressors_of(object)
   missing <- setdiff(needed, names(newdata))
   if (length(missing))
     stop("newdata has no column ", paste(sQuote(missing, FALSE), collapse = ", "), call. = FALSE)
   columns <- unclass(newdata)[needed]
-  for (name in needed) check_new_levels(columns[[name]], object$source[[name]], name)
+  for (name in needed) columns[[name]] <- new_column(columns[[name]], object$source[[name]], name)
   design <- list(terms = terms, source = object$source, contrasts = object$contrasts)
   X <- model_rows(design, model_variables(design, columns, .row_names_info(newdata, 2L)))
-  X <- X[, names(object$coefficients), drop = FALSE]
-  winsorised(X, object$limits)
+  X[, names(object$coefficients), drop = FALSE]
 }
 
-check_new_levels <- function(x, source, name) {
-  if (is.null(source$levels)) {
-    if ((is.character(x) || is.factor(x)) && !source$text)
-      stop("newdata: column ", sQuote(name, FALSE), " was numeric in the fit", call. = FALSE)
-    return(invisible())
+# Not all names in a formula are columns: C(g, contr.sum), I(x * pi).
+regressors_of <- function(object)
+  intersect(all.vars(attr(stats::delete.response(object$terms), "variables")), names(object$source))
+
+# A column of the kind that it had in the fit, or a refusal.
+new_column <- function(x, source, name) {
+  shown <- sQuote(name, FALSE)
+  wrong <- function(...) stop("newdata: column ", shown, " ", ..., call. = FALSE)
+  if (!is.null(source$levels)) {
+    odd <- setdiff(as.character(unique(x)), c(source$levels, NA))
+    if (length(odd)) wrong("has the new level ", paste(sQuote(odd, FALSE), collapse = ", "))
+    return(x)
   }
-  odd <- setdiff(as.character(unique(x)), c(source$levels, NA))
-  if (length(odd))
-    stop("newdata: column ", sQuote(name, FALSE), " has the new level ",
-         paste(sQuote(odd, FALSE), collapse = ", "), call. = FALSE)
+  found <- bare_kind(x)
+  # NA alone is logical.
+  if (identical(found, "logical") && all(is.na(x)) && source$kind %in% c("number", "text"))
+    return(if (source$kind == "text") as.character(x) else as.numeric(x))
+  if (source$kind == "text" && found %in% c("factor", "ordered")) return(as.character(x))
+  if (!identical(found, source$kind))
+    wrong("was ", in_words(source$kind), " in the fit, and is ",
+          if (is.na(found)) paste("of class", class(x)[1L]) else in_words(found), " here")
+  if (source$kind == "matrix" && ncol(x) != source$width)
+    wrong("had ", source$width, " columns in the fit, and has ", ncol(x))
+  if (source$kind == "span") units(x) <- source$units
+  x
+}
+
+in_words <- function(kind) {
+  switch(kind, number = "numeric", factor = "a factor", ordered = "an ordered factor", date = "a date",
+         time = "a date-time", span = "a difftime", matrix = "a matrix", kind)
 }
 
 # Beyond the limits of the fit nothing was learned: values are moved to them.
 winsorised <- function(X, limits) {
   if (is.null(limits)) return(X)
   slopes <- which(colnames(X) != "(Intercept)")
+  limits[is.na(limits[, 1L]), 1L] <- -Inf
+  limits[is.na(limits[, 2L]), 2L] <- Inf
   for (i in seq_along(slopes))
     X[, slopes[i]] <- pmin(pmax(X[, slopes[i]], limits[i, 1L]), limits[i, 2L])
   X
+}
+
+warn_of_moved <- function(X, moved) {
+  odd <- colnames(X)[colSums(X != moved, na.rm = TRUE) > 0]
+  if (length(odd))
+    warning("newdata: values of ", paste(sQuote(odd, FALSE), collapse = ", "), " beyond the limits of the fit ",
+            "were moved to them; winsorise = FALSE leaves them as they are", call. = FALSE)
 }

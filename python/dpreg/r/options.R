@@ -3,8 +3,44 @@
 
 new_options <- function(kind) {
   frame <- parent.frame()
-  given <- mget(names(formals(sys.function(sys.parent()))), envir = frame)
+  defaults <- formals(sys.function(sys.parent()))
+  given <- mget(names(defaults), envir = frame)
+  for (name in names(given)) check_option(given[[name]], name, defaults[[name]])
   structure(list(kind = kind, options = given), class = "dp_options")
+}
+
+# The type is that of the default; options whose default is NULL are numbers, but for these.
+check_option <- function(x, name, default) {
+  if (is.null(x) && is.null(default)) return(invisible())
+  if (name == "bounds") return(check_bounds(x))
+  if (name == "standardisation") {
+    if (inherits(x, "dp_options") && x$kind == "Standardisation") return(invisible())
+    refuse(name, " must be made by Standardisation(), not ", described(x))
+  }
+  if (name == "candidates") {
+    if (is.character(x) && length(x) && !anyNA(x)) return(invisible())
+    refuse(name, " must be names of methods, such as c(\"adassp\", \"tukey\"), not ", described(x))
+  }
+  if (is.character(default) || name == "screen") {
+    if (is.character(x) && length(x) == 1L && !is.na(x)) return(invisible())
+    refuse(name, " must be one name", if (is.character(default)) paste0(", such as ", name, " = ", deparsed(default)),
+           ", not ", described(x))
+  }
+  check_number(x, name, if (is.null(default)) "100" else deparsed(default))
+  if (is.infinite(x)) refuse(name, " must be finite")
+}
+
+check_bounds <- function(bounds) {
+  pair <- function(b) is.numeric(b) && length(b) == 2L && !anyNA(b)
+  named <- is.list(bounds) && length(bounds) && !is.null(names(bounds)) && all(nzchar(names(bounds)))
+  if (!named)
+    refuse("bounds must be a list with names, such as bounds = list(carat = c(0, 6)), not ", described(bounds))
+  odd <- names(bounds)[!vapply(bounds, pair, NA)]
+  if (length(odd))
+    refuse("bounds: ", sQuote(odd[1L], FALSE), " needs a low and a high number, such as bounds = list(", odd[1L],
+           " = c(0, 6)), not ", described(bounds[[odd[1L]]]))
+  again <- names(bounds)[duplicated(names(bounds))]
+  if (length(again)) refuse("bounds: ", sQuote(again[1L], FALSE), " is given twice")
 }
 
 #' Options of the methods
@@ -46,11 +82,13 @@ TukeyEM <- function(models = NULL, ridge = NULL, refinements = NULL, partition =
 #'   with more, that many are drawn.
 #' @param bounds `list(column = c(low, high))`: public limits of columns of the model matrix
 #'   and of the response.
+#' @param cov_type Standard errors: `"wald"`, by the delta method; or `"bootstrap"`, a parametric
+#'   bootstrap from what was released, which also corrects the bias of the estimate.
 #' @param standardisation Made by `Standardisation()`.
 #' @rdname dp_methods
 #' @export
 AdaSSP <- function(response_limit = 4, row_factor = 1.2, max_rows = 1, bounds = NULL,
-                   standardisation = Standardisation())
+                   cov_type = "wald", standardisation = Standardisation())
   new_options("AdaSSP")
 
 #' @param rounds How many rounds of boosting; `NULL` chooses.
@@ -99,6 +137,8 @@ Standardisation <- function(magnitude_share = 0.07, zoom_share = 0.03, moment_sh
 #'
 #' @param share Share of eps that the selection gets inside [dp_lm()].
 #' @param ranges `"tight"` or `"published"`, which is noisier.
+#' @param max_rows Rows that a protected unit may give, when `unit` names one; of units with more,
+#'   that many are drawn.
 #' @return An object of class `dp_options`.
 #' @seealso [dp_methods] for those of the regressions.
 #' @name dp_selectors
@@ -109,7 +149,7 @@ NULL
 
 #' @rdname dp_selectors
 #' @export
-DPKendall <- function(share = 0.05, ranges = "tight")
+DPKendall <- function(share = 0.05, ranges = "tight", max_rows = 1)
   new_options("DPKendall")
 
 #' @param bounds `list(column = c(low, high))`: public limits of columns of the model matrix
@@ -119,7 +159,7 @@ DPKendall <- function(share = 0.05, ranges = "tight")
 #' @rdname dp_selectors
 #' @export
 DPSIS <- function(bounds = NULL, top_k = "canonical", gamma = 0.5, noise = "exponential",
-                  share = 0.05)
+                  share = 0.05, max_rows = 1)
   new_options("DPSIS")
 
 #' @param models How many Lasso fits vote; `NULL` chooses.

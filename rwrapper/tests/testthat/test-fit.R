@@ -349,3 +349,51 @@ test_that("planning", {
   expect_type(plan$width, "double")
   expect_error(dp_plan(n = 1.5, d = 3, eps = 1), "n must be a whole number")
 })
+
+test_that("options are checked by name", {
+  for (x in list(NA, TRUE, "3", c(1, 2), list(1), Inf, NaN, NULL, NA_character_, TukeyEM)) {
+    expect_error(BoostedAdaSSP(clip = x), "^clip must be")
+    expect_error(Standardisation(zooms = x), "^zooms must be")
+    if (!is.null(x)) expect_error(TukeyEM(ridge = x), "^ridge must be")
+    if (!is.null(x)) expect_error(TukeyEM(models = x), "^models must be")
+  }
+  expect_error(TukeyEM(models = "many"), "models must be one number, such as models = 100, not \"many\"")
+  for (x in list(c(x = 1), c(0, 1), list(c(0, 1)), list(), "x", NA, list(2, x = 1:2)))
+    expect_error(AdaSSP(bounds = x), "bounds must be a list with names")
+  for (x in list(1, "a", NA, c(0, NA), list(0, 1), TRUE, NULL, 1:3))
+    expect_error(DPSIS(bounds = list(x = x)), "bounds: 'x' needs a low and a high number")
+  expect_error(AdaSSP(bounds = list(x = 1:2, x = 2:3)), "twice")
+  for (x in list(5, "a", NULL, TukeyEM()))
+    expect_error(AdaSSP(standardisation = x), "made by Standardisation\\(\\)")
+  for (x in list(NA, 3, c("slots", "slots"))) expect_error(TukeyEM(partition = x), "partition must be one name")
+  expect_error(FrankWolfe(screen = TRUE), "screen must be one name")
+  expect_error(Auto(candidates = NA), "candidates must be names of methods")
+  expect_s3_class(FrankWolfe(screen = "rnm", steps = 10), "dp_options")
+})
+
+test_that("a ledger stays where it was made", {
+  needs_python()
+  home <- setwd(tempdir())
+  on.exit(setwd(home))
+  name <- basename(tempfile(fileext = ".ledger"))
+  budget <- dp_budget(eps = 1, delta = 1e-5, ledger = name)
+  dp_lm(price ~ carat, diamonds, eps = 0.75, delta = 1e-6, budget = budget)
+  setwd(home)
+  expect_identical(as.data.frame(budget)$eps, 0.75)
+  expect_false(file.exists(name))
+  expect_error(dp_lm(price ~ carat, diamonds, eps = 0.5, delta = 1e-6, budget = budget), class = "dpreg_BudgetError")
+  for (wrong in list(NA_character_, "", 3)) expect_error(dp_budget(1, ledger = wrong), "path of a file")
+})
+
+test_that("a unit is named by a column of plain values", {
+  needs_python()
+  data <- diamonds[1:100, ]
+  data$table2 <- matrix(1:200, 100)
+  data$frame <- data.frame(a = 1:100)
+  data$many <- as.list(1:100)
+  data$big <- structure(as.numeric(1:100), class = "integer64")
+  for (unit in c("table2", "frame", "many", "big"))
+    expect_error(dp_lm(price ~ carat, data, eps = 1, unit = unit), "does not name units")
+  at <- as.POSIXct("2020-01-01", tz = "UTC") + c(0, 0.25, 0.25, 86400, NA)
+  expect_identical(readBin(pack_labels(at), "integer", 5, endian = "little"), c(0L, 1L, 1L, 2L, -1L))
+})

@@ -1,0 +1,118 @@
+# What a column is, as far as the terms of a formula are concerned: a matter of its class and its
+# levels, which are public, never of its values.
+
+# Classes that say no more than that this is a plain vector; those of labels are read as in lm().
+PLAIN_CLASSES <- c("AsIs", "numeric", "integer", "labelled", "haven_labelled", "vctrs_vctr", "double")
+
+kind <- function(name, levels = NULL, constant = FALSE, value = NULL)
+  list(name = name, levels = levels, constant = constant, value = value)
+
+#' The kind of a column, or a refusal
+#'
+#' @return A list; its `name` is "number", "logical", "factor", "ordered", "text", "date", "time"
+#'   (POSIXct), "span" (difftime), or "matrix".
+#' @noRd
+column_kind <- function(x, name, levels = NULL) {
+  found <- bare_kind(x)
+  shown <- sQuote(name, FALSE)
+  if (is.na(found)) refuse_column(x, name)
+  if (anyNA(base::levels(x)))
+    refuse("column ", shown, " has NA among its levels, as addNA() makes it; give the missing a ",
+           "level of their own: levels(data$", name, ")[is.na(levels(data$", name, "))] <- \"missing\"")
+  if (is.null(levels)) return(kind(found, base::levels(x)))
+  if (!found %in% c("number", "logical", "factor", "ordered", "text"))
+    refuse("levels: column ", shown, " of class ", class(x)[1L], " cannot have levels; ",
+           "make a factor of it before the call")
+  kind(if (found == "ordered") found else "factor", as.character(levels))
+}
+
+bare_kind <- function(x) {
+  if (isS4(x) || !is.atomic(x) || is.null(x)) return(NA)
+  if (length(dim(x)) == 2L) {
+    plain <- is.numeric(x) && !is.factor(x) && !inherits(x, c("Date", "POSIXct", "difftime", "integer64"))
+    return(if (plain) "matrix" else NA)
+  }
+  if (length(dim(x)) > 2L) return(NA)
+  if (is.factor(x)) return(if (is.ordered(x)) "ordered" else "factor")
+  if (inherits(x, "POSIXct")) return("time")
+  if (inherits(x, "Date")) return("date")
+  if (inherits(x, "difftime")) return("span")
+  if (!all(oldClass(x) %in% PLAIN_CLASSES)) return(NA)
+  switch(typeof(x), double = , integer = "number", logical = "logical", character = "text", NA)
+}
+
+refuse_column <- function(x, name) {
+  shown <- sQuote(name, FALSE)
+  # Without its package it would be read as doubles, which it is not.
+  if (inherits(x, "integer64"))
+    refuse("column ", shown, " is of class integer64, which R's own arithmetic does ",
+           "not know; write data$", name, " <- as.double(data$", name, ") before the call")
+  if (inherits(x, "POSIXlt"))
+    refuse("column ", shown, " is of class POSIXlt, a list; write data$", name,
+           " <- as.POSIXct(data$", name, ") before the call")
+  refuse("column ", shown, " of class ", class(x)[1L], " is neither numeric nor a factor; ",
+         "convert it before the call", if (is.numeric(x)) paste0(": data$", name, " <- as.numeric(data$", name, ")"))
+}
+
+#' A column with no class but those of R itself
+#'
+#' Methods of other packages for `+` or `==` might compare rows.
+#' @noRd
+canonical <- function(x, name) {
+  class <- switch(name, number = , logical = , text = , matrix = NULL, factor = "factor",
+                  ordered = c("ordered", "factor"), date = "Date", time = c("POSIXct", "POSIXt"),
+                  span = "difftime")
+  if (length(dim(x)) == 1L) x <- as.vector(x)
+  if (!identical(oldClass(x), class)) oldClass(x) <- class
+  x
+}
+
+COMPARISONS <- c("<", "<=", ">", ">=", "==", "!=")
+
+# The kind of what an operator makes of two kinds (or of one: then b is NULL), or NULL when it is
+# refused.
+operator_kind <- function(name, a, b) {
+  numbers <- c("number", "logical")
+  # What would be a matrix of TRUE and FALSE is refused: model.matrix() takes it for a factor.
+  matrix <- "matrix" %in% c(a$name, b$name) && name %in% c("+", "-", "*", "/", "^", "%%", "%/%")
+  if (is.null(b)) {
+    if (name == "(") return(a)
+    return(if (matrix || a$name == "span" && name != "!") kind(a$name)
+           else if (a$name %in% numbers) kind("number"))
+  }
+  if (all(c(a$name, b$name) %in% c(numbers, if (matrix) "matrix")))
+    return(kind(if (matrix) "matrix" else "number"))
+  if (name %in% COMPARISONS)
+    return(if (comparable(name, a, b) || comparable(name, b, a)) kind("number"))
+  found <- arithmetic_kind(name, a$name, b$name)
+  if (!is.null(found)) kind(found)
+}
+
+arithmetic_kind <- function(name, a, b) {
+  shift <- c("number", "logical", "span")
+  if (a %in% c("date", "time") && name %in% c("+", "-") && b %in% shift) return(a)
+  if (b %in% c("date", "time") && name == "+" && a %in% shift) return(b)
+  # In days, always.  The unit of the difference of two times depends on all rows.
+  if (a == "date" && b == "date" && name == "-") return("span")
+  if (a == "span" && b == "span") return(switch(name, "+" = , "-" = "span"))
+  if (a == "span" && b == "number") return(switch(name, "+" = , "-" = , "*" = , "/" = "span"))
+  if (a == "number" && b == "span") return(switch(name, "+" = , "*" = "span"))
+  NULL
+}
+
+comparable <- function(name, a, b) {
+  same <- name %in% c("==", "!=")
+  switch(a$name,
+    date = , time = b$name == a$name || (b$name == "text" && b$constant),
+    span = b$name %in% c("span", "number"),
+    text = same && b$name == "text",
+    factor = same && matches(a, b),
+    ordered = matches(a, b),
+    FALSE)
+}
+
+# Is b a level of a, or a factor with the levels of a?
+matches <- function(a, b) {
+  if (b$constant) return(as.character(b$value) %in% a$levels)
+  b$name == a$name && identical(b$levels, a$levels)
+}

@@ -1,0 +1,241 @@
+# Which terms a formula may have: decided from its text and from the kinds of the columns.
+
+#' Check the shape of a formula
+#'
+#' @param formula A formula with a response.
+#' @param columns Names of the columns of the data.
+#' @return The terms of the formula, `.` expanded, without variables that no term has.
+#' @noRd
+check_formula <- function(formula, columns) {
+  if (!inherits(formula, "formula") || length(formula) != 3L)
+    refuse("formula: write a formula with a response, such as y ~ x + z")
+  if (anyDuplicated(columns))
+    refuse("data: two columns are both named ", sQuote(columns[anyDuplicated(columns)], FALSE))
+  prototype <- structure(rep(list(numeric()), length(columns)), names = columns,
+                         class = "data.frame", row.names = integer())
+  terms <- tryCatch(stats::terms(formula, data = prototype),
+                    error = function(e) refuse("formula: ", conditionMessage(e)))
+  if (!is.null(attr(terms, "offset"))) refuse_offset(terms)
+  if (attr(terms, "intercept") == 0L && !length(attr(terms, "term.labels")))
+    refuse("formula: there is nothing on its right-hand side")
+  without_unused(terms)
+}
+
+refuse_offset <- function(terms) {
+  offset <- attr(terms, "variables")[[attr(terms, "offset")[1L] + 1L]]
+  refuse_term(offset, "offsets are not estimated",
+              paste0("subtract it from the response: I(", deparsed(terms[[2L]]), " - ",
+                     deparsed(offset[[2L]]), ") ~ ..."))
+}
+
+# y ~ . - s mentions s without using it.
+without_unused <- function(terms) {
+  factors <- attr(terms, "factors")
+  used <- if (length(factors)) rowSums(factors) > 0 else rep(FALSE, length(attr(terms, "variables")) - 1L)
+  if (all(used[-1L])) return(terms)
+  labels <- attr(terms, "term.labels")
+  stats::terms(stats::reformulate(if (length(labels)) labels else "1", terms[[2L]],
+                                  attr(terms, "intercept") == 1L, environment(terms)))
+}
+
+#' Check that the variables of a formula work row by row
+#'
+#' @param terms What [check_formula()] returned.
+#' @param kinds The kinds of the columns, by name: see [column_kind()].
+#' @noRd
+check_variables <- function(terms, kinds) {
+  for (variable in as.list(attr(terms, "variables"))[-1L]) {
+    if (is_constant(variable, names(kinds)))
+      refuse_term(variable, "it reads no column",
+                  if ("%in%" %in% all.names(terms[[3L]])) "for 'is one of' write I(x %in% c(1, 2))"
+                  else "leave it out")
+    if (is.call(variable) && identical(variable[[1L]], as.name("|")))
+      refuse_term(variable, "random effects are not estimated", "for 'or' write I(a | b)")
+    term_kind(variable, variable, kinds)
+  }
+}
+
+#' The kind of an expression, or a refusal
+#' @noRd
+term_kind <- function(e, term, kinds) {
+  if (is_constant(e, names(kinds))) return(constant_kind(e, term))
+  if (is.name(e)) {
+    if (!as.character(e) %in% names(kinds))
+      refuse("formula: there is no column ", sQuote(as.character(e), FALSE), " in the data")
+    return(kinds[[as.character(e)]])
+  }
+  name <- called_name(e, term)
+  if (name %in% ROW_OPERATORS) return(operator_of(e, name, term, kinds))
+  rule <- ROW_FUNCTIONS[[name]]
+  if (is.null(rule)) {
+    if (basename_of(name) %in% names(LEARNS_FROM_DATA))
+      refuse_term(term, OTHER_ROWS, LEARNS_FROM_DATA[[basename_of(name)]])
+    refuse_term(term, paste0(name, "() is not known to work row by row"),
+                "make the column before the call")
+  }
+  given <- given_arguments(e, name, rule, term)
+  constant <- names(given) %in% rule$constants
+  values <- check_constants(given[constant], name, term, names(kinds))
+  found <- lapply(unname(given[!constant]), term_kind, term, kinds)
+  check_kinds(found, name, rule, term)
+  if (name == "%in%") check_table(found[[1L]], values$table, term)
+  result_kind(found[[1L]], name, rule, values)
+}
+
+OTHER_ROWS <- "its value in one row depends on the other rows"
+
+basename_of <- function(name) sub("^.*::", "", name)
+
+operator_of <- function(e, name, term, kinds) {
+  found <- lapply(as.list(e)[-1L], term_kind, term, kinds)
+  if (!length(found) %in% switch(name, "!" = , "(" = 1L, "+" = , "-" = 1:2, 2L))
+    refuse_term(term, paste0(name, " has ", length(found), " arguments"), "write it as in x + z")
+  if (all(vapply(found, `[[`, NA, "constant")))
+    refuse_term(term, paste0("'", deparsed(e), "' reads no column"), "write out its value")
+  two <- length(found) == 2L
+  result <- operator_kind(name, found[[1L]], if (two) found[[2L]])
+  if (!is.null(result)) return(result)
+  of <- vapply(found, `[[`, "", "name")
+  if (name == "-" && two && all(of %in% c("date", "time")))
+    refuse_term(term, "the unit of a difference of date-times depends on the other rows",
+                paste0("write difftime(", deparsed(e[[2L]]), ", ", deparsed(e[[3L]]),
+                       ", units = \"hours\"), or as.numeric(", deparsed(e[[2L]]), ") - as.numeric(",
+                       deparsed(e[[3L]]), ") for seconds"))
+  refuse_term(term, paste0("'", deparsed(e), "' is ", name, " of ", paste(shown_kinds(found), collapse = " and ")),
+              operator_remedy(name, found))
+}
+
+shown_kinds <- function(found) vapply(found, function(k) {
+  if (k$constant) return(deparsed(k$value))
+  switch(k$name, number = "a number", logical = "TRUE or FALSE", factor = "a factor",
+         ordered = "an ordered factor", text = "text", date = "a date", time = "a date-time",
+         span = "a difftime", matrix = "a matrix")
+}, "")
+
+operator_remedy <- function(name, found) {
+  levels <- unlist(lapply(found, `[[`, "levels"))
+  if (length(levels) && name %in% COMPARISONS)
+    return(paste0("compare it with one of its levels, ", paste(dQuote(levels, FALSE), collapse = ", "),
+                  if (!name %in% c("==", "!=")) ", which must be ordered"))
+  "make the column before the call"
+}
+
+called_name <- function(e, term) {
+  f <- e[[1L]]
+  if (is.call(f) && identical(f[[1L]], as.name("::"))) {
+    if (!as.character(f[[2L]]) %in% c("base", "stats", "splines")) return(deparsed(f))
+    f <- f[[3L]]
+  }
+  if (!is.name(f)) refuse_term(term, "it calls something that has no name", "name the function")
+  as.character(f)
+}
+
+# By their full names, those that hold rows first.
+given_arguments <- function(e, name, rule, term) {
+  e[[1L]] <- as.name(name)
+  wrong <- function(...) refuse_term(
+    term, if (name %in% names(LEARNS_FROM_DATA)) OTHER_ROWS
+          else paste0("the arguments of ", name, "() are not ",
+                      sub("^.*\\((.*)\\).*$", "(\\1)", deparsed(args(rule$arguments))[1L])),
+    remedy(name))
+  given <- tryCatch(as.list(match.call(rule$arguments, e))[-1L], error = wrong)
+  if (is.null(names(given))) names(given) <- rep("", length(given))
+  if (!all(rule$needs %in% names(given)) || all(names(given) %in% rule$constants)) wrong()
+  given
+}
+
+check_constants <- function(given, name, term, columns) {
+  values <- lapply(stats::setNames(names(given), names(given)), function(argument) {
+    e <- given[[argument]]
+    if (argument == "contr" && is_contrast(e, columns)) return(as.character(e))
+    if (argument == "contr" || !is_constant(e, columns))
+      refuse_term(term, paste0("its argument '", argument, "' is not a constant"), remedy(name))
+    value <- constant_value(e, term)
+    vector <- argument %in% VECTORS && length(value)
+    type <- CONSTANT_TYPES[argument]
+    typed <- switch(type, number = is.numeric(value), flag = is.logical(value), text = is.character(value), TRUE)
+    size <- if (argument == "Boundary.knots") length(value) == 2L else vector || length(value) == 1L
+    if (is.null(value) || !size || !typed)
+      refuse_term(term, paste0("its argument '", argument, "' is not ", if (vector) "a list of constants"
+                               else "one constant", " of the right type"), remedy(name))
+    value
+  })
+  learns <- switch(name, poly = !isTRUE(values$raw), cut = length(unique(values$breaks)) < 2L,
+                   FALSE)
+  if (learns || anyNA(unlist(values))) refuse_term(term, OTHER_ROWS, remedy(name))
+  if (!is.null(values$units) && !values$units %in% UNITS_OF_TIME)
+    refuse_term(term, "its units are not public", remedy("difftime"))
+  values
+}
+
+check_kinds <- function(found, name, rule, term) {
+  constant <- vapply(found, `[[`, NA, "constant")
+  # ifelse() has the length of its test.
+  if (all(constant) || (name == "ifelse" && constant[1L]))
+    refuse_term(term, paste0("an argument of ", name, "() reads no column"), "write out its value")
+  takes <- lapply(seq_along(found), function(i) if (name == "ifelse" && i == 1L) NUMBERS else rule$takes)
+  odd <- which(!mapply(function(k, kinds) k$name %in% kinds, found, takes))
+  if (length(odd))
+    refuse_term(term, paste0(name, "() of ", shown_kinds(found[odd[1L]])), kind_remedy(found[[odd[1L]]]$name))
+}
+
+kind_remedy <- function(name) {
+  switch(name,
+         date = , time = , span = "write as.numeric() of it first",
+         factor = , ordered = "compare it with one of its levels first",
+         text = "make a factor with public levels of it before the call",
+         "make the column before the call")
+}
+
+check_table <- function(x, table, term) {
+  if ((x$name %in% NUMBERS) != (is.numeric(table) || is.logical(table)))
+    refuse_term(term, paste0(shown_kinds(list(x)), " is not in a list of ", class(table)[1L], "s"),
+                "compare like with like")
+}
+
+result_kind <- function(first, name, rule, values) {
+  if (is.null(rule$gives)) return(first)
+  if (!rule$gives %in% c("factor", "ordered")) return(kind(rule$gives))
+  if (name == "cut" && identical(values$labels, FALSE)) return(kind("number"))
+  labels <- if (is.null(values$labels)) values$levels else values$labels
+  is_ordered <- name == "ordered" || isTRUE(values$ordered) || isTRUE(values$ordered_result)
+  kind(if (is_ordered) "ordered" else "factor", unique(as.character(labels)))
+}
+
+remedy <- function(name) {
+  if (name %in% names(LEARNS_FROM_DATA)) LEARNS_FROM_DATA[[name]] else "write out constants"
+}
+
+CONSTANT_NAMES <- c("pi", "T", "F", "Inf")
+CONSTANT_FUNCTIONS <- c("c", "-", "+", "*", "/", "^", ":", "(", "seq", "log", ROW_MATHS, "as.Date",
+                        "as.POSIXct")
+
+# A constant expression: nothing in it is a name of a column, and the functions are harmless.
+is_constant <- function(e, columns = character()) {
+  if (!is.language(e)) return(is.atomic(e) || is.null(e))
+  if (is.name(e)) return(as.character(e) %in% CONSTANT_NAMES && !as.character(e) %in% columns)
+  is.name(e[[1L]]) && as.character(e[[1L]]) %in% CONSTANT_FUNCTIONS &&
+    all(vapply(as.list(e)[-1L], is_constant, NA, columns))
+}
+
+constant_value <- function(e, term)
+  tryCatch(eval(e, baseenv()), error = function(err)
+    refuse_term(term, paste0("'", deparsed(e), "': ", conditionMessage(err)), "write out its value"))
+
+constant_kind <- function(e, term) {
+  value <- constant_value(e, term)
+  if (length(value) != 1L || is.na(bare_kind(value)))
+    refuse_term(term, "a vector would be recycled along the rows", "use single numbers")
+  kind(bare_kind(value), constant = TRUE, value = value)
+}
+
+is_contrast <- function(e, columns) {
+  (is.character(e) || is.name(e)) && as.character(e) %in% setdiff(CONTRASTS, columns)
+}
+
+refuse <- function(...) stop(..., call. = FALSE)
+
+refuse_term <- function(term, why, instead) {
+  refuse("formula: the term '", paste(deparse(term, width.cutoff = 500L), collapse = " "),
+         "' cannot be used: ", why, "; ", instead)
+}
