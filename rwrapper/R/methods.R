@@ -6,8 +6,9 @@
 #' [coef()], [vcov()], [confint()], [predict()], [formula()], [terms()], [nobs()] and [update()]
 #' work as for [lm()], with these differences.  `vcov()` holds sampling error and privacy noise
 #' together.  Intervals use the law of the mechanism, normal or not.  `nobs()` is a private
-#' estimate.  [residuals()], [fitted()], [deviance()], [logLik()] and `augment()` without
-#' `newdata` stop: they would be functions of the private records.
+#' estimate.  [predict()] needs `newdata`, and moves regressors beyond the limits of the fit to them
+#' unless `winsorise = FALSE`: see [predict.dp_lm()].  [residuals()], [fitted()], [deviance()],
+#' [logLik()] and `augment()` without `newdata` stop: they would be functions of the private records.
 #'
 #' @param object A fit made by [dp_lm()].
 #' @param parm Names or positions of coefficients; all, when missing.
@@ -165,7 +166,10 @@ cat_wrapped <- function(...) {
 #' @param interval `"none"` or `"confidence"`, for the mean response.  There is no
 #'   `"prediction"`: the variance of the errors was not released.
 #' @param level Probability with which an interval covers.
-#' @param ... Not used.
+#' @param winsorise Move regressors beyond the limits of the fit to those limits, if it had any?
+#'   Outside them nothing was learned.  The limits were released with noise and are in
+#'   `object$limits`; a warning names the columns of the model matrix with values that were moved.
+#' @param ... Must be empty.
 #' @return As [predict.lm()] does; `NA` for incomplete rows.
 #' @export
 #' @examples
@@ -175,7 +179,10 @@ cat_wrapped <- function(...) {
 #'   predict(fit, data.frame(carat = c(0.5, 1)), interval = "confidence")
 #' }
 predict.dp_lm <- function(object, newdata, se.fit = FALSE,
-                          interval = c("none", "confidence", "prediction"), level = 0.95, ...) {
+                          interval = c("none", "confidence", "prediction"), level = 0.95,
+                          winsorise = TRUE, ...) {
+  no_more("predict()", PREDICT_HINTS, ...)
+  check_flag(winsorise, "winsorise")
   if (missing(newdata) || is.null(newdata))
     private_stop("predict() without newdata")
   interval <- match.arg(interval)
@@ -184,6 +191,11 @@ predict.dp_lm <- function(object, newdata, se.fit = FALSE,
          "\"confidence\" is for the mean response", call. = FALSE)
   check_level(level)
   X <- new_rows(object, newdata)
+  if (winsorise) {
+    moved <- winsorised(X, object$limits)
+    warn_of_moved(X, moved)
+    X <- moved
+  }
   fit <- drop(X %*% object$coefficients)
   names(fit) <- row.names(newdata)
   error <- mean_errors(X, vcov(object))
@@ -194,6 +206,11 @@ predict.dp_lm <- function(object, newdata, se.fit = FALSE,
   }
   if (se.fit) list(fit = value, se.fit = error) else value
 }
+
+PREDICT_HINTS <- c(
+  type = "there is one type, the mean response", terms = "there is one type, the mean response",
+  data = "write newdata = ", na.action = "incomplete rows are NA"
+)
 
 # Standard errors of X %*% coefficients.  A coefficient without a known error only matters where
 # its regressor is not 0.
@@ -260,10 +277,14 @@ sigma.dp_lm <- function(object, ...)
 #' @param x A fit made by [dp_lm()], or a selection for `tidy()`.
 #' @param conf.int Also give intervals?
 #' @param conf.level Probability with which they cover.
+#' @param exponentiate Give `exp()` of estimates and intervals, as for a response `log(y)`?  Standard
+#'   errors stay those of the coefficients.
 #' @param newdata A data frame, not protected, for `augment()`.
-#' @param ... Not used.
+#' @param interval `"confidence"`: also give intervals for the mean response.
+#' @param winsorise As for [predict.dp_lm()].
+#' @param ... Must be empty.
 #' @return Tibbles: `tidy()` has one row a coefficient, `glance()` one row, `augment()` the rows of
-#'   `newdata` with `.fitted` and `.se.fit`.
+#'   `newdata` with `.fitted` and `.se.fit`, and perhaps `.lower` and `.upper`.
 #' @name dp_lm_tidiers
 #' @examples
 #' if (dpreg_available()) {
@@ -281,7 +302,10 @@ as_tibble <- function(columns) {
 
 #' @rdname dp_lm_tidiers
 #' @export
-tidy.dp_lm <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
+tidy.dp_lm <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FALSE, ...) {
+  no_more("tidy()", character(), ...)
+  check_flag(conf.int, "conf.int")
+  check_flag(exponentiate, "exponentiate")
   table <- summary(x)$coefficients
   columns <- list(
     term = rownames(table), estimate = unname(table[, "Estimate"]),
@@ -293,6 +317,8 @@ tidy.dp_lm <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
     columns$conf.low <- unname(limits[, 1L])
     columns$conf.high <- unname(limits[, 2L])
   }
+  changed <- if (exponentiate) intersect(c("estimate", "conf.low", "conf.high"), names(columns))
+  columns[changed] <- lapply(columns[changed], exp)
   as_tibble(columns)
 }
 
@@ -311,126 +337,19 @@ glance.dp_lm <- function(x, ...) {
 
 #' @rdname dp_lm_tidiers
 #' @export
-augment.dp_lm <- function(x, newdata = NULL, ...) {
+augment.dp_lm <- function(x, newdata = NULL, interval = c("none", "confidence"), conf.level = 0.95,
+                          winsorise = TRUE, ...) {
   if (is.null(newdata)) private_stop("augment() without newdata")
-  predicted <- stats::predict(x, newdata, se.fit = TRUE)
+  no_more("augment()", c(se_fit = "standard errors are always given", data = "write newdata = "), ...)
+  interval <- match.arg(interval)
+  predicted <- stats::predict(x, newdata, se.fit = TRUE, interval = "confidence", level = conf.level,
+                              winsorise = winsorise)
   columns <- unclass(as.data.frame(newdata))
   attr(columns, "row.names") <- NULL
-  as_tibble(c(columns, list(.fitted = unname(predicted$fit), .se.fit = unname(predicted$se.fit))))
+  limits <- list(.lower = unname(predicted$fit[, "lwr"]), .upper = unname(predicted$fit[, "upr"]))
+  as_tibble(c(columns, list(.fitted = unname(predicted$fit[, "fit"])), if (interval == "confidence") limits,
+              list(.se.fit = unname(predicted$se.fit))))
 }
-
-# The reference grid of emmeans is made of public values: all levels of the factors, and for
-# numeric regressors those of `data`.  The default of emmeans, means of the records, is private.
-recover_data.dp_lm <- function(object, data = NULL, ...) {
-  terms <- stats::delete.response(object$terms)
-  needed <- all.vars(attr(terms, "variables"))
-  lacking <- setdiff(needed, names(data))
-  values <- lapply(object$source[lacking], function(s)
-    if (s$logical) c(FALSE, TRUE) else s$levels)
-  numeric <- lacking[vapply(values, is.null, NA)]
-  if (length(numeric))
-    return(paste0("data: give a public data frame with values of ", paste(numeric, collapse = ", "),
-                  ", at which means are wanted; those of the records are private"))
-  grid <- expand.grid(values, KEEP.OUT.ATTRS = FALSE, stringsAsFactors = FALSE)
-  if (is.null(data)) data <- grid
-  else if (length(lacking)) data <- merge(data, grid)
-  for (name in needed) {
-    s <- object$source[[name]]
-    if (!is.null(s$levels)) data[[name]] <- factor(data[[name]], s$levels, ordered = s$ordered)
-  }
-  # With `data` given, emmeans does not look for those of the call.
-  emmeans::recover_data(object$call, terms, NULL, data = data[needed], ...)
-}
-
-emm_basis.dp_lm <- function(object, trms, xlev, grid, ...) {
-  list(X = new_rows(object, grid), bhat = object$coefficients, nbasis = matrix(NA), V = vcov(object),
-       dffun = function(k, dfargs) Inf, dfargs = list(), misc = list())
-}
-
-# marginaleffects
-get_coef.dp_lm <- function(model, ...) model$coefficients
-
-set_coef.dp_lm <- function(model, coefs, ...) {
-  model$coefficients[names(coefs)] <- coefs
-  model
-}
-
-get_vcov.dp_lm <- function(model, ...) vcov(model)
-
-get_predict.dp_lm <- function(model, newdata, ...) {
-  data.frame(rowid = seq_len(nrow(newdata)), estimate = unname(stats::predict(model, newdata)))
-}
-
-# Packages that build on insight would find the data of the call, and average over the records.
-get_data.dp_lm <- function(x, ...) {
-  stop("averages over the records of the fit would not be private; give the rows to average over, ",
-       "such as newdata = a public data frame", call. = FALSE)
-}
-
-#' When the mechanism did not release
-#'
-#' [dp_lm()] returns an object of class `dp_not_released` when the mechanism itself declined: the
-#' budget is spent, and nothing else is revealed.  Printing says why, and what to do next.
-#' There are no coefficients to ask for.
-#'
-#' @param x,object Such an object.
-#' @param ... Not used.
-#' @return `print()` and `summary()` return the object invisibly; the others stop.
-#' @name dp_not_released
-#' @examples
-#' if (dpreg_available()) {
-#'   fit <- dp_lm(price ~ carat, head(load_diamonds(), 50), eps = 0.1, delta = 1e-6)
-#'   if (inherits(fit, "dp_not_released")) fit
-#' }
-NULL
-
-#' @rdname dp_not_released
-#' @export
-print.dp_not_released <- function(x, ...) {
-  cat("\n", x$text, "\n\n", sep = "")
-  invisible(x)
-}
-
-#' @rdname dp_not_released
-#' @export
-summary.dp_not_released <- function(object, ...) object
-
-#' @rdname dp_not_released
-#' @export
-nobs.dp_not_released <- function(object, ...) object$nobs
-
-not_released_stop <- function(what) {
-  stop(what, ": the mechanism did not release a model; print the object to see why, or test ",
-       "inherits(fit, \"dp_not_released\")", call. = FALSE)
-}
-
-#' @rdname dp_not_released
-#' @export
-coef.dp_not_released <- function(object, ...) not_released_stop("coef()")
-
-#' @rdname dp_not_released
-#' @export
-vcov.dp_not_released <- function(object, ...) not_released_stop("vcov()")
-
-#' @rdname dp_not_released
-#' @export
-confint.dp_not_released <- function(object, ...) not_released_stop("confint()")
-
-#' @rdname dp_not_released
-#' @export
-predict.dp_not_released <- function(object, ...) not_released_stop("predict()")
-
-#' @rdname dp_not_released
-#' @export
-plot.dp_not_released <- function(x, ...) not_released_stop("plot()")
-
-#' @rdname dp_not_released
-#' @export
-tidy.dp_not_released <- function(x, ...) not_released_stop("tidy()")
-
-#' @rdname dp_not_released
-#' @export
-glance.dp_not_released <- function(x, ...) not_released_stop("glance()")
 
 #' @export
 print.dp_selection <- function(x, ...) {

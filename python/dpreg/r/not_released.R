@@ -1,0 +1,66 @@
+# What stands for a fit when there is none.
+
+#' When the mechanism did not release
+#'
+#' [dp_lm()] returns an object of class `dp_not_released` when the mechanism itself declined: the
+#' budget is spent, and nothing else is revealed.  Printing says why, and what to do next.
+#' There are no coefficients to ask for.
+#'
+#' @param x,object Such an object.
+#' @param ... Not used.
+#' @return `print()` and `summary()` return the object invisibly; the others stop.
+#' @name dp_not_released
+#' @examples
+#' if (dpreg_available()) {
+#'   fit <- dp_lm(price ~ carat, head(load_diamonds(), 50), eps = 0.1, delta = 1e-6)
+#'   if (inherits(fit, "dp_not_released")) fit
+#' }
+NULL
+
+#' @rdname dp_not_released
+#' @export
+print.dp_not_released <- function(x, ...) {
+  cat("\n", x$text, "\n\n", sep = "")
+  invisible(x)
+}
+
+#' @rdname dp_not_released
+#' @export
+summary.dp_not_released <- function(object, ...) object
+
+#' @rdname dp_not_released
+#' @export
+nobs.dp_not_released <- function(object, ...) object$nobs
+
+not_released_stop <- function(what) {
+  stop(what, ": the mechanism did not release a model; print the object to see why, or test ",
+       "inherits(fit, \"dp_not_released\")", call. = FALSE)
+}
+
+#' @rdname dp_not_released
+#' @export
+coef.dp_not_released <- function(object, ...) not_released_stop("coef()")
+
+#' @rdname dp_not_released
+#' @export
+vcov.dp_not_released <- function(object, ...) not_released_stop("vcov()")
+
+#' @rdname dp_not_released
+#' @export
+confint.dp_not_released <- function(object, ...) not_released_stop("confint()")
+
+#' @rdname dp_not_released
+#' @export
+predict.dp_not_released <- function(object, ...) not_released_stop("predict()")
+
+#' @rdname dp_not_released
+#' @export
+plot.dp_not_released <- function(x, ...) not_released_stop("plot()")
+
+#' @rdname dp_not_released
+#' @export
+tidy.dp_not_released <- function(x, ...) not_released_stop("tidy()")
+
+#' @rdname dp_not_released
+#' @export
+glance.dp_not_released <- function(x, ...) not_released_stop("glance()")
