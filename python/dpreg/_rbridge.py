@@ -55,6 +55,7 @@ def call(function: str, request: Request) -> dict[str, Any]:
 def _in_r(text: str) -> str:
     """Return advice as R users would type it."""
     text = re.sub(r"=(True|False)\b", lambda found: "=" + found[1].upper(), text)
+    text = re.sub(r"{'(.*?)': \(low, high\)(, \.\.\.)?}", r"list(`\1` = c(low, high)\2)", text)
     return re.sub(r"\bdpreg\.(?=[A-Z])", "", text).replace("=None", "=NULL")
 
 

@@ -20,10 +20,11 @@ generics::tidy
 #' @rawNamespace
 #' S3method(emmeans::recover_data, dp_lm)
 #' S3method(emmeans::emm_basis, dp_lm)
+#' S3method(emmeans::recover_data, dp_not_released)
 #' S3method(marginaleffects::get_coef, dp_lm)
 #' S3method(marginaleffects::set_coef, dp_lm)
 #' S3method(marginaleffects::get_vcov, dp_lm)
 #' S3method(marginaleffects::get_predict, dp_lm)
 #' S3method(insight::get_data, dp_lm)
-#' importFrom(stats, anova, case.names, coef, confint, deviance, df.residual, fitted, formula, logLik, model.frame, model.matrix, nobs, predict, residuals, sigma, variable.names, vcov)
+#' importFrom(stats, add1, anova, case.names, coef, confint, cooks.distance, deviance, df.residual, dfbeta, dfbetas, drop1, extractAIC, fitted, formula, hatvalues, influence, logLik, model.frame, model.matrix, nobs, predict, residuals, rstandard, rstudent, sigma, simulate, terms, update, variable.names, vcov, weights)
 NULL

@@ -54,6 +54,7 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
   check_method(method, "method")
   if (!is.null(select)) check_method(select, "select")
   if (!is.null(k)) check_number(k, "k", "5")
+  if (!is.null(split)) check_number(split, "split", "0.5")
   check_flag(inference, "inference")
   check_unit(unit, data)
   design <- design_of(formula, data, levels)
@@ -138,6 +139,7 @@ with_names <- function(m, names) {
 #' @param k How many columns to choose.
 #' @param method `"kendall"`, `"two_stage"`, `"sub_lasso"`, `"sis"`, or options such as
 #'   [DPSIS()].
+#' @param ... Must be empty.
 #' @return An object of class `dp_selection`, with `selected`, `candidates` and `privacy`.
 #' @export
 #' @examples

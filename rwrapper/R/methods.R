@@ -113,8 +113,10 @@ print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L),
   print_head(x)
   table <- x$coefficients
   if (x$inference) {
+    # Tables of laws that are not normal end before the precision of R does.
     stats::printCoefmat(table, digits = digits, signif.stars = signif.stars, na.print = "",
-                        cs.ind = 1:4, tst.ind = 5L, P.values = TRUE, has.Pvalue = TRUE)
+                        cs.ind = 1:4, tst.ind = 5L, P.values = TRUE, has.Pvalue = TRUE,
+                        eps.Pvalue = 1e-12)
     cat("\nStd. Error: sampling and privacy noise together; their squares add up.\n")
   } else {
     print(table[, 1L, drop = FALSE], digits = digits)
@@ -143,7 +145,8 @@ print_privacy <- function(x, text) {
   # Methods that add rows up count those that units gave.
   whole <- !identical(x$privacy$unit, "one row") && x$method %in% c("tukey", "frank_wolfe")
   units <- if (whole) "Units" else "Rows"
-  cat(units, ": about ", format(round(x$nobs), big.mark = ","), " (private estimate)\n", sep = "")
+  cat(units, ": about ", format(round(x$nobs), big.mark = ",", scientific = FALSE),
+      " (private estimate)\n", sep = "")
   cat_wrapped("Privacy: ", text)
   for (note in x$notes) cat_wrapped("Note: ", note, ".")
   cat("\n")
@@ -249,6 +252,59 @@ anova.dp_lm <- function(object, ...) private_stop("anova()")
 
 #' @export
 case.names.dp_lm <- function(object, ...) private_stop("case.names()")
+
+# What else lm() has, and the records with it: step() asks extractAIC() first.
+#' @export
+weights.dp_lm <- function(object, ...) private_stop("weights()")
+
+#' @export
+rstandard.dp_lm <- function(model, ...) private_stop("rstandard()")
+
+#' @export
+rstudent.dp_lm <- function(model, ...) private_stop("rstudent()")
+
+#' @export
+hatvalues.dp_lm <- function(model, ...) private_stop("hatvalues()")
+
+#' @export
+cooks.distance.dp_lm <- function(model, ...) private_stop("cooks.distance()")
+
+#' @export
+influence.dp_lm <- function(model, ...) private_stop("influence()")
+
+#' @export
+dfbeta.dp_lm <- function(model, ...) private_stop("dfbeta()")
+
+#' @export
+dfbetas.dp_lm <- function(model, ...) private_stop("dfbetas()")
+
+#' @export
+drop1.dp_lm <- function(object, ...) private_stop("drop1()")
+
+#' @export
+add1.dp_lm <- function(object, ...) private_stop("add1()")
+
+#' @export
+extractAIC.dp_lm <- function(fit, ...) private_stop("extractAIC(), which step() needs,")
+
+#' @export
+simulate.dp_lm <- function(object, ...) private_stop("simulate()")
+
+#' @export
+terms.dp_lm <- function(x, ...) {
+  if (is.null(x$terms))
+    stop("this fit was made in Python from a formula that R cannot read; its text is in ",
+         "formula(fit)", call. = FALSE)
+  x$terms
+}
+
+#' @export
+update.dp_lm <- function(object, ...) {
+  if (is.null(object$call))
+    stop("this fit was made in Python, and R does not know its data; write the new dp_lm() out",
+         call. = FALSE)
+  NextMethod()
+}
 
 #' @export
 variable.names.dp_lm <- function(object, ...) names(object$coefficients)

@@ -6,7 +6,7 @@
 #' budget is spent, and nothing else is revealed.  Printing says why, and what to do next.
 #' There are no coefficients to ask for.
 #'
-#' @param x,object Such an object.
+#' @param x,object,formula Such an object.
 #' @param ... Not used.
 #' @return `print()` and `summary()` return the object invisibly; the others stop.
 #' @name dp_not_released
@@ -64,3 +64,49 @@ tidy.dp_not_released <- function(x, ...) not_released_stop("tidy()")
 #' @rdname dp_not_released
 #' @export
 glance.dp_not_released <- function(x, ...) not_released_stop("glance()")
+
+#' @rdname dp_not_released
+#' @export
+residuals.dp_not_released <- function(object, ...) not_released_stop("residuals()")
+
+#' @rdname dp_not_released
+#' @export
+fitted.dp_not_released <- function(object, ...) not_released_stop("fitted()")
+
+#' @rdname dp_not_released
+#' @export
+deviance.dp_not_released <- function(object, ...) not_released_stop("deviance()")
+
+#' @rdname dp_not_released
+#' @export
+logLik.dp_not_released <- function(object, ...) not_released_stop("logLik()")
+
+#' @rdname dp_not_released
+#' @export
+df.residual.dp_not_released <- function(object, ...) not_released_stop("df.residual()")
+
+#' @rdname dp_not_released
+#' @export
+sigma.dp_not_released <- function(object, ...) not_released_stop("sigma()")
+
+#' @rdname dp_not_released
+#' @export
+terms.dp_not_released <- function(x, ...) not_released_stop("terms()")
+
+#' @rdname dp_not_released
+#' @export
+anova.dp_not_released <- function(object, ...) not_released_stop("anova()")
+
+#' @rdname dp_not_released
+#' @export
+model.frame.dp_not_released <- function(formula, ...) not_released_stop("model.frame()")
+
+#' @rdname dp_not_released
+#' @export
+model.matrix.dp_not_released <- function(object, ...) not_released_stop("model.matrix()")
+
+#' @rdname dp_not_released
+#' @export
+augment.dp_not_released <- function(x, ...) not_released_stop("augment()")
+
+recover_data.dp_not_released <- function(object, ...) not_released_stop("emmeans()")

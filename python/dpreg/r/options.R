@@ -27,7 +27,6 @@ check_option <- function(x, name, default) {
            ", not ", described(x))
   }
   check_number(x, name, if (is.null(default)) "100" else deparsed(default))
-  if (is.infinite(x)) refuse(name, " must be finite")
 }
 
 check_bounds <- function(bounds) {
