@@ -32,10 +32,11 @@ summary.dp_not_released <- function(object, ...) object
 #' @export
 nobs.dp_not_released <- function(object, ...) object$nobs
 
-not_released_stop <- function(what) {
-  stop(what, ": the mechanism did not release a model; print the object to see why, or test ",
-       "inherits(fit, \"dp_not_released\")", call. = FALSE)
-}
+not_released <- function(what)
+  paste0(what, ": the mechanism did not release a model; print the object to see why, or test ",
+         "inherits(fit, \"dp_not_released\")")
+
+not_released_stop <- function(what) stop(not_released(what), call. = FALSE)
 
 #' @rdname dp_not_released
 #' @export
@@ -109,4 +110,5 @@ model.matrix.dp_not_released <- function(object, ...) not_released_stop("model.m
 #' @export
 augment.dp_not_released <- function(x, ...) not_released_stop("augment()")
 
-recover_data.dp_not_released <- function(object, ...) not_released_stop("emmeans()")
+# emmeans stops with what is returned as text.
+recover_data.dp_not_released <- function(object, ...) not_released("emmeans()")

@@ -92,9 +92,10 @@ class Plan:
         enough = "enough" if self.works else "not enough"
         units = f"{self.least_n:,} units" if self.least_n else "more than 10^9 units"
         eps = f"eps={self.least_eps:.3g}" if self.least_eps else "eps above 500"
+        regressors = "1 regressor" if self.d == 1 else f"{self.d} regressors"
         text = "\n".join(
             [
-                f"Plan for {self.n:,} units, {self.d} regressors, "
+                f"Plan for {self.n:,} units, {regressors}, "
                 f"eps={self.eps:.4g}, delta={self.delta:.3g}",
                 f"  method            {self.method}",
                 f"  released with     probability {self.released:.3g}",

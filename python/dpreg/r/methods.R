@@ -90,6 +90,12 @@ p_values <- function(law, ratio) {
   exp(-stats::approx(table$ratio, table$information, abs(ratio), rule = 2)$y)
 }
 
+# Below it p values are not told apart: where the table ends, or the precision of R.
+least_p <- function(law) {
+  if (!length(law$tail)) return(.Machine$double.eps)
+  max(.Machine$double.eps, exp(-max(law_table(law)$information)) * (1 + 1e-9))
+}
+
 #' @rdname dp_lm_methods
 #' @export
 summary.dp_lm <- function(object, ...) {
@@ -103,7 +109,8 @@ summary.dp_lm <- function(object, ...) {
                                                     "Privacy", "z value", "Pr(>|z|)"))
   kept <- object[c("call", "formula", "method", "nobs", "privacy", "notes", "selected",
                    "no_errors")]
-  structure(c(list(coefficients = coefficients, inference = !is.null(object$covariance)), kept),
+  structure(c(list(coefficients = coefficients, inference = !is.null(object$covariance),
+                   least_p = least_p(object$law)), kept),
             class = "summary.dp_lm")
 }
 
@@ -113,10 +120,9 @@ print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L),
   print_head(x)
   table <- x$coefficients
   if (x$inference) {
-    # Tables of laws that are not normal end before the precision of R does.
     stats::printCoefmat(table, digits = digits, signif.stars = signif.stars, na.print = "",
                         cs.ind = 1:4, tst.ind = 5L, P.values = TRUE, has.Pvalue = TRUE,
-                        eps.Pvalue = 1e-12)
+                        eps.Pvalue = x$least_p)
     cat("\nStd. Error: sampling and privacy noise together; their squares add up.\n")
   } else {
     print(table[, 1L, drop = FALSE], digits = digits)
@@ -406,6 +412,15 @@ augment.dp_lm <- function(x, newdata = NULL, interval = c("none", "confidence"),
   as_tibble(c(columns, list(.fitted = unname(predicted$fit[, "fit"])), if (interval == "confidence") limits,
               list(.se.fit = unname(predicted$se.fit))))
 }
+
+#' @export
+summary.dp_selection <- function(object, ...) object
+
+#' @export
+summary.dp_plan <- function(object, ...) object
+
+#' @export
+summary.dp_budget <- function(object, ...) object
 
 #' @export
 print.dp_selection <- function(x, ...) {

@@ -9,7 +9,8 @@ FARTHEST <- 25
 #'
 #' `plot()` of a fit shows its coefficients with intervals: blue is the interval that sampling
 #' alone would give, orange what privacy adds.  Coefficients are divided by their standard error,
-#' so that columns in any unit share an axis; an arrow leads to what is too far out.  That of a plan
+#' so that columns in any unit share an axis; an arrow leads to what is too far out, and when
+#' everything is, intervals are drawn around their estimates.  That of a plan
 #' shows the width of intervals, relative to least squares, against eps.  That of a budget shows
 #' what each release took of eps, and what is left.
 #'
@@ -20,6 +21,7 @@ FARTHEST <- 25
 #' @param reference Named numbers to be marked beside the coefficients of the same names, such as
 #'   those of an earlier study.
 #' @param main,xlab,ylab Titles; `NULL` for those that say what is shown.
+#' @param xlim,ylim Limits of the axes; `NULL` for those that show everything.
 #' @param ... Given to [plot.default()].
 #' @return What is shown, invisibly: the intervals, a data frame of `eps` and `width`, or the
 #'   charges.
@@ -34,8 +36,9 @@ NULL
 #' @rdname dp_plots
 #' @export
 plot.dp_lm <- function(x, parm, level = 0.95, scale = c("errors", "response"), reference = NULL,
-                       main = NULL, xlab = NULL, ...) {
+                       main = NULL, xlab = NULL, xlim = NULL, ylim = NULL, ...) {
   scale <- match.arg(scale)
+  check_reference(reference, names(x$coefficients))
   all <- names(x$coefficients)
   if (missing(parm)) parm <- setdiff(all, "(Intercept)")
   if (!length(parm)) parm <- all
@@ -48,7 +51,15 @@ plot.dp_lm <- function(x, parm, level = 0.95, scale = c("errors", "response"), r
   drawn <- if (scale == "errors") !is.na(shown$upper) & pmax(-shown$lower, shown$upper) <= FARTHEST
            else rep(TRUE, length(parm))
   mark <- if (length(reference)) (reference[parm] / shown$unit)
-  if (is.null(xlab)) xlab <- axis_title(bare, scale, level)
+  around <- !any(drawn) && !all(is.na(shown$upper))
+  if (around) {
+    drawn <- !is.na(shown$upper)
+    moved <- around_estimates(shown, mark)
+    shown <- moved$shown
+    mark <- moved$mark
+  }
+  if (is.null(xlab)) xlab <- axis_title(bare, if (around) "around" else scale, level)
+  if (is.null(xlim)) xlim <- plotted_range(shown, drawn, mark, scale)
   if (is.null(main))
     main <- sprintf("%s: %s, %s", x$response, x$method,
                     if (isTRUE(x$privacy$seeded)) "seeded: NOT PRIVATE"
@@ -56,7 +67,7 @@ plot.dp_lm <- function(x, parm, level = 0.95, scale = c("errors", "response"), r
   values <- if (bare) sprintf("%.4g", x$coefficients[parm])
             else with_error(x$coefficients[parm], standard_errors(x)[parm])
   old <- open_plot(rep(0, length(at)), at, parm, values, legend = !bare, main = main, xlab = xlab,
-                   xlim = plotted_range(shown, drawn, mark, scale), ...)
+                   xlim = xlim, ylim = ylim, ...)
   on.exit(graphics::par(old))
   graphics::abline(v = 0, col = "grey60")
   if (bare) {
@@ -70,10 +81,38 @@ plot.dp_lm <- function(x, parm, level = 0.95, scale = c("errors", "response"), r
     draw_unusual(shown, at, drawn)
   }
   graphics::points(shown$estimate[drawn], at[drawn], pch = 19, cex = 0.8)
-  if (length(mark))
-    graphics::points(mark, at, pch = 4, lwd = 2, col = COLORS[["accent"]])
+  if (length(mark)) draw_marks(mark, at)
   if (!bare) draw_legend(length(mark) > 0L)
   invisible(limits)
+}
+
+around_estimates <- function(shown, mark) {
+  centre <- shown$estimate
+  for (end in c("estimate", "lower", "upper")) shown[[end]] <- shown[[end]] - centre
+  list(shown = shown, mark = if (length(mark)) mark - centre)
+}
+
+check_reference <- function(reference, all) {
+  if (is.null(reference)) return(invisible())
+  if (!is.numeric(reference) || is.null(names(reference)))
+    stop("reference: give named numbers, such as reference = c(", all[length(all)], " = 2)", call. = FALSE)
+  odd <- setdiff(names(reference), all)
+  if (length(odd))
+    stop("reference: there is no coefficient ", paste(sQuote(odd, FALSE), collapse = ", "), "; there are ",
+         paste(sQuote(all, FALSE), collapse = ", "), call. = FALSE)
+}
+
+# A cross, or an arrow to one beyond the axis.
+draw_marks <- function(mark, at) {
+  ends <- graphics::par("usr")[1:2]
+  inside <- !is.na(mark) & mark >= ends[1L] & mark <= ends[2L]
+  graphics::points(mark[inside], at[inside], pch = 4, lwd = 2, col = COLORS[["accent"]])
+  out <- which(!is.na(mark) & !inside)
+  if (!length(out)) return(invisible())
+  edge <- ifelse(mark[out] > ends[2L], ends[2L], ends[1L])
+  inward <- ifelse(mark[out] > ends[2L], -1, 1) * 0.06 * diff(ends)
+  graphics::arrows(edge + inward, at[out] - 0.2, edge, at[out] - 0.2, length = 0.06, lwd = 2,
+                   col = COLORS[["accent"]])
 }
 
 # As many decimals as the error has with two digits.
@@ -108,13 +147,15 @@ on_scale <- function(x, parm, level, scale) {
 
 axis_title <- function(bare, scale, level) {
   if (bare) return("coefficient, without standard errors")
-  sprintf("%s, with %g%% intervals", if (scale == "errors") "coefficient / standard error"
-          else "coefficient", 100 * level)
+  sprintf("%s, with %g%% intervals", switch(scale, errors = "coefficient / standard error",
+          around = sprintf("standard errors from the estimate (all are beyond %g from 0)", FARTHEST),
+          "coefficient"), 100 * level)
 }
 
 plotted_range <- function(shown, drawn, mark, scale) {
-  ends <- range(0, shown$estimate[drawn], shown$lower[drawn], shown$upper[drawn], mark[drawn],
-                na.rm = TRUE)
+  mark <- as.numeric(mark)[drawn]
+  if (scale == "errors") mark <- mark[!is.na(mark) & abs(mark) <= FARTHEST]
+  ends <- range(0, shown$estimate[drawn], shown$lower[drawn], shown$upper[drawn], mark, na.rm = TRUE)
   if (scale == "errors") c(-1, 1) * max(6, abs(ends)) else ends
 }
 
@@ -132,11 +173,12 @@ draw_unusual <- function(shown, at, drawn) {
 }
 
 # Axes without a box, names on the left, values on the right.  Returns what par() was.
-open_plot <- function(x, y, labels, values, legend, main, xlab, ...) {
+open_plot <- function(x, y, labels, values, legend, main, xlab, xlim, ylim = NULL, ...) {
+  if (is.null(ylim)) ylim <- c(0.4, length(y) + 0.6)
   old <- graphics::par(mar = c(3.6, label_lines(labels), if (legend) 3.6 else 2.2,
                                label_lines(values, 0.8)), mgp = c(2.2, 0.6, 0), tcl = -0.3)
   graphics::plot.default(x, y, type = "n", axes = FALSE, ann = FALSE,
-                         ylim = c(0.4, length(y) + 0.6), ...)
+                         xlim = xlim, ylim = ylim, ...)
   graphics::axis(1)
   # Every name is shown, in smaller letters where there are many.
   small <- min(1, graphics::par("pin")[2L] / (1.1 * graphics::par("csi") * (length(y) + 0.2)))
@@ -172,17 +214,17 @@ label_lines <- function(labels, cex = 1) {
 #' @rdname dp_plots
 #' @export
 plot.dp_plan <- function(x, main = NULL, xlab = "eps", ylab = "interval width / least squares",
-                         ...) {
+                         xlim = range(shown$eps), ylim = c(0.95, top), ...) {
   shown <- data.frame(eps = unpack_doubles(x$curve$eps), width = unpack_doubles(x$curve$width))
   shown$width[!is.finite(shown$width)] <- NA
   top <- 1.3 * max(2, shown$width, na.rm = TRUE)
   if (is.null(main))
-    main <- sprintf("%s units, %d regressors, %s", format(x$n, big.mark = ",", scientific = FALSE),
-                    as.integer(x$d), x$method)
+    main <- sprintf("%s units, %d regressor%s, %s", format(x$n, big.mark = ",", scientific = FALSE),
+                    as.integer(x$d), if (x$d == 1) "" else "s", x$method)
   old <- graphics::par(mar = c(4, 4, 2.2, 1), mgp = c(2.4, 0.6, 0), tcl = -0.3)
   on.exit(graphics::par(old))
   graphics::plot.default(shown$eps, shown$width, type = "n", log = "xy", axes = FALSE, xlab = xlab,
-                         ylab = ylab, ylim = c(0.95, top), ...)
+                         ylab = ylab, xlim = xlim, ylim = ylim, ...)
   hidden <- is.na(shown$width)
   if (any(hidden)) {
     last <- max(shown$eps[hidden])
@@ -209,7 +251,7 @@ log_axis <- function(side, ticks, limits) {
 
 #' @rdname dp_plots
 #' @export
-plot.dp_budget <- function(x, main = NULL, xlab = "eps", ...) {
+plot.dp_budget <- function(x, main = NULL, xlab = "eps", xlim = c(0, x$eps), ylim = NULL, ...) {
   charges <- as.data.frame(x)
   left <- budget_state(x)$remaining
   size <- c(charges$eps, left$eps)
@@ -220,7 +262,7 @@ plot.dp_budget <- function(x, main = NULL, xlab = "eps", ...) {
   labels <- sprintf("%s  (%.3g, %.2g)", c(charged, "left"), size, c(charges$delta, left$delta))
   if (is.null(main)) main <- sprintf("Budget of eps = %.4g, delta = %.3g", x$eps, x$delta)
   old <- open_plot(rep(0, length(at)), at, labels, rep("", length(at)), legend = FALSE, main = main,
-                   xlab = xlab, xlim = c(0, x$eps), xaxs = "i", ...)
+                   xlab = xlab, xlim = xlim, ylim = ylim, xaxs = "i", ...)
   on.exit(graphics::par(old))
   graphics::rect(start, at - 0.35, start + size, at + 0.35, border = NA, xpd = NA,
                  col = COLORS[c(rep("total", nrow(charges)), "sampling")])

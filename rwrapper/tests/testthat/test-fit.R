@@ -397,3 +397,124 @@ test_that("a unit is named by a column of plain values", {
   at <- as.POSIXct("2020-01-01", tz = "UTC") + c(0, 0.25, 0.25, 86400, NA)
   expect_identical(readBin(pack_labels(at), "integer", 5, endian = "little"), c(0L, 1L, 1L, 2L, -1L))
 })
+
+test_that("predictions say what they move to the limits of the fit", {
+  needs_python()
+  fit <- fit_of(log(price) ~ carat + depth, method = "tukey")
+  new <- data.frame(carat = c(0.5, 1000), depth = 61)
+  expect_warning(moved <- predict(fit, new), "'carat' beyond the limits.*winsorise = FALSE")
+  expect_silent(straight <- predict(fit, new, winsorise = FALSE))
+  expect_equal(unname(straight), drop(cbind(1, c(0.5, 1000), 61) %*% coef(fit)), ignore_attr = TRUE)
+  expect_equal(moved[[1]], straight[[1]])
+  expect_false(isTRUE(all.equal(moved[[2]], straight[[2]])))
+  expect_error(predict(fit, new, winsorise = NA), "winsorise must be TRUE or FALSE")
+  expect_silent(augment(fit, new, winsorise = FALSE))
+  X <- cbind(`(Intercept)` = 1, a = c(-5, 5))
+  expect_identical(winsorised(X, rbind(c(NaN, NaN))), X)
+})
+
+test_that("names in a formula that are no columns are not asked of new data", {
+  needs_python()
+  fit <- fit_of(log(price) ~ C(color, contr.sum) + I(carat * pi))
+  expect_length(predict(fit, diamonds[1:2, c("color", "carat")], winsorise = FALSE), 2)
+  skip_if_not_installed("emmeans")
+  means <- as.data.frame(emmeans::emmeans(fit, "color", at = list(carat = 1)))
+  expect_equal(means$emmean, unname(predict(fit, data.frame(color = levels(diamonds$color), carat = 1))))
+})
+
+test_that("new data have the types of the fit", {
+  needs_python()
+  data <- transform(diamonds, clear = clarity > "SI1", day = as.Date("2020-01-01") + seq_along(price) %% 30,
+                    gap = as.difftime(depth, units = "mins"), text = as.character(cut))
+  fit <- dp_lm(log(price) ~ carat + clear + day + gap + text, data, eps = 20, delta = 1e-6, rng = 1,
+               levels = list(text = levels(diamonds$cut)))
+  new <- data[1:2, ]
+  said <- function(...) expect_error(predict(fit, transform(new, ...)), "^newdata: column")$message
+  expect_match(said(clear = 1), "was logical in the fit, and is numeric here")
+  expect_match(said(carat = TRUE), "was numeric in the fit, and is logical here")
+  expect_match(said(day = 5), "was a date")
+  expect_match(said(gap = 5), "was a difftime")
+  expect_match(said(text = "odd"), "new level 'odd'")
+  hours <- new
+  units(hours$gap) <- "hours"
+  expect_equal(predict(fit, hours), predict(fit, new))
+  expect_identical(unname(is.na(predict(fit, transform(new, carat = NA)))), c(TRUE, TRUE))
+})
+
+test_that("emmeans and emtrends need public values, and no more", {
+  needs_python()
+  skip_if_not_installed("emmeans")
+  fit <- fit_of(log(price) ~ cut * carat, method = "tukey")
+  grid <- data.frame(cut = levels(diamonds$cut), carat = 1000)
+  means <- as.data.frame(emmeans::emmeans(fit, "cut", at = list(carat = 1000)))
+  expect_equal(means$emmean, unname(predict(fit, grid, winsorise = FALSE)))
+  slopes <- as.data.frame(emmeans::emtrends(fit, "cut", var = "carat", data = data.frame(carat = c(1, 3))))
+  one <- function(carat) predict(fit, replace(grid, "carat", carat), winsorise = FALSE)
+  expect_equal(slopes$carat.trend, unname(one(1) - one(0)), tolerance = 1e-6)
+  expect_error(emmeans::emmeans(fit, "cut"), "at = list\\(carat = 1\\)")
+  expect_error(emmeans::emtrends(fit, "cut", var = "carat"), "public data frame")
+  some <- fit_of(log(price) ~ factor(cut, levels = c("Fair", "Good", "Ideal")) + carat)
+  means <- as.data.frame(emmeans::emmeans(some, "cut", at = list(carat = 1)))
+  expect_equal(means$emmean[c(1, 2, 5)],
+               unname(predict(some, data.frame(cut = c("Fair", "Good", "Ideal"), carat = 1))))
+  expect_true(all(is.na(means$emmean[3:4])))
+})
+
+test_that("arguments that would be ignored are refused", {
+  needs_python()
+  fit <- fit_of()
+  wrong <- function(...) expect_error(dp_lm(price ~ carat, diamonds, eps = 1, ...), "dp_lm\\(\\) has no argument")$message
+  expect_match(wrong(weights = carat), "count alike")
+  expect_match(wrong(subset = carat > 1), "data = subset\\(data")
+  expect_match(wrong(na.action = na.omit), "dropped")
+  expect_match(wrong(contrasts = list(cut = "contr.sum")), "C\\(g, contr.sum\\)")
+  expect_error(dp_lm(price ~ carat, diamonds, epsilon = 1), "write eps = 1")
+  expect_error(dp_select(price ~ carat, diamonds, k = 1, eps = 1, weights = 1), "no argument 'weights'")
+  expect_error(predict(fit, diamonds[1:2, ], type = "terms"), "no argument 'type'")
+  expect_error(tidy(fit, exponential = TRUE), "no argument 'exponential'")
+  expect_error(augment(fit, diamonds[1:2, ], se_fit = TRUE), "always given")
+  expect_equal(tidy(fit, conf.int = TRUE, exponentiate = TRUE)$conf.low, unname(exp(confint(fit)[, 1])))
+  expect_equal(tidy(fit, exponentiate = TRUE)$std.error, tidy(fit)$std.error)
+  with <- augment(fit, diamonds[1:2, ], interval = "confidence", conf.level = 0.9)
+  expect_equal(cbind(with$.lower, with$.upper), unname(predict(fit, diamonds[1:2, ], interval = "confidence", level = 0.9)[, -1]))
+})
+
+test_that("what needs residuals stops with the reason", {
+  needs_python()
+  fit <- fit_of()
+  for (f in list(weights, rstandard, rstudent, hatvalues, cooks.distance, influence, dfbeta, dfbetas, drop1, add1,
+                 extractAIC, step, simulate, BIC))
+    expect_error(f(fit), "function of the private records")
+  declined <- dp_lm(price ~ carat, diamonds[1:50, ], eps = 0.1, method = "tukey", rng = 1)
+  for (f in list(residuals, fitted, deviance, logLik, AIC, terms, augment, df.residual, sigma, anova, model.matrix,
+                 model.frame))
+    expect_error(f(declined), "did not release")
+  skip_if_not_installed("emmeans")
+  expect_error(emmeans::emmeans(declined, "carat"), "did not release")
+})
+
+test_that("formulas of other packages are refused with what to write", {
+  data <- transform(diamonds[1:50, ], s = as.character(cut), odd = addNA(cut), b = carat > 1)
+  said <- function(formula) expect_error(design_of(formula, data), "^formula|^column")$message
+  expect_match(said(price ~ (1 | s)), "random effects are not estimated; for 'or' write I\\(a \\| b\\)")
+  expect_match(said(price ~ carat %in% c(1, 2)), "I\\(x %in% c\\(1, 2\\)\\)")
+  expect_match(said(log(price) ~ carat + offset(log(x))), "I\\(log\\(price\\) - log\\(x\\)\\) ~")
+  expect_match(said(price ~ dplyr::lag(carat)), "depends on the other rows")
+  expect_match(said(price ~ cut(carat, c(3))), "public breaks")
+  expect_match(said(price ~ odd), "NA among its levels")
+  expect_identical(design_of(price ~ . - s - odd, data)$names, design_of(price ~ ., data[c(names(diamonds), "b")])$names)
+})
+
+test_that("numbers, probabilities and counts are printed as they should be", {
+  needs_python()
+  fit <- fit_of()
+  fit$nobs <- 100000
+  expect_output(print(fit), "Rows: about 100,000 ", fixed = TRUE)
+  expect_output(print(summary(fit_of(method = "tukey"))), "< ?5e-16")
+  expect_output(print(dp_plan(n = 1000, d = 1, eps = 1)), "1 regressor,")
+  budget <- dp_budget(1)
+  expect_output(print(summary(budget)), "Budget: eps = 1")
+  expect_output(print(summary(dp_select(price ~ carat + x, diamonds, k = 1, eps = 1, rng = 1))), "Selected 1 of 2")
+  expect_error(dp_select(price ~ carat + x, diamonds, k = 1, eps = 1, method = "sis"),
+               "DPSIS\\(bounds=list\\(`carat` = c\\(low, high\\)")
+})

@@ -19,6 +19,35 @@ test_that("plots of fits show what they return", {
   expect_error(plot(fit, "nothing"), "no coefficient 'nothing'")
 })
 
+test_that("coefficients that are all far from 0 have intervals too", {
+  needs_python()
+  fit <- dp_lm(log(price) ~ log(carat), diamonds, eps = 8, delta = 1e-6, rng = 1)
+  expect_gt(coef(fit)[[2]] / sqrt(vcov(fit)[2, 2]), FARTHEST)
+  expect_identical(plot(fit), confint(fit)[-1, , drop = FALSE])
+  # Around the estimate: 6 standard errors to either side, and the 4 % that R adds.
+  expect_equal(par("usr")[1:2], 1.08 * c(-6, 6))
+  near <- on_scale(fit, "log(carat)", 0.95, "errors")
+  around <- around_estimates(near, c(a = near$estimate + 3))
+  expect_equal(c(around$shown$lower, around$shown$upper), c(-1, 1) * critical_value(fit$law, 0.05))
+  expect_equal(around$mark, 3, ignore_attr = TRUE)
+})
+
+test_that("references are named, and seen", {
+  needs_python()
+  fit <- fit_of()
+  expect_error(plot(fit, reference = c(dept = 1)), "reference: there is no coefficient 'dept'; there are")
+  expect_error(plot(fit, reference = 1:3), "named numbers, such as")
+  expect_silent(plot(fit, reference = c(depth = 1e6, `log(carat)` = NA)))
+  expect_silent(plot(fit, xlim = c(-3, 3), ylim = c(0, 9)))
+  expect_equal(par("usr")[1:2], c(-3.24, 3.24))
+  marked <- data.frame(estimate = 1, lower = 0, upper = 2)
+  expect_identical(plotted_range(marked, TRUE, c(a = 1e6), "errors"), c(-6, 6))
+  expect_identical(plotted_range(marked, TRUE, c(a = 20), "errors"), c(-20, 20))
+  budget <- dp_budget(eps = 2)
+  expect_silent(plot(budget, xlim = c(0, 4)))
+  expect_silent(plot(dp_plan(n = 1000, d = 1, eps = 1), xlim = c(0.1, 10), ylim = c(1, 9)))
+})
+
 test_that("coefficients share an axis in units of their errors", {
   needs_python()
   fit <- fit_of()
