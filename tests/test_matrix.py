@@ -93,6 +93,10 @@ def test_advice_is_given_as_r_users_type_it():
     assert _rbridge._in_r(said) == (
         "try inference=FALSE, method=TukeyEM(models=NULL), or /data/dpreg.ledger"
     )
+    said = "write dpreg.DPSIS(bounds={'log(x)': (low, high), ...}) with an entry for each column"
+    assert _rbridge._in_r(said) == (
+        "write DPSIS(bounds=list(`log(x)` = c(low, high), ...)) with an entry for each column"
+    )
 
 
 @pytest.mark.parametrize("inference", ["yes", None, 1])

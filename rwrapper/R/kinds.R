@@ -33,10 +33,11 @@ bare_kind <- function(x) {
     return(if (plain) "matrix" else NA)
   }
   if (length(dim(x)) > 2L) return(NA)
-  if (is.factor(x)) return(if (is.ordered(x)) "ordered" else "factor")
-  if (inherits(x, "POSIXct")) return("time")
-  if (inherits(x, "Date")) return("date")
-  if (inherits(x, "difftime")) return("span")
+  if (is.factor(x)) return(if (typeof(x) != "integer") NA else if (is.ordered(x)) "ordered" else "factor")
+  if (inherits(x, c("POSIXct", "Date", "difftime"))) {
+    if (!typeof(x) %in% c("double", "integer")) return(NA)
+    return(if (inherits(x, "POSIXct")) "time" else if (inherits(x, "Date")) "date" else "span")
+  }
   if (!all(oldClass(x) %in% PLAIN_CLASSES)) return(NA)
   switch(typeof(x), double = , integer = "number", logical = "logical", character = "text", NA)
 }
@@ -64,6 +65,15 @@ canonical <- function(x, name) {
                   span = "difftime")
   if (length(dim(x)) == 1L) x <- as.vector(x)
   if (!identical(oldClass(x), class)) oldClass(x) <- class
+  if (is.character(x)) comparable_text(x) else x
+}
+
+# One text of unknown encoding would make an error of the comparison of any with a letter that
+# is not ASCII.
+comparable_text <- function(x) {
+  encoding <- Encoding(x)
+  unknown <- encoding == "bytes"
+  if (any(unknown)) Encoding(x) <- replace(encoding, unknown, "latin1")
   x
 }
 

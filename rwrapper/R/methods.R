@@ -21,10 +21,10 @@
 #' @examples
 #' if (dpreg_available()) {
 #'   fit <- dp_lm(price ~ carat + depth, load_diamonds(), eps = 1, delta = 1e-6)
-#'   coef(fit)
-#'   sqrt(diag(vcov(fit)))
-#'   confint(fit, "carat", level = 0.9)
-#'   nobs(fit)
+#'   print(coef(fit))
+#'   print(sqrt(diag(vcov(fit))))
+#'   print(confint(fit, "carat", level = 0.9))
+#'   print(nobs(fit))
 #'   plot(fit)
 #' }
 NULL
@@ -351,8 +351,8 @@ sigma.dp_lm <- function(object, ...)
 #' @examples
 #' if (dpreg_available()) {
 #'   fit <- dp_lm(price ~ carat, load_diamonds(), eps = 1, delta = 1e-6)
-#'   tidy(fit, conf.int = TRUE)
-#'   glance(fit)
+#'   print(tidy(fit, conf.int = TRUE))
+#'   print(glance(fit))
 #'   augment(fit, newdata = data.frame(carat = c(0.5, 1)))
 #' }
 NULL

@@ -61,6 +61,50 @@ def test_data_frames_are_copies():
     assert list(ro.r("mine$x")) == [1.0, 2.0]
 
 
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [("I(matrix(1:6, 3))", "AsIs|matrix"), ("I(list(1, 2, 3))", "AsIs|list"),
+     ("I(complex(3))", "class"), ("structure(as.numeric(1:3), class = 'integer64')", "as.double")],
+)  # fmt: skip
+def test_columns_that_are_no_vectors_are_refused(column, said):
+    ro.r(f"odd <- data.frame(x = 1:3); odd$z <- {column}")
+    with pytest.raises(TypeError, match=f"column 'z' is of .*({said})"):
+        dpreg.r.from_r("odd")
+
+
+def test_what_is_no_data_frame_is_refused():
+    ro.r("odd <- data.frame(x = 1:3); odd$z <- as.POSIXlt('2020-01-01') + 0:2")
+    ro.r("odd$z <- as.POSIXlt(odd$z); plain <- list(1, 2)")
+    with pytest.raises(TypeError, match=r"column 'z' is of class POSIXlt; write z <- as.POSIXct"):
+        dpreg.r.from_r("odd")
+    for value, said in ((ro.r("1:3"), "integer"), (ro.globalenv["plain"], "list"), (5, "int")):
+        with pytest.raises(TypeError, match=f"needs an R data frame, not .*{said}"):
+            dpreg.r.from_r(value)
+    with pytest.raises(ValueError, match="no 'nothing' in R"):
+        dpreg.r.from_r("nothing")
+
+
+def test_columns_of_one_name_are_refused():
+    ro.r("twice <- data.frame(a = 1, a = 2, check.names = FALSE)")
+    with pytest.raises(ValueError, match="two columns are both named 'a'"):
+        dpreg.r.from_r("twice")
+    assert dpreg.r.from_r(ro.r("data.frame(row.names = 1:3)")).shape[1] == 0
+
+
+def test_only_fits_become_r_objects(diamonds):
+    found = dpreg.dp_select("price ~ carat + depth", diamonds, 1, 1.0, rng=1)
+    for value in (found, dpreg.dp_plan(1000, 3, 1.0), 5, None):
+        with pytest.raises(TypeError, match=f"NotReleased, not {type(value).__name__}"):
+            dpreg.r.to_r(value)
+
+
+def test_fits_made_in_python_are_not_updated(diamonds):
+    ro.globalenv["theirs"] = dpreg.r.to_r(dpreg.dp_lm("price ~ carat", diamonds, 4.0, rng=1))
+    said = ro.r("tryCatch(update(theirs, . ~ . + depth), error = conditionMessage)")[0]
+    assert "made in Python" in said
+    assert list(ro.r("names(predict(theirs, data.frame(carat = 1)))")) == ["1"]
+
+
 def test_the_object_made_in_python_is_the_one_made_in_r(diamonds):
     formula = "log(price) ~ log(carat) + depth + cut"
     data = diamonds.assign(cut=diamonds["cut"].cat.as_unordered())

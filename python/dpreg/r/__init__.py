@@ -26,13 +26,11 @@ except Exception as error:
 
 import rpy2.robjects as ro
 
-from dpreg import _rbridge
+from dpreg import DPResults, NotReleased, _rbridge
 from dpreg.r._convert import frame_from_r, from_sexp, to_sexp
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from dpreg import DPResults, NotReleased
 
 __all__ = ["from_r", "to_r"]
 
@@ -118,7 +116,18 @@ def to_r(fit: DPResults | NotReleased) -> Any:
         Of class ``dp_lm`` or ``dp_not_released``.  Assign it with
         ``rpy2.robjects.globalenv["fit"] = to_r(fit)``.  It predicts in R when R reads the
         formula as formulaic does.
+
+    Raises
+    ------
+    TypeError
+        When `fit` is something else: selections and plans are made in R by `dp_select` and
+        `dp_plan` there.
     """
+    if not isinstance(fit, (DPResults, NotReleased)):
+        raise TypeError(
+            "to_r takes what dp_lm returned, DPResults or NotReleased, not "
+            f"{type(fit).__name__}; call dp_select, dp_plan and dp_budget in R itself"
+        )
     return _ENVIRONMENT["fit_from_python"](to_sexp(_rbridge.result_fields(fit)))
 
 
@@ -135,7 +144,16 @@ def from_r(frame: Any) -> pd.DataFrame:
     DataFrame
         Factors are categories with their levels and order, missing values of any type are
         missing, logical columns are booleans, dates are dates.
+
+    Raises
+    ------
+    TypeError
+        When it is no data frame, or a column is a list, a matrix or of class POSIXlt.
+    ValueError
+        When two columns have the same name, or R has nothing of that name.
     """
     if isinstance(frame, str):
+        if frame not in ro.globalenv:
+            raise ValueError(f"from_r: there is no {frame!r} in R's global environment")
         frame = ro.globalenv[frame]
     return frame_from_r(frame)

@@ -75,8 +75,39 @@ def frame_from_r(frame: Any) -> pd.DataFrame:
     """Return a pandas data frame; nothing in it shares memory with R."""
     import pandas as pd
 
-    names = [str(name) for name in frame.names]
-    return pd.DataFrame({name: _series(column) for name, column in zip(names, frame, strict=True)})
+    if not isinstance(frame, ri.ListSexpVector) or "data.frame" not in frame.rclass:
+        raise TypeError(f"from_r needs an R data frame, not {_described(frame)}")
+    # A data frame without columns has names all the same, but not always.
+    names = [] if frame.names is ri.NULL else [str(name) for name in frame.names]
+    again = [name for name in names if names.count(name) > 1]
+    if again:
+        raise ValueError(f"from_r: two columns are both named {again[0]!r}; rename one in R")
+    columns = {}
+    for name, column in zip(names, frame, strict=True):
+        _check_column(name, column)
+        columns[name] = _series(column)
+    return pd.DataFrame(columns)
+
+
+_COLUMNS = (ri.StrSexpVector, ri.BoolSexpVector, ri.IntSexpVector, ri.FloatSexpVector)
+
+
+def _check_column(name: str, column: Any) -> None:
+    classes = set(getattr(column, "rclass", ()))
+    plain = isinstance(column, _COLUMNS) and "integer64" not in classes
+    if plain and "dim" not in column.list_attrs():
+        return
+    remedy = "make plain vectors of it in R"
+    if "POSIXlt" in classes:
+        remedy = f"write {name} <- as.POSIXct({name}) in R"
+    elif "integer64" in classes:
+        remedy = f"write {name} <- as.double({name}) in R"
+    raise TypeError(f"from_r: column {name!r} is {_described(column)}; {remedy}")
+
+
+def _described(value: Any) -> str:
+    classes = tuple(getattr(value, "rclass", ()))
+    return f"of class {classes[0]}" if classes else f"a Python {type(value).__name__}"
 
 
 def _series(column: Any) -> Any:

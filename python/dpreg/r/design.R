@@ -215,6 +215,7 @@ pack_doubles <- function(x) writeBin(as.vector(x), raw(), endian = "little")
 pack_labels <- function(x) {
   # Numbers of days, seconds or levels; as text, date-times would lose fractions of a second.
   x <- as.vector(unclass(x))
+  if (is.character(x)) x <- comparable_text(x)
   known <- unique(x[!is.na(x)])
   writeBin(match(x, known, nomatch = 0L) - 1L, raw(), endian = "little")
 }

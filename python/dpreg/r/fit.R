@@ -41,7 +41,7 @@
 #'   diamonds <- load_diamonds()
 #'   fit <- dp_lm(price ~ carat + depth + table, diamonds, eps = 1, delta = 1e-6)
 #'   print(summary(fit))
-#'   confint(fit)
+#'   print(confint(fit))
 #'   predict(fit, head(diamonds))
 #' }
 dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NULL, k = NULL,

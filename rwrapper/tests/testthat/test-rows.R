@@ -72,6 +72,16 @@ test_that("text is compared with text alone", {
     expect_row_by_row(formula, data)
 })
 
+test_that("a text of unknown encoding is one like any other", {
+  data <- data.frame(y = 1:3, text = c("a", "K\u00f6ln", "\xff"))
+  Encoding(data$text[3]) <- "bytes"
+  expect_error(match(data$text, c("a", "K\u00f6ln")), "bytes") # what R itself says
+  expect_silent(found <- our_matrix(y ~ text, data, list(text = c("a", "K\u00f6ln"))))
+  expect_identical(found$complete, c(TRUE, TRUE, FALSE))
+  expect_row_by_row(y ~ I(text %in% c("a", "K\u00f6ln")) + I(text == "K\u00f6ln"), data[c(1:3, rep(1, 9)), ])
+  expect_identical(readBin(pack_labels(data$text), "integer", 3, endian = "little"), 0:2)
+})
+
 test_that("columns that are lists are refused wherever they are read", {
   data <- odd_data()
   data$lt <- as.POSIXlt(data$t1)
