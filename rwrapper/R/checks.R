@@ -36,8 +36,10 @@ check_unit <- function(unit, data) {
     refuse("unit: name one column of the data, such as unit = \"person\"")
   x <- data[[unit]]
   # As doubles, which is what an integer64 is without its package, distinct numbers may be equal.
-  if (!is.atomic(x) || length(dim(x)) > 1L || inherits(x, "integer64") || is.complex(x) || is.raw(x))
-    refuse("unit: column ", sQuote(unit, FALSE), " of class ", class(x)[1L], " does not name units; ",
+  if (!is.atomic(x) || length(dim(x)) > 1L || inherits(x, "integer64") ||
+      is.complex(x) || is.raw(x))
+    refuse("unit: column ", sQuote(unit, FALSE), " of class ", class(x)[1L],
+           " does not name units; ",
            "make text or a factor of it, such as data$", unit, " <- as.character(data$", unit, ")")
 }
 
@@ -47,7 +49,8 @@ no_more <- function(what, hints, ...) {
   if (!length(given)) return(invisible())
   name <- if (is.null(names(given))) "" else names(given)[1L]
   if (!nzchar(name)) refuse(what, " has too many arguments: what is ", deparsed(given[[1L]]), "?")
-  refuse(what, " has no argument ", sQuote(name, FALSE), if (name %in% names(hints)) paste0(": ", hints[[name]]))
+  refuse(what, " has no argument ", sQuote(name, FALSE),
+         if (name %in% names(hints)) paste0(": ", hints[[name]]))
 }
 
 LM_HINTS <- c(
@@ -60,5 +63,6 @@ LM_HINTS <- c(
   bounds = "give them to the method, such as method = AdaSSP(bounds = list(x = c(0, 6)))",
   max_rows = "give it to the method, such as method = BoostedAdaSSP(max_rows = 2)",
   ledger = "write budget = dp_budget(eps, delta, ledger = \"path\")",
-  alpha = "confint(fit, level = 0.95) takes the level", level = "confint(fit, level = 0.95) takes the level"
+  alpha = "confint(fit, level = 0.95) takes the level",
+  level = "confint(fit, level = 0.95) takes the level"
 )

@@ -39,7 +39,8 @@ design_of <- function(formula, data, levels = NULL) {
 
 # What R says of a formula that cannot be evaluated, whatever the records.
 in_formula <- function(expression)
-  tryCatch(expression, error = function(e) refuse("formula: ", sub("^formula: ", "", conditionMessage(e))))
+  tryCatch(expression, error = function(e)
+    refuse("formula: ", sub("^formula: ", "", conditionMessage(e))))
 
 no_rows <- function(x) if (length(dim(x)) == 2L) x[0L, , drop = FALSE] else x[0L]
 
@@ -51,7 +52,8 @@ check_levels <- function(levels, columns) {
     if (!name %in% columns) refuse("levels: there is no column ", sQuote(name, FALSE))
     if (!is.atomic(levels[[name]]) || length(levels[[name]]) < 2L || anyNA(levels[[name]]) ||
         anyDuplicated(levels[[name]]))
-      refuse("levels: ", sQuote(name, FALSE), " needs at least two levels, all different, and none NA")
+      refuse("levels: ", sQuote(name, FALSE),
+             " needs at least two levels, all different, and none NA")
   }
 }
 
@@ -267,7 +269,8 @@ new_column <- function(x, source, name) {
 }
 
 in_words <- function(kind) {
-  switch(kind, number = "numeric", factor = "a factor", ordered = "an ordered factor", date = "a date",
+  switch(kind, number = "numeric", factor = "a factor", ordered = "an ordered factor",
+         date = "a date",
          time = "a date-time", span = "a difftime", matrix = "a matrix", kind)
 }
 
@@ -285,6 +288,7 @@ winsorised <- function(X, limits) {
 warn_of_moved <- function(X, moved) {
   odd <- colnames(X)[colSums(X != moved, na.rm = TRUE) > 0]
   if (length(odd))
-    warning("newdata: values of ", paste(sQuote(odd, FALSE), collapse = ", "), " beyond the limits of the fit ",
+    warning("newdata: values of ", paste(sQuote(odd, FALSE), collapse = ", "),
+            " beyond the limits of the fit ",
             "were moved to them; winsorise = FALSE leaves them as they are", call. = FALSE)
 }

@@ -10,7 +10,8 @@
 #' (`scale(x)`, `poly(x, 3)`) are refused with a public alternative.  So is `t2 - t1` of
 #' date-times, whose unit R chooses by looking at all rows: write
 #' `difftime(t2, t1, units = "hours")`.  What the data frame says of its columns is public: names,
-#' classes, the levels of a factor, the unit of a difftime.  Rows with a missing value are dropped one by one, silently: how many is private.
+#' classes, the levels of a factor, the unit of a difftime.  Rows with a missing value are dropped one by one,
+#' silently: how many is private.
 #'
 #' [update()] makes a new release, and spends again.
 #'

@@ -14,7 +14,8 @@ recover_data.dp_lm <- function(object, data = NULL, ...) {
   unknown <- lacking[vapply(values, is.null, NA)]
   kinds <- vapply(object$source[unknown], `[[`, "", "kind")
   if (any(kinds %in% c("text", "matrix"))) return(public_values(unknown))
-  grid <- expand.grid(values[setdiff(lacking, unknown)], KEEP.OUT.ATTRS = FALSE, stringsAsFactors = FALSE)
+  grid <- expand.grid(values[setdiff(lacking, unknown)], KEEP.OUT.ATTRS = FALSE,
+                      stringsAsFactors = FALSE)
   if (is.null(data)) data <- grid
   else if (length(grid)) data <- merge(data, grid)
   if (length(unknown)) {
@@ -24,7 +25,8 @@ recover_data.dp_lm <- function(object, data = NULL, ...) {
   }
   for (name in needed) {
     s <- object$source[[name]]
-    if (!is.null(s$levels)) data[[name]] <- factor(data[[name]], s$levels, ordered = s$kind == "ordered")
+    if (!is.null(s$levels))
+      data[[name]] <- factor(data[[name]], s$levels, ordered = s$kind == "ordered")
   }
   structure(data[needed], call = if (is.null(object$call)) quote(dp_lm()) else object$call,
             terms = grid_terms(object, needed), predictors = needed, responses = character())
@@ -46,14 +48,17 @@ grid_terms <- function(object, needed) {
     any(vapply(all.vars(v), function(name) !is.null(object$source[[name]]$levels) ||
       called_factor(v), NA)), NA)
   if (!any(of_factors)) return(terms)
-  stats::terms(stats::reformulate(vapply(needed, function(name) deparsed(as.name(name), backtick = TRUE), "")))
+  stats::terms(stats::reformulate(vapply(needed, function(name)
+    deparsed(as.name(name), backtick = TRUE), "")))
 }
 
 called_factor <- function(v) any(all.names(v) %in% c("factor", "ordered", "cut", "C", "relevel"))
 
 public_values <- function(names) {
-  paste0("data: give a public data frame with values of ", paste(names, collapse = ", "), ", such as ",
-         "data = data.frame(", names[1L], " = c(1, 2)), or at = list(", names[1L], " = 1), at which means are ",
+  paste0("data: give a public data frame with values of ",
+         paste(names, collapse = ", "), ", such as ",
+         "data = data.frame(", names[1L], " = c(1, 2)), or at = list(", names[1L],
+         " = 1), at which means are ",
          "wanted; those of the records are private")
 }
 
@@ -62,14 +67,16 @@ emm_basis.dp_lm <- function(object, trms, xlev, grid, ...) {
   unknown <- needed[vapply(grid[needed], function(x) is.numeric(x) && !all(is.finite(x)), NA)]
   if (length(unknown)) stop(public_values(unknown), call. = FALSE)
   for (name in needed) grid[[name]] <- dated(grid[[name]], object$source[[name]])
-  list(X = new_rows(object, grid), bhat = object$coefficients, nbasis = matrix(NA), V = vcov(object),
+  list(X = new_rows(object, grid), bhat = object$coefficients, nbasis = matrix(NA),
+       V = vcov(object),
        dffun = function(k, dfargs) Inf, dfargs = list(), misc = list())
 }
 
 # Means of dates come as numbers.
 dated <- function(x, source) {
   if (!is.numeric(x)) return(x)
-  switch(source$kind, date = structure(x, class = "Date"), time = structure(x, class = c("POSIXct", "POSIXt")),
+  switch(source$kind, date = structure(x, class = "Date"),
+         time = structure(x, class = c("POSIXct", "POSIXt")),
          span = structure(x, class = "difftime", units = source$units), x)
 }
 
@@ -84,7 +91,8 @@ set_coef.dp_lm <- function(model, coefs, ...) {
 get_vcov.dp_lm <- function(model, ...) vcov(model)
 
 get_predict.dp_lm <- function(model, newdata, ...) {
-  data.frame(rowid = seq_len(nrow(newdata)), estimate = unname(stats::predict(model, newdata, winsorise = FALSE)))
+  data.frame(rowid = seq_len(nrow(newdata)),
+             estimate = unname(stats::predict(model, newdata, winsorise = FALSE)))
 }
 
 # Packages that build on insight would find the data of the call, and average over the records.

@@ -402,14 +402,17 @@ glance.dp_lm <- function(x, ...) {
 augment.dp_lm <- function(x, newdata = NULL, interval = c("none", "confidence"), conf.level = 0.95,
                           winsorise = TRUE, ...) {
   if (is.null(newdata)) private_stop("augment() without newdata")
-  no_more("augment()", c(se_fit = "standard errors are always given", data = "write newdata = "), ...)
+  no_more("augment()", c(se_fit = "standard errors are always given", data = "write newdata = "),
+          ...)
   interval <- match.arg(interval)
-  predicted <- stats::predict(x, newdata, se.fit = TRUE, interval = "confidence", level = conf.level,
+  predicted <- stats::predict(x, newdata, se.fit = TRUE, interval = "confidence",
+                              level = conf.level,
                               winsorise = winsorise)
   columns <- unclass(as.data.frame(newdata))
   attr(columns, "row.names") <- NULL
   limits <- list(.lower = unname(predicted$fit[, "lwr"]), .upper = unname(predicted$fit[, "upr"]))
-  as_tibble(c(columns, list(.fitted = unname(predicted$fit[, "fit"])), if (interval == "confidence") limits,
+  as_tibble(c(columns, list(.fitted = unname(predicted$fit[, "fit"])),
+              if (interval == "confidence") limits,
               list(.se.fit = unname(predicted$se.fit))))
 }
 

@@ -23,7 +23,8 @@ check_option <- function(x, name, default) {
   }
   if (is.character(default) || name == "screen") {
     if (is.character(x) && length(x) == 1L && !is.na(x)) return(invisible())
-    refuse(name, " must be one name", if (is.character(default)) paste0(", such as ", name, " = ", deparsed(default)),
+    refuse(name, " must be one name",
+           if (is.character(default)) paste0(", such as ", name, " = ", deparsed(default)),
            ", not ", described(x))
   }
   check_number(x, name, if (is.null(default)) "100" else deparsed(default))
@@ -33,10 +34,12 @@ check_bounds <- function(bounds) {
   pair <- function(b) is.numeric(b) && length(b) == 2L && !anyNA(b)
   named <- is.list(bounds) && length(bounds) && !is.null(names(bounds)) && all(nzchar(names(bounds)))
   if (!named)
-    refuse("bounds must be a list with names, such as bounds = list(carat = c(0, 6)), not ", described(bounds))
+    refuse("bounds must be a list with names, such as bounds = list(carat = c(0, 6)), not ",
+           described(bounds))
   odd <- names(bounds)[!vapply(bounds, pair, NA)]
   if (length(odd))
-    refuse("bounds: ", sQuote(odd[1L], FALSE), " needs a low and a high number, such as bounds = list(", odd[1L],
+    refuse("bounds: ", sQuote(odd[1L], FALSE), " needs a low and a high number, such as bounds = list(",
+           odd[1L],
            " = c(0, 6)), not ", described(bounds[[odd[1L]]]))
   again <- names(bounds)[duplicated(names(bounds))]
   if (length(again)) refuse("bounds: ", sQuote(again[1L], FALSE), " is given twice")

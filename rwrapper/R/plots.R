@@ -95,10 +95,12 @@ around_estimates <- function(shown, mark) {
 check_reference <- function(reference, all) {
   if (is.null(reference)) return(invisible())
   if (!is.numeric(reference) || is.null(names(reference)))
-    stop("reference: give named numbers, such as reference = c(", all[length(all)], " = 2)", call. = FALSE)
+    stop("reference: give named numbers, such as reference = c(", all[length(all)], " = 2)",
+         call. = FALSE)
   odd <- setdiff(names(reference), all)
   if (length(odd))
-    stop("reference: there is no coefficient ", paste(sQuote(odd, FALSE), collapse = ", "), "; there are ",
+    stop("reference: there is no coefficient ", paste(sQuote(odd, FALSE), collapse = ", "),
+         "; there are ",
          paste(sQuote(all, FALSE), collapse = ", "), call. = FALSE)
 }
 
@@ -148,7 +150,8 @@ on_scale <- function(x, parm, level, scale) {
 axis_title <- function(bare, scale, level) {
   if (bare) return("coefficient, without standard errors")
   sprintf("%s, with %g%% intervals", switch(scale, errors = "coefficient / standard error",
-          around = sprintf("standard errors from the estimate (all are beyond %g from 0)", FARTHEST),
+          around = sprintf("standard errors from the estimate (all are beyond %g from 0)",
+                           FARTHEST),
           "coefficient"), 100 * level)
 }
 

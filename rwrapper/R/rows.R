@@ -26,7 +26,8 @@ ROW_FUNCTIONS <- c(
     round = row_function(function(x, digits) NULL, c(NUMBERS, "matrix"), "digits", gives = NULL),
     pmin = row_function(function(..., na.rm) NULL, constants = "na.rm"),
     pmax = row_function(function(..., na.rm) NULL, constants = "na.rm"),
-    ifelse = row_function(function(test, yes, no) NULL, WITH_NUMBERS, needs = c("test", "yes", "no")),
+    ifelse = row_function(function(test, yes, no) NULL, WITH_NUMBERS,
+                          needs = c("test", "yes", "no")),
     as.numeric = row_function(function(x, units) NULL, WITH_NUMBERS, "units"),
     as.double = row_function(function(x, units) NULL, WITH_NUMBERS, "units"),
     as.integer = row_function(function(x) NULL, WITH_NUMBERS),
@@ -49,7 +50,8 @@ ROW_FUNCTIONS <- c(
                            c("x", "levels"), "ordered"),
     cut = row_function(function(x, breaks, labels, include.lowest, right, dig.lab,
                                 ordered_result) NULL, NUMBERS,
-                       c("breaks", "labels", "include.lowest", "right", "dig.lab", "ordered_result"),
+                       c("breaks", "labels", "include.lowest", "right", "dig.lab",
+                         "ordered_result"),
                        c("x", "breaks"), "factor"),
     relevel = row_function(function(x, ref) NULL, "factor", "ref", c("x", "ref"), NULL),
     C = row_function(function(object, contr, how.many) NULL, c("factor", "ordered"),
@@ -62,11 +64,13 @@ ROW_FUNCTIONS <- c(
 # Constants that are vectors; all others are single values.
 VECTORS <- c("knots", "Boundary.knots", "levels", "labels", "breaks", "table")
 
-CONSTANT_TYPES <- c(knots = "number", Boundary.knots = "number", breaks = "number", degree = "number",
-                    digits = "number", base = "number", how.many = "number", dig.lab = "number",
-                    raw = "flag", na.rm = "flag", intercept = "flag", include.lowest = "flag",
-                    right = "flag", ordered = "flag", ordered_result = "flag", units = "text",
-                    labels = "any", levels = "any", table = "any", ref = "any", contr = "any")
+CONSTANT_TYPES <- c(
+  knots = "number", Boundary.knots = "number", breaks = "number", degree = "number",
+  digits = "number", base = "number", how.many = "number", dig.lab = "number",
+  raw = "flag", na.rm = "flag", intercept = "flag", include.lowest = "flag", right = "flag",
+  ordered = "flag", ordered_result = "flag", units = "text",
+  labels = "any", levels = "any", table = "any", ref = "any", contr = "any"
+)
 
 COMPARES_ROWS <- "leave it out, or make the column before the call from public numbers"
 # Functions that learn something from all rows, and what to write instead.

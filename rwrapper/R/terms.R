@@ -31,7 +31,8 @@ refuse_offset <- function(terms) {
 # y ~ . - s mentions s without using it.
 without_unused <- function(terms) {
   factors <- attr(terms, "factors")
-  used <- if (length(factors)) rowSums(factors) > 0 else rep(FALSE, length(attr(terms, "variables")) - 1L)
+  used <- if (length(factors)) rowSums(factors) > 0
+          else rep(FALSE, length(attr(terms, "variables")) - 1L)
   if (all(used[-1L])) return(terms)
   labels <- attr(terms, "term.labels")
   stats::terms(stats::reformulate(if (length(labels)) labels else "1", terms[[2L]],
@@ -101,7 +102,8 @@ operator_of <- function(e, name, term, kinds) {
                 paste0("write difftime(", deparsed(e[[2L]]), ", ", deparsed(e[[3L]]),
                        ", units = \"hours\"), or as.numeric(", deparsed(e[[2L]]), ") - as.numeric(",
                        deparsed(e[[3L]]), ") for seconds"))
-  refuse_term(term, paste0("'", deparsed(e), "' is ", name, " of ", paste(shown_kinds(found), collapse = " and ")),
+  refuse_term(term, paste0("'", deparsed(e), "' is ", name, " of ",
+                           paste(shown_kinds(found), collapse = " and ")),
               operator_remedy(name, found))
 }
 
@@ -115,7 +117,8 @@ shown_kinds <- function(found) vapply(found, function(k) {
 operator_remedy <- function(name, found) {
   levels <- unlist(lapply(found, `[[`, "levels"))
   if (length(levels) && name %in% COMPARISONS)
-    return(paste0("compare it with one of its levels, ", paste(dQuote(levels, FALSE), collapse = ", "),
+    return(paste0("compare it with one of its levels, ",
+                  paste(dQuote(levels, FALSE), collapse = ", "),
                   if (!name %in% c("==", "!=")) ", which must be ordered"))
   "make the column before the call"
 }
@@ -153,11 +156,13 @@ check_constants <- function(given, name, term, columns) {
     value <- constant_value(e, term)
     vector <- argument %in% VECTORS && length(value)
     type <- CONSTANT_TYPES[argument]
-    typed <- switch(type, number = is.numeric(value), flag = is.logical(value), text = is.character(value), TRUE)
+    typed <- switch(type, number = is.numeric(value), flag = is.logical(value),
+                    text = is.character(value), TRUE)
     size <- if (argument == "Boundary.knots") length(value) == 2L else vector || length(value) == 1L
     if (is.null(value) || !size || !typed)
-      refuse_term(term, paste0("its argument '", argument, "' is not ", if (vector) "a list of constants"
-                               else "one constant", " of the right type"), remedy(name))
+      refuse_term(term, paste0("its argument '", argument, "' is not ",
+                               if (vector) "a list of constants" else "one constant",
+                               " of the right type"), remedy(name))
     value
   })
   learns <- switch(name, poly = !isTRUE(values$raw), cut = length(unique(values$breaks)) < 2L,
@@ -173,10 +178,12 @@ check_kinds <- function(found, name, rule, term) {
   # ifelse() has the length of its test.
   if (all(constant) || (name == "ifelse" && constant[1L]))
     refuse_term(term, paste0("an argument of ", name, "() reads no column"), "write out its value")
-  takes <- lapply(seq_along(found), function(i) if (name == "ifelse" && i == 1L) NUMBERS else rule$takes)
+  takes <- lapply(seq_along(found), function(i)
+    if (name == "ifelse" && i == 1L) NUMBERS else rule$takes)
   odd <- which(!mapply(function(k, kinds) k$name %in% kinds, found, takes))
   if (length(odd))
-    refuse_term(term, paste0(name, "() of ", shown_kinds(found[odd[1L]])), kind_remedy(found[[odd[1L]]]$name))
+    refuse_term(term, paste0(name, "() of ", shown_kinds(found[odd[1L]])),
+                kind_remedy(found[[odd[1L]]]$name))
 }
 
 kind_remedy <- function(name) {
@@ -221,7 +228,8 @@ is_constant <- function(e, columns = character()) {
 
 constant_value <- function(e, term)
   tryCatch(eval(e, baseenv()), error = function(err)
-    refuse_term(term, paste0("'", deparsed(e), "': ", conditionMessage(err)), "write out its value"))
+    refuse_term(term, paste0("'", deparsed(e), "': ", conditionMessage(err)),
+                "write out its value"))
 
 constant_kind <- function(e, term) {
   value <- constant_value(e, term)

@@ -2,7 +2,8 @@
 # levels, which are public, never of its values.
 
 # Classes that say no more than that this is a plain vector; those of labels are read as in lm().
-PLAIN_CLASSES <- c("AsIs", "numeric", "integer", "labelled", "haven_labelled", "vctrs_vctr", "double")
+PLAIN_CLASSES <- c("AsIs", "numeric", "integer", "labelled", "haven_labelled",
+                   "vctrs_vctr", "double")
 
 kind <- function(name, levels = NULL, constant = FALSE, value = NULL)
   list(name = name, levels = levels, constant = constant, value = value)
@@ -29,11 +30,13 @@ column_kind <- function(x, name, levels = NULL) {
 bare_kind <- function(x) {
   if (isS4(x) || !is.atomic(x) || is.null(x)) return(NA)
   if (length(dim(x)) == 2L) {
-    plain <- is.numeric(x) && !is.factor(x) && !inherits(x, c("Date", "POSIXct", "difftime", "integer64"))
+    plain <- is.numeric(x) && !is.factor(x) &&
+      !inherits(x, c("Date", "POSIXct", "difftime", "integer64"))
     return(if (plain) "matrix" else NA)
   }
   if (length(dim(x)) > 2L) return(NA)
-  if (is.factor(x)) return(if (typeof(x) != "integer") NA else if (is.ordered(x)) "ordered" else "factor")
+  if (is.factor(x)) return(if (typeof(x) != "integer") NA
+                           else if (is.ordered(x)) "ordered" else "factor")
   if (inherits(x, c("POSIXct", "Date", "difftime"))) {
     if (!typeof(x) %in% c("double", "integer")) return(NA)
     return(if (inherits(x, "POSIXct")) "time" else if (inherits(x, "Date")) "date" else "span")
@@ -52,7 +55,8 @@ refuse_column <- function(x, name) {
     refuse("column ", shown, " is of class POSIXlt, a list; write data$", name,
            " <- as.POSIXct(data$", name, ") before the call")
   refuse("column ", shown, " of class ", class(x)[1L], " is neither numeric nor a factor; ",
-         "convert it before the call", if (is.numeric(x)) paste0(": data$", name, " <- as.numeric(data$", name, ")"))
+         "convert it before the call",
+         if (is.numeric(x)) paste0(": data$", name, " <- as.numeric(data$", name, ")"))
 }
 
 #' A column with no class but those of R itself
