@@ -98,9 +98,10 @@ with tempfile.TemporaryDirectory() as folder:
         print(error)
 
 # %% [markdown]
-# The ledger notices a changed, inserted or missing line in its middle by a chain of hashes. It
-# cannot notice that whole lines were cut off its end, or that the file was replaced by an older
-# copy: whoever can write the file can give themselves money. Keep it where analysts cannot write.
+# The ledger notices a changed, inserted or missing line in its middle by a chain of hashes. That
+# whole lines were cut off its end, that an older copy took its place or that it was deleted is
+# noticed by a process that has seen them, and by no other: whoever can write the file can give
+# themselves money. Keep it where analysts cannot write.
 #
 # ## Randomness
 #

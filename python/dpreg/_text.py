@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-__all__ = ["wrapped"]
+__all__ = ["counted", "wrapped"]
 
 _WIDTH = 78
 
@@ -16,3 +16,8 @@ def wrapped(text: str, hang: int = 2) -> list[str]:
         indent = " " * (len(line) - len(line.lstrip()) + hang)
         pieces += textwrap.wrap(line, _WIDTH, subsequent_indent=indent) or [""]
     return pieces
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``"1 charge"``, ``"2 charges"``."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol
 
+from dpreg._text import counted
 from dpreg.errors import BudgetError
 from dpreg.ledger import FileLedger
 
@@ -139,7 +140,8 @@ class Budget:
         Total failure probability.
     ledger : path, optional
         A file that keeps the charges, shared by all processes that name it.  It is made
-        when missing; when it is there, its totals must be `eps` and `delta`.
+        when missing; when it is there, its totals must be `eps` and `delta`.  A relative path
+        is taken from the working directory of this call, once and for all.
 
     Examples
     --------
@@ -154,6 +156,10 @@ class Budget:
     Amounts are added as the decimal numbers that were typed, without rounding.  A
     release is charged before its first record is read, so one that fails on the way is
     paid for all the same.
+
+    A ledger from which charges have gone, or that is gone itself, is refused by a process that
+    has seen them.  **Between processes that cannot be noticed**: whoever can delete the file, or
+    put an older copy in its place, can spend again.  Keep it where analysts cannot write.
     """
 
     def __init__(
@@ -211,5 +217,5 @@ class Budget:
         left_epsilon, left_delta = self.remaining
         return (
             f"Budget(eps={self._eps:g}, delta={self._delta:g}): "
-            f"eps={left_epsilon:g}, delta={left_delta:g} left after {len(self.charges)} charges"
+            f"eps={left_epsilon:g}, delta={left_delta:g} left after {counted(len(self.charges), "charge")}"
         )
