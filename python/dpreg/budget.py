@@ -17,7 +17,7 @@ from dpreg.ledger import FileLedger
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Budget", "Charge", "check_delta", "check_epsilon"]
+__all__ = ["Budget", "Charge", "budget_for", "check_delta", "check_epsilon"]
 
 
 def _real(name: str, value: object) -> float:
@@ -215,7 +215,26 @@ class Budget:
 
     def __repr__(self) -> str:
         left_epsilon, left_delta = self.remaining
+        made = counted(len(self.charges), "charge")
         return (
             f"Budget(eps={self._eps:g}, delta={self._delta:g}): "
-            f"eps={left_epsilon:g}, delta={left_delta:g} left after {counted(len(self.charges), "charge")}"
+            f"eps={left_epsilon:g}, delta={left_delta:g} left after {made}"
         )
+
+
+def budget_for(budget: object, epsilon: float, delta: float) -> Budget:
+    """Return the budget that a call is charged to; one of its own if there is none.
+
+    Raises
+    ------
+    BudgetError
+        If `budget` is something else.
+    """
+    if budget is None:
+        return Budget(epsilon, delta)
+    if not isinstance(budget, Budget):
+        raise BudgetError(
+            "budget must be a dpreg.Budget, such as dpreg.Budget(eps=2.0, delta=1e-5), "
+            f"got a {type(budget).__name__}"
+        )
+    return budget
