@@ -221,6 +221,16 @@ def test_dp_lm_is_charged_before_a_record_is_read(diamonds, monkeypatch):
         dpreg.dp_lm("price ~ carat", diamonds, 0.7, budget=budget)
 
 
+def test_charges_tell_what_they_were_for(diamonds):
+    budget = dpreg.Budget(3.0, 1e-4)
+    dpreg.dp_lm("price ~ carat", diamonds, 1.0, method=dpreg.AdaSSP(), budget=budget)
+    dpreg.dp_select("price ~ carat", diamonds, 1, 1.0, budget=budget)
+    assert [charge.label for charge in budget.charges] == [
+        "dp_lm('price ~ carat', method='adassp')",
+        "dp_select('price ~ carat', method='kendall')",
+    ]
+
+
 def test_threads_cannot_overspend_together(monkeypatch):
     """A pause between the check and the charge is when another thread would slip in."""
     from dpreg import budget as module
