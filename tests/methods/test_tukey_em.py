@@ -243,3 +243,13 @@ def test_accuracy_without_bounds(name, columns, least):
         error = test["target"].to_numpy() - fit.predict(test).to_numpy()
         scores.append(1 - (error**2).mean() / test["target"].var(ddof=0))
     assert np.median(scores) >= least
+
+
+@pytest.mark.parametrize(("models", "reason"), [(10**9, "in each of 1,000,000,000 models"),
+                                                (4, "did not agree")])  # fmt: skip
+def test_advice_after_too_many_or_too_few_models_is_to_leave_them_out(models, reason, diamonds):
+    method = dpreg.TukeyEM(models=models)
+    fit = dpreg.dp_lm("price ~ carat", diamonds, 0.5, method=method, rng=1)
+    assert not fit.released
+    assert reason in fit.reason
+    assert fit.advice.startswith(f"leave models out, which was {models:,}: ")

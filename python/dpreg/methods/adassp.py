@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from dpreg._options import check_options
 from dpreg.design import Design, Terms
 from dpreg.methods._bootstrap import bootstrapped
 from dpreg.methods._bounds import Bounds, column_bounds
@@ -67,6 +68,7 @@ class AdaSSP:
     standardisation: Standardisation = field(default_factory=Standardisation)
 
     def __post_init__(self) -> None:
+        check_options(self)
         check_max_rows(self.max_rows)
         if self.cov_type not in ("wald", "bootstrap"):
             raise ValueError(f"cov_type must be 'wald' or 'bootstrap', got {self.cov_type!r}")

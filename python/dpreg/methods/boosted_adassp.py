@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpreg import _core
+from dpreg._options import check_options
 from dpreg.design import Design, Terms
 from dpreg.methods._boosting import final_clip, schedule
 from dpreg.methods._bounds import Bounds, column_bounds
@@ -105,6 +106,7 @@ class BoostedAdaSSP:
     standardisation: Standardisation = field(default_factory=Standardisation)
 
     def __post_init__(self) -> None:
+        check_options(self)
         check_max_rows(self.max_rows)
         if min(self.rounds or 1, self.average or 1) < 1 or 0 in (self.rounds, self.average):
             raise ValueError("rounds and average must be at least 1")

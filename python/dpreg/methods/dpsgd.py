@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpreg import _core
+from dpreg._options import check_options
 from dpreg.accounting.gdp import discreteness, gdp_mu
 from dpreg.accounting.pld import noise_multiplier
 from dpreg.design import Design, Terms
@@ -76,6 +77,7 @@ class DPSGD:
     standardisation: Standardisation = field(default_factory=Standardisation)
 
     def __post_init__(self) -> None:
+        check_options(self)
         if self.steps < 1 or not 1e-6 <= self.rate <= 1:
             raise ValueError("steps must be at least 1 and rate in [1e-6, 1]")
         sizes = (
