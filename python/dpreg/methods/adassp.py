@@ -111,8 +111,8 @@ class AdaSSP:
         error = None
         if inference:
             theta, error = self._error(moments, deviation, inverse, theta, scales.units)
-        covariance, sampling, hidden = user_errors(error, to_user)
-        notes = ("standard errors assume errors of constant variance",) if inference else ()
+        covariance, sampling, hidden = user_errors(error, to_user, scales.seen)
+        notes = self._notes() if inference else ()
         return Release(
             params=to_user @ theta + rows.offset(d),
             covariance=covariance,
@@ -122,6 +122,13 @@ class AdaSSP:
             composition="Gaussian (GDP)",
             notes=notes + unidentified_note(hidden, design.terms.coefficients),
             limits=np.column_stack([scales.low, scales.high])[:-1],
+        )
+
+    def _notes(self) -> tuple[str, ...]:
+        return (
+            "standard errors assume errors of constant variance; responses beyond "
+            f"{self.response_limit:.3g} standard deviations are clipped, which moves coefficients "
+            "where the response is skewed",
         )
 
     def _error(
