@@ -95,8 +95,8 @@ class FormulaSpec:
         self._left, self._right = (matrix.model_spec for matrix in built)
         if built[0].shape[1] != 1:
             raise FormulaError(
-                f"formula: the response of {formula!r} must be one numeric column, "
-                f"not {built[0].shape[1]}"
+                f"formula: the response of {formula!r} must be one number in each row, but makes "
+                f"{built[0].shape[1]} columns; for a category write I(x == 'level')"
             )
         self.response = str(self._left.column_names[0])
         columns = [str(name) for name in self._right.column_names]
@@ -288,7 +288,8 @@ def _parse(formula: str, schema: Schema) -> tuple[Any, Any]:
     except Exception:
         raise FormulaError(
             f"formula: cannot read {formula!r}; write 'response ~ term + term', "
-            "with names that are not identifiers in `backticks`"
+            "with names that are not identifiers in `backticks` and arithmetic in I(): "
+            "'I(y / 1000) ~ I(2 * x)'"
         ) from None
     left, right = getattr(parsed, "lhs", None), getattr(parsed, "rhs", None)
     simple = isinstance(left, SimpleFormula) and isinstance(right, SimpleFormula)
@@ -333,7 +334,8 @@ def _check_kind(column: Column, *, must_have_levels: bool) -> None:
     if column.kind == "text" or (must_have_levels and column.levels is None):
         raise SchemaError(
             f"column {name!r} ({column.dtype}) has no declared levels, and levels must not be "
-            f"read from the data; add levels={{{name!r}: ['first', 'second', ...]}} to the call"
+            f"read from the data; add levels={{{name!r}: ['first', 'second', ...]}} to the call, "
+            "or convert numbers before it, as with astype(float)"
         )
     if column.kind == "other":
         raise SchemaError(
