@@ -55,7 +55,14 @@ def test_eigenvalues_below_the_noise_are_hidden():
     assert np.abs(hidden[:2, :2]).max() == 0
 
 
-@pytest.mark.parametrize("options", [{"response_limit": 0.0}, {"row_factor": 0.0}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"response_limit": 0.0},
+        {"row_factor": 0.0},
+        {"row_factor": 1e200},
+    ],
+)
 def test_wrong_options(options):
     with pytest.raises(ValueError, match="greater than 0"):
         AdaSSP(**options)
