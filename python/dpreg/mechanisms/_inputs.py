@@ -48,7 +48,7 @@ def _has_numpy_types(values: Any) -> bool:
     """
     if not hasattr(values, "__array__"):
         return False
-    types = getattr(values, "dtypes", getattr(values, "dtype", None))
+    types: Any = getattr(values, "dtypes", getattr(values, "dtype", None))
     each = types if hasattr(types, "__iter__") else (types,)
     return all(isinstance(kind, np.dtype) for kind in each)
 
