@@ -8,8 +8,9 @@
 #
 # `python vignettes/coverage.py` takes a few cells and eight runs of each, in half a minute: enough
 # to see that it works, not to judge an interval. `--grid` takes all cells up to 100,000 rows,
-# `--full` those of 1,000,000 too; `--minutes` shares a time out among the cells, `--out` writes
-# the table, `--json` its numbers. The table that is kept is tests/benchmarks/coverage.md.
+# `--full` those of 1,000,000 too; `--minutes` shares a time out among the cells, `--jobs` are
+# cells at a time, `--out` writes the table, `--json` its numbers. The table that is kept is
+# tests/benchmarks/coverage.md.
 
 # %%
 from __future__ import annotations
@@ -19,6 +20,8 @@ import itertools
 import json
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +34,8 @@ PRIVATE = ("boosted_adassp", "adassp", "tukey")
 TOO_WIDE = (1, 3, 10)
 BOUNDED = tuple(f"{kind} x{c}" for kind in ("bounded adassp", "plain") for c in TOO_WIDE)
 METHODS = ("least squares", *PRIVATE, *BOUNDED)
-EVERY = 4  # runs of which one has the bounded methods too: their width matters, not their coverage
+# Of the first runs every fourth has the bounded methods too: their width matters, not coverage.
+EVERY, BOUNDED_UNTIL = 4, 100
 
 # %% [markdown]
 # ## The data
@@ -151,9 +155,10 @@ def cell(design, n, d, runs, deadline):
     rng = np.random.default_rng([20260101, DESIGNS.index(design), n, d])
     done = {method: [] for method in METHODS}
     for number in range(runs):
-        if number >= 2 * EVERY and time.perf_counter() > deadline:
+        if number >= 2 * EVERY and time.time() > deadline:
             break
-        found = run(design, n, d, rng, with_bounds=number % EVERY == 0)
+        with_bounds = number % EVERY == 0 and number < BOUNDED_UNTIL
+        found = run(design, n, d, rng, with_bounds=with_bounds)
         for method, values in found.items():
             done[method].append(values)
     return {method: np.array(values) for method, values in done.items()}
@@ -250,7 +255,7 @@ def report(cells):
         f"95% intervals of slopes at eps = {EPS:g}, delta = {DELTA:g}. ± is the Monte Carlo error "
         "(one standard deviation); bold: outside 93-97 by more than two of them; none: no interval "
         "was given, because the method declined or the slope is not identified. The bounded "
-        f"methods have a run in {EVERY}.",
+        f"methods have a run in {EVERY} of the first {BOUNDED_UNTIL}.",
         "## Coverage, %",
         table(cells, names, coverage_text),
         "\n".join(verdict(cells, method) for method in names),
@@ -261,15 +266,22 @@ def report(cells):
     ])  # fmt: skip
 
 
-def simulate(rows, dimensions, runs, minutes):
-    """Run the grid; each cell has its share of the time that is left."""
+def simulate(rows, dimensions, runs, minutes, jobs):
+    """Run the grid, `jobs` cells at a time; each cell has its share of the time that is left."""
     grid = [(design, n, d) for n, d, design in itertools.product(rows, dimensions, DESIGNS)]
-    end = time.perf_counter() + 60 * minutes
-    cells = {}
-    for number, key in enumerate(grid):
-        now = time.perf_counter()
-        cells[key] = cell(*key, runs, now + (end - now) / (len(grid) - number))
+    end = time.time() + 60 * minutes
+    left = [len(grid) - number for number in range(len(grid))]
+    pool = ProcessPoolExecutor(jobs) if jobs > 1 else None
+    each = pool.map if pool else map
+    cells = dict(each(timed_cell, grid, repeat(runs), left, repeat(end), repeat(jobs)))
+    if pool:
+        pool.shutdown()
     return cells
+
+
+def timed_cell(key, runs, left, end, jobs):
+    now = time.time()
+    return key, cell(*key, runs, now + (end - now) * jobs / left)
 
 
 def numbers(cells):
@@ -295,6 +307,7 @@ def options(arguments):
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--runs", type=int)
     parser.add_argument("--minutes", type=float, default=np.inf)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--json", type=Path)
     return parser.parse_args(arguments)
@@ -309,6 +322,7 @@ cells = simulate(
     (2, 5, 20) if large else (2, 5),
     chosen.runs or (100 if large else 8),
     chosen.minutes,
+    chosen.jobs,
 )
 text = report(cells)
 print(text)

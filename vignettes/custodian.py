@@ -147,7 +147,7 @@ refused(eps=1.0, delta=1e-7, budget=budget)  # more than is left
 refused(formula="minutes ~ scale(age)")  # its mean is a function of the records
 refused(data=visits.assign(ward=visits["ward"].astype(str)))  # levels would be read off the data
 refused(unit="patient")  # no such column
-refused(unit="person", select="kendall", k=1)  # a score whose sensitivity is for single rows
+refused(unit="person", select="kendall", k=9)  # more columns than there are
 refused(delta=0.0, method="adassp")
 assert len(budget.charges) == 4
 

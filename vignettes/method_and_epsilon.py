@@ -61,7 +61,8 @@ print(pd.DataFrame(rows).round(2).to_string(index=False))
 #   is a Huber regression: with skewed errors it estimates the line of a typical row, which differs
 #   from least squares. Standard errors allow for errors whose variance is not constant.
 # - `"adassp"`: noisy sums once. Least squares on clipped values; standard errors assume constant
-#   variance.
+#   variance. `dpreg.AdaSSP(cov_type="bootstrap")` draws the whole estimate again from what was
+#   released, and corrects what floor and noise do to it on average, which is little.
 # - `"tukey"`: a deep point among many small fits. Needs many rows, a few thousand times d. Nothing
 #   is clipped, intervals allow for any variance, and a person with a thousand rows (`unit=`) costs
 #   no more than one with a single row.

@@ -82,8 +82,8 @@ print(found.summary())
 # - `"sis"`: size of the inner product with the response. Needs public bounds of every column and of
 #   the response, centred near the mean. For thousands of columns: one draw for all k.
 #
-# `unit="person"` works with `"two_stage"` and `"sub_lasso"` only: the other scores have a bounded
-# sensitivity for single rows.
+# With `unit="person"` the models of `"two_stage"` and `"sub_lasso"` get whole persons, at no cost.
+# The other two draw `max_rows` rows of each, one if you say nothing; noise grows with it.
 #
 # What each of them picks here, and what it is worth. Least squares on the chosen columns is **not
 # private**; it is here to judge the selectors, on public data.

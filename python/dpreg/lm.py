@@ -114,7 +114,7 @@ def dp_lm(
     spec, table = bind(formula, data, levels)
     check_unit(unit, table)
     terms = terms_of(spec)
-    stage = first_stage(select, k, split, terms, epsilon, grouped=unit is not None)
+    stage = first_stage(select, k, split, terms, epsilon)
     chosen.check(terms, stage.epsilon_fit, delta)
     (budget or Budget(epsilon, delta)).spend(f"dp_lm({formula!r})", epsilon, delta)
 

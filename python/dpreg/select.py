@@ -88,7 +88,7 @@ def dp_select(
     check_unit(unit, table)
     terms = terms_of(spec)
     k = check_k(k, len(terms.names))
-    selector.check(terms, k, epsilon, delta, grouped=unit is not None)
+    selector.check(terms, k, epsilon, delta)
     (budget or Budget(epsilon, delta)).spend(f"dp_select({formula!r})", epsilon, delta)
 
     design = read_design(spec, table, unit)

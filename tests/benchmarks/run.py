@@ -69,8 +69,8 @@ def everything(runs, data, quick):
                  "bench_frank_wolfe", "bench_scaling"):  # fmt: skip
         runs.figures(name, *flag)
     runs.figures("bench_trust", *flag, "--seconds", HOSTILE_SECONDS)
-    grid = [] if quick else ["--grid", "--minutes", COVERAGE_MINUTES, "--runs", 1000]
-    runs.found["coverage"] = runs.run(COVERAGE, *grid, text=False) or []
+    grid = ("--grid", "--minutes", COVERAGE_MINUTES, "--runs", 1000, "--jobs", os.cpu_count())
+    runs.found["coverage"] = runs.run(COVERAGE, *(() if quick else grid), text=False) or []
     if data is None:
         runs.sections.append("No folder of data sets was given: accuracy was not measured.\n")
         return

@@ -183,6 +183,7 @@ def test_scores_that_are_no_numbers_are_the_lowest_or_highest(call):
     ({"eps": 0}, "eps"), ({"eps": np.nan}, "eps"),
     ({"sensitivity": 0.0}, "sensitivity"), ({"sensitivity": -1.0}, "sensitivity"),
     ({"sensitivity": np.nan}, "sensitivity"), ({"sensitivity": np.inf}, "sensitivity"),
+    ({"sensitivity": 1e-310}, "sensitivity"), ({"sensitivity": 5e307}, "sensitivity"),
     ({"score_range": 0.5}, "score_range"), ({"score_range": 2.5}, "score_range"),
     ({"score_range": np.nan}, "score_range"), ({"rng": -1}, "rng"),
     ({"score_range": 1.5, "one_sided": True}, "one_sided"),

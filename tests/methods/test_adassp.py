@@ -11,6 +11,8 @@ from methods.sums import check_accuracy, check_total, check_wrong_use, coverage,
 import dpreg
 from dpreg.accounting.gdp import gdp_epsilon
 from dpreg.methods import AdaSSP
+from dpreg.methods._bootstrap import bootstrapped
+from dpreg.methods._sums import floored_inverse
 from dpreg.methods._wald import hidden_by_floor
 
 
@@ -55,6 +57,51 @@ def test_eigenvalues_below_the_noise_are_hidden():
     assert np.abs(hidden[:2, :2]).max() == 0
 
 
+@pytest.mark.slow
+def test_bootstrap_intervals_cover():
+    share, total = coverage(AdaSSP(cov_type="bootstrap"), 10_000, 4, 100)
+    assert abs(share - 0.95) < 0.044
+    assert total == 400
+
+
+def test_bootstrap_takes_away_the_bias():
+    """Along an eigenvalue a few times the noise coefficients come out too large."""
+    rng = np.random.default_rng(5)
+    truth, deviation = np.array([1.0, 1.0]), 1.0
+    gram = np.diag([5.0, 30.0])
+    plain, corrected = [], []
+    for _ in range(500):
+        noise = np.triu(rng.normal(0, math.sqrt(0.5), (3, 3)), 1)
+        noise += noise.T + np.diag(rng.normal(0, 1, 3))
+        moments = np.zeros((3, 3))
+        moments[:2, :2], moments[:2, 2] = gram, gram @ truth
+        moments += noise
+        theta = floored_inverse(moments[:2, :2], deviation) @ moments[:2, 2]
+        plain.append(theta)
+        corrected.append(bootstrapped(moments, deviation, theta, 1.0)[0])
+    bias = np.abs(np.mean(plain, axis=0) - truth)
+    error = np.std(plain, axis=0) / math.sqrt(500)
+    assert bias[0] > 2.5 * error[0]  # there is something to correct
+    assert np.abs(np.mean(corrected, axis=0) - truth)[0] < 0.6 * bias[0]
+
+
+def test_bootstrap_without_noise_is_least_squares():
+    gram, theta = np.array([[50.0, 10.0], [10.0, 20.0]]), np.array([1.0, -2.0])
+    moments = np.zeros((3, 3))
+    moments[:2, :2], moments[:2, 2] = gram, gram @ theta
+    estimate, error = bootstrapped(moments, 1e-9, theta, 2.0)
+    np.testing.assert_allclose(estimate, theta, rtol=1e-9)
+    np.testing.assert_allclose(error.sampling, 2.0 * np.linalg.inv(gram), rtol=1e-6)
+    assert np.abs(error.privacy).max() < 1e-15
+
+
+def test_bootstrap_through_the_origin_with_nothing_to_see():
+    data = {"x": np.ones(3), "y": np.ones(3)}
+    fit = dpreg.dp_lm("y ~ 0 + x", data, 0.1, method=AdaSSP(cov_type="bootstrap"), rng=1)
+    assert fit.released
+    assert np.isfinite(fit.params).all()
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -66,3 +113,5 @@ def test_eigenvalues_below_the_noise_are_hidden():
 def test_wrong_options(options):
     with pytest.raises(ValueError, match="greater than 0"):
         AdaSSP(**options)
+    with pytest.raises(ValueError, match="cov_type must be"):
+        AdaSSP(cov_type="HC0")

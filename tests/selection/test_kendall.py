@@ -11,6 +11,7 @@ from laws import hockey_stick
 from oracles import exponential_choice
 
 import dpreg
+from dpreg import _core
 from dpreg.selection._rounds import _delta_of, plan_rounds
 
 
@@ -60,10 +61,27 @@ def test_wrong_options(options):
         dpreg.DPKendall(**options)
 
 
-def test_units_of_several_rows_are_refused():
-    data = frame().assign(person=1)
-    with pytest.raises(ValueError, match="single rows only"):
-        dpreg.dp_select("y ~ a + b", data, 1, 1.0, unit="person")
+def test_a_person_of_many_rows_gives_no_more_than_are_paid_for(monkeypatch):
+    """Grey box: of 41 rows of one person 3 reach the choice, and its noise is 3 times as large."""
+    data = frame()
+    data["person"] = np.maximum(np.arange(len(data)) - 40, 0)
+    seen = []
+    inner = _core.dp_kendall
+
+    def spy(X, y, **options):
+        seen.append((len(y), options["first_range"], options["later_range"]))
+        return inner(X, y, **options)
+
+    monkeypatch.setattr(_core, "dp_kendall", spy)
+    one = dpreg.dp_select("y ~ a + b", data, 2, 1.0)
+    found = dpreg.dp_select(
+        "y ~ a + b", data, 2, 1.0, unit="person", method=dpreg.DPKendall(max_rows=3)
+    )
+    assert seen == [(len(data), 2.5, 5.0), (len(data) - 38, 7.5, 15.0)]
+    for part, of_rows in zip(found.privacy.parts, one.privacy.parts, strict=True):
+        assert part.scale == 3 * of_rows.scale
+        assert part.sensitivity == 3 * of_rows.sensitivity
+    assert found.privacy.unit == "all rows of one 'person'"
 
 
 @pytest.mark.parametrize("k", [1, 2, 10, 100, 1000])

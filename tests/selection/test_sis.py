@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import dpreg
+from dpreg import _core
 
 BOUNDS = {**dict.fromkeys("abcdef", (-4, 4)), "y": (-20, 20)}
 
@@ -96,7 +97,23 @@ def test_gamma_0_has_no_margin():
     assert dpreg.SelectionResult.from_json(found.to_json()) == found
 
 
-def test_units_of_several_rows_are_refused():
+@pytest.mark.parametrize("top_k", ["canonical", "peel"])
+def test_a_person_of_many_rows_gives_no_more_than_are_paid_for(top_k, monkeypatch):
+    """Grey box: of 50 rows of one person 2 reach the scores, and the noise is twice as large."""
     data = frame(50).assign(person=1)
-    with pytest.raises(ValueError, match="single rows only"):
-        dpreg.dp_select("y ~ a", data, 1, 1.0, unit="person", method=dpreg.DPSIS(bounds=BOUNDS))
+    seen = []
+    inner = _core.clipped_products
+
+    def spy(X, y, **options):
+        seen.append(len(y))
+        return inner(X, y, **options)
+
+    monkeypatch.setattr(_core, "clipped_products", spy)
+    method = dpreg.DPSIS(bounds=BOUNDS, top_k=top_k, max_rows=2)
+    one, found = (
+        dpreg.dp_select("y ~ a", data, 1, 1.0, unit=unit, method=method)
+        for unit in (None, "person")
+    )
+    assert seen == [50, 2]
+    assert found.privacy.parts[0].scale == 2 * one.privacy.parts[0].scale
+    assert found.privacy.parts[0].sensitivity == 2 * one.privacy.parts[0].sensitivity

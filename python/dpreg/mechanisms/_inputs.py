@@ -14,6 +14,9 @@ __all__ = ["design_of", "doubles", "indices", "score_range_of"]
 
 Floats = NDArray[np.float64]
 
+# Beyond, gaps between scores in units of their sensitivity are no doubles: the core refuses.
+_LEAST_SENSITIVITY, _LARGEST_SENSITIVITY = 1e-150, 1e150
+
 
 def doubles(name: str, values: Any, ndim: int) -> Floats:
     """Return `values` as an array of doubles with `ndim` axes.
@@ -64,8 +67,11 @@ def design_of(X: Any, y: Any, *, intercept: bool = True) -> Design:
 
 def score_range_of(sensitivity: float, *, one_sided: bool, score_range: float | None) -> float:
     """Return the length of the interval that holds the changes of all scores."""
-    if not 0 < sensitivity < np.inf:
-        raise ValueError(f"sensitivity must be finite and greater than 0, got {sensitivity!r}")
+    if not _LEAST_SENSITIVITY <= sensitivity <= _LARGEST_SENSITIVITY:
+        raise ValueError(
+            f"sensitivity must be between {_LEAST_SENSITIVITY:g} and {_LARGEST_SENSITIVITY:g}, got "
+            f"{sensitivity!r}; scale the scores by a public number, and it with them"
+        )
     if score_range is None:
         return sensitivity if one_sided else 2 * sensitivity
     if one_sided:

@@ -68,6 +68,6 @@ def dp_kendall(
     """
     design, epsilon = design_of(X, y), check_epsilon(eps)
     selector = DPKendall(ranges=ranges)
-    selector.check(design.terms, k, epsilon, 0.0, grouped=False)
+    selector.check(design.terms, k, epsilon, 0.0)
     found = selector.select(design, k, Allowance(epsilon, 0.0, bit_source(rng)))
     return indices(found.columns)

@@ -82,7 +82,7 @@ def dp_sis(
     bounds = dict(zip(design.terms.names, columns, strict=True))
     (bounds[design.terms.response],) = _pairs("y_bounds", y_bounds, 1)
     selector = DPSIS(bounds=bounds, top_k=top_k, gamma=gamma, noise=noise)
-    selector.check(design.terms, k, epsilon, 0.0, grouped=False)
+    selector.check(design.terms, k, epsilon, 0.0)
     found = selector.select(design, k, Allowance(epsilon, 0.0, bit_source(rng)))
     return indices(found.columns)
 

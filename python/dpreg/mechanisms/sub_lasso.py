@@ -73,7 +73,7 @@ def sub_lasso(
     """
     design, epsilon = design_of(X, y), check_epsilon(eps)
     selector = _selector(models, penalty, partition, count_share)
-    selector.check(design.terms, k, epsilon, 0.0, grouped=False)
+    selector.check(design.terms, k, epsilon, 0.0)
     found = selector.select(design, k, Allowance(epsilon, 0.0, bit_source(rng)))
     return indices(found.columns)
 

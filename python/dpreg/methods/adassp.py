@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from dpreg.design import Design, Terms
+from dpreg.methods._bootstrap import bootstrapped
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods._method import LARGEST_OPTION, Allowance, Declined, Release, needs_delta
@@ -39,6 +41,9 @@ class AdaSSP:
         more, that many are drawn.  All noise grows with it.
     bounds : mapping, optional
         ``{column: (low, high)}``, public limits of columns of the design and of the response.
+    cov_type : {"wald", "bootstrap"}, default "wald"
+        Standard errors by the delta method; or by a parametric bootstrap from what was released,
+        which also corrects the bias that noise and floor give the estimate.
     standardisation : Standardisation
 
     Privacy
@@ -58,10 +63,13 @@ class AdaSSP:
     row_factor: float = 1.2
     max_rows: int = 1
     bounds: Mapping[str, Bounds] | None = None
+    cov_type: Literal["wald", "bootstrap"] = "wald"
     standardisation: Standardisation = field(default_factory=Standardisation)
 
     def __post_init__(self) -> None:
         check_max_rows(self.max_rows)
+        if self.cov_type not in ("wald", "bootstrap"):
+            raise ValueError(f"cov_type must be 'wald' or 'bootstrap', got {self.cov_type!r}")
         if not all(0 < limit <= LARGEST_OPTION for limit in (self.response_limit, self.row_factor)):
             raise ValueError("response_limit and row_factor must be greater than 0 and at most 1e6")
 
@@ -100,9 +108,11 @@ class AdaSSP:
         theta = inverse @ cross
         d = len(design.terms.names)
         to_user = rows.to_user(d)
-        error = _error(moments, deviation, inverse, theta, scales.units) if inference else None
-        covariance, sampling, hidden = user_errors(error, to_user)
-        notes = ("standard errors assume errors of constant variance",) if inference else ()
+        error = None
+        if inference:
+            theta, error = self._error(moments, deviation, inverse, theta, scales.units)
+        covariance, sampling, hidden = user_errors(error, to_user, scales.seen)
+        notes = self._notes() if inference else ()
         return Release(
             params=to_user @ theta + rows.offset(d),
             covariance=covariance,
@@ -114,23 +124,37 @@ class AdaSSP:
             limits=np.column_stack([scales.low, scales.high])[:-1],
         )
 
+    def _notes(self) -> tuple[str, ...]:
+        return (
+            "standard errors assume errors of constant variance; responses beyond "
+            f"{self.response_limit:.3g} standard deviations are clipped, which moves coefficients "
+            "where the response is skewed",
+        )
 
-def _error(
-    moments: Doubles, deviation: float, inverse: Doubles, theta: Doubles, units: float
+    def _error(
+        self, moments: Doubles, deviation: float, inverse: Doubles, theta: Doubles, units: float
+    ) -> tuple[Doubles, EstimateError]:
+        """Return the estimate, corrected by a bootstrap, and its error."""
+        gram, cross, square = moments[:-1, :-1], moments[:-1, -1], moments[-1, -1]
+        residual = max((square - 2 * theta @ cross + theta @ gram @ theta) / units, 0.0)
+        if self.cov_type == "bootstrap":
+            return bootstrapped(moments, deviation, theta, residual)
+        return theta, _wald(gram, deviation, inverse, theta, residual)
+
+
+def _wald(
+    gram: Doubles, deviation: float, inverse: Doubles, theta: Doubles, residual: float
 ) -> EstimateError:
     """Delta method for the solution of noisy normal equations.
 
-    The residual of the equations at the truth is a sum over rows, of covariance s^2 gram,
+    The residual of the equations at the truth is a sum over rows, of covariance `residual` gram,
     and the noise of (cross - gram theta): with variance v on the diagonal of the moments and
     v / 2 elsewhere, (v / 2) ((1 + |theta|^2) I + theta theta').
     """
-    gram, cross, square = moments[:-1, :-1], moments[:-1, -1], moments[-1, -1]
-    residual = (square - 2 * theta @ cross + theta @ gram @ theta) / units
     half = deviation**2 / 2
-    size = len(theta)
-    noise = half * ((1 + theta @ theta) * np.eye(size) + np.outer(theta, theta))
+    noise = half * ((1 + theta @ theta) * np.eye(len(theta)) + np.outer(theta, theta))
     return EstimateError(
-        sampling=max(residual, 0.0) * inverse @ np.linalg.inv(inverse) @ inverse,
+        sampling=residual * inverse @ np.linalg.inv(inverse) @ inverse,
         privacy=inverse @ noise @ inverse,
         hidden=hidden_by_floor(gram, deviation),
     )

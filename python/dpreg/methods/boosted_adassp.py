@@ -148,7 +148,7 @@ class BoostedAdaSSP:
         d = len(design.terms.names)
         to_user = rows.to_user(d)
         error = self._error(rows, path, scales, noise) if inference else None
-        covariance, sampling, hidden = user_errors(error, to_user)
+        covariance, sampling, hidden = user_errors(error, to_user, scales.seen)
         return Release(
             params=to_user @ path.estimate + rows.offset(d),
             covariance=covariance,
@@ -224,7 +224,8 @@ def _estimand(path: BoostingPath, *, inference: bool) -> tuple[str, ...]:
     wide = path.clip / path.residual
     clipped = (
         f"residuals are clipped at {wide:.3g} standard deviations, and long rows count less: "
-        "where the model is not linear, coefficients differ from least squares"
+        "where the model is not linear or errors are skewed, coefficients differ from least "
+        "squares"
     )
     if not path.shrunk:
         return (clipped,)

@@ -12,7 +12,7 @@ from dpreg.methods._method import Allowance
 from dpreg.released.certificate import Part
 from dpreg.released.selection_result import Clarity
 
-__all__ = ["Selection", "Selector", "check_choice", "check_k", "check_share", "refuse_units"]
+__all__ = ["Selection", "Selector", "check_choice", "check_k", "check_share"]
 
 # The core draws at 2^-38 nats or more; with a little room for k roundings.
 _LEAST_CHOICE = 4e-12
@@ -61,11 +61,8 @@ class Selector(Protocol):
         """Share of eps that `dp_lm(select=...)` gives to the selection."""
         ...
 
-    def check(self, terms: Terms, k: int, epsilon: float, delta: float, *, grouped: bool) -> None:
-        """Raise a ValueError if the options cannot be used; called before records are read.
-
-        `grouped` says that a unit may have several rows.
-        """
+    def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
+        """Raise a ValueError if the options cannot be used; called before records are read."""
         ...
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
@@ -102,12 +99,3 @@ def check_choice(epsilon: float) -> None:
     """Refuse an epsilon of one choice that the core could not tell from 0."""
     if epsilon < _LEAST_CHOICE:
         raise BudgetError(f"eps is too small for so many columns: {epsilon:.3g} for each choice")
-
-
-def refuse_units(name: str, *, grouped: bool) -> None:
-    """Refuse units of several rows where one row is what the guarantee is about."""
-    if grouped:
-        raise ValueError(
-            f"unit: the {name} selection protects single rows only, because the scores of a unit "
-            "with several rows have no bounded sensitivity; use 'two_stage', or one row a unit"
-        )

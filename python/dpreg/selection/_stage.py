@@ -98,8 +98,6 @@ def first_stage(
     split: float | None,
     terms: Terms,
     epsilon: float,
-    *,
-    grouped: bool,
 ) -> FirstStage:
     """Check `select`, `k` and `split` of `dp_lm` and divide epsilon.
 
@@ -131,5 +129,5 @@ def first_stage(
         spent = left = epsilon
     else:
         raise ValueError(f"split must be a number between 0 and 1, got {split!r}")
-    selector.check(terms, kept, spent, 0.0, grouped=grouped)
+    selector.check(terms, kept, spent, 0.0)
     return FirstStage(selector, kept, spent, left, split)

@@ -9,6 +9,7 @@ from typing import Literal
 from dpreg import _core
 from dpreg.design import Design, Terms
 from dpreg.methods._method import Allowance
+from dpreg.methods._units import check_max_rows, sample_rows
 from dpreg.released.certificate import Part
 from dpreg.released.selection_result import Clarity
 from dpreg.selection._rounds import Rounds, plan_rounds
@@ -17,7 +18,6 @@ from dpreg.selection._selector import (
     check_choice,
     check_k,
     check_share,
-    refuse_units,
 )
 
 __all__ = ["DPKendall"]
@@ -46,11 +46,14 @@ class DPKendall:
     ranges : {"tight", "published"}
         Gumbel noise of scale 2.5 / eps_round in the first round and 5 / eps_round later, or
         3 and 6 as printed.  Both are private; the second is noisier.
+    max_rows : int, default 1
+        Rows that a protected unit may give, when ``unit=`` names one; of units with more, that
+        many are drawn.  Noise grows with it.
 
     Privacy
     -------
     guarantee : (eps, delta)-DP; (eps, 0)-DP unless delta buys less noise for many rounds
-    neighbours : add or remove one row
+    neighbours : add or remove one unit
     public : all options, k, d, the names of the columns; not the number of rows
     proof : kendall.md
 
@@ -63,8 +66,10 @@ class DPKendall:
 
     share: float = 0.05
     ranges: Literal["tight", "published"] = "tight"
+    max_rows: int = 1
 
     def __post_init__(self) -> None:
+        check_max_rows(self.max_rows)
         check_share("share", self.share)
         if self.ranges not in _RANGES:
             raise ValueError(f"ranges must be 'tight' or 'published', got {self.ranges!r}")
@@ -74,16 +79,17 @@ class DPKendall:
         """As `dp_select(method=...)` spells it."""
         return "kendall"
 
-    def check(self, terms: Terms, k: int, epsilon: float, delta: float, *, grouped: bool) -> None:
+    def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """See `dpreg.selection._selector.Selector`."""
         check_k(k, len(terms.names))
-        check_choice(plan_rounds(epsilon, delta, k).epsilon)
-        refuse_units(self.name, grouped=grouped)
+        check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
         """See `dpreg.selection._selector.Selector`."""
         rounds = plan_rounds(allowance.epsilon, allowance.delta, k)
-        first, later = _RANGES[self.ranges]
+        rows = 1 if design.units is None else self.max_rows
+        first, later = (rows * length for length in _RANGES[self.ranges])
+        design = sample_rows(design, self.max_rows, allowance.bits)
         chosen = _core.dp_kendall(
             design.X,
             design.y,
@@ -97,14 +103,16 @@ class DPKendall:
         return Selection(
             columns=tuple(int(j) for j in chosen),
             ordered=True,
-            parts=_parts(k, allowance.epsilon, rounds, (first, later)),
+            parts=_parts(k, allowance.epsilon, rounds, (first, later), rows),
             clarity=_clarity(len(design.terms.names), scale),
             composition=rounds.composition,
         )
 
 
-def _parts(k: int, epsilon: float, rounds: Rounds, ranges: tuple[float, float]) -> tuple[Part, ...]:
-    """Describe the first round and the later ones; shares are by rounds."""
+def _parts(
+    k: int, epsilon: float, rounds: Rounds, ranges: tuple[float, float], rows: int
+) -> tuple[Part, ...]:
+    """Describe the first round and the later ones; shares are by rounds, `rows` those of a unit."""
     parts: list[Part] = []
     for label, count, length in (
         ("first column by Kendall correlation", 1, ranges[0]),
@@ -116,7 +124,7 @@ def _parts(k: int, epsilon: float, rounds: Rounds, ranges: tuple[float, float]) 
             epsilon * count / k,
             rounds.delta * count / k,
             f"Gumbel noise of scale {scale:.4g}",
-            sensitivity=_core.KENDALL_SENSITIVITY if len(parts) == 0 else _LATER_SENSITIVITY,
+            sensitivity=rows * (_LATER_SENSITIVITY if parts else _core.KENDALL_SENSITIVITY),
             scale=scale,
         )
         parts.append(part)

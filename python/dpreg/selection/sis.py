@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.design import Design, Terms
 from dpreg.methods._method import Allowance
+from dpreg.methods._units import check_max_rows, sample_rows
 from dpreg.released.certificate import Part
 from dpreg.released.selection_result import Clarity
 from dpreg.selection._rounds import plan_rounds
@@ -21,7 +22,6 @@ from dpreg.selection._selector import (
     check_choice,
     check_k,
     check_share,
-    refuse_units,
 )
 
 __all__ = ["DPSIS"]
@@ -52,11 +52,14 @@ class DPSIS:
         Of the canonical mechanism.
     share : float, default 0.05
         Share of eps that the selection gets inside ``dp_lm``.
+    max_rows : int, default 1
+        Rows that a protected unit may give, when ``unit=`` names one; of units with more, that
+        many are drawn.  Noise grows with it.
 
     Privacy
     -------
     guarantee : (eps, delta)-DP; (eps, 0)-DP unless delta buys less noise for many rounds
-    neighbours : add or remove one row
+    neighbours : add or remove one unit
     public : all options, bounds among them, k, d, the names of the columns; not the number
         of rows
     proof : sis.md
@@ -73,8 +76,10 @@ class DPSIS:
     gamma: float = 0.5
     noise: Literal["exponential", "gumbel"] = "exponential"
     share: float = 0.05
+    max_rows: int = 1
 
     def __post_init__(self) -> None:
+        check_max_rows(self.max_rows)
         check_share("share", self.share)
         if self.top_k not in ("canonical", "peel"):
             raise ValueError(f"top_k must be 'canonical' or 'peel', got {self.top_k!r}")
@@ -88,34 +93,35 @@ class DPSIS:
         """As `dp_select(method=...)` spells it."""
         return "sis"
 
-    def check(self, terms: Terms, k: int, epsilon: float, delta: float, *, grouped: bool) -> None:
+    def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """See `dpreg.selection._selector.Selector`."""
         check_k(k, len(terms.names))
-        check_choice(plan_rounds(epsilon, delta, k).epsilon)
-        refuse_units(self.name, grouped=grouped)
+        check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
         self._intervals((*terms.names, terms.response))
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
         """See `dpreg.selection._selector.Selector`."""
-        scores = self._scores(design)
+        rows = 1 if design.units is None else self.max_rows
+        scores = self._scores(sample_rows(design, self.max_rows, allowance.bits))
         if self.top_k == "peel":
-            return self._peel(scores, k, allowance)
+            return self._peel(scores, k, allowance, rows)
+        length = rows * _core.CLIPPED_PRODUCT_RANGE
         chosen = _core.canonical_lipschitz(
             scores,
             k=k,
-            range=_core.CLIPPED_PRODUCT_RANGE,
+            range=length,
             epsilon=allowance.epsilon,
             gamma=self.gamma,
             noise=_NOISE[self.noise],
             bits=allowance.bits,
         )
-        rate = allowance.epsilon / _core.CLIPPED_PRODUCT_RANGE
+        rate = allowance.epsilon / length
         part = Part(
             f"{k} columns by inner products",
             allowance.epsilon,
             0.0,
             f"canonical Lipschitz mechanism, {self.noise} noise, {rate:.4g} for each unit of loss",
-            sensitivity=_core.CLIPPED_PRODUCT_SENSITIVITY,
+            sensitivity=rows * _core.CLIPPED_PRODUCT_SENSITIVITY,
             scale=1 / rate,
         )
         return Selection(
@@ -141,22 +147,25 @@ class DPSIS:
             "more when each of them leads all others by",
         )
 
-    def _peel(self, scores: NDArray[np.float64], k: int, allowance: Allowance) -> Selection:
+    def _peel(
+        self, scores: NDArray[np.float64], k: int, allowance: Allowance, rows: int
+    ) -> Selection:
+        length = rows * _core.CLIPPED_PRODUCT_RANGE
         rounds = plan_rounds(allowance.epsilon, allowance.delta, k)
         chosen = _core.peel(
             scores,
             k=k,
-            range=_core.CLIPPED_PRODUCT_RANGE,
+            range=length,
             epsilon=k * rounds.epsilon,
             bits=allowance.bits,
         )
-        scale = _core.CLIPPED_PRODUCT_RANGE / rounds.epsilon
+        scale = length / rounds.epsilon
         part = Part(
             f"{k} columns by inner products",
             allowance.epsilon,
             rounds.delta,
             f"Gumbel noise of scale {scale:.4g}",
-            sensitivity=_core.CLIPPED_PRODUCT_SENSITIVITY,
+            sensitivity=rows * _core.CLIPPED_PRODUCT_SENSITIVITY,
             scale=scale,
         )
         return Selection(

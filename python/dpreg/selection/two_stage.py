@@ -37,7 +37,7 @@ class _VoteOptions:
         check_share("count_share", self.count_share)
         check_share("share", self.share)
 
-    def check(self, terms: Terms, k: int, epsilon: float, delta: float, *, grouped: bool) -> None:
+    def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """See `dpreg.selection._selector.Selector`; units may have several rows."""
         check_k(k, len(terms.names))
         check_choice((1 - self.count_share) * epsilon / k)

@@ -152,7 +152,7 @@ PIPELINES = [
     ),
     Mutant(
         "products with the sensitivity for a range",
-        edited(DPSIS, "select", ("range=_core.CLIPPED_PRODUCT_RANGE,", "range=_core.CLIPPED_PRODUCT_SENSITIVITY,")),
+        edited(DPSIS, "select", ("rows * _core.CLIPPED_PRODUCT_RANGE", "rows * _core.CLIPPED_PRODUCT_SENSITIVITY")),
         ("pipelines",),
     ),
     Mutant(
