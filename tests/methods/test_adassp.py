@@ -102,7 +102,14 @@ def test_bootstrap_through_the_origin_with_nothing_to_see():
     assert np.isfinite(fit.params).all()
 
 
-@pytest.mark.parametrize("options", [{"response_limit": 0.0}, {"row_factor": 0.0}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"response_limit": 0.0},
+        {"row_factor": 0.0},
+        {"row_factor": 1e200},
+    ],
+)
 def test_wrong_options(options):
     with pytest.raises(ValueError, match="greater than 0"):
         AdaSSP(**options)

@@ -27,8 +27,7 @@ def doubles(name: str, values: Any, ndim: int) -> Floats:
         If it is not one, naming the argument.
     """
     shape = "one-dimensional array" if ndim == 1 else "two-dimensional array (rows, columns)"
-    # Of nested lists numpy would infer shape and type from the cells.
-    if not hasattr(values, "__array__"):
+    if not _has_numpy_types(values):
         raise ValueError(
             f"{name} must be a {shape}, not a {type(values).__name__}; write np.array(..., float)"
         )
@@ -42,6 +41,19 @@ def doubles(name: str, values: Any, ndim: int) -> Floats:
         found = array.astype(np.float64, copy=False)
     whole = all(stride % found.itemsize == 0 for stride in found.strides)
     return found if whole else np.ascontiguousarray(found)
+
+
+def _has_numpy_types(values: Any) -> bool:
+    """Whether `values` says what type numpy makes of it, whatever its cells are.
+
+    Of nested lists numpy would infer shape and type from the cells; and columns of types that
+    are not numpy's become objects in some libraries when a cell is missing.
+    """
+    if not hasattr(values, "__array__"):
+        return False
+    types: Any = getattr(values, "dtypes", getattr(values, "dtype", None))
+    each = types if hasattr(types, "__iter__") else (types,)
+    return all(isinstance(kind, np.dtype) for kind in each)
 
 
 def design_of(X: Any, y: Any, *, intercept: bool = True) -> Design:

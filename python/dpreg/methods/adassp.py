@@ -12,7 +12,7 @@ from dpreg.design import Design, Terms
 from dpreg.methods._bootstrap import bootstrapped
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import GaussianReleases
-from dpreg.methods._method import Allowance, Declined, Release, needs_delta
+from dpreg.methods._method import LARGEST_OPTION, Allowance, Declined, Release, needs_delta
 from dpreg.methods._sums import Doubles, floored_inverse, noisy_gram, standardised_rows
 from dpreg.methods._units import check_max_rows, sample_rows
 from dpreg.methods._wald import EstimateError, hidden_by_floor, unidentified_note, user_errors
@@ -70,8 +70,8 @@ class AdaSSP:
         check_max_rows(self.max_rows)
         if self.cov_type not in ("wald", "bootstrap"):
             raise ValueError(f"cov_type must be 'wald' or 'bootstrap', got {self.cov_type!r}")
-        if not all(0 < limit < np.inf for limit in (self.response_limit, self.row_factor)):
-            raise ValueError("response_limit and row_factor must be greater than 0 and finite")
+        if not all(0 < limit <= LARGEST_OPTION for limit in (self.response_limit, self.row_factor)):
+            raise ValueError("response_limit and row_factor must be greater than 0 and at most 1e6")
 
     @property
     def name(self) -> str:

@@ -13,7 +13,7 @@ from dpreg.design import Design, Terms
 from dpreg.methods._boosting import final_clip, schedule
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import GaussianReleases
-from dpreg.methods._method import Allowance, Declined, Release, needs_delta
+from dpreg.methods._method import LARGEST_OPTION, Allowance, Declined, Release, needs_delta
 from dpreg.methods._sums import (
     Doubles,
     StandardisedRows,
@@ -118,8 +118,8 @@ class BoostedAdaSSP:
                 f"of standardisation, got {self.scatter_share}"
             )
         clips = (self.first_clip, self.clip, self.final_clip or 1.0, self.row_factor)
-        if not (min(clips) > 0 and math.isfinite(sum(clips))) or self.final_clip == 0:
-            raise ValueError("clips and row_factor must be greater than 0 and finite")
+        if not all(0 < clip <= LARGEST_OPTION for clip in clips) or self.final_clip == 0:
+            raise ValueError("clips and row_factor must be greater than 0 and at most 1e6")
 
     @property
     def name(self) -> str:
