@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 
 from dpreg.design import Design, Terms
-from dpreg.methods._bootstrap import bootstrapped
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods._method import LARGEST_OPTION, Allowance, Declined, Release, needs_delta
@@ -17,6 +16,7 @@ from dpreg.methods._sums import Doubles, floored_inverse, noisy_gram, standardis
 from dpreg.methods._units import check_max_rows, sample_rows
 from dpreg.methods._wald import EstimateError, hidden_by_floor, unidentified_note, user_errors
 from dpreg.methods.standardisation import Standardisation
+from dpreg.released.bootstrap import bootstrapped
 
 __all__ = ["AdaSSP"]
 
@@ -138,7 +138,10 @@ class AdaSSP:
         gram, cross, square = moments[:-1, :-1], moments[:-1, -1], moments[-1, -1]
         residual = max((square - 2 * theta @ cross + theta @ gram @ theta) / units, 0.0)
         if self.cov_type == "bootstrap":
-            return bootstrapped(moments, deviation, theta, residual)
+            theta, sampling, privacy = bootstrapped(
+                moments, deviation, theta, residual, floored_inverse
+            )
+            return theta, EstimateError(sampling, privacy, hidden_by_floor(gram, deviation))
         return theta, _wald(gram, deviation, inverse, theta, residual)
 
 
