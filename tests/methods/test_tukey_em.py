@@ -243,3 +243,11 @@ def test_accuracy_without_bounds(name, columns, least):
         error = test["target"].to_numpy() - fit.predict(test).to_numpy()
         scores.append(1 - (error**2).mean() / test["target"].var(ddof=0))
     assert np.median(scores) >= least
+
+
+def test_a_count_that_is_mostly_noise_asks_for_little_memory():
+    """At this eps the noise of the count is some 10^9, and slots are made for all of it."""
+    data = {"x": np.arange(10.0), "y": np.arange(10.0)}
+    fit = dpreg.dp_lm("y ~ x", data, 1e-7, 1e-6, method=dpreg.TukeyEM(models=2000), rng=1)
+    assert not fit.released
+    assert fit.nobs == 2**26
