@@ -34,6 +34,8 @@ _HISTOGRAMS = Standardisation(magnitude_share=0.98, moment_share=0.01, zoom_shar
 _LEAST_SHARE = 1e-3
 # Smaller ones are refused by `tukey_em`.
 _LEAST_DELTA = 2.0**-50
+# A very noisy count may ask for more memory than there is.
+_MOST_UNITS = 2**26
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +130,7 @@ class TukeyEM:
 
         epsilon_count = self.count_share * allowance.epsilon
         noise = int(_core.discrete_laplace(epsilon_count, allowance.bits, 1)[0])
-        units = float(max(0, design.unit_count + noise))
+        units = float(min(max(0, design.unit_count + noise), _MOST_UNITS))
 
         plan = self._plan(units, layout, allowance)
         delta = (1 - self.limits_share) * allowance.delta
