@@ -104,7 +104,7 @@ def test_not_released_is_exit_code_3(data, tmp_path, capsys):
         (["select", "price ~ carat", "DATA", "--k", "1", "--eps", "1", "--method", "sis",
           "--bounds", "carat=0,5"], "write --bounds 'price=LOW,HIGH'"),
         (["fit", "price ~ carat", "DATA", "--eps", "1", "--method", "x"], "--method must be"),
-        (["fit", "price ~ I(k=5)", "DATA", "--eps", "1"], "'price ~ I(k=5)'"),
+        (["fit", "price ~ I(k=5)", "DATA", "--eps", "1"], "'I(k=5)'"),
     ],
 )  # fmt: skip
 def test_wrong_use_is_exit_code_2(arguments, says, data, capsys):
