@@ -149,8 +149,11 @@ def test_a_column_named_as_the_intercept_is_refused(formula):
 @pytest.mark.parametrize(
     ("method", "says"),
     [
-        (AdaSSP(), "at most 1 row is used; the option max_rows takes more"),
-        (BoostedAdaSSP(max_rows=3), "at most 3 rows are used; the option max_rows takes more"),
+        (AdaSSP(), "at most 1 row is used; the option max_rows of 'adassp' takes more"),
+        (
+            BoostedAdaSSP(max_rows=3),
+            "at most 3 rows are used; the option max_rows of 'boosted_adassp' takes more",
+        ),
         (DPSGD(), "at most 1 row is used"),
         (dpreg.Auto(candidates=("adassp",)), "at most 1 row is used"),
         ("frank_wolfe", None),

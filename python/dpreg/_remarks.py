@@ -20,7 +20,7 @@ def about_units(unit: str | None, method: object, used: str, purpose: str = "") 
     method : Method or Selector
         Its option `max_rows` counts.
     used : str
-        Name of the method that made the release.
+        Name of the method or selector that made the release.
     purpose : str, default ""
         What for, if not for everything.
     """
@@ -31,7 +31,7 @@ def about_units(unit: str | None, method: object, used: str, purpose: str = "") 
     begin = f"{purpose}of each {unit!r} at most {counted(rows, 'row')} {verb} used"
     if used == "dpsgd":
         return (begin,)
-    return (f"{begin}; the option max_rows takes more, with more noise",)
+    return (f"{begin}; the option max_rows of {used!r} takes more, with more noise",)
 
 
 def about_lists(schema: Schema) -> tuple[str, ...]:

@@ -147,7 +147,9 @@ def dp_lm(
         schema=schema_to_dict(spec.schema),
         selection=selection,
         remarks=(
-            *about_units(unit, stage.selector, "", "to choose columns, "),
+            *about_units(
+                unit, stage.selector, getattr(stage.selector, "name", ""), "to choose columns, "
+            ),
             *about_units(unit, chosen, outcome.method or chosen.name),
             *about_lists(spec.schema),
         ),
