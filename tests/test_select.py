@@ -295,10 +295,10 @@ def test_units_of_several_rows(method):
     assert fit.released
     assert set(fit.selected) == {"a", "b"}
     assert abs(fit.params["a"] - 3) < 0.5
-    by_rows = dpreg.dp_lm(
+    one = dpreg.dp_lm(
         formula, data, 3.0, method=method, select="kendall", k=2, unit="person", rng=1
     )
-    assert set(by_rows.selected) == {"a", "b"}
+    assert set(one.selected) == {"a", "b"}
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the shared data sets are not beside the checkout")

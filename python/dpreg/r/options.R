@@ -46,11 +46,13 @@ TukeyEM <- function(models = NULL, ridge = NULL, refinements = NULL, partition =
 #'   with more, that many are drawn.
 #' @param bounds `list(column = c(low, high))`: public limits of columns of the model matrix
 #'   and of the response.
+#' @param cov_type Standard errors: `"wald"`, by the delta method; or `"bootstrap"`, a parametric
+#'   bootstrap from what was released, which also corrects the bias of the estimate.
 #' @param standardisation Made by `Standardisation()`.
 #' @rdname dp_methods
 #' @export
 AdaSSP <- function(response_limit = 4, row_factor = 1.2, max_rows = 1, bounds = NULL,
-                   standardisation = Standardisation())
+                   cov_type = "wald", standardisation = Standardisation())
   new_options("AdaSSP")
 
 #' @param rounds How many rounds of boosting; `NULL` chooses.
@@ -99,6 +101,8 @@ Standardisation <- function(magnitude_share = 0.07, zoom_share = 0.03, moment_sh
 #'
 #' @param share Share of eps that the selection gets inside [dp_lm()].
 #' @param ranges `"tight"` or `"published"`, which is noisier.
+#' @param max_rows Rows that a protected unit may give, when `unit` names one; of units with more,
+#'   that many are drawn.
 #' @return An object of class `dp_options`.
 #' @seealso [dp_methods] for those of the regressions.
 #' @name dp_selectors
@@ -109,7 +113,7 @@ NULL
 
 #' @rdname dp_selectors
 #' @export
-DPKendall <- function(share = 0.05, ranges = "tight")
+DPKendall <- function(share = 0.05, ranges = "tight", max_rows = 1)
   new_options("DPKendall")
 
 #' @param bounds `list(column = c(low, high))`: public limits of columns of the model matrix
@@ -119,7 +123,7 @@ DPKendall <- function(share = 0.05, ranges = "tight")
 #' @rdname dp_selectors
 #' @export
 DPSIS <- function(bounds = NULL, top_k = "canonical", gamma = 0.5, noise = "exponential",
-                  share = 0.05)
+                  share = 0.05, max_rows = 1)
   new_options("DPSIS")
 
 #' @param models How many Lasso fits vote; `NULL` chooses.
