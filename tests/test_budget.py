@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -108,6 +109,78 @@ def test_a_torn_last_line_is_cut_off(tmp_path):
     assert path.read_bytes() == whole
 
 
+def test_a_relative_path_stays_where_it_was(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    budget = dpreg.Budget(1.0, ledger="p.ledger")
+    budget.spend("a", 0.75)
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert budget.remaining == (0.25, 0.0)
+    assert not (tmp_path / "elsewhere" / "p.ledger").exists()
+
+
+def first_line(path):
+    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
+
+
+def without_last_line(path):
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+
+
+def another_history(path):
+    other = path.with_name("other")
+    for label in "xyz":
+        dpreg.Budget(1.0, ledger=other).spend(label, 0.01)
+    path.write_bytes(other.read_bytes())
+
+
+@pytest.mark.parametrize("damage", [
+    first_line, without_last_line, another_history, type(Path()).unlink,
+    lambda path: path.write_bytes(b""),
+])  # fmt: skip
+def test_charges_that_were_seen_cannot_go(tmp_path, damage):
+    path = tmp_path / "ledger"
+    budget = dpreg.Budget(1.0, ledger=path)
+    budget.spend("a", 0.3)
+    budget.spend("b", 0.3)
+    whole = path.read_bytes()
+    damage(path)
+    for use in (
+        lambda: budget.spend("c", 0.3),
+        lambda: budget.remaining,
+        lambda: dpreg.Budget(1.0, ledger=path).spend("c", 0.3),
+    ):
+        with pytest.raises(BudgetError, match="are gone from"):
+            use()
+    path.write_bytes(whole)
+    assert budget.remaining == (0.4, 0.0)
+
+
+def test_a_charge_of_another_process_is_seen_too(tmp_path):
+    path = tmp_path / "ledger"
+    budget = dpreg.Budget(1.0, ledger=path)
+    spend = f"import dpreg; dpreg.Budget(1.0, ledger={str(path)!r}).spend('b', 0.5)"
+    subprocess.run([sys.executable, "-c", spend], check=True)
+    assert budget.remaining == (0.5, 0.0)
+    first_line(path)
+    with pytest.raises(BudgetError, match="are gone from"):
+        budget.spend("c", 0.9)
+
+
+@pytest.mark.parametrize("ledger", [3, True, 1.5, ["p"]])
+def test_a_ledger_is_a_path(ledger):
+    with pytest.raises(BudgetError, match="ledger must be the path of a file"):
+        dpreg.Budget(1.0, ledger=ledger)
+
+
+def test_one_charge_is_not_many():
+    budget = dpreg.Budget(1.0)
+    budget.spend("a", 0.5)
+    assert repr(budget).endswith("left after 1 charge")
+    budget.spend("b", 0.5)
+    assert repr(budget).endswith("left after 2 charges")
+
+
 def test_an_unwritable_ledger_says_so(tmp_path):
     with pytest.raises(BudgetError, match="cannot open"):
         dpreg.Budget(1.0, ledger=tmp_path / "no" / "such" / "folder")
@@ -146,6 +219,16 @@ def test_dp_lm_is_charged_before_a_record_is_read(diamonds, monkeypatch):
     assert budget.remaining == (0.3, 0.0)
     with pytest.raises(BudgetError):
         dpreg.dp_lm("price ~ carat", diamonds, 0.7, budget=budget)
+
+
+def test_charges_tell_what_they_were_for(diamonds):
+    budget = dpreg.Budget(3.0, 1e-4)
+    dpreg.dp_lm("price ~ carat", diamonds, 1.0, method=dpreg.AdaSSP(), budget=budget)
+    dpreg.dp_select("price ~ carat", diamonds, 1, 1.0, budget=budget)
+    assert [charge.label for charge in budget.charges] == [
+        "dp_lm('price ~ carat', method='adassp')",
+        "dp_select('price ~ carat', method='kendall')",
+    ]
 
 
 def test_threads_cannot_overspend_together(monkeypatch):

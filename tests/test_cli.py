@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -47,7 +48,10 @@ def test_not_released_is_exit_code_3(data, tmp_path, capsys):
         ["fit", "price ~ carat", data, "--eps", "0.001", "--method", "tukey", "--json", str(model)]
     )
     assert code == 3
-    assert "Not released" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "Not released" in out
+    assert "inference=False" not in out
+    assert "number of units: eps=" in out
     assert "dpreg_not_released" in json.loads(model.read_text())
 
 
@@ -83,14 +87,73 @@ def test_not_released_is_exit_code_3(data, tmp_path, capsys):
             ],
             "COLUMN=LOW,HIGH",
         ),
-        (["fit", "price ~ carat", "DATA", "--eps", "1", "--select", "kendall"], "k"),
+        (["fit", "price ~ carat", "DATA", "--eps", "1", "--select", "kendall"], "--k 5 is"),
+        (["fit", "price ~ carat", "nope.parquet", "--eps", "1"], "no such file"),
+        (["fit", "price ~ carat", __file__, "--eps", "1"], "to_parquet("),
+        (["fit", "price ~ grade", "DATA", "--eps", "1"], "add --levels 'grade=first,second,...'"),
+        (["fit", "price ~ carat", "DATA", "--eps", "1", "--levels", "carat=1,2"],
+         "write C(carat, levels=[1, 2, ...]) in the formula"),
+        (["fit", "price ~ carat", "DATA", "--eps", "1", "--delta", "0"], "write --delta 1e-6"),
+        (["fit", "price ~ carat", "DATA", "--eps", "1", "--k", "1"],
+         "add --select kendall, or leave --k out"),
+        (["fit", "price ~ carat", "DATA", "--eps", "1", "--unit", "u"], "--unit: there is no"),
+        (["fit", "price ~ carat", "DATA", "--eps", "1", "--bounds", "carat=0,5"],
+         "--bounds is for --select sis"),
+        (["select", "price ~ carat", "DATA", "--k", "1", "--eps", "1", "--bounds", "carat=0,5"],
+         "--bounds is for --method sis"),
+        (["select", "price ~ carat", "DATA", "--k", "1", "--eps", "1", "--method", "sis",
+          "--bounds", "carat=0,5"], "write --bounds 'price=LOW,HIGH'"),
+        (["fit", "price ~ carat", "DATA", "--eps", "1", "--method", "x"], "--method must be"),
+        (["fit", "price ~ I(k=5)", "DATA", "--eps", "1"], "'I(k=5)'"),
     ],
-)
+)  # fmt: skip
 def test_wrong_use_is_exit_code_2(arguments, says, data, capsys):
     assert main([data if a == "DATA" else a for a in arguments]) == 2
     captured = capsys.readouterr()
     assert says in captured.err
     assert captured.out == ""
+
+
+@pytest.mark.parametrize("command", ["fit", "select"])
+def test_a_result_that_cannot_be_written_costs_nothing(command, data, tmp_path, capsys):
+    ledger = tmp_path / "ledger"
+    call = [command, "price ~ carat", data, "--eps", "1", "--ledger", str(ledger),
+            "--total-eps", "1", *(["--k", "1"] if command == "select" else [])]  # fmt: skip
+    assert main([*call, "--json", str(tmp_path / "nowhere" / "fit.json")]) == 2
+    assert "--json: cannot write" in capsys.readouterr().err
+    assert dpreg.Budget(1.0, 1e-5, ledger=ledger).charges == ()
+    # Wrong use leaves neither a new file nor a changed one.
+    model = tmp_path / "fit.json"
+    assert main([command, "price ~ nope", *call[2:], "--json", str(model)]) == 2
+    assert not model.exists()
+    model.write_text("mine")
+    assert main([command, "price ~ nope", *call[2:], "--json", str(model)]) == 2
+    assert model.read_text() == "mine"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_a_result_that_was_paid_for_is_not_lost(data, capsys):
+    """The file can be opened; it is full when the result is there."""
+    assert main(["fit", "price ~ carat", data, "--eps", "1", "--json", "/dev/full"]) == 4
+    captured = capsys.readouterr()
+    assert "--json: cannot write '/dev/full'" in captured.err
+    assert "Private Linear Regression Results" in captured.out
+    fit = dpreg.DPResults.from_json(captured.out[captured.out.index("\n{\n") :])
+    assert fit.names == ("Intercept", "carat")
+
+
+def test_a_reader_that_goes_away_is_no_error(data, tmp_path):
+    model = str(tmp_path / "fit.json")
+    assert main(["fit", "price ~ carat", data, "--eps", "1", "--json", model]) == 0
+    run = subprocess.Popen(
+        [sys.executable, "-m", "dpreg", "predict", model, data],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert run.stdout.readline() == "prediction\n"
+    run.stdout.close()
+    assert run.stderr.read() == ""
+    run.stderr.close()
+    assert run.wait(timeout=60) == 141
 
 
 def test_levels_and_ledger(data, tmp_path, capsys):

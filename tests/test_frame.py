@@ -153,3 +153,93 @@ def test_a_list_has_no_type_of_its_own():
     with_levels = tables[2].schema.with_levels({"x": ["a", "b"]})
     assert with_levels.columns["x"].kind == "categorical"
     assert tables[2].codes("x", ["a", "b"]).tolist() == [0]
+
+
+def ordered_arrow():
+    codes = pa.array([0, 2, None], type=pa.int32())
+    return pa.DictionaryArray.from_arrays(codes, pa.array(LEVELS), ordered=True)
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "expected"),
+    [
+        (pa.array([1, None, 3]), "numeric", [1, np.nan, 3]),
+        (pa.chunked_array([[1.5], [None, 3.0]]), "numeric", [1.5, np.nan, 3]),
+        (pa.array([True, None, False]), "numeric", [1, np.nan, 0]),
+        (pl.Series([True, None, False]), "numeric", [1, np.nan, 0]),
+        (pl.Series([1, None, 3]), "numeric", [1, np.nan, 3]),
+        (pd.array([1, None, 3], dtype="Int64"), "numeric", [1, np.nan, 3]),
+        (ordered_arrow(), "categorical", [0, 2, -1]),
+        (pl.Series(["u", "w", None], dtype=pl.Enum(LEVELS)), "categorical", [0, 2, -1]),
+        (pd.CategoricalIndex(["u", "w", None], categories=LEVELS), "categorical", [0, 2, -1]),
+        (pa.array(["u", "w", None]), "text", [0, 2, -1]),
+        (pa.array(["u", "w", None]).dictionary_encode(), "text", [0, 2, -1]),
+    ],
+)
+def test_a_dict_may_hold_columns_of_any_package(column, kind, expected):
+    """A missing cell changes no type: numpy would make objects of some of these."""
+    table = Table({"x": column, "y": [1, 2, 3]})
+    assert table.schema.columns["x"].kind == kind
+    found = table.numeric("x") if kind == "numeric" else table.codes("x", LEVELS)
+    np.testing.assert_array_equal(found, expected)
+    assert Table({"x": column[:1]}).schema.columns["x"] == table.schema.columns["x"]
+
+
+def test_the_schema_of_objects_does_not_depend_on_cells():
+    """narwhals calls a column of objects text if all its first cells are."""
+    schemas = set()
+    for cells in (["a", "b"], ["a", 1], [None], []):
+        column = np.empty(len(cells), dtype=object)
+        column[:] = cells if cells else None
+        schemas.add(str(Table(pd.DataFrame({"x": pd.Series(column, dtype=object)})).schema))
+        schemas.add(str(Table({"x": column}).schema))
+    assert len(schemas) == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "levels"),
+    [
+        (pd.Series([20.0, 30.0]), ["20", "30"]),
+        (pd.Series([20, 30]), ["20", 30]),
+        (pd.Series([True, False]), ["True", "False"]),
+        (pd.Series(["1", "2"], dtype="str"), [1, 2]),
+        (pl.Series(["1", "2"]), [1, 2]),
+        (pd.Categorical(["a", "b"]), ["x", "y"]),
+    ],
+)
+def test_levels_that_no_cell_can_have_are_refused(column, levels):
+    with pytest.raises(SchemaError, match=r"levels: column 'x'"):
+        Table({"x": column}).schema.with_levels({"x": levels})
+
+
+@pytest.mark.parametrize(
+    ("column", "levels"),
+    [
+        (pd.Series([20.0, 30.0]), [20, 30]),
+        (pd.Series([True, False]), [True, False]),
+        (pd.Series(["a", 1], dtype=object), [1, 2]),
+        (["a", "b"], ["a", "b"]),
+        ([1, 2], [1, 2]),
+        (pd.Categorical(["a", "b"]), ["b", "x"]),
+    ],
+)
+def test_levels_that_some_cell_may_have_are_taken(column, levels):
+    schema = Table({"x": column}).schema.with_levels({"x": levels})
+    assert schema.columns["x"].levels == tuple(levels)
+
+
+@pytest.mark.parametrize("levels", [["x"], "x", 3])
+def test_levels_are_a_dict(levels):
+    with pytest.raises(SchemaError, match="levels must be a dict"):
+        Table({"x": [1]}).schema.with_levels(levels)
+
+
+def test_files_of_another_kind(tmp_path):
+    (tmp_path / "w.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(SchemaError, match=r"no Parquet file.*read_csv\('.*w\.csv'\)\.to_parquet"):
+        Table(tmp_path / "w.csv")
+    with pytest.raises(SchemaError, match="no such file"):
+        Table(tmp_path / "w.parquet")
+    (tmp_path / "torn.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(SchemaError, match="as Parquet"):
+        Table(tmp_path / "torn.parquet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import warnings
 from pathlib import Path
@@ -94,6 +95,11 @@ def test_odd_data_end_in_a_valid_choice(selector, name, data):
 
 @every_selector
 def test_one_candidate(selector):
+    if isinstance(selector, dpreg.DPSIS):
+        bounds = {name: selector.bounds[name] for name in "ay"}
+        with pytest.raises(ValueError, match="bounds: 'b' is no column of the model"):
+            dpreg.dp_select("y ~ a", frame(100), 1, 0.5, method=selector)
+        selector = dataclasses.replace(selector, bounds=bounds)
     found = dpreg.dp_select("y ~ a", frame(100), 1, 0.5, method=selector)
     assert found.selected == ("a",)
 
@@ -289,8 +295,10 @@ def test_units_of_several_rows(method):
     assert fit.released
     assert set(fit.selected) == {"a", "b"}
     assert abs(fit.params["a"] - 3) < 0.5
-    with pytest.raises(ValueError, match="single rows only"):
-        dpreg.dp_lm(formula, data, 3.0, method=method, select="kendall", k=2, unit="person")
+    one = dpreg.dp_lm(
+        formula, data, 3.0, method=method, select="kendall", k=2, unit="person", rng=1
+    )
+    assert set(one.selected) == {"a", "b"}
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the shared data sets are not beside the checkout")

@@ -109,6 +109,114 @@ def test_person_zero_may_move_more_rows_than_one_without_unit():
     assert len(one.y) == 300
 
 
+@pytest.mark.parametrize("formula", ["y ~ .", "y ~ . + x"])
+def test_the_unit_is_no_regressor(formula):
+    data = people(300, 5)
+    fit = dpreg.dp_lm(formula, data, 1.0, method="adassp", unit="person", rng=1)
+    assert fit.names == ("Intercept", "x")
+    assert fit.predict(data[["x"]]).notna().all()
+    found = dpreg.dp_select(formula, data.assign(z=1.0), 1, 1.0, unit="person")
+    assert found.candidates == ("x", "z")
+
+
+@pytest.mark.parametrize("formula", ["y ~ x + person", "person ~ x", "y ~ log(person)",
+                                     "y ~ x:`person`"])  # fmt: skip
+def test_a_unit_in_the_formula_is_refused(formula):
+    budget = dpreg.Budget(1.0, 1e-5)
+    for call in (
+        lambda: dpreg.dp_lm(formula, people(9, 2), 1.0, unit="person", budget=budget),
+        lambda: dpreg.dp_select(formula, people(9, 2), 1, 1.0, unit="person", budget=budget),
+    ):
+        with pytest.raises(ValueError, match=r"^formula: 'person' names the protected unit"):
+            call()
+    assert budget.charges == ()
+
+
+def test_other_errors_of_a_formula_are_told_as_they_are():
+    for formula in ("y ~ nope", 3):
+        with pytest.raises(ValueError, match="formula") as caught:
+            dpreg.dp_lm(formula, people(9, 2), 1.0, unit="person")
+        assert "protected unit" not in str(caught.value)
+
+
+@pytest.mark.parametrize("formula", ["y ~ Intercept", "y ~ .", "y ~ 0 + Intercept + x"])
+def test_a_column_named_as_the_intercept_is_refused(formula):
+    data = people(9, 2).assign(Intercept=1.0)
+    with pytest.raises(ValueError, match="formula: a column named 'Intercept'"):
+        dpreg.dp_lm(formula, data, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("method", "says"),
+    [
+        (AdaSSP(), "at most 1 row is used; the option max_rows of 'adassp' takes more"),
+        (
+            BoostedAdaSSP(max_rows=3),
+            "at most 3 rows are used; the option max_rows of 'boosted_adassp' takes more",
+        ),
+        (DPSGD(), "at most 1 row is used"),
+        (dpreg.Auto(candidates=("adassp",)), "at most 1 row is used"),
+        ("frank_wolfe", None),
+        (dpreg.TukeyEM(models=4), None),
+    ],
+)
+def test_a_fit_says_how_many_rows_of_a_unit_it_used(method, says):
+    data = people(300, 5)
+    fit = dpreg.dp_lm("y ~ x", data, 9.0, method=method, unit="person", inference=False)
+    notes = " ".join(getattr(fit, "notes", ()))
+    assert ("of each 'person'" in notes) == (says is not None)
+    assert (says or "") in notes
+    if fit.released and method != "frank_wolfe":
+        alone = dpreg.dp_lm("y ~ x", data, 9.0, method=method, inference=False)
+        assert "of each" not in " ".join(getattr(alone, "notes", ()))
+
+
+@pytest.mark.parametrize(("selector", "says"), [
+    ("kendall", True), (dpreg.DPSIS(bounds=dict.fromkeys("xyz", (-9, 9)), max_rows=2), True),
+    ("two_stage", False), ("sub_lasso", False),
+])  # fmt: skip
+def test_a_selection_says_how_many_rows_of_a_unit_it_used(selector, says):
+    data = people(300, 5).assign(z=1.0)
+    found = dpreg.dp_select("y ~ x + z", data, 1, 1.0, method=selector, unit="person")
+    assert ("of each 'person' at most" in " ".join(found.notes)) == says
+    fit = dpreg.dp_lm("y ~ x + z", data, 9.0, select=selector, k=1, unit="person", method="adassp")
+    assert ("to choose columns, of each 'person'" in " ".join(fit.notes)) == says
+
+
+def test_counts_are_labelled_by_what_they_count():
+    data = people(300, 5)
+    fits = {
+        name: dpreg.dp_lm("y ~ x", data, 9.0, method=method, unit="person", inference=False, rng=1)
+        for name, method in [("rows", AdaSSP(max_rows=2)), ("units", "frank_wolfe")]
+    }
+    assert "No. Observations:" in str(fits["rows"].summary())
+    assert "No. Units:" in str(fits["units"].summary())
+    assert "one 'person'" in str(fits["rows"].summary()).split("Privacy:")[0]
+    text = str(dpreg.compare(fits))
+    assert f"{fits['rows'].units:,.0f} rows" in text
+    assert f"{fits['units'].units:,.0f} units" in text
+    assert "Observations (private)" in str(dpreg.compare([fits["rows"]]))
+    assert "Units (private)" in str(dpreg.compare([fits["units"]]))
+
+
+def test_a_long_name_of_a_unit_is_shortened():
+    data = people(300, 5).rename(columns={"person": "a_person_with_a_long_name_indeed"})
+    fit = dpreg.dp_lm("y ~ x", data, 9.0, method="adassp", unit=data.columns[2])
+    head, _, notes = str(fit.summary()).partition("Privacy:")
+    assert "one 'a_person_with_a_..." in head
+    assert "a_person_with_a_long_name_indeed" in notes
+
+
+def test_columns_of_lists_are_read_as_numbers_and_said_to_be():
+    """A list declares no type, so what is in it decides nothing, and the note is always there."""
+    for cells in ([1.0, 2.0, 3.0], ["a", "a", "a"], ["a", 2.0, 3.0]):
+        data = {"y": cells, "x": np.array([1.0, 2.0, 3.0])}
+        fit = dpreg.dp_lm("y ~ x", data, 1.0, method="adassp")
+        assert sum("y came as lists" in note for note in fit.notes) == 1
+    with pytest.raises(ValueError, match="no declared levels"):
+        dpreg.dp_lm("y ~ x", {**data, "y": np.array(["a", "a", "a"])}, 1.0)
+
+
 @pytest.mark.parametrize("rows", [0, -1, 1.5, True, "2"])
 def test_max_rows_must_be_a_positive_integer(rows):
     for method in (AdaSSP, BoostedAdaSSP):

@@ -94,9 +94,10 @@ ax.set_title("95% intervals, and the truth", loc="left")
 ax.spines[["top", "right"]].set_visible(False)
 
 # %% [markdown]
-# Units, in the last line of the table, are the rows that were used. Standard errors of these
-# methods take them as independent. With `max_rows=1`, the default, they are; with more, and visits
-# of one person alike, they are too small. From data made again and again, so give or take a fifth:
+# The last line of the table counts persons for TukeyEM and the rows that were drawn for the others,
+# whose standard errors take rows as independent. With `max_rows=1`, the default, they are; with
+# more, and visits of one person alike, they are too small. From data made again and again, so give
+# or take a fifth:
 
 
 # %%
@@ -122,7 +123,7 @@ for most in (1, 9):
 
 # %%
 for charge in budget.charges:
-    print(f"{charge.label:40} eps={charge.epsilon:g}, delta={charge.delta:g}")
+    print(f"{charge.label:58} eps={charge.epsilon:g}, delta={charge.delta:g}")
 budget.plot()
 
 # %% [markdown]

@@ -53,9 +53,10 @@ for eps in (0.1, 0.5, 1.0, 3.0):
 # was paid for.
 #
 # A container declares types; a Python list does not, so it holds numbers unless `levels=` says
-# otherwise, whatever is in it (tests/test_frame.py). The categories of a pandas column are taken
-# as declared: if they were made from the data by `astype("category")` they tell which levels
-# occur, and that is not protected. Pass `levels=` in that case.
+# otherwise, whatever is in it, and a note of the result says so (tests/test_frame.py). The
+# categories of a pandas column are taken as declared: if they were made from the data by
+# `astype("category")` they tell which levels occur, and that is not protected. Pass `levels=` in
+# that case.
 
 # %%
 text = pd.DataFrame({"price": diamonds["price"], "cut": diamonds["cut"].astype(str)})
@@ -98,9 +99,10 @@ with tempfile.TemporaryDirectory() as folder:
         print(error)
 
 # %% [markdown]
-# The ledger notices a changed, inserted or missing line in its middle by a chain of hashes. It
-# cannot notice that whole lines were cut off its end, or that the file was replaced by an older
-# copy: whoever can write the file can give themselves money. Keep it where analysts cannot write.
+# The ledger notices a changed, inserted or missing line in its middle by a chain of hashes. That
+# whole lines were cut off its end, that an older copy took its place or that it was deleted is
+# noticed by a process that has seen them, and by no other: whoever can write the file can give
+# themselves money. Keep it where analysts cannot write.
 #
 # ## Randomness
 #

@@ -24,6 +24,7 @@ def publish(
     method: str,
     schema: Mapping[str, Mapping[str, Any]],
     selection: Chosen,
+    remarks: tuple[str, ...] = (),
 ) -> DPResults | NotReleased:
     """Put the released numbers, their certificate and what is public together.
 
@@ -40,6 +41,8 @@ def publish(
         For `predict`; empty when there was no table.
     selection : Chosen
         What a selection before the fit released.
+    remarks : tuple of str
+        On how the data were taken.
     """
     if isinstance(outcome, Declined):
         return NotReleased(
@@ -63,7 +66,7 @@ def publish(
         privacy=privacy,
         schema=schema,
         law=outcome.law,
-        notes=selection.notes + outcome.notes,
+        notes=selection.notes + outcome.notes + remarks,
         selected=selection.names,
         limits=outcome.limits,
         no_errors=outcome.no_errors,

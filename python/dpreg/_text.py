@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-__all__ = ["wrapped"]
+__all__ = ["counted", "share_lost", "wrapped"]
 
 _WIDTH = 78
 
@@ -16,3 +16,15 @@ def wrapped(text: str, hang: int = 2) -> list[str]:
         indent = " " * (len(line) - len(line.lstrip()) + hang)
         pieces += textwrap.wrap(line, _WIDTH, subsequent_indent=indent) or [""]
     return pieces
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``"1 charge"``, ``"2 charges"``."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def share_lost(share: float) -> str:
+    """Return a share in [0, 1] as a percentage of two digits, or in words near 1."""
+    if share >= 1:
+        return "all"
+    return "nearly all" if share >= 0.99 else f"{100 * share:.2g}%"

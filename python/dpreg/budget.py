@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol
 
+from dpreg._text import counted
 from dpreg.errors import BudgetError
 from dpreg.ledger import FileLedger
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Budget", "Charge", "check_delta", "check_epsilon"]
+__all__ = ["Budget", "Charge", "budget_for", "check_delta", "check_epsilon"]
 
 
 def _real(name: str, value: object) -> float:
@@ -139,7 +140,8 @@ class Budget:
         Total failure probability.
     ledger : path, optional
         A file that keeps the charges, shared by all processes that name it.  It is made
-        when missing; when it is there, its totals must be `eps` and `delta`.
+        when missing; when it is there, its totals must be `eps` and `delta`.  A relative path
+        is taken from the working directory of this call, once and for all.
 
     Examples
     --------
@@ -154,6 +156,10 @@ class Budget:
     Amounts are added as the decimal numbers that were typed, without rounding.  A
     release is charged before its first record is read, so one that fails on the way is
     paid for all the same.
+
+    A ledger from which charges have gone, or that is gone itself, is refused by a process that
+    has seen them.  **Between processes that cannot be noticed**: whoever can delete the file, or
+    put an older copy in its place, can spend again.  Keep it where analysts cannot write.
     """
 
     def __init__(
@@ -209,7 +215,26 @@ class Budget:
 
     def __repr__(self) -> str:
         left_epsilon, left_delta = self.remaining
+        made = counted(len(self.charges), "charge")
         return (
             f"Budget(eps={self._eps:g}, delta={self._delta:g}): "
-            f"eps={left_epsilon:g}, delta={left_delta:g} left after {len(self.charges)} charges"
+            f"eps={left_epsilon:g}, delta={left_delta:g} left after {made}"
         )
+
+
+def budget_for(budget: object, epsilon: float, delta: float) -> Budget:
+    """Return the budget that a call is charged to; one of its own if there is none.
+
+    Raises
+    ------
+    BudgetError
+        If `budget` is something else.
+    """
+    if budget is None:
+        return Budget(epsilon, delta)
+    if not isinstance(budget, Budget):
+        raise BudgetError(
+            "budget must be a dpreg.Budget, such as dpreg.Budget(eps=2.0, delta=1e-5), "
+            f"got a {type(budget).__name__}"
+        )
+    return budget

@@ -1,6 +1,7 @@
 """The command line: arguments in, one call, text out.
 
-Exit codes: 0 released, 1 an audit found a broken claim, 2 wrong use, 3 not released.
+Exit codes: 0 released, 1 an audit found a broken claim, 2 wrong use, 3 not released, 4 released
+but not written to --json, 141 the reader of the output went away (as for any SIGPIPE).
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
     from dpreg import Budget, DPResults, NotReleased, SelectionResult
 
 from dpreg._progress import working
+from dpreg._shell import close_quietly, in_shell, needs_writable
 
 __all__ = ["main"]
 
-RELEASED, CLAIM_BROKEN, WRONG_USE, NOT_RELEASED = 0, 1, 2, 3
+RELEASED, CLAIM_BROKEN, WRONG_USE, NOT_RELEASED, NOT_WRITTEN, CUT_OFF = 0, 1, 2, 3, 4, 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,9 +28,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         code: int = options.run(options)
+        sys.stdout.flush()
     except ValueError as error:
-        print(f"dpreg: {error}", file=sys.stderr)
+        print(f"dpreg: {in_shell(str(error))}", file=sys.stderr)
         return WRONG_USE
+    except BrokenPipeError:
+        close_quietly()
+        return CUT_OFF
     return code
 
 
@@ -139,6 +145,8 @@ def _plan(options: argparse.Namespace) -> int:
 def _fit(options: argparse.Namespace) -> int:
     from dpreg import dp_lm
 
+    needs_writable(options.json, "--json")
+    selector = _selector(options.select, options, "--select")
     with working("fitting"):
         fit = dp_lm(
             options.formula,
@@ -146,7 +154,7 @@ def _fit(options: argparse.Namespace) -> int:
             options.eps,
             options.delta,
             method=options.method,
-            select=_selector(options.select, options),
+            select=selector,
             k=options.k,
             split=options.split,
             levels=_levels(options.levels),
@@ -154,14 +162,14 @@ def _fit(options: argparse.Namespace) -> int:
             budget=_budget(options),
             inference=not options.no_inference,
         )
-    _write_json(fit, options.json)
-    print(fit.summary())
-    return RELEASED if fit.released else NOT_RELEASED
+    return _tell(fit, options.json, RELEASED if fit.released else NOT_RELEASED)
 
 
 def _select(options: argparse.Namespace) -> int:
     from dpreg import dp_select
 
+    needs_writable(options.json, "--json")
+    selector = _selector(options.method, options, "--method")
     with working("choosing columns"):
         found = dp_select(
             options.formula,
@@ -169,18 +177,18 @@ def _select(options: argparse.Namespace) -> int:
             options.k,
             options.eps,
             options.delta,
-            method=_selector(options.method, options),
+            method=selector,
             levels=_levels(options.levels),
             unit=options.unit,
             budget=_budget(options),
         )
-    _write_json(found, options.json)
-    print(found.summary())
-    return RELEASED
+    return _tell(found, options.json, RELEASED)
 
 
-def _selector(name: str | None, options: argparse.Namespace) -> Any:
+def _selector(name: str | None, options: argparse.Namespace, option: str) -> Any:
     if name != "sis":
+        if options.bounds:
+            raise ValueError(f"--bounds is for {option} sis only; add that, or leave it out")
         return name
     from dpreg import DPSIS
 
@@ -197,9 +205,21 @@ def _budget(options: argparse.Namespace) -> Budget | None:
     return Budget(options.total_eps, options.total_delta, ledger=options.ledger)
 
 
-def _write_json(result: DPResults | NotReleased | SelectionResult, path: str | None) -> None:
+def _tell(result: DPResults | NotReleased | SelectionResult, path: str | None, code: int) -> int:
+    """Write and print what was paid for: whatever fails, nothing of it is lost."""
+    document, failure = result.to_json(), None
     if path is not None:
-        Path(path).write_text(result.to_json() + "\n", encoding="utf-8")
+        try:
+            Path(path).write_text(document + "\n", encoding="utf-8")
+        except OSError as error:
+            failure = f"--json: cannot write {path!r}: {error.strerror}; it is printed instead"
+    text = str(result.summary())
+    print(text.replace("inference=False", "--no-inference"))
+    if failure is None:
+        return code
+    print(document)
+    print(f"dpreg: {failure}", file=sys.stderr)
+    return NOT_WRITTEN
 
 
 def _bounds(declarations: Sequence[str]) -> dict[str, tuple[float, float]]:

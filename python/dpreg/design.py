@@ -138,6 +138,11 @@ def read_design(spec: FormulaSpec, table: Table, unit: str | None) -> Design:
 
 def check_unit(unit: str | None, table: Table) -> None:
     """Refuse a unit column that is not there."""
+    if not (unit is None or isinstance(unit, str)):
+        raise SchemaError(
+            "unit must be the name of one column, a string such as unit='person', "
+            f"not a {type(unit).__name__}"
+        )
     if unit is not None and unit not in table.schema.columns:
         raise SchemaError(
             f"unit: there is no column {unit!r}; "

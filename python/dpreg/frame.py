@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,12 +19,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg._containers import arrow_array, narwhals_frame, untyped_columns
 from dpreg.errors import SchemaError
 
 __all__ = ["Column", "Level", "Schema", "Table"]
 
 Kind = Literal["numeric", "categorical", "text", "other"]
 Level = str | int | float | bool
+# What a column of a Python list has in the place of a type.
+_LIST = "list"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,15 @@ class Schema:
         Raises
         ------
         SchemaError
-            For an unknown column, fewer than two levels, or repeated levels.
+            For an unknown column, fewer than two levels, repeated levels, or levels that no
+            cell of the column's type can be.
         """
         columns = dict(self.columns)
+        if levels is not None and not isinstance(levels, Mapping):
+            raise SchemaError(
+                "levels must be a dict of column names to lists of levels, such as "
+                f"{{'edu': ['school', 'college']}}, not a {type(levels).__name__}"
+            )
         for name, values in (levels or {}).items():
             if name not in columns:
                 raise SchemaError(f"levels: there is no column {name!r} in the data")
@@ -75,8 +83,31 @@ class Schema:
                 raise SchemaError(f"levels: the levels of {name!r} must be strings or numbers")
             if len(public) < 2 or len(set(public)) < len(public):
                 raise SchemaError(f"levels: {name!r} needs at least two levels, all different")
+            _check_levels(columns[name], public)
             columns[name] = replace(columns[name], kind="categorical", levels=public)
         return Schema(columns)
+
+
+def _check_levels(column: Column, levels: tuple[Level, ...]) -> None:
+    """Refuse levels with which every row would be incomplete, by the declared type alone."""
+    name, given = column.name, f"got {list(levels)!r}"
+    if column.kind == "numeric" and column.dtype != _LIST:
+        if any(isinstance(level, str) for level in levels):
+            raise SchemaError(
+                f"levels: column {name!r} ({column.dtype}) holds numbers, and its levels must be "
+                f"numbers too, {given}; write levels={{{name!r}: [1, 2, ...]}}"
+            )
+    elif column.kind == "text" and column.dtype == "String":
+        if not all(isinstance(level, str) for level in levels):
+            raise SchemaError(
+                f"levels: column {name!r} ({column.dtype}) holds text, and its levels must be "
+                f"text too, {given}; write levels={{{name!r}: ['1', '2', ...]}}"
+            )
+    elif column.levels is not None and not set(column.levels) & set(levels):
+        raise SchemaError(
+            f"levels: column {name!r} ({column.dtype}) declares other levels, "
+            f"{list(column.levels)!r}; {given}"
+        )
 
 
 class Table:
@@ -88,13 +119,13 @@ class Table:
     """
 
     def __init__(self, data: Any) -> None:
-        self._untyped = _untyped_columns(data)
-        self._frame = _narwhals_frame(data)
+        self._untyped = untyped_columns(data)
+        self._frame = narwhals_frame(data)
         dtypes = self._frame.schema.items()
         columns = {name: _column(self._frame, name, dtype) for name, dtype in dtypes}
         # A list declares no type, and none may be read from its cells: it holds numbers,
         # unless levels are declared.
-        columns.update({name: Column(name, "numeric", dtype="list") for name in self._untyped})
+        columns.update({name: Column(name, "numeric", dtype=_LIST) for name in self._untyped})
         self.schema = Schema(columns)
 
     @property
@@ -109,7 +140,7 @@ class Table:
         if name in self._untyped:
             cells = self._cells(name)
             return np.fromiter(map(_number_in, cells), np.float64, len(cells))
-        arrow = _arrow_array(self._frame[name].to_native())
+        arrow = arrow_array(self._frame[name].to_native())
         if arrow is not None:
             return _arrow_doubles(arrow)
         with warnings.catch_warnings():
@@ -161,15 +192,10 @@ def _number_in(cell: Any) -> float:
         return math.nan
 
 
-def _arrow_array(native: Any) -> Any | None:
-    """Return the Arrow array that a column is or is made of, or None."""
-    if type(native).__module__.partition(".")[0] == "pyarrow":
-        return native
-    if type(getattr(native, "dtype", None)).__name__ == "ArrowDtype":
-        import pyarrow
+def _chunked(array: Any) -> Any:
+    import pyarrow
 
-        return pyarrow.array(native)
-    return None
+    return array if hasattr(array, "num_chunks") else pyarrow.chunked_array([array])
 
 
 def _arrow_doubles(array: Any) -> NDArray[np.float64]:
@@ -194,7 +220,9 @@ def _column(frame: Any, name: str, dtype: Any) -> Column:
             return Column(name, "categorical", levels, ordered, spelled)
         return Column(name, "text", dtype=spelled)
     if dtype in (nw.String, nw.Object):
-        return Column(name, "text", dtype=spelled)
+        # narwhals looks into the cells of a column of objects: whether all are text is private.
+        objects = getattr(frame[name].to_native(), "dtype", None) == np.dtype(object)
+        return Column(name, "text", dtype="object" if objects else spelled)
     return Column(name, "other", dtype=spelled)
 
 
@@ -205,6 +233,8 @@ def _declared_levels(native: Any) -> tuple[tuple[Level, ...], bool] | None:
     is ordered.  A polars Categorical and an unordered Arrow dictionary list what occurs
     in the data, which is private.
     """
+    array = arrow_array(native)
+    native = native if array is None else _chunked(array)
     dtype = getattr(native, "dtype", None)
     categories = getattr(dtype, "categories", None)
     if categories is not None and type(dtype).__name__ in ("CategoricalDtype", "Enum"):
@@ -213,71 +243,3 @@ def _declared_levels(native: Any) -> tuple[tuple[Level, ...], bool] | None:
     if arrow is not None and getattr(arrow, "ordered", False) and native.num_chunks > 0:
         return tuple(native.unify_dictionaries().chunk(0).dictionary.to_pylist()), True
     return None
-
-
-def _narwhals_frame(data: Any) -> Any:
-    import narwhals.stable.v1 as nw
-
-    if isinstance(data, (str, os.PathLike)):
-        data = _read_parquet(data)
-    elif isinstance(data, Mapping):
-        data = _frame_of_arrays(data)
-    try:
-        frame = nw.from_native(data)
-    except TypeError:
-        raise SchemaError(
-            "data must be a pandas, polars or pyarrow table, a dict of arrays or the path of a "
-            f"Parquet file, not {type(data).__name__}"
-        ) from None
-    except nw.exceptions.NarwhalsError as error:
-        raise SchemaError(f"data: {error}") from None
-    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-
-
-def _read_parquet(path: str | os.PathLike[str]) -> Any:
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        return pyarrow.parquet.read_table(path)
-    except (OSError, pyarrow.ArrowException) as error:
-        raise SchemaError(f"data: cannot read {os.fspath(path)!r} as Parquet: {error}") from None
-
-
-def _untyped_columns(data: Any) -> frozenset[str]:
-    if not isinstance(data, Mapping):
-        return frozenset()
-    return frozenset(str(name) for name, values in data.items() if not hasattr(values, "dtype"))
-
-
-def _frame_of_arrays(data: Mapping[str, Any]) -> Any:
-    import pandas as pd
-
-    columns = {str(name): _series(str(name), values) for name, values in data.items()}
-    if len({len(values) for values in columns.values()}) > 1:
-        raise SchemaError("data: all columns must have the same length")
-    return pd.DataFrame(columns)
-
-
-def _series(name: str, values: Any) -> Any:
-    import pandas as pd
-
-    if not hasattr(values, "dtype"):
-        return pd.Series(_objects(name, values), dtype=object)
-    if isinstance(values, (pd.Series, pd.Categorical)):
-        return pd.Series(values).reset_index(drop=True)
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise SchemaError(f"data: column {name!r} must be one-dimensional")
-    return pd.Series(array)
-
-
-def _objects(name: str, values: Any) -> NDArray[np.object_]:
-    """Hold the cells of a list as they are: numpy would look for a type that fits them all."""
-    try:
-        cells = list(values)
-    except TypeError:
-        raise SchemaError(f"data: column {name!r} must be an array or a list") from None
-    column = np.empty(len(cells), dtype=object)
-    column[:] = cells if cells else None
-    return column

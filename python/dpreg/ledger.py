@@ -2,7 +2,8 @@
 
 One JSON object a line.  The first line holds the totals, each later one a charge; every
 line ends with a hash of itself and of the line before, so that a change anywhere is
-noticed.  A charge counts from the moment its line is whole and on disk, and the caller
+noticed; that lines were cut off its end, or that the file is gone, is noticed by a process
+that has seen them.  A charge counts from the moment its line is whole and on disk, and the caller
 reads no record before that.  A last line without its newline is a charge whose process
 died while writing: nothing was released for it, and it is cut off.
 """
@@ -27,6 +28,17 @@ if TYPE_CHECKING:
 __all__ = ["FileLedger"]
 
 _VERSION = 1
+
+# How many lines this process has seen of a ledger, and the hash of the last of them.
+_SEEN: dict[str, tuple[int, str]] = {}
+
+
+def _absolute(path: object) -> str:
+    """Return where the ledger is, whatever the working directory will be."""
+    try:
+        return os.path.abspath(os.fsdecode(path))  # type: ignore[arg-type]
+    except TypeError:
+        raise BudgetError(f"ledger must be the path of a file, got {path!r}") from None
 
 
 def _digest(previous: str, body: str) -> str:
@@ -59,7 +71,7 @@ class FileLedger:
         fits: Callable[[tuple[Charge, ...], Decimal, Decimal], bool],
         charge_type: type[Charge],
     ) -> None:
-        self._path = os.fspath(path)
+        self._path = _absolute(path)
         self._totals: dict[str, object] = {
             "dpreg_ledger": _VERSION,
             "eps": epsilon,
@@ -81,7 +93,9 @@ class FileLedger:
                 "eps": charge.epsilon,
                 "delta": charge.delta,
             }
-            self._write(file, _line(last, content)[0])
+            line, digest = _line(last, content)
+            self._write(file, line)
+            _SEEN[self._path] = (len(charges) + 2, digest)
             return True
 
     def charges(self) -> tuple[Charge, ...]:
@@ -92,9 +106,12 @@ class FileLedger:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[int]:
         """Open the file and hold its lock; one process at a time gets past here."""
+        create = 0 if self._path in _SEEN else os.O_CREAT
         try:
-            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            file = os.open(self._path, os.O_RDWR | create | os.O_APPEND, 0o600)
         except OSError as error:
+            if isinstance(error, FileNotFoundError) and not create:
+                raise self._lost() from None
             raise BudgetError(f"ledger: cannot open {self._path!r}: {error.strerror}") from None
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -119,12 +136,16 @@ class FileLedger:
         if len(whole) < len(content):
             os.ftruncate(file, len(whole))
         if not whole:
+            if self._path in _SEEN:
+                raise self._lost()
             first, digest = _line("", self._totals)
             self._write(file, first)
             self._sync_directory()
+            _SEEN[self._path] = (1, digest)
             return (), digest
 
         digest = ""
+        seen, known = _SEEN.get(self._path, (0, ""))
         entries: list[tuple[int, str]] = []
         for number, line in enumerate(whole.decode(errors="replace").splitlines(), start=1):
             body, _, claimed = line.partition("\t")
@@ -134,9 +155,20 @@ class FileLedger:
                     f"ledger: line {number} of {self._path!r} was changed after it was written; "
                     "restore the file from a copy, it cannot be trusted as it is"
                 )
+            if number == seen and digest != known:
+                raise self._lost()
             entries.append((number, body))
+        if len(entries) < seen:
+            raise self._lost()
         self._check_totals(entries[0][1])
+        _SEEN[self._path] = (len(entries), digest)
         return tuple(self._charge(*entry) for entry in entries[1:]), digest
+
+    def _lost(self) -> BudgetError:
+        return BudgetError(
+            f"ledger: charges that this process has seen are gone from {self._path!r}; restore "
+            "the file from a copy, for what was spent stays spent, or name another file"
+        )
 
     def _check_totals(self, body: str) -> None:
         totals = _parsed(body)

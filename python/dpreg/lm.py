@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpreg._publish import publish
+from dpreg._remarks import about_lists, about_units
 from dpreg._version import __version__
-from dpreg.budget import Budget, check_delta, check_epsilon
-from dpreg.design import check_unit, read_design, terms_of
+from dpreg.budget import Budget, budget_for, check_delta, check_epsilon
+from dpreg.design import read_design, terms_of
 from dpreg.frame import Level
 from dpreg.matrix import bind
 from dpreg.methods import method_from
@@ -52,17 +53,20 @@ def dp_lm(
     formula : str
         Wilkinson formula, ``"price ~ carat + cut"``.  Terms work row by row.
     data : data frame, dict of arrays, or path of a Parquet file
-        Private.  pandas, polars, pyarrow and whatever else narwhals reads.
+        Private.  pandas, polars, pyarrow and whatever else narwhals reads.  A Python list in a
+        dict declares no type, so it is read as numbers, and a note of the result says so.
     eps : float
         Privacy loss in nats, greater than 0.
     delta : float, default 1e-5
-        Failure probability, in [0, 1); below 1 / (number of rows).
+        Failure probability, in (0, 1) as every method needs one; below 1 / (number of rows).
     method : str or options object, default "auto"
-        ``"auto"``, ``"boosted_adassp"``, ``"adassp"``, ``"tukey"``, ``"dpsgd"``, or an object
-        such as ``dpreg.TukeyEM(models=1000)``.
+        ``"auto"``, ``"boosted_adassp"``, ``"adassp"``, ``"tukey"``, ``"dpsgd"``,
+        ``"frank_wolfe"``, or an object with options: `Auto`, `BoostedAdaSSP`, `AdaSSP`,
+        `TukeyEM`, `DPSGD` or `FrankWolfe`, such as ``dpreg.TukeyEM(models=1000)``.
     select : str or options object, optional
         Choose `k` columns privately first, with a share of eps (5% by default, of the options
-        object): ``"kendall"``, ``"two_stage"``, ``"sub_lasso"``, ``"sis"``, or an object such as
+        object): ``"kendall"``, ``"two_stage"``, ``"sub_lasso"``, ``"sis"``, or an object with
+        options: `DPKendall`, `TwoStage`, `SubLasso` or `DPSIS`, such as
         ``dpreg.DPKendall(share=0.1)``.  The intercept is no candidate and always kept.
     k : int, optional
         How many columns `select` keeps; 5 is a good first choice.
@@ -70,16 +74,19 @@ def dp_lm(
         Chance of a unit to be used for `select` and not for the fit: then intervals are honest,
         not conditional on the choice, and both stages have all of eps, on fewer units.
     levels : dict, optional
-        ``{column: [levels]}`` for categorical columns whose type does not declare them.
+        ``{column: [levels]}`` for categorical columns whose type does not declare them; of a
+        column of numbers, numbers.
     unit : str, optional
-        Column that names the protected unit, such as a person with several rows.
-        Default: one row is one unit.
+        Column that names the protected unit, such as a person with several rows.  It is no
+        regressor, and ``.`` leaves it out.  Default: one row is one unit.
     budget : Budget, optional
         Charged before a record is read; refuses when it cannot cover the call.
     inference : bool, default True
         Also release what standard errors and intervals need.
     rng : int or bit source, optional
-        An integer makes the result reproducible and **not private**.
+        Where the noise comes from.  Default: the entropy of the operating system, with a fresh
+        key for each call.  An integer, the seed, makes the result reproducible and **not
+        private**, as every form of it then says; use it for tests and examples only.
 
     Returns
     -------
@@ -110,13 +117,12 @@ def dp_lm(
     chosen = method_from(method)
     if not isinstance(inference, (bool, np.bool_)):
         raise ValueError(f"inference must be True or False, got {inference!r}")
-    bits = bit_source(rng)
-    spec, table = bind(formula, data, levels)
-    check_unit(unit, table)
+    bits, charged = bit_source(rng), budget_for(budget, epsilon, delta)
+    spec, table = bind(formula, data, levels, unit)
     terms = terms_of(spec)
     stage = first_stage(select, k, split, terms, epsilon)
     chosen.check(terms, stage.epsilon_fit, delta)
-    (budget or Budget(epsilon, delta)).spend(f"dp_lm({formula!r})", epsilon, delta)
+    charged.spend(f"dp_lm({formula!r}, method={chosen.name!r})", epsilon, delta)
 
     design, selection = stage.run(read_design(spec, table, unit), bits)
     outcome = chosen.release(design, Allowance(stage.epsilon_fit, delta, bits), inference=inference)
@@ -140,4 +146,11 @@ def dp_lm(
         method=chosen.name,
         schema=schema_to_dict(spec.schema),
         selection=selection,
+        remarks=(
+            *about_units(
+                unit, stage.selector, getattr(stage.selector, "name", ""), "to choose columns, "
+            ),
+            *about_units(unit, chosen, outcome.method or chosen.name),
+            *about_lists(spec.schema),
+        ),
     )

@@ -6,6 +6,7 @@ goes the same way as a formula and a table: checks, budget, records, release.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -13,6 +14,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.design import check_unit
+from dpreg.errors import FormulaError
 from dpreg.formula import FormulaSpec
 from dpreg.formula.spec import Rows
 from dpreg.frame import Column, Level, Schema, Table
@@ -20,6 +23,7 @@ from dpreg.frame import Column, Level, Schema, Table
 __all__ = ["ModelMatrix", "Records", "bind"]
 
 _CHUNK = 1 << 13
+_INTERCEPT = "Intercept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,11 @@ class ModelMatrix:
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
             raise ValueError("names: each column needs a name of its own")
+        if self.intercept and _INTERCEPT in self.names:
+            raise ValueError(
+                f"formula: a column named {_INTERCEPT!r} cannot be told from the intercept; "
+                "rename it"
+            )
         if not self.names and not self.intercept:
             raise ValueError("formula: there is nothing on its right-hand side")
 
@@ -121,7 +130,10 @@ class _MatrixTable:
 
 
 def bind(
-    formula: str, data: Any, levels: Mapping[str, Sequence[Level]] | None
+    formula: str,
+    data: Any,
+    levels: Mapping[str, Sequence[Level]] | None,
+    unit: str | None = None,
 ) -> tuple[FormulaSpec, Table]:
     """Return the formula, checked against the schema of the data, and the data.
 
@@ -132,8 +144,30 @@ def bind(
     data : ModelMatrix, or whatever `Table` takes
     levels : dict, optional
         As for `dp_lm`.
+    unit : str, optional
+        Column that names the protected unit: it is no part of the formula, nor of its ``.``.
     """
     if isinstance(data, ModelMatrix):
-        return cast(FormulaSpec, _MatrixSpec(data)), cast(Table, _MatrixTable(data))
+        matrix_table = cast(Table, _MatrixTable(data))
+        check_unit(unit, matrix_table)
+        return cast(FormulaSpec, _MatrixSpec(data)), matrix_table
     table = Table(data)
-    return FormulaSpec(formula, table.schema.with_levels(levels)), table
+    check_unit(unit, table)
+    schema = table.schema.with_levels(levels)
+    if unit is not None:
+        schema = Schema({name: c for name, c in schema.columns.items() if name != unit})
+    try:
+        spec = FormulaSpec(formula, schema)
+    except FormulaError:
+        named = rf"(?<!\w){re.escape(unit or '')}(?!\w)"
+        if unit and isinstance(formula, str) and re.search(named, formula):
+            raise FormulaError(
+                f"formula: {unit!r} names the protected unit, and cannot be in the formula too; "
+                "leave it out, or leave out unit"
+            ) from None
+        raise
+    if _INTERCEPT in spec.regressors:
+        raise FormulaError(
+            f"formula: a column named {_INTERCEPT!r} cannot be told from the intercept; rename it"
+        )
+    return spec, table

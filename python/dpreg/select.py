@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dpreg._remarks import about_lists, about_units
 from dpreg._version import __version__
-from dpreg.budget import Budget, check_delta, check_epsilon
-from dpreg.design import check_unit, read_design, terms_of
+from dpreg.budget import Budget, budget_for, check_delta, check_epsilon
+from dpreg.design import read_design, terms_of
 from dpreg.frame import Level
 from dpreg.matrix import bind
 from dpreg.methods._method import Allowance
@@ -53,8 +54,8 @@ def dp_select(
         Failure probability.  None is needed; with many columns to choose a positive one lets
         ``"kendall"`` and peeling spend less on each.
     method : str or options object, default "kendall"
-        ``"kendall"``, ``"two_stage"``, ``"sub_lasso"``, ``"sis"``, or an object such as
-        ``dpreg.DPSIS(bounds=...)``.
+        ``"kendall"``, ``"two_stage"``, ``"sub_lasso"``, ``"sis"``, or an object with options:
+        `DPKendall`, `TwoStage`, `SubLasso` or `DPSIS`, such as ``dpreg.DPSIS(bounds=...)``.
     levels, unit, budget, rng
         As for `dp_lm`.
 
@@ -83,13 +84,12 @@ def dp_select(
     """
     epsilon, delta = check_epsilon(eps), check_delta(delta)
     selector = selector_from(method, "method")
-    bits = bit_source(rng)
-    spec, table = bind(formula, data, levels)
-    check_unit(unit, table)
+    bits, charged = bit_source(rng), budget_for(budget, epsilon, delta)
+    spec, table = bind(formula, data, levels, unit)
     terms = terms_of(spec)
     k = check_k(k, len(terms.names))
     selector.check(terms, k, epsilon, delta)
-    (budget or Budget(epsilon, delta)).spend(f"dp_select({formula!r})", epsilon, delta)
+    charged.spend(f"dp_select({formula!r}, method={selector.name!r})", epsilon, delta)
 
     design = read_design(spec, table, unit)
     found = selector.select(design, k, Allowance(epsilon, delta, bits))
@@ -104,7 +104,11 @@ def dp_select(
         method=selector.name,
         clarity=found.clarity,
         units=found.units,
-        notes=found.notes,
+        notes=(
+            *found.notes,
+            *about_units(unit, selector, selector.name),
+            *about_lists(spec.schema),
+        ),
         privacy=Certificate(
             mechanism=selector.name,
             epsilon=epsilon,

@@ -164,6 +164,10 @@ TEST(top_k_takes_any_scores) {
     }
     CHECK_THROWS(canonical_lipschitz({}, {1, 2.0, 0.7}, bits), InvalidArgument);
     CHECK_THROWS(choose_by_gap({kInf, kInf}, 1.0, 1.0, bits), InvalidArgument);
+    for (const double range : {0.0, 1e-310, 1e308, kInf, -1.0}) {
+        CHECK_THROWS(choose_by_gap({0.0, 1.0}, range, 1.0, bits), InvalidArgument);
+        CHECK_THROWS(canonical_lipschitz({0.0, 0.0, 1.0}, {2, range, 1.0}, bits), InvalidArgument);
+    }
 }
 
 TEST(canonical_lipschitz_of_large_tied_and_steep_scores) {

@@ -145,6 +145,7 @@ TEST(tukey_em_takes_any_models) {
     CHECK_THROWS(tukey_em(regions, {10, 0.5, 0.5, 0.0}, bits), InvalidArgument);
     CHECK_THROWS(tukey_em(regions, {10, 0.5, 1e-15, 1e-5}, bits), InvalidArgument);
     CHECK_THROWS(tukey_em(regions, {10, -1.0, 0.5, 1e-5}, bits), InvalidArgument);
+    CHECK_THROWS(tukey_em(regions, {10, 0.5, 501.0, 1e-5}, bits), InvalidArgument);
 }
 
 TEST(release_threshold_is_the_least_one) {

@@ -46,9 +46,30 @@ FIT = dpreg.dp_lm("y ~ a", TABLE, 1.0, 1e-3, method="adassp", rng=1).to_json()
 SCHEMA = dpreg.frame.Table(TABLE).schema
 
 
+TOKENS = [
+    "a", "b", "y", "(", ")", "[", "]", "{", "}", ",", "+", "-", "*", "/", "**", "@", "%", "<",
+    "==", "=", " in ", " is ", " and ", "~", ":", "I(", "abs(", "np.", "maximum(", "clip(",
+    "poly(", "bs(", "cr(", "C(", "where", "out", "raw", "knots", "lower_bound", "upper_bound",
+    "levels", "True", "None", "1", "0.5", "'x'", "x for x in ", "lambda ", ".", "_",
+]  # fmt: skip
+FIVE = pd.DataFrame({"a": [1.0, 2, 3, -4, 0.5], "b": [0.0, 1, 0, 7, 2], "y": [1.0, 2, 3, 4, 5]})
+
+
 def formula(data):
-    with contextlib.suppress(ValueError):
-        dpreg.formula.FormulaSpec("y ~ " + data.ConsumeUnicodeNoSurrogates(40), SCHEMA)
+    """Refused, or a function of the row: without other rows its values stay."""
+    if data.ConsumeBool():
+        text = data.ConsumeUnicodeNoSurrogates(40)
+    else:
+        text = "".join(data.PickValueInList(TOKENS) for _ in range(data.ConsumeIntInRange(1, 14)))
+    try:
+        spec = dpreg.formula.FormulaSpec("y ~ " + text, SCHEMA)
+    except ValueError:
+        return
+    whole = spec.rows(dpreg.frame.Table(FIVE), response=True)
+    for keep in ([0, 1, 2, 3], [3], [4, 2], []):
+        part = spec.rows(dpreg.frame.Table(FIVE.iloc[keep]), response=True)
+        at = [list(whole.kept).index(i) for i in keep if i in whole.kept]
+        assert np.array_equal(part.X, whole.X[at]), text
 
 
 def frame(data):

@@ -85,6 +85,27 @@ def test_kinds_of_arrays_are_the_same():
 
 
 @on_data
+@pytest.mark.parametrize("dtype", ["boolean", "Int64", "bool[pyarrow]"])
+@pytest.mark.parametrize("missing", [False, True])
+def test_whether_a_cell_is_missing_decides_no_error(call, options, dtype, missing):
+    # numpy makes objects of a nullable boolean column only if it has a missing cell.
+    response = pd.Series([True, None if missing else False, True, False, True], dtype=dtype)
+    for arguments in (
+        {"X": np.zeros((5, 5)), "y": response},
+        {"X": pd.concat([response] * 5, axis=1), "y": np.zeros(5)},
+    ):
+        with pytest.raises(ValueError, match=r"write np\.array"):
+            call(**arguments, k=2, eps=1.0, **options)
+
+
+def test_data_frames_of_numpy_types_are_arrays():
+    X, y = problem(100)
+    frame = pd.DataFrame(X, columns=["dtype", "dtypes", "b", "c", "d"])  # names are not types
+    expected = mechanisms.dp_kendall(X, y, 3, 0.5, rng=1).tolist()
+    assert mechanisms.dp_kendall(frame, pd.Series(y), 3, 0.5, rng=1).tolist() == expected
+
+
+@on_data
 @pytest.mark.parametrize(("changes", "says"), [
     ({"k": 0}, "k must"), ({"k": 6}, "k must"), ({"k": 2.0}, "k must"),
     ({"eps": 0.0}, "eps"), ({"eps": np.nan}, "eps"), ({"eps": np.inf}, "eps"),
@@ -162,6 +183,7 @@ def test_scores_that_are_no_numbers_are_the_lowest_or_highest(call):
     ({"eps": 0}, "eps"), ({"eps": np.nan}, "eps"),
     ({"sensitivity": 0.0}, "sensitivity"), ({"sensitivity": -1.0}, "sensitivity"),
     ({"sensitivity": np.nan}, "sensitivity"), ({"sensitivity": np.inf}, "sensitivity"),
+    ({"sensitivity": 1e-310}, "sensitivity"), ({"sensitivity": 5e307}, "sensitivity"),
     ({"score_range": 0.5}, "score_range"), ({"score_range": 2.5}, "score_range"),
     ({"score_range": np.nan}, "score_range"), ({"rng": -1}, "rng"),
     ({"score_range": 1.5, "one_sided": True}, "one_sided"),

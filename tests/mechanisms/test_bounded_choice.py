@@ -53,6 +53,15 @@ def test_excluded_candidates_are_never_chosen(bits):
     assert _core.choose_by_gap(np.array([np.inf, 7.0]), 1.0, 1.0, bits) == 1
 
 
+@pytest.mark.parametrize("score_range", [2.0**-500, 2.0**500])
+def test_the_law_at_the_ends_of_the_ranges(score_range, bits):
+    """With a range of 1e-310, epsilon / range is infinite: a change of the scores by that range
+    once made a candidate e^32 times less likely, at epsilon = 1."""
+    gaps = np.array([0.0, 1.0, 3.0]) * score_range
+    draws = [_core.choose_by_gap(gaps, score_range, 1.0, bits) for _ in range(20_000)]
+    assert_follows(np.bincount(draws, minlength=3), exponential_choice([3, 2, 0], 1.0, 1.0))
+
+
 def test_gaps_that_are_no_numbers_do_no_harm(bits):
     for gaps in ([np.nan, 0.0], [np.nan, np.nan], [-3.0, 0.0]):
         assert _core.choose_by_gap(np.array(gaps), 1.0, 1.0, bits) in (0, 1)
@@ -66,6 +75,8 @@ def test_gaps_that_are_no_numbers_do_no_harm(bits):
         ([0.0], 0.0, 1.0, "range"),
         ([0.0], np.inf, 1.0, "range"),
         ([0.0], np.nan, 1.0, "range"),
+        ([0.0], 2.0**-501, 1.0, "range"),
+        ([0.0], 2.0**501, 1.0, "range"),
         ([0.0], 1.0, 0.0, "epsilon"),
         ([0.0], 1.0, np.nan, "epsilon"),
         ([0.0], 1.0, 1e9, "epsilon"),

@@ -205,6 +205,20 @@ def test_odd_scores_give_a_valid_set(scores, gamma, bits):
             assert 0 <= chosen[0] <= chosen[-1] < 9
 
 
+@pytest.mark.parametrize("noise", list(LAWS))
+@pytest.mark.parametrize("score_range", [2.0**-500, 2.0**500])
+def test_the_law_at_the_ends_of_the_ranges(score_range, noise, bits):
+    """With a range of 1e308 a gap overflowed when scores moved by half of that, and a set that
+    had probability 0.2 was never chosen; with 1e-310, equal scores were drawn from for ever."""
+    scores = np.array([0.0, 1.0, 1.0, 3.0])
+    law = canonical_law(scores, 2, 1.0, 1.7, 0.5, noise)
+    counts = dict.fromkeys(law, 0)
+    for _ in range(4000):
+        counts[draw(scores * score_range, 2, bits, score_range=score_range, epsilon=1.7,
+                    noise=noise)] += 1  # fmt: skip
+    assert_follows(list(counts.values()), list(law.values()))
+
+
 def test_nan_is_not_chosen_because_it_is_nan(bits):
     scores = np.array([np.nan, 50.0, 60.0, np.nan])
     assert draw(scores, 2, bits, epsilon=10.0) == (1, 2)
@@ -217,6 +231,8 @@ def test_nan_is_not_chosen_because_it_is_nan(bits):
         ({"k": 4}, "k must be"),
         ({"score_range": 0.0}, "range"),
         ({"score_range": math.nan}, "range"),
+        ({"score_range": 1e-310}, "range"),
+        ({"score_range": 1e308}, "range"),
         ({"epsilon": 0.0}, "epsilon"),
         ({"epsilon": math.inf}, "epsilon"),
         ({"gamma": 1.0}, "gamma"),

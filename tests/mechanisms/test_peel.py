@@ -80,3 +80,10 @@ def test_all_candidates_in_some_order(bits):
 def test_wrong_k(k, bits):
     with pytest.raises(ValueError, match="k must be"):
         _core.peel(np.array([0.0, 1.0, -np.inf]), k=k, range=1.0, epsilon=1.0, bits=bits)
+
+
+@pytest.mark.parametrize("score_range", [0.0, 2e-310, 1e308, np.inf, np.nan])
+def test_wrong_range(score_range, bits):
+    """Scores 0, 0 and 0, 1e-310 once lost 32 nats at epsilon = 1 and range 2e-310."""
+    with pytest.raises(ValueError, match="range"):
+        _core.peel(np.array([0.0, 1e-310]), k=1, range=score_range, epsilon=1.0, bits=bits)

@@ -169,3 +169,12 @@ def test_outputs_are_on_the_grid(bits):
     for _ in range(100):
         point = _core.draw_deep_point(r, 1.0, 60, bits)
         assert all(math.ldexp(v, 20).is_integer() for v in point)
+
+
+def test_an_epsilon_beyond_what_doubles_can_weigh_is_refused(bits):
+    """At 1500, one model replaced, the box of 0 has a weight that underflows: a point of
+    probability 1 would have probability 0 and not e^-750."""
+    for models in ([0, 0, 0, 0, 5, 5, 5], [0, 0, 0, 5, 5, 5, 5]):
+        with pytest.raises(ValueError, match="at most 500"):
+            _core.tukey_em(regions(np.array(models)[:, None]), depth=3, epsilon_test=20.0,
+                           epsilon_sample=1500.0, delta=1e-5, bits=bits)  # fmt: skip

@@ -11,9 +11,9 @@ from methods.sums import check_accuracy, check_total, check_wrong_use, coverage,
 import dpreg
 from dpreg.accounting.gdp import gdp_epsilon
 from dpreg.methods import AdaSSP
-from dpreg.methods._bootstrap import bootstrapped
 from dpreg.methods._sums import floored_inverse
 from dpreg.methods._wald import hidden_by_floor
+from dpreg.released.bootstrap import bootstrapped
 
 
 def test_accuracy_without_bounds():
@@ -78,7 +78,7 @@ def test_bootstrap_takes_away_the_bias():
         moments += noise
         theta = floored_inverse(moments[:2, :2], deviation) @ moments[:2, 2]
         plain.append(theta)
-        corrected.append(bootstrapped(moments, deviation, theta, 1.0)[0])
+        corrected.append(bootstrapped(moments, deviation, theta, 1.0, floored_inverse)[0])
     bias = np.abs(np.mean(plain, axis=0) - truth)
     error = np.std(plain, axis=0) / math.sqrt(500)
     assert bias[0] > 2.5 * error[0]  # there is something to correct
@@ -89,10 +89,10 @@ def test_bootstrap_without_noise_is_least_squares():
     gram, theta = np.array([[50.0, 10.0], [10.0, 20.0]]), np.array([1.0, -2.0])
     moments = np.zeros((3, 3))
     moments[:2, :2], moments[:2, 2] = gram, gram @ theta
-    estimate, error = bootstrapped(moments, 1e-9, theta, 2.0)
+    estimate, sampling, privacy = bootstrapped(moments, 1e-9, theta, 2.0, floored_inverse)
     np.testing.assert_allclose(estimate, theta, rtol=1e-9)
-    np.testing.assert_allclose(error.sampling, 2.0 * np.linalg.inv(gram), rtol=1e-6)
-    assert np.abs(error.privacy).max() < 1e-15
+    np.testing.assert_allclose(sampling, 2.0 * np.linalg.inv(gram), rtol=1e-6)
+    assert np.abs(privacy).max() < 1e-15
 
 
 def test_bootstrap_through_the_origin_with_nothing_to_see():
@@ -102,7 +102,14 @@ def test_bootstrap_through_the_origin_with_nothing_to_see():
     assert np.isfinite(fit.params).all()
 
 
-@pytest.mark.parametrize("options", [{"response_limit": 0.0}, {"row_factor": 0.0}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"response_limit": 0.0},
+        {"row_factor": 0.0},
+        {"row_factor": 1e200},
+    ],
+)
 def test_wrong_options(options):
     with pytest.raises(ValueError, match="greater than 0"):
         AdaSSP(**options)

@@ -10,7 +10,8 @@ from scipy import stats
 
 import dpreg
 from dpreg import _core
-from dpreg.accounting.pld import sampled_epsilon
+from dpreg.accounting.pld import noise_multiplier, sampled_epsilon
+from dpreg.errors import BudgetError
 from dpreg.methods import DPSGD
 
 
@@ -34,6 +35,27 @@ def test_what_was_drawn_composes_to_the_claim():
     rate = _core.poisson_rate(DPSGD().rate)
     epsilon = sampled_epsilon(steps.scale / steps.sensitivity, rate, DPSGD().steps, beside, 1e-6)
     assert 0.99 * 0.7 < epsilon <= 0.7
+
+
+def test_delta_may_be_so_large_that_little_noise_costs_no_epsilon():
+    # So this is 0, which has no logarithm; the search comes by it.
+    assert sampled_epsilon(8.0, 0.5, 4, 0.0, 0.05) == 0.0
+    multiplier = noise_multiplier(0.01, 0.05, 0.5, 4, 0.0)
+    assert sampled_epsilon(multiplier, 0.5, 4, 0.0, 0.05) <= 0.01
+    assert sampled_epsilon(0.99 * multiplier, 0.5, 4, 0.0, 0.05) > 0.01
+
+
+def test_a_search_that_cannot_succeed_ends():
+    # What comes beside the step costs more than epsilon by itself.
+    with pytest.raises(BudgetError, match="out of reach"):
+        noise_multiplier(0.1, 0.01, 0.1, 1, 1.0)
+
+
+def test_a_delta_that_accounting_cannot_see_is_refused():
+    # Infinite losses that are set aside for cut-off tails weigh more than this delta.
+    assert sampled_epsilon(30.0, 0.1, 400, 0.05, 1e-15) == np.inf
+    with pytest.raises(BudgetError, match="delta must be at least"):
+        dpreg.dp_lm("y ~ x0", gaussian(10, 1, 1), 1.0, 1e-15, method="dpsgd")
 
 
 def test_there_are_no_made_up_standard_errors():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import dpreg
 from dpreg import _core
 from dpreg.design import Terms
 from dpreg.methods._bounds import column_bounds
@@ -158,3 +159,33 @@ def test_best_run_is_the_best_of_all_runs():
         assert best == pytest.approx(max(0.0, max(runs.values())))
         if best > 0:
             assert runs[first, last] == pytest.approx(best)
+
+
+@pytest.mark.parametrize("method", ["adassp", "boosted_adassp"])
+def test_where_the_response_is_not_seen_nothing_is_claimed(method):
+    """Clipped to [-1, 1] a response in the thousands is constant: its error would look tiny."""
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal(60)
+    data = {"x": x, "y": 3000 + 100 * x + rng.standard_normal(60)}
+    unseen = 0
+    for seed in range(20):
+        fit = dpreg.dp_lm("y ~ x", data, 0.2, 1e-6, method=method, rng=seed)
+        if any("nothing is identified" in note for note in fit.notes):
+            unseen += 1
+            assert fit.bse.isna().all()
+            continue
+        low, high = fit.conf_int().iloc[0]
+        assert np.isnan(low) or low < 3000 < high
+    assert unseen > 10
+
+
+def test_a_column_that_is_not_seen_is_not_identified():
+    rng = np.random.default_rng(1)
+    n = 2000
+    x = np.zeros(n)
+    x[:30] = 500.0 * rng.standard_normal(30)
+    data = {"x": x, "z": rng.standard_normal(n)}
+    data["y"] = data["z"] + rng.standard_normal(n)
+    fit = dpreg.dp_lm("y ~ x + z", data, 0.5, 1e-6, method="adassp", rng=1)
+    assert np.isnan(fit.bse["x"])
+    assert np.isfinite(fit.bse["z"])

@@ -243,3 +243,21 @@ def test_accuracy_without_bounds(name, columns, least):
         error = test["target"].to_numpy() - fit.predict(test).to_numpy()
         scores.append(1 - (error**2).mean() / test["target"].var(ddof=0))
     assert np.median(scores) >= least
+
+
+@pytest.mark.parametrize(("models", "reason"), [(10**9, "in each of 1,000,000,000 models"),
+                                                (4, "did not agree")])  # fmt: skip
+def test_advice_after_too_many_or_too_few_models_is_to_leave_them_out(models, reason, diamonds):
+    method = dpreg.TukeyEM(models=models)
+    fit = dpreg.dp_lm("price ~ carat", diamonds, 0.5, method=method, rng=1)
+    assert not fit.released
+    assert reason in fit.reason
+    assert fit.advice.startswith(f"leave models out, which was {models:,}: ")
+
+
+def test_a_count_that_is_mostly_noise_asks_for_little_memory():
+    """At this eps the noise of the count is some 10^9, and slots are made for all of it."""
+    data = {"x": np.arange(10.0), "y": np.arange(10.0)}
+    fit = dpreg.dp_lm("y ~ x", data, 1e-7, 1e-6, method=dpreg.TukeyEM(models=2000), rng=1)
+    assert not fit.released
+    assert fit.nobs == 2**26

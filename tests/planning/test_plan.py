@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dpreg
+from dpreg._text import share_lost
 from dpreg.methods._make_auto_table import simulate
 from dpreg.planning.auto import TABULATED, best_method, expect
 
@@ -21,6 +22,27 @@ def test_a_plan_is_what_was_asked_for():
     assert plan.least_n < 50_000
     assert plan.least_eps < 1.0
     assert "50,000 units" in str(plan)
+
+
+@pytest.mark.parametrize("method", ["tukey", "adassp", "boosted_adassp"])
+@pytest.mark.parametrize("n", [1, 20_000])
+def test_a_plan_tells_what_may_not_come(method, n):
+    """TukeyEM may decline; the others always release, some slopes without a standard error."""
+    plan = dpreg.dp_plan(n, 1, 0.3, method=method)
+    assert [type(v) for v in (plan.released, plan.width, plan.loss)] == [float] * 3
+    text = " ".join(str(plan).split())
+    assert "1 regressor," in text
+    if method == "tukey":
+        assert f"released with probability {plan.released:.3g}" in text
+    else:
+        assert "released always" in text
+        assert f"for {100 * plan.released:.0f}% of coefficients" in text
+
+
+@pytest.mark.parametrize(("share", "text"), [(0.0, "0%"), (0.0123, "1.2%"), (0.98, "98%"),
+                                             (0.996, "nearly all"), (1.0, "all")])  # fmt: skip
+def test_shares_that_are_lost(share, text):
+    assert share_lost(share) == text
 
 
 @pytest.mark.parametrize("method", ["auto", "tukey", "adassp", "boosted_adassp"])

@@ -42,10 +42,53 @@ def test_numbers_agree_with_one_another(fit):
     assert ((fit.pvalues < 0.05) == excludes_zero).all()
 
 
-@pytest.mark.parametrize("alpha", [0, 1, -1, np.nan])
-def test_wrong_alpha(fit, alpha):
-    with pytest.raises(ValueError, match="alpha"):
-        fit.conf_int(alpha)
+@pytest.mark.parametrize("alpha", [0, 1, -1, 2, np.nan, "a", None, True, [0.1]])
+def test_wrong_alpha(fit, alpha, diamonds):
+    for use in (
+        fit.conf_int,
+        fit.tidy,
+        fit.summary,
+        lambda a: fit.predict(diamonds.head(), interval="confidence", alpha=a),
+        lambda a: fit.predict(diamonds.head(), alpha=a),
+    ):
+        with pytest.raises(ValueError, match=r"^alpha must be"):
+            use(alpha)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("rsquared", "residuals"),
+        ("llf", "residuals"),
+        ("resid", "each record"),
+        ("fittedvalues", r"each record.*predict"),
+        ("df_resid", "nobs"),
+        ("nothing", "no attribute 'nothing'"),
+    ],
+)
+def test_what_is_private_is_not_there_and_says_why(fit, name, says):
+    assert not hasattr(fit, name)
+    with pytest.raises(AttributeError, match=says):
+        getattr(fit, name)
+
+
+@pytest.mark.parametrize("text", [None, 3, ["a"], {}])
+def test_only_text_is_read(text):
+    with pytest.raises(ValueError, match="not a dpreg result"):
+        dpreg.DPResults.from_json(text)
+
+
+def test_a_part_that_takes_the_rest_does_not_look_free(diamonds):
+    fit = dpreg.dp_lm("price ~ carat", diamonds, 1.0, method="dpsgd")
+    text = " ".join(str(fit.privacy).split())
+    assert "eps=0" not in text
+    assert "rate 0.1: all that the other parts leave of eps and delta" in text
+
+
+@pytest.mark.parametrize("arguments", [lambda f: (f, f), lambda f: (f,), lambda f: (3,)])
+def test_compare_takes_one_list(fit, arguments):
+    with pytest.raises(ValueError, match=r"compare\(\[first, second\]\)"):
+        dpreg.compare(*arguments(fit))
 
 
 def test_json_pickle_and_copy_round_trips(fit, diamonds):

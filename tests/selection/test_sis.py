@@ -109,7 +109,8 @@ def test_a_person_of_many_rows_gives_no_more_than_are_paid_for(top_k, monkeypatc
         return inner(X, y, **options)
 
     monkeypatch.setattr(_core, "clipped_products", spy)
-    method = dpreg.DPSIS(bounds=BOUNDS, top_k=top_k, max_rows=2)
+    bounds = {name: BOUNDS[name] for name in "ay"}
+    method = dpreg.DPSIS(bounds=bounds, top_k=top_k, max_rows=2)
     one, found = (
         dpreg.dp_select("y ~ a", data, 1, 1.0, unit=unit, method=method)
         for unit in (None, "person")

@@ -20,8 +20,13 @@ const double kLargestEpsilon = std::ldexp(1.0, 20);
 
 }  // namespace
 
+void check_range(double range) {
+    require(range >= kLeastRange && range <= kLargestRange,
+            "the range of the scores must be in [2^-500, 2^500]");
+}
+
 std::size_t choose_by_gap(std::vector<double> gaps, double range, double epsilon, BitSource& bits) {
-    require(range > 0.0 && std::isfinite(range), "the range of the scores must be positive");
+    check_range(range);
     require(epsilon >= kLeastEpsilon && epsilon <= kLargestEpsilon,
             "epsilon of one choice must be in [2^-38, 2^20]");
     const double rate = (epsilon - kRounding) / range;
@@ -29,7 +34,7 @@ std::size_t choose_by_gap(std::vector<double> gaps, double range, double epsilon
     for (auto& gap : gaps) {
         const bool excluded = gap == std::numeric_limits<double>::infinity();
         possible = possible || !excluded;
-        // A log-weight; the product may overflow or, as 0 * infinity, be NaN, which is no gap.
+        // A log-weight; the product may overflow, and a gap that is NaN counts as none.
         gap = excluded ? -gap : -std::min(kLargestGap, std::max(0.0, gap * rate));
     }
     require(possible, "at least one candidate must be allowed");

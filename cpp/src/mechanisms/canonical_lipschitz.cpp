@@ -7,6 +7,7 @@
 #include <queue>
 
 #include "dpreg/error.hpp"
+#include "dpreg/mechanisms/bounded_choice.hpp"
 #include "dpreg/noise/exponential.hpp"
 #include "dpreg/noise/uniform.hpp"
 #include "dpreg/stats/rank.hpp"
@@ -203,8 +204,7 @@ std::vector<std::size_t> canonical_lipschitz(const std::vector<double>& scores,
                                              const CanonicalLipschitz& options, BitSource& bits) {
     require(options.k >= 1 && options.k <= scores.size(),
             "k must be between 1 and the number of scores");
-    require(options.range > 0.0 && std::isfinite(options.range),
-            "the range of the scores must be positive");
+    check_range(options.range);
     require(options.epsilon >= std::ldexp(1.0, -40) && options.epsilon <= std::ldexp(1.0, 20),
             "epsilon must be in [2^-40, 2^20]");
     require(options.gamma >= 0.0 && options.gamma < 1.0, "gamma must be in [0, 1)");

@@ -44,7 +44,7 @@ std::size_t draw(const std::vector<int128>& scores, const std::vector<std::size_
     for (const auto j : candidates) best = std::max(best, scores[j]);
     std::vector<double> gaps;
     gaps.reserve(candidates.size());
-    // The difference is exact, so a gap is right to two roundings however large n is.
+    // The difference is exact, so a gap is right to three roundings however large n is.
     for (const auto j : candidates) gaps.push_back(static_cast<double>(best - scores[j]) / unit);
     return choose_by_gap(std::move(gaps), range, epsilon, bits);
 }

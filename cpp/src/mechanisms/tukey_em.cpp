@@ -18,6 +18,8 @@ struct ExactShare {
 };
 
 ExactShare after_rounding(const DepthRegions& regions, const TukeyRelease& release) {
+    require(release.epsilon_sample <= kLargestSampleEpsilon,
+            "epsilon of the draw must be at most 500");
     const double rounding =
         DepthRegions::rounding_error(regions.points(), regions.dimension(), release.epsilon_sample);
     require(8.0 * rounding <= release.epsilon_sample / 2.0 && rounding < 1e-3,

@@ -38,8 +38,9 @@ std::uint64_t partition_from(std::uint32_t* v, std::size_t n, int bit, std::uint
     }
     // A value with bit 0 moves forward by the number of those with bit 1 before it.
     const std::uint64_t moved = places - (zeros == 0 ? 0 : std::uint64_t{zeros} * (zeros - 1) / 2);
-    return moved + partition_from(v, zeros, bit - 1, scratch + ones) +
-           partition_from(scratch, ones, bit - 1, v);
+    // In this order: the second half takes the place of the first as its scratch.
+    const std::uint64_t among_zeros = partition_from(v, zeros, bit - 1, scratch + ones);
+    return moved + among_zeros + partition_from(scratch, ones, bit - 1, v);
 }
 
 }  // namespace

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+from dpreg.errors import BudgetError
+
 __all__ = ["noise_multiplier", "sampled_epsilon"]
 
 # Privacy losses are rounded up to multiples of this, times epsilon when that is above 1.
 _DISCRETISATION = 1e-4
-# Logarithm of the least noise multiplier that is looked for.
-_LEAST = -4.0
+# Logarithm of the least noise multiplier that is looked for, and of the largest.
+_LEAST, _MOST = -4.0, 18 * math.log(2)
+# Below this share of epsilon a loss need not be told from 0, which has no logarithm.
+_NONE = 1e-3
 
 
 def sampled_epsilon(
@@ -60,6 +64,11 @@ def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int, besi
     """Return the least noise multiplier, to one part in 10^4 and rounded up.
 
     See `sampled_epsilon` for the other parameters.
+
+    Raises
+    ------
+    BudgetError
+        If no multiplier below 2^18 will do; it depends on public numbers only.
     """
     from scipy import optimize
 
@@ -69,11 +78,16 @@ def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int, besi
         found = sampled_epsilon(
             math.exp(log_multiplier), rate, steps, beside, delta, discretisation=step
         )
-        return math.log(found / epsilon)
+        return math.log(max(found / epsilon, _NONE))
 
     high = 0.0
     while excess(high) > 0:
         high += math.log(2)
+        if high > _MOST:
+            raise BudgetError(
+                f"eps={epsilon:.4g} at delta={delta:.3g} is out of reach for {steps} steps, as "
+                "precisely as losses can be added up; write fewer steps, or a larger eps or delta"
+            )
     low = high - math.log(2)
     while high > _LEAST and excess(low) <= 0:
         low, high = low - math.log(2), low

@@ -7,20 +7,24 @@ becomes incomplete.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEARNS_FROM_DATA", "ROW_FUNCTIONS", "context"]
+__all__ = ["LEARNS_FROM_DATA", "ROW_FUNCTIONS", "RowFunction", "Signature", "context"]
 
 Doubles = NDArray[np.float64]
+
+# Of a constant in a formula, and of a polynomial.
+_LARGEST, _MOST_DEGREES = 1e300, 100
 
 
 def _bs(
     x: Any,
-    *,
     knots: Sequence[float],
     lower_bound: float,
     upper_bound: float,
@@ -42,7 +46,7 @@ def _bs(
     )
 
 
-def _cr(x: Any, *, knots: Sequence[float], lower_bound: float, upper_bound: float) -> Any:
+def _cr(x: Any, knots: Sequence[float], lower_bound: float, upper_bound: float) -> Any:
     from formulaic.transforms.cubic_spline import natural_cubic_spline
 
     return natural_cubic_spline(
@@ -55,7 +59,7 @@ def _cr(x: Any, *, knots: Sequence[float], lower_bound: float, upper_bound: floa
     )
 
 
-def _poly(x: Any, degree: int = 1, *, raw: bool) -> Any:
+def _poly(x: Any, degree: int = 1, raw: bool = False) -> Any:
     from formulaic.materializers.types import FactorValues
 
     values = np.asarray(x, dtype=float)
@@ -81,31 +85,104 @@ def _identity(x: Any) -> Any:
     return x
 
 
-ROW_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "I": _identity,
-    "abs": np.abs,
-    "bs": _bs,
-    "ceil": np.ceil,
-    "clip": _clip,
-    "cos": np.cos,
-    "cr": _cr,
-    "cs": _cr,
-    "exp": np.exp,
-    "expm1": np.expm1,
-    "floor": np.floor,
-    "log": np.log,
-    "log10": np.log10,
-    "log1p": np.log1p,
-    "log2": np.log2,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-    "poly": _poly,
-    "sign": np.sign,
-    "sin": np.sin,
-    "sqrt": np.sqrt,
-    "tan": np.tan,
-    "tanh": np.tanh,
-    "yeo_johnson": _yeo_johnson,
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a function of a formula may be given.
+
+    Attributes
+    ----------
+    usage : str
+        An example.
+    columns : int
+        How many expressions of columns come first.
+    literals : mapping of str to callable
+        Further arguments, in order: literals that the callable says yes to.
+    optional : frozenset of str
+        Those of them that may be left out.
+    """
+
+    usage: str
+    columns: int = 1
+    literals: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
+    optional: frozenset[str] = frozenset()
+
+    @property
+    def required(self) -> set[str]:
+        """Names of the literals that must be given."""
+        return set(self.literals) - self.optional
+
+    def allows(self, given: Mapping[str, Any]) -> bool:
+        """Whether the literals are of their kinds, and limits and knots in order."""
+        if not all(self.literals[name](value) for name, value in given.items()):
+            return False
+        low = given.get("lower_bound", given.get("lower"))
+        high = given.get("upper_bound", given.get("upper"))
+        places = [p for p in (low, *given.get("knots", ()), high) if p is not None]
+        return all(a < b for a, b in itertools.pairwise(places))
+
+
+@dataclass(frozen=True, slots=True)
+class RowFunction:
+    """A function of a formula, and what it may be given."""
+
+    function: Callable[..., Any]
+    signature: Signature
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
+
+
+def _degree(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST_DEGREES
+
+
+def _numbers(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(_number(v) for v in value)
+
+
+def _truth(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+_BOUNDS = {"knots": _numbers, "lower_bound": _number, "upper_bound": _number}
+_CUBIC = Signature("cr(x, knots=[2, 4], lower_bound=0, upper_bound=6)", literals=_BOUNDS)
+
+_OF_ONE: dict[str, Callable[..., Any]] = {
+    "I": _identity, "abs": np.abs, "ceil": np.ceil, "cos": np.cos, "exp": np.exp,
+    "expm1": np.expm1, "floor": np.floor, "log": np.log, "log10": np.log10,
+    "log1p": np.log1p, "log2": np.log2, "sign": np.sign, "sin": np.sin, "sqrt": np.sqrt,
+    "tan": np.tan, "tanh": np.tanh,
+}  # fmt: skip
+
+ROW_FUNCTIONS: dict[str, RowFunction] = {
+    **{name: RowFunction(function, Signature(f"{name}(x)")) for name, function in _OF_ONE.items()},
+    "maximum": RowFunction(np.maximum, Signature("maximum(x, z)", columns=2)),
+    "minimum": RowFunction(np.minimum, Signature("minimum(x, z)", columns=2)),
+    "clip": RowFunction(
+        _clip, Signature("clip(x, 0, 100)", literals={"lower": _number, "upper": _number})
+    ),
+    "yeo_johnson": RowFunction(
+        _yeo_johnson, Signature("yeo_johnson(x, 0.5)", literals={"power": _number})
+    ),
+    "poly": RowFunction(
+        _poly,
+        Signature(
+            "poly(x, 3, raw=True)",
+            literals={"degree": _degree, "raw": _truth},
+            optional=frozenset({"degree"}),
+        ),
+    ),
+    "bs": RowFunction(
+        _bs,
+        Signature(
+            "bs(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
+            literals={**_BOUNDS, "degree": _degree, "include_intercept": _truth},
+            optional=frozenset({"degree", "include_intercept"}),
+        ),
+    ),
+    "cr": RowFunction(_cr, _CUBIC),
+    "cs": RowFunction(_cr, _CUBIC),
 }
 
 # What to write instead of a function that looks at the other rows.
@@ -125,7 +202,8 @@ LEARNS_FROM_DATA: dict[str, str] = {
 
 def context() -> dict[str, Any]:
     """Return the names a formula is evaluated with, besides the columns."""
-    return {**ROW_FUNCTIONS, "np": _NumpyNames()}
+    functions = {name: known.function for name, known in ROW_FUNCTIONS.items()}
+    return {**functions, "np": _NumpyNames()}
 
 
 class _NumpyNames:
@@ -133,6 +211,6 @@ class _NumpyNames:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         try:
-            return ROW_FUNCTIONS[name]
+            return ROW_FUNCTIONS[name].function
         except KeyError:
             raise AttributeError(name) from None

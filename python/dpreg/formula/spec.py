@@ -84,17 +84,19 @@ class FormulaSpec:
         self.schema = _schema_of([*left, *right], schema)
         self._responses = tuple(dict.fromkeys(v for f in left for v in f.variables))
         self.regressors = tuple(dict.fromkeys(v for f in right for v in f.variables))
-        probe = _probe(self.schema)
         with _quiet():
             try:
-                built = [_encode(side, probe) for side in sides]
+                built = [_encode(side, _probe(self.schema)) for side in sides]
+                # What has the length of one table by chance has not that of another.
+                for side in sides:
+                    _encode(side, _probe(self.schema, longer=3))
             except Exception as error:
                 raise FormulaError(f"formula: cannot evaluate {formula!r}: {error}") from None
         self._left, self._right = (matrix.model_spec for matrix in built)
         if built[0].shape[1] != 1:
             raise FormulaError(
-                f"formula: the response of {formula!r} must be one numeric column, "
-                f"not {built[0].shape[1]}"
+                f"formula: the response of {formula!r} must be one number in each row, but makes "
+                f"{built[0].shape[1]} columns; for a category write I(x == 'level')"
             )
         self.response = str(self._left.column_names[0])
         columns = [str(name) for name in self._right.column_names]
@@ -162,7 +164,12 @@ class FormulaSpec:
         # itself, so where the chunks begin does not matter.
         for start in range(0, table.rows, _CHUNK):
             chunk = slice(start, min(start + _CHUNK, table.rows))
-            right, left = self._evaluate(columns, chunk, response=response)
+            try:
+                right, left = self._evaluate(columns, chunk, response=response)
+            except Exception:
+                # None is known, as the probes passed; one would tell of the records.  Then
+                # none of these rows is complete.
+                continue
             good = complete[chunk] & np.isfinite(right).all(axis=1)
             if left is not None:
                 good &= np.isfinite(left)
@@ -281,7 +288,8 @@ def _parse(formula: str, schema: Schema) -> tuple[Any, Any]:
     except Exception:
         raise FormulaError(
             f"formula: cannot read {formula!r}; write 'response ~ term + term', "
-            "with names that are not identifiers in `backticks`"
+            "with names that are not identifiers in `backticks` and arithmetic in I(): "
+            "'I(y / 1000) ~ I(2 * x)'"
         ) from None
     left, right = getattr(parsed, "lhs", None), getattr(parsed, "rhs", None)
     simple = isinstance(left, SimpleFormula) and isinstance(right, SimpleFormula)
@@ -326,7 +334,8 @@ def _check_kind(column: Column, *, must_have_levels: bool) -> None:
     if column.kind == "text" or (must_have_levels and column.levels is None):
         raise SchemaError(
             f"column {name!r} ({column.dtype}) has no declared levels, and levels must not be "
-            f"read from the data; add levels={{{name!r}: ['first', 'second', ...]}} to the call"
+            f"read from the data; add levels={{{name!r}: ['first', 'second', ...]}} to the call, "
+            "or convert numbers before it, as with astype(float)"
         )
     if column.kind == "other":
         raise SchemaError(
@@ -335,11 +344,11 @@ def _check_kind(column: Column, *, must_have_levels: bool) -> None:
         )
 
 
-def _probe(schema: Schema) -> Any:
-    """Make a table from the schema alone that shows every level once."""
+def _probe(schema: Schema, *, longer: int = 0) -> Any:
+    """Make a table from the schema alone that shows every level once, and more rows if wanted."""
     import pandas as pd
 
-    size = max([2, *(len(c.levels) for c in schema.columns.values() if c.levels)])
+    size = max([2, *(len(c.levels) for c in schema.columns.values() if c.levels)]) + longer
     columns: dict[str, Any] = {}
     for name, column in schema.columns.items():
         if column.levels is None:

@@ -14,6 +14,9 @@ __all__ = ["design_of", "doubles", "indices", "score_range_of"]
 
 Floats = NDArray[np.float64]
 
+# Beyond, gaps between scores in units of their sensitivity are no doubles: the core refuses.
+_LEAST_SENSITIVITY, _LARGEST_SENSITIVITY = 1e-150, 1e150
+
 
 def doubles(name: str, values: Any, ndim: int) -> Floats:
     """Return `values` as an array of doubles with `ndim` axes.
@@ -24,8 +27,7 @@ def doubles(name: str, values: Any, ndim: int) -> Floats:
         If it is not one, naming the argument.
     """
     shape = "one-dimensional array" if ndim == 1 else "two-dimensional array (rows, columns)"
-    # Of nested lists numpy would infer shape and type from the cells.
-    if not hasattr(values, "__array__"):
+    if not _has_numpy_types(values):
         raise ValueError(
             f"{name} must be a {shape}, not a {type(values).__name__}; write np.array(..., float)"
         )
@@ -41,6 +43,19 @@ def doubles(name: str, values: Any, ndim: int) -> Floats:
     return found if whole else np.ascontiguousarray(found)
 
 
+def _has_numpy_types(values: Any) -> bool:
+    """Whether `values` says what type numpy makes of it, whatever its cells are.
+
+    Of nested lists numpy would infer shape and type from the cells; and columns of types that
+    are not numpy's become objects in some libraries when a cell is missing.
+    """
+    if not hasattr(values, "__array__"):
+        return False
+    types: Any = getattr(values, "dtypes", getattr(values, "dtype", None))
+    each = types if hasattr(types, "__iter__") else (types,)
+    return all(isinstance(kind, np.dtype) for kind in each)
+
+
 def design_of(X: Any, y: Any, *, intercept: bool = True) -> Design:
     """Return the design with columns named x0, x1, ... and response y."""
     matrix, response = doubles("X", X, 2), doubles("y", y, 1)
@@ -52,8 +67,11 @@ def design_of(X: Any, y: Any, *, intercept: bool = True) -> Design:
 
 def score_range_of(sensitivity: float, *, one_sided: bool, score_range: float | None) -> float:
     """Return the length of the interval that holds the changes of all scores."""
-    if not 0 < sensitivity < np.inf:
-        raise ValueError(f"sensitivity must be finite and greater than 0, got {sensitivity!r}")
+    if not _LEAST_SENSITIVITY <= sensitivity <= _LARGEST_SENSITIVITY:
+        raise ValueError(
+            f"sensitivity must be between {_LEAST_SENSITIVITY:g} and {_LARGEST_SENSITIVITY:g}, got "
+            f"{sensitivity!r}; scale the scores by a public number, and it with them"
+        )
     if score_range is None:
         return sensitivity if one_sided else 2 * sensitivity
     if one_sided:

@@ -42,7 +42,7 @@ def canonical_lipschitz(
     eps : float
         Privacy loss in nats.
     sensitivity : float
-        How much any score may change when one unit is added or removed.
+        How much any score may change when one unit is added or removed; in [1e-150, 1e150].
     gamma : float, default 0.5
         In [0, 1): the weight of the worst score in the set, against that of the best score
         outside.

@@ -69,10 +69,10 @@ def dp_frank_wolfe(
 
     Parameters
     ----------
-    X : array_like or scipy.sparse matrix or array, shape (n, d)
+    X : array, data frame of numpy types, or scipy.sparse matrix or array, shape (n, d)
         Private.  Cells are clipped to [-1, 1] and rounded to multiples of 2**-14; NaN
         counts as 0.  Entries of the same cell of a sparse matrix are added first.
-    y : array_like, shape (n,)
+    y : array, shape (n,)
         Private.  Clipped to [-l1, l1] and rounded to multiples of l1 * 2**-16; NaN counts as 0.
     eps : float
         Privacy loss in nats.  Above 100 no more accuracy is bought.

@@ -38,7 +38,7 @@ def peel(
     eps : float
         Privacy loss in nats.
     sensitivity : float
-        How much any score may change when one unit is added or removed.
+        How much any score may change when one unit is added or removed; in [1e-150, 1e150].
     one_sided : bool, default False
         True: no score falls when a unit is added.  Half the noise is enough then.
     score_range : float, optional

@@ -37,7 +37,11 @@ def method_from(method: str | Method) -> Method:
             names = ", ".join(map(repr, _BY_NAME))
             raise ValueError(f"method must be one of {names} or an options object, got {method!r}")
         return _BY_NAME[method]()
-    if not callable(getattr(method, "release", None)):
+    if isinstance(method, type) and method in _BY_NAME.values():
+        raise ValueError(
+            f"method must be an object, not its class; write dpreg.{method.__name__}()"
+        )
+    if not callable(getattr(method, "release", None)) or isinstance(method, type):
         raise ValueError(
             f"method must be a name or an options object such as dpreg.TukeyEM(), got {method!r}"
         )

@@ -14,7 +14,18 @@ from dpreg.errors import BudgetError
 from dpreg.released.certificate import Part
 from dpreg.released.law import NORMAL, TailLaw
 
-__all__ = ["Allowance", "Declined", "Method", "Release", "after_basic", "needs_delta"]
+__all__ = [
+    "LARGEST_OPTION",
+    "Allowance",
+    "Declined",
+    "Method",
+    "Release",
+    "after_basic",
+    "needs_delta",
+]
+
+# Larger clips and factors cannot be meant, and powers of them must stay finite.
+LARGEST_OPTION = 1e6
 
 
 @dataclass(frozen=True, slots=True)

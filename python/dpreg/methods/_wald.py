@@ -221,13 +221,17 @@ def _at_least(matrix: Doubles, least: float) -> Doubles:
 
 
 def user_errors(
-    error: EstimateError | None, to_user: Doubles
+    error: EstimateError | None, to_user: Doubles, seen: NDArray[np.bool_]
 ) -> tuple[Doubles | None, Doubles | None, NDArray[np.bool_]]:
     """Return covariance, sampling errors and which coefficients are hidden, in user units.
 
-    Hidden coefficients, and those of columns that are not used, have NaN errors.
+    Hidden coefficients have NaN errors, and so have those of columns that are not used or, like
+    the response, which is the last in `seen`, were clipped to limits that say nothing of them.
     """
     unused = np.asarray(~to_user.any(axis=1), dtype=bool)
+    slopes = len(seen) - 1
+    unused[len(unused) - slopes :] |= ~seen[:-1]
+    unused |= not seen[-1]
     if error is None:
         return None, None, unused
     covariance = to_user @ (error.sampling + error.privacy + error.hidden) @ to_user.T
@@ -242,5 +246,10 @@ def unidentified_note(hidden: NDArray[np.bool_], coefficients: tuple[str, ...]) 
     """Name the coefficients that cannot be told at this eps, if there are any."""
     if not hidden.any():
         return ()
+    if hidden.all():
+        return (
+            "nothing is identified at this eps: give bounds, of the response first, take fewer "
+            "columns, or find more rows or a larger epsilon",
+        )
     names = ", ".join(name for name, h in zip(coefficients, hidden, strict=True) if h)
     return (f"not identified at this eps: {names}",)

@@ -8,15 +8,16 @@ from typing import Literal
 
 import numpy as np
 
+from dpreg._options import check_options
 from dpreg.design import Design, Terms
-from dpreg.methods._bootstrap import bootstrapped
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import GaussianReleases
-from dpreg.methods._method import Allowance, Declined, Release, needs_delta
+from dpreg.methods._method import LARGEST_OPTION, Allowance, Declined, Release, needs_delta
 from dpreg.methods._sums import Doubles, floored_inverse, noisy_gram, standardised_rows
 from dpreg.methods._units import check_max_rows, sample_rows
 from dpreg.methods._wald import EstimateError, hidden_by_floor, unidentified_note, user_errors
 from dpreg.methods.standardisation import Standardisation
+from dpreg.released.bootstrap import bootstrapped
 
 __all__ = ["AdaSSP"]
 
@@ -67,11 +68,12 @@ class AdaSSP:
     standardisation: Standardisation = field(default_factory=Standardisation)
 
     def __post_init__(self) -> None:
+        check_options(self)
         check_max_rows(self.max_rows)
         if self.cov_type not in ("wald", "bootstrap"):
             raise ValueError(f"cov_type must be 'wald' or 'bootstrap', got {self.cov_type!r}")
-        if not all(0 < limit < np.inf for limit in (self.response_limit, self.row_factor)):
-            raise ValueError("response_limit and row_factor must be greater than 0 and finite")
+        if not all(0 < limit <= LARGEST_OPTION for limit in (self.response_limit, self.row_factor)):
+            raise ValueError("response_limit and row_factor must be greater than 0 and at most 1e6")
 
     @property
     def name(self) -> str:
@@ -111,8 +113,8 @@ class AdaSSP:
         error = None
         if inference:
             theta, error = self._error(moments, deviation, inverse, theta, scales.units)
-        covariance, sampling, hidden = user_errors(error, to_user)
-        notes = ("standard errors assume errors of constant variance",) if inference else ()
+        covariance, sampling, hidden = user_errors(error, to_user, scales.seen)
+        notes = self._notes() if inference else ()
         return Release(
             params=to_user @ theta + rows.offset(d),
             covariance=covariance,
@@ -124,6 +126,13 @@ class AdaSSP:
             limits=np.column_stack([scales.low, scales.high])[:-1],
         )
 
+    def _notes(self) -> tuple[str, ...]:
+        return (
+            "standard errors assume errors of constant variance; responses beyond "
+            f"{self.response_limit:.3g} standard deviations are clipped, which moves coefficients "
+            "where the response is skewed",
+        )
+
     def _error(
         self, moments: Doubles, deviation: float, inverse: Doubles, theta: Doubles, units: float
     ) -> tuple[Doubles, EstimateError]:
@@ -131,7 +140,10 @@ class AdaSSP:
         gram, cross, square = moments[:-1, :-1], moments[:-1, -1], moments[-1, -1]
         residual = max((square - 2 * theta @ cross + theta @ gram @ theta) / units, 0.0)
         if self.cov_type == "bootstrap":
-            return bootstrapped(moments, deviation, theta, residual)
+            theta, sampling, privacy = bootstrapped(
+                moments, deviation, theta, residual, floored_inverse
+            )
+            return theta, EstimateError(sampling, privacy, hidden_by_floor(gram, deviation))
         return theta, _wald(gram, deviation, inverse, theta, residual)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dpreg import _core
+from dpreg._options import check_options
+from dpreg._text import counted, share_lost
 from dpreg.design import Design, Terms
 from dpreg.methods._method import (
     Allowance,
@@ -50,6 +52,7 @@ class Auto:
     count_share: float = 0.01
 
     def __post_init__(self) -> None:
+        check_options(self)
         unknown = sorted(set(self.candidates) - set(TABULATED))
         if unknown or not self.candidates:
             raise ValueError(
@@ -82,8 +85,9 @@ class Auto:
         chosen = best_method(self.candidates, units, d, rest, allowance.delta)
         loss = expect(chosen, units, d, rest, allowance.delta).loss
         why = (
-            f"method {chosen!r} was chosen for about {units:,.0f} units and {d} regressors at this "
-            f"eps: public simulations lose {100 * loss:.2g}% of the explained variance with it"
+            f"method {chosen!r} was chosen for about {units:,.0f} units and "
+            f"{counted(d, 'regressor')} at this eps: public simulations lose {share_lost(loss)} "
+            "of the explained variance with it"
         )
         part = Part(
             "number of units, to choose the method",

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpreg import _core
+from dpreg._options import check_options
 from dpreg.design import Design, Terms
 from dpreg.methods._boosting import final_clip, schedule
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import GaussianReleases
-from dpreg.methods._method import Allowance, Declined, Release, needs_delta
+from dpreg.methods._method import LARGEST_OPTION, Allowance, Declined, Release, needs_delta
 from dpreg.methods._sums import (
     Doubles,
     StandardisedRows,
@@ -105,6 +106,7 @@ class BoostedAdaSSP:
     standardisation: Standardisation = field(default_factory=Standardisation)
 
     def __post_init__(self) -> None:
+        check_options(self)
         check_max_rows(self.max_rows)
         if min(self.rounds or 1, self.average or 1) < 1 or 0 in (self.rounds, self.average):
             raise ValueError("rounds and average must be at least 1")
@@ -118,8 +120,8 @@ class BoostedAdaSSP:
                 f"of standardisation, got {self.scatter_share}"
             )
         clips = (self.first_clip, self.clip, self.final_clip or 1.0, self.row_factor)
-        if not (min(clips) > 0 and math.isfinite(sum(clips))) or self.final_clip == 0:
-            raise ValueError("clips and row_factor must be greater than 0 and finite")
+        if not all(0 < clip <= LARGEST_OPTION for clip in clips) or self.final_clip == 0:
+            raise ValueError("clips and row_factor must be greater than 0 and at most 1e6")
 
     @property
     def name(self) -> str:
@@ -148,7 +150,7 @@ class BoostedAdaSSP:
         d = len(design.terms.names)
         to_user = rows.to_user(d)
         error = self._error(rows, path, scales, noise) if inference else None
-        covariance, sampling, hidden = user_errors(error, to_user)
+        covariance, sampling, hidden = user_errors(error, to_user, scales.seen)
         return Release(
             params=to_user @ path.estimate + rows.offset(d),
             covariance=covariance,
@@ -224,7 +226,8 @@ def _estimand(path: BoostingPath, *, inference: bool) -> tuple[str, ...]:
     wide = path.clip / path.residual
     clipped = (
         f"residuals are clipped at {wide:.3g} standard deviations, and long rows count less: "
-        "where the model is not linear, coefficients differ from least squares"
+        "where the model is not linear or errors are skewed, coefficients differ from least "
+        "squares"
     )
     if not path.shrunk:
         return (clipped,)

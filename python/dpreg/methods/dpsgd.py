@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpreg import _core
+from dpreg._options import check_options
 from dpreg.accounting.gdp import discreteness, gdp_mu
 from dpreg.accounting.pld import noise_multiplier
 from dpreg.design import Design, Terms
 from dpreg.errors import BudgetError
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import RESERVE, GaussianReleases
-from dpreg.methods._method import Allowance, Declined, Release, needs_delta
+from dpreg.methods._method import LARGEST_OPTION, Allowance, Declined, Release, needs_delta
 from dpreg.methods._sums import StandardisedRows, standardised_rows
 from dpreg.methods._units import sample_rows
 from dpreg.methods._wald import unidentified_note
@@ -26,8 +27,8 @@ __all__ = ["DPSGD"]
 
 # With less the noise is beyond exact sampling, and the answer beyond use.
 _LEAST_MU = 1e-3
-# Larger options cannot be meant, and steps must stay finite.
-_LARGEST_OPTION = 1e6
+# Losses are added up with tails cut off at 10^-15: less than a few times that is not seen.
+_LEAST_DELTA = 1e-14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +77,7 @@ class DPSGD:
     standardisation: Standardisation = field(default_factory=Standardisation)
 
     def __post_init__(self) -> None:
+        check_options(self)
         if self.steps < 1 or not 1e-6 <= self.rate <= 1:
             raise ValueError("steps must be at least 1 and rate in [1e-6, 1]")
         sizes = (
@@ -83,7 +85,7 @@ class DPSGD:
             self.row_factor,
             1.0 if self.learning_rate is None else self.learning_rate,
         )
-        if not all(0 < size <= _LARGEST_OPTION for size in sizes):
+        if not all(0 < size <= LARGEST_OPTION for size in sizes):
             raise ValueError(
                 "clip, row_factor and learning_rate must be greater than 0 and at most 1e6"
             )
@@ -96,6 +98,8 @@ class DPSGD:
     def check(self, terms: Terms, epsilon: float, delta: float) -> None:
         """Refuse delta = 0, what exact noise cannot reach, and bounds that cannot be used."""
         needs_delta(self.name, delta)
+        if delta < _LEAST_DELTA:
+            raise BudgetError(f"delta must be at least 1e-14 for method='dpsgd', got {delta:.4g}")
         if gdp_mu(epsilon, delta) < _LEAST_MU:
             raise BudgetError(
                 f"eps: {epsilon:.4g} at delta={delta:.3g} is too small for method='dpsgd'; "

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg._options import check_options
 from dpreg.accounting import pure_rho
 from dpreg.design import Design, Terms
 from dpreg.methods._bounds import Bounds, column_bounds
@@ -94,6 +95,7 @@ class FrankWolfe:
     count_share: float = 0.02
 
     def __post_init__(self) -> None:
+        check_options(self)
         check_l1(self.l1)
         if self.steps is not None:
             check_steps(self.steps)

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg._options import check_options
+from dpreg._text import counted
 from dpreg.design import Design, Terms
 from dpreg.errors import BudgetError
 from dpreg.methods._gaussian import GaussianReleases
@@ -32,6 +34,8 @@ _HISTOGRAMS = Standardisation(magnitude_share=0.98, moment_share=0.01, zoom_shar
 _LEAST_SHARE = 1e-3
 # Smaller ones are refused by `tukey_em`.
 _LEAST_DELTA = 2.0**-50
+# A very noisy count may ask for more memory than there is.
+_MOST_UNITS = 2**26
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +91,7 @@ class TukeyEM:
     grid_exponent: int = -60
 
     def __post_init__(self) -> None:
+        check_options(self)
         if self.models is not None and self.models < 2:
             raise ValueError(f"models must be at least 2, got {self.models}")
         if not 0 <= (self.ridge or 0.0) < np.inf or (self.refinements or 0) < 0:
@@ -125,14 +130,14 @@ class TukeyEM:
 
         epsilon_count = self.count_share * allowance.epsilon
         noise = int(_core.discrete_laplace(epsilon_count, allowance.bits, 1)[0])
-        units = float(max(0, design.unit_count + noise))
+        units = float(min(max(0, design.unit_count + noise), _MOST_UNITS))
 
         plan = self._plan(units, layout, allowance)
         delta = (1 - self.limits_share) * allowance.delta
         parts = _parts(epsilon_count, plan, delta)
         # Spreads need residuals: the plan has no error when batches leave none.
         if plan.batch < d + 2 or (inference and math.isinf(plan.error)):
-            return _too_few(units, layout, allowance, parts[:1])
+            return _too_few(units, layout, allowance, parts[:1], self.models)
         fits = self._fit(design, plan, layout, allowance.bits)
         point = _core.tukey_em(
             _core.DepthRegions(fits, self.grid_exponent),
@@ -143,7 +148,7 @@ class TukeyEM:
             bits=allowance.bits,
         )
         if point is None:
-            return _not_passed(units, layout, allowance, parts[:2])
+            return _not_passed(units, layout, allowance, parts[:2], self.models)
         law = None
         if inference:
             law = release_law(plan.models, layout.size, plan.epsilon_sample, plan.depth)
@@ -245,11 +250,12 @@ def _laplace_part(label: str, epsilon: float, remark: str = "") -> Part:
 
 
 def _too_few(
-    units: float, layout: Layout, allowance: Allowance, parts: tuple[Part, ...]
+    units: float, layout: Layout, allowance: Allowance, parts: tuple[Part, ...], models: int | None
 ) -> Declined:
+    wish = "at this eps" if models is None else f"in each of {models:,} models"
     return Declined(
-        reason=f"about {units:,.0f} units are too few for {_regressors(layout.d)} at this eps",
-        advice=_advice(layout, allowance),
+        reason=f"about {units:,.0f} units are too few for {_regressors(layout.d)} {wish}",
+        advice=_advice(layout, allowance, models),
         units=units,
         parts=parts,
         unspent=allowance.epsilon - math.fsum(part.epsilon for part in parts),
@@ -257,26 +263,27 @@ def _too_few(
 
 
 def _not_passed(
-    units: float, layout: Layout, allowance: Allowance, parts: tuple[Part, ...]
+    units: float, layout: Layout, allowance: Allowance, parts: tuple[Part, ...], models: int | None
 ) -> Declined:
     return Declined(
         reason="the fits on the parts of the data did not agree well enough to release one safely",
-        advice=_advice(layout, allowance),
+        advice=_advice(layout, allowance, models),
         units=units,
         parts=parts,
         unspent=allowance.epsilon - math.fsum(part.epsilon for part in parts),
     )
 
 
-def _advice(layout: Layout, allowance: Allowance) -> str:
+def _advice(layout: Layout, allowance: Allowance, models: int | None) -> str:
     need = least_units(layout.d, layout.size, allowance.epsilon, allowance.delta)
     fewer = "inference=False (fewer numbers to release), " if layout.spreads else ""
+    first = "" if models is None else f"leave models out, which was {models:,}: "
     return (
-        f"TukeyEM with {_regressors(layout.d)} at eps={allowance.epsilon:.4g} wants about "
+        f"{first}TukeyEM with {_regressors(layout.d)} at eps={allowance.epsilon:.4g} wants about "
         f"{need:,} units; try a larger eps, fewer or less sparse regressors, {fewer}"
         "or another method"
     )
 
 
 def _regressors(d: int) -> str:
-    return "1 regressor" if d == 1 else f"{d} regressors"
+    return counted(d, "regressor")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpreg import _core
-from dpreg._text import wrapped
+from dpreg._text import counted, share_lost, wrapped
 from dpreg.budget import check_delta, check_epsilon
 from dpreg.errors import BudgetError
 from dpreg.planning.auto import TABULATED, best_method, expect
@@ -44,13 +44,14 @@ class Plan:
     method : str
         The one asked about, or the one that ``method="auto"`` takes.
     released : float
-        Probability that a coefficient is released with a standard error.
+        Probability that a coefficient is released with a standard error.  For ``"tukey"`` that
+        of a release; the others always release, some coefficients without a standard error.
     width : float
         Its standard error, and so its interval, relative to least squares without privacy.
     loss : float
         Expected loss in prediction, as a share of the explained variance.
     least_n : int or None
-        Fewest units with which the plan works at this eps: released with probability 0.9,
+        Fewest units with which the plan works at this eps: `released` at least 0.9,
         standard errors at most 3 times those of least squares.  None: more than 10^9.
     least_eps : float or None
         Least eps with which it works for n units.  None: more than 500.
@@ -83,25 +84,25 @@ class Plan:
         return {name: getattr(self, name) for name in (*self.__slots__, "works")}
 
     def __str__(self) -> str:
-        width = (
-            f"{self.width:.3g} times those of least squares"
-            if math.isfinite(self.width)
-            else "none: coefficients are not identified"
-        )
-        loss = "all" if self.loss >= 1 else f"{100 * self.loss:.2g}%"
+        always = self.method != "tukey"  # the other methods never decline
+        chance = "always" if always else f"with probability {self.released:.3g}"
+        width = "none: coefficients are not identified"
+        if math.isfinite(self.width):
+            some = f"for {100 * self.released:.0f}% of coefficients, " if always else ""
+            width = f"{some}{self.width:.3g} times those of least squares"
+        goal = "a standard error of a coefficient" if always else "a release"
         enough = "enough" if self.works else "not enough"
         units = f"{self.least_n:,} units" if self.least_n else "more than 10^9 units"
         eps = f"eps={self.least_eps:.3g}" if self.least_eps else "eps above 500"
-        regressors = "1 regressor" if self.d == 1 else f"{self.d} regressors"
         text = "\n".join(
             [
-                f"Plan for {self.n:,} units, {regressors}, "
+                f"Plan for {counted(self.n, 'unit')}, {counted(self.d, 'regressor')}, "
                 f"eps={self.eps:.4g}, delta={self.delta:.3g}",
                 f"  method            {self.method}",
-                f"  released with     probability {self.released:.3g}",
+                f"  released          {chance}",
                 f"  standard errors   {width}",
-                f"  loss              {loss} of the explained variance",
-                f"This is {enough} to be released with probability {_LIKELY} and standard errors "
+                f"  loss              {share_lost(self.loss)} of the explained variance",
+                f"This is {enough} for {goal} with probability {_LIKELY} and standard errors "
                 f"at most {_WIDEST:g} times as wide.",
                 f"The least that is: {units} at this eps, or {eps} for this many units.",
                 "Expected for regressors and errors that are roughly normal, from public "
@@ -154,9 +155,9 @@ def dp_plan(n: int, d: int, eps: float, delta: float = 1e-5, *, method: str = "a
         eps=epsilon,
         delta=delta,
         method=chosen,
-        released=found.released,
-        width=found.width,
-        loss=found.loss,
+        released=float(found.released),
+        width=float(found.width),
+        loss=float(found.loss),
         least_n=_least_units(method, d, epsilon, delta),
         least_eps=_least_epsilon(method, n, d, delta),
     )

@@ -26,7 +26,8 @@ class Part:
     label : str
         What was computed.
     epsilon, delta : float
-        Its share of the budget under basic composition; 0 when `mu` or `rho` says it instead.
+        Its share of the budget under basic composition; 0 when `mu` or `rho` says it instead,
+        or when it takes what the other parts leave (composition by privacy loss distributions).
     noise : str
         The law of the noise and its scale, in words.
     sensitivity, scale : float or None
@@ -53,6 +54,8 @@ class Part:
             return f"mu={self.mu:.4g}"
         if self.rho is not None:
             return f"rho={self.rho:.4g}"
+        if self.epsilon == 0 and self.delta == 0:
+            return "all that the other parts leave of eps and delta"
         return f"eps={self.epsilon:.4g}" + (f", delta={self.delta:.3g}" if self.delta else "")
 
 

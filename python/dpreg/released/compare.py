@@ -7,18 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from dpreg.released.results import DPResults
-from dpreg.released.summary import Summary
+from dpreg.released.summary import Summary, unit_noun
 
 __all__ = ["compare"]
 
 
-def compare(fits: Sequence[DPResults] | Mapping[str, DPResults]) -> Summary:
+def compare(fits: Sequence[DPResults] | Mapping[str, DPResults], *others: object) -> Summary:
     """Lay several fits out side by side: coefficients, standard errors below in parentheses.
 
     Parameters
     ----------
     fits : list of DPResults, or mapping of title to DPResults
         Those that were not released (`NotReleased`) are refused.
+    *others
+        Refused: the fits come in one list.
 
     Returns
     -------
@@ -33,6 +35,11 @@ def compare(fits: Sequence[DPResults] | Mapping[str, DPResults]) -> Summary:
     from statsmodels.iolib.table import SimpleTable
     from statsmodels.iolib.tableformatting import fmt_params
 
+    if others or not isinstance(fits, (Mapping, Sequence)):
+        raise ValueError(
+            "fits must be one list or dict; write compare([first, second]), or "
+            "compare({'first': first, 'second': second})"
+        )
     named = dict(fits) if isinstance(fits, Mapping) else _numbered(fits)
     if not named or not all(isinstance(fit, DPResults) for fit in named.values()):
         raise ValueError("fits must be one or more released results of dp_lm, in a list or dict")
@@ -45,6 +52,9 @@ def compare(fits: Sequence[DPResults] | Mapping[str, DPResults]) -> Summary:
     for title, value in _FOOT.items():
         stubs.append(title)
         cells.append([value(fit) for fit in named.values()])
+    title, counts = _counts(list(named.values()))
+    stubs.append(title)
+    cells.append(counts)
     table = SimpleTable(cells, headers=list(named), stubs=stubs, txt_fmt=fmt_params,
                         title="Private Linear Regressions")  # fmt: skip
     return Summary((table,), _notes(named))
@@ -56,8 +66,17 @@ _FOOT: dict[str, Callable[[DPResults], str]] = {
     "Epsilon": lambda fit: f"{fit.privacy.epsilon:.4g}",
     "Delta": lambda fit: f"{fit.privacy.delta:.3g}",
     "Unit": lambda fit: fit.privacy.unit.replace("all rows of one ", "one "),
-    "Units (private)": lambda fit: f"{fit.units:,.0f}",
 }
+
+
+def _counts(fits: list[DPResults]) -> tuple[str, list[str]]:
+    """Lay out the private counts: of units, or of the rows that units gave."""
+    nouns = [unit_noun(fit) for fit in fits]
+    if len(set(nouns)) == 1:
+        return f"{nouns[0]} (private)", [f"{fit.units:,.0f}" for fit in fits]
+    short = {"Units": "units", "Observations": "rows"}
+    cells = [f"{fit.units:,.0f} {short[noun]}" for fit, noun in zip(fits, nouns, strict=True)]
+    return "Used (private)", cells
 
 
 def _numbered(fits: Sequence[DPResults]) -> dict[str, DPResults]:

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-__all__ = ["NORMAL", "TailLaw"]
+__all__ = ["NORMAL", "TailLaw", "check_alpha"]
+
+
+def check_alpha(alpha: object) -> float:
+    """Return `alpha` as a float if it is a level of an interval.
+
+    Raises
+    ------
+    ValueError
+        Otherwise.
+    """
+    number = isinstance(alpha, numbers.Real) and not isinstance(alpha, bool)
+    if not number or not 0 < float(alpha) < 1:  # type: ignore[arg-type]
+        raise ValueError(
+            f"alpha must be a number in (0, 1), got {alpha!r}; 0.05 gives 95% intervals"
+        )
+    return float(alpha)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)

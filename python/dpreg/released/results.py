@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.released._reading import check_document
+from dpreg.released._withheld import why_absent
 from dpreg.released.certificate import Certificate
-from dpreg.released.law import NORMAL, TailLaw
+from dpreg.released.law import NORMAL, TailLaw, check_alpha
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +45,8 @@ class DPResults:
     sampling : ndarray, shape (c,), or None
         Standard errors that least squares without noise would have.
     units : float
-        Private estimate of the number of units.
+        Private estimate of the number of units; of the rows they gave, where a method draws
+        rows.
     privacy : Certificate
     schema : mapping of str to mapping
         Columns the formula uses: kind and levels, for `predict`.
@@ -106,7 +108,7 @@ class DPResults:
 
     @property
     def nobs(self) -> float:
-        """Private estimate of the number of protected units."""
+        """Private estimate of the number of protected units, or of the rows drawn from them."""
         return self.units
 
     def cov_params(self) -> pd.DataFrame:
@@ -133,8 +135,7 @@ class DPResults:
         """
         import pandas as pd
 
-        if not 0 < alpha < 1:
-            raise ValueError(f"alpha must be in (0, 1), got {alpha!r}; 0.05 gives 95% intervals")
+        alpha = check_alpha(alpha)
         error = self._standard_errors()
         sampling = np.full(len(error), np.nan) if self.sampling is None else self.sampling
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -189,6 +190,7 @@ class DPResults:
                 f"interval must be None or 'confidence', got {interval!r}; the variance of the "
                 "errors, which other intervals need, is not released"
             )
+        alpha = check_alpha(alpha)
         rows = design_rows(self.formula, self.schema, data, self.selected)
         X = rows.X
         if winsorise and self.limits is not None:
@@ -249,7 +251,7 @@ class DPResults:
             check_document(data)
             if data.pop("dpreg_results") != _FORMAT:
                 raise ValueError("another format")
-        except (ValueError, RecursionError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"this is not a dpreg result of format {_FORMAT}: {error}") from None
         arrays = {
             k: None if data[k] is None else np.asarray(data[k], dtype=np.float64)
@@ -271,6 +273,9 @@ class DPResults:
         import pandas as pd
 
         return pd.Series(values, index=pd.Index(self.names, name="term"), name=name)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(why_absent(name))
 
     def _repr_html_(self) -> str:
         return self.summary().as_html()

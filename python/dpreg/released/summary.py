@@ -12,9 +12,11 @@ import numpy as np
 if TYPE_CHECKING:
     from dpreg.released.results import DPResults
 
-__all__ = ["Summary", "summarize"]
+__all__ = ["Summary", "summarize", "unit_noun"]
 
 _LEAST_WIDTH = 78
+# In the head of the table; the note on privacy has all of it.
+_LONGEST_UNIT = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +76,12 @@ def _head(fit: DPResults) -> Any:
     left = [
         ("Dep. Variable:", [fit.response]),
         ("Method:", [fit.method]),
-        (f"No. {_unit_noun(fit)}:", [f"{fit.units:,.0f} (private)"]),
+        (f"No. {unit_noun(fit)}:", [f"{fit.units:,.0f} (private)"]),
     ]
     right = [
         ("Epsilon:", ["NOT PRIVATE" if claim.seeded else f"{claim.epsilon:.6g}"]),
         ("Delta:", ["NOT PRIVATE" if claim.seeded else f"{claim.delta:.3g}"]),
-        ("Unit:", [claim.unit if len(claim.unit) < 20 else "see below"]),
+        ("Unit:", [_shortened(claim.unit.replace("all rows of one ", "one "))]),
     ]
     tables = Tables()
     tables.add_table_2cols(
@@ -93,7 +95,12 @@ def _head(fit: DPResults) -> Any:
     return tables.tables[0]
 
 
-def _unit_noun(fit: DPResults) -> str:
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_UNIT else text[: _LONGEST_UNIT - 3] + "..."
+
+
+def unit_noun(fit: DPResults) -> str:
+    """Say what `units` of a fit counts.  The observations are rows that were used."""
     # The other methods count the rows that units gave.
     grouped = fit.privacy.unit != "one row" and fit.method in ("tukey", "frank_wolfe")
     return "Units" if grouped else "Observations"

@@ -34,6 +34,10 @@ def selector_from(selector: str | Selector, argument: str = "select") -> Selecto
                 f"{argument} must be one of {names} or an options object, got {selector!r}"
             )
         return _BY_NAME[selector]()
+    if isinstance(selector, type) and selector in _BY_NAME.values():
+        raise ValueError(
+            f"{argument} must be an object, not its class; write dpreg.{selector.__name__}()"
+        )
     if not callable(getattr(selector, "select", None)) or isinstance(selector, type):
         raise ValueError(
             f"{argument} must be a name or an options object such as dpreg.DPKendall(), "

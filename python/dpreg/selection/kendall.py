@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dpreg import _core
+from dpreg._options import check_options
 from dpreg.design import Design, Terms
 from dpreg.methods._method import Allowance
 from dpreg.methods._units import check_max_rows, sample_rows
@@ -69,6 +70,7 @@ class DPKendall:
     max_rows: int = 1
 
     def __post_init__(self) -> None:
+        check_options(self)
         check_max_rows(self.max_rows)
         check_share("share", self.share)
         if self.ranges not in _RANGES:

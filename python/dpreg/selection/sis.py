@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg._options import check_options
 from dpreg.design import Design, Terms
 from dpreg.methods._method import Allowance
 from dpreg.methods._units import check_max_rows, sample_rows
@@ -79,6 +80,7 @@ class DPSIS:
     max_rows: int = 1
 
     def __post_init__(self) -> None:
+        check_options(self)
         check_max_rows(self.max_rows)
         check_share("share", self.share)
         if self.top_k not in ("canonical", "peel"):
@@ -97,7 +99,15 @@ class DPSIS:
         """See `dpreg.selection._selector.Selector`."""
         check_k(k, len(terms.names))
         check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
-        self._intervals((*terms.names, terms.response))
+        names = (*terms.names, terms.response)
+        self._intervals(names)
+        used = {key for name in names for key in (name, _variable(name))}
+        unknown = [key for key in self.bounds or {} if key not in used]
+        if unknown:
+            raise ValueError(
+                f"bounds: {unknown[0]!r} is no column of the model; it has "
+                f"{', '.join(map(repr, names))}"
+            )
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
         """See `dpreg.selection._selector.Selector`."""
@@ -199,7 +209,7 @@ class DPSIS:
 
     def _bounds_of(self, name: str) -> tuple[float, float]:
         given = self.bounds or {}
-        key = name if name in given else name.split("[")[0]
+        key = name if name in given else _variable(name)
         if key not in given:
             raise ValueError(
                 f"bounds: the 'sis' selection needs public bounds of {name!r}; write "
@@ -216,6 +226,11 @@ class DPSIS:
                 f"low < high, got {given[key]!r}"
             )
         return low, high
+
+
+def _variable(name: str) -> str:
+    """Return the categorical column that a dummy is one of."""
+    return name.split("[")[0]
 
 
 def _clarity(scale: float, log_rivals: float, wins: str) -> Clarity:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dpreg import _core
+from dpreg._options import check_options
 from dpreg.design import Design, Terms
 from dpreg.methods._method import Allowance
 from dpreg.released.certificate import Part
@@ -28,6 +29,7 @@ class _VoteOptions:
     share: float = 0.05
 
     def __post_init__(self) -> None:
+        check_options(self)
         if self.models is not None and not 1 <= self.models <= 2**20:
             raise ValueError(f"models must be between 1 and 2**20, got {self.models!r}")
         if not 0 <= self.penalty < math.inf:

@@ -52,7 +52,7 @@ RANDOMNESS = [
         edited(
             dpreg.lm,
             "dp_lm",
-            ("    (budget or Budget(epsilon, delta)).spend(", "    read_design(spec, table, unit)\n    (budget or Budget(epsilon, delta)).spend("),
+            ("    charged.spend(", "    read_design(spec, table, unit)\n    charged.spend("),
         ),
         ("charged first",),
     ),

@@ -26,8 +26,8 @@ struct CanonicalLipschitz {
 /// appendix A).  All subsets with the same worst member and the same best non-member have one
 /// loss; they form k (d - k) + 1 classes, of which only those are looked at that may win.
 ///
-/// Domain   1 <= k <= scores.size() < 2^32 - 1; range > 0 and finite; epsilon in
-///          [2^-40, 2^20]; gamma in [0, 1).  Scores that are not finite count as the ends of
+/// Domain   1 <= k <= scores.size() < 2^32 - 1; range as for check_range; epsilon
+///          in [2^-40, 2^20]; gamma in [0, 1).  Scores that are not finite count as the ends of
 ///          the range of doubles, NaN as the lowest.
 /// Returns  k distinct indices, ascending: their order says nothing about the scores.
 /// Privacy  epsilon-DP when for neighbouring data sets the changes of all scores lie in an

@@ -17,7 +17,7 @@ namespace dpreg {
 ///          -infinity the choice is uniform.
 /// Returns  an index.
 /// Privacy  if for any two neighbouring data sets the changes of the log-weights have
-///          range (largest less smallest) at most epsilon, the choice is
+///          range (largest less smallest) at most epsilon <= 600, the choice is
 ///          (epsilon + 2^-43, n 2^-95)-DP, n the number of weights (exponential.md).
 /// Throws   InvalidArgument on an empty vector; EntropyError.
 std::size_t choose_index(const std::vector<double>& log_weights, BitSource& bits);

@@ -6,8 +6,9 @@
 
 namespace dpreg {
 
-/// The least integer T with Pr[-1 + X > T] <= delta, X = discrete_laplace(epsilon):
-/// data at distance -1 passes the test below with probability at most delta.
+/// The least integer T >= -1 with Pr[-1 + X > T] <= delta, X = discrete_laplace(epsilon), but
+/// for rounding, which is to the safe side: data at distance -1 passes the test below with
+/// probability at most delta.
 std::int64_t release_threshold(double epsilon, double delta);
 
 /// The test of propose-test-release: is `distance` + X above release_threshold?

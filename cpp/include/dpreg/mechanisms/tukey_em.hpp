@@ -26,9 +26,14 @@ struct TukeyRelease {
 std::vector<double> draw_deep_point(const DepthRegions& regions, double epsilon, std::size_t t,
                                     BitSource& bits);
 
+/// Largest epsilon of the draw: of what is less likely than e^-745, doubles know nothing.
+inline constexpr double kLargestSampleEpsilon = 500.0;
+
 /// Propose-test-release of one point of high depth among `regions.points()` models.
 ///
-/// Domain   depth >= 1; epsilons in [2^-40, 2^20]; delta in [2^-50, 1).
+/// Domain   depth >= 1; epsilon_test in [2^-40, 2^20]; epsilon_sample at most
+///          kLargestSampleEpsilon and far above the rounding error (tukey_em.md, section 6);
+///          delta in [2^-50, 1).
 /// Returns  a vector of size regions.dimension(), on the public grid; nothing when the
 ///          test did not pass.
 /// Privacy  (epsilon_test + epsilon_sample, delta)-DP when one unit replaces at most one

@@ -16,8 +16,8 @@ inline constexpr std::uint64_t kLargestGaussianScale = std::uint64_t{1} << 44;
 /// Domain   1 <= sigma <= kLargestGaussianScale, an integer: a scale is rounded up to one,
 ///          in units so fine that this costs nothing.
 /// Privacy  adding it to an integer vector that one unit moves by at most s in l2 norm is
-///          (1/2)(s/sigma)^2-zCDP, and (s/sigma)-GDP up to a total variation of at most
-///          0.03 size / sigma^2 (discrete_gaussian.md).
+///          (1/2)(s/sigma)^2-zCDP and, for sigma >= 10, (s/sigma)-GDP up to factors of
+///          probability that multiply to e^(67 size / sigma^2) (discrete_gaussian.md).
 /// Source   Canonne, Kamath and Steinke (2020), Algorithm 3.
 std::vector<std::int64_t> discrete_gaussian(std::uint64_t sigma, std::size_t size, BitSource& bits);
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
-
-from dpreg.methods._sums import Doubles, floored_inverse
-from dpreg.methods._wald import EstimateError, hidden_by_floor
+from numpy.typing import NDArray
 
 __all__ = ["bootstrapped"]
+
+Doubles = NDArray[np.float64]
 
 # Draws, and their seed: no more than arithmetic on what was released.
 _DRAWS, _SEED = 400, 20260101
@@ -18,9 +19,13 @@ _LEAST_KEPT = 0.7
 
 
 def bootstrapped(
-    moments: Doubles, deviation: float, theta: Doubles, residual: float
-) -> tuple[Doubles, EstimateError]:
-    """Return the estimate without the bias of floor and noise, and its error.
+    moments: Doubles,
+    deviation: float,
+    theta: Doubles,
+    residual: float,
+    invert: Callable[[Doubles, float], Doubles],
+) -> tuple[Doubles, Doubles, Doubles]:
+    """Return the estimate without the bias of floor and noise, and its covariances.
 
     With the released matrix as if it were the true one, H, sampling error and privacy noise are
     drawn, and the equations solved, many times.  The mean of (floored inverse of H + noise) H is
@@ -37,6 +42,13 @@ def bootstrapped(
         Solution of the normal equations.
     residual : float
         Mean square of the residuals.
+    invert : callable
+        What the equations were solved by: inverts a noisy matrix, given its deviation.
+
+    Returns
+    -------
+    estimate : ndarray, shape (w,)
+    sampling, privacy : ndarray, shape (w, w)
 
     References
     ----------
@@ -45,14 +57,13 @@ def bootstrapped(
     """
     size = len(theta)
     if size == 0:
-        nothing = np.zeros((0, 0))
-        return theta, EstimateError(nothing, nothing, nothing)
+        return theta, np.zeros((0, 0)), np.zeros((0, 0))
     values, vectors = np.linalg.eigh(moments[:-1, :-1])
     values = np.maximum(values, deviation)
     # All in the basis of eigenvectors, where noise has the same law.
     rng = np.random.default_rng(_SEED)
     noises = [_symmetric(size + 1, deviation, rng) for _ in range(_DRAWS)]
-    inverses = [floored_inverse(np.diag(values) + e[:-1, :-1], deviation) for e in noises]
+    inverses = [invert(np.diag(values) + e[:-1, :-1], deviation) for e in noises]
     kept = np.mean([np.diag(inverse) * values for inverse in inverses], axis=0)
     back = np.where(kept < _LEAST_KEPT, 1.0, 1 / np.maximum(kept, _LEAST_KEPT))
     estimate = back * (vectors.T @ theta)
@@ -62,9 +73,8 @@ def bootstrapped(
         off = solve @ (values * estimate + noise[:-1, -1]) - estimate
         privacy += np.outer(off, off) / _DRAWS
         sampling += residual * (solve * values) @ solve.T / _DRAWS
-    turn = [vectors @ part @ vectors.T for part in (sampling, privacy)]
-    hidden = hidden_by_floor(moments[:-1, :-1], deviation)
-    return vectors @ estimate, EstimateError(turn[0], turn[1], hidden)
+    sampling, privacy = (vectors @ part @ vectors.T for part in (sampling, privacy))
+    return vectors @ estimate, sampling, privacy
 
 
 def _symmetric(size: int, deviation: float, rng: np.random.Generator) -> Doubles:

@@ -1,0 +1,31 @@
+"""Why a result lacks what other regression packages report."""
+
+from __future__ import annotations
+
+__all__ = ["why_absent"]
+
+_A_NUMBER_A_RECORD = "it has a number for each record, and those are private"
+_RESIDUALS = (
+    "it is a function of the residuals, so a release of its own, which no method makes or pays for"
+)
+_COUNT = "it counts records, which is private; nobs is a noisy count that was paid for"
+_REASONS = {
+    **dict.fromkeys(
+        ("resid", "fittedvalues", "resid_pearson", "wresid", "get_influence", "get_prediction"),
+        f"{_A_NUMBER_A_RECORD}; predict(data) serves for data that need no protection",
+    ),
+    **dict.fromkeys(
+        ("rsquared", "rsquared_adj", "ssr", "ess", "centered_tss", "uncentered_tss", "scale",
+         "mse_resid", "mse_model", "mse_total", "fvalue", "f_pvalue", "llf", "aic", "bic"),
+        _RESIDUALS,
+    ),
+    "df_resid": _COUNT,
+    "model": "the records are not kept",
+}  # fmt: skip
+
+
+def why_absent(name: str) -> str:
+    """Return the message for an attribute that `DPResults` does not have."""
+    if name in _REASONS:
+        return f"there is no {name!r}: {_REASONS[name]}"
+    return f"'DPResults' object has no attribute {name!r}"
