@@ -10,10 +10,12 @@ import pytest
 
 import dpreg
 from dpreg._options import check_options
+from dpreg.methods.standardisation import Standardisation
+from dpreg.planning.frank_wolfe import Screen
 
 CLASSES = [
     dpreg.TukeyEM, dpreg.AdaSSP, dpreg.BoostedAdaSSP, dpreg.DPSGD, dpreg.FrankWolfe, dpreg.Auto,
-    dpreg.DPKendall, dpreg.DPSIS, dpreg.TwoStage, dpreg.SubLasso,
+    dpreg.DPKendall, dpreg.DPSIS, dpreg.TwoStage, dpreg.SubLasso, Standardisation, Screen,
 ]  # fmt: skip
 OPTIONS = [(cls, name) for cls in CLASSES for name in typing.get_type_hints(cls)]
 # None and True are what R makes of NA.
@@ -60,7 +62,7 @@ def test_a_class_is_no_options_object(diamonds):
     for cls in CLASSES[:6]:
         with pytest.raises(ValueError, match=rf"method .*write dpreg\.{cls.__name__}\(\)"):
             dpreg.dp_lm("price ~ carat", diamonds, 1.0, method=cls, budget=budget)
-    for cls in CLASSES[6:]:
+    for cls in CLASSES[6:10]:
         with pytest.raises(ValueError, match=rf"method .*write dpreg\.{cls.__name__}\(\)"):
             dpreg.dp_select("price ~ carat", diamonds, 1, 1.0, method=cls, budget=budget)
     assert budget.charges == ()

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg._options import check_options
 from dpreg.methods._bounds import LEAST_WIDTH
 from dpreg.methods._gaussian import GaussianReleases
 
@@ -82,6 +83,7 @@ class Standardisation:
     bins: int = 16
 
     def __post_init__(self) -> None:
+        check_options(self)
         shares = (self.magnitude_share, self.zoom_share, self.moment_share)
         if min(shares) <= 0 or self.share >= 1 or self.zooms < 0 or self.bins < 4:
             raise ValueError(

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from dpreg._options import check_options
 from dpreg.accounting import bounded_range_epsilon, bounded_range_rho
 
 __all__ = ["FrankWolfePlan", "Screen", "default_steps", "plan_frank_wolfe"]
@@ -46,6 +47,7 @@ class Screen:
     false_screens: float = 0.05
 
     def __post_init__(self) -> None:
+        check_options(self)
         if self.rule not in ("rnm", "adp"):
             raise ValueError(f"screen: rule must be 'rnm' or 'adp', got {self.rule!r}")
         if not 0 < self.share < 1:
