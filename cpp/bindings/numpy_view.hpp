@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "dpreg/error.hpp"
-#include "dpreg/huge_pages.hpp"
 #include "dpreg/matrix.hpp"
 
 namespace dpreg::bind {
@@ -40,11 +39,6 @@ inline std::vector<double> to_vector(const Array& a) {
     std::vector<double> result(view.size);
     for (std::size_t i = 0; i < view.size; ++i) result[i] = view[i];
     return result;
-}
-
-template <class T>
-py::array_t<T> to_array(const HugeVector<T>& values) {
-    return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
 template <class T>

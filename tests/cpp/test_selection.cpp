@@ -2,13 +2,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <new>
 #include <set>
 #include <vector>
 
 #include "check.hpp"
 #include "dpreg/error.hpp"
-#include "dpreg/huge_pages.hpp"
 #include "dpreg/mechanisms/bounded_choice.hpp"
 #include "dpreg/mechanisms/canonical_lipschitz.hpp"
 #include "dpreg/mechanisms/dp_kendall.hpp"
@@ -108,26 +106,6 @@ TEST(kendall_is_total_and_equals_its_definition) {
     }
     const std::vector<double> two(2);
     CHECK_THROWS(kendall_tau({two.data(), 2, 1}, {two.data(), 1, 1}), InvalidArgument);
-}
-
-TEST(large_pages_hold_what_other_memory_holds) {
-    // Below and above the size from which large pages are asked for, and moved from one to another.
-    HugeVector<std::uint64_t> grown;
-    std::uint64_t sum = 0;
-    for (std::uint64_t i = 0; i < 600000; ++i) grown.push_back(i);
-    const auto copy = grown;
-    grown.resize(1000);
-    grown.shrink_to_fit();
-    for (const auto value : copy) sum += value;
-    CHECK(sum == std::uint64_t{600000} * 599999 / 2);
-    CHECK(std::equal(grown.begin(), grown.end(), copy.begin()));
-    bool refused = false;
-    try {
-        HugePages<std::uint64_t>().allocate(SIZE_MAX / 4);
-    } catch (const std::bad_alloc&) {
-        refused = true;
-    }
-    CHECK(refused);
 }
 
 TEST(ranks_of_hostile_columns_are_dense) {

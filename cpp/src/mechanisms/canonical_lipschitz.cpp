@@ -126,7 +126,7 @@ public:
     }
 
 private:
-    static HugeVector<std::uint32_t> descending_order(const std::vector<double>& scores) {
+    static std::vector<std::uint32_t> descending_order(const std::vector<double>& scores) {
         // NaN has no place in the order of `ascending_order`: here it is the lowest score.
         std::vector<double> negative(scores.size());
         for (std::size_t j = 0; j < scores.size(); ++j) {
@@ -192,7 +192,7 @@ private:
     BitSource& bits_;
     std::size_t k_;
     std::size_t d_;
-    HugeVector<std::uint32_t> order_;
+    std::vector<std::uint32_t> order_;
     std::vector<double> gaps_;
     double rate_;
     std::vector<Head> heads_;

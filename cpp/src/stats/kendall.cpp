@@ -22,7 +22,7 @@ std::uint64_t tied_pairs(std::size_t begin, std::size_t end, const Value& value)
 
 /// The rows of `order` in which `other` is present, into scratch.rows, and how many of them
 /// rank below each level of `other`, into scratch.next.
-void keep_complete(const HugeVector<std::uint32_t>& order, const RankedColumn& other,
+void keep_complete(const std::vector<std::uint32_t>& order, const RankedColumn& other,
                    KendallScratch& scratch) {
     scratch.rows.clear();
     scratch.next.assign(other.levels + 1, 0);

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "dpreg/error.hpp"
@@ -80,25 +79,26 @@ private:
         std::size_t out = 0;
         for (std::size_t i = 0; i < x_.size; ++i) {
             if (words_[i] == kAbsent) continue;
-            const auto word = ((words_[i] >> shift) << row_bits_) | i;
-            words_[out++] = word;
-            for (int pass = 0; pass < kPasses; ++pass) {
-                ++counts_[static_cast<std::size_t>(pass)][digit(word, pass)];
-            }
+            words_[out++] = ((words_[i] >> shift) << row_bits_) | i;
         }
         words_.resize(out);
     }
 
-    /// The last digit may be cut short by the end of the word.
-    std::size_t digit(std::uint64_t word, int pass) const {
-        const int at = row_bits_ + pass * kDigitBits;
-        return at < 64 ? (word >> at) % kDigits : 0;
-    }
-
     void radix_sort() {
-        HugeVector<std::uint64_t> sorted(words_.size());
+        std::array<std::array<std::uint32_t, kDigits>, kPasses> counts{};
+        // The last digit may be cut short by the end of the word.
+        const auto digit = [this](std::uint64_t word, int pass) {
+            const int at = row_bits_ + pass * kDigitBits;
+            return at < 64 ? (word >> at) % kDigits : 0;
+        };
+        for (const auto word : words_) {
+            for (int pass = 0; pass < kPasses; ++pass) {
+                ++counts[static_cast<std::size_t>(pass)][digit(word, pass)];
+            }
+        }
+        std::vector<std::uint64_t> sorted(words_.size());
         for (int pass = 0; pass < kPasses; ++pass) {
-            auto& next = counts_[static_cast<std::size_t>(pass)];
+            auto& next = counts[static_cast<std::size_t>(pass)];
             if (*std::max_element(next.begin(), next.end()) == words_.size()) continue;
             std::uint32_t start = 0;
             for (auto& count : next) start += std::exchange(count, start);
@@ -126,17 +126,16 @@ private:
     }
 
     const VectorView& x_;
-    HugeVector<std::uint64_t> words_;
-    std::array<std::array<std::uint32_t, kDigits>, kPasses> counts_{};
+    std::vector<std::uint64_t> words_;
     int row_bits_ = 0;
     bool truncated_ = false;
 };
 
 }  // namespace
 
-HugeVector<std::uint32_t> ascending_order(const VectorView& x) {
+std::vector<std::uint32_t> ascending_order(const VectorView& x) {
     const SortedRows sorted(x);
-    HugeVector<std::uint32_t> order(sorted.size());
+    std::vector<std::uint32_t> order(sorted.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = sorted.row(i);
     return order;
 }
@@ -146,32 +145,26 @@ RankedColumn rank_column(const VectorView& x) {
     RankedColumn column;
     column.ranks.assign(x.size, kNoRank);
     column.present = sorted.size();
-    bool tied = false;
     for (std::size_t i = 0; i < sorted.size(); ++i) {
         if (i == 0 || !sorted.equals_previous(i)) {
-            if (tied) column.starts.push_back(static_cast<std::uint32_t>(i));
-            ++column.levels;
-        } else if (!tied) {
-            // Up to here each row was a level.
-            tied = true;
-            column.starts.resize(i);
-            std::iota(column.starts.begin(), column.starts.end(), 0U);
+            column.starts.push_back(static_cast<std::uint32_t>(i));
         }
-        column.ranks[sorted.row(i)] = static_cast<std::uint32_t>(column.levels - 1);
+        column.ranks[sorted.row(i)] = static_cast<std::uint32_t>(column.starts.size() - 1);
     }
-    if (!tied) return column;
+    column.levels = column.starts.size();
     column.starts.push_back(static_cast<std::uint32_t>(sorted.size()));
     for (std::size_t r = 0; r < column.levels; ++r) {
         const std::uint64_t count = column.starts[r + 1] - column.starts[r];
         column.tied_pairs += count * (count - 1) / 2;
     }
+    if (!column.tied()) column.starts.clear();
     column.starts.shrink_to_fit();
     return column;
 }
 
-HugeVector<std::uint32_t> ascending_order(const RankedColumn& column) {
-    HugeVector<std::uint32_t> order(column.present);
-    HugeVector<std::uint32_t> next = column.starts;
+std::vector<std::uint32_t> ascending_order(const RankedColumn& column) {
+    std::vector<std::uint32_t> order(column.present);
+    std::vector<std::uint32_t> next = column.starts;
     for (std::size_t i = 0; i < column.ranks.size(); ++i) {
         const auto rank = column.ranks[i];
         if (rank == kNoRank) continue;

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include "dpreg/huge_pages.hpp"
+#include <vector>
 
 #include "dpreg/matrix.hpp"
 #include "dpreg/stats/rank.hpp"
@@ -27,10 +27,10 @@ inline constexpr double kKendallScoreRange = 2.0 * kKendallLabelRange;
 
 /// Memory that one thread needs to count pairs; it may be used again and again.
 struct KendallScratch {
-    HugeVector<std::uint32_t> rows;
-    HugeVector<std::uint32_t> sequence;
-    HugeVector<std::uint32_t> spare;
-    HugeVector<std::uint32_t> next;
+    std::vector<std::uint32_t> rows;
+    std::vector<std::uint32_t> sequence;
+    std::vector<std::uint32_t> spare;
+    std::vector<std::uint32_t> next;
 };
 
 /// Concordant less discordant pairs of rows between one column and many others.
@@ -48,7 +48,7 @@ public:
 
 private:
     const RankedColumn& common_;
-    HugeVector<std::uint32_t> order_;
+    std::vector<std::uint32_t> order_;
 };
 
 /// Kendall rank correlation of two columns, scaled so that its sensitivity is constant:
