@@ -26,7 +26,7 @@ std::vector<std::int64_t> balances(const RankedColumn& common,
                                    const std::vector<std::size_t>& candidates,
                                    std::size_t threads) {
     std::vector<std::int64_t> result(columns.size(), 0);
-    const KendallPairs pairs(common);
+    const KendallPairs pairs(order_column(common));
     parallel_ranges(candidates.size(), threads, [&](std::size_t begin, std::size_t end) {
         KendallScratch scratch;
         for (std::size_t i = begin; i < end; ++i) {

@@ -20,16 +20,18 @@ std::uint64_t tied_pairs(std::size_t begin, std::size_t end, const Value& value)
     return tied;
 }
 
-/// The rows of `order` in which `other` is present, into scratch.rows, and how many of them
-/// rank below each level of `other`, into scratch.next.
-void keep_complete(const std::vector<std::uint32_t>& order, const RankedColumn& other,
+/// The rows of `common` in which `other` is present, into scratch.rows, their ranks if there are
+/// ties, and how many of them rank below each level of `other`, into scratch.next.
+void keep_complete(const OrderedColumn& common, const RankedColumn& other,
                    KendallScratch& scratch) {
     scratch.rows.clear();
+    scratch.ranks.clear();
     scratch.next.assign(other.levels + 1, 0);
-    for (const auto row : order) {
-        const auto rank = other.ranks[row];
+    for (std::size_t i = 0; i < common.rows.size(); ++i) {
+        const auto rank = other.ranks[common.rows[i]];
         if (rank == kNoRank) continue;
-        scratch.rows.push_back(row);
+        scratch.rows.push_back(common.rows[i]);
+        if (common.tied()) scratch.ranks.push_back(common.ranks[i]);
         ++scratch.next[rank + 1];
     }
     for (std::size_t r = 0; r < other.levels; ++r) scratch.next[r + 1] += scratch.next[r];
@@ -37,25 +39,22 @@ void keep_complete(const std::vector<std::uint32_t>& order, const RankedColumn& 
 
 }  // namespace
 
-KendallPairs::KendallPairs(const RankedColumn& common)
-    : common_(common), order_(ascending_order(common)) {}
-
 std::int64_t KendallPairs::balance(const RankedColumn& other, KendallScratch& scratch) const {
-    require(other.ranks.size() == common_.ranks.size(), "columns must have the same length");
-    const bool complete =
-        order_.size() == common_.ranks.size() && other.present == common_.ranks.size();
+    require(other.ranks.size() == common_.size, "columns must have the same length");
+    const bool complete = common_.rows.size() == common_.size && other.present == common_.size;
     std::uint64_t tied = common_.tied_pairs + other.tied_pairs;
     if (complete) {
         scratch.next = other.starts;
     } else {
-        keep_complete(order_, other, scratch);
-        const auto& kept = scratch.rows;
-        tied = tied_pairs(0, kept.size(), [&](std::size_t i) { return common_.ranks[kept[i]]; });
+        keep_complete(common_, other, scratch);
+        const auto& kept = scratch.ranks;
+        tied = tied_pairs(0, kept.size(), [&](std::size_t i) { return kept[i]; });
         for (std::size_t r = 0; r < other.levels; ++r) {
             tied += pairs(scratch.next[r + 1] - scratch.next[r]);
         }
     }
-    const auto& rows = complete ? order_ : scratch.rows;
+    const auto& rows = complete ? common_.rows : scratch.rows;
+    const auto& ranks = complete ? common_.ranks : scratch.ranks;
     const std::size_t n = rows.size();
     auto& sequence = scratch.sequence;
     auto& next = scratch.next;
@@ -68,9 +67,9 @@ std::int64_t KendallPairs::balance(const RankedColumn& other, KendallScratch& sc
     if (!common_.tied()) {
         for (std::size_t i = 0; i < n; ++i) sequence[i] = other.ranks[rows[i]];
     } else if (next.empty()) {
-        for (const auto row : rows) sequence[other.ranks[row]] = common_.ranks[row];
+        for (std::size_t i = 0; i < n; ++i) sequence[other.ranks[rows[i]]] = ranks[i];
     } else {
-        for (const auto row : rows) sequence[next[other.ranks[row]]++] = common_.ranks[row];
+        for (std::size_t i = 0; i < n; ++i) sequence[next[other.ranks[rows[i]]]++] = ranks[i];
         // next[r] is now where level r ends.
         std::size_t begin = 0;
         for (std::size_t r = 0; r < other.levels; begin = next[r++]) {
@@ -87,9 +86,8 @@ double kendall_tau(const VectorView& x, const VectorView& y) {
     require(x.size == y.size, "x and y must have the same length");
     if (x.size < 2) return 0.0;
     const auto other = rank_column(x);
-    const auto common = rank_column(y);
     KendallScratch scratch;
-    const auto balance = KendallPairs(common).balance(other, scratch);
+    const auto balance = KendallPairs(order_column(y)).balance(other, scratch);
     return static_cast<double>(balance) / static_cast<double>(x.size - 1);
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "dpreg/matrix.hpp"
@@ -28,6 +29,7 @@ inline constexpr double kKendallScoreRange = 2.0 * kKendallLabelRange;
 /// Memory that one thread needs to count pairs; it may be used again and again.
 struct KendallScratch {
     std::vector<std::uint32_t> rows;
+    std::vector<std::uint32_t> ranks;
     std::vector<std::uint32_t> sequence;
     std::vector<std::uint32_t> spare;
     std::vector<std::uint32_t> next;
@@ -39,16 +41,14 @@ struct KendallScratch {
 /// differently, and 0 if it is tied in either or has NaN in either.
 class KendallPairs {
 public:
-    /// `common` must outlive this object.
-    explicit KendallPairs(const RankedColumn& common);
+    explicit KendallPairs(OrderedColumn common) : common_(std::move(common)) {}
 
     /// Domain   `other` has as many rows as `common`; total otherwise.
     /// Cost     O(n log min(levels)) time; O(n) scratch, which `scratch` keeps.
     std::int64_t balance(const RankedColumn& other, KendallScratch& scratch) const;
 
 private:
-    const RankedColumn& common_;
-    std::vector<std::uint32_t> order_;
+    OrderedColumn common_;
 };
 
 /// Kendall rank correlation of two columns, scaled so that its sensitivity is constant:
