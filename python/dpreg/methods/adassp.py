@@ -130,7 +130,7 @@ class AdaSSP:
         return (
             "standard errors assume errors of constant variance; responses beyond "
             f"{self.response_limit:.3g} standard deviations are clipped, which moves coefficients "
-            "where the response is skewed",
+            "where the response is skewed or has heavy tails",
         )
 
     def _error(
