@@ -116,10 +116,14 @@ def test_plans_agree_with_simulation_off_the_grid():
     assert [entry for entry in off if entry[0] > 0.10] == []
 
 
-def test_auto_takes_the_candidate_with_the_least_loss():
+def test_auto_takes_the_first_candidate_with_about_the_least_loss():
     for n, d, eps in [(2_000, 3, 0.5), (50_000, 20, 1.0), (10**6, 5, 3.0)]:
         losses = {m: expect(m, n, d, eps, 1e-5).loss for m in TABULATED}
-        assert losses[best_method(TABULATED, n, d, eps, 1e-5)] == min(losses.values())
+        chosen = best_method(TABULATED, n, d, eps, 1e-5)
+        assert losses[chosen] <= min(losses.values()) + 1e-3
+        # None before it is as good.
+        before = TABULATED[: TABULATED.index(chosen)]
+        assert all(losses[method] > min(losses.values()) + 1e-3 for method in before)
 
 
 def test_another_delta_counts_as_another_epsilon():

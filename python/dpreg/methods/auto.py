@@ -37,6 +37,8 @@ class Auto:
     Parameters
     ----------
     candidates : tuple of str, default ("boosted_adassp", "adassp", "tukey")
+        Of those that are expected to predict equally well, to 0.1% of the explained variance,
+        the first is taken.
     count_share : float, default 0.01
         Share of eps for the noisy number of units.
 

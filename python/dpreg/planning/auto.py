@@ -24,8 +24,10 @@ __all__ = ["TABULATED", "Expectation", "best_method", "expect"]
 TABULATED = ("boosted_adassp", "adassp", "tukey")
 _DELTA = 1e-5
 _DESIGNS = ("gaussian", "mixed")
-# Losses below this are the same to any user.
+# Losses below this are the same to any user,
 _NO_LOSS = 1e-6
+# and so are two that differ by less than this.
+_SAME = 1e-3
 
 Doubles = NDArray[np.float64]
 
@@ -155,5 +157,13 @@ def expect(method: str, units: float, d: int, epsilon: float, delta: float) -> E
 def best_method(
     candidates: tuple[str, ...], units: float, d: int, epsilon: float, delta: float
 ) -> str:
-    """Return the candidate with the least expected loss; the first one of equals."""
-    return min(candidates, key=lambda method: expect(method, units, d, epsilon, delta).loss)
+    """Return the first candidate whose expected loss is about the least.
+
+    With many units losses differ by no more than the table knows of them, and the order says
+    whose standard errors assume less.
+    """
+    losses = [expect(method, units, d, epsilon, delta).loss for method in candidates]
+    least = min(losses)
+    return next(
+        method for method, loss in zip(candidates, losses, strict=True) if loss <= least + _SAME
+    )
