@@ -189,16 +189,21 @@ def test_whatever_is_accepted_is_a_function_of_the_row(expression):
         np.testing.assert_array_equal(part.y, whole.y[at])
 
 
-def test_what_fails_on_the_records_alone_leaves_no_trace(frame, monkeypatch):
-    """No such term is known; if there is one, its rows are incomplete."""
+def test_a_row_that_fails_is_dropped_by_itself(frame, monkeypatch):
+    """No such term is known; if there is one, the other rows stay."""
     formula = spec("y ~ a", frame)
+    encode = spec_module._encode
 
-    def fails(*_, **__):
-        raise ValueError("200 rows")
+    def fails(side, part):
+        if {3, 17} & set(part.index):
+            raise ValueError(f"{len(part)} rows")
+        return encode(side, part)
 
     monkeypatch.setattr(spec_module, "_encode", fails)
     found = formula.rows(Table(frame), response=True)
-    assert found.X.shape == (0, 1)
+    assert found.kept.tolist() == [i for i in range(40) if i not in (3, 17)]
+    np.testing.assert_array_equal(found.X[:, 0], frame["a"].drop([3, 17]))
+    assert formula.rows(Table(frame), response=False).kept.tolist() == found.kept.tolist()
 
 
 @pytest.mark.parametrize(

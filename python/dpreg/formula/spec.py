@@ -8,9 +8,8 @@ the schema alone, so nothing public is ever read from the records.
 from __future__ import annotations
 
 import copy
-import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.errors import FormulaError, SchemaError
+from dpreg.formula._tables import anything, categorical, grid, probe
 from dpreg.formula.functions import context
 from dpreg.formula.terms import Factor, read_factor
 from dpreg.frame import Column, Level, Schema, Table
@@ -26,7 +26,6 @@ from dpreg.frame import Column, Level, Schema, Table
 __all__ = ["FormulaSpec", "Rows"]
 
 _CHUNK = 1 << 16
-_LARGEST_GRID = 10_000
 _INTERCEPT = "Intercept"
 
 
@@ -86,10 +85,10 @@ class FormulaSpec:
         self.regressors = tuple(dict.fromkeys(v for f in right for v in f.variables))
         with _quiet():
             try:
-                built = [_encode(side, _probe(self.schema)) for side in sides]
+                built = [_encode(side, probe(self.schema)) for side in sides]
                 # What has the length of one table by chance has not that of another.
                 for side in sides:
-                    _encode(side, _probe(self.schema, longer=3))
+                    _encode(side, probe(self.schema, longer=3))
             except Exception as error:
                 raise FormulaError(f"formula: cannot evaluate {formula!r}: {error}") from None
         self._left, self._right = (matrix.model_spec for matrix in built)
@@ -121,11 +120,11 @@ class FormulaSpec:
             if not factors or set(kinds) != {"categorical"}:
                 continue
             variables = {v for f in _factors([structure.term]) for v in f.variables}
-            grid = _grid(self.schema, self.regressors, variables)
-            if grid is None:
+            crossed = grid(self.schema, self.regressors, variables)
+            if crossed is None:
                 continue
             with _quiet():
-                encoded = _encode(self._right, grid)
+                encoded = _encode(self._right, crossed)
             for name in structure.columns:
                 values = np.asarray(encoded[name], dtype=np.float64)
                 if values.min() < values.max():
@@ -164,12 +163,7 @@ class FormulaSpec:
         # itself, so where the chunks begin does not matter.
         for start in range(0, table.rows, _CHUNK):
             chunk = slice(start, min(start + _CHUNK, table.rows))
-            try:
-                right, left = self._evaluate(columns, chunk, response=response)
-            except Exception:
-                # None is known, as the probes passed; one would tell of the records.  Then
-                # none of these rows is complete.
-                continue
+            right, left = self._evaluate(columns, chunk, response=response)
             good = complete[chunk] & np.isfinite(right).all(axis=1)
             if left is not None:
                 good &= np.isfinite(left)
@@ -190,17 +184,39 @@ class FormulaSpec:
             if name not in needed:
                 if name in self._right.required_variables:
                     # Read by the formula, but not for a column that is kept.
-                    columns[name] = _anything(column, table.rows)
+                    columns[name] = anything(column, table.rows)
             elif column.levels is None:
                 columns[name] = table.numeric(name)
                 complete &= np.isfinite(columns[name])
             else:
                 codes = table.codes(name, column.levels)
-                columns[name] = _categorical(codes, column.levels)
+                columns[name] = categorical(codes, column.levels)
                 complete &= codes >= 0
         return columns, complete
 
     def _evaluate(
+        self, columns: Mapping[str, Any], chunk: slice, *, response: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Evaluate some rows; those that raise an error are NaN, by themselves.
+
+        None is known that does, as the formula was evaluated on other rows before.  But an error
+        would tell of the records, and so would the loss of the rows beside one.
+        """
+        try:
+            return self._encoded(columns, chunk, response=response)
+        except Exception:
+            if chunk.stop - chunk.start == 1:
+                left = np.full(1, np.nan) if response else None
+                return np.full((1, len(self.names)), np.nan), left
+        middle = (chunk.start + chunk.stop) // 2
+        halves = [
+            self._evaluate(columns, part, response=response)
+            for part in (slice(chunk.start, middle), slice(middle, chunk.stop))
+        ]
+        lefts = [left for _, left in halves if left is not None]
+        return np.concatenate([X for X, _ in halves]), np.concatenate(lefts) if response else None
+
+    def _encoded(
         self, columns: Mapping[str, Any], chunk: slice, *, response: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
         import pandas as pd
@@ -236,42 +252,6 @@ def _encode(spec: Any, frame: Any) -> Any:
     return model.update(na_action="ignore", output="pandas").get_model_matrix(
         frame, context=context()
     )
-
-
-def _grid(schema: Schema, needed: Iterable[str], variables: set[str]) -> Any:
-    """Make a table with every combination of the levels of some columns; None if too many."""
-    import pandas as pd
-
-    crossed = [c for n, c in schema.columns.items() if n in variables and c.levels]
-    sizes = [len(c.levels or ()) for c in crossed]
-    rows = math.prod(sizes)
-    if rows > _LARGEST_GRID:
-        return None
-    place = np.unravel_index(np.arange(rows), sizes)
-    codes = {c.name: code for c, code in zip(crossed, place, strict=True)}
-    columns: dict[str, Any] = {}
-    for name in needed:
-        column = schema.columns[name]
-        if column.levels is None:
-            columns[column.name] = np.ones(rows)
-        else:
-            own = codes.get(column.name, np.zeros(rows, dtype=np.int64))
-            columns[column.name] = _categorical(own, column.levels)
-    return pd.DataFrame(columns, index=range(rows))
-
-
-def _categorical(codes: NDArray[Any], levels: Sequence[Level]) -> Any:
-    import pandas as pd
-
-    categories: Any = list(levels)
-    return pd.Categorical.from_codes(codes, categories=categories)
-
-
-def _anything(column: Column, rows: int) -> Any:
-    """Values of the kind of `column` that any formula can evaluate."""
-    if column.levels is None:
-        return np.full(rows, 1.5)
-    return _categorical(np.zeros(rows, dtype=np.int32), column.levels)
 
 
 def _parse(formula: str, schema: Schema) -> tuple[Any, Any]:
@@ -342,17 +322,3 @@ def _check_kind(column: Column, *, must_have_levels: bool) -> None:
             f"column {name!r} ({column.dtype}) is neither numeric nor categorical; "
             "convert it before the call, for example to days since a fixed date"
         )
-
-
-def _probe(schema: Schema, *, longer: int = 0) -> Any:
-    """Make a table from the schema alone that shows every level once, and more rows if wanted."""
-    import pandas as pd
-
-    size = max([2, *(len(c.levels) for c in schema.columns.values() if c.levels)]) + longer
-    columns: dict[str, Any] = {}
-    for name, column in schema.columns.items():
-        if column.levels is None:
-            columns[name] = np.linspace(1.0, 2.0, size)
-        else:
-            columns[name] = _categorical(np.arange(size) % len(column.levels), column.levels)
-    return pd.DataFrame(columns, index=range(size))
