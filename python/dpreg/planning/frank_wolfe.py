@@ -48,8 +48,6 @@ class Screen:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.rule not in ("rnm", "adp"):
-            raise ValueError(f"screen: rule must be 'rnm' or 'adp', got {self.rule!r}")
         if not 0 < self.share < 1:
             raise ValueError(f"screen: share must be in (0, 1), got {self.share!r}")
         if not 1e-100 <= self.false_screens < math.inf:
