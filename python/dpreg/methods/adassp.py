@@ -70,8 +70,6 @@ class AdaSSP:
     def __post_init__(self) -> None:
         check_options(self)
         check_max_rows(self.max_rows)
-        if self.cov_type not in ("wald", "bootstrap"):
-            raise ValueError(f"cov_type must be 'wald' or 'bootstrap', got {self.cov_type!r}")
         if not all(0 < limit <= LARGEST_OPTION for limit in (self.response_limit, self.row_factor)):
             raise ValueError("response_limit and row_factor must be greater than 0 and at most 1e6")
 

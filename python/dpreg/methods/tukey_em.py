@@ -96,8 +96,6 @@ class TukeyEM:
             raise ValueError(f"models must be at least 2, got {self.models}")
         if not 0 <= (self.ridge or 0.0) < np.inf or (self.refinements or 0) < 0:
             raise ValueError("ridge must be at least 0 and finite, refinements at least 0")
-        if self.partition not in ("slots", "independent"):
-            raise ValueError(f"partition must be 'slots' or 'independent', got {self.partition!r}")
         limits = self.limits_share == 0 or _LEAST_SHARE <= self.limits_share < 1 - self.count_share
         if not (0 < self.count_share < 1 and limits):
             raise ValueError(

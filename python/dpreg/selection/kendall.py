@@ -73,8 +73,6 @@ class DPKendall:
         check_options(self)
         check_max_rows(self.max_rows)
         check_share("share", self.share)
-        if self.ranges not in _RANGES:
-            raise ValueError(f"ranges must be 'tight' or 'published', got {self.ranges!r}")
 
     @property
     def name(self) -> str:

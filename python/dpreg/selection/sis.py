@@ -83,12 +83,8 @@ class DPSIS:
         check_options(self)
         check_max_rows(self.max_rows)
         check_share("share", self.share)
-        if self.top_k not in ("canonical", "peel"):
-            raise ValueError(f"top_k must be 'canonical' or 'peel', got {self.top_k!r}")
         if not 0 <= self.gamma < 1:
             raise ValueError(f"gamma must be in [0, 1), got {self.gamma!r}")
-        if self.noise not in _NOISE:
-            raise ValueError(f"noise must be 'exponential' or 'gumbel', got {self.noise!r}")
 
     @property
     def name(self) -> str:

@@ -34,8 +34,6 @@ class _VoteOptions:
             raise ValueError(f"models must be between 1 and 2**20, got {self.models!r}")
         if not 0 <= self.penalty < math.inf:
             raise ValueError(f"penalty must be finite and at least 0, got {self.penalty!r}")
-        if self.partition not in ("slots", "independent"):
-            raise ValueError(f"partition must be 'slots' or 'independent', got {self.partition!r}")
         check_share("count_share", self.count_share)
         check_share("share", self.share)
 
@@ -163,8 +161,6 @@ class SubLasso(_VoteOptions):
     def __post_init__(self) -> None:
         # dataclasses with slots are copies of their class, which super() would not find.
         _VoteOptions.__post_init__(self)
-        if self.batch not in ("k", "d"):
-            raise ValueError(f"batch must be 'k' or 'd', got {self.batch!r}")
 
     @property
     def name(self) -> str:
