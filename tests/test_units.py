@@ -62,7 +62,14 @@ def test_noise_pays_for_every_row_of_a_unit(method):
     data = people(2000, 1000)
     by_rows = {}
     for rows in (1, 4):
-        fit = dpreg.dp_lm("y ~ x", data, 1.0, method=method(max_rows=rows), unit="person", rng=1)
+        fit = dpreg.dp_lm(
+            "y ~ x",
+            data,
+            1.0,
+            method=method(max_rows=rows, bounds={"y": (-9.0, 9.0)}),
+            unit="person",
+            rng=1,
+        )
         by_rows[rows] = fit.privacy.parts
         assert fit.privacy.unit == "all rows of one 'person'"
     for one, four in zip(by_rows[1], by_rows[4], strict=True):
@@ -112,7 +119,8 @@ def test_person_zero_may_move_more_rows_than_one_without_unit():
 @pytest.mark.parametrize("formula", ["y ~ .", "y ~ . + x"])
 def test_the_unit_is_no_regressor(formula):
     data = people(300, 5)
-    fit = dpreg.dp_lm(formula, data, 1.0, method="adassp", unit="person", rng=1)
+    method = AdaSSP(bounds={"y": (-9.0, 9.0)})
+    fit = dpreg.dp_lm(formula, data, 1.0, method=method, unit="person", rng=1)
     assert fit.names == ("Intercept", "x")
     assert fit.predict(data[["x"]]).notna().all()
     found = dpreg.dp_select(formula, data.assign(z=1.0), 1, 1.0, unit="person")
@@ -211,7 +219,7 @@ def test_columns_of_lists_are_read_as_numbers_and_said_to_be():
     """A list declares no type, so what is in it decides nothing, and the note is always there."""
     for cells in ([1.0, 2.0, 3.0], ["a", "a", "a"], ["a", 2.0, 3.0]):
         data = {"y": cells, "x": np.array([1.0, 2.0, 3.0])}
-        fit = dpreg.dp_lm("y ~ x", data, 1.0, method="adassp")
+        fit = dpreg.dp_lm("y ~ x", data, 1.0, method=AdaSSP(bounds={"y": (0.0, 4.0)}))
         assert sum("y came as lists" in note for note in fit.notes) == 1
     with pytest.raises(ValueError, match="no declared levels"):
         dpreg.dp_lm("y ~ x", {**data, "y": np.array(["a", "a", "a"])}, 1.0)

@@ -60,9 +60,10 @@ print(pd.DataFrame(rows).round(2).to_string(index=False))
 # - `"boosted_adassp"`: noisy sums, refined in rounds. The narrowest intervals almost everywhere. It
 #   is a Huber regression: with skewed errors it estimates the line of a typical row, which differs
 #   from least squares. Standard errors allow for errors whose variance is not constant.
-# - `"adassp"`: noisy sums once. Least squares on clipped values; standard errors assume constant
-#   variance. `dpreg.AdaSSP(cov_type="bootstrap")` draws the whole estimate again from what was
-#   released, and corrects what floor and noise do to it on average, which is little.
+# - `"adassp"`: noisy sums once. Least squares on clipped values; standard errors allow for any
+#   variance too. `dpreg.AdaSSP(cov_type="bootstrap")`, which assumes a constant one, draws the
+#   whole estimate again from what was released, and corrects what floor and noise do to it on
+#   average, which is little.
 # - `"tukey"`: a deep point among many small fits. Needs many rows, a few thousand times d. Nothing
 #   is clipped, intervals allow for any variance, and a person with a thousand rows (`unit=`) costs
 #   no more than one with a single row.
@@ -134,10 +135,12 @@ print(dpreg.dp_lm(FORMULA, little, 0.2, 1e-6, method="tukey"))
 
 # %% [markdown]
 # And one that can release may still be unable to tell some coefficients: they have no standard
-# error, and the summary names them.
+# error, and the summary names them. Here a column is 1 in 1% of the rows.
 
 # %%
-print(dpreg.dp_lm(FORMULA, little, 0.2, 1e-6, method="adassp").tidy().round(3))
+rows = {name: values[:5_000] for name, values in simulate().items()}
+rows["x0"] = 1.0 * (rng.random(5_000) < 0.01)
+print(dpreg.dp_lm(FORMULA, rows, 0.5, 1e-6, method="adassp").tidy().round(3))
 
 # %% [markdown]
 # A plan is arithmetic on tables that come with the package:

@@ -25,8 +25,8 @@ void register_column_counts(py::module_& m) {
     m.attr("LEAST_EXPONENT") = dpreg::kLeastExponent;
     m.attr("LARGEST_EXPONENT") = dpreg::kLargestExponent;
     m.attr("MOMENT_BITS") = dpreg::kMomentBits;
-    m.def("counts_sensitivity", &dpreg::counts_sensitivity, "columns"_a);
-    m.def("moments_sensitivity", &dpreg::moments_sensitivity, "columns"_a);
+    m.def("counts_sensitivity", &dpreg::counts_sensitivity, "weights"_a);
+    m.def("moments_sensitivity", &dpreg::moments_sensitivity, "weights"_a);
     m.def(
         "magnitude_counts",
         [](const Array& x, std::size_t threads) {

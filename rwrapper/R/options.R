@@ -78,19 +78,21 @@ TukeyEM <- function(models = NULL, ridge = NULL, refinements = NULL, partition =
                     count_share = 0.02, limits_share = 0.05, grid_exponent = -60)
   new_options("TukeyEM")
 
-#' @param response_limit Clip of the response, in its standard deviations.
+#' @param response_limit Clip of the response, in its standard deviations; `NULL` chooses.
 #' @param row_factor Rows longer than this many times their expected length are shrunk to it.
 #' @param max_rows Rows that a protected unit may give, when `dp_lm(unit = )` names one; of units
 #'   with more, that many are drawn.
 #' @param bounds `list(column = c(low, high))`: public limits of columns of the model matrix
 #'   and of the response.
-#' @param cov_type Standard errors: `"wald"`, by the delta method; or `"bootstrap"`, a parametric
-#'   bootstrap from what was released, which also corrects the bias of the estimate.
+#' @param cov_type Standard errors: `"robust"`, for errors of any variance; `"nonrobust"`, for errors
+#'   of constant variance; or `"bootstrap"`, for those too, a parametric bootstrap from what was
+#'   released, which also corrects the bias of the estimate.
 #' @param standardisation Made by `Standardisation()`.
 #' @rdname dp_methods
 #' @export
-AdaSSP <- function(response_limit = 4, row_factor = 1.2, max_rows = 1, bounds = NULL,
-                   cov_type = "wald", standardisation = Standardisation())
+AdaSSP <- function(response_limit = NULL, row_factor = 1.2, max_rows = 1, bounds = NULL,
+                   scatter_share = 0.08, cov_type = "robust",
+                   standardisation = Standardisation())
   new_options("AdaSSP")
 
 #' @param rounds How many rounds of boosting; `NULL` chooses.

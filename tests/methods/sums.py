@@ -42,7 +42,7 @@ def odd_frames():
 
 
 def check_total(method):
-    """Every odd table ends in a finite release, without a warning."""
+    """Every odd table ends in a finite release or is declined, without a warning."""
     for name, data in odd_frames().items():
         for eps in (0.05, 1.0, 100.0):
             for inference in (True, False):
@@ -50,7 +50,9 @@ def check_total(method):
                     warnings.simplefilter("error")
                     fit = dpreg.dp_lm("y ~ x0 + x1", data, eps, 1e-4, method=method,
                                       inference=inference, rng=3)  # fmt: skip
-                    assert fit.released, name
+                    if not fit.released:
+                        assert "spread of the response" in fit.reason
+                        continue
                     assert np.isfinite(fit.params).all(), name
                     assert fit.nobs >= 0
                     str(fit.summary())

@@ -42,7 +42,7 @@ def test_the_parts_add_up_to_the_claim():
     assert 0.79 < total <= 0.8
 
 
-@pytest.mark.parametrize(("n", "why"), [(20, "too few"), (3000, "test")])
+@pytest.mark.parametrize(("n", "why"), [(400, "too few"), (3000, "test")])
 def test_fallback_uses_what_tukey_did_not_spend(n, why):
     """Few units, or models that disagree: the rest of the budget goes to Boosted AdaSSP."""
     from dpreg.accounting.gdp import gdp_epsilon

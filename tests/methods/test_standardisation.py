@@ -10,7 +10,8 @@ from dpreg import _core
 from dpreg.design import Terms
 from dpreg.methods._bounds import column_bounds
 from dpreg.methods._gaussian import GaussianReleases
-from dpreg.methods.standardisation import Standardisation, _best_run
+from dpreg.methods._histograms import column_weights, magnitude, narrowed
+from dpreg.methods.standardisation import Standardisation
 
 UNKNOWN = np.nan
 
@@ -102,7 +103,7 @@ def test_bounds_are_taken_and_save_budget():
     one_given = np.array([[0.0, 10.0], [UNKNOWN] * 2, [UNKNOWN] * 2])
     scales, noise = scales_of(X, bounds=one_given)
     assert scales.high[0] == 10.0
-    assert noise.parts[0].sensitivity == _core.counts_sensitivity(2)
+    assert noise.parts[0].sensitivity == _core.counts_sensitivity([1.0, 1.0])
 
 
 def test_bounded_columns_are_not_looked_at():
@@ -150,33 +151,72 @@ def test_limits_stay_wide_enough_to_divide_by():
     assert np.isfinite(1 / scales.scale).all()
 
 
-def test_best_run_is_the_best_of_all_runs():
+def test_narrowed_is_the_shortest_run_with_nearly_all():
     rng = np.random.default_rng(4)
-    for _ in range(200):
-        counts = rng.integers(-5, 6, 9).astype(float)
-        runs = {(i, k): (counts[i : k + 1] - 0.5).sum() for i in range(9) for k in range(i, 9)}
-        best, first, last = _best_run(counts, 0.5)
-        assert best == pytest.approx(max(0.0, max(runs.values())))
-        if best > 0:
-            assert runs[first, last] == pytest.approx(best)
+    kept = 0
+    for _ in range(300):
+        counts = np.round(np.exp(rng.normal(0, 3, 8))) + rng.integers(-2, 3, 8)
+        low, high = narrowed(np.append(counts, 0.0), 0.0, 8.0, 1.0)
+        clear = np.flatnonzero(counts > 3.5)
+        if len(clear) == 0:
+            assert (low, high) == (0.0, 8.0)
+            continue
+        runs = [
+            (k - i, i, k + 1)
+            for i in range(clear[0] + 1)
+            for k in range(clear[-1], 8)
+            if counts.sum() - counts[i : k + 1].sum() <= 0.02 * counts[i : k + 1].sum()
+        ]
+        assert high - low == min(runs)[0] + 1 if runs else 8
+        kept += high - low < 8
+    assert kept > 100
 
 
-@pytest.mark.parametrize("method", ["adassp", "boosted_adassp"])
-def test_where_the_response_is_not_seen_nothing_is_claimed(method):
-    """Clipped to [-1, 1] a response in the thousands is constant: its error would look tiny."""
+def test_narrowed_keeps_zeros_that_are_seen():
+    counts = np.array([0.0, 0, 0, 0, 0, 0, 500, 0, 100])
+    assert narrowed(counts, -4.0, 4.0, 1.0) == (0.0, 3.0)
+    assert narrowed(np.append(counts[:-1], 1.0), -4.0, 4.0, 1.0) == (2.0, 3.0)
+
+
+def test_magnitude_needs_a_clear_lead():
+    counts = np.zeros(257)
+    assert magnitude(counts, 1.0) is None
+    counts[130] = 6.1
+    assert magnitude(counts, 1.0) == 4.0
+    counts[130], counts[132] = 3.5, 5.0  # 1.5 is taken off for each cell of a run
+    assert magnitude(counts, 1.0) is None
+    counts[131] = 4.0
+    assert magnitude(counts, 1.0) == 16.0
+
+
+def test_the_response_counts_as_much_as_a_third_of_the_others():
+    np.testing.assert_allclose(column_weights(np.arange(13), 13) ** 2, [1.0] * 12 + [4.0])
+    np.testing.assert_array_equal(column_weights(np.arange(12), 13), np.ones(12))
+    np.testing.assert_array_equal(column_weights(np.array([3]), 4), [1.0])
+
+
+@pytest.mark.parametrize("method", ["adassp", "boosted_adassp", "dpsgd", "frank_wolfe"])
+def test_where_the_response_is_not_found_nothing_is_released(method):
+    """Clipped to [-1, 1] a response in the thousands is constant, and its error looks tiny."""
     rng = np.random.default_rng(1)
     x = rng.standard_normal(60)
     data = {"x": x, "y": 3000 + 100 * x + rng.standard_normal(60)}
-    unseen = 0
-    for seed in range(20):
-        fit = dpreg.dp_lm("y ~ x", data, 0.2, 1e-6, method=method, rng=seed)
-        if any("nothing is identified" in note for note in fit.notes):
-            unseen += 1
-            assert fit.bse.isna().all()
-            continue
-        low, high = fit.conf_int().iloc[0]
-        assert np.isnan(low) or low < 3000 < high
-    assert unseen > 10
+    fits = [dpreg.dp_lm("y ~ x", data, 0.2, 1e-6, method=method, rng=s) for s in range(20)]
+    declined = [fit for fit in fits if not fit.released]
+    assert len(declined) > 10
+    assert "bounds of the response" in declined[0].advice
+    assert declined[0].privacy.epsilon == 0.2
+    for fit in fits:
+        if fit.released and not fit.bse.isna().all():
+            low, high = fit.conf_int().iloc[0]
+            assert np.isnan(low) or low < 3000 < high
+
+
+def test_a_constant_response_is_declined():
+    rng = np.random.default_rng(1)
+    data = {"x": rng.standard_normal(5000), "y": np.full(5000, 7.0)}
+    fits = [dpreg.dp_lm("y ~ x", data, 1.0, 1e-6, method="adassp", rng=s) for s in range(20)]
+    assert sum(fit.released for fit in fits) <= 1
 
 
 def test_a_column_that_is_not_seen_is_not_identified():

@@ -72,16 +72,26 @@ def test_moments_by_definition(threads):
     np.testing.assert_array_equal(found[4:7], np.rint(u * u * scale).sum(axis=0))
 
 
-def test_sensitivities_are_attained_and_never_exceeded():
+@pytest.mark.parametrize("weights", [[1.0, 1.0], [1.0, 2.5], [0.3, 0.0]])
+def test_sensitivities_are_attained_and_never_exceeded(weights):
     """Every row over a set of awkward values, added to a table."""
     base = columns()[:20, :2]
     limits = np.array([-2.0, -2.0]), np.array([2.0, 2.0])
+    cells = np.array(weights).reshape(2, 1)
     statistics = {
-        "magnitude": (_core.magnitude_counts, _core.counts_sensitivity(2)),
-        "interval": (lambda x: _core.interval_counts(x, *limits, 5), _core.counts_sensitivity(2)),
+        "magnitude": (
+            lambda x: cells * _core.magnitude_counts(x),
+            _core.counts_sensitivity(weights),
+        ),
+        "interval": (
+            lambda x: cells * _core.interval_counts(x, *limits, 5),
+            _core.counts_sensitivity(weights),
+        ),
         "moments": (
-            lambda x: _core.moment_sums(x, np.zeros(2), np.full(2, 2.0)),
-            _core.moments_sensitivity(2),
+            lambda x: (
+                [1.0, *weights, *weights] * _core.moment_sums(x, np.zeros(2), np.full(2, 2.0))
+            ),
+            _core.moments_sensitivity(weights),
         ),
     }
     for statistic, bound in statistics.values():

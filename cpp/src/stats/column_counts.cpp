@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <numeric>
 
 #include "dpreg/error.hpp"
 #include "dpreg/parallel.hpp"
@@ -34,9 +35,15 @@ std::size_t magnitude_bin(double x) {
                                     kLeastExponent);
 }
 
+double sum_of_squares(const std::vector<double>& weights) {
+    return std::inner_product(weights.begin(), weights.end(), weights.begin(), 0.0);
+}
+
 }  // namespace
 
-double counts_sensitivity(std::size_t columns) { return std::sqrt(static_cast<double>(columns)); }
+double counts_sensitivity(const std::vector<double>& weights) {
+    return std::sqrt(sum_of_squares(weights));
+}
 
 std::vector<std::int64_t> magnitude_counts(const MatrixView& x, std::size_t threads) {
     return sum_over_rows(x.rows, x.cols * kMagnitudeBins, threads,
@@ -74,9 +81,9 @@ std::vector<std::int64_t> interval_counts(const MatrixView& x, const std::vector
         });
 }
 
-double moments_sensitivity(std::size_t columns) {
-    // One row adds 1 and, for each column, numbers of size at most 1.
-    return std::ldexp(std::sqrt(1.0 + 2.0 * static_cast<double>(columns)), kMomentBits);
+double moments_sensitivity(const std::vector<double>& weights) {
+    // One row adds 1 and, for each column, two numbers of size at most 1.
+    return std::ldexp(std::sqrt(1.0 + 2.0 * sum_of_squares(weights)), kMomentBits);
 }
 
 std::vector<std::int64_t> moment_sums(const MatrixView& x, const std::vector<double>& middle,

@@ -25,7 +25,12 @@ _BOUNDS = {"a": (-1.0, 1.0), "b": (-1.0, 1.0), "y": (-1.0, 1.0)}
 
 def fits(effort: Effort) -> Finding:
     """Whole fits: Gaussian stages, and what the row moves the scores along the path."""
-    methods = (FrankWolfe(steps=20), FrankWolfe(steps=20, bounds=_BOUNDS), FrankWolfe(screen="rnm"))
+    response = {"y": _BOUNDS["y"]}
+    methods = (
+        FrankWolfe(steps=20, bounds=response),
+        FrankWolfe(steps=20, bounds=_BOUNDS),
+        FrankWolfe(screen="rnm", bounds=response),
+    )
     pairs = hostile_pairs() if effort.scale >= 1 else hostile_pairs()[:3]
     runs = [
         Run(method, formula, pair)

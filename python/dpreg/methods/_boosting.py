@@ -16,11 +16,11 @@ _EARLY_SHARE = 0.3
 _ROUNDS_A_REACH = 2
 _SPARE_ROUNDS, _MOST_ROUNDS = 2, 100
 # The final clip lets privacy noise in a gradient be this much of its sampling error,
-_NOISE_RATIO = 0.7
+_NOISE_RATIO = 0.5
 # and the noise in its second moments this share of them,
 _SCATTER_RATIO = 0.15
 # within these limits, in root mean square residuals, the lower one rounded off.
-_LEAST_FINAL, _MOST_FINAL = 4.5, 30.0
+_LEAST_FINAL, _MOST_FINAL = 4.5, 20.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ the medians over repetitions of
 - loss: the excess prediction error of the release as a share of the explained variance, at
   most 1, which is also the loss of a release that is declined;
 - width: the standard error of a slope over that of least squares, released ones only;
-- released: the share of slopes with a standard error.
+- released: the share of slopes with a standard error, of all runs;
+- declined: the share of runs that were declined.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def mixed(n: int, d: int, rng: np.random.Generator) -> tuple[Doubles, Doubles]:
 
 
 def simulate(n: int, d: int, epsilon: float, method: str, design: str, seed: int) -> list[float]:
-    """One release: loss, width and share of slopes with a standard error."""
+    """One release: loss, width, share of slopes with a standard error, whether declined."""
     rng = np.random.default_rng([20260101, n, d, seed])
     x, noise = (gaussian if design == "gaussian" else mixed)(n, d, rng)
     signal = x.sum(axis=1)
@@ -72,7 +73,7 @@ def simulate(n: int, d: int, epsilon: float, method: str, design: str, seed: int
     allowance = Allowance(epsilon, DELTA, _core.TestBits(seed))
     release = method_from(method).release(Design(x, y, terms), allowance, inference=True)
     if isinstance(release, Declined):
-        return [1.0, np.nan, 0.0]
+        return [1.0, np.nan, 0.0, 1.0]
     centred = x - x.mean(axis=0)
     error = centred @ (release.params[1:] - size)
     bias = release.params[0] - 7 + x.mean(axis=0) @ (release.params[1:] - size)
@@ -82,7 +83,7 @@ def simulate(n: int, d: int, epsilon: float, method: str, design: str, seed: int
     least_squares = np.sqrt(np.diag(np.linalg.inv(centred.T @ centred)))
     known = np.isfinite(released)
     ratio = np.nan if not known.any() else float(np.median((released / least_squares)[known]))
-    return [loss, ratio, float(known.mean())]
+    return [loss, ratio, float(known.mean()), 0.0]
 
 
 def rows_of(cell: tuple[int, int, float]) -> list[list[object]]:
@@ -91,11 +92,11 @@ def rows_of(cell: tuple[int, int, float]) -> list[list[object]]:
     rows: list[list[object]] = []
     for design, method in itertools.product(("gaussian", "mixed"), METHODS):
         runs = [simulate(n, d, epsilon, method, design, s) for s in range(REPETITIONS)]
-        loss, width, released = np.array(runs).T
+        loss, width, released, declined = np.array(runs).T
         known = width[np.isfinite(width)]
         middle = f"{np.median(known):.4g}" if len(known) else ""
         rows.append([method, design, n, d, epsilon, f"{np.median(loss):.4g}", middle,
-                     f"{released.mean():.3g}"])  # fmt: skip
+                     f"{released.mean():.3g}", f"{declined.mean():.3g}"])  # fmt: skip
     return rows
 
 
@@ -104,7 +105,17 @@ def main() -> None:
     with TABLE.open("w", newline="") as file, ProcessPoolExecutor() as workers:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(
-            ["method", "design", "rows", "dimension", "epsilon", "loss", "width", "released"]
+            [
+                "method",
+                "design",
+                "rows",
+                "dimension",
+                "epsilon",
+                "loss",
+                "width",
+                "released",
+                "declined",
+            ]
         )
         for rows in workers.map(rows_of, cells):
             writer.writerows(rows)

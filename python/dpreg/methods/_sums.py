@@ -97,7 +97,9 @@ def standardised_rows(
     response_limit : float
         Above 0, the response clipped to it is the last entry of each row.
     """
-    columns = np.flatnonzero(scales.identified[:-1])
+    # Beyond limits that have nothing to do with the values rows would have no length.
+    used = scales.identified[:-1] & (winsorise | scales.seen[:-1])
+    columns = np.flatnonzero(used)
     intercept = design.terms.intercept
     # Through the origin nothing is centred, and a scale is a root mean square about 0.
     centre = scales.centre if intercept else np.zeros_like(scales.centre)
@@ -141,13 +143,15 @@ def noisy_gram(rows: StandardisedRows, noise: GaussianReleases, mu: float) -> tu
 
 def noisy_scatter(
     rows: StandardisedRows, theta: Doubles, clip: float, noise: GaussianReleases, mu: float
-) -> tuple[Doubles, float]:
+) -> tuple[Doubles, float, float]:
     """Release the second moments of the clipped gradient at `theta`.
 
     Returns
     -------
     scatter : ndarray, shape (width, width)
         Sum of psi^2 z z' over rows, psi the clipped residual.
+    deviation : float
+        Standard deviation of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
     unclipped : float
         Noisy number of rows whose residual is within the clip.
     """
@@ -155,12 +159,13 @@ def noisy_scatter(
     # The count is one more coordinate, a hundredth as precise as the sums, in steps of its own.
     weight = 0.1 * _core.scatter_sensitivity(rows.rows.width) / _COUNT_STEPS
     sensitivity = math.hypot(_core.scatter_sensitivity(rows.rows.width), weight * _COUNT_STEPS)
-    noisy, _ = _symmetric(
+    noisy, scale = _symmetric(
         "second moments of the gradient", sums, (inside * _COUNT_STEPS, weight), sensitivity,
         noise, mu
     )  # fmt: skip
     unit = (clip * rows.rows.limit / _core.ROW_STEPS) ** 2
-    return noisy[:-1].reshape((rows.rows.width,) * 2) * unit, float(noisy[-1]) / _COUNT_STEPS
+    scatter = noisy[:-1].reshape((rows.rows.width,) * 2) * unit
+    return scatter, scale * unit, float(noisy[-1]) / _COUNT_STEPS
 
 
 def _symmetric(

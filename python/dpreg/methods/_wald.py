@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.methods._quieting import kept_shares
 from dpreg.methods._sums import floor_of
 
 __all__ = [
@@ -25,11 +26,11 @@ Doubles = NDArray[np.float64]
 # A coefficient is not identified when what regularisation may hide of it makes its interval
 # this many times as wide; up to that the interval is as wide as that.
 _WIDEST = 5.0
-# Noise in predictions up to which coefficients are not shrunk, as a share of the variance of the
-# response.
-_SWAMPED = 0.5
 # Eigenvalues of a noisy Gram matrix below this many deviations of the noise are not told from it.
 _LEAST_SEEN = 3.0
+# Variances of coefficients may differ by about this share from what they would be with errors of
+# constant variance.
+_VARIANCES_DIFFER = 1.0
 # Share of a coefficient that may be left for the estimate to tell its size.
 _MOST_LEFT = 0.3
 
@@ -102,7 +103,9 @@ class EstimateError:
     hidden: Doubles
 
 
-def boosting_error(path: BoostingPath, scatter: Doubles, unclipped: float) -> EstimateError:
+def boosting_error(
+    path: BoostingPath, scatter: Doubles, deviation: float, unclipped: float
+) -> EstimateError:
     """Linearise the rounds about the root of the score.
 
     A round is e -> (I - P H) e + P xi, with H = unclipped * gram the derivative of the sum of
@@ -114,13 +117,15 @@ def boosting_error(path: BoostingPath, scatter: Doubles, unclipped: float) -> Es
     path : BoostingPath
     scatter : ndarray, shape (w, w)
         Noisy second moments of the gradient.
+    deviation : float
+        Of the noise on their diagonal.
     unclipped : float
         Noisy share of residuals within the clip.
     """
     share = min(max(unclipped, 0.5), 1.0)
     held = _at_least(path.gram, _LEAST_SEEN * path.gram_deviation)
-    inverse = np.linalg.inv(share * held)
-    sampling = inverse @ _at_least(scatter, 0.0) @ inverse
+    inverse = np.asarray(np.linalg.inv(share * held))
+    sampling = sandwich(inverse, held * path.residual**2, scatter, deviation)
     privacy = _noise(path, share * held)
     hidden = hidden_by_floor(path.gram, path.gram_deviation, path)
     lost = np.eye(len(path.kept)) - path.kept
@@ -128,27 +133,43 @@ def boosting_error(path: BoostingPath, scatter: Doubles, unclipped: float) -> Es
     return EstimateError(path.kept @ sampling @ path.kept, path.kept @ privacy @ path.kept, hidden)
 
 
+def sandwich(bread: Doubles, constant: Doubles, scatter: Doubles, deviation: float) -> Doubles:
+    """Return bread @ scatter @ bread, for a noisy scatter.
+
+    Each variance is that of the noisy scatter where its noise is small beside what errors of
+    constant variance would have, and turns to the latter as the noise grows: where noise hides
+    the difference, privacy noise in the coefficient outweighs it.  Correlations are those of
+    the scatter with positive eigenvalues.
+
+    Parameters
+    ----------
+    bread : ndarray, shape (w, w)
+        Symmetric.
+    constant : ndarray, shape (w, w)
+        What `scatter` would be if errors had constant variance; positive definite.
+    scatter : ndarray, shape (w, w)
+    deviation : float
+        Of the noise on the diagonal of `scatter`; 1 / sqrt 2 of it elsewhere.
+    """
+    shape = bread @ _at_least(scatter, 1e-9 * float(np.trace(constant))) @ bread
+    expected = np.diag(bread @ constant @ bread)
+    seen = np.diag(bread @ scatter @ bread)
+    # v' N v has deviation `deviation` |v|^2 for the noise N.
+    noise = deviation * (bread**2).sum(axis=0)
+    trust = expected**2 / (expected**2 + (noise / _VARIANCES_DIFFER) ** 2)
+    least = np.minimum(noise, expected / 2)
+    variances = np.maximum(expected + trust * (seen - expected), least)
+    ratio = np.sqrt(variances / np.diag(shape))
+    return shape * np.outer(ratio, ratio)
+
+
 def quieted(path: BoostingPath) -> BoostingPath:
     """Shrink the estimate along directions whose noise would swamp predictions.
 
-    Noise along an eigenvector of the Gram matrix adds its variance times the eigenvalue to the
-    error of predictions.  Coefficients are kept as they are up to half of the variance of the
-    response, an equal part of it for each direction, and beyond that about as a prior of equal
-    parts would have it.  Noise is taken as no less than what the estimate explains beyond the
-    variance of the response.  What shrinking may hide counts as hidden.
+    What shrinking may hide counts as hidden; see `kept_shares`.
     """
     held = _at_least(path.gram, _LEAST_SEEN * path.gram_deviation)
-    if held.size == 0:
-        return path
-    values, vectors = np.linalg.eigh(held)
-    variance = np.einsum("jk,jl,lk->k", vectors, _noise(path, held), vectors)
-    noise = values * variance / path.units
-    explained = float(path.estimate @ held @ path.estimate) / path.units
-    noise *= max(1.0, (explained - 1) / noise.sum())
-    factors = np.minimum(1.0, (1 + _SWAMPED) / (1 + len(noise) * noise))
-    if (factors == 1.0).all():
-        return path
-    kept = (vectors * factors) @ vectors.T
+    kept = kept_shares(held, path.units, path.estimate, _noise(path, held))
     return replace(path, estimate=kept @ path.estimate, kept=kept)
 
 
@@ -225,13 +246,11 @@ def user_errors(
 ) -> tuple[Doubles | None, Doubles | None, NDArray[np.bool_]]:
     """Return covariance, sampling errors and which coefficients are hidden, in user units.
 
-    Hidden coefficients have NaN errors, and so have those of columns that are not used or, like
-    the response, which is the last in `seen`, were clipped to limits that say nothing of them.
+    Hidden coefficients have NaN errors, and so have those of columns that are not used or not in
+    `seen`, which has the response after them.
     """
     unused = np.asarray(~to_user.any(axis=1), dtype=bool)
-    slopes = len(seen) - 1
-    unused[len(unused) - slopes :] |= ~seen[:-1]
-    unused |= not seen[-1]
+    unused[len(unused) - len(seen) + 1 :] |= ~seen[:-1]
     if error is None:
         return None, None, unused
     covariance = to_user @ (error.sampling + error.privacy + error.hidden) @ to_user.T

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
 from dpreg._options import check_options
 from dpreg.design import Design, Terms
+from dpreg.methods._boosting import final_clip
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods._method import LARGEST_OPTION, Allowance, Declined, Release, needs_delta
-from dpreg.methods._sums import Doubles, floored_inverse, noisy_gram, standardised_rows
+from dpreg.methods._noisy_moments import RESPONSE_LIMIT, NoisyMoments, response_limit
+from dpreg.methods._quieting import SHRUNK_NOTE
+from dpreg.methods._sums import Doubles, noisy_gram, noisy_scatter, standardised_rows
 from dpreg.methods._units import check_max_rows, sample_rows
-from dpreg.methods._wald import EstimateError, hidden_by_floor, unidentified_note, user_errors
-from dpreg.methods.standardisation import Standardisation
-from dpreg.released.bootstrap import bootstrapped
+from dpreg.methods._wald import EstimateError, sandwich, unidentified_note, user_errors
+from dpreg.methods.standardisation import Scales, Standardisation, check_scatter_share
 
 __all__ = ["AdaSSP"]
 
@@ -33,8 +36,9 @@ class AdaSSP:
 
     Parameters
     ----------
-    response_limit : float, default 4.0
-        Clip of the response, in its standard deviations.
+    response_limit : float, optional
+        Clip of the response, in its standard deviations.  Default 4; with inference 4 to 30, as
+        the fourth root of the noisy number of units.
     row_factor : float, default 1.2
         Rows longer than this many times their expected length are shrunk to it.
     max_rows : int, default 1
@@ -42,9 +46,13 @@ class AdaSSP:
         more, that many are drawn.  All noise grows with it.
     bounds : mapping, optional
         ``{column: (low, high)}``, public limits of columns of the design and of the response.
-    cov_type : {"wald", "bootstrap"}, default "wald"
-        Standard errors by the delta method; or by a parametric bootstrap from what was released,
-        which also corrects the bias that noise and floor give the estimate.
+    scatter_share : float, default 0.08
+        Share of the squared mu for the covariance of the score, with ``cov_type="robust"`` and
+        inference.
+    cov_type : {"robust", "nonrobust", "bootstrap"}, default "robust"
+        Standard errors by the delta method, for errors of any variance; for errors of constant
+        variance; or, for those too, by a parametric bootstrap from what was released, which also
+        corrects the bias that noise and floor give the estimate.
     standardisation : Standardisation
 
     Privacy
@@ -60,18 +68,22 @@ class AdaSSP:
     prediction and estimation in unbounded domain", Algorithm 2.
     """
 
-    response_limit: float = 4.0
+    response_limit: float | None = None
     row_factor: float = 1.2
     max_rows: int = 1
     bounds: Mapping[str, Bounds] | None = None
-    cov_type: Literal["wald", "bootstrap"] = "wald"
+    scatter_share: float = 0.08
+    cov_type: Literal["robust", "nonrobust", "bootstrap"] = "robust"
     standardisation: Standardisation = field(default_factory=Standardisation)
 
     def __post_init__(self) -> None:
         check_options(self)
         check_max_rows(self.max_rows)
-        if not all(0 < limit <= LARGEST_OPTION for limit in (self.response_limit, self.row_factor)):
+        limits = (1.0 if self.response_limit is None else self.response_limit, self.row_factor)
+        if not all(0 < limit <= LARGEST_OPTION for limit in limits):
             raise ValueError("response_limit and row_factor must be greater than 0 and at most 1e6")
+        if self.cov_type == "robust":
+            check_scatter_share(self.scatter_share, self.standardisation)
 
     @property
     def name(self) -> str:
@@ -94,25 +106,25 @@ class AdaSSP:
         design = sample_rows(design, self.max_rows, allowance.bits)
         bounds = column_bounds(self.bounds, design.terms)
         scales = self.standardisation.release(design.X, design.y, noise, bounds)
+        if not scales.response_found:
+            return scales.declined(noise, "Gaussian (GDP)")
+        robust = inference and self.cov_type == "robust"
+        mu = noise.share(1 - self.standardisation.share - robust * self.scatter_share)
+        limit = self._response_limit(scales, mu, inference=inference)
         rows = standardised_rows(
-            design,
-            scales,
-            self.row_factor,
-            winsorise=not inference,
-            response_limit=self.response_limit,
+            design, scales, self.row_factor, winsorise=not inference, response_limit=limit
         )
-        mu = noise.share(1.0 - self.standardisation.share)
-        moments, deviation = noisy_gram(rows, noise, mu)
-        gram, cross = moments[:-1, :-1], moments[:-1, -1]
-        inverse = floored_inverse(gram, deviation)
-        theta = inverse @ cross
+        moments = NoisyMoments(*noisy_gram(rows, noise, mu), scales.units)
+        theta, error = moments.solution(bootstrap=inference and self.cov_type == "bootstrap")
+        if robust:
+            error = self._robust(design, scales, moments, theta, error, noise)
+        theta, error, shrunk = moments.quieted(theta, error)
         d = len(design.terms.names)
         to_user = rows.to_user(d)
-        error = None
-        if inference:
-            theta, error = self._error(moments, deviation, inverse, theta, scales.units)
-        covariance, sampling, hidden = user_errors(error, to_user, scales.seen)
-        notes = self._notes() if inference else ()
+        covariance, sampling, hidden = user_errors(
+            error if inference else None, to_user, scales.seen
+        )
+        notes = (self._note(limit), *(SHRUNK_NOTE,) * shrunk) if inference else ()
         return Release(
             params=to_user @ theta + rows.offset(d),
             covariance=covariance,
@@ -124,40 +136,39 @@ class AdaSSP:
             limits=np.column_stack([scales.low, scales.high])[:-1],
         )
 
-    def _notes(self) -> tuple[str, ...]:
-        return (
-            "standard errors assume errors of constant variance; responses beyond "
-            f"{self.response_limit:.3g} standard deviations are clipped, which moves coefficients "
-            "where the response is skewed or has heavy tails",
+    def _response_limit(self, scales: Scales, mu: float, *, inference: bool) -> float:
+        if self.response_limit is not None:
+            return self.response_limit
+        width = max(1, int(scales.identified[:-1].sum()) + 1)
+        row_limit = self.row_factor * math.sqrt(width)
+        return response_limit(scales.units, row_limit, mu) if inference else RESPONSE_LIMIT
+
+    def _robust(
+        self,
+        design: Design,
+        scales: Scales,
+        moments: NoisyMoments,
+        theta: Doubles,
+        error: EstimateError,
+        noise: GaussianReleases,
+    ) -> EstimateError:
+        """Release the scatter of the score, and put its sandwich in the place of `sampling`."""
+        mu = noise.share(self.scatter_share)
+        rows = standardised_rows(design, scales, self.row_factor, winsorise=False)
+        residual = moments.residual(theta)
+        clip = final_clip(scales.units, rows.rows.limit, math.inf, mu) * math.sqrt(residual)
+        scatter, deviation, _ = noisy_scatter(rows, theta, clip, noise, mu)
+        inverse = moments.inverse
+        constant = np.asarray(residual * np.linalg.inv(inverse))
+        return replace(error, sampling=sandwich(inverse, constant, scatter, deviation))
+
+    def _note(self, limit: float) -> str:
+        assumed = (
+            ""
+            if self.cov_type == "robust"
+            else "standard errors assume errors of constant variance; "
         )
-
-    def _error(
-        self, moments: Doubles, deviation: float, inverse: Doubles, theta: Doubles, units: float
-    ) -> tuple[Doubles, EstimateError]:
-        """Return the estimate, corrected by a bootstrap, and its error."""
-        gram, cross, square = moments[:-1, :-1], moments[:-1, -1], moments[-1, -1]
-        residual = max((square - 2 * theta @ cross + theta @ gram @ theta) / units, 0.0)
-        if self.cov_type == "bootstrap":
-            theta, sampling, privacy = bootstrapped(
-                moments, deviation, theta, residual, floored_inverse
-            )
-            return theta, EstimateError(sampling, privacy, hidden_by_floor(gram, deviation))
-        return theta, _wald(gram, deviation, inverse, theta, residual)
-
-
-def _wald(
-    gram: Doubles, deviation: float, inverse: Doubles, theta: Doubles, residual: float
-) -> EstimateError:
-    """Delta method for the solution of noisy normal equations.
-
-    The residual of the equations at the truth is a sum over rows, of covariance `residual` gram,
-    and the noise of (cross - gram theta): with variance v on the diagonal of the moments and
-    v / 2 elsewhere, (v / 2) ((1 + |theta|^2) I + theta theta').
-    """
-    half = deviation**2 / 2
-    noise = half * ((1 + theta @ theta) * np.eye(len(theta)) + np.outer(theta, theta))
-    return EstimateError(
-        sampling=residual * inverse @ np.linalg.inv(inverse) @ inverse,
-        privacy=inverse @ noise @ inverse,
-        hidden=hidden_by_floor(gram, deviation),
-    )
+        return (
+            f"{assumed}responses beyond {limit:.3g} standard deviations are clipped, which moves "
+            "coefficients where the response is skewed or has heavy tails"
+        )

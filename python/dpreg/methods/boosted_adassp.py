@@ -15,6 +15,7 @@ from dpreg.methods._boosting import final_clip, schedule
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods._method import LARGEST_OPTION, Allowance, Declined, Release, needs_delta
+from dpreg.methods._quieting import SHRUNK_NOTE
 from dpreg.methods._sums import (
     Doubles,
     StandardisedRows,
@@ -32,7 +33,7 @@ from dpreg.methods._wald import (
     unidentified_note,
     user_errors,
 )
-from dpreg.methods.standardisation import Scales, Standardisation
+from dpreg.methods.standardisation import Scales, Standardisation, check_scatter_share
 
 __all__ = ["BoostedAdaSSP"]
 
@@ -70,7 +71,7 @@ class BoostedAdaSSP:
         Clip of later rounds, in root mean square residuals of the round before.
     final_clip : float, optional
         With inference, the clip of the rounds averaged over, in those residuals.  Default
-        4.5 to 30, as the square root of the noisy number of units.
+        4.5 to 20, as the square root of the noisy number of units.
     row_factor : float, default 1.2
         Rows longer than this many times their expected length are shrunk to it.
     max_rows : int, default 1
@@ -114,11 +115,7 @@ class BoostedAdaSSP:
             raise ValueError("average must be given together with rounds, and be at most that")
         if not 0 < self.gram_share < 1:
             raise ValueError(f"gram_share must be in (0, 1), got {self.gram_share}")
-        if not 0 < self.scatter_share < 1 - self.standardisation.share:
-            raise ValueError(
-                "scatter_share must be greater than 0, and less than 1 together with the share "
-                f"of standardisation, got {self.scatter_share}"
-            )
+        check_scatter_share(self.scatter_share, self.standardisation)
         clips = (self.first_clip, self.clip, self.final_clip or 1.0, self.row_factor)
         if not all(0 < clip <= LARGEST_OPTION for clip in clips) or self.final_clip == 0:
             raise ValueError("clips and row_factor must be greater than 0 and at most 1e6")
@@ -144,6 +141,8 @@ class BoostedAdaSSP:
         design = sample_rows(design, self.max_rows, allowance.bits)
         bounds = column_bounds(self.bounds, design.terms)
         scales = self.standardisation.release(design.X, design.y, noise, bounds)
+        if not scales.response_found:
+            return scales.declined(noise, "Gaussian (GDP)")
         # Winsorised regressors predict better; left alone, slopes are not biased.
         rows = standardised_rows(design, scales, self.row_factor, winsorise=not inference)
         path = self._boost(rows, scales, noise, inference=inference)
@@ -213,10 +212,10 @@ class BoostedAdaSSP:
         noise: GaussianReleases,
     ) -> EstimateError:
         """Release the scatter of the gradient, and put the covariance together."""
-        scatter, unclipped = noisy_scatter(
+        scatter, deviation, unclipped = noisy_scatter(
             rows, path.estimate, path.clip, noise, noise.share(self.scatter_share)
         )
-        return boosting_error(path, scatter, unclipped / scales.units)
+        return boosting_error(path, scatter, deviation, unclipped / scales.units)
 
 
 def _estimand(path: BoostingPath, *, inference: bool) -> tuple[str, ...]:
@@ -231,11 +230,7 @@ def _estimand(path: BoostingPath, *, inference: bool) -> tuple[str, ...]:
     )
     if not path.shrunk:
         return (clipped,)
-    return (
-        clipped,
-        "coefficients are shrunk, or predictions would be mostly noise: this many coefficients "
-        "need more rows or a larger epsilon",
-    )
+    return clipped, SHRUNK_NOTE
 
 
 def _noisy_round(

@@ -116,6 +116,8 @@ class DPSGD:
         noise = GaussianReleases(allowance.epsilon, allowance.delta, allowance.bits)
         bounds = column_bounds(self.bounds, design.terms)
         scales = self.standardisation.release(design.X, design.y, noise, bounds)
+        if not scales.response_found:
+            return scales.declined(noise, "privacy loss distribution (PLD)")
         rows = standardised_rows(design, scales, self.row_factor, winsorise=True)
         theta, part = self._descend(rows, scales.units, noise, allowance)
         d = len(design.terms.names)

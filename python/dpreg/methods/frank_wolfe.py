@@ -23,7 +23,7 @@ from dpreg.methods._frank_wolfe import (
     screen_from,
 )
 from dpreg.methods._gaussian import GaussianReleases
-from dpreg.methods._method import Allowance, Release, needs_delta
+from dpreg.methods._method import Allowance, Declined, Release, needs_delta
 from dpreg.methods._scaling import Scaling, scaling_from_bounds, scaling_from_scales
 from dpreg.methods._units import one_row_a_unit
 from dpreg.methods._wald import unidentified_note
@@ -118,7 +118,9 @@ class FrankWolfe:
         rho = left * allowed_rho(epsilon, delta)
         plan_frank_wolfe(rho, _columns(terms), self.steps or MAX_STEPS, self._screen())
 
-    def release(self, design: Design, allowance: Allowance, *, inference: bool) -> Release:
+    def release(
+        self, design: Design, allowance: Allowance, *, inference: bool
+    ) -> Release | Declined:
         """See `dpreg.methods._method.Method`; there are no standard errors."""
         terms, rho = design.terms, allowed_rho(allowance.epsilon, allowance.delta)
         noise = GaussianReleases(
@@ -126,8 +128,11 @@ class FrankWolfe:
         )
         bounds = self._bounds(terms)
         design = one_row_a_unit(design, bounds)
-        scaling, units = self._scaling(design, bounds, noise)
+        found = self._scaling(design, bounds, noise)
         parts = tuple(replace(part, mu=None, rho=pure_rho(part.mu or 0.0)) for part in noise.parts)
+        if isinstance(found, Declined):
+            return replace(found, parts=parts)
+        scaling, units = found
 
         rest = rho - math.fsum(part.rho or 0.0 for part in parts)
         steps = self.steps or default_steps(units, _columns(terms), rest)
@@ -162,7 +167,7 @@ class FrankWolfe:
 
     def _scaling(
         self, design: Design, bounds: NDArray[np.float64], noise: GaussianReleases
-    ) -> tuple[Scaling, float]:
+    ) -> tuple[Scaling, float] | Declined:
         """Return how columns are scaled, and the noisy number of units."""
         intercept = design.terms.intercept
         if np.isfinite(bounds).all():
@@ -170,6 +175,8 @@ class FrankWolfe:
             noisy = noise.release("number of units", count, 1.0, noise.share(self.count_share))
             return scaling_from_bounds(bounds, intercept=intercept), max(0.0, float(noisy[0]))
         scales = self.standardisation.release(design.X, design.y, noise, bounds)
+        if not scales.response_found:
+            return scales.declined(noise, "zCDP")
         return scaling_from_scales(scales, self.reach, intercept=intercept), scales.units
 
 

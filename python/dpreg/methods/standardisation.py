@@ -9,17 +9,16 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg._options import check_options
-from dpreg.methods._bounds import LEAST_WIDTH
 from dpreg.methods._gaussian import GaussianReleases
+from dpreg.methods._histograms import column_weights, magnitude, narrowed
+from dpreg.methods._method import Declined
 
-__all__ = ["Scales", "Standardisation"]
+__all__ = ["Scales", "Standardisation", "check_scatter_share"]
 
 Doubles = NDArray[np.float64]
 
-# Lead of an order of magnitude over noise, in its deviations: to go on with it, as there is
-# nothing better; and to report errors.  Of 2,100 cells without a value one run or another
-# leads by the first in 1 of 25 columns, by the second in fewer than 1 of 1,000.
-_LIKELY, _SURELY = 3.0, 4.5
+# Deviations of its noise that the variance of the response must have, to be one.
+_SPREAD = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +34,11 @@ class Scales:
     identified : ndarray of bool, shape (D,)
         False: too little can be seen of the column to give it a coefficient.
     seen : ndarray of bool, shape (D,)
-        False: not even the order of magnitude was found for sure, so `low` and `high` may have
-        nothing to do with the values.
+        False: not even the order of magnitude was found, so `low` and `high` have nothing to do
+        with the values.
+    response_found : bool
+        False: the response has no bounds and its spread cannot be told from noise; neither
+        could anything that is said about it, so a fit must decline.
     units : float
         Noisy number of rows, at least 1.
     """
@@ -47,7 +49,20 @@ class Scales:
     scale: Doubles
     identified: NDArray[np.bool_]
     seen: NDArray[np.bool_]
+    response_found: bool
     units: float
+
+    def declined(self, noise: GaussianReleases, composition: str) -> Declined:
+        """Return what a fit says when the response was not found."""
+        return Declined(
+            reason="the spread of the response cannot be told from noise with about "
+            f"{self.units:,.0f} units at this eps",
+            advice="give bounds of the response, take fewer columns, or find more units or a "
+            "larger eps",
+            units=self.units,
+            parts=tuple(noise.parts),
+            composition=composition,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +71,8 @@ class Standardisation:
 
     In each column, a noisy histogram of magnitudes finds the order of magnitude of the values
     other than 0; a few noisy histograms of equal bins, each within the range that the last
-    one left, close in on where they are; noisy sums and sums of squares give mean and
-    standard deviation there.
+    one left, close in on where nearly all of them are; noisy sums and sums of squares give mean
+    and standard deviation there.  The histograms of the response are the least noisy.
 
     Parameters
     ----------
@@ -117,7 +132,8 @@ class Standardisation:
         seen = np.ones(len(bounds), dtype=bool)
         if len(searched):
             seen[searched] = self._search(blocks, low, high, searched, noise)
-        return self._moments(blocks, low, high, seen, noise)
+        given = bool(np.isfinite(bounds[-1]).all())
+        return self._moments(blocks, low, high, seen, noise, given=given)
 
     def limits(self, X: Doubles, noise: GaussianReleases) -> Doubles:
         """Find where the columns of X lie, and nothing else.
@@ -145,28 +161,27 @@ class Standardisation:
     ) -> NDArray[np.bool_]:
         """Set `low` and `high` of the columns in `searched`; only they cost anything.
 
-        Returns whether the order of magnitude of each of them was found for sure.
+        Returns whether the order of magnitude of each of them was found.
         """
-        sensitivity = _core.counts_sensitivity(len(searched))
+        weights = column_weights(searched, len(low))
         mu = noise.share(self.magnitude_share)
         cells = np.vstack([_core.magnitude_counts(block) for block in blocks])[searched]
-        counts = noise.release("order of magnitude of each column", cells, sensitivity, mu)
-        deviation = noise.parts[-1].scale or 0.0
-        found = [_magnitude(row, deviation) for row in counts]
-        for j, (magnitude, _) in zip(searched, found, strict=True):
-            high[j] = magnitude
-            low[j] = -high[j]
+        label = "order of magnitude of each column"
+        counts, deviations = _noisy_counts(label, cells, weights, noise, mu)
+        found = [magnitude(row, dev) for row, dev in zip(counts, deviations, strict=True)]
+        high[searched] = [1.0 if size is None else size for size in found]
+        low[searched] = -high[searched]
         mu = noise.share(self.zoom_share)
         for zoom in range(self.zooms):
             cells = np.vstack(
                 [_core.interval_counts(block, a, b, self.bins)
                  for block, a, b in zip(blocks, _split(low), _split(high), strict=True)]
             )[searched]  # fmt: skip
-            counts = noise.release(f"histogram {zoom + 1} of each column", cells, sensitivity, mu)
-            deviation = noise.parts[-1].scale or 0.0
-            for j, row in zip(searched, counts, strict=True):
-                low[j], high[j] = _narrowed(row, low[j], high[j], deviation)
-        return np.array([lead > _SURELY for _, lead in found])
+            label = f"histogram {zoom + 1} of each column"
+            counts, deviations = _noisy_counts(label, cells, weights, noise, mu)
+            for j, row, dev in zip(searched, counts, deviations, strict=True):
+                low[j], high[j] = narrowed(row, low[j], high[j], dev)
+        return np.array([size is not None for size in found])
 
     def _moments(
         self,
@@ -175,7 +190,10 @@ class Standardisation:
         high: Doubles,
         seen: NDArray[np.bool_],
         noise: GaussianReleases,
+        *,
+        given: bool,
     ) -> Scales:
+        """Release means and variances; `given` says that the response has public bounds."""
         middle, half = (low + high) / 2, (high - low) / 2
         columns = len(low)
         sums_x, sums_y = (
@@ -184,9 +202,13 @@ class Standardisation:
         )
         d = columns - 1
         sums = np.concatenate([sums_x[: d + 1], sums_y[1:2], sums_x[d + 1 :], sums_y[2:]])
-        mu = noise.share(self.moment_share)
+        weights = column_weights(np.arange(columns), columns)
         noisy = noise.release(
-            "number of rows, means and variances", sums, _core.moments_sensitivity(columns), mu
+            "number of rows, means and variances",
+            sums,
+            _core.moments_sensitivity(weights),
+            noise.share(self.moment_share),
+            weights=np.concatenate([[1.0], weights, weights]),
         )
         noisy *= 2.0**-_core.MOMENT_BITS
         units = max(float(noisy[0]), 1.0)
@@ -194,7 +216,7 @@ class Standardisation:
         variance = noisy[columns + 1 :] / units - mean**2
         # One standard deviation of the noise of `variance`, by the delta method in three sums.
         sigma = (noise.parts[-1].scale or 0.0) * 2.0**-_core.MOMENT_BITS
-        deviation = sigma / units * np.sqrt(1 + 4 * mean**2 + mean**4)
+        deviation = sigma / units * np.sqrt((1 + 4 * mean**2) / weights**2 + mean**4)
         return Scales(
             low=low,
             high=high,
@@ -202,51 +224,33 @@ class Standardisation:
             scale=np.sqrt(np.clip(variance, np.minimum(deviation, 1.0), 1.0)) * half,
             identified=variance > deviation,
             seen=seen,
+            response_found=given or bool(seen[-1] and variance[-1] > _SPREAD * deviation[-1]),
             units=units,
         )
 
 
+def check_scatter_share(share: float, standardisation: Standardisation) -> None:
+    """Refuse a share of the squared mu, beside that of standardisation, that leaves nothing."""
+    if not 0 < share < 1 - standardisation.share:
+        raise ValueError(
+            "scatter_share must be greater than 0, and less than 1 together with the share "
+            f"of standardisation, got {share}"
+        )
+
+
+def _noisy_counts(
+    label: str,
+    cells: NDArray[np.int64],
+    weights: Doubles,
+    noise: GaussianReleases,
+    mu: float,
+) -> tuple[Doubles, Doubles]:
+    """Release histograms, one a row, with these weights; return the deviations of rows too."""
+    sensitivity = _core.counts_sensitivity(weights)
+    entries = np.repeat(weights, cells.shape[1])
+    counts = noise.release(label, cells, sensitivity, mu, weights=entries)
+    return counts, (noise.parts[-1].scale or 0.0) / weights
+
+
 def _split(values: Doubles) -> tuple[Doubles, Doubles]:
     return values[:-1], values[-1:]
-
-
-def _best_run(counts: Doubles, penalty: float) -> tuple[float, int, int]:
-    """Return the run of bins with the largest sum of (count - penalty): sum, first, last."""
-    best, first, last = 0.0, 0, -1
-    total, start = 0.0, 0
-    for k, gain in enumerate(counts - penalty):
-        if total <= 0:
-            total, start = 0.0, k
-        total += gain
-        if total > best:
-            best, first, last = total, start, k
-    return best, first, last
-
-
-def _magnitude(counts: Doubles, deviation: float) -> tuple[float, float]:
-    """Return a power of two that bounds the values of a column, and its lead in deviations.
-
-    It is 1 when none can be seen.
-    """
-    gain, _, last = _best_run(counts, 1.5 * deviation)
-    if gain < _LIKELY * deviation:
-        return 1.0, 0.0
-    return float(2.0 ** (_core.LEAST_EXPONENT + last)), gain / deviation
-
-
-def _narrowed(cells: Doubles, low: float, high: float, deviation: float) -> tuple[float, float]:
-    """Return the part of [low, high] where the values are, if that can be seen.
-
-    The last cell counts zeros: a column that is mostly 0 keeps 0 and what else there is.
-    """
-    counts, zeros = cells[:-1], cells[-1]
-    gain, first, last = _best_run(counts, 0.7 * deviation)
-    if gain < 4 * deviation:
-        return low, high
-    clear = np.flatnonzero(counts > 3.5 * deviation)
-    first, last = min([first, *clear]), max([last, *clear])
-    width = (high - low) / len(counts)
-    narrow_low, narrow_high = low + first * width, low + (last + 1) * width
-    if zeros > 4 * deviation:
-        narrow_low, narrow_high = min(narrow_low, 0.0), max(narrow_high, 0.0)
-    return (narrow_low, narrow_high) if narrow_high - narrow_low > LEAST_WIDTH else (low, high)

@@ -45,11 +45,14 @@ class Expectation:
         Standard error of a slope over that of least squares, for Gaussian data.
     released : float
         Share of slopes that get a standard error, for Gaussian data; between 0 and 1.
+    declined : float
+        Probability that nothing is released, for Gaussian data.
     """
 
     loss: float
     width: float
     released: float
+    declined: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class _Grid:
     loss: Doubles
     width: Doubles
     released: Doubles
+    declined: Doubles
 
 
 @cache
@@ -73,7 +77,7 @@ def _grid(method: str, design: str) -> _Grid:
     names = ("rows", "dimension", "epsilon")
     axes = tuple(np.log(sorted({float(r[name]) for r in rows})) for name in names)
     shape = tuple(len(axis) for axis in axes)
-    values = {c: np.empty(shape) for c in ("loss", "width", "released")}
+    values = {c: np.empty(shape) for c in ("loss", "width", "released", "declined")}
     for r in rows:
         place = tuple(
             int(np.searchsorted(axis, math.log(float(r[name])) - 1e-9))
@@ -83,7 +87,7 @@ def _grid(method: str, design: str) -> _Grid:
             array[place] = float(r[column] or "nan")
     excess = np.log(np.maximum(values["width"] ** 2 - 1, 1e-3))
     loss = np.log(np.maximum(values["loss"], _NO_LOSS))
-    return _Grid((axes[0], axes[1], axes[2]), loss, excess, values["released"])
+    return _Grid((axes[0], axes[1], axes[2]), loss, excess, values["released"], values["declined"])
 
 
 def _interpolate(axes: tuple[Doubles, ...], values: Doubles, point: tuple[float, ...]) -> float:
@@ -149,9 +153,10 @@ def expect(method: str, units: float, d: int, epsilon: float, delta: float) -> E
         losses.append(math.exp(_interpolate(grid.axes, grid.loss, point)))
     grid = _grid(method, "gaussian")
     released = _interpolate(grid.axes, grid.released, point)
+    declined = _interpolate(grid.axes, grid.declined, point)
     excess = _interpolate(grid.axes, grid.width, point) + beyond
     width = math.sqrt(1 + math.exp(excess)) if not math.isnan(excess) else math.inf
-    return Expectation(float(np.mean(losses)), width, released)
+    return Expectation(float(np.mean(losses)), width, released, declined)
 
 
 def best_method(

@@ -25,6 +25,8 @@ __all__ = ["Plan", "dp_plan"]
 # A plan works when the release is this likely and standard errors are at most this many
 # times those of least squares.
 _LIKELY, _WIDEST = 0.9, 3.0
+# A plan is declined almost never below this.
+_NEVER = 0.01
 _MOST_UNITS = 10**9
 # Regressors over units in a batch, at which the ridge of a fit begins to hold its variance.
 _MOST_OVERLAP = 0.7
@@ -45,7 +47,9 @@ class Plan:
         The one asked about, or the one that ``method="auto"`` takes.
     released : float
         Probability that a coefficient is released with a standard error.  For ``"tukey"`` that
-        of a release; the others always release, some coefficients without a standard error.
+        of a release; the others may release some coefficients without a standard error.
+    declined : float
+        Probability that nothing is released.
     width : float
         Its standard error, and so its interval, relative to least squares without privacy.
     loss : float
@@ -63,6 +67,7 @@ class Plan:
     delta: float
     method: str
     released: float
+    declined: float
     width: float
     loss: float
     least_n: int | None
@@ -84,13 +89,14 @@ class Plan:
         return {name: getattr(self, name) for name in (*self.__slots__, "works")}
 
     def __str__(self) -> str:
-        always = self.method != "tukey"  # the other methods never decline
-        chance = "always" if always else f"with probability {self.released:.3g}"
+        some_only = self.method != "tukey"  # which has a standard error for all or for none
+        nearly = "almost always" if self.declined < _NEVER else ""
+        chance = nearly or f"with probability {1 - self.declined:.3g}"
         width = "none: coefficients are not identified"
         if math.isfinite(self.width):
-            some = f"for {100 * self.released:.0f}% of coefficients, " if always else ""
+            some = f"for {100 * self.released:.0f}% of coefficients, " if some_only else ""
             width = f"{some}{self.width:.3g} times those of least squares"
-        goal = "a standard error of a coefficient" if always else "a release"
+        goal = "a standard error of a coefficient" if some_only else "a release"
         enough = "enough" if self.works else "not enough"
         units = f"{self.least_n:,} units" if self.least_n else "more than 10^9 units"
         eps = f"eps={self.least_eps:.3g}" if self.least_eps else "eps above 500"
@@ -156,6 +162,7 @@ def dp_plan(n: int, d: int, eps: float, delta: float = 1e-5, *, method: str = "a
         delta=delta,
         method=chosen,
         released=float(found.released),
+        declined=float(found.declined),
         width=float(found.width),
         loss=float(found.loss),
         least_n=_least_units(method, d, epsilon, delta),
@@ -173,6 +180,7 @@ def curve(plan: Plan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 @dataclass(frozen=True, slots=True)
 class _Forecast:
     released: float
+    declined: float
     width: float
     loss: float
 
@@ -188,8 +196,8 @@ def _forecast(method: str, n: float, d: int, epsilon: float, delta: float) -> tu
     expected = expect(method, n, d, epsilon, delta)
     if method == "tukey":
         released, width = _tukey(n, d, epsilon, delta)
-        return method, _Forecast(released, width, expected.loss)
-    return method, _Forecast(expected.released, expected.width, expected.loss)
+        return method, _Forecast(released, 1 - released, width, expected.loss)
+    return method, _Forecast(expected.released, expected.declined, expected.width, expected.loss)
 
 
 def _tukey(n: float, d: int, epsilon: float, delta: float) -> tuple[float, float]:

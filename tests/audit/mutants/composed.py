@@ -6,11 +6,13 @@ from audit.patches import Mutant, edited, swapped
 
 import dpreg.lm
 from dpreg import _core
-from dpreg.methods import _sums, _units
+from dpreg.methods import _sums, _units, standardisation
+from dpreg.methods.adassp import AdaSSP
 from dpreg.methods.auto import Auto
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
 from dpreg.methods.dpsgd import DPSGD
 from dpreg.methods.frank_wolfe import FrankWolfe
+from dpreg.methods.standardisation import Standardisation
 from dpreg.methods.tukey_em import TukeyEM
 from dpreg.selection import _partition, _stage, kendall, two_stage
 from dpreg.selection.sis import DPSIS
@@ -98,8 +100,23 @@ BOOSTED = [
         ("boosted_adassp",),
     ),
     Mutant(
+        "robust errors at no cost",
+        edited(AdaSSP, "release", ("- robust * self.scatter_share", "")),
+        ("adassp",),
+    ),
+    Mutant(
+        "weights of columns at a third of their cost",
+        edited(standardisation, "_noisy_counts", ("_core.counts_sensitivity(weights)", "_core.counts_sensitivity(weights / 3)")),
+        ("adassp", "boosted_adassp", "dpsgd"),
+    ),
+    Mutant(
+        "declines by the exact range of the response",
+        edited(Standardisation, "_moments", ("variance[-1] > _SPREAD * deviation[-1]", "np.ptp(blocks[1]) < 50")),
+        ("adassp", "boosted_adassp"),
+    ),
+    Mutant(
         "unclipped rows of the scatter counted exactly",
-        edited(BoostedAdaSSP, "_error", ("boosting_error(path, scatter, unclipped", "boosting_error(path, scatter, rows.rows.scatter(path.estimate.tolist(), path.clip)[1]")),
+        edited(BoostedAdaSSP, "_error", ("boosting_error(path, scatter, deviation, unclipped", "boosting_error(path, scatter, deviation, rows.rows.scatter(path.estimate.tolist(), path.clip)[1]")),
         ("boosted_adassp",),
     ),
 ]  # fmt: skip

@@ -55,7 +55,7 @@ DATA = [
     Mutant(
         "standard errors from exact residuals",
         edited(
-            adassp.AdaSSP, "release", ("theta = inverse @ cross", "theta = inverse @ cross\n    exact = float(np.asarray(rows.rows.gram())[-1, -1])"),
+            adassp.AdaSSP, "release", ("moments = NoisyMoments(", "exact = float(np.asarray(rows.rows.gram())[-1, -1])\n    moments = NoisyMoments("),
             ("covariance=covariance", "covariance=None if covariance is None else covariance * (1 + exact)"),
         ),
         ("adassp",),

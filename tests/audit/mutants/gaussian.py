@@ -113,12 +113,12 @@ GAUSSIAN = [
     ),
     Mutant(
         "sensitivity of the moments one column's",
-        swapped(_core, "moments_sensitivity", lambda real: lambda columns: real(1) / 3),
+        swapped(_core, "moments_sensitivity", lambda real: lambda weights: real([1.0]) / 3),
         ("adassp",),
     ),
     Mutant(
         "sensitivity of all histograms that of one",
-        swapped(_core, "counts_sensitivity", lambda _: lambda columns: 0.3),
+        swapped(_core, "counts_sensitivity", lambda _: lambda weights: 0.3),
         ("adassp",),
     ),
     Mutant(

@@ -14,14 +14,14 @@ inline constexpr int kLeastExponent = -128;
 inline constexpr int kLargestExponent = 128;
 inline constexpr std::size_t kMagnitudeBins = kLargestExponent - kLeastExponent + 1;
 
-/// l2 sensitivity of `magnitude_counts` and of `interval_counts` over `columns` columns:
-/// a row falls into at most one bin of each column.  Attained.
-double counts_sensitivity(std::size_t columns);
+/// l2 sensitivity of `magnitude_counts` and of `interval_counts`, the counts of column j
+/// counted weights[j] times: a row falls into at most one bin of each column.  Attained.
+double counts_sensitivity(const std::vector<double>& weights);
 
 /// How many values of each column fall into each magnitude bin; columns x kMagnitudeBins.
 ///
 /// Domain   total; a value that is not finite falls into no bin.
-/// Privacy  none by itself; counts_sensitivity(x.cols) under add/remove of one row.
+/// Privacy  none by itself; counts_sensitivity(1, ..., 1) under add/remove of one row.
 std::vector<std::int64_t> magnitude_counts(const MatrixView& x, std::size_t threads);
 
 /// How many values of each column fall into each of `bins` equal parts of
@@ -29,7 +29,7 @@ std::vector<std::int64_t> magnitude_counts(const MatrixView& x, std::size_t thre
 /// columns x (bins + 1).
 ///
 /// Domain   low_j < high_j, finite; bins >= 1; any values.
-/// Privacy  none by itself; counts_sensitivity(x.cols) under add/remove of one row.
+/// Privacy  none by itself; counts_sensitivity(1, ..., 1) under add/remove of one row.
 std::vector<std::int64_t> interval_counts(const MatrixView& x, const std::vector<double>& low,
                                           const std::vector<double>& high, std::size_t bins,
                                           std::size_t threads);
@@ -37,15 +37,16 @@ std::vector<std::int64_t> interval_counts(const MatrixView& x, const std::vector
 /// Steps of `moment_sums`: values in [-1, 1] are held as multiples of 2^-kMomentBits.
 inline constexpr int kMomentBits = 20;
 
-/// l2 sensitivity of `moment_sums` over `columns` columns, in the steps of its result.
-double moments_sensitivity(std::size_t columns);
+/// l2 sensitivity of `moment_sums`, the sums of column j counted weights[j] times, in the
+/// steps of its result.  Attained.
+double moments_sensitivity(const std::vector<double>& weights);
 
 /// The number of rows, and for each column the sum and the sum of squares of
 /// u = min(max((x - middle) / half, -1), 1), as integers: multiples of 2^-kMomentBits.
 /// (1, sums, sums of squares): 1 + 2 columns numbers, exact and free of order.
 ///
 /// Domain   half_j > 0; any values, one that is not finite counts as 0.
-/// Privacy  none by itself; moments_sensitivity(x.cols) under add/remove of one row.
+/// Privacy  none by itself; moments_sensitivity(1, ..., 1) under add/remove of one row.
 std::vector<std::int64_t> moment_sums(const MatrixView& x, const std::vector<double>& middle,
                                       const std::vector<double>& half, std::size_t threads);
 

@@ -1,0 +1,139 @@
+"""Covariances from noisy sums, and how estimates are shrunk: exact properties and means."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpreg.methods._boosting import final_clip
+from dpreg.methods._noisy_moments import NoisyMoments, response_limit
+from dpreg.methods._quieting import kept_shares
+from dpreg.methods._wald import sandwich
+
+
+def symmetric_noise(size, deviation, rng):
+    noise = np.triu(rng.normal(0, deviation / math.sqrt(2), (size, size)), 1)
+    return noise + noise.T + np.diag(rng.normal(0, deviation, size))
+
+
+def a_gram(size, rng):
+    rows = rng.standard_normal((500, size))
+    return rows.T @ rows
+
+
+def test_sandwich_without_noise_is_the_product():
+    rng = np.random.default_rng(1)
+    gram = a_gram(4, rng)
+    scatter = a_gram(4, rng) * 3.0
+    bread = np.linalg.inv(gram)
+    found = sandwich(bread, gram, scatter, 1e-9)
+    np.testing.assert_allclose(found, bread @ scatter @ bread, rtol=1e-6)
+
+
+def test_sandwich_in_noise_is_that_of_constant_variance():
+    rng = np.random.default_rng(2)
+    gram = a_gram(4, rng)
+    bread = np.linalg.inv(gram)
+    scatter = gram + symmetric_noise(4, 1e5, rng)
+    found = sandwich(bread, gram, scatter, 1e5)
+    np.testing.assert_allclose(np.diag(found), np.diag(bread), rtol=0.05)
+
+
+@pytest.mark.parametrize("level", [0.1, 0.5, 2.0])
+def test_sandwich_is_about_right_on_average_and_a_covariance(level):
+    """Held to positive eigenvalues, the same scatter gives up to 3 times the variance."""
+    rng = np.random.default_rng(3)
+    size, units = 20, 1000.0
+    bread, gram = np.eye(size) / units, np.eye(size) * units
+    held, found = [], []
+    for _ in range(50):
+        scatter = gram + symmetric_noise(size, level * units, rng)
+        covariance = sandwich(bread, gram, scatter, level * units)
+        assert np.linalg.eigvalsh(covariance).min() > -1e-15
+        found.append(np.diag(covariance).mean() * units)
+        values, vectors = np.linalg.eigh(scatter)
+        held.append(((vectors**2) @ np.maximum(values, 0)).mean() / units)
+    assert abs(np.mean(found) - 1) < 0.1
+    assert np.mean(held) > np.mean(found) - 0.01
+    assert level < 2 or np.mean(held) > 3
+
+
+def test_sandwich_sees_variances_that_differ():
+    rng = np.random.default_rng(4)
+    size, units = 10, 1000.0
+    bread, gram = np.eye(size) / units, np.eye(size) * units
+    truth = gram * np.where(np.arange(size) == 0, 2.5, 1.0)
+    found = [
+        np.diag(sandwich(bread, gram, truth + symmetric_noise(size, 0.2 * units, rng), 0.2 * units))
+        for _ in range(200)
+    ]
+    ratio = np.mean(found, axis=0) * units
+    assert abs(ratio[0] - 2.5) < 0.15
+    assert np.abs(ratio[1:] - 1).max() < 0.1
+
+
+def test_little_noise_shrinks_nothing():
+    gram = np.diag([100.0, 50.0])
+    kept = kept_shares(gram, 100.0, np.array([0.5, 0.5]), np.diag([1e-3, 1e-3]))
+    np.testing.assert_array_equal(kept, np.eye(2))
+    assert kept_shares(np.zeros((0, 0)), 1.0, np.zeros(0), np.zeros((0, 0))).shape == (0, 0)
+
+
+@pytest.mark.parametrize("size", [1, 3, 12])
+@pytest.mark.parametrize("level", [0.3, 3.0, 300.0])
+def test_noise_left_in_predictions_is_less_than_the_response(size, level):
+    """x / w of noise along each of w directions, kept by 1.5 / (1 + x), leaves at most 9/16 / w."""
+    rng = np.random.default_rng(size)
+    gram = a_gram(size, rng)
+    noise = np.linalg.inv(gram) * level * 500
+    kept = kept_shares(gram, 500.0, np.zeros(size), noise)
+    left = np.trace(gram @ kept @ noise @ kept) / 500
+    assert left < 9 / 16 + 1e-9
+    assert left <= np.trace(gram @ noise) / 500 + 1e-9
+
+
+def test_what_explains_too_much_counts_as_noise():
+    gram = np.eye(2) * 100.0
+    kept = kept_shares(gram, 100.0, np.array([5.0, 5.0]), np.eye(2) * 1e-6)
+    assert 0.0 < kept[0, 0] < 0.1
+
+
+def test_moments_without_noise_are_least_squares():
+    rng = np.random.default_rng(6)
+    rows = rng.standard_normal((300, 3))
+    response = rows @ [0.5, -0.2, 0.1] + 0.5 * rng.standard_normal(300)
+    table = np.column_stack([rows, response])
+    moments = NoisyMoments(table.T @ table, 1e-9, 300.0)
+    theta, error = moments.solution(bootstrap=False)
+    exact, residual = np.linalg.lstsq(rows, response)[:2]
+    np.testing.assert_allclose(theta, exact, rtol=1e-9)
+    np.testing.assert_allclose(error.sampling, residual[0] / 300 * np.linalg.inv(rows.T @ rows))
+    quiet, same, shrunk = moments.quieted(theta, error)
+    assert not shrunk
+    assert quiet is theta
+    assert same is error
+
+
+def test_moments_in_noise_are_shrunk_and_what_is_lost_is_hidden():
+    rng = np.random.default_rng(7)
+    moments = NoisyMoments(np.eye(11) * 1000 + symmetric_noise(11, 1000, rng), 1000.0, 1000.0)
+    theta, error = moments.solution(bootstrap=False)
+    quiet, after, shrunk = moments.quieted(theta, error)
+    assert shrunk
+    assert np.linalg.norm(quiet) < np.linalg.norm(theta)
+    assert np.trace(after.privacy) < np.trace(error.privacy)
+    assert np.trace(after.hidden) > np.trace(error.hidden)
+
+
+def test_clips_grow_with_the_units_within_their_limits():
+    limits = [response_limit(n, 2.0, 0.25) for n in (0, 1e3, 1e6, 1e8, 1e15)]
+    assert limits[:2] == [4.0, 4.0]
+    assert limits == sorted(limits)
+    assert limits[3] == pytest.approx(math.sqrt(0.3 * 0.25 * 1e4 - 4))
+    assert limits[-1] == 30.0
+    clips = [final_clip(n, 2.0, 0.2, 0.1) for n in (0, 1e3, 1e5, 1e15)]
+    assert clips == sorted(clips)
+    assert clips[0] == pytest.approx(4.5, rel=0.01)
+    assert clips[-1] == 20.0
