@@ -110,7 +110,7 @@ class AdaSSP:
             return scales.declined(noise, "Gaussian (GDP)")
         robust = inference and self.cov_type == "robust"
         mu = noise.share(1 - self.standardisation.share - robust * self.scatter_share)
-        limit = self._response_limit(scales, mu, inference=inference)
+        limit = self._response_limit(scales, mu / noise.rows, inference=inference)
         rows = standardised_rows(
             design, scales, self.row_factor, winsorise=not inference, response_limit=limit
         )
@@ -139,8 +139,7 @@ class AdaSSP:
     def _response_limit(self, scales: Scales, mu: float, *, inference: bool) -> float:
         if self.response_limit is not None:
             return self.response_limit
-        width = max(1, int(scales.identified[:-1].sum()) + 1)
-        row_limit = self.row_factor * math.sqrt(width)
+        row_limit = self.row_factor * math.sqrt(int(scales.identified[:-1].sum()) + 1)
         return response_limit(scales.units, row_limit, mu) if inference else RESPONSE_LIMIT
 
     def _robust(
@@ -156,7 +155,8 @@ class AdaSSP:
         mu = noise.share(self.scatter_share)
         rows = standardised_rows(design, scales, self.row_factor, winsorise=False)
         residual = moments.residual(theta)
-        clip = final_clip(scales.units, rows.rows.limit, math.inf, mu) * math.sqrt(residual)
+        widest = final_clip(scales.units, rows.rows.limit, math.inf, mu / noise.rows)
+        clip = widest * math.sqrt(residual)
         scatter, deviation, _ = noisy_scatter(rows, theta, clip, noise, mu)
         inverse = moments.inverse
         constant = np.asarray(residual * np.linalg.inv(inverse))

@@ -202,7 +202,9 @@ class BoostedAdaSSP:
         """Return the clip of the rounds that count; `mu` is that of them all."""
         if self.final_clip is not None:
             return self.final_clip
-        return final_clip(units, row_limit, mu, noise.share(self.scatter_share))
+        # All noise is that of a unit of so many rows.
+        mu_scatter = noise.share(self.scatter_share) / noise.rows
+        return final_clip(units, row_limit, mu / noise.rows, mu_scatter)
 
     def _error(
         self,
