@@ -112,7 +112,7 @@ def test_bootstrap_through_the_origin_with_nothing_to_see():
     ],
 )
 def test_wrong_options(options):
-    with pytest.raises(ValueError, match="greater than 0"):
+    with pytest.raises(ValueError, match="must be between"):
         AdaSSP(**options)
     with pytest.raises(ValueError, match="cov_type must be"):
         AdaSSP(cov_type="HC0")

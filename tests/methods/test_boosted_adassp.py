@@ -165,7 +165,8 @@ def test_prediction_winsorises_at_released_limits():
 @pytest.mark.parametrize("options", [{"rounds": 0}, {"average": 9}, {"gram_share": 0.0},
                                      {"clip": 0.0}, {"row_factor": -1.0}, {"scatter_share": 0.0},
                                      {"scatter_share": 0.9}, {"row_factor": 1e200},
-                                     {"final_clip": 1e300},
+                                     {"final_clip": 1e300}, {"clip": 5e-324}, {"rounds": 10_000},
+                                     {"scatter_share": 1e-300},
                                      {"scatter_share": math.nan}])  # fmt: skip
 def test_wrong_options(options):
     with pytest.raises(ValueError, match="must be"):

@@ -142,7 +142,7 @@ def test_wrong_options(options):
 
 def test_limits_stay_wide_enough_to_divide_by():
     """However many zooms there are, and however often the values are all in the first bin."""
-    zooms = Standardisation(zooms=260, zoom_share=0.001)
+    zooms = Standardisation(zooms=200, zoom_share=0.001)
     noise = GaussianReleases(500.0, 0.1, _core.TestBits(3))
     unknown = np.full((1, 2), UNKNOWN)
     y = np.full(5000, 1e-310)
@@ -193,6 +193,13 @@ def test_the_response_counts_as_much_as_a_third_of_the_others():
     np.testing.assert_allclose(column_weights(np.arange(13), 13) ** 2, [1.0] * 12 + [4.0])
     np.testing.assert_array_equal(column_weights(np.arange(12), 13), np.ones(12))
     np.testing.assert_array_equal(column_weights(np.array([3]), 4), [1.0])
+
+
+def test_limits_of_regressors_favour_none_of_them():
+    """There is no response among them: the last column counts like the others."""
+    noise = GaussianReleases(1.0, 1e-5, _core.TestBits(1))
+    Standardisation().limits(np.random.default_rng(1).standard_normal((100, 13)), noise)
+    assert noise.parts[0].sensitivity == _core.counts_sensitivity(np.ones(13))
 
 
 @pytest.mark.parametrize("method", ["adassp", "boosted_adassp", "dpsgd", "frank_wolfe"])

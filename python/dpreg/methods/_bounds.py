@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -16,6 +15,8 @@ Bounds = tuple[float, float]
 
 # Half of a narrower interval could not be divided by.
 LEAST_WIDTH = 1e-100
+# Squares of wider ones are no doubles.
+_LARGEST = 1e100
 
 
 def column_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> NDArray[np.float64]:
@@ -24,8 +25,8 @@ def column_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> NDArray[
     Raises
     ------
     ValueError
-        For a name that is no column of the design, or limits that are not finite and
-        increasing.
+        For a name that is no column of the design, or limits that are not increasing, or not
+        within 1e100 of 0.
     """
     names = [*terms.names, terms.response]
     result = np.full((len(names), 2), np.nan)
@@ -40,10 +41,10 @@ def column_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> NDArray[
             low, high = (float(limit) for limit in limits)
         except (TypeError, ValueError):
             raise ValueError(f"bounds: write {{{name!r}: (low, high)}}, got {limits!r}") from None
-        # The width, and the middle, of an interval must be doubles too.
-        if not (math.isfinite(abs(low) + abs(high)) and high - low > LEAST_WIDTH):
+        if not (max(abs(low), abs(high)) <= _LARGEST and high - low > LEAST_WIDTH):
             raise ValueError(
-                f"bounds: {name!r} needs finite limits, the first below the second, got {limits!r}"
+                f"bounds: {name!r} needs limits within 1e100 of 0, the first below the second by "
+                f"more than 1e-100, got {limits!r}"
             )
         result[names.index(name)] = low, high
     return result

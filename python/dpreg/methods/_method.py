@@ -15,17 +15,26 @@ from dpreg.released.certificate import Part
 from dpreg.released.law import NORMAL, TailLaw
 
 __all__ = [
-    "LARGEST_OPTION",
     "Allowance",
     "Declined",
     "Method",
     "Release",
     "after_basic",
+    "check_sizes",
     "needs_delta",
 ]
 
-# Larger clips and factors cannot be meant, and powers of them must stay finite.
-LARGEST_OPTION = 1e6
+# Other clips, factors and shares cannot be meant, and powers of them must be doubles.
+_LEAST_OPTION, _LARGEST_OPTION = 1e-6, 1e6
+
+
+def check_sizes(**sizes: float | None) -> None:
+    """Refuse clips, factors and rates that are far from 1; None, a default, is fine."""
+    for name, size in sizes.items():
+        if size is not None and not _LEAST_OPTION <= size <= _LARGEST_OPTION:
+            raise ValueError(
+                f"{name} must be between {_LEAST_OPTION:g} and {_LARGEST_OPTION:g}, got {size!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

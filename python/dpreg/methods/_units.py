@@ -10,12 +10,16 @@ from dpreg.design import Design, Units
 
 __all__ = ["check_max_rows", "one_row_a_unit", "sample_rows", "split_units"]
 
+_MOST_ROWS = 10**6
+
 
 def check_max_rows(max_rows: int) -> None:
     """Refuse a bound on the rows of a unit that is no positive integer."""
-    if isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows < 1:
+    whole = isinstance(max_rows, (int, np.integer)) and not isinstance(max_rows, bool)
+    if not whole or not 1 <= max_rows <= _MOST_ROWS:
         raise ValueError(
-            f"max_rows must be an integer, 1 or more: rows that one unit may give, got {max_rows!r}"
+            f"max_rows must be an integer from 1 to {_MOST_ROWS:,}: rows that one unit may give, "
+            f"got {max_rows!r}"
         )
 
 

@@ -14,7 +14,7 @@ from dpreg.design import Design, Terms
 from dpreg.methods._boosting import final_clip, schedule
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import GaussianReleases
-from dpreg.methods._method import LARGEST_OPTION, Allowance, Declined, Release, needs_delta
+from dpreg.methods._method import Allowance, Declined, Release, check_sizes, needs_delta
 from dpreg.methods._quieting import SHRUNK_NOTE
 from dpreg.methods._sums import (
     Doubles,
@@ -42,6 +42,8 @@ __all__ = ["BoostedAdaSSP"]
 _SQUARES_WEIGHT = 0.05
 # Least root mean square residual that clips follow, in standard deviations of the response.
 _LEAST_RESIDUAL = 0.012
+# More would only add noise.
+_MOST_ROUNDS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,9 +118,10 @@ class BoostedAdaSSP:
         if not 0 < self.gram_share < 1:
             raise ValueError(f"gram_share must be in (0, 1), got {self.gram_share}")
         check_scatter_share(self.scatter_share, self.standardisation)
-        clips = (self.first_clip, self.clip, self.final_clip or 1.0, self.row_factor)
-        if not all(0 < clip <= LARGEST_OPTION for clip in clips) or self.final_clip == 0:
-            raise ValueError("clips and row_factor must be greater than 0 and at most 1e6")
+        check_sizes(first_clip=self.first_clip, clip=self.clip, final_clip=self.final_clip)
+        check_sizes(row_factor=self.row_factor)
+        if (self.rounds or 1) > _MOST_ROUNDS:
+            raise ValueError(f"rounds must be at most {_MOST_ROUNDS}, got {self.rounds}")
 
     @property
     def name(self) -> str:

@@ -16,7 +16,7 @@ from dpreg.design import Design, Terms
 from dpreg.errors import BudgetError
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import RESERVE, GaussianReleases
-from dpreg.methods._method import LARGEST_OPTION, Allowance, Declined, Release, needs_delta
+from dpreg.methods._method import Allowance, Declined, Release, check_sizes, needs_delta
 from dpreg.methods._sums import StandardisedRows, standardised_rows
 from dpreg.methods._units import sample_rows
 from dpreg.methods._wald import unidentified_note
@@ -80,15 +80,7 @@ class DPSGD:
         check_options(self)
         if self.steps < 1 or not 1e-6 <= self.rate <= 1:
             raise ValueError("steps must be at least 1 and rate in [1e-6, 1]")
-        sizes = (
-            self.clip,
-            self.row_factor,
-            1.0 if self.learning_rate is None else self.learning_rate,
-        )
-        if not all(0 < size <= LARGEST_OPTION for size in sizes):
-            raise ValueError(
-                "clip, row_factor and learning_rate must be greater than 0 and at most 1e6"
-            )
+        check_sizes(clip=self.clip, row_factor=self.row_factor, learning_rate=self.learning_rate)
 
     @property
     def name(self) -> str:

@@ -19,6 +19,8 @@ Doubles = NDArray[np.float64]
 
 # Deviations of its noise that the variance of the response must have, to be one.
 _SPREAD = 3.0
+# A release with less of the squared mu says nothing, and more zooms find nothing more.
+_LEAST_SHARE, _MOST_ZOOMS = 1e-6, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +102,11 @@ class Standardisation:
     def __post_init__(self) -> None:
         check_options(self)
         shares = (self.magnitude_share, self.zoom_share, self.moment_share)
-        if min(shares) <= 0 or self.share >= 1 or self.zooms < 0 or self.bins < 4:
+        few = 0 <= self.zooms <= _MOST_ZOOMS and self.bins >= 4
+        if min(shares) < _LEAST_SHARE or self.share >= 1 or not few:
             raise ValueError(
-                "standardisation needs positive shares that add up to less than 1, zooms >= 0 and "
-                f"bins >= 4, got {self!r}"
+                f"standardisation needs shares of at least {_LEAST_SHARE:g} that add up to less "
+                f"than 1, zooms from 0 to {_MOST_ZOOMS} and bins >= 4, got {self!r}"
             )
 
     @property
@@ -131,7 +134,7 @@ class Standardisation:
         low[searched], high[searched] = -1.0, 1.0
         seen = np.ones(len(bounds), dtype=bool)
         if len(searched):
-            seen[searched] = self._search(blocks, low, high, searched, noise)
+            seen[searched] = self._search(blocks, low, high, searched, noise, columns=len(bounds))
         given = bool(np.isfinite(bounds[-1]).all())
         return self._moments(blocks, low, high, seen, noise, given=given)
 
@@ -148,7 +151,7 @@ class Standardisation:
         if d == 0:
             return np.empty((0, 2))
         blocks = (X[:, :-1], X[:, -1:])
-        seen = self._search(blocks, low, high, np.arange(d), noise)
+        seen = self._search(blocks, low, high, np.arange(d), noise, columns=d + 1)
         return np.where(seen[:, None], np.column_stack([low, high]), np.nan)
 
     def _search(
@@ -158,12 +161,15 @@ class Standardisation:
         high: Doubles,
         searched: NDArray[np.int64],
         noise: GaussianReleases,
+        *,
+        columns: int,
     ) -> NDArray[np.bool_]:
         """Set `low` and `high` of the columns in `searched`; only they cost anything.
 
+        The response is the last of `columns`.
         Returns whether the order of magnitude of each of them was found.
         """
-        weights = column_weights(searched, len(low))
+        weights = column_weights(searched, columns)
         mu = noise.share(self.magnitude_share)
         cells = np.vstack([_core.magnitude_counts(block) for block in blocks])[searched]
         label = "order of magnitude of each column"
@@ -231,10 +237,10 @@ class Standardisation:
 
 def check_scatter_share(share: float, standardisation: Standardisation) -> None:
     """Refuse a share of the squared mu, beside that of standardisation, that leaves nothing."""
-    if not 0 < share < 1 - standardisation.share:
+    if not _LEAST_SHARE <= share < 1 - standardisation.share:
         raise ValueError(
-            "scatter_share must be greater than 0, and less than 1 together with the share "
-            f"of standardisation, got {share}"
+            f"scatter_share must be at least {_LEAST_SHARE:g}, and less than 1 together with the "
+            f"share of standardisation, got {share}"
         )
 
 
