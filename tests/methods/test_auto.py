@@ -76,3 +76,23 @@ def test_tukey_as_only_candidate_is_used_when_it_passes():
 def test_wrong_options(options):
     with pytest.raises(ValueError, match=next(iter(options))):
         dpreg.Auto(**options)
+
+
+def test_a_declined_fallback_says_that_tukey_declined_first():
+    data = gaussian(300, 1, 1)
+    data["y"] = np.random.default_rng(1).standard_cauchy(300)
+    method = dpreg.Auto(candidates=("tukey",))
+    fits = [dpreg.dp_lm("y ~ x0", data, 0.3, 1e-6, method=method, rng=s) for s in range(5)]
+    declined = [fit for fit in fits if not fit.released]
+    assert declined
+    for fit in declined:
+        assert fit.reason.startswith("TukeyEM declined, and then Boosted AdaSSP: ")
+        assert [part.label for part in fit.privacy.parts][1].startswith("TukeyEM: number of units")
+
+
+@pytest.mark.parametrize("options", [{"count_share": 1e-12}, {"count_share": 0.9}])
+def test_a_count_that_could_not_be_drawn_is_refused(options):
+    with pytest.raises(ValueError, match="count_share"):
+        dpreg.Auto(**options)
+    with pytest.raises(ValueError, match="count_share"):
+        dpreg.TukeyEM(count_share=1e-12)

@@ -38,8 +38,8 @@ def column_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> NDArray[
                 f"bounds: {name!r} is no column of the model; it has {', '.join(map(repr, names))}"
             )
         try:
-            low, high = (float(limit) for limit in limits)
-        except (TypeError, ValueError):
+            low, high = (float(limit) for limit in limits if not isinstance(limit, str))
+        except (OverflowError, TypeError, ValueError):
             raise ValueError(f"bounds: write {{{name!r}: (low, high)}}, got {limits!r}") from None
         if not (max(abs(low), abs(high)) <= _LARGEST and high - low > LEAST_WIDTH):
             raise ValueError(

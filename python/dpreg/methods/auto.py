@@ -24,6 +24,9 @@ from dpreg.released.certificate import Part
 
 __all__ = ["Auto"]
 
+# With less of epsilon the count could not be drawn.
+_LEAST_SHARE = 1e-3
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Auto:
@@ -61,8 +64,10 @@ class Auto:
                 f"candidates must be some of {', '.join(map(repr, TABULATED))}, "
                 f"got {self.candidates!r}"
             )
-        if not 0 < self.count_share < 1:
-            raise ValueError(f"count_share must be in (0, 1), got {self.count_share}")
+        if not _LEAST_SHARE <= self.count_share <= 0.5:
+            raise ValueError(
+                f"count_share must be between {_LEAST_SHARE} and 0.5, got {self.count_share}"
+            )
 
     @property
     def name(self) -> str:
@@ -73,7 +78,7 @@ class Auto:
         """Refuse delta = 0, with which no candidate works, and what TukeyEM cannot halve."""
         needs_delta(self.name, delta)
         if "tukey" in self.candidates:
-            _METHODS["tukey"].check(terms, epsilon, delta / 2)
+            _METHODS["tukey"].check(terms, (1 - self.count_share) * epsilon, delta / 2)
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
@@ -103,12 +108,18 @@ class Auto:
         delta = allowance.delta / 2 if chosen == "tukey" else allowance.delta
         spend = Allowance(rest, delta, allowance.bits)
         outcome = _METHODS[chosen].release(design, spend, inference=inference)
+        if chosen == "tukey":
+            why += "; half of delta is kept for Boosted AdaSSP, should TukeyEM decline"
         if isinstance(outcome, Declined) and outcome.unspent > 0:
             why = f"TukeyEM declined, and Boosted AdaSSP used what was left ({why})"
             fallback = Allowance(outcome.unspent, delta, allowance.bits)
-            first, chosen = outcome.parts, "boosted_adassp"
+            first = (replace(part, label=f"TukeyEM: {part.label}") for part in outcome.parts)
+            chosen = "boosted_adassp"
             outcome = _METHODS[chosen].release(design, fallback, inference=inference)
             outcome = replace(outcome, parts=(*first, *outcome.parts))
+            if isinstance(outcome, Declined):
+                reason = f"TukeyEM declined, and then Boosted AdaSSP: {outcome.reason}"
+                outcome = replace(outcome, reason=reason)
         if isinstance(outcome, Release):
             outcome = replace(outcome, notes=(why, *outcome.notes))
         return replace(

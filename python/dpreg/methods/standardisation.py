@@ -58,9 +58,9 @@ class Scales:
         """Return what a fit says when the response was not found."""
         return Declined(
             reason="the spread of the response cannot be told from noise with about "
-            f"{self.units:,.0f} units at this eps",
-            advice="give bounds of the response, take fewer columns, or find more units or a "
-            "larger eps",
+            f"{self.units:,.0f} rows at this eps",
+            advice="give bounds of the response, as BoostedAdaSSP(bounds=...) takes them, fewer "
+            "columns, more rows or a larger eps",
             units=self.units,
             parts=tuple(noise.parts),
             composition=composition,

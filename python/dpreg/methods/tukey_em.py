@@ -30,8 +30,12 @@ _T = TypeVar("_T", float, int)
 
 # The whole of a share goes to the histogram of magnitudes: outliers are what predictions need
 _HISTOGRAMS = Standardisation(magnitude_share=0.98, moment_share=0.01, zoom_share=0.001, zooms=0)
-# With less of epsilon and delta, limits could not be accounted for.
+# With less of epsilon and delta, count and limits could not be accounted for; nor could limits,
+# whatever their share, with less of epsilon than this.
 _LEAST_SHARE = 1e-3
+_LEAST_LIMITS = 1e-9
+# Each takes as much from what shrinks a slope as the ridge leaves; four make it negligible.
+_MOST_REFINEMENTS = 1000
 # Smaller ones are refused by `tukey_em`.
 _LEAST_DELTA = 2.0**-50
 # A very noisy count may ask for more memory than there is.
@@ -94,13 +98,17 @@ class TukeyEM:
         check_options(self)
         if self.models is not None and self.models < 2:
             raise ValueError(f"models must be at least 2, got {self.models}")
-        if not 0 <= (self.ridge or 0.0) < np.inf or (self.refinements or 0) < 0:
-            raise ValueError("ridge must be at least 0 and finite, refinements at least 0")
-        limits = self.limits_share == 0 or _LEAST_SHARE <= self.limits_share < 1 - self.count_share
-        if not (0 < self.count_share < 1 and limits):
+        few = 0 <= (self.refinements or 0) <= _MOST_REFINEMENTS
+        if not (0 <= (self.ridge or 0.0) < np.inf and few):
             raise ValueError(
-                f"count_share must be in (0, 1), and limits_share 0 or in [{_LEAST_SHARE}, "
-                f"1 - count_share), got {self.count_share} and {self.limits_share}"
+                "ridge must be at least 0 and finite, refinements an integer from 0 to "
+                f"{_MOST_REFINEMENTS}, got {self.ridge} and {self.refinements}"
+            )
+        limits = self.limits_share == 0 or _LEAST_SHARE <= self.limits_share < 1 - self.count_share
+        if not (_LEAST_SHARE <= self.count_share < 1 and limits):
+            raise ValueError(
+                f"count_share must be in [{_LEAST_SHARE}, 1), and limits_share 0 or in "
+                f"[{_LEAST_SHARE}, 1 - count_share), got {self.count_share} and {self.limits_share}"
             )
         if not -500 <= self.grid_exponent <= 500:
             raise ValueError(f"grid_exponent must be in [-500, 500], got {self.grid_exponent}")
@@ -177,7 +185,7 @@ class TukeyEM:
         self, design: Design, allowance: Allowance
     ) -> tuple[NDArray[np.float64] | None, tuple[Part, ...]]:
         """Release where the regressors lie, by one row of each unit."""
-        if self.limits_share == 0 or not design.terms.names:
+        if self.limits_share * allowance.epsilon < _LEAST_LIMITS or not design.terms.names:
             return None, ()
         epsilon, delta = self.limits_share * allowance.epsilon, self.limits_share * allowance.delta
         noise = GaussianReleases(epsilon, delta, allowance.bits)

@@ -213,8 +213,8 @@ class DPSIS:
                 "and the response"
             )
         try:
-            low, high = (float(v) for v in given[key])
-        except (TypeError, ValueError):
+            low, high = (float(v) for v in given[key] if not isinstance(v, str))
+        except (OverflowError, TypeError, ValueError):
             low = high = math.nan
         if not -math.inf < low < high < math.inf or high / 2 - low / 2 <= 0:
             raise ValueError(
