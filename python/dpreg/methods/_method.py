@@ -24,7 +24,7 @@ __all__ = [
     "needs_delta",
 ]
 
-# Other clips, factors and shares cannot be meant, and powers of them must be doubles.
+# Other clips, factors and rates cannot be meant, and powers of them must be doubles.
 _LEAST_OPTION, _LARGEST_OPTION = 1e-6, 1e6
 
 

@@ -10,7 +10,7 @@ from dpreg.design import Design, Units
 
 __all__ = ["check_max_rows", "one_row_a_unit", "sample_rows", "split_units"]
 
-_MOST_ROWS = 10**6
+_MOST_ROWS = 10**5
 
 
 def check_max_rows(max_rows: int) -> None:

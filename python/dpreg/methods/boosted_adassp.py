@@ -33,7 +33,12 @@ from dpreg.methods._wald import (
     unidentified_note,
     user_errors,
 )
-from dpreg.methods.standardisation import Scales, Standardisation, check_scatter_share
+from dpreg.methods.standardisation import (
+    Scales,
+    Standardisation,
+    check_scatter_share,
+    check_share_of_mu,
+)
 
 __all__ = ["BoostedAdaSSP"]
 
@@ -115,8 +120,7 @@ class BoostedAdaSSP:
             raise ValueError("rounds and average must be at least 1")
         if self.average is not None and self.average > (self.rounds or 0):
             raise ValueError("average must be given together with rounds, and be at most that")
-        if not 0 < self.gram_share < 1:
-            raise ValueError(f"gram_share must be in (0, 1), got {self.gram_share}")
+        check_share_of_mu("gram_share", self.gram_share)
         check_scatter_share(self.scatter_share, self.standardisation)
         check_sizes(first_clip=self.first_clip, clip=self.clip, final_clip=self.final_clip)
         check_sizes(row_factor=self.row_factor)

@@ -13,14 +13,14 @@ from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods._histograms import column_weights, magnitude, narrowed
 from dpreg.methods._method import Declined
 
-__all__ = ["Scales", "Standardisation", "check_scatter_share"]
+__all__ = ["Scales", "Standardisation", "check_scatter_share", "check_share_of_mu"]
 
 Doubles = NDArray[np.float64]
 
 # Deviations of its noise that the variance of the response must have, to be one.
 _SPREAD = 3.0
 # A release with less of the squared mu says nothing, and more zooms find nothing more.
-_LEAST_SHARE, _MOST_ZOOMS = 1e-6, 200
+_LEAST_SHARE, _MOST_ZOOMS, _MOST_BINS = 1e-4, 200, 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +102,12 @@ class Standardisation:
     def __post_init__(self) -> None:
         check_options(self)
         shares = (self.magnitude_share, self.zoom_share, self.moment_share)
-        few = 0 <= self.zooms <= _MOST_ZOOMS and self.bins >= 4
+        few = 0 <= self.zooms <= _MOST_ZOOMS and 4 <= self.bins <= _MOST_BINS
         if min(shares) < _LEAST_SHARE or self.share >= 1 or not few:
             raise ValueError(
                 f"standardisation needs shares of at least {_LEAST_SHARE:g} that add up to less "
-                f"than 1, zooms from 0 to {_MOST_ZOOMS} and bins >= 4, got {self!r}"
+                f"than 1, zooms from 0 to {_MOST_ZOOMS} and bins from 4 to {_MOST_BINS}, "
+                f"got {self!r}"
             )
 
     @property
@@ -232,6 +233,14 @@ class Standardisation:
             seen=seen,
             response_found=given or bool(seen[-1] and variance[-1] > _SPREAD * deviation[-1]),
             units=units,
+        )
+
+
+def check_share_of_mu(name: str, share: float) -> None:
+    """Refuse a share of the squared mu, or of a part of it, that leaves nothing for one side."""
+    if not _LEAST_SHARE <= share <= 1 - _LEAST_SHARE:
+        raise ValueError(
+            f"{name} must be between {_LEAST_SHARE:g} and {1 - _LEAST_SHARE:g}, got {share}"
         )
 
 

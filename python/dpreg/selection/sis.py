@@ -213,7 +213,9 @@ class DPSIS:
                 "and the response"
             )
         try:
-            low, high = (float(v) for v in given[key] if not isinstance(v, str))
+            if any(isinstance(v, (str, bytes)) for v in given[key]):
+                raise TypeError
+            low, high = (float(v) for v in given[key])
         except (OverflowError, TypeError, ValueError):
             low = high = math.nan
         if not -math.inf < low < high < math.inf or high / 2 - low / 2 <= 0:
