@@ -37,7 +37,7 @@ __all__ = ["from_r", "to_r"]
 # The sources of the R package without what knows reticulate; a test keeps them the same.
 SOURCES = (
     "kinds.R", "rows.R", "terms.R", "design.R", "options.R", "checks.R", "fit.R", "methods.R",
-    "not_released.R", "grids.R", "plots.R", "compare.R"
+    "withheld.R", "tidiers.R", "not_released.R", "grids.R", "plots.R", "compare.R"
 )  # fmt: skip
 
 _SETUP = """

@@ -1,0 +1,85 @@
+# tidy(), glance() and augment(), for the generics of the package generics.
+
+#' Tidy private linear models
+#'
+#' Methods for the generics of the package generics, which broom and modelsummary use.
+#'
+#' @param x A fit made by [dp_lm()], or a selection for `tidy()`.
+#' @param conf.int Also give intervals?
+#' @param conf.level Probability with which they cover.
+#' @param exponentiate Give `exp()` of estimates and intervals, as for a response `log(y)`?  Standard
+#'   errors stay those of the coefficients.
+#' @param newdata A data frame, not protected, for `augment()`.
+#' @param interval `"confidence"`: also give intervals for the mean response.
+#' @param winsorise As for [predict.dp_lm()].
+#' @param ... Must be empty.
+#' @return Tibbles: `tidy()` has one row a coefficient, `glance()` one row, `augment()` the rows of
+#'   `newdata` with `.fitted` and `.se.fit`, and perhaps `.lower` and `.upper`.
+#' @name dp_lm_tidiers
+#' @examples
+#' if (dpreg_available()) {
+#'   fit <- dp_lm(price ~ carat, load_diamonds(), eps = 1, delta = 1e-6)
+#'   print(tidy(fit, conf.int = TRUE))
+#'   print(glance(fit))
+#'   augment(fit, newdata = data.frame(carat = c(0.5, 1)))
+#' }
+NULL
+
+as_tibble <- function(columns) {
+  structure(columns, class = c("tbl_df", "tbl", "data.frame"),
+            row.names = .set_row_names(length(columns[[1L]])))
+}
+
+#' @rdname dp_lm_tidiers
+#' @export
+tidy.dp_lm <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FALSE, ...) {
+  no_more("tidy()", character(), ...)
+  check_flag(conf.int, "conf.int")
+  check_flag(exponentiate, "exponentiate")
+  table <- summary(x)$coefficients
+  columns <- list(
+    term = rownames(table), estimate = unname(table[, "Estimate"]),
+    std.error = unname(table[, "Std. Error"]), statistic = unname(table[, "z value"]),
+    p.value = unname(table[, "Pr(>|z|)"])
+  )
+  if (conf.int) {
+    limits <- confint(x, level = conf.level)
+    columns$conf.low <- unname(limits[, 1L])
+    columns$conf.high <- unname(limits[, 2L])
+  }
+  changed <- if (exponentiate) intersect(c("estimate", "conf.low", "conf.high"), names(columns))
+  columns[changed] <- lapply(columns[changed], exp)
+  as_tibble(columns)
+}
+
+#' @rdname dp_lm_tidiers
+#' @export
+tidy.dp_selection <- function(x, ...) {
+  as_tibble(list(term = x$candidates, selected = x$candidates %in% x$selected))
+}
+
+#' @rdname dp_lm_tidiers
+#' @export
+glance.dp_lm <- function(x, ...) {
+  as_tibble(list(nobs = x$nobs, epsilon = x$privacy$epsilon, delta = x$privacy$delta,
+                 method = x$method, seeded = x$privacy$seeded))
+}
+
+#' @rdname dp_lm_tidiers
+#' @export
+augment.dp_lm <- function(x, newdata = NULL, interval = c("none", "confidence"), conf.level = 0.95,
+                          winsorise = TRUE, ...) {
+  if (is.null(newdata)) private_stop("augment() without newdata")
+  no_more("augment()", c(se_fit = "standard errors are always given", data = "write newdata = "),
+          ...)
+  interval <- match.arg(interval)
+  predicted <- stats::predict(x, newdata, se.fit = TRUE, interval = "confidence",
+                              level = conf.level,
+                              winsorise = winsorise)
+  columns <- unclass(as.data.frame(newdata))
+  attr(columns, "row.names") <- NULL
+  limits <- list(.lower = unname(predicted$fit[, "lwr"]), .upper = unname(predicted$fit[, "upr"]))
+  as_tibble(c(columns, list(.fitted = unname(predicted$fit[, "fit"])),
+              if (interval == "confidence") limits,
+              list(.se.fit = unname(predicted$se.fit))))
+}
