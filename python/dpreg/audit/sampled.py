@@ -197,9 +197,9 @@ def dpsgd_step(effort: Effort) -> Finding:
 
 _MAGNITUDE = Standardisation(magnitude_share=0.97, zooms=0, zoom_share=1e-3, moment_share=1e-3)
 _BOUNDS = {"y": (-1.0, 1.0)}
-# Rows with a value at which a magnitude is found about half of the time, and how many others it
-# takes for the response to be found always.
-_AT_LEAST, _SPARE = 3, 400
+# Rows with a value at which a magnitude is hardly ever found, and with one more quite often; and
+# others, which have none.
+_AT_LEAST, _SPARE = 2, 400
 
 
 def _table(rows: int, spare: int) -> pd.DataFrame:
