@@ -37,6 +37,17 @@ EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 DELTA = 1e-5
 REPETITIONS = 5
 EXPLAINED = 0.6
+COLUMNS = [
+    "method",
+    "design",
+    "rows",
+    "dimension",
+    "epsilon",
+    "loss",
+    "width",
+    "released",
+    "declined",
+]
 
 Doubles = NDArray[np.float64]
 
@@ -104,19 +115,7 @@ def main() -> None:
     cells = itertools.product(ROWS, DIMENSIONS, EPSILONS)
     with TABLE.open("w", newline="") as file, ProcessPoolExecutor() as workers:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(
-            [
-                "method",
-                "design",
-                "rows",
-                "dimension",
-                "epsilon",
-                "loss",
-                "width",
-                "released",
-                "declined",
-            ]
-        )
+        writer.writerow(COLUMNS)
         for rows in workers.map(rows_of, cells):
             writer.writerows(rows)
             file.flush()

@@ -20,7 +20,7 @@ __all__ = [
     "Method",
     "Release",
     "after_basic",
-    "check_sizes",
+    "check_size",
     "needs_delta",
 ]
 
@@ -28,13 +28,12 @@ __all__ = [
 _LEAST_OPTION, _LARGEST_OPTION = 1e-6, 1e6
 
 
-def check_sizes(**sizes: float | None) -> None:
-    """Refuse clips, factors and rates that are far from 1; None, a default, is fine."""
-    for name, size in sizes.items():
-        if size is not None and not _LEAST_OPTION <= size <= _LARGEST_OPTION:
-            raise ValueError(
-                f"{name} must be between {_LEAST_OPTION:g} and {_LARGEST_OPTION:g}, got {size!r}"
-            )
+def check_size(name: str, size: float | None) -> None:
+    """Refuse a clip, factor or rate that is far from 1; None, a default, is fine."""
+    if size is not None and not _LEAST_OPTION <= size <= _LARGEST_OPTION:
+        raise ValueError(
+            f"{name} must be between {_LEAST_OPTION:g} and {_LARGEST_OPTION:g}, got {size!r}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dpreg.design import Design, Terms
 from dpreg.methods._boosting import final_clip
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import GaussianReleases
-from dpreg.methods._method import Allowance, Declined, Release, check_sizes, needs_delta
+from dpreg.methods._method import Allowance, Declined, Release, check_size, needs_delta
 from dpreg.methods._noisy_moments import RESPONSE_LIMIT, NoisyMoments, response_limit
 from dpreg.methods._quieting import SHRUNK_NOTE
 from dpreg.methods._sums import Doubles, noisy_gram, noisy_scatter, standardised_rows
@@ -79,7 +79,8 @@ class AdaSSP:
     def __post_init__(self) -> None:
         check_options(self)
         check_max_rows(self.max_rows)
-        check_sizes(response_limit=self.response_limit, row_factor=self.row_factor)
+        check_size("response_limit", self.response_limit)
+        check_size("row_factor", self.row_factor)
         if self.cov_type == "robust":
             check_scatter_share(self.scatter_share, self.standardisation)
 

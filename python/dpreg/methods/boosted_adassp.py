@@ -14,7 +14,7 @@ from dpreg.design import Design, Terms
 from dpreg.methods._boosting import final_clip, schedule
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import GaussianReleases
-from dpreg.methods._method import Allowance, Declined, Release, check_sizes, needs_delta
+from dpreg.methods._method import Allowance, Declined, Release, check_size, needs_delta
 from dpreg.methods._quieting import SHRUNK_NOTE
 from dpreg.methods._sums import (
     Doubles,
@@ -122,8 +122,10 @@ class BoostedAdaSSP:
             raise ValueError("average must be given together with rounds, and be at most that")
         check_share_of_mu("gram_share", self.gram_share)
         check_scatter_share(self.scatter_share, self.standardisation)
-        check_sizes(first_clip=self.first_clip, clip=self.clip, final_clip=self.final_clip)
-        check_sizes(row_factor=self.row_factor)
+        check_size("first_clip", self.first_clip)
+        check_size("clip", self.clip)
+        check_size("final_clip", self.final_clip)
+        check_size("row_factor", self.row_factor)
         if (self.rounds or 1) > _MOST_ROUNDS:
             raise ValueError(f"rounds must be at most {_MOST_ROUNDS}, got {self.rounds}")
 

@@ -16,7 +16,7 @@ from dpreg.design import Design, Terms
 from dpreg.errors import BudgetError
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import RESERVE, GaussianReleases
-from dpreg.methods._method import Allowance, Declined, Release, check_sizes, needs_delta
+from dpreg.methods._method import Allowance, Declined, Release, check_size, needs_delta
 from dpreg.methods._sums import StandardisedRows, standardised_rows
 from dpreg.methods._units import sample_rows
 from dpreg.methods._wald import unidentified_note
@@ -80,7 +80,9 @@ class DPSGD:
         check_options(self)
         if self.steps < 1 or not 1e-6 <= self.rate <= 1:
             raise ValueError("steps must be at least 1 and rate in [1e-6, 1]")
-        check_sizes(clip=self.clip, row_factor=self.row_factor, learning_rate=self.learning_rate)
+        check_size("clip", self.clip)
+        check_size("row_factor", self.row_factor)
+        check_size("learning_rate", self.learning_rate)
 
     @property
     def name(self) -> str:
