@@ -3,6 +3,7 @@
 #include "dpreg/mechanisms/dpsgd.hpp"
 #include "dpreg/stats/column_counts.hpp"
 #include "dpreg/stats/quantised_rows.hpp"
+#include "dpreg/stats/tail_votes.hpp"
 #include "numpy_view.hpp"
 
 namespace {
@@ -65,6 +66,30 @@ void register_column_counts(py::module_& m) {
             return dpreg::bind::to_array(sums);
         },
         "x"_a, "middle"_a, "half"_a, "threads"_a = 0);
+}
+
+void register_tail_votes(py::module_& m) {
+    m.attr("VOTE_STEPS") = dpreg::kVoteSteps;
+    m.def("tail_votes_sensitivity", &dpreg::tail_votes_sensitivity, "sets"_a);
+    m.def(
+        "tail_votes",
+        [](const Array& x, const Array& y, const std::vector<double>& slopes, double intercept,
+           const std::vector<std::vector<double>>& low,
+           const std::vector<std::vector<double>>& high, double unit, std::size_t threads) {
+            dpreg::require(low.size() == high.size(), "low and high must have as many sets");
+            const auto xv = dpreg::bind::matrix_view(x);
+            const auto yv = dpreg::bind::vector_view(y);
+            std::vector<dpreg::Limits> limits;
+            for (std::size_t k = 0; k < low.size(); ++k) limits.push_back({low[k], high[k]});
+            std::vector<std::int64_t> votes;
+            {
+                const py::gil_scoped_release release;
+                votes = dpreg::tail_votes(xv, yv, {slopes, intercept}, limits, unit, threads);
+            }
+            return dpreg::bind::to_array(votes);
+        },
+        "x"_a, "y"_a, "slopes"_a, "intercept"_a, py::kw_only(), "low"_a, "high"_a, "unit"_a,
+        "threads"_a = 0);
 }
 
 void register_rows(py::module_& m) {
@@ -153,6 +178,7 @@ void register_dpsgd(py::module_& m) {
 
 void register_moments(py::module_& m) {
     register_column_counts(m);
+    register_tail_votes(m);
     register_rows(m);
     register_dpsgd(m);
 }

@@ -274,21 +274,36 @@ in_words <- function(kind) {
          time = "a date-time", span = "a difftime", matrix = "a matrix", kind)
 }
 
-# Beyond the limits of the fit nothing was learned: values are moved to them.
+# Beyond the limits of the fit nothing was learned: values are moved to them.  The response has the
+# last ones.
 winsorised <- function(X, limits) {
   if (is.null(limits)) return(X)
   slopes <- which(colnames(X) != "(Intercept)")
-  limits[is.na(limits[, 1L]), 1L] <- -Inf
-  limits[is.na(limits[, 2L]), 2L] <- Inf
-  for (i in seq_along(slopes))
-    X[, slopes[i]] <- pmin(pmax(X[, slopes[i]], limits[i, 1L]), limits[i, 2L])
+  for (i in seq_along(slopes)) X[, slopes[i]] <- within_limits(X[, slopes[i]], limits[i, ])
   X
+}
+
+# Unknown limits are NaN.
+within_limits <- function(x, limits) {
+  if (!is.na(limits[1L])) x[] <- pmax(x, limits[1L])
+  if (!is.na(limits[2L])) x[] <- pmin(x, limits[2L])
+  x
+}
+
+# A prediction, and the ends of its interval, where the response lies.
+response_within <- function(value, limits) {
+  if (is.null(limits)) return(value)
+  kept <- within_limits(value, limits[nrow(limits), ])
+  if (any(as.matrix(kept)[, 1L] != as.matrix(value)[, 1L], na.rm = TRUE))
+    warning("predictions beyond the limits of the response ", as_they_are(), call. = FALSE)
+  kept
 }
 
 warn_of_moved <- function(X, moved) {
   odd <- colnames(X)[colSums(X != moved, na.rm = TRUE) > 0]
   if (length(odd))
     warning("newdata: values of ", paste(sQuote(odd, FALSE), collapse = ", "),
-            " beyond the limits of the fit ",
-            "were moved to them; winsorise = FALSE leaves them as they are", call. = FALSE)
+            " beyond the limits of the fit ", as_they_are(), call. = FALSE)
 }
+
+as_they_are <- function() "were moved to them; winsorise = FALSE leaves them as they are"

@@ -175,9 +175,10 @@ cat_wrapped <- function(...) {
 #' @param interval `"none"` or `"confidence"`, for the mean response.  There is no
 #'   `"prediction"`: the variance of the errors was not released.
 #' @param level Probability with which an interval covers.
-#' @param winsorise Move regressors beyond the limits of the fit to those limits, if it had any?
-#'   Outside them nothing was learned.  The limits were released with noise and are in
-#'   `object$limits`; a warning names the columns of the model matrix with values that were moved.
+#' @param winsorise Move regressors beyond the limits of the fit to those limits, if it had any, and
+#'   then predictions?  Outside them nothing was learned.  The limits were released with noise and
+#'   are in `object$limits`, those of the response last; a warning says what was moved, naming
+#'   columns of the model matrix.  `FALSE` gives the straight line.
 #' @param ... Must be empty.
 #' @return As [predict.lm()] does; `NA` for incomplete rows.
 #' @export
@@ -213,6 +214,7 @@ predict.dp_lm <- function(object, newdata, se.fit = FALSE,
     margin <- critical_value(object$law, 1 - level) * error
     value <- cbind(fit = fit, lwr = fit - margin, upr = fit + margin)
   }
+  if (winsorise) value <- response_within(value, object$limits)
   if (se.fit) list(fit = value, se.fit = error) else value
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 
 import pytest
 from audit.mutants import MUTANTS
@@ -11,6 +12,8 @@ from audit.mutants.tukey import composed_tukey
 from dpreg.audit import CHECKS, Effort
 
 QUICK = Effort(0.1, 20260101)
+# A mutant that does not run is rejected for nothing.
+BROKEN = re.compile(r": (Name|Type|Attribute|Index|Key|UnboundLocal)Error")
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
@@ -21,6 +24,7 @@ def test_mutant_is_rejected(mutant):
         for name in mutant.checks:
             findings.append(CHECKS[name].run(QUICK))
             if not findings[-1].holds:
+                assert not BROKEN.search(findings[-1].remark), findings[-1].remark
                 return
     pytest.fail("\n".join(f"{f}\n  {f.remark}" for f in findings))
 

@@ -139,10 +139,10 @@ def test_a_column_that_cannot_be_seen_is_said_to_be_so():
     data = gaussian(3000, 2, 1).assign(x1=4.0)
     seen = [dpreg.dp_lm("y ~ x0 + x1", data, 1.0, method="boosted_adassp", rng=s) for s in range(8)]
     hidden = [fit for fit in seen if "not identified" in str(fit.summary())]
-    assert len(hidden) >= 4
-    for fit in hidden:
-        assert fit.params["x1"] == 0
-        assert np.isnan(fit.bse["x1"])
+    assert len(hidden) >= 6
+    assert all(np.isnan(fit.bse["x1"]) for fit in hidden)
+    # A variance is taken for noise five times in six; otherwise the floor hides the coefficient.
+    assert sum(fit.params["x1"] == 0 for fit in hidden) >= 4
 
 
 @pytest.mark.parametrize("formula", ["y ~ 0 + x0 + x1", "y ~ 1", "y ~ x0"])

@@ -27,6 +27,7 @@ def test_scaling_from_bounds_goes_there_and_back(intercept):
 @pytest.mark.parametrize("intercept", [True, False])
 def test_scaling_from_scales_goes_there_and_back(intercept):
     scales = Scales(
+        given=np.zeros(4, dtype=bool),
         seen=np.ones(4, dtype=bool),
         response_found=True,
         low=np.array([0.0, -9.0, -1.0, 0.0]),

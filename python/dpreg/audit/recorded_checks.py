@@ -17,6 +17,7 @@ from dpreg.audit.watches import Recording
 from dpreg.audit.worlds import Pair, hostile_pairs, person_pair, regression
 from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, TukeyEM
 from dpreg.methods._method import Method
+from dpreg.methods.standardisation import Standardisation
 from dpreg.selection import DPSIS, DPKendall, SubLasso, TwoStage
 from dpreg.selection._selector import Selector
 
@@ -51,6 +52,14 @@ def boosted_adassp(effort: Effort) -> Finding:
     methods = (BoostedAdaSSP(), BoostedAdaSSP(bounds=_BOUNDS, rounds=3))
     runs = _runs(methods, hostile_pairs() + _large_pairs())
     return finding_of("boosted_adassp", runs, composed_loss)
+
+
+def predictions(effort: Effort) -> Finding:
+    """Nearly all is spent on the vote of a row on the limits of predictions."""
+    scales = Standardisation(tail_share=0.8, moment_share=0.02)
+    methods = (AdaSSP(standardisation=scales, scatter_share=1e-3),)
+    runs = _runs(methods, _large_pairs(), _FORMULAS[:1])
+    return finding_of("limits of predictions", runs, composed_loss, _LARGE)
 
 
 def dpsgd(effort: Effort) -> Finding:
@@ -155,6 +164,7 @@ def split(effort: Effort) -> Finding:
 CHECKS = (
     Check("adassp", adassp),
     Check("boosted_adassp", boosted_adassp),
+    Check("limits of predictions", predictions),
     Check("dpsgd", dpsgd),
     Check("units", units),
     Check("tukey", tukey),

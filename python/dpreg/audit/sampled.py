@@ -195,7 +195,9 @@ def dpsgd_step(effort: Effort) -> Finding:
     return sampled_finding("dpsgd: one sampled step", one_run, claim, effort.runs(100_000), effort)
 
 
-_MAGNITUDE = Standardisation(magnitude_share=0.97, zooms=0, zoom_share=1e-3, moment_share=1e-3)
+_MAGNITUDE = Standardisation(
+    magnitude_share=0.97, zooms=0, zoom_share=1e-3, moment_share=1e-3, tail_share=1e-3
+)
 _BOUNDS = {"y": (-1.0, 1.0)}
 # Rows with a value at which a magnitude is hardly ever found, and with one more quite often; and
 # others, which have none.

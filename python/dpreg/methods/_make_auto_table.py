@@ -33,9 +33,9 @@ TABLE = Path(__file__).parents[1] / "planning" / "auto_table.csv"
 METHODS = ("tukey", "adassp", "boosted_adassp")
 ROWS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 DIMENSIONS = (1, 2, 4, 8, 16, 32, 64)
-EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
+EPSILONS = (0.1, 0.17, 0.3, 0.55, 1.0, 3.0, 10.0)
 DELTA = 1e-5
-REPETITIONS = 5
+REPETITIONS = 7
 EXPLAINED = 0.6
 COLUMNS = [
     "method",

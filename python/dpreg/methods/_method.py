@@ -74,8 +74,9 @@ class Release:
     composition : str
     notes : tuple of str
         What a reader has to know to read the numbers.
-    limits : ndarray, shape (d, 2), or None
-        Where each column of X was winsorised, and new rows are.
+    limits : ndarray, shape (d + 1, 2), or None
+        Where predictions move each column of X and, last, themselves; NaN where nothing is
+        known.
     method : str or None
         What was used, when that is another method.
     no_errors : str

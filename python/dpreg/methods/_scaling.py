@@ -32,9 +32,8 @@ class Scaling:
 
     @property
     def limits(self) -> Doubles:
-        """Where each column is clipped, shape (d, 2)."""
-        centre, scale = self.centre[:-1], self.scale[:-1]
-        return np.column_stack([centre - scale, centre + scale])
+        """Where each column and, last, the response are clipped, shape (d + 1, 2)."""
+        return np.column_stack([self.centre - self.scale, self.centre + self.scale])
 
     def scale_columns(self, X: Doubles) -> Doubles:
         """Return the columns scaled and clipped to [-1, 1]; NaN becomes 0."""

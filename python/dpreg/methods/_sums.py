@@ -94,12 +94,11 @@ def standardised_rows(
         Rows longer than this many times their expected length are shrunk to it.
     winsorise : bool
         Move regressors beyond the limits to them.  That steadies a fit and biases its slopes.
+        Without it only those are moved whose order of magnitude was not found.
     response_limit : float
         Above 0, the response clipped to it is the last entry of each row.
     """
-    # Beyond limits that have nothing to do with the values rows would have no length.
-    used = scales.identified[:-1] & (winsorise | scales.seen[:-1])
-    columns = np.flatnonzero(used)
+    columns = np.flatnonzero(scales.identified[:-1])
     intercept = design.terms.intercept
     # Through the origin nothing is centred, and a scale is a root mean square about 0.
     centre = scales.centre if intercept else np.zeros_like(scales.centre)
@@ -107,7 +106,8 @@ def standardised_rows(
     row_limit = row_factor * math.sqrt(max(1, len(columns) + intercept))
     how = _core.Standardisation()
     how.columns = columns.tolist()
-    reach = 0.0 if winsorise else np.inf
+    # Beyond limits that have nothing to do with the values rows would have no length.
+    reach = np.where(winsorise | ~scales.seen[columns], 0.0, np.inf)
     how.low = (scales.low[columns] - reach).tolist()
     how.high = (scales.high[columns] + reach).tolist()
     how.centre = centre[columns].tolist()

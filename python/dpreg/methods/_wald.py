@@ -271,4 +271,7 @@ def unidentified_note(hidden: NDArray[np.bool_], coefficients: tuple[str, ...]) 
             "columns, or find more rows or a larger epsilon",
         )
     names = ", ".join(name for name, h in zip(coefficients, hidden, strict=True) if h)
-    return (f"not identified at this eps: {names}",)
+    return (
+        f"not identified at this eps: {names}; where one of them is 0, the others are those of a "
+        "model without it",
+    )

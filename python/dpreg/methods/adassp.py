@@ -18,6 +18,7 @@ from dpreg.methods._method import Allowance, Declined, Release, check_size, need
 from dpreg.methods._noisy_moments import RESPONSE_LIMIT, NoisyMoments, response_limit
 from dpreg.methods._quieting import SHRUNK_NOTE
 from dpreg.methods._sums import Doubles, noisy_gram, noisy_scatter, standardised_rows
+from dpreg.methods._tails import prediction_limits
 from dpreg.methods._units import check_max_rows, sample_rows
 from dpreg.methods._wald import EstimateError, sandwich, unidentified_note, user_errors
 from dpreg.methods.standardisation import Scales, Standardisation, check_scatter_share
@@ -124,15 +125,17 @@ class AdaSSP:
             error if inference else None, to_user, scales.seen
         )
         notes = (self._note(limit), *(SHRUNK_NOTE,) * shrunk) if inference else ()
+        params = to_user @ theta + rows.offset(d)
+        limits = prediction_limits(design, scales, params, noise, self.standardisation.tail_share)
         return Release(
-            params=to_user @ theta + rows.offset(d),
+            params=params,
             covariance=covariance,
             sampling=sampling,
             units=scales.units,
             parts=tuple(noise.parts),
             composition="Gaussian (GDP)",
             notes=notes + unidentified_note(hidden, design.terms.coefficients),
-            limits=np.column_stack([scales.low, scales.high])[:-1],
+            limits=limits,
         )
 
     def _response_limit(self, scales: Scales, mu: float, *, inference: bool) -> float:

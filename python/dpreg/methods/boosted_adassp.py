@@ -24,6 +24,7 @@ from dpreg.methods._sums import (
     noisy_scatter,
     standardised_rows,
 )
+from dpreg.methods._tails import prediction_limits
 from dpreg.methods._units import check_max_rows, sample_rows
 from dpreg.methods._wald import (
     BoostingPath,
@@ -159,8 +160,10 @@ class BoostedAdaSSP:
         to_user = rows.to_user(d)
         error = self._error(rows, path, scales, noise) if inference else None
         covariance, sampling, hidden = user_errors(error, to_user, scales.seen)
+        params = to_user @ path.estimate + rows.offset(d)
+        limits = prediction_limits(design, scales, params, noise, self.standardisation.tail_share)
         return Release(
-            params=to_user @ path.estimate + rows.offset(d),
+            params=params,
             covariance=covariance,
             sampling=sampling,
             units=scales.units,
@@ -168,7 +171,7 @@ class BoostedAdaSSP:
             composition="Gaussian (GDP)",
             notes=_estimand(path, inference=inference)
             + unidentified_note(hidden, design.terms.coefficients),
-            limits=np.column_stack([scales.low, scales.high])[:-1],
+            limits=limits,
         )
 
     def _boost(

@@ -18,9 +18,10 @@ from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import RESERVE, GaussianReleases
 from dpreg.methods._method import Allowance, Declined, Release, check_size, needs_delta
 from dpreg.methods._sums import StandardisedRows, standardised_rows
+from dpreg.methods._tails import prediction_limits
 from dpreg.methods._units import sample_rows
 from dpreg.methods._wald import unidentified_note
-from dpreg.methods.standardisation import Standardisation
+from dpreg.methods.standardisation import Scales, Standardisation
 from dpreg.released.certificate import Part
 
 __all__ = ["DPSGD"]
@@ -113,31 +114,35 @@ class DPSGD:
         if not scales.response_found:
             return scales.declined(noise, "privacy loss distribution (PLD)")
         rows = standardised_rows(design, scales, self.row_factor, winsorise=True)
-        theta, part = self._descend(rows, scales.units, noise, allowance)
+        theta, part = self._descend(rows, scales, noise, allowance)
         d = len(design.terms.names)
         to_user = rows.to_user(d)
         unused = np.asarray(~to_user.any(axis=1), dtype=bool)
+        params = to_user @ theta + rows.offset(d)
+        limits = prediction_limits(design, scales, params, noise, self.standardisation.tail_share)
         return Release(
-            params=to_user @ theta + rows.offset(d),
+            params=params,
             covariance=None,
             sampling=None,
             units=scales.units,
             parts=(*noise.parts, part),
             composition="privacy loss distribution (PLD)",
             notes=unidentified_note(unused, design.terms.coefficients),
-            limits=np.column_stack([scales.low, scales.high])[:-1],
+            limits=limits,
             no_errors="the noise of the steps has no simple law" if inference else "",
         )
 
     def _descend(
         self,
         rows: StandardisedRows,
-        units: float,
+        scales: Scales,
         noise: GaussianReleases,
         allowance: Allowance,
     ) -> tuple[np.ndarray, Part]:
         width = rows.rows.width
-        spent = math.sqrt(math.fsum((part.mu or 0.0) ** 2 for part in noise.parts))
+        # What the vote on limits will spend after this is part of the composition.
+        vote = 0.0 if scales.given.all() else noise.share(self.standardisation.tail_share)
+        spent = math.sqrt(math.fsum([vote**2, *((part.mu or 0.0) ** 2 for part in noise.parts)]))
         rate = _core.poisson_rate(self.rate)
         epsilon = (1 - 2 * RESERVE) * allowance.epsilon
         delta = (1 - 4 * RESERVE) * allowance.delta
@@ -150,7 +155,7 @@ class DPSGD:
             rows.rows,
             steps=self.steps,
             rate=self.rate,
-            expected=rate * units,
+            expected=rate * scales.units,
             clip=self.clip,
             learning_rate=self.learning_rate or min(0.5, 3 / (width + 1)),
             sigma=sigma,

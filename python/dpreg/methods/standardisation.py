@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,9 @@ __all__ = ["Scales", "Standardisation", "check_scatter_share", "check_share_of_m
 
 Doubles = NDArray[np.float64]
 
-# Deviations of its noise that the variance of the response must have, to be one.
-_SPREAD = 3.0
+# Deviations of its noise that the variance of the response must have, to be one, and that the
+# rows must have in a histogram of it: with fewer, noise hides a third of them outside the limits.
+_SPREAD, _ROWS = 3.0, 12.5
 # A release with less of the squared mu says nothing, and more zooms find nothing more.
 _LEAST_SHARE, _MOST_ZOOMS, _MOST_BINS = 1e-4, 200, 256
 
@@ -35,11 +36,13 @@ class Scales:
         Mean and standard deviation within the limits.
     identified : ndarray of bool, shape (D,)
         False: too little can be seen of the column to give it a coefficient.
+    given : ndarray of bool, shape (D,)
+        True: the limits are public bounds.
     seen : ndarray of bool, shape (D,)
         False: not even the order of magnitude was found, so `low` and `high` have nothing to do
         with the values.
     response_found : bool
-        False: the response has no bounds and its spread cannot be told from noise; neither
+        False: the response has no bounds, and where it lies cannot be told from noise; neither
         could anything that is said about it, so a fit must decline.
     units : float
         Noisy number of rows, at least 1.
@@ -49,6 +52,7 @@ class Scales:
     high: Doubles
     centre: Doubles
     scale: Doubles
+    given: NDArray[np.bool_]
     identified: NDArray[np.bool_]
     seen: NDArray[np.bool_]
     response_found: bool
@@ -74,12 +78,14 @@ class Standardisation:
     In each column, a noisy histogram of magnitudes finds the order of magnitude of the values
     other than 0; a few noisy histograms of equal bins, each within the range that the last
     one left, close in on where nearly all of them are; noisy sums and sums of squares give mean
-    and standard deviation there.  The histograms of the response are the least noisy.
+    and standard deviation there.  The histograms of the response are the least noisy.  After the
+    fit, a noisy vote of the rows says whether predictions follow the line beyond the limits.
 
     Parameters
     ----------
-    magnitude_share, zoom_share, moment_share : float
-        Shares of the squared mu of a release; `zoom_share` for each histogram of equal bins.
+    magnitude_share, zoom_share, moment_share, tail_share : float
+        Shares of the squared mu of a release; `zoom_share` for each histogram of equal bins,
+        `tail_share` for the vote.
     zooms : int, default 3
         How many of those.
     bins : int, default 16
@@ -87,7 +93,7 @@ class Standardisation:
 
     Privacy
     -------
-    guarantee : m-GDP, m^2 = (magnitude_share + zooms zoom_share + moment_share) mu^2
+    guarantee : m-GDP, m^2 = (magnitude_share + zooms zoom_share + moment_share + tail_share) mu^2
     neighbours : add or remove one unit, of as many rows as the releases are told
     public : all options, the number of columns, the bounds that are given
     proof : standardisation.md
@@ -95,13 +101,14 @@ class Standardisation:
 
     magnitude_share: float = 0.07
     zoom_share: float = 0.03
-    moment_share: float = 0.07
+    moment_share: float = 0.06
+    tail_share: float = 0.02
     zooms: int = 3
     bins: int = 16
 
     def __post_init__(self) -> None:
         check_options(self)
-        shares = (self.magnitude_share, self.zoom_share, self.moment_share)
+        shares = (self.magnitude_share, self.zoom_share, self.moment_share, self.tail_share)
         few = 0 <= self.zooms <= _MOST_ZOOMS and 4 <= self.bins <= _MOST_BINS
         if min(shares) < _LEAST_SHARE or self.share >= 1 or not few:
             raise ValueError(
@@ -113,7 +120,8 @@ class Standardisation:
     @property
     def share(self) -> float:
         """Share of the squared mu that is used."""
-        return self.magnitude_share + self.zooms * self.zoom_share + self.moment_share
+        histograms = self.magnitude_share + self.zooms * self.zoom_share
+        return histograms + self.moment_share + self.tail_share
 
     def release(self, X: Doubles, y: Doubles, noise: GaussianReleases, bounds: Doubles) -> Scales:
         """Find the scales of the columns of X and, last, of y.
@@ -131,13 +139,17 @@ class Standardisation:
         """
         blocks = (X, y.reshape(-1, 1))
         low, high = bounds[:, 0].copy(), bounds[:, 1].copy()
-        searched = np.flatnonzero(~np.isfinite(bounds).all(axis=1))
+        given = np.asarray(np.isfinite(bounds).all(axis=1))
+        searched = np.flatnonzero(~given)
         low[searched], high[searched] = -1.0, 1.0
-        seen = np.ones(len(bounds), dtype=bool)
+        seen, deviations = np.ones(len(bounds), dtype=bool), np.zeros(len(bounds))
         if len(searched):
-            seen[searched] = self._search(blocks, low, high, searched, noise, columns=len(bounds))
-        given = bool(np.isfinite(bounds[-1]).all())
-        return self._moments(blocks, low, high, seen, noise, given=given)
+            seen[searched], deviations[searched] = self._search(
+                blocks, low, high, searched, noise, columns=len(bounds)
+            )
+        scales = self._moments(blocks, low, high, given, seen, noise)
+        enough = scales.units >= _ROWS * deviations[-1]
+        return replace(scales, response_found=scales.response_found and bool(enough))
 
     def limits(self, X: Doubles, noise: GaussianReleases) -> Doubles:
         """Find where the columns of X lie, and nothing else.
@@ -152,7 +164,7 @@ class Standardisation:
         if d == 0:
             return np.empty((0, 2))
         blocks = (X[:, :-1], X[:, -1:])
-        seen = self._search(blocks, low, high, np.arange(d), noise, columns=d + 1)
+        seen, _ = self._search(blocks, low, high, np.arange(d), noise, columns=d + 1)
         return np.where(seen[:, None], np.column_stack([low, high]), np.nan)
 
     def _search(
@@ -164,11 +176,12 @@ class Standardisation:
         noise: GaussianReleases,
         *,
         columns: int,
-    ) -> NDArray[np.bool_]:
+    ) -> tuple[NDArray[np.bool_], Doubles]:
         """Set `low` and `high` of the columns in `searched`; only they cost anything.
 
         The response is the last of `columns`.
-        Returns whether the order of magnitude of each of them was found.
+        Returns whether the order of magnitude of each of them was found, and the deviations of
+        the noise in the last histogram.
         """
         weights = column_weights(searched, columns)
         mu = noise.share(self.magnitude_share)
@@ -188,19 +201,18 @@ class Standardisation:
             counts, deviations = _noisy_counts(label, cells, weights, noise, mu)
             for j, row, dev in zip(searched, counts, deviations, strict=True):
                 low[j], high[j] = narrowed(row, low[j], high[j], dev)
-        return np.array([size is not None for size in found])
+        return np.array([size is not None for size in found]), deviations
 
     def _moments(
         self,
         blocks: tuple[Doubles, Doubles],
         low: Doubles,
         high: Doubles,
+        given: NDArray[np.bool_],
         seen: NDArray[np.bool_],
         noise: GaussianReleases,
-        *,
-        given: bool,
     ) -> Scales:
-        """Release means and variances; `given` says that the response has public bounds."""
+        """Release means and variances."""
         middle, half = (low + high) / 2, (high - low) / 2
         columns = len(low)
         sums_x, sums_y = (
@@ -224,14 +236,16 @@ class Standardisation:
         # One standard deviation of the noise of `variance`, by the delta method in three sums.
         sigma = (noise.parts[-1].scale or 0.0) * 2.0**-_core.MOMENT_BITS
         deviation = sigma / units * np.sqrt((1 + 4 * mean**2) / weights**2 + mean**4)
+        found = given[-1] or (seen[-1] and variance[-1] > _SPREAD * deviation[-1])
         return Scales(
             low=low,
             high=high,
             centre=middle + mean * half,
             scale=np.sqrt(np.clip(variance, np.minimum(deviation, 1.0), 1.0)) * half,
+            given=given,
             identified=variance > deviation,
             seen=seen,
-            response_found=given or bool(seen[-1] and variance[-1] > _SPREAD * deviation[-1]),
+            response_found=bool(found),
             units=units,
         )
 

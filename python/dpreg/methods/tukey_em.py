@@ -29,7 +29,9 @@ __all__ = ["TukeyEM"]
 _T = TypeVar("_T", float, int)
 
 # The whole of a share goes to the histogram of magnitudes: outliers are what predictions need
-_HISTOGRAMS = Standardisation(magnitude_share=0.98, moment_share=0.01, zoom_share=0.001, zooms=0)
+_HISTOGRAMS = Standardisation(
+    magnitude_share=0.98, zoom_share=0.001, zooms=0, moment_share=0.005, tail_share=0.005
+)
 # With less of epsilon and delta, count and limits could not be accounted for; nor could limits,
 # whatever their share, with less of epsilon than this.
 _LEAST_SHARE = 1e-3
@@ -190,11 +192,13 @@ class TukeyEM:
         epsilon, delta = self.limits_share * allowance.epsilon, self.limits_share * allowance.delta
         noise = GaussianReleases(epsilon, delta, allowance.bits)
         limits = _HISTOGRAMS.limits(sample_rows(design, 1, allowance.bits).X, noise)
+        unknown = np.full((1, 2), np.nan)  # nothing is asked about the response
         scales = ", ".join(f"{part.scale:.4g}" for part in noise.parts)
         label = "limits of the regressors, for predictions"
         text = f"histogram of magnitudes, discrete Gaussian noise of scale {scales}"
         sensitivity = noise.parts[0].sensitivity
-        return limits, (Part(label, epsilon, delta, text, sensitivity=sensitivity),)
+        part = Part(label, epsilon, delta, text, sensitivity=sensitivity)
+        return np.vstack([limits, unknown]), (part,)
 
     def _fit(
         self, design: Design, plan: TukeyPlan, layout: Layout, bits: _core.BitSource

@@ -126,12 +126,12 @@ FrankWolfe <- function(l1 = 1, steps = NULL, screen = NULL, bounds = NULL, reach
                        standardisation = Standardisation(), count_share = 0.02)
   new_options("FrankWolfe")
 
-#' @param magnitude_share,zoom_share,moment_share Shares of the squared mu of a release.
+#' @param magnitude_share,zoom_share,moment_share,tail_share Shares of the squared mu of a release.
 #' @param zooms,bins How many histograms of equal bins, and how many bins.
 #' @rdname dp_methods
 #' @export
-Standardisation <- function(magnitude_share = 0.07, zoom_share = 0.03, moment_share = 0.07,
-                            zooms = 3, bins = 16)
+Standardisation <- function(magnitude_share = 0.07, zoom_share = 0.03, moment_share = 0.06,
+                            tail_share = 0.02, zooms = 3, bins = 16)
   new_options("Standardisation")
 
 #' Options of private feature selection

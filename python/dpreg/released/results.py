@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DPResults"]
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,8 +55,9 @@ class DPResults:
     notes : tuple of str
     selected : tuple of str or None
         Columns kept by private selection.
-    limits : ndarray, shape (d, 2), or None
-        Where each regressor lies; `predict` winsorises new rows there.  NaN: not known.
+    limits : ndarray, shape (d + 1, 2), or None
+        Where each regressor and, last, the response lie; `predict` moves new rows, and then
+        predictions, there.  NaN: not known.
     no_errors : str
         Why there are no standard errors though they were asked for; empty otherwise.
 
@@ -172,8 +173,8 @@ class DPResults:
             With the columns of the right-hand side that the coefficients need.  They are
             not protected.
         winsorise : bool, default True
-            Move regressors beyond the limits of the fit to those limits, if it had any:
-            outside them nothing was learned.
+            Move regressors beyond `limits`, if there are any, to them, and then predictions:
+            beyond them nothing was learned.  False: the straight line.
         interval : {None, "confidence"}
             "confidence": intervals for the mean response, of level 1 - `alpha`.  Intervals
             for a new observation need the variance of the errors, which is not released.
@@ -193,12 +194,19 @@ class DPResults:
         alpha = check_alpha(alpha)
         rows = design_rows(self.formula, self.schema, data, self.selected)
         X = rows.X
+        least, most = -np.inf, np.inf
         if winsorise and self.limits is not None:
-            d = len(self.limits)
             low, high = np.where(np.isnan(self.limits), [-np.inf, np.inf], self.limits).T
-            X[:, X.shape[1] - d :] = np.clip(X[:, X.shape[1] - d :], low, high)
+            first = X.shape[1] - len(low) + 1
+            X[:, first:] = np.clip(X[:, first:], low[:-1], high[:-1])
+            least, most = low[-1], high[-1]
         mean = rows.series(X @ self.estimates)
-        return mean if interval is None else mean_intervals(self, rows, mean, alpha)
+        if interval is None:
+            return mean.clip(least, most)
+        found = mean_intervals(self, rows, mean, alpha)
+        ends = ["mean", "lower", "upper"]
+        found[ends] = found[ends].clip(least, most)
+        return found
 
     def plot(self, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
         """Draw the coefficients with intervals, sampling and privacy parts; needs matplotlib."""

@@ -82,8 +82,12 @@ test_that("predictions keep the contrasts of the fit", {
 
 test_that("values beyond the limits of a fit are moved to them", {
   X <- cbind(`(Intercept)` = 1, a = c(-5, 0, 5), b = 1:3)
-  limits <- rbind(c(-1, 1), c(0, 2.5))
+  limits <- rbind(c(-1, 1), c(0, 2.5), c(0, 10))
   expect_identical(winsorised(X, limits)[, -1], cbind(a = c(-1, 0, 1), b = c(1, 2, 2.5)))
+  ends <- cbind(fit = c(a = -1, b = 5), lwr = c(-2, 4), upr = c(0, 12))
+  expect_identical(within_limits(ends, c(0, 10)),
+                   cbind(fit = c(a = 0, b = 5), lwr = c(0, 4), upr = c(0, 10)))
+  expect_identical(within_limits(ends, c(NaN, NaN)), ends)
 })
 
 test_that("saving and reading keep a fit as it is, and no record is in it", {
@@ -410,7 +414,7 @@ test_that("predictions say what they move to the limits of the fit", {
   expect_error(predict(fit, new, winsorise = NA), "winsorise must be TRUE or FALSE")
   expect_silent(augment(fit, new, winsorise = FALSE))
   X <- cbind(`(Intercept)` = 1, a = c(-5, 5))
-  expect_identical(winsorised(X, rbind(c(NaN, NaN))), X)
+  expect_identical(winsorised(X, rbind(c(NaN, NaN), c(NaN, NaN))), X)
 })
 
 test_that("names in a formula that are no columns are not asked of new data", {

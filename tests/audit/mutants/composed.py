@@ -45,7 +45,7 @@ AUTO = [
     ),
     Mutant(
         "tries another method where it likes the residuals better",
-        edited(Auto, "release", ("d = len(design.terms.names)", "d = len(design.terms.names) + int(abs(design.y[np.isfinite(design.y)]).max(initial=0) > 5)"), ("design: Design, allowance", "design, allowance")),
+        edited(Auto, "release", ("d = len(design.terms.names)", "d = len(design.terms.names) + any(abs(y) > 5 for y in design.y)"), ("design: Design, allowance", "design, allowance")),
         ("auto",),
     ),
 ]  # fmt: skip
@@ -134,7 +134,7 @@ PIPELINES = [
     ),
     Mutant(
         "columns that are constant are dropped before",
-        edited(_stage.FirstStage, "run", ("first, second = design, design", "design = design.keep([j for j in range(design.X.shape[1]) if np.ptp(design.X[:30, j], axis=0) > 0] if len(design.y) else [0])\n    first, second = design, design"), ("design: Design", "design")),
+        edited(_stage.FirstStage, "run", ("first, second = design, design", "design = design.keep([j for j in range(design.X.shape[1]) if len(set(design.X[:30, j])) > 1] if len(design.y) else [0])\n    first, second = design, design"), ("design: Design", "design")),
         ("pipelines",),
     ),
     Mutant(

@@ -17,7 +17,8 @@ def _from_data(self, X, y, noise, bounds):
     given = np.isfinite(bounds).all(axis=1)
     low = np.where(given, bounds[:, 0], table.min(axis=0, initial=0.0))
     high = np.where(given, bounds[:, 1], table.max(axis=0, initial=1.0))
-    return self._moments(blocks, low, np.maximum(high, low + 1), noise)
+    seen = np.ones(len(given), dtype=bool)
+    return self._moments(blocks, low, np.maximum(high, low + 1), given, seen, noise)
 
 
 def _unclipped_moments(real):
@@ -39,7 +40,7 @@ DATA = [
     ),
     Mutant(
         "clipping by a bound that depends on the data",
-        edited(_sums, "standardised_rows", ("reach = 0.0 if", "row_limit *= 1 + float(np.abs(design.y[:5000]).max(initial=0.0) > 5)\n    how.row_limit = row_limit\n    reach = 0.0 if")),
+        edited(_sums, "standardised_rows", ("reach = np.where(", "row_limit *= 1 + float(np.abs(design.y[:5000]).max(initial=0.0) > 5)\n    how.row_limit = row_limit\n    reach = np.where(")),
         ("adassp",),
     ),
     Mutant(

@@ -8,7 +8,7 @@ import numpy as np
 from audit.patches import Mutant, both, edited, swapped
 
 from dpreg import _core
-from dpreg.methods import _gaussian, _sums
+from dpreg.methods import _gaussian, _sums, _tails
 from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
 from dpreg.methods.standardisation import Standardisation
@@ -38,6 +38,18 @@ def _float_sums(self, label, sums, sensitivity, mu, *, weights=None):
     noise = np.array([np.random.default_rng(w).standard_normal() for w in words])
     self._charge(label, sensitivity, scale, np.full(len(flat), 1 << 40))
     return (flat + scale / weight * noise).reshape(np.shape(sums))
+
+
+def _whole_errors(x, y, slopes, intercept, *, low, high, unit):
+    """Votes that are not limited."""
+    low, high = np.asarray(low), np.asarray(high)
+
+    def squared(k):
+        line = intercept + np.clip(x, low[k, :-1], high[k, :-1]) @ slopes
+        return np.clip((y - np.clip(line, low[k, -1], high[k, -1])) / unit, -1e3, 1e3) ** 2
+
+    votes = [(squared(0) - squared(k)).sum() for k in range(1, len(low))]
+    return np.rint(np.array(votes) * _core.VOTE_STEPS).astype(np.int64)
 
 
 GAUSSIAN = [
@@ -107,7 +119,7 @@ GAUSSIAN = [
                 "_moments",
                 ("noise.share(self.moment_share)", "noise.share(1.0)"),
             ),
-            _no_check(("self.parts.append(", "None if label.startswith('number of rows') else self.parts.append(")),
+            _no_check(("mu=sensitivity / scale", "mu=0.0 if label.startswith('number of rows') else sensitivity / scale")),
         ),
         ("adassp",),
     ),
@@ -115,6 +127,29 @@ GAUSSIAN = [
         "sensitivity of the moments one column's",
         swapped(_core, "moments_sensitivity", lambda real: lambda weights: real([1.0]) / 3),
         ("adassp",),
+    ),
+    Mutant(
+        "sensitivity of the votes of a third of a row",
+        swapped(_core, "tail_votes_sensitivity", lambda real: lambda sets: real(sets) / 3),
+        ("limits of predictions",),
+    ),
+    Mutant(
+        "votes as large as the errors",
+        swapped(_core, "tail_votes", lambda real: _whole_errors),
+        ("limits of predictions",),
+    ),
+    Mutant(
+        "the exact votes decide",
+        edited(_tails, "prediction_limits", ("zip(sets[1:], noisy, strict", "zip(sets[1:], votes, strict")),
+        ("limits of predictions",),
+    ),
+    Mutant(
+        "the vote is free",
+        both(
+            edited(_tails, "prediction_limits", ("noise.share(share)", "noise.share(1.0)")),
+            _no_check(("mu=sensitivity / scale", "mu=0.0 if label.startswith('vote') else sensitivity / scale")),
+        ),
+        ("limits of predictions",),
     ),
     Mutant(
         "sensitivity of all histograms that of one",
