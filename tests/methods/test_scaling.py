@@ -34,7 +34,7 @@ def test_scaling_from_scales_goes_there_and_back(intercept):
         high=np.array([10.0, 9.0, 1.0, 50.0]),
         centre=np.array([4.0, 0.5, 0.0, 20.0]),
         scale=np.array([1.0, 8.0, 0.0, 5.0]),
-        identified=np.array([True, True, False, True]),
+        spread=np.array([9.0, 9.0, 0.5, 9.0]),
         units=100.0,
     )
     scaling = scaling_from_scales(scales, 2.0, intercept=intercept)

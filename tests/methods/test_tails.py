@@ -26,7 +26,7 @@ def scales(**changes):
         centre=np.array([1.0, 5.0]),
         scale=np.array([1.0, 2.0]),
         given=np.array([False, False]),
-        identified=np.array([True, True]),
+        spread=np.array([9.0, 9.0]),
         seen=np.array([True, True]),
         response_found=True,
         units=float(N),

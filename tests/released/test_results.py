@@ -190,13 +190,20 @@ def test_predictions_have_the_index_of_new_data(diamonds):
 
 def test_intervals_of_predictions(diamonds):
     fit = dpreg.dp_lm("price ~ carat + depth", diamonds, 1.0, rng=1)
-    table = fit.predict(diamonds.head(3), interval="confidence")
+    table = fit.predict(diamonds.head(3), winsorise=False, interval="confidence")
     row = np.array([1.0, *diamonds.loc[0, ["carat", "depth"]]], dtype=float)
     error = np.sqrt(row @ fit.cov_params().to_numpy() @ row)
     assert table["std err"].iloc[0] == pytest.approx(error)
     assert table["mean"].iloc[0] == pytest.approx(row @ fit.params.to_numpy())
     margin = fit.law.critical_value(0.05) * error
     assert table["upper"].iloc[0] - table["mean"].iloc[0] == pytest.approx(margin)
+    # Unless told not to, a prediction is no price below 0; the others are where they were.
+    default = fit.predict(diamonds.head(3), interval="confidence")
+    assert table["mean"].min() < 0
+    assert fit.limits[-1, 0] == 0
+    for name in ("mean", "lower", "upper"):
+        np.testing.assert_array_equal(default[name], np.maximum(table[name], 0))
+    np.testing.assert_array_equal(default["mean"], fit.predict(diamonds.head(3)))
     with pytest.raises(ValueError, match="interval"):
         fit.predict(diamonds.head(), interval="prediction")
 
@@ -266,7 +273,7 @@ def test_certificates_put_rounds_that_are_alike_on_one_line():
     (("covariance",), [[1.0]], "covariance"), (("covariance", 0, 0), -1.0, "below 0"),
     (("limits",), [[1.0]], "limits"), (("law", "tail"), [0.5], "law"),
     (("privacy", "seeded"), 0, "privacy.seeded"), (("privacy", "parts", 0, "noise"), None, "noise"),
-    (("schema", "carat", "levels"), 3, "schema.carat.levels"), (("dpreg_results",), 2, "format"),
+    (("schema", "carat", "levels"), 3, "schema.carat.levels"), (("dpreg_results",), 1, "format"),
 ])  # fmt: skip
 def test_json_of_wrong_content_is_refused_when_it_is_read(diamonds, path, value, match):
     document = json.loads(dpreg.dp_lm("price ~ carat", diamonds, 1.0, method="adassp").to_json())

@@ -1,131 +1,72 @@
-"""Between the user's units and the standardised rows that sums are taken of."""
+"""Noisy second moments of standardised rows, and what they say about the columns."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.design import Design
 from dpreg.methods._gaussian import GaussianReleases
+from dpreg.methods._rows import StandardUnits
 from dpreg.methods.standardisation import Scales
 
 __all__ = [
     "Doubles",
-    "StandardisedRows",
     "floor_of",
     "floored_inverse",
+    "found_columns",
     "noisy_gram",
     "noisy_scatter",
-    "standardised_rows",
+    "without_columns",
 ]
 
 Doubles = NDArray[np.float64]
 
+# Deviations of its noise that a variance must have to be clear of it.
+_CLEAR = 2.0
 # Steps of a count that is released with sums of many more steps.
 _COUNT_STEPS = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class StandardisedRows:
-    """Quantised rows, and the way back to the user's units.
+def found_columns(
+    scales: Scales, units: StandardUnits, gram: Doubles, deviation: float
+) -> NDArray[np.bool_]:
+    """Tell the columns with a spread from those without, by a second look.
 
-    Attributes
-    ----------
-    rows : QuantisedRows
-        Private.
-    columns : ndarray of int, shape (k,)
-        The columns of X that are used.
-    centre, scale : ndarray, shape (k,)
-        Of those columns.
-    y_centre, y_scale : float
-    intercept : bool
-    """
-
-    rows: _core.QuantisedRows
-    columns: NDArray[np.int64]
-    centre: Doubles
-    scale: Doubles
-    y_centre: float
-    y_scale: float
-    intercept: bool
-
-    def to_user(self, d: int) -> Doubles:
-        """Return L with params = L @ theta + offset; see `offset`.
-
-        Returns
-        -------
-        ndarray, shape (intercept + d, intercept + k)
-        """
-        i = int(self.intercept)
-        slopes = self.y_scale / self.scale
-        matrix = np.zeros((i + d, i + len(self.columns)))
-        matrix[i + self.columns, i + np.arange(len(self.columns))] = slopes
-        if i:
-            matrix[0, 0] = self.y_scale
-            matrix[0, 1:] = -slopes * self.centre
-        return matrix
-
-    def offset(self, d: int) -> Doubles:
-        """Return what the coefficients are at theta = 0."""
-        return np.concatenate([[self.y_centre] * self.intercept, np.zeros(d)])
-
-
-def standardised_rows(
-    design: Design,
-    scales: Scales,
-    row_factor: float,
-    *,
-    winsorise: bool,
-    response_limit: float = 0.0,
-) -> StandardisedRows:
-    """Quantise the rows of `design` under released scales.
+    The first look is at noisy variances within limits.  A column that was not clear of noise there
+    may be so in the Gram matrix, which is more precise.
 
     Parameters
     ----------
-    design : Design
-        Private.
     scales : Scales
-        Released.
-    row_factor : float
-        Rows longer than this many times their expected length are shrunk to it.
-    winsorise : bool
-        Move regressors beyond the limits to them.  That steadies a fit and biases its slopes.
-        Without it only those are moved whose order of magnitude was not found.
-    response_limit : float
-        Above 0, the response clipped to it is the last entry of each row.
+    units : StandardUnits
+        Of all columns.
+    gram : ndarray, shape (intercept + d, intercept + d)
+        Noisy, and perhaps with more rows and columns after these.
+    deviation : float
+        Of the noise on its diagonal.
+
+    Returns
+    -------
+    ndarray of bool, shape (d,)
     """
-    columns = np.flatnonzero(scales.identified[:-1])
-    intercept = design.terms.intercept
-    # Through the origin nothing is centred, and a scale is a root mean square about 0.
-    centre = scales.centre if intercept else np.zeros_like(scales.centre)
-    scale = scales.scale if intercept else np.hypot(scales.scale, scales.centre)
-    row_limit = row_factor * math.sqrt(max(1, len(columns) + intercept))
-    how = _core.Standardisation()
-    how.columns = columns.tolist()
-    # Beyond limits that have nothing to do with the values rows would have no length.
-    reach = np.where(winsorise | ~scales.seen[columns], 0.0, np.inf)
-    how.low = (scales.low[columns] - reach).tolist()
-    how.high = (scales.high[columns] + reach).tolist()
-    how.centre = centre[columns].tolist()
-    how.inverse_scale = (1 / scale[columns]).tolist()
-    how.y_centre, how.y_inverse_scale = float(centre[-1]), float(1 / scale[-1])
-    how.intercept, how.row_limit, how.response_limit = intercept, row_limit, response_limit
-    return StandardisedRows(
-        rows=_core.QuantisedRows(design.X, design.y, how),
-        columns=columns,
-        centre=centre[columns],
-        scale=scale[columns],
-        y_centre=float(centre[-1]),
-        y_scale=float(scale[-1]),
-        intercept=intercept,
-    )
+    first = int(units.intercept)
+    squares = np.diag(gram)[first : first + len(units.columns)]
+    return np.asarray((scales.spread[:-1] > _CLEAR) | (squares > _CLEAR * deviation))
 
 
-def noisy_gram(rows: StandardisedRows, noise: GaussianReleases, mu: float) -> tuple[Doubles, float]:
+def without_columns(gram: Doubles, found: NDArray[np.bool_], *, intercept: bool) -> Doubles:
+    """Leave out the rows and columns of a Gram matrix that belong to columns not found."""
+    last = len(gram) - int(intercept) - len(found)
+    kept = np.flatnonzero(np.concatenate([[True] * intercept, found, [True] * last]))
+    return gram[np.ix_(kept, kept)]
+
+
+def noisy_gram(
+    rows: _core.QuantisedRows, noise: GaussianReleases, mu: float
+) -> tuple[Doubles, float]:
     """Release the Gram matrix of standardised rows.
 
     Returns
@@ -135,14 +76,14 @@ def noisy_gram(rows: StandardisedRows, noise: GaussianReleases, mu: float) -> tu
     deviation : float
         Standard deviation of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
     """
-    sensitivity = _core.gram_sensitivity(rows.rows.width)
-    sums, scale = _symmetric("sums of products", rows.rows.gram(), None, sensitivity, noise, mu)
-    unit = (rows.rows.limit / _core.ROW_STEPS) ** 2
-    return sums[:-1].reshape((rows.rows.width,) * 2) * unit, scale * unit
+    sensitivity = _core.gram_sensitivity(rows.width)
+    sums, scale = _symmetric("sums of products", rows.gram(), None, sensitivity, noise, mu)
+    unit = (rows.limit / _core.ROW_STEPS) ** 2
+    return sums[:-1].reshape((rows.width,) * 2) * unit, scale * unit
 
 
 def noisy_scatter(
-    rows: StandardisedRows, theta: Doubles, clip: float, noise: GaussianReleases, mu: float
+    rows: _core.QuantisedRows, theta: Doubles, clip: float, noise: GaussianReleases, mu: float
 ) -> tuple[Doubles, float, float]:
     """Release the second moments of the clipped gradient at `theta`.
 
@@ -155,16 +96,16 @@ def noisy_scatter(
     unclipped : float
         Noisy number of rows whose residual is within the clip.
     """
-    sums, inside = rows.rows.scatter(theta.tolist(), clip)
+    sums, inside = rows.scatter(theta.tolist(), clip)
     # The count is one more coordinate, a hundredth as precise as the sums, in steps of its own.
-    weight = 0.1 * _core.scatter_sensitivity(rows.rows.width) / _COUNT_STEPS
-    sensitivity = math.hypot(_core.scatter_sensitivity(rows.rows.width), weight * _COUNT_STEPS)
+    weight = 0.1 * _core.scatter_sensitivity(rows.width) / _COUNT_STEPS
+    sensitivity = math.hypot(_core.scatter_sensitivity(rows.width), weight * _COUNT_STEPS)
     noisy, scale = _symmetric(
         "second moments of the gradient", sums, (inside * _COUNT_STEPS, weight), sensitivity,
         noise, mu
     )  # fmt: skip
-    unit = (clip * rows.rows.limit / _core.ROW_STEPS) ** 2
-    scatter = noisy[:-1].reshape((rows.rows.width,) * 2) * unit
+    unit = (clip * rows.limit / _core.ROW_STEPS) ** 2
+    scatter = noisy[:-1].reshape((rows.width,) * 2) * unit
     return scatter, scale * unit, float(noisy[-1]) / _COUNT_STEPS
 
 

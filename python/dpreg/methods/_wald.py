@@ -242,15 +242,15 @@ def _at_least(matrix: Doubles, least: float) -> Doubles:
 
 
 def user_errors(
-    error: EstimateError | None, to_user: Doubles, seen: NDArray[np.bool_]
+    error: EstimateError | None, to_user: Doubles, trusted: NDArray[np.bool_]
 ) -> tuple[Doubles | None, Doubles | None, NDArray[np.bool_]]:
     """Return covariance, sampling errors and which coefficients are hidden, in user units.
 
-    Hidden coefficients have NaN errors, and so have those of columns that are not used or not in
-    `seen`, which has the response after them.
+    Hidden coefficients have NaN errors, and so have those of columns that are not used or whose
+    limits are not `trusted`, which has the response after them.
     """
     unused = np.asarray(~to_user.any(axis=1), dtype=bool)
-    unused[len(unused) - len(seen) + 1 :] |= ~seen[:-1]
+    unused[len(unused) - len(trusted) + 1 :] |= ~trusted[:-1]
     if error is None:
         return None, None, unused
     covariance = to_user @ (error.sampling + error.privacy + error.hidden) @ to_user.T

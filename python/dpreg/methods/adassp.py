@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from dpreg import _core
 from dpreg._options import check_options
 from dpreg.design import Design, Terms
 from dpreg.methods._boosting import final_clip
@@ -17,11 +18,18 @@ from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods._method import Allowance, Declined, Release, check_size, needs_delta
 from dpreg.methods._noisy_moments import RESPONSE_LIMIT, NoisyMoments, response_limit
 from dpreg.methods._quieting import SHRUNK_NOTE
-from dpreg.methods._sums import Doubles, noisy_gram, noisy_scatter, standardised_rows
+from dpreg.methods._rows import longest_row, standard_units, standardised_rows
+from dpreg.methods._sums import (
+    Doubles,
+    found_columns,
+    noisy_gram,
+    noisy_scatter,
+    without_columns,
+)
 from dpreg.methods._tails import prediction_limits
 from dpreg.methods._units import check_max_rows, sample_rows
 from dpreg.methods._wald import EstimateError, sandwich, unidentified_note, user_errors
-from dpreg.methods.standardisation import Scales, Standardisation, check_scatter_share
+from dpreg.methods.standardisation import Standardisation, check_scatter_share
 
 __all__ = ["AdaSSP"]
 
@@ -110,22 +118,29 @@ class AdaSSP:
             return scales.declined(noise, "Gaussian (GDP)")
         robust = inference and self.cov_type == "robust"
         mu = noise.share(1 - self.standardisation.share - robust * self.scatter_share)
-        limit = self._response_limit(scales, mu / noise.rows, inference=inference)
+        units = standard_units(scales, intercept=design.terms.intercept)
+        row_limit = longest_row(self.row_factor, units)
+        limit = self._response_limit(scales.units, row_limit, mu / noise.rows, inference=inference)
         rows = standardised_rows(
-            design, scales, self.row_factor, winsorise=not inference, response_limit=limit
+            design, scales, units, row_limit, winsorise=not inference, response_limit=limit
         )
-        moments = NoisyMoments(*noisy_gram(rows, noise, mu), scales.units)
+        matrix, deviation = noisy_gram(rows, noise, mu)
+        found = found_columns(scales, units, matrix, deviation)
+        units = units.keeping(found)
+        matrix = without_columns(matrix, found, intercept=units.intercept)
+        moments = NoisyMoments(matrix, deviation, scales.units)
         theta, error = moments.solution(bootstrap=inference and self.cov_type == "bootstrap")
         if robust:
-            error = self._robust(design, scales, moments, theta, error, noise)
+            rows = standardised_rows(design, scales, units, row_limit, winsorise=False)
+            error = self._robust(rows, moments, theta, error, noise)
         theta, error, shrunk = moments.quieted(theta, error)
         d = len(design.terms.names)
-        to_user = rows.to_user(d)
+        to_user = units.to_user(d)
         covariance, sampling, hidden = user_errors(
-            error if inference else None, to_user, scales.seen
+            error if inference else None, to_user, scales.trusted
         )
         notes = (self._note(limit), *(SHRUNK_NOTE,) * shrunk) if inference else ()
-        params = to_user @ theta + rows.offset(d)
+        params = to_user @ theta + units.offset(d)
         limits = prediction_limits(design, scales, params, noise, self.standardisation.tail_share)
         return Release(
             params=params,
@@ -138,16 +153,16 @@ class AdaSSP:
             limits=limits,
         )
 
-    def _response_limit(self, scales: Scales, mu: float, *, inference: bool) -> float:
+    def _response_limit(
+        self, units: float, row_limit: float, mu: float, *, inference: bool
+    ) -> float:
         if self.response_limit is not None:
             return self.response_limit
-        row_limit = self.row_factor * math.sqrt(int(scales.identified[:-1].sum()) + 1)
-        return response_limit(scales.units, row_limit, mu) if inference else RESPONSE_LIMIT
+        return response_limit(units, row_limit, mu) if inference else RESPONSE_LIMIT
 
     def _robust(
         self,
-        design: Design,
-        scales: Scales,
+        rows: _core.QuantisedRows,
         moments: NoisyMoments,
         theta: Doubles,
         error: EstimateError,
@@ -155,9 +170,8 @@ class AdaSSP:
     ) -> EstimateError:
         """Release the scatter of the score, and put its sandwich in the place of `sampling`."""
         mu = noise.share(self.scatter_share)
-        rows = standardised_rows(design, scales, self.row_factor, winsorise=False)
         residual = moments.residual(theta)
-        widest = final_clip(scales.units, rows.rows.limit, math.inf, mu / noise.rows)
+        widest = final_clip(moments.units, rows.limit, math.inf, mu / noise.rows)
         clip = widest * math.sqrt(residual)
         scatter, deviation, _ = noisy_scatter(rows, theta, clip, noise, mu)
         inverse = moments.inverse

@@ -16,13 +16,14 @@ from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods._method import Allowance, Declined, Release, check_size, needs_delta
 from dpreg.methods._quieting import SHRUNK_NOTE
+from dpreg.methods._rows import longest_row, standard_units, standardised_rows
 from dpreg.methods._sums import (
     Doubles,
-    StandardisedRows,
     floored_inverse,
+    found_columns,
     noisy_gram,
     noisy_scatter,
-    standardised_rows,
+    without_columns,
 )
 from dpreg.methods._tails import prediction_limits
 from dpreg.methods._units import check_max_rows, sample_rows
@@ -153,14 +154,23 @@ class BoostedAdaSSP:
         scales = self.standardisation.release(design.X, design.y, noise, bounds)
         if not scales.response_found:
             return scales.declined(noise, "Gaussian (GDP)")
+        units = standard_units(scales, intercept=design.terms.intercept)
+        limit = longest_row(self.row_factor, units)
         # Winsorised regressors predict better; left alone, slopes are not biased.
-        rows = standardised_rows(design, scales, self.row_factor, winsorise=not inference)
-        path = self._boost(rows, scales, noise, inference=inference)
+        rows = standardised_rows(design, scales, units, limit, winsorise=not inference)
+        mu = noise.share(self._left(inference=inference) * self.gram_share)
+        gram, deviation = noisy_gram(rows, noise, mu)
+        found = found_columns(scales, units, gram, deviation)
+        if not found.all():
+            gram = without_columns(gram, found, intercept=units.intercept)
+            units = units.keeping(found)
+            rows = standardised_rows(design, scales, units, limit, winsorise=not inference)
+        path = self._boost(rows, gram, deviation, scales, noise, inference=inference)
         d = len(design.terms.names)
-        to_user = rows.to_user(d)
+        to_user = units.to_user(d)
         error = self._error(rows, path, scales, noise) if inference else None
-        covariance, sampling, hidden = user_errors(error, to_user, scales.seen)
-        params = to_user @ path.estimate + rows.offset(d)
+        covariance, sampling, hidden = user_errors(error, to_user, scales.trusted)
+        params = to_user @ path.estimate + units.offset(d)
         limits = prediction_limits(design, scales, params, noise, self.standardisation.tail_share)
         return Release(
             params=params,
@@ -175,19 +185,24 @@ class BoostedAdaSSP:
         )
 
     def _boost(
-        self, rows: StandardisedRows, scales: Scales, noise: GaussianReleases, *, inference: bool
+        self,
+        rows: _core.QuantisedRows,
+        gram: Doubles,
+        gram_deviation: float,
+        scales: Scales,
+        noise: GaussianReleases,
+        *,
+        inference: bool,
     ) -> BoostingPath:
-        left = 1.0 - self.standardisation.share - inference * self.scatter_share
-        gram, gram_deviation = noisy_gram(rows, noise, noise.share(left * self.gram_share))
         step = floored_inverse(gram, gram_deviation)
         plan = schedule(len(gram), self.rounds, self.average, inference=inference)
-        gradients = noise.share(left * (1 - self.gram_share))
+        gradients = noise.share(self._left(inference=inference) * (1 - self.gram_share))
         theta, clip = np.zeros(len(gram)), self.first_clip
         thetas, deviations, residual = [], [], 1.0
         for number, share in enumerate(plan.shares, start=1):
             if inference and number == plan.early + 1:
                 mu = gradients * math.sqrt(sum(plan.shares[plan.early :]))
-                clip = self._final(scales.units, rows.rows.limit, mu, noise) * residual
+                clip = self._final(scales.units, rows.limit, mu, noise) * residual
             gradient, squares, deviation = _noisy_round(
                 rows, theta, clip, number, noise, gradients * math.sqrt(share)
             )
@@ -210,6 +225,10 @@ class BoostedAdaSSP:
         )
         return quieted(path)
 
+    def _left(self, *, inference: bool) -> float:
+        """Share of the squared mu for the Gram matrix and the rounds."""
+        return 1.0 - self.standardisation.share - inference * self.scatter_share
+
     def _final(self, units: float, row_limit: float, mu: float, noise: GaussianReleases) -> float:
         """Return the clip of the rounds that count; `mu` is that of them all."""
         if self.final_clip is not None:
@@ -220,7 +239,7 @@ class BoostedAdaSSP:
 
     def _error(
         self,
-        rows: StandardisedRows,
+        rows: _core.QuantisedRows,
         path: BoostingPath,
         scales: Scales,
         noise: GaussianReleases,
@@ -248,7 +267,7 @@ def _estimand(path: BoostingPath, *, inference: bool) -> tuple[str, ...]:
 
 
 def _noisy_round(
-    rows: StandardisedRows,
+    rows: _core.QuantisedRows,
     theta: Doubles,
     clip: float,
     number: int,
@@ -259,7 +278,7 @@ def _noisy_round(
 
     The sum of squares is returned as at least twice its noise: smaller ones are not seen.
     """
-    gradient, squares = rows.rows.round(theta.tolist(), clip)
+    gradient, squares = rows.round(theta.tolist(), clip)
     weight = math.sqrt(_SQUARES_WEIGHT)
     sensitivity = math.hypot(
         _core.gradient_sensitivity(len(theta)), weight * _core.SQUARES_SENSITIVITY
@@ -272,7 +291,7 @@ def _noisy_round(
         weights=np.append(np.ones(len(theta)), weight),
     )
     unit = clip / _core.ROW_STEPS
-    gradient_unit = unit * rows.rows.limit / _core.ROW_STEPS
+    gradient_unit = unit * rows.limit / _core.ROW_STEPS
     scale = noise.parts[-1].scale
     assert scale is not None
     squares_seen = max(float(noisy[-1]), 2 * scale / weight) * unit**2

@@ -17,7 +17,7 @@ from dpreg.errors import BudgetError
 from dpreg.methods._bounds import Bounds, column_bounds
 from dpreg.methods._gaussian import RESERVE, GaussianReleases
 from dpreg.methods._method import Allowance, Declined, Release, check_size, needs_delta
-from dpreg.methods._sums import StandardisedRows, standardised_rows
+from dpreg.methods._rows import longest_row, standard_units, standardised_rows
 from dpreg.methods._tails import prediction_limits
 from dpreg.methods._units import sample_rows
 from dpreg.methods._wald import unidentified_note
@@ -113,12 +113,15 @@ class DPSGD:
         scales = self.standardisation.release(design.X, design.y, noise, bounds)
         if not scales.response_found:
             return scales.declined(noise, "privacy loss distribution (PLD)")
-        rows = standardised_rows(design, scales, self.row_factor, winsorise=True)
+        units = standard_units(scales, intercept=design.terms.intercept)
+        units = units.keeping(scales.identified[:-1])
+        limit = longest_row(self.row_factor, units)
+        rows = standardised_rows(design, scales, units, limit, winsorise=True)
         theta, part = self._descend(rows, scales, noise, allowance)
         d = len(design.terms.names)
-        to_user = rows.to_user(d)
+        to_user = units.to_user(d)
         unused = np.asarray(~to_user.any(axis=1), dtype=bool)
-        params = to_user @ theta + rows.offset(d)
+        params = to_user @ theta + units.offset(d)
         limits = prediction_limits(design, scales, params, noise, self.standardisation.tail_share)
         return Release(
             params=params,
@@ -134,12 +137,12 @@ class DPSGD:
 
     def _descend(
         self,
-        rows: StandardisedRows,
+        rows: _core.QuantisedRows,
         scales: Scales,
         noise: GaussianReleases,
         allowance: Allowance,
     ) -> tuple[np.ndarray, Part]:
-        width = rows.rows.width
+        width = rows.width
         # What the vote on limits will spend after this is part of the composition.
         vote = 0.0 if scales.given.all() else noise.share(self.standardisation.tail_share)
         spent = math.sqrt(math.fsum([vote**2, *((part.mu or 0.0) ** 2 for part in noise.parts)]))
@@ -152,7 +155,7 @@ class DPSGD:
         if discreteness(sigma, width * self.steps) > RESERVE * min(epsilon, 1.0):
             raise ValueError("dpsgd: eps is too small, or steps too many, for exact noise")
         theta = _core.dpsgd(
-            rows.rows,
+            rows,
             steps=self.steps,
             rate=self.rate,
             expected=rate * scales.units,

@@ -34,8 +34,8 @@ class Scales:
         Where the values lie; D columns, the response last.
     centre, scale : ndarray, shape (D,)
         Mean and standard deviation within the limits.
-    identified : ndarray of bool, shape (D,)
-        False: too little can be seen of the column to give it a coefficient.
+    spread : ndarray, shape (D,)
+        Variance within the limits, in deviations of its noise.
     given : ndarray of bool, shape (D,)
         True: the limits are public bounds.
     seen : ndarray of bool, shape (D,)
@@ -53,10 +53,20 @@ class Scales:
     centre: Doubles
     scale: Doubles
     given: NDArray[np.bool_]
-    identified: NDArray[np.bool_]
+    spread: Doubles
     seen: NDArray[np.bool_]
     response_found: bool
     units: float
+
+    @property
+    def identified(self) -> NDArray[np.bool_]:
+        """False: the spread of the column is not more than its noise."""
+        return np.asarray(self.spread > 1.0)
+
+    @property
+    def trusted(self) -> NDArray[np.bool_]:
+        """True: the limits are public bounds, or found with a spread within them."""
+        return self.given | (self.seen & self.identified)
 
     def declined(self, noise: GaussianReleases, composition: str) -> Declined:
         """Return what a fit says when the response was not found."""
@@ -236,14 +246,15 @@ class Standardisation:
         # One standard deviation of the noise of `variance`, by the delta method in three sums.
         sigma = (noise.parts[-1].scale or 0.0) * 2.0**-_core.MOMENT_BITS
         deviation = sigma / units * np.sqrt((1 + 4 * mean**2) / weights**2 + mean**4)
-        found = given[-1] or (seen[-1] and variance[-1] > _SPREAD * deviation[-1])
+        spread = variance / deviation
+        found = given[-1] or (seen[-1] and spread[-1] > _SPREAD)
         return Scales(
             low=low,
             high=high,
             centre=middle + mean * half,
             scale=np.sqrt(np.clip(variance, np.minimum(deviation, 1.0), 1.0)) * half,
             given=given,
-            identified=variance > deviation,
+            spread=spread,
             seen=seen,
             response_found=bool(found),
             units=units,

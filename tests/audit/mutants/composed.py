@@ -81,17 +81,17 @@ LIMITS = [
 BOOSTED = [
     Mutant(
         "floor under the eigenvalues from the exact matrix",
-        edited(BoostedAdaSSP, "_boost", ("floored_inverse(gram, gram_deviation)", "floored_inverse(gram, gram_deviation * (1 + 1e-12 * float(np.linalg.eigvalsh(rows.rows.gram().astype(float))[0])))")),
+        edited(BoostedAdaSSP, "_boost", ("floored_inverse(gram, gram_deviation)", "floored_inverse(gram, gram_deviation * (1 + 1e-12 * float(np.linalg.eigvalsh(rows.gram().astype(float))[0])))")),
         ("boosted_adassp",),
     ),
     Mutant(
         "few hidden directions, counted on exact eigenvalues",
-        edited(_sums, "noisy_gram", ("return sums[:-1]", "scale *= 1 + int((np.linalg.eigvalsh(rows.rows.gram().astype(float)) < 1e6).sum())\n    return sums[:-1]")),
+        edited(_sums, "noisy_gram", ("return sums[:-1]", "scale *= 1 + int((np.linalg.eigvalsh(rows.gram().astype(float)) < 1e6).sum())\n    return sums[:-1]")),
         ("boosted_adassp", "adassp"),
     ),
     Mutant(
         "clip follows exact residuals",
-        edited(BoostedAdaSSP, "_boost", ("math.sqrt(squares / scales.units)", "math.sqrt(rows.rows.round(theta.tolist(), clip)[1] * (clip / _core.ROW_STEPS) ** 2 / scales.units)")),
+        edited(BoostedAdaSSP, "_boost", ("math.sqrt(squares / scales.units)", "math.sqrt(rows.round(theta.tolist(), clip)[1] * (clip / _core.ROW_STEPS) ** 2 / scales.units)")),
         ("boosted_adassp",),
     ),
     Mutant(
@@ -111,12 +111,12 @@ BOOSTED = [
     ),
     Mutant(
         "declines by the exact range of the response",
-        edited(Standardisation, "_moments", ("variance[-1] > _SPREAD * deviation[-1]", "np.ptp(blocks[1]) < 50")),
+        edited(Standardisation, "_moments", ("spread[-1] > _SPREAD", "np.ptp(blocks[1]) < 50")),
         ("adassp", "boosted_adassp"),
     ),
     Mutant(
         "unclipped rows of the scatter counted exactly",
-        edited(BoostedAdaSSP, "_error", ("boosting_error(path, scatter, deviation, unclipped", "boosting_error(path, scatter, deviation, rows.rows.scatter(path.estimate.tolist(), path.clip)[1]")),
+        edited(BoostedAdaSSP, "_error", ("boosting_error(path, scatter, deviation, unclipped", "boosting_error(path, scatter, deviation, rows.scatter(path.estimate.tolist(), path.clip)[1]")),
         ("boosted_adassp",),
     ),
 ]  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 from audit.patches import Mutant, edited, swapped
 
 from dpreg import _core, design
-from dpreg.methods import _sums, _units, adassp
+from dpreg.methods import _rows, _sums, _units, adassp
 from dpreg.methods.standardisation import Standardisation
 
 
@@ -40,7 +40,7 @@ DATA = [
     ),
     Mutant(
         "clipping by a bound that depends on the data",
-        edited(_sums, "standardised_rows", ("reach = np.where(", "row_limit *= 1 + float(np.abs(design.y[:5000]).max(initial=0.0) > 5)\n    how.row_limit = row_limit\n    reach = np.where(")),
+        edited(_rows, "standardised_rows", ("reach = np.where(", "row_limit *= 1 + float(np.abs(design.y[:5000]).max(initial=0.0) > 5)\n    reach = np.where(")),
         ("adassp",),
     ),
     Mutant(
@@ -56,7 +56,7 @@ DATA = [
     Mutant(
         "standard errors from exact residuals",
         edited(
-            adassp.AdaSSP, "release", ("moments = NoisyMoments(", "exact = float(np.asarray(rows.rows.gram())[-1, -1])\n    moments = NoisyMoments("),
+            adassp.AdaSSP, "release", ("moments = NoisyMoments(", "exact = float(np.asarray(rows.gram())[-1, -1])\n    moments = NoisyMoments("),
             ("covariance=covariance", "covariance=None if covariance is None else covariance * (1 + exact)"),
         ),
         ("adassp",),
@@ -68,7 +68,7 @@ DATA = [
     ),
     Mutant(
         "lambda_min of the exact matrix",
-        edited(_sums, "noisy_gram", ("    unit = (", "    scale *= 1 + float(np.linalg.eigvalsh(rows.rows.gram())[0] > 0) + float(rows.rows.gram()[0, 0]) * 1e-12\n    unit = (")),
+        edited(_sums, "noisy_gram", ("    unit = (", "    scale *= 1 + float(np.linalg.eigvalsh(rows.gram())[0] > 0) + float(rows.gram()[0, 0]) * 1e-12\n    unit = (")),
         ("adassp",),
     ),
     Mutant(
