@@ -3,6 +3,7 @@
 
 #include "dpreg/stats/column_counts.hpp"
 #include "dpreg/stats/quantised_rows.hpp"
+#include "dpreg/stats/tail_votes.hpp"
 #include "table.hpp"
 
 using namespace dpreg;
@@ -72,5 +73,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::demand(distance(rows.scatter(theta, clip, 2).sums, fewer.scatter(theta, clip, 1).sums) <=
                      scatter_sensitivity(width),
                  "scatter");
+
+    Line line{std::vector<double>(d), static_cast<double>(bytes.byte()) - 128.0};
+    for (auto& slope : line.slopes)
+        slope = std::ldexp(1.0, static_cast<int>(bytes.byte()) * 8 - 1020);
+    const std::vector<Limits> limits{
+        {std::vector<double>(d + 1, -2.0), std::vector<double>(d + 1, 3.0)},
+        {std::vector<double>(d + 1, -9.0), std::vector<double>(d + 1, 9.0)}};
+    fuzz::demand(distance(tail_votes(table.matrix(), table.response(), line, limits, clip, 2),
+                          tail_votes(table.shorter(), table.shorter_response(), line, limits, clip,
+                                     1)) <= tail_votes_sensitivity(limits.size()),
+                 "tail_votes");
     return 0;
 }

@@ -13,9 +13,7 @@ namespace {
 constexpr double kLargestError = 1e6;
 
 /// `value` within [low, high]; the constant first: what is not a number becomes `low`.
-double moved(double value, double low, double high) {
-    return std::min(std::max(low, value), high);
-}
+double moved(double value, double low, double high) { return std::min(std::max(low, value), high); }
 
 double prediction(const MatrixView& x, std::size_t row, const Line& line, const Limits& limits) {
     double sum = line.intercept;
