@@ -61,6 +61,13 @@ def cell(values):
     return f"{np.nanmedian(values):.3f}" + (f" ({declined} declined)" if declined else "")
 
 
+def quartiles(values):
+    if np.isnan(values).all():
+        return "declined"
+    low, high = np.nanquantile(values, [0.25, 0.75])
+    return f"{low:.3f} to {high:.3f}"
+
+
 def report(table, eps, splits):
     lines = [
         f"# Test R squared at eps = {eps:.4g}, delta = {DELTA:g}",
@@ -73,19 +80,20 @@ def report(table, eps, splits):
     ]
     ratios = []
     for name, n, d, found in table:
-        quartiles = np.nanquantile(found["auto"], [0.25, 0.75])
-        worst = np.nanmin([np.nanmin(found[m]) for m in METHODS if not np.isnan(found[m]).all()])
+        released = [value for m in METHODS for value in found[m] if not np.isnan(value)]
+        worst = f"{min(released):.3f}" if released else "declined"
         lines.append(
             f"| {name} | {n:,} | {d} | {cell(found['ols'])} | "
             + " | ".join(cell(found[m]) for m in METHODS)
-            + f" | {quartiles[0]:.3f} to {quartiles[1]:.3f} | {worst:.3f} |"
+            + f" | {quartiles(found['auto'])} | {worst} |"
         )
         ratios.append((n, float(np.nanmedian(found["auto"]) / np.median(found["ols"]))))
     large = [ratio for n, ratio in ratios if n >= 5_000]
+    mean = np.nanmean([ratio for _, ratio in ratios])
     lines += [
         "",
         f"auto over OLS, n >= 5,000: at least 0.95 on {sum(r >= 0.95 for r in large)} of "
-        f"{len(large)}, least {min(large):.3f}; all: mean {np.mean([r for _, r in ratios]):.3f}.",
+        f"{len(large)}, least {min(large):.3f}; all: mean {mean:.3f}.",
     ]
     return "\n".join(lines) + "\n"
 

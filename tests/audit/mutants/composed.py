@@ -96,7 +96,7 @@ BOOSTED = [
     ),
     Mutant(
         "standard errors at no cost",
-        edited(BoostedAdaSSP, "_boost", ("- inference * self.scatter_share", "")),
+        edited(BoostedAdaSSP, "_left", ("- inference * self.scatter_share", "")),
         ("boosted_adassp",),
     ),
     Mutant(
