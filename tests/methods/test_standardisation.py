@@ -257,18 +257,21 @@ def test_where_the_response_is_not_found_nothing_is_released(method):
 
 
 def test_with_so_few_rows_that_noise_hides_a_third_of_them_nothing_is_released():
-    """A public function of the noisy number of rows, when the response has no bounds."""
+    """Though order of magnitude and spread of the response are clear."""
+    how = Standardisation(magnitude_share=0.4, zoom_share=5e-4, moment_share=0.4, tail_share=0.02)
     rng = np.random.default_rng(1)
-    X, y = rng.standard_normal((900, 1)), 2.0 * rng.standard_normal(900)
-    for epsilon in (0.15, 0.3, 0.6, 1.2):
-        scales, noise = scales_of(X, y, epsilon=epsilon)
+    declined = 0
+    for n in (600, 800, 1_000, 1_500, 2_000):
+        X, y = rng.standard_normal((n, 1)), 2.0 * rng.standard_normal(n)
+        scales, noise = scales_of(X, y, epsilon=3.0, how=how)
         histogram = next(p for p in noise.parts if p.label.startswith("histogram 3"))
-        if scales.units < 12.5 * histogram.scale:
-            assert not scales.response_found
-        else:
-            assert scales.response_found
-    bounds = np.array([[UNKNOWN] * 2, [-9.0, 9.0]])
-    assert scales_of(X, y, epsilon=0.6, bounds=bounds)[0].response_found
+        assert scales.seen[-1]
+        assert scales.spread[-1] > 3
+        assert scales.response_found == (scales.units >= 12.5 * histogram.scale)
+        declined += not scales.response_found
+        bounds = np.array([[UNKNOWN] * 2, [-9.0, 9.0]])
+        assert scales_of(X, y, epsilon=3.0, how=how, bounds=bounds)[0].response_found
+    assert 0 < declined < 5
 
 
 def test_a_constant_response_is_declined():

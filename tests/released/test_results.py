@@ -197,13 +197,13 @@ def test_intervals_of_predictions(diamonds):
     assert table["mean"].iloc[0] == pytest.approx(row @ fit.params.to_numpy())
     margin = fit.law.critical_value(0.05) * error
     assert table["upper"].iloc[0] - table["mean"].iloc[0] == pytest.approx(margin)
-    # Unless told not to, a prediction is no price below 0; the others are where they were.
-    default = fit.predict(diamonds.head(3), interval="confidence")
+    # A prediction is no price below 0; an interval is one for the line, wherever that is.
     assert table["mean"].min() < 0
     assert fit.limits[-1, 0] == 0
-    for name in ("mean", "lower", "upper"):
-        np.testing.assert_array_equal(default[name], np.maximum(table[name], 0))
-    np.testing.assert_array_equal(default["mean"], fit.predict(diamonds.head(3)))
+    np.testing.assert_array_equal(fit.predict(diamonds.head(3)), np.maximum(table["mean"], 0))
+    default = fit.predict(diamonds.head(3), interval="confidence")
+    np.testing.assert_array_equal(default["mean"], table["mean"])
+    assert (default["lower"] < default["upper"]).all()
     with pytest.raises(ValueError, match="interval"):
         fit.predict(diamonds.head(), interval="prediction")
 
@@ -271,7 +271,9 @@ def test_certificates_put_rounds_that_are_alike_on_one_line():
     (("units",), "many", "units"), (("units",), 10**400, "units"), (("names",), "a", "names"),
     (("estimates",), [[1.0]], "estimates"), (("estimates",), [1.0], "estimates"),
     (("covariance",), [[1.0]], "covariance"), (("covariance", 0, 0), -1.0, "below 0"),
-    (("limits",), [[1.0]], "limits"), (("law", "tail"), [0.5], "law"),
+    (("limits",), [[1.0]], "limits"), (("limits",), [], "limits"),
+    (("limits",), [[0.0, 1.0]], "limits"), (("limits", 0), [2.0, 1.0], "limits"),
+    (("law", "tail"), [0.5], "law"),
     (("privacy", "seeded"), 0, "privacy.seeded"), (("privacy", "parts", 0, "noise"), None, "noise"),
     (("schema", "carat", "levels"), 3, "schema.carat.levels"), (("dpreg_results",), 1, "format"),
 ])  # fmt: skip

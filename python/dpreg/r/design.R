@@ -290,11 +290,11 @@ within_limits <- function(x, limits) {
   x
 }
 
-# A prediction, and the ends of its interval, where the response lies.
+# Predictions where the response lies.
 response_within <- function(value, limits) {
   if (is.null(limits)) return(value)
   kept <- within_limits(value, limits[nrow(limits), ])
-  if (any(as.matrix(kept)[, 1L] != as.matrix(value)[, 1L], na.rm = TRUE))
+  if (any(kept != value, na.rm = TRUE))
     warning("predictions beyond the limits of the response ", as_they_are(), call. = FALSE)
   kept
 }

@@ -176,7 +176,7 @@ cat_wrapped <- function(...) {
 #'   `"prediction"`: the variance of the errors was not released.
 #' @param level Probability with which an interval covers.
 #' @param winsorise Move regressors beyond the limits of the fit to those limits, if it had any, and
-#'   then predictions?  Outside them nothing was learned.  The limits were released with noise and
+#'   then predictions without intervals?  Outside them nothing was learned.  The limits were released with noise and
 #'   are in `object$limits`, those of the response last; a warning says what was moved, naming
 #'   columns of the model matrix.  `FALSE` gives the straight line.
 #' @param ... Must be empty.
@@ -214,7 +214,7 @@ predict.dp_lm <- function(object, newdata, se.fit = FALSE,
     margin <- critical_value(object$law, 1 - level) * error
     value <- cbind(fit = fit, lwr = fit - margin, upr = fit + margin)
   }
-  if (winsorise) value <- response_within(value, object$limits)
+  else if (winsorise) value <- response_within(value, object$limits)
   if (se.fit) list(fit = value, se.fit = error) else value
 }
 

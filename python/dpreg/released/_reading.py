@@ -38,13 +38,20 @@ def check_document(data: Any) -> None:
             raise ValueError(f"{name}: {size} coefficients need an array of shape {shape}")
     if any((row[i] or 0.0) < 0 for i, row in enumerate(data["covariance"] or [])):
         raise ValueError("covariance: a variance is below 0")
-    if data["limits"] and any(len(pair) != 2 for pair in data["limits"]):
-        raise ValueError("limits: each column has two")
+    if data["limits"] is not None:
+        _check_limits(data["limits"], size + 1 - (data["names"][:1] == ["Intercept"]))
     tail, critical = (np.array(data["law"][k], dtype=np.float64) for k in ("tail", "critical"))
     falling = ((tail > 0) & (tail < 1)).all() and (np.diff(tail) < 0).all()
     rising = (np.diff(critical, prepend=0.0) > 0).all()
     if len(tail) != len(critical) or len(tail) == 1 or not (falling and rising):
         raise ValueError("law: tail must fall and critical must rise, at two places or more")
+
+
+def _check_limits(limits: list[Any], columns: int) -> None:
+    if _shape(limits) != (columns, 2):
+        raise ValueError(f"limits: {columns} columns with the response need two each")
+    if any(low > high for low, high in limits if low is not None and high is not None):
+        raise ValueError("limits: the first of two is not above the second")
 
 
 def _shape(lists: list[Any]) -> tuple[int, ...]:

@@ -173,10 +173,11 @@ class DPResults:
             With the columns of the right-hand side that the coefficients need.  They are
             not protected.
         winsorise : bool, default True
-            Move regressors beyond `limits`, if there are any, to them, and then predictions:
-            beyond them nothing was learned.  False: the straight line.
+            Move regressors beyond `limits`, if there are any, to them, and then predictions
+            without intervals: beyond them nothing was learned.  False: the straight line.
         interval : {None, "confidence"}
-            "confidence": intervals for the mean response, of level 1 - `alpha`.  Intervals
+            "confidence": intervals for the mean response on the line, which may leave the
+            limits of the response, of level 1 - `alpha`.  Intervals
             for a new observation need the variance of the errors, which is not released.
         alpha : float
 
@@ -203,10 +204,7 @@ class DPResults:
         mean = rows.series(X @ self.estimates)
         if interval is None:
             return mean.clip(least, most)
-        found = mean_intervals(self, rows, mean, alpha)
-        ends = ["mean", "lower", "upper"]
-        found[ends] = found[ends].clip(least, most)
-        return found
+        return mean_intervals(self, rows, mean, alpha)
 
     def plot(self, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
         """Draw the coefficients with intervals, sampling and privacy parts; needs matplotlib."""

@@ -84,10 +84,10 @@ test_that("values beyond the limits of a fit are moved to them", {
   X <- cbind(`(Intercept)` = 1, a = c(-5, 0, 5), b = 1:3)
   limits <- rbind(c(-1, 1), c(0, 2.5), c(0, 10))
   expect_identical(winsorised(X, limits)[, -1], cbind(a = c(-1, 0, 1), b = c(1, 2, 2.5)))
-  ends <- cbind(fit = c(a = -1, b = 5), lwr = c(-2, 4), upr = c(0, 12))
-  expect_identical(within_limits(ends, c(0, 10)),
-                   cbind(fit = c(a = 0, b = 5), lwr = c(0, 4), upr = c(0, 10)))
-  expect_identical(within_limits(ends, c(NaN, NaN)), ends)
+  line <- c(a = -1, b = 5, c = NA, d = 12)
+  expect_warning(kept <- response_within(line, limits), "limits of the response were moved")
+  expect_identical(kept, c(a = 0, b = 5, c = NA, d = 10))
+  expect_silent(expect_identical(response_within(line, rbind(c(NaN, NaN))), line))
 })
 
 test_that("saving and reading keep a fit as it is, and no record is in it", {
