@@ -11,6 +11,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "python" / "tools"))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from dpreg import _core, load_diamonds

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import inspect
 import re
 from pathlib import Path
 
 import pytest
+
+from dpreg import methods, selection
+from dpreg.sums.standardisation import Standardisation
 
 ROOT = Path(__file__).parents[1]
 PROOFS = sorted(p for top in ("cpp/src", "python/dpreg") for p in (ROOT / top).rglob("*.md"))
@@ -22,7 +26,12 @@ def git_blob(path):
 
 
 def identifier(path):
-    return str(path.relative_to(ROOT))
+    parts = path.parts
+    return (
+        str(path.relative_to(ROOT))
+        if path.is_relative_to(ROOT)
+        else "python/" + "/".join(parts[len(parts) - 1 - parts[::-1].index("dpreg") :])
+    )
 
 
 @pytest.mark.parametrize("proof", PROOFS, ids=identifier)
@@ -54,11 +63,12 @@ def test_every_mechanism_has_a_contract_a_proof_and_a_test(source):
     assert any(f"_core.{name}(" in tests for name in called)
 
 
-METHODS = sorted(
-    p
-    for folder in ("methods", "selection")
-    for p in (ROOT / "python/dpreg" / folder).glob("[!_]*.py")
-)
+OPTIONS = [
+    *methods._BY_NAME.values(),
+    *selection._BY_NAME.values(),
+    Standardisation,
+]
+METHODS = sorted({Path(inspect.getsourcefile(options)) for options in OPTIONS})
 
 
 @pytest.mark.parametrize("source", METHODS, ids=identifier)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dpreg
-from dpreg.cli import _parser
+from dpreg.cli.commands import _parser
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

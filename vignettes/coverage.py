@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 import dpreg
-from dpreg.accounting.gdp import gdp_mu
+from dpreg.privacy.gdp import gdp_mu
 
 EPS, DELTA, Z95 = 1.0, 1e-6, 1.959964
 PRIVATE = ("boosted_adassp", "adassp", "tukey")

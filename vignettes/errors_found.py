@@ -21,8 +21,8 @@ import math
 import numpy as np
 from scipy import stats
 
-from dpreg.accounting.gdp import gdp_delta, gdp_epsilon
 from dpreg.audit._bounds import epsilon_between
+from dpreg.privacy.gdp import gdp_delta, gdp_epsilon
 
 # %% [markdown]
 # ## TukeyEM (Amin, Joseph, Ribero and Vassilvitskii, 2023) and its reference code

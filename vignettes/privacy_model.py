@@ -53,7 +53,7 @@ for eps in (0.1, 0.5, 1.0, 3.0):
 # was paid for.
 #
 # A container declares types; a Python list does not, so it holds numbers unless `levels=` says
-# otherwise, whatever is in it, and a note of the result says so (tests/test_frame.py). The
+# otherwise, whatever is in it, and a note of the result says so (tests/data/test_table.py). The
 # categories of a pandas column are taken as declared: if they were made from the data by
 # `astype("category")` they tell which levels occur, and that is not protected. Pass `levels=` in
 # that case.

@@ -11,19 +11,19 @@ except ImportError as error:
     error.add_note("the C++ extension of dpreg is not built; run `pip install .` in its checkout")
     raise
 
-from dpreg._version import __version__
-from dpreg.budget import Budget
 from dpreg.datasets import load_diamonds
 from dpreg.errors import BudgetError, FormulaError, SchemaError
 from dpreg.lm import dp_lm
 from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
 from dpreg.planning.plan import Plan, dp_plan
-from dpreg.released.compare import compare
-from dpreg.released.not_released import NotReleased
-from dpreg.released.results import DPResults
-from dpreg.released.selection_result import SelectionResult
+from dpreg.privacy.budget import Budget
+from dpreg.results.compare import compare
+from dpreg.results.fit import DPResults
+from dpreg.results.not_released import NotReleased
+from dpreg.results.selection import SelectionResult
 from dpreg.select import dp_select
 from dpreg.selection import DPSIS, DPKendall, SubLasso, TwoStage
+from dpreg.version import __version__
 
 EntropyError = _core.EntropyError
 

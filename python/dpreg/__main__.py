@@ -2,6 +2,6 @@
 
 import sys
 
-from dpreg.cli import main
+from dpreg.cli.commands import main
 
 sys.exit(main())

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpreg._publish import publish
-from dpreg._remarks import about_lists, about_units
-from dpreg._version import __version__
-from dpreg.budget import Budget, budget_for, check_delta, check_epsilon
-from dpreg.design import read_design, terms_of
-from dpreg.frame import Level
-from dpreg.matrix import bind
+from dpreg.data.design import read_design, terms_of
+from dpreg.data.matrix import bind
+from dpreg.data.table import Level
 from dpreg.methods import method_from
-from dpreg.methods._method import Allowance, Method
-from dpreg.released.certificate import PUBLIC, Certificate
-from dpreg.released.not_released import NotReleased
-from dpreg.released.prediction import schema_to_dict
-from dpreg.released.results import DPResults
-from dpreg.rng import bit_source
-from dpreg.selection._stage import first_stage
+from dpreg.methods.base import Allowance, Method
+from dpreg.privacy.bits import bit_source
+from dpreg.privacy.budget import Budget, budget_for, check_delta, check_epsilon
+from dpreg.privacy.certificate import PUBLIC, Certificate
+from dpreg.publish import publish
+from dpreg.remarks import about_lists, about_units
+from dpreg.results.fit import DPResults
+from dpreg.results.not_released import NotReleased
+from dpreg.results.predict import schema_to_dict
+from dpreg.selection.stage import first_stage
+from dpreg.version import __version__
 
 if TYPE_CHECKING:
     from dpreg import _core
-    from dpreg.selection._selector import Selector
+    from dpreg.selection.base import Selector
 
 __all__ = ["dp_lm"]
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpreg._remarks import about_lists, about_units
-from dpreg._version import __version__
-from dpreg.budget import Budget, budget_for, check_delta, check_epsilon
-from dpreg.design import read_design, terms_of
-from dpreg.frame import Level
-from dpreg.matrix import bind
-from dpreg.methods._method import Allowance
-from dpreg.released.certificate import PUBLIC, Certificate
-from dpreg.released.selection_result import SelectionResult
-from dpreg.rng import bit_source
+from dpreg.data.design import read_design, terms_of
+from dpreg.data.matrix import bind
+from dpreg.data.table import Level
+from dpreg.methods.base import Allowance
+from dpreg.privacy.bits import bit_source
+from dpreg.privacy.budget import Budget, budget_for, check_delta, check_epsilon
+from dpreg.privacy.certificate import PUBLIC, Certificate
+from dpreg.remarks import about_lists, about_units
+from dpreg.results.selection import SelectionResult
 from dpreg.selection import selector_from
-from dpreg.selection._selector import Selector, check_k
+from dpreg.selection.base import Selector, check_k
+from dpreg.version import __version__
 
 if TYPE_CHECKING:
     from dpreg import _core

@@ -5,7 +5,7 @@
 python_backend <- function() {
   if (is.null(.python$call)) {
     if (!dpreg_available()) stop(python_missing(), call. = FALSE)
-    .python$call <- reticulate::import("dpreg._rbridge", convert = TRUE)$call
+    .python$call <- reticulate::import("dpreg.bridge", convert = TRUE)$call
   }
   .python$call
 }
@@ -30,7 +30,7 @@ python_missing <- function() {
 #' @examples
 #' dpreg_available()
 dpreg_available <- function(what = NULL) {
-  found <- tryCatch(reticulate::py_module_available("dpreg._rbridge"), error = function(e) FALSE)
+  found <- tryCatch(reticulate::py_module_available("dpreg.bridge"), error = function(e) FALSE)
   if (!found || is.null(what)) return(isTRUE(found))
   all(vapply(what, function(name)
     reticulate::py_has_attr(reticulate::import("dpreg"), name), NA))

@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 from audit.mutants import MUTANTS
-from ledger.kill_rounds import run
+from privacy.ledger.kill_rounds import run
 
 import dpreg
 from dpreg import _core

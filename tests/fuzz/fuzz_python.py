@@ -20,12 +20,12 @@ import numpy as np
 import pandas as pd
 
 import dpreg
-import dpreg.cli
-import dpreg.formula
-import dpreg.frame
-import dpreg.ledger
-import dpreg.released.prediction
-import dpreg.released.summary
+import dpreg.cli.commands
+import dpreg.data.formula
+import dpreg.data.table
+import dpreg.privacy.ledger
+import dpreg.results.predict
+import dpreg.results.summary
 
 
 def instrument(prefix):
@@ -43,7 +43,7 @@ def instrument(prefix):
 SCRATCH = tempfile.mkdtemp()
 TABLE = pd.DataFrame({"a": [1.0, np.nan], "b": [0.0, 1.0], "y": [1.0, 2.0]})
 FIT = dpreg.dp_lm("y ~ a", TABLE, 1.0, 1e-3, method="adassp", rng=1).to_json()
-SCHEMA = dpreg.frame.Table(TABLE).schema
+SCHEMA = dpreg.data.table.Table(TABLE).schema
 
 
 TOKENS = [
@@ -62,12 +62,12 @@ def formula(data):
     else:
         text = "".join(data.PickValueInList(TOKENS) for _ in range(data.ConsumeIntInRange(1, 14)))
     try:
-        spec = dpreg.formula.FormulaSpec("y ~ " + text, SCHEMA)
+        spec = dpreg.data.formula.FormulaSpec("y ~ " + text, SCHEMA)
     except ValueError:
         return
-    whole = spec.rows(dpreg.frame.Table(FIVE), response=True)
+    whole = spec.rows(dpreg.data.table.Table(FIVE), response=True)
     for keep in ([0, 1, 2, 3], [3], [4, 2], []):
-        part = spec.rows(dpreg.frame.Table(FIVE.iloc[keep]), response=True)
+        part = spec.rows(dpreg.data.table.Table(FIVE.iloc[keep]), response=True)
         at = [list(whole.kept).index(i) for i in keep if i in whole.kept]
         assert np.array_equal(part.X, whole.X[at]), text
 
@@ -150,7 +150,7 @@ def ledger(data):
         first = {"dpreg_ledger": 1, "eps": 1.0, "delta": 0.0}
         lines = [first, *({"label": "x", "eps": 0.25, "delta": 0.0} for _ in range(3))]
         for line in _changed(data, lines):
-            body, digest = dpreg.ledger._line(digest, line)
+            body, digest = dpreg.privacy.ledger._line(digest, line)
             content += body
     content += data.ConsumeBytes(8000)
     with open(path, "wb") as file:
@@ -183,7 +183,7 @@ def command(data):
     sink = io.StringIO()
     with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
         try:
-            code = dpreg.cli.main(words)
+            code = dpreg.cli.commands.main(words)
         except SystemExit as leaving:
             code = leaving.code
     assert code in (0, 2, 3), code

@@ -9,11 +9,11 @@ import pytest
 from methods.sums import check_accuracy, check_total, check_wrong_use, coverage, gaussian
 
 import dpreg
-from dpreg.accounting.gdp import gdp_epsilon
+from dpreg.inference.bootstrap import bootstrapped
+from dpreg.inference.covariance import hidden_by_floor
 from dpreg.methods import AdaSSP
-from dpreg.methods._sums import floored_inverse
-from dpreg.methods._wald import hidden_by_floor
-from dpreg.released.bootstrap import bootstrapped
+from dpreg.privacy.gdp import gdp_epsilon
+from dpreg.sums.moments import floored_inverse
 
 
 def test_accuracy_without_bounds():

@@ -33,7 +33,7 @@ def test_it_is_the_default_and_says_what_it_chose():
 
 
 def test_the_parts_add_up_to_the_claim():
-    from dpreg.accounting.gdp import gdp_epsilon
+    from dpreg.privacy.gdp import gdp_epsilon
 
     fit = dpreg.dp_lm("y ~ x0", gaussian(5000, 1, 1), 0.8, 1e-6, rng=1)
     count, *rest = fit.privacy.parts
@@ -45,7 +45,7 @@ def test_the_parts_add_up_to_the_claim():
 @pytest.mark.parametrize(("n", "why"), [(400, "too few"), (3000, "test")])
 def test_fallback_uses_what_tukey_did_not_spend(n, why):
     """Few units, or models that disagree: the rest of the budget goes to Boosted AdaSSP."""
-    from dpreg.accounting.gdp import gdp_epsilon
+    from dpreg.privacy.gdp import gdp_epsilon
 
     data = gaussian(n, 2, 1)
     if why == "test":

@@ -10,8 +10,8 @@ from methods.sums import check_accuracy, check_total, check_wrong_use, coverage,
 
 import dpreg
 from dpreg import _core
-from dpreg.accounting.gdp import gdp_epsilon
 from dpreg.methods import BoostedAdaSSP
+from dpreg.privacy.gdp import gdp_epsilon
 
 
 def test_accuracy_without_bounds():
@@ -94,10 +94,10 @@ def test_recorded_sensitivities_cover_every_neighbour():
 
 def sums_released(data, without):
     """Run a fit with fixed "released" values and record what would get noise."""
-    from dpreg.methods import _gaussian
+    from dpreg.sums import accountant
 
     record = []
-    original = _gaussian.GaussianReleases.release
+    original = accountant.GaussianReleases.release
 
     def release(self, label, sums, sensitivity, mu, *, weights=None):
         weight = np.ones(np.shape(sums)) if weights is None else weights
@@ -108,11 +108,11 @@ def sums_released(data, without):
         return original(self, label, revealed[key], sensitivity, mu, weights=weights)
 
     table = data if without is None else data.drop(index=data.index[without])
-    _gaussian.GaussianReleases.release = release
+    accountant.GaussianReleases.release = release
     try:
         dpreg.dp_lm("y ~ x0 + x1", table, 50.0, method="boosted_adassp", rng=1)
     finally:
-        _gaussian.GaussianReleases.release = original
+        accountant.GaussianReleases.release = original
     return record
 
 

@@ -10,9 +10,9 @@ from scipy import stats
 
 import dpreg
 from dpreg import _core
-from dpreg.accounting.pld import noise_multiplier, sampled_epsilon
 from dpreg.errors import BudgetError
 from dpreg.methods import DPSGD
+from dpreg.privacy.pld import noise_multiplier, sampled_epsilon
 
 
 def test_accuracy_without_bounds():

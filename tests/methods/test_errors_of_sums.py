@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from dpreg.methods._boosting import final_clip
-from dpreg.methods._noisy_moments import NoisyMoments, response_limit
-from dpreg.methods._quieting import kept_shares
-from dpreg.methods._wald import sandwich
+from dpreg.inference.covariance import sandwich
+from dpreg.inference.normal_equations import NoisyMoments, response_limit
+from dpreg.inference.shrinkage import kept_shares
+from dpreg.methods.schedule import final_clip
 
 
 def symmetric_noise(size, deviation, rng):

@@ -11,7 +11,7 @@ from laws import ALPHA
 from scipy import stats
 
 from dpreg import _core
-from dpreg.rng import bit_source
+from dpreg.privacy.bits import bit_source
 
 # RFC 8439, appendix A.1: (key, counter, nonce) -> the first words of the block.
 RFC_VECTORS = [

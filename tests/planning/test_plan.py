@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from tables.auto import simulate
 
 import dpreg
-from dpreg._text import share_lost
-from dpreg.methods._make_auto_table import simulate
 from dpreg.planning.auto import TABULATED, best_method, expect
+from dpreg.text import share_lost
 
 
 def test_a_plan_is_what_was_asked_for():

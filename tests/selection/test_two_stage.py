@@ -10,8 +10,8 @@ import pytest
 
 import dpreg
 from dpreg import _core
-from dpreg.design import Design, Terms
-from dpreg.selection._partition import draw_models, noisy_units
+from dpreg.data.design import Design, Terms
+from dpreg.selection.partition import draw_models, noisy_units
 
 BOTH = [dpreg.TwoStage, dpreg.SubLasso]
 

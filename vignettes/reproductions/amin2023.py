@@ -26,7 +26,7 @@ import numpy as np
 
 import dpreg
 from dpreg import mechanisms, reference
-from dpreg.accounting.pld import noise_multiplier
+from dpreg.privacy.pld import noise_multiplier
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 EPS, DELTA = math.log(3), 1e-5

@@ -16,12 +16,12 @@ from dpreg import _core
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit._patch import replaced
 from dpreg.audit.worlds import hostile_pairs, regression
-from dpreg.budget import Budget
-from dpreg.frame import Table
+from dpreg.data.table import Table
 from dpreg.lm import dp_lm
 from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP, FrankWolfe, TukeyEM
-from dpreg.methods._method import Method
-from dpreg.rng import bit_source
+from dpreg.methods.base import Method
+from dpreg.privacy.bits import bit_source
+from dpreg.privacy.budget import Budget
 
 __all__ = ["CHECKS"]
 
@@ -105,7 +105,7 @@ def _keeping(real: Callable[..., Any], draws: list[bytes]) -> Callable[..., Any]
 
 def on_the_grid(effort: Effort) -> Finding:
     """Noisy sums are integers times a public power of two, whatever the data."""
-    from dpreg.methods._gaussian import GaussianReleases
+    from dpreg.sums.accountant import GaussianReleases
 
     faults, cases = [], 0
     bits = _core.TestBits(effort.seed)

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpreg import _core
-from dpreg.accounting.gdp import discreteness, gdp_epsilon
-from dpreg.accounting.pld import sampled_epsilon
 from dpreg.audit._bounds import Doubles, epsilon_between
 from dpreg.audit._finding import Check, Effort, Finding
+from dpreg.privacy.gdp import discreteness, gdp_epsilon
+from dpreg.privacy.pld import sampled_epsilon
 
 __all__ = ["CHECKS", "tukey_law"]
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.accounting import bounded_range_rho, pure_rho, zcdp_delta
 from dpreg.audit._bounds import Doubles
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.recorded import Run, finding_of
@@ -17,6 +16,7 @@ from dpreg.audit.sampled import sampled_finding
 from dpreg.audit.watches import Leak, Recording
 from dpreg.audit.worlds import hostile_pairs, person_pair
 from dpreg.methods import FrankWolfe
+from dpreg.privacy import bounded_range_rho, pure_rho, zcdp_delta
 
 __all__ = ["CHECKS"]
 

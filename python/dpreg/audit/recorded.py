@@ -16,16 +16,16 @@ import numpy as np
 import pandas as pd
 
 from dpreg import _core
-from dpreg.accounting.gdp import gdp_epsilon
 from dpreg.audit._finding import Finding
 from dpreg.audit.watches import Call, Leak, Recording, watching
 from dpreg.audit.worlds import Pair
-from dpreg.design import read_design
-from dpreg.formula import FormulaSpec
-from dpreg.frame import Table
+from dpreg.data.design import read_design
+from dpreg.data.formula import FormulaSpec
+from dpreg.data.table import Table
 from dpreg.lm import dp_lm
-from dpreg.methods._method import Method
-from dpreg.selection._selector import Selector
+from dpreg.methods.base import Method
+from dpreg.privacy.gdp import gdp_epsilon
+from dpreg.selection.base import Selector
 
 # epsilon and delta
 Claim = tuple[float, float]

@@ -9,17 +9,17 @@ import numpy as np
 import pandas as pd
 
 from dpreg import _core
-from dpreg.accounting.gdp import gdp_epsilon
-from dpreg.accounting.pld import sampled_epsilon
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.recorded import Run, composed_loss, divided_loss, finding_of
 from dpreg.audit.watches import Recording
 from dpreg.audit.worlds import Pair, hostile_pairs, person_pair, regression
 from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, TukeyEM
-from dpreg.methods._method import Method
-from dpreg.methods.standardisation import Standardisation
+from dpreg.methods.base import Method
+from dpreg.privacy.gdp import gdp_epsilon
+from dpreg.privacy.pld import sampled_epsilon
 from dpreg.selection import DPSIS, DPKendall, SubLasso, TwoStage
-from dpreg.selection._selector import Selector
+from dpreg.selection.base import Selector
+from dpreg.sums.standardisation import Standardisation
 
 __all__ = ["CHECKS"]
 

@@ -11,15 +11,15 @@ import pandas as pd
 from scipy import stats
 
 from dpreg import _core
-from dpreg.accounting.pld import sampled_epsilon
 from dpreg.audit._bounds import ERROR, Doubles, sampled_epsilon_bound
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.exact import tukey_law
 from dpreg.lm import dp_lm
 from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP, TukeyEM
-from dpreg.methods._gaussian import GaussianReleases
-from dpreg.methods._method import Method
-from dpreg.methods.standardisation import Standardisation
+from dpreg.methods.base import Method
+from dpreg.privacy.pld import sampled_epsilon
+from dpreg.sums.accountant import GaussianReleases
+from dpreg.sums.standardisation import Standardisation
 
 __all__ = ["CHECKS", "sampled_finding"]
 

@@ -13,8 +13,8 @@ from dpreg import _core
 from dpreg.audit._bounds import Doubles, epsilon_between
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.sampled import sampled_finding
-from dpreg.design import Design, Terms
-from dpreg.methods._method import Allowance
+from dpreg.data.design import Design, Terms
+from dpreg.methods.base import Allowance
 from dpreg.selection import DPSIS, DPKendall
 
 __all__ = ["CHECKS"]

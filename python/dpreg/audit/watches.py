@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.audit._patch import replaced
-from dpreg.methods._gaussian import GaussianReleases
+from dpreg.sums.accountant import GaussianReleases
 
 __all__ = ["Call", "Leak", "Recording", "watching"]
 

@@ -1,1 +1,1 @@
-"""Public data that come with the package; see `dpreg.datasets`."""
+"""From tables to rows of numbers."""

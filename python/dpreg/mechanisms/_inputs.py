@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.design import Design, Terms
+from dpreg.data.design import Design, Terms
 
 __all__ = ["design_of", "doubles", "indices", "score_range_of"]
 

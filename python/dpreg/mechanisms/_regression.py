@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpreg._publish import publish
-from dpreg._version import __version__
-from dpreg.budget import check_delta, check_epsilon
 from dpreg.mechanisms._inputs import design_of
-from dpreg.methods._method import Allowance, Method
-from dpreg.released.certificate import Certificate
-from dpreg.released.not_released import NotReleased
-from dpreg.released.results import DPResults
-from dpreg.rng import bit_source
-from dpreg.selection._stage import Chosen
+from dpreg.methods.base import Allowance, Method
+from dpreg.privacy.bits import bit_source
+from dpreg.privacy.budget import check_delta, check_epsilon
+from dpreg.privacy.certificate import Certificate
+from dpreg.publish import publish
+from dpreg.results.fit import DPResults
+from dpreg.results.not_released import NotReleased
+from dpreg.selection.stage import Chosen
+from dpreg.version import __version__
 
 if TYPE_CHECKING:
     from dpreg import _core

@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg._version import __version__
-from dpreg.budget import check_delta, check_epsilon
 from dpreg.mechanisms._arrays import unit_design, unit_response
-from dpreg.methods._frank_wolfe import (
+from dpreg.methods.frank_wolfe_run import (
     allowed_rho,
     check_l1,
     plan_parts,
@@ -20,8 +18,10 @@ from dpreg.methods._frank_wolfe import (
     screen_from,
 )
 from dpreg.planning.frank_wolfe import Screen, check_steps, plan_frank_wolfe
-from dpreg.released.certificate import Certificate
-from dpreg.rng import bit_source
+from dpreg.privacy.bits import bit_source
+from dpreg.privacy.budget import check_delta, check_epsilon
+from dpreg.privacy.certificate import Certificate
+from dpreg.version import __version__
 
 __all__ = ["FrankWolfeFit", "dp_frank_wolfe"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpreg.budget import check_epsilon
 from dpreg.mechanisms._inputs import design_of, indices
-from dpreg.methods._method import Allowance
-from dpreg.rng import bit_source
+from dpreg.methods.base import Allowance
+from dpreg.privacy.bits import bit_source
+from dpreg.privacy.budget import check_epsilon
 from dpreg.selection import SubLasso, TwoStage
 
 if TYPE_CHECKING:

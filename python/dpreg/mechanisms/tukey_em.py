@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpreg.mechanisms._regression import fit_arrays
 from dpreg.methods import TukeyEM
-from dpreg.released.not_released import NotReleased
-from dpreg.released.results import DPResults
+from dpreg.results.fit import DPResults
+from dpreg.results.not_released import NotReleased
 
 if TYPE_CHECKING:
     from dpreg import _core

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dpreg.methods._method import Method
 from dpreg.methods.adassp import AdaSSP
 from dpreg.methods.auto import Auto
+from dpreg.methods.base import Method
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
 from dpreg.methods.dpsgd import DPSGD
 from dpreg.methods.frank_wolfe import FrankWolfe

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dpreg import _core
-from dpreg._options import check_options
-from dpreg._text import counted, share_lost
-from dpreg.design import Design, Terms
-from dpreg.methods._method import (
+from dpreg.data.design import Design, Terms
+from dpreg.methods.adassp import AdaSSP
+from dpreg.methods.base import (
     Allowance,
     Declined,
     Method,
@@ -16,11 +15,12 @@ from dpreg.methods._method import (
     after_basic,
     needs_delta,
 )
-from dpreg.methods.adassp import AdaSSP
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
 from dpreg.methods.tukey_em import TukeyEM
+from dpreg.options import check_options
 from dpreg.planning.auto import TABULATED, best_method, expect
-from dpreg.released.certificate import Part
+from dpreg.privacy.certificate import Part
+from dpreg.text import counted, share_lost
 
 __all__ = ["Auto"]
 
@@ -83,7 +83,7 @@ class Auto:
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
-        """See `dpreg.methods._method.Method`."""
+        """See `dpreg.methods.base.Method`."""
         count = self.count_share * allowance.epsilon
         rest = (1 - self.count_share) * allowance.epsilon
         noise = int(_core.discrete_laplace(count, allowance.bits, 1)[0])

@@ -9,25 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpreg import _core
-from dpreg._options import check_options
-from dpreg.design import Design, Terms
-from dpreg.methods._boosting import final_clip, schedule
-from dpreg.methods._bounds import Bounds, column_bounds
-from dpreg.methods._gaussian import GaussianReleases
-from dpreg.methods._method import Allowance, Declined, Release, check_size, needs_delta
-from dpreg.methods._quieting import SHRUNK_NOTE
-from dpreg.methods._rows import longest_row, standard_units, standardised_rows
-from dpreg.methods._sums import (
-    Doubles,
-    floored_inverse,
-    found_columns,
-    noisy_gram,
-    noisy_scatter,
-    without_columns,
-)
-from dpreg.methods._tails import prediction_limits
-from dpreg.methods._units import check_max_rows, sample_rows
-from dpreg.methods._wald import (
+from dpreg.data.bounds import Bounds, column_bounds
+from dpreg.data.design import Design, Terms
+from dpreg.data.units import check_max_rows, sample_rows
+from dpreg.inference.covariance import (
     BoostingPath,
     EstimateError,
     boosting_error,
@@ -35,7 +20,22 @@ from dpreg.methods._wald import (
     unidentified_note,
     user_errors,
 )
-from dpreg.methods.standardisation import (
+from dpreg.inference.shrinkage import SHRUNK_NOTE
+from dpreg.methods.base import Allowance, Declined, Release, check_size, needs_delta
+from dpreg.methods.schedule import final_clip, schedule
+from dpreg.options import check_options
+from dpreg.sums.accountant import GaussianReleases
+from dpreg.sums.limits import prediction_limits
+from dpreg.sums.moments import (
+    Doubles,
+    floored_inverse,
+    found_columns,
+    noisy_gram,
+    noisy_scatter,
+    without_columns,
+)
+from dpreg.sums.rows import longest_row, standard_units, standardised_rows
+from dpreg.sums.standardisation import (
     Scales,
     Standardisation,
     check_scatter_share,
@@ -144,7 +144,7 @@ class BoostedAdaSSP:
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
-        """See `dpreg.methods._method.Method`."""
+        """See `dpreg.methods.base.Method`."""
         rows_a_unit = 1 if design.units is None else self.max_rows
         noise = GaussianReleases(
             allowance.epsilon, allowance.delta, allowance.bits, rows=rows_a_unit

@@ -9,20 +9,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpreg import _core
-from dpreg._options import check_options
-from dpreg.accounting.gdp import discreteness, gdp_mu
-from dpreg.accounting.pld import noise_multiplier
-from dpreg.design import Design, Terms
+from dpreg.data.bounds import Bounds, column_bounds
+from dpreg.data.design import Design, Terms
+from dpreg.data.units import sample_rows
 from dpreg.errors import BudgetError
-from dpreg.methods._bounds import Bounds, column_bounds
-from dpreg.methods._gaussian import RESERVE, GaussianReleases
-from dpreg.methods._method import Allowance, Declined, Release, check_size, needs_delta
-from dpreg.methods._rows import longest_row, standard_units, standardised_rows
-from dpreg.methods._tails import prediction_limits
-from dpreg.methods._units import sample_rows
-from dpreg.methods._wald import unidentified_note
-from dpreg.methods.standardisation import Scales, Standardisation
-from dpreg.released.certificate import Part
+from dpreg.inference.covariance import unidentified_note
+from dpreg.methods.base import Allowance, Declined, Release, check_size, needs_delta
+from dpreg.options import check_options
+from dpreg.privacy.certificate import Part
+from dpreg.privacy.gdp import discreteness, gdp_mu
+from dpreg.privacy.pld import noise_multiplier
+from dpreg.sums.accountant import RESERVE, GaussianReleases
+from dpreg.sums.limits import prediction_limits
+from dpreg.sums.rows import longest_row, standard_units, standardised_rows
+from dpreg.sums.standardisation import Scales, Standardisation
 
 __all__ = ["DPSGD"]
 
@@ -105,7 +105,7 @@ class DPSGD:
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
-        """See `dpreg.methods._method.Method`; there are no standard errors."""
+        """See `dpreg.methods.base.Method`; there are no standard errors."""
         # Sampling amplifies privacy for single rows, so a unit gives one.
         design = sample_rows(design, 1, allowance.bits)
         noise = GaussianReleases(allowance.epsilon, allowance.delta, allowance.bits)

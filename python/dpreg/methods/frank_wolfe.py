@@ -11,23 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg._options import check_options
-from dpreg.accounting import pure_rho
-from dpreg.design import Design, Terms
-from dpreg.methods._bounds import Bounds, column_bounds
-from dpreg.methods._frank_wolfe import (
+from dpreg.data.bounds import Bounds, column_bounds
+from dpreg.data.design import Design, Terms
+from dpreg.data.units import one_row_a_unit
+from dpreg.inference.covariance import unidentified_note
+from dpreg.methods.base import Allowance, Declined, Release, needs_delta
+from dpreg.methods.frank_wolfe_run import (
     allowed_rho,
     check_l1,
     plan_parts,
     run_plan,
     screen_from,
 )
-from dpreg.methods._gaussian import GaussianReleases
-from dpreg.methods._method import Allowance, Declined, Release, needs_delta
-from dpreg.methods._scaling import Scaling, scaling_from_bounds, scaling_from_scales
-from dpreg.methods._units import one_row_a_unit
-from dpreg.methods._wald import unidentified_note
-from dpreg.methods.standardisation import Standardisation
+from dpreg.options import check_options
 from dpreg.planning.frank_wolfe import (
     MAX_STEPS,
     Screen,
@@ -35,6 +31,10 @@ from dpreg.planning.frank_wolfe import (
     default_steps,
     plan_frank_wolfe,
 )
+from dpreg.privacy import pure_rho
+from dpreg.sums.accountant import GaussianReleases
+from dpreg.sums.scaling import Scaling, scaling_from_bounds, scaling_from_scales
+from dpreg.sums.standardisation import Standardisation
 
 __all__ = ["FrankWolfe"]
 
@@ -121,7 +121,7 @@ class FrankWolfe:
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
-        """See `dpreg.methods._method.Method`; there are no standard errors."""
+        """See `dpreg.methods.base.Method`; there are no standard errors."""
         terms, rho = design.terms, allowed_rho(allowance.epsilon, allowance.delta)
         noise = GaussianReleases(
             allowance.epsilon, allowance.delta, allowance.bits, total=math.sqrt(2 * rho)

@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg._options import check_options
-from dpreg._text import counted
-from dpreg.design import Design, Terms
+from dpreg.data.design import Design, Terms
+from dpreg.data.units import sample_rows
 from dpreg.errors import BudgetError
-from dpreg.methods._gaussian import GaussianReleases
-from dpreg.methods._method import Allowance, Declined, Release, needs_delta
-from dpreg.methods._model_vector import Layout, coefficients
-from dpreg.methods._units import sample_rows
-from dpreg.methods.standardisation import Standardisation
+from dpreg.inference.law import NORMAL, TailLaw
+from dpreg.methods.base import Allowance, Declined, Release, needs_delta
+from dpreg.methods.model_vector import Layout, coefficients
+from dpreg.options import check_options
 from dpreg.planning.tukey import TukeyPlan, least_units, plan_tukey, small_batch_factor
 from dpreg.planning.tukey_law import release_law
-from dpreg.released.certificate import Part
-from dpreg.released.law import NORMAL, TailLaw
+from dpreg.privacy.certificate import Part
+from dpreg.sums.accountant import GaussianReleases
+from dpreg.sums.standardisation import Standardisation
+from dpreg.text import counted
 
 __all__ = ["TukeyEM"]
 
@@ -132,7 +132,7 @@ class TukeyEM:
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
-        """See `dpreg.methods._method.Method`."""
+        """See `dpreg.methods.base.Method`."""
         d, intercept = len(design.terms.names), design.terms.intercept
         layout = Layout(d, intercept, inference)
 

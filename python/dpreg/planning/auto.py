@@ -1,6 +1,6 @@
 """What each method is expected to give, from public numbers: `auto_table.csv` interpolated.
 
-The table is made by `dpreg/methods/_make_auto_table.py`, at delta = 1e-5.  Another delta
+The table is made by `python/tools/tables/auto.py`, at delta = 1e-5.  Another delta
 counts as the epsilon that asks for the same noise: of Gaussian noise, the one with the same mu; of
 TukeyEM, whose number of models is proportional to log(1/delta) / epsilon, the one with the
 same ratio.
@@ -17,7 +17,7 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.accounting.gdp import gdp_epsilon, gdp_mu
+from dpreg.privacy.gdp import gdp_epsilon, gdp_mu
 
 __all__ = ["TABULATED", "Expectation", "best_method", "expect"]
 

@@ -6,15 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from dpreg._options import check_options
-from dpreg.accounting import bounded_range_epsilon, bounded_range_rho
+from dpreg.options import check_options
+from dpreg.privacy import bounded_range_epsilon, bounded_range_rho
 
 __all__ = ["FrankWolfePlan", "Screen", "default_steps", "plan_frank_wolfe"]
 
 # As in cpp/include/dpreg/stats/l1_gradient.hpp and mechanisms/frank_wolfe.hpp.
 MAX_STEPS = 32_000
 _LEAST_EPSILON, _LARGEST_EPSILON = 2.0**-30, 1000.0
-# Found by make_frank_wolfe_steps.py: see `default_steps`.
+# Found by python/tools/tables/frank_wolfe_steps.py: see `default_steps`.
 _STEPS_FACTOR = 0.25
 
 
@@ -151,7 +151,7 @@ def default_steps(units: float, d: int, rho: float) -> int:
     stopping early and b log(2 d) / (n eps_step) for choosing vertices by noisy scores, with
     eps_step = sqrt(8 rho / T) and both a and b proportional to l1^2.  The sum is least at T
     proportional to (n sqrt(8 rho) / log(2 d))^(2/3); the factor comes from public
-    simulations (make_frank_wolfe_steps.py).
+    simulations (python/tools/tables/frank_wolfe_steps.py).
 
     Parameters
     ----------

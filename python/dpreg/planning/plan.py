@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpreg import _core
-from dpreg._text import counted, share_lost, wrapped
-from dpreg.budget import check_delta, check_epsilon
 from dpreg.errors import BudgetError
 from dpreg.planning.auto import TABULATED, best_method, expect
 from dpreg.planning.tukey import plan_tukey
 from dpreg.planning.tukey_law import box_weights, distance
+from dpreg.privacy.budget import check_delta, check_epsilon
+from dpreg.text import counted, share_lost, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +80,7 @@ class Plan:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw width against eps; needs matplotlib."""
-        from dpreg.released.plots import plot_plan
+        from dpreg.plots import plot_plan
 
         return plot_plan(self, ax)
 

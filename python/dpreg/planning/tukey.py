@@ -1,7 +1,7 @@
 """How many models TukeyEM makes, of how many units, and how it splits epsilon.
 
 From (noisy number of units, d, epsilon, delta) alone, by a table of public simulations:
-`tukey_table.csv`, made by `make_tukey_table.py`.
+`tukey_table.csv`, made by `python/tools/tables/tukey.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The public law of TukeyEM when the models are Gaussian: depth profile, test, release.
 
 Everything here is arithmetic on public numbers.  Models are replaced by their expected
-order statistics, which is what makes it fast; `make_tukey_table.py` checks the result by
+order statistics, which is what makes it fast; `python/tools/tables/tukey.py` checks the result by
 simulation of whole models.
 """
 

@@ -26,7 +26,7 @@ except Exception as error:
 
 import rpy2.robjects as ro
 
-from dpreg import DPResults, NotReleased, _rbridge
+from dpreg import DPResults, NotReleased, bridge
 from dpreg.r._convert import frame_from_r, from_sexp, to_sexp
 
 if TYPE_CHECKING:
@@ -84,9 +84,9 @@ function(sources, call_python) {
 
 
 def _answer(name: Any, request: Any) -> Any:
-    """Answer a call from R; see `dpreg._rbridge.call`."""
+    """Answer a call from R; see `dpreg.bridge.call`."""
     try:
-        return to_sexp(_rbridge.call(from_sexp(name), from_sexp(request)))
+        return to_sexp(bridge.call(from_sexp(name), from_sexp(request)))
     except Exception as error:  # rpy2 would print it and hand NULL to R
         return to_sexp({"error": {"kind": type(error).__name__, "message": str(error)}})
 
@@ -128,7 +128,7 @@ def to_r(fit: DPResults | NotReleased) -> Any:
             "to_r takes what dp_lm returned, DPResults or NotReleased, not "
             f"{type(fit).__name__}; call dp_select, dp_plan and dp_budget in R itself"
         )
-    return _ENVIRONMENT["fit_from_python"](to_sexp(_rbridge.result_fields(fit)))
+    return _ENVIRONMENT["fit_from_python"](to_sexp(bridge.result_fields(fit)))
 
 
 def from_r(frame: Any) -> pd.DataFrame:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.privacy.bits import bit_source
 from dpreg.reference._published import NOT_CLAIMED, PublishedSelection
-from dpreg.rng import bit_source
 
 __all__ = ["canonical_lipschitz"]
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dpreg import _core
+from dpreg.privacy.bits import bit_source
 from dpreg.reference.screening import LeastSquares, screening_sensitivity
-from dpreg.rng import bit_source
 
 __all__ = ["PublishedRun", "adp_screen", "dp_frank_wolfe", "np_frank_wolfe", "rnm_screen"]
 

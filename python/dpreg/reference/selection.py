@@ -1,6 +1,6 @@
 """Feature selections exactly as printed, for the tables of the papers.
 
-Randomness comes from the sources of `dpreg.rng`, in double precision and without the care
+Randomness comes from the sources of `dpreg.privacy.bits`, in double precision and without the care
 for rounding that `dpreg.mechanisms` takes.
 """
 
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.privacy.bits import bit_source
 from dpreg.reference._published import NOT_CLAIMED, NOT_PRIVATE, PublishedSelection
-from dpreg.rng import bit_source
 
 __all__ = ["dp_kendall", "dp_sis", "peel", "sis", "sub_lasso", "two_stage"]
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpreg import _core
-from dpreg.accounting.gdp import gdp_mu
 from dpreg.mechanisms._inputs import doubles
+from dpreg.privacy.bits import bit_source
+from dpreg.privacy.gdp import gdp_mu
 from dpreg.reference._published import NOT_CLAIMED
-from dpreg.rng import bit_source
 
 __all__ = ["PublishedFit", "adassp", "boosted_adassp"]
 

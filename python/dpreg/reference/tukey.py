@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.mechanisms._inputs import doubles
+from dpreg.privacy.bits import bit_source
 from dpreg.reference._published import NOT_CLAIMED
-from dpreg.rng import bit_source
 
 __all__ = ["PublishedTukeyEM", "model_fits", "tukey_distance", "tukey_em", "tukey_em_of_models"]
 

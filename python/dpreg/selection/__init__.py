@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dpreg.selection._selector import Selector
+from dpreg.selection.base import Selector
 from dpreg.selection.kendall import DPKendall
 from dpreg.selection.sis import DPSIS
 from dpreg.selection.two_stage import SubLasso, TwoStage

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dpreg import _core
-from dpreg._options import check_options
-from dpreg.design import Design, Terms
-from dpreg.methods._method import Allowance
-from dpreg.methods._units import check_max_rows, sample_rows
-from dpreg.released.certificate import Part
-from dpreg.released.selection_result import Clarity
-from dpreg.selection._rounds import Rounds, plan_rounds
-from dpreg.selection._selector import (
+from dpreg.data.design import Design, Terms
+from dpreg.data.units import check_max_rows, sample_rows
+from dpreg.methods.base import Allowance
+from dpreg.options import check_options
+from dpreg.privacy.certificate import Part
+from dpreg.results.selection import Clarity
+from dpreg.selection.base import (
     Selection,
     check_choice,
     check_k,
     check_share,
 )
+from dpreg.selection.rounds import Rounds, plan_rounds
 
 __all__ = ["DPKendall"]
 
@@ -80,12 +80,12 @@ class DPKendall:
         return "kendall"
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
-        """See `dpreg.selection._selector.Selector`."""
+        """See `dpreg.selection.base.Selector`."""
         check_k(k, len(terms.names))
         check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
-        """See `dpreg.selection._selector.Selector`."""
+        """See `dpreg.selection.base.Selector`."""
         rounds = plan_rounds(allowance.epsilon, allowance.delta, k)
         rows = 1 if design.units is None else self.max_rows
         first, later = (rows * length for length in _RANGES[self.ranges])

@@ -11,19 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg._options import check_options
-from dpreg.design import Design, Terms
-from dpreg.methods._method import Allowance
-from dpreg.methods._units import check_max_rows, sample_rows
-from dpreg.released.certificate import Part
-from dpreg.released.selection_result import Clarity
-from dpreg.selection._rounds import plan_rounds
-from dpreg.selection._selector import (
+from dpreg.data.design import Design, Terms
+from dpreg.data.units import check_max_rows, sample_rows
+from dpreg.methods.base import Allowance
+from dpreg.options import check_options
+from dpreg.privacy.certificate import Part
+from dpreg.results.selection import Clarity
+from dpreg.selection.base import (
     Selection,
     check_choice,
     check_k,
     check_share,
 )
+from dpreg.selection.rounds import plan_rounds
 
 __all__ = ["DPSIS"]
 
@@ -92,7 +92,7 @@ class DPSIS:
         return "sis"
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
-        """See `dpreg.selection._selector.Selector`."""
+        """See `dpreg.selection.base.Selector`."""
         check_k(k, len(terms.names))
         check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
         names = (*terms.names, terms.response)
@@ -106,7 +106,7 @@ class DPSIS:
             )
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
-        """See `dpreg.selection._selector.Selector`."""
+        """See `dpreg.selection.base.Selector`."""
         rows = 1 if design.units is None else self.max_rows
         scores = self._scores(sample_rows(design, self.max_rows, allowance.bits))
         if self.top_k == "peel":

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dpreg import _core
-from dpreg._options import check_options
-from dpreg.design import Design, Terms
-from dpreg.methods._method import Allowance
-from dpreg.released.certificate import Part
-from dpreg.released.selection_result import Clarity
-from dpreg.selection._partition import Partition, draw_models, noisy_units
-from dpreg.selection._selector import Selection, check_choice, check_k, check_share
+from dpreg.data.design import Design, Terms
+from dpreg.methods.base import Allowance
+from dpreg.options import check_options
+from dpreg.privacy.certificate import Part
+from dpreg.results.selection import Clarity
+from dpreg.selection.base import Selection, check_choice, check_k, check_share
+from dpreg.selection.partition import Partition, draw_models, noisy_units
 
 __all__ = ["SubLasso", "TwoStage"]
 
@@ -38,7 +38,7 @@ class _VoteOptions:
         check_share("share", self.share)
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
-        """See `dpreg.selection._selector.Selector`; units may have several rows."""
+        """See `dpreg.selection.base.Selector`; units may have several rows."""
         check_k(k, len(terms.names))
         check_choice((1 - self.count_share) * epsilon / k)
         check_choice(self.count_share * epsilon)
@@ -47,7 +47,7 @@ class _VoteOptions:
         raise NotImplementedError
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
-        """See `dpreg.selection._selector.Selector`."""
+        """See `dpreg.selection.base.Selector`."""
         d = len(design.terms.names)
         epsilon_count = self.count_share * allowance.epsilon
         epsilon_votes = allowance.epsilon - epsilon_count

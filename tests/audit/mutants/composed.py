@@ -6,16 +6,20 @@ from audit.patches import Mutant, edited, swapped
 
 import dpreg.lm
 from dpreg import _core
-from dpreg.methods import _sums, _units, standardisation
+from dpreg.data import units as _units
 from dpreg.methods.adassp import AdaSSP
 from dpreg.methods.auto import Auto
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
 from dpreg.methods.dpsgd import DPSGD
 from dpreg.methods.frank_wolfe import FrankWolfe
-from dpreg.methods.standardisation import Standardisation
 from dpreg.methods.tukey_em import TukeyEM
-from dpreg.selection import _partition, _stage, kendall, two_stage
+from dpreg.selection import kendall, two_stage
+from dpreg.selection import partition as _partition
+from dpreg.selection import stage as _stage
 from dpreg.selection.sis import DPSIS
+from dpreg.sums import moments as _sums
+from dpreg.sums import standardisation
+from dpreg.sums.standardisation import Standardisation
 
 AUTO = [
     Mutant(
@@ -208,7 +212,7 @@ UNITS = [
     ),
     Mutant(
         "one more row of a person than max_rows",
-        edited(dpreg.methods._units, "sample_rows", ("place < max_rows", "place <= max_rows")),
+        edited(dpreg.data.units, "sample_rows", ("place < max_rows", "place <= max_rows")),
         ("units",),
     ),
     Mutant(

@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 from audit.patches import Mutant, edited, swapped
 
-from dpreg import _core, design
-from dpreg.methods import _rows, _sums, _units, adassp
-from dpreg.methods.standardisation import Standardisation
+from dpreg import _core
+from dpreg.data import design
+from dpreg.data import units as _units
+from dpreg.methods import adassp
+from dpreg.sums import moments as _sums
+from dpreg.sums import rows as _rows
+from dpreg.sums.standardisation import Standardisation
 
 
 def _from_data(self, X, y, noise, bounds):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from audit.patches import Mutant, edited, swapped
 
 from dpreg import _core
-from dpreg.methods import _frank_wolfe
+from dpreg.methods import frank_wolfe_run as _frank_wolfe
 from dpreg.methods.frank_wolfe import FrankWolfe
 from dpreg.planning import frank_wolfe as planned
 

@@ -8,10 +8,12 @@ import numpy as np
 from audit.patches import Mutant, both, edited, swapped
 
 from dpreg import _core
-from dpreg.methods import _gaussian, _sums, _tails
-from dpreg.methods._gaussian import GaussianReleases
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
-from dpreg.methods.standardisation import Standardisation
+from dpreg.sums import accountant as _gaussian
+from dpreg.sums import limits as _tails
+from dpreg.sums import moments as _sums
+from dpreg.sums.accountant import GaussianReleases
+from dpreg.sums.standardisation import Standardisation
 
 
 def _release_with(*changes):

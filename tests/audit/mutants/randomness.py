@@ -9,8 +9,9 @@ import numpy as np
 from audit.patches import Mutant, edited, swapped
 
 import dpreg.lm
-from dpreg import _core, rng
+from dpreg import _core
 from dpreg.methods import dpsgd
+from dpreg.privacy import bits as rng
 
 
 def _from_time(_):

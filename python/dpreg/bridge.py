@@ -1,0 +1,281 @@
+"""What R calls: plain values in, plain values out, never an exception.
+
+Only str, float, int, bool, None, lists, dicts and bytes cross the border, because the
+converters of reticulate and rpy2 change missing values, numpy arrays and data frames
+without saying so.  Columns come as bytes, from a function of R that is called when the budget
+has been charged.  An exception becomes a value too: it would
+abort the process from an rpy2 callback, and R wants a condition with a class.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+import typing
+import uuid
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dpreg
+from dpreg.data.matrix import ModelMatrix, Records
+from dpreg.planning.plan import curve
+from dpreg.privacy.certificate import Certificate
+
+__all__ = ["call", "plain"]
+
+Request = Mapping[str, Any]
+
+# Budgets without a ledger live here, and R holds the key: there is one count of what was
+# spent, and no copy of it that a failed call could leave behind.
+_BUDGETS: dict[str, dpreg.Budget] = {}
+
+
+def call(function: str, request: Request) -> dict[str, Any]:
+    """Call one of the functions below.
+
+    Returns
+    -------
+    dict
+        ``{"value": ...}``, or ``{"error": {"kind", "message"}}``.
+    """
+    try:
+        # Warnings of numpy and pandas may depend on records; those of dpreg do not exist.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return {"value": plain(_FUNCTIONS[function](request))}
+    except Exception as error:
+        return {"error": {"kind": type(error).__name__, "message": _in_r(str(error))}}
+
+
+def _in_r(text: str) -> str:
+    """Return advice as R users would type it."""
+    text = re.sub(r"=(True|False)\b", lambda found: "=" + found[1].upper(), text)
+    text = re.sub(r"{'(.*?)': \(low, high\)(, \.\.\.)?}", r"list(`\1` = c(low, high)\2)", text)
+    return re.sub(r"\bdpreg\.(?=[A-Z])", "", text).replace("=None", "=NULL")
+
+
+def plain(value: Any) -> Any:
+    """Return `value` as something both bridges convert faithfully."""
+    if value is None or isinstance(value, (bool, str, bytearray)):
+        return value
+    if isinstance(value, (int, float, np.integer, np.floating)):
+        return float(value)  # integers beyond 2**31 would come out as 0 or -1
+    if isinstance(value, np.ndarray):
+        return _packed(value)
+    if isinstance(value, Certificate):
+        return {"text": str(value), **{k: plain(v) for k, v in value.to_dict().items()}}
+    if dataclasses.is_dataclass(value):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    return [plain(v) for v in value]
+
+
+def _packed(array: NDArray[Any]) -> dict[str, Any]:
+    doubles = np.asarray(array, dtype="<f8")
+    # A bytearray becomes a raw vector in R; bytes do not.
+    return {
+        "doubles": bytearray(doubles.tobytes(order="F")),
+        "dim": [float(size) for size in doubles.shape],
+    }
+
+
+def _doubles(raw: Any) -> NDArray[np.float64]:
+    return np.frombuffer(raw, dtype="<f8")
+
+
+def _matrix(sent: Request) -> ModelMatrix:
+    def read() -> Records:
+        found = sent["read"]()
+        labels = found.get("labels")
+        return Records(
+            columns=[_doubles(raw) for raw in found["columns"]],
+            y=_doubles(found["y"]),
+            labels=None if labels is None else np.frombuffer(labels, "<i4").astype(np.int64),
+        )
+
+    return ModelMatrix(
+        response=sent["response"],
+        names=tuple(sent["names"]),
+        intercept=bool(sent["intercept"]),
+        read=read,
+        ranges={name: (low, high) for name, (low, high) in dict(sent["ranges"] or {}).items()},
+        unit=sent.get("unit"),
+    )
+
+
+def _release(function: Callable[..., Any], request: Request) -> Any:
+    """Call `dp_lm` or `dp_select` with what R sent, by name."""
+    matrix = _matrix(request["matrix"])
+    given = {k: v for k, v in request.items() if k not in ("matrix", "formula")}
+    known = inspect.signature(function).parameters
+    for name in given:
+        if name not in known:
+            raise ValueError(
+                f"{name}: dpreg {dpreg.__version__} in Python does not know this argument; "
+                "install a newer one with install_dpreg()"
+            )
+    for name in ("method", "select"):
+        if name in given:
+            given[name] = _options(given[name], matrix.ranges)
+    if given.get("k") is not None:
+        given["k"] = _whole("k", given["k"])
+    if given.get("rng") is not None:
+        given["rng"] = int(given["rng"])
+    if given.get("budget") is not None:
+        given["budget"] = _budget(given["budget"])
+    return function(request["formula"], matrix, unit=matrix.unit, **given)
+
+
+def _options(sent: Any, ranges: Mapping[str, tuple[float, float]]) -> Any:
+    """Turn ``{"kind", "options"}`` into the options object of that name."""
+    if not isinstance(sent, Mapping):
+        return sent
+    cls = _newer(sent["kind"])
+    hints = typing.get_type_hints(cls)
+    given = {k: _option(k, v, hints.get(k), ranges) for k, v in dict(sent["options"] or {}).items()}
+    return cls(**given)
+
+
+def _option(name: str, value: Any, hint: Any, ranges: Mapping[str, tuple[float, float]]) -> Any:
+    if name == "bounds" and value is not None:
+        # R names the dummies of a factor its own way; their limits are known from the levels.
+        return {**ranges, **{column: tuple(limits) for column, limits in dict(value).items()}}
+    if isinstance(value, Mapping) and "kind" in value:
+        return _options(value, ranges)
+    kinds = set(typing.get_args(hint)) or {hint}
+    if isinstance(value, float) and int in kinds and float not in kinds:
+        return _whole(name, value)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
+        raise ValueError(f"{name} must be a whole number, got {value!r}")
+    return int(value)
+
+
+def _lm(request: Request) -> dict[str, Any]:
+    fit = _release(dpreg.dp_lm, request)
+    return result_fields(fit)
+
+
+def result_fields(fit: dpreg.DPResults | dpreg.NotReleased) -> dict[str, Any]:
+    """Return what R makes a fit of."""
+    if isinstance(fit, dpreg.NotReleased):
+        fields = {**fit._fields(), "advice": _in_r(fit.advice)}
+        return {"released": False, "text": _in_r(str(fit)), **plain(fields)}
+    return {"released": True, **plain(fit)}
+
+
+def _select(request: Request) -> dict[str, Any]:
+    found = _release(_newer("dp_select"), request)
+    return {"text": str(found), **plain(found)}
+
+
+def _plan(request: Request) -> dict[str, Any]:
+    given = dict(request)
+    for name in ("n", "d"):
+        given[name] = _whole(name, given[name])
+    plan = _newer("dp_plan")(**given)
+    epsilons, widths = curve(plan)
+    return {"text": str(plan), **plain(plan), "curve": plain({"eps": epsilons, "width": widths})}
+
+
+def _newer(name: str) -> Callable[..., Any]:
+    found = next((getattr(m, name) for m in _modules() if hasattr(m, name)), None)
+    if not callable(found):
+        raise ValueError(
+            f"{name}: dpreg {dpreg.__version__} in Python does not have it; "
+            "install a newer one with install_dpreg()"
+        )
+    function: Callable[..., Any] = found
+    return function
+
+
+def _modules() -> tuple[Any, ...]:
+    """Where functions and options classes are, whatever the version."""
+    from dpreg import methods
+    from dpreg.sums import standardisation
+
+    return dpreg, methods, standardisation
+
+
+def _new_budget(request: Request) -> str:
+    key = uuid.uuid4().hex
+    _BUDGETS[key] = dpreg.Budget(request["eps"], request["delta"])
+    return key
+
+
+def _budget(sent: Request) -> dpreg.Budget:
+    if sent.get("ledger") is not None:
+        return dpreg.Budget(sent["eps"], sent["delta"], ledger=sent["ledger"])
+    if sent["key"] not in _BUDGETS:
+        raise ValueError(
+            "budget: it was made in another session, and its charges are gone; "
+            'for a budget that lasts, name a file: dp_budget(..., ledger = "path")'
+        )
+    return _BUDGETS[sent["key"]]
+
+
+def _budget_state(request: Request) -> dict[str, Any]:
+    budget = _budget(request)
+    epsilon, delta = budget.remaining
+    charges = budget.charges
+    return {
+        "remaining": {"eps": epsilon, "delta": delta},
+        "label": [c.label for c in charges],
+        "eps": np.array([c.epsilon for c in charges]),
+        "delta": np.array([c.delta for c in charges]),
+    }
+
+
+def _diamonds(request: Request) -> dict[str, Any]:
+    return frame_columns(dpreg.load_diamonds())
+
+
+def frame_columns(frame: Any) -> dict[str, Any]:
+    """Return a pandas data frame column by column; missing codes of categories are 0."""
+    columns: dict[str, Any] = {}
+    for name, column in frame.items():
+        if hasattr(column, "cat"):
+            columns[str(name)] = {
+                "codes": np.asarray(column.cat.codes, dtype=np.float64) + 1,
+                "levels": [str(level) for level in column.cat.categories],
+                "ordered": bool(column.cat.ordered),
+            }
+        else:
+            columns[str(name)] = {"values": np.asarray(column, dtype=np.float64)}
+    return columns
+
+
+def _defaults(request: Request) -> dict[str, Any]:
+    """Return the defaults of an options class, so that R can be tested to have the same."""
+    cls = _newer(request["kind"])
+    found = {}
+    for name, parameter in inspect.signature(cls).parameters.items():
+        default = parameter.default
+        nested = dataclasses.is_dataclass(default) or "factory" in repr(default)
+        found[name] = "<object>" if nested else default
+    return found
+
+
+def _version(request: Request) -> str:
+    return dpreg.__version__
+
+
+_FUNCTIONS: dict[str, Callable[[Request], Any]] = {
+    "lm": _lm,
+    "select": _select,
+    "plan": _plan,
+    "new_budget": _new_budget,
+    "budget_state": _budget_state,
+    "diamonds": _diamonds,
+    "defaults": _defaults,
+    "version": _version,
+}

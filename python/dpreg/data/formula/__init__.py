@@ -1,0 +1,5 @@
+"""From a formula and a schema to a design matrix; everything but the last step is public."""
+
+from dpreg.data.formula.spec import FormulaSpec
+
+__all__ = ["FormulaSpec"]

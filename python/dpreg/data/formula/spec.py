@@ -1,0 +1,324 @@
+"""A formula bound to a schema: it knows its columns, and turns rows into numbers.
+
+formulaic parses the formula and encodes the terms.  What it would learn from data
+(levels, names, which contrasts keep full rank) it is taught on a small table made from
+the schema alone, so nothing public is ever read from the records.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.data.formula.functions import context
+from dpreg.data.formula.tables import anything, categorical, grid, probe
+from dpreg.data.formula.terms import Factor, read_factor
+from dpreg.data.table import Column, Level, Schema, Table
+from dpreg.errors import FormulaError, SchemaError
+
+__all__ = ["FormulaSpec", "Rows"]
+
+_CHUNK = 1 << 16
+_INTERCEPT = "Intercept"
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The complete rows of a table, as numbers.  Private.
+
+    Attributes
+    ----------
+    X : ndarray, shape (n, d)
+        Regressors without the intercept, row-major.
+    y : ndarray, shape (n,), or None
+        Response, when it was asked for.
+    kept : ndarray, shape (n,)
+        Where each row was in the table.
+    """
+
+    X: NDArray[np.float64]
+    y: NDArray[np.float64] | None
+    kept: NDArray[np.int64]
+
+
+class FormulaSpec:
+    """A parsed and checked formula.  Public.
+
+    Parameters
+    ----------
+    formula : str
+        Wilkinson formula with one response, as `"price ~ carat + cut"`.
+    schema : Schema
+        Of the data; columns that the formula does not use are ignored.
+
+    Attributes
+    ----------
+    formula : str
+    schema : Schema
+        Of the columns the formula uses.
+    response : str
+    regressors : tuple of str
+        The columns that the right-hand side reads.
+    names : tuple of str, length d
+        Of the columns of X.
+    intercept : bool
+
+    Raises
+    ------
+    FormulaError, SchemaError
+        Depending on the formula and the schema only.
+    """
+
+    def __init__(self, formula: str, schema: Schema) -> None:
+        self.formula = formula
+        sides = _parse(formula, schema)
+        left, right = (_factors(side) for side in sides)
+        self.schema = _schema_of([*left, *right], schema)
+        self._responses = tuple(dict.fromkeys(v for f in left for v in f.variables))
+        self.regressors = tuple(dict.fromkeys(v for f in right for v in f.variables))
+        with _quiet():
+            try:
+                built = [_encode(side, probe(self.schema)) for side in sides]
+                # What has the length of one table by chance has not that of another.
+                for side in sides:
+                    _encode(side, probe(self.schema, longer=3))
+            except Exception as error:
+                raise FormulaError(f"formula: cannot evaluate {formula!r}: {error}") from None
+        self._left, self._right = (matrix.model_spec for matrix in built)
+        if built[0].shape[1] != 1:
+            raise FormulaError(
+                f"formula: the response of {formula!r} must be one number in each row, but makes "
+                f"{built[0].shape[1]} columns; for a category write I(x == 'level')"
+            )
+        self.response = str(self._left.column_names[0])
+        columns = [str(name) for name in self._right.column_names]
+        self.intercept = _INTERCEPT in columns
+        self.names = tuple(name for name in columns if name != _INTERCEPT)
+        self._places = [i for i, name in enumerate(columns) if name != _INTERCEPT]
+        if not columns:
+            raise FormulaError(f"formula: {formula!r} has nothing on its right-hand side")
+
+    @cached_property
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """Limits of the columns of X that are made of declared levels alone.
+
+        Their values are those of the coding, which is public: a dummy is 0 or 1.
+        """
+        found: dict[str, tuple[float, float]] = {}
+        for structure in self._right.structure:
+            factors = [
+                str(f.expr) for f in structure.term.factors if f.eval_method.value != "literal"
+            ]
+            kinds = [self._right.encoder_state[f][0].value for f in factors]
+            if not factors or set(kinds) != {"categorical"}:
+                continue
+            variables = {v for f in _factors([structure.term]) for v in f.variables}
+            crossed = grid(self.schema, self.regressors, variables)
+            if crossed is None:
+                continue
+            with _quiet():
+                encoded = _encode(self._right, crossed)
+            for name in structure.columns:
+                values = np.asarray(encoded[name], dtype=np.float64)
+                if values.min() < values.max():
+                    found[str(name)] = (float(values.min()), float(values.max()))
+        return found
+
+    def keeping(self, names: Sequence[str]) -> FormulaSpec:
+        """Return the formula with only these of its columns.
+
+        Columns of the data that they do not need may be missing or incomplete.
+        """
+        reduced = copy.copy(self)
+        pairs = zip(self.names, self._places, strict=True)
+        kept = [(name, place) for name, place in pairs if name in set(names)]
+        reduced.names = tuple(name for name, _ in kept)
+        reduced._places = [place for _, place in kept]
+        places = set(reduced._places)
+        makes = {str(name): set(at) for name, at in self._right.variable_indices.items()}
+        reduced.regressors = tuple(
+            name for name in self.regressors if name not in makes or makes[name] & places
+        )
+        return reduced
+
+    def rows(self, table: Table, *, response: bool) -> Rows:
+        """Evaluate the formula on `table`; incomplete rows are dropped.
+
+        A row is complete when each variable is present, within its levels, and each
+        number that comes out is finite.
+        """
+        columns, complete = self._columns(table, response=response)
+        X = np.empty((table.rows, len(self.names)))
+        y = np.empty(table.rows if response else 0)
+        kept = np.empty(table.rows, dtype=np.int64)
+        n = 0
+        # In chunks, so that no second copy of X is ever held; each row is evaluated by
+        # itself, so where the chunks begin does not matter.
+        for start in range(0, table.rows, _CHUNK):
+            chunk = slice(start, min(start + _CHUNK, table.rows))
+            right, left = self._evaluate(columns, chunk, response=response)
+            good = complete[chunk] & np.isfinite(right).all(axis=1)
+            if left is not None:
+                good &= np.isfinite(left)
+            m = int(good.sum())
+            X[n : n + m] = right[good]
+            if left is not None:
+                y[n : n + m] = left[good]
+            kept[n : n + m] = start + np.flatnonzero(good)
+            n += m
+        return Rows(X[:n], y[:n] if response else None, kept[:n])
+
+    def _columns(self, table: Table, *, response: bool) -> tuple[dict[str, Any], Any]:
+        """Convert the columns that are needed; say which rows have all of them."""
+        needed = {*self.regressors, *(self._responses if response else ())}
+        complete = np.ones(table.rows, dtype=bool)
+        columns: dict[str, Any] = {}
+        for name, column in self.schema.columns.items():
+            if name not in needed:
+                if name in self._right.required_variables:
+                    # Read by the formula, but not for a column that is kept.
+                    columns[name] = anything(column, table.rows)
+            elif column.levels is None:
+                columns[name] = table.numeric(name)
+                complete &= np.isfinite(columns[name])
+            else:
+                codes = table.codes(name, column.levels)
+                columns[name] = categorical(codes, column.levels)
+                complete &= codes >= 0
+        return columns, complete
+
+    def _evaluate(
+        self, columns: Mapping[str, Any], chunk: slice, *, response: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Evaluate some rows; those that raise an error are NaN, by themselves.
+
+        None is known that does, as the formula was evaluated on other rows before.  But an error
+        would tell of the records, and so would the loss of the rows beside one.
+        """
+        try:
+            return self._encoded(columns, chunk, response=response)
+        except Exception:
+            if chunk.stop - chunk.start == 1:
+                left = np.full(1, np.nan) if response else None
+                return np.full((1, len(self.names)), np.nan), left
+        middle = (chunk.start + chunk.stop) // 2
+        halves = [
+            self._evaluate(columns, part, response=response)
+            for part in (slice(chunk.start, middle), slice(middle, chunk.stop))
+        ]
+        lefts = [left for _, left in halves if left is not None]
+        return np.concatenate([X for X, _ in halves]), np.concatenate(lefts) if response else None
+
+    def _encoded(
+        self, columns: Mapping[str, Any], chunk: slice, *, response: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        import pandas as pd
+
+        rows = range(chunk.start, chunk.stop)
+        frame = pd.DataFrame({name: values[chunk] for name, values in columns.items()}, index=rows)
+        with _quiet():
+            right = _encode(self._right, frame)
+            left = _encode(self._left, frame) if response else None
+        X = np.asarray(right, dtype=np.float64)[:, self._places]
+        return X, None if left is None else np.asarray(left, dtype=np.float64)[:, 0]
+
+
+class _quiet:  # noqa: N801
+    """What numpy and pandas say about odd cells must not be heard."""
+
+    def __enter__(self) -> None:
+        self._warnings = warnings.catch_warnings()
+        self._warnings.__enter__()
+        warnings.simplefilter("ignore")
+        self._errors = np.errstate(all="ignore")
+        self._errors.__enter__()
+
+    def __exit__(self, *exception: Any) -> None:
+        self._errors.__exit__(*exception)
+        self._warnings.__exit__(*exception)
+
+
+def _encode(spec: Any, frame: Any) -> Any:
+    from formulaic import ModelSpec
+
+    model = spec if isinstance(spec, ModelSpec) else ModelSpec.from_spec(spec)
+    return model.update(na_action="ignore", output="pandas").get_model_matrix(
+        frame, context=context()
+    )
+
+
+def _parse(formula: str, schema: Schema) -> tuple[Any, Any]:
+    from formulaic import Formula, SimpleFormula
+
+    if not isinstance(formula, str):
+        raise FormulaError(
+            f"formula must be a string such as 'y ~ x', not {type(formula).__name__}"
+        )
+    try:
+        parsed = Formula(
+            formula, _context={"__formulaic_variables_available__": list(schema.columns)}
+        )
+    except Exception:
+        raise FormulaError(
+            f"formula: cannot read {formula!r}; write 'response ~ term + term', "
+            "with names that are not identifiers in `backticks` and arithmetic in I(): "
+            "'I(y / 1000) ~ I(2 * x)'"
+        ) from None
+    left, right = getattr(parsed, "lhs", None), getattr(parsed, "rhs", None)
+    simple = isinstance(left, SimpleFormula) and isinstance(right, SimpleFormula)
+    if left is None or not simple or not left.required_variables:
+        raise FormulaError(
+            f"formula: {formula!r} must have one response and one list of terms: 'y ~ a + b'"
+        )
+    return left, right
+
+
+def _factors(side: Any) -> list[Factor]:
+    found = []
+    for factor in (f for term in side for f in term.factors):
+        if factor.eval_method.value == "lookup":
+            found.append(Factor((str(factor.expr),), {}, ()))
+        elif factor.eval_method.value == "python":
+            found.append(read_factor(factor.expr))
+    return found
+
+
+def _schema_of(factors: Sequence[Factor], schema: Schema) -> Schema:
+    """Return the schema of the columns in use, with the levels that the formula declares."""
+    declared: dict[str, Sequence[Level]] = {}
+    for factor in factors:
+        for name in factor.variables:
+            if name not in schema.columns:
+                raise FormulaError(
+                    f"formula: there is no column {name!r}; "
+                    f"the data have {', '.join(map(repr, schema.columns))}"
+                )
+        declared.update(factor.levels)
+    schema = schema.with_levels(declared)
+    used = {name: schema.columns[name] for factor in factors for name in factor.variables}
+    categories = {name for factor in factors for name in factor.categories}
+    for column in used.values():
+        _check_kind(column, must_have_levels=column.name in categories)
+    return Schema(used)
+
+
+def _check_kind(column: Column, *, must_have_levels: bool) -> None:
+    name = column.name
+    if column.kind == "text" or (must_have_levels and column.levels is None):
+        raise SchemaError(
+            f"column {name!r} ({column.dtype}) has no declared levels, and levels must not be "
+            f"read from the data; add levels={{{name!r}: ['first', 'second', ...]}} to the call, "
+            "or convert numbers before it, as with astype(float)"
+        )
+    if column.kind == "other":
+        raise SchemaError(
+            f"column {name!r} ({column.dtype}) is neither numeric nor categorical; "
+            "convert it before the call, for example to days since a fixed date"
+        )

@@ -1,0 +1,67 @@
+"""Tables made from a schema alone, to learn what a formula makes of any data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.data.table import Column, Level, Schema
+
+__all__ = ["anything", "categorical", "grid", "probe"]
+
+_LARGEST_GRID = 10_000
+
+
+def probe(schema: Schema, *, longer: int = 0) -> Any:
+    """Make a table from the schema alone that shows every level once, and more rows if wanted."""
+    import pandas as pd
+
+    size = max([2, *(len(c.levels) for c in schema.columns.values() if c.levels)]) + longer
+    columns: dict[str, Any] = {}
+    for name, column in schema.columns.items():
+        if column.levels is None:
+            columns[name] = np.linspace(1.0, 2.0, size)
+        else:
+            columns[name] = categorical(np.arange(size) % len(column.levels), column.levels)
+    return pd.DataFrame(columns, index=range(size))
+
+
+def grid(schema: Schema, needed: Iterable[str], variables: set[str]) -> Any:
+    """Make a table with every combination of the levels of some columns; None if too many."""
+    import pandas as pd
+
+    crossed = [c for n, c in schema.columns.items() if n in variables and c.levels]
+    sizes = [len(c.levels or ()) for c in crossed]
+    rows = math.prod(sizes)
+    if rows > _LARGEST_GRID:
+        return None
+    place = np.unravel_index(np.arange(rows), sizes)
+    codes = {c.name: code for c, code in zip(crossed, place, strict=True)}
+    columns: dict[str, Any] = {}
+    for name in needed:
+        column = schema.columns[name]
+        if column.levels is None:
+            columns[column.name] = np.ones(rows)
+        else:
+            own = codes.get(column.name, np.zeros(rows, dtype=np.int64))
+            columns[column.name] = categorical(own, column.levels)
+    return pd.DataFrame(columns, index=range(rows))
+
+
+def categorical(codes: NDArray[Any], levels: Sequence[Level]) -> Any:
+    """Return a pandas category of these levels, missing where a code is -1."""
+    import pandas as pd
+
+    categories: Any = list(levels)
+    return pd.Categorical.from_codes(codes, categories=categories)
+
+
+def anything(column: Column, rows: int) -> Any:
+    """Values of the kind of `column` that any formula can evaluate."""
+    if column.levels is None:
+        return np.full(rows, 1.5)
+    return categorical(np.zeros(rows, dtype=np.int32), column.levels)

@@ -1,0 +1,253 @@
+"""Which terms a formula may have.
+
+A term is allowed when its value in one row is a function of that row alone: then one
+unit of the data is one unit of the design.  What decides is the text of the formula: a
+short grammar of arithmetic on columns and numbers, and a short list of functions with the
+arguments that each may be given.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dpreg.data.formula.functions import LEARNS_FROM_DATA, ROW_FUNCTIONS, Signature
+from dpreg.data.table import Level
+from dpreg.errors import FormulaError
+
+__all__ = ["Factor", "read_factor"]
+
+_CONTRASTS = {"Treatment", "Sum", "Helmert", "Diff", "Poly"}
+_CATEGORICAL = {"data", "contrasts", "levels", "spans_intercept"}
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
+_SIGNS = (ast.UAdd, ast.USub)
+_COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+_OTHER_ROWS = "its value in one row depends on the other rows"
+_MAKE_IT = "make the column before the call"
+# Why something else cannot be used, and what to write.
+_INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
+    ast.MatMult: (_OTHER_ROWS, "write I(x * z) for the product in each row"),
+    ast.In: (_OTHER_ROWS, "write I((x == 1) + (x == 2))"),
+    ast.NotIn: (_OTHER_ROWS, "write I((x != 1) * (x != 2))"),
+    ast.Invert: ("~ is not arithmetic on numbers", "write I(1 - x)"),
+    ast.Not: ("'not' is not arithmetic on numbers", "write I(1 - x)"),
+    ast.BitAnd: ("& is not arithmetic on numbers", "write I((x > 0) * (z > 0))"),
+    ast.BitOr: ("| is not arithmetic on numbers", "write I((x > 0) + (z > 0) > 0)"),
+    ast.BoolOp: ("'and' and 'or' are not arithmetic", "write I((x > 0) * (z > 0))"),
+    ast.List: ("a list has no place in a row", "write numbers and columns only"),
+    ast.Tuple: ("a list has no place in a row", "write numbers and columns only"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """What one factor of a formula refers to.
+
+    Attributes
+    ----------
+    variables : tuple of str
+        The columns it reads.
+    levels : mapping of str to tuple
+        The levels that `C(column, levels=[...])` declares.
+    categories : tuple of str
+        The columns it encodes with `C(column)`, which must be categorical already.
+    """
+
+    variables: tuple[str, ...]
+    levels: Mapping[str, tuple[Level, ...]]
+    categories: tuple[str, ...]
+
+
+def read_factor(expression: str) -> Factor:
+    """Parse a factor and check that it is allowed.
+
+    Parameters
+    ----------
+    expression : str
+        Python, with names that are not identifiers in backticks.
+
+    Raises
+    ------
+    FormulaError
+        Naming the term, why it is refused, and a public alternative.
+    """
+    from formulaic.utils.code import sanitize_variable_names
+
+    aliases: dict[str, str] = {}
+    try:
+        tree = ast.parse(sanitize_variable_names(expression, {}, aliases), mode="eval")
+    except (SyntaxError, ValueError):
+        raise FormulaError(f"formula: cannot read the term {expression!r}") from None
+    reader = _Reader(expression, aliases)
+    reader.read(tree.body)
+    return Factor(tuple(reader.variables), reader.levels, tuple(reader.categories))
+
+
+class _Reader:
+    def __init__(self, term: str, aliases: Mapping[str, str]) -> None:
+        self.term = term
+        self.aliases = aliases
+        self.variables: dict[str, None] = {}
+        self.levels: dict[str, tuple[Level, ...]] = {}
+        self.categories: list[str] = []
+
+    def refuse(self, why: str, instead: str) -> FormulaError:
+        return FormulaError(f"formula: the term {self.term!r} cannot be used: {why}; {instead}")
+
+    def read(self, node: ast.expr) -> None:
+        if isinstance(node, ast.Call) and self.called(node.func) == "C":
+            self.read_categorical(node)
+        else:
+            self.read_row(node)
+        if not self.variables:
+            raise self.refuse("it has no column", "write 1 for an intercept, or leave it out")
+
+    def read_row(self, node: ast.expr) -> None:
+        """Read an expression that has one value in each row, or the same number in all."""
+        match node:
+            case ast.Name():
+                self.variables[self.aliases.get(node.id, node.id)] = None
+            case ast.Constant() if isinstance(node.value, int | float):
+                pass
+            case ast.UnaryOp(operand=inner) if isinstance(node.op, _SIGNS):
+                self.read_row(inner)
+            case ast.BinOp(left=left, right=right) if isinstance(node.op, _OPERATORS):
+                self.read_row(left)
+                self.read_row(right)
+            case ast.Compare(left=left, ops=[_], comparators=[right]) if isinstance(
+                node.ops[0], _COMPARISONS
+            ):
+                self.read_compared(left)
+                self.read_compared(right)
+            case ast.Call():
+                self.read_call(node)
+            case _:
+                raise self.refuse_node(node)
+
+    def read_compared(self, node: ast.expr) -> None:
+        # A level may be a text.
+        if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+            self.read_row(node)
+
+    def refuse_node(self, node: ast.expr) -> FormulaError:
+        if isinstance(node, ast.Compare) and len(node.ops) > 1:
+            return self.refuse("it compares three things", "write I((1 < x) * (x < 2))")
+        what: ast.AST = node
+        if isinstance(node, ast.BinOp | ast.UnaryOp):
+            what = node.op
+        elif isinstance(node, ast.Compare):
+            what = node.ops[0]
+        name = type(what).__name__
+        why, instead = _INSTEAD.get(type(what), (f"{name} is not arithmetic on one row", _MAKE_IT))
+        return self.refuse(why, instead)
+
+    def read_call(self, node: ast.Call) -> None:
+        name = self.called(node.func)
+        if name not in ROW_FUNCTIONS:
+            if name in LEARNS_FROM_DATA:
+                raise self.refuse(_OTHER_ROWS, LEARNS_FROM_DATA[name])
+            allowed = ", ".join(sorted(ROW_FUNCTIONS))
+            raise self.refuse(
+                f"{name}() is not known to work row by row",
+                f"use one of {allowed}, C() by itself, or {_MAKE_IT}",
+            )
+        signature = ROW_FUNCTIONS[name].signature
+        self.check_literals(name, signature, node)
+        for argument in node.args[: signature.columns]:
+            self.read_row(argument)
+
+    def check_literals(self, name: str, signature: Signature, node: ast.Call) -> None:
+        """Everything but the columns must be a literal of its kind."""
+        names = list(signature.literals)
+        positional = node.args[signature.columns :]
+        wrong = self.refuse(f"{name}() cannot be called like this", f"write {signature.usage}")
+        if len(node.args) < signature.columns or len(positional) > len(names):
+            raise wrong
+        given = dict(zip(names, positional, strict=False))
+        for keyword in node.keywords:
+            if keyword.arg not in names or keyword.arg in given:
+                raise self.learns(name) or wrong
+            given[keyword.arg] = keyword.value
+        if not signature.required <= set(given):
+            raise self.learns(name) or wrong
+        try:
+            values = {key: ast.literal_eval(value) for key, value in given.items()}
+        except (ValueError, TypeError, SyntaxError, MemoryError):
+            raise self.refuse(
+                f"what {name}() is given beside columns must be numbers",
+                f"write {signature.usage}",
+            ) from None
+        if name == "poly" and values["raw"] is not True:
+            raise self.refuse(_OTHER_ROWS, LEARNS_FROM_DATA[name])
+        if not signature.allows(values):
+            raise wrong
+
+    def learns(self, name: str) -> FormulaError | None:
+        if name not in LEARNS_FROM_DATA:
+            return None
+        return self.refuse(_OTHER_ROWS, LEARNS_FROM_DATA[name])
+
+    def called(self, function: ast.expr) -> str:
+        if isinstance(function, ast.Name):
+            return function.id
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+            if function.value.id == "np":
+                return function.attr
+            raise self.refuse(
+                f"{function.value.id}.{function.attr}() is not known to work row by row",
+                "write np.log(x), log(x) or another function of the row",
+            )
+        raise self.refuse("it calls something that has no name", "name the function")
+
+    def read_categorical(self, node: ast.Call) -> None:
+        arguments = list(node.args)
+        given = {k.arg: k.value for k in node.keywords}
+        if len(arguments) > 2 or not set(given) <= _CATEGORICAL:
+            raise self.refuse(
+                "C() cannot be called like this", "write C(x, contr.sum, levels=['a', 'b'])"
+            )
+        subject = arguments[0] if arguments else given.get("data")
+        if not isinstance(subject, ast.Name):
+            raise self.refuse("C() takes a column", _MAKE_IT)
+        column = self.aliases.get(subject.id, subject.id)
+        self.variables[column] = None
+        contrasts = arguments[1] if len(arguments) > 1 else given.get("contrasts")
+        if contrasts is not None:
+            self.check_contrasts(contrasts)
+        if not isinstance(given.get("spans_intercept", ast.Constant(True)), ast.Constant):
+            raise self.refuse("spans_intercept is not True or False", "leave it out")
+        if "levels" not in given:
+            self.categories.append(column)
+            return
+        levels = self.literal_levels(given["levels"])
+        if self.levels.get(column, levels) != levels:
+            raise self.refuse("the column has other levels in the same formula", "use the same")
+        self.levels[column] = levels
+
+    def literal_levels(self, node: ast.expr) -> tuple[Level, ...]:
+        try:
+            levels = ast.literal_eval(node)
+        except (ValueError, TypeError, SyntaxError, MemoryError):
+            levels = None
+        if not isinstance(levels, list | tuple) or not all(
+            isinstance(level, str | int | float) for level in levels
+        ):
+            raise self.refuse("its levels are not a list", "write levels=['a', 'b']")
+        return tuple(levels)
+
+    def check_contrasts(self, node: ast.expr) -> None:
+        function = node.func if isinstance(node, ast.Call) else node
+        arguments = [*node.args, *(k.value for k in node.keywords)] if isinstance(
+            node, ast.Call
+        ) else []  # fmt: skip
+        named = (isinstance(function, ast.Name) and function.id in _CONTRASTS) or (
+            isinstance(function, ast.Attribute)
+            and isinstance(function.value, ast.Name)
+            and function.value.id == "contr"
+        )
+        if not named or not all(isinstance(a, ast.Constant) for a in arguments):
+            raise self.refuse(
+                "its contrasts are not known", "use contr.treatment, contr.sum, contr.helmert, "
+                "contr.diff or contr.poly",
+            )  # fmt: skip

@@ -1,0 +1,26 @@
+"""Public data to try things on."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["load_diamonds"]
+
+
+def load_diamonds() -> pd.DataFrame:
+    """Prices and qualities of 53,940 diamonds (`diamonds` of the R package ggplot2, MIT).
+
+    Returns
+    -------
+    DataFrame
+        price (US dollars), carat, cut, color, clarity (ordered categories, worst to best but
+        for color, best to worst), depth, table, x, y, z (millimetres and ratios).
+    """
+    import pandas as pd
+
+    with resources.as_file(resources.files("dpreg.datasets").joinpath("diamonds.parquet")) as path:
+        return pd.read_parquet(path)

@@ -1,5 +1,0 @@
-"""From a formula and a schema to a design matrix; everything but the last step is public."""
-
-from dpreg.formula.spec import FormulaSpec
-
-__all__ = ["FormulaSpec"]

@@ -1,0 +1,157 @@
+"""What every method is: public options, and one function that makes a release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.data.design import Design, Terms
+from dpreg.errors import BudgetError
+from dpreg.inference.law import NORMAL, TailLaw
+from dpreg.privacy.certificate import Part
+
+__all__ = [
+    "Allowance",
+    "Declined",
+    "Method",
+    "Release",
+    "after_basic",
+    "check_size",
+    "needs_delta",
+]
+
+# Other clips, factors and rates cannot be meant, and powers of them must be doubles.
+_LEAST_OPTION, _LARGEST_OPTION = 1e-6, 1e6
+
+
+def check_size(name: str, size: float | None) -> None:
+    """Refuse a clip, factor or rate that is far from 1; None, a default, is fine."""
+    if size is not None and not _LEAST_OPTION <= size <= _LARGEST_OPTION:
+        raise ValueError(
+            f"{name} must be between {_LEAST_OPTION:g} and {_LARGEST_OPTION:g}, got {size!r}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What one release may spend, and what it has to use for it.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        Charged already.
+    bits : BitSource
+        The source of all noise of the release.
+    """
+
+    epsilon: float
+    delta: float
+    bits: _core.BitSource
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Numbers that may be published.  Shapes: c = len(terms.coefficients).
+
+    Attributes
+    ----------
+    params : ndarray, shape (c,)
+        In units of the response per unit of each regressor, the intercept first.
+    covariance : ndarray, shape (c, c), or None
+        Of `params`: sampling error and privacy noise together.
+    sampling : ndarray, shape (c,), or None
+        The part of the standard errors that least squares without noise would have.
+    law : TailLaw
+        Of (params - truth) / standard error.
+    units : float
+        Private estimate of the number of units.
+    parts : tuple of Part
+        How the budget was used, with every noise scale.
+    composition : str
+    notes : tuple of str
+        What a reader has to know to read the numbers.
+    limits : ndarray, shape (d + 1, 2), or None
+        Where predictions move each column of X and, last, themselves; NaN where nothing is
+        known.
+    method : str or None
+        What was used, when that is another method.
+    no_errors : str
+        Why there are no standard errors though they were asked for; empty otherwise.
+    """
+
+    params: NDArray[np.float64]
+    covariance: NDArray[np.float64] | None
+    sampling: NDArray[np.float64] | None
+    units: float
+    parts: tuple[Part, ...]
+    composition: str = "basic"
+    law: TailLaw = NORMAL
+    notes: tuple[str, ...] = field(default=())
+    limits: NDArray[np.float64] | None = None
+    method: str | None = None
+    no_errors: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """The mechanism did not release.  The budget is spent.
+
+    Attributes
+    ----------
+    reason : str
+        Depends on public numbers only.
+    advice : str
+    units : float
+    parts : tuple of Part
+        Of what was done before declining.
+    composition : str
+    unspent : float
+        Epsilon that no part has used; delta is taken to be used.
+    method : str or None
+        What was used, when that is another method.
+    """
+
+    reason: str
+    advice: str
+    units: float
+    parts: tuple[Part, ...]
+    composition: str = "basic"
+    unspent: float = 0.0
+    method: str | None = None
+
+
+def after_basic(composition: str) -> str:
+    """Say how parts add up when a stage before them is added by basic composition."""
+    return composition if composition.startswith("basic") else f"basic and {composition}"
+
+
+def needs_delta(method: str, delta: float) -> None:
+    """Refuse delta = 0 for a method that is not pure."""
+    if delta == 0:
+        raise BudgetError(
+            f"delta: method={method!r} needs delta > 0, far below 1 / (number of rows); "
+            "write delta=1e-6, for example"
+        )
+
+
+class Method(Protocol):
+    """A private regression: frozen options and `release`."""
+
+    @property
+    def name(self) -> str:
+        """As `dp_lm(method=...)` spells it."""
+        ...
+
+    def check(self, terms: Terms, epsilon: float, delta: float) -> None:
+        """Raise a ValueError if the options cannot be used; called before records are read."""
+        ...
+
+    def release(
+        self, design: Design, allowance: Allowance, *, inference: bool
+    ) -> Release | Declined:
+        """Spend the allowance."""
+        ...

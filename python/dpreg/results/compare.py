@@ -1,0 +1,99 @@
+"""Several fits side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from dpreg.results.fit import DPResults
+from dpreg.results.summary import Summary, unit_noun
+
+__all__ = ["compare"]
+
+
+def compare(fits: Sequence[DPResults] | Mapping[str, DPResults], *others: object) -> Summary:
+    """Lay several fits out side by side: coefficients, standard errors below in parentheses.
+
+    Parameters
+    ----------
+    fits : list of DPResults, or mapping of title to DPResults
+        Those that were not released (`NotReleased`) are refused.
+    *others
+        Refused: the fits come in one list.
+
+    Returns
+    -------
+    Summary
+        Printable as text, HTML and LaTeX.
+
+    Raises
+    ------
+    ValueError
+        If there is no fit, or one is something else.
+    """
+    from statsmodels.iolib.table import SimpleTable
+    from statsmodels.iolib.tableformatting import fmt_params
+
+    if others or not isinstance(fits, (Mapping, Sequence)):
+        raise ValueError(
+            "fits must be one list or dict; write compare([first, second]), or "
+            "compare({'first': first, 'second': second})"
+        )
+    named = dict(fits) if isinstance(fits, Mapping) else _numbered(fits)
+    if not named or not all(isinstance(fit, DPResults) for fit in named.values()):
+        raise ValueError("fits must be one or more released results of dp_lm, in a list or dict")
+    terms = list(dict.fromkeys(term for fit in named.values() for term in fit.names))
+    cells, stubs = [], []
+    for term in terms:
+        columns = [_cell(fit, term) for fit in named.values()]
+        stubs += [term, ""]
+        cells += [[column[0] for column in columns], [column[1] for column in columns]]
+    for title, value in _FOOT.items():
+        stubs.append(title)
+        cells.append([value(fit) for fit in named.values()])
+    title, counts = _counts(list(named.values()))
+    stubs.append(title)
+    cells.append(counts)
+    table = SimpleTable(cells, headers=list(named), stubs=stubs, txt_fmt=fmt_params,
+                        title="Private Linear Regressions")  # fmt: skip
+    return Summary((table,), _notes(named))
+
+
+_FOOT: dict[str, Callable[[DPResults], str]] = {
+    "Response": lambda fit: fit.response,
+    "Method": lambda fit: fit.method,
+    "Epsilon": lambda fit: f"{fit.privacy.epsilon:.4g}",
+    "Delta": lambda fit: f"{fit.privacy.delta:.3g}",
+    "Unit": lambda fit: fit.privacy.unit.replace("all rows of one ", "one "),
+}
+
+
+def _counts(fits: list[DPResults]) -> tuple[str, list[str]]:
+    """Lay out the private counts: of units, or of the rows that units gave."""
+    nouns = [unit_noun(fit) for fit in fits]
+    if len(set(nouns)) == 1:
+        return f"{nouns[0]} (private)", [f"{fit.units:,.0f}" for fit in fits]
+    short = {"Units": "units", "Observations": "rows"}
+    cells = [f"{fit.units:,.0f} {short[noun]}" for fit, noun in zip(fits, nouns, strict=True)]
+    return "Used (private)", cells
+
+
+def _numbered(fits: Sequence[DPResults]) -> dict[str, DPResults]:
+    return {f"({k})": fit for k, fit in enumerate(fits, start=1)}
+
+
+def _cell(fit: DPResults, term: str) -> tuple[str, str]:
+    if term not in fit.names:
+        return "", ""
+    estimate, error = float(fit.params[term]), float(fit.bse[term])
+    return f"{estimate:.5g}", "" if np.isnan(error) else f"({error:.3g})"
+
+
+def _notes(named: Mapping[str, DPResults]) -> tuple[str, ...]:
+    notes = ["Standard errors, sampling and privacy noise together, in parentheses."]
+    seeded = [title for title, fit in named.items() if fit.privacy.seeded]
+    if seeded:
+        notes.append(f"NOT PRIVATE, made from a seed: {', '.join(seeded)}.")
+    notes.append("Each fit has spent its own eps and delta: fits on the same units add up.")
+    return tuple(notes)

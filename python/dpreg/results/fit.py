@@ -1,0 +1,300 @@
+"""A private linear model, after release: every method here is post-processing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.inference.law import NORMAL, TailLaw, check_alpha
+from dpreg.privacy.certificate import Certificate
+from dpreg.results.document import check_document
+from dpreg.results.withheld import why_absent
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from dpreg.results.summary import Summary
+
+__all__ = ["DPResults"]
+
+_FORMAT = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DPResults:
+    """A private linear model.  Holds released numbers only; nothing here costs budget.
+
+    Attributes
+    ----------
+    formula : str
+    response : str
+    names : tuple of str, length c
+        Of the coefficients, the intercept first if there is one.
+    method : str
+    estimates : ndarray, shape (c,)
+        In units of the response per unit of each regressor.
+    covariance : ndarray, shape (c, c), or None
+        Sampling error and privacy noise together; None if inference was not asked for, or if
+        the method has none (`no_errors`).
+    sampling : ndarray, shape (c,), or None
+        Standard errors that least squares without noise would have.
+    units : float
+        Private estimate of the number of units; of the rows they gave, where a method draws
+        rows.
+    privacy : Certificate
+    schema : mapping of str to mapping
+        Columns the formula uses: kind and levels, for `predict`.
+    law : TailLaw
+        Of estimate over standard error.
+    notes : tuple of str
+    selected : tuple of str or None
+        Columns kept by private selection.
+    limits : ndarray, shape (d + 1, 2), or None
+        Where each regressor and, last, the response lie; `predict` moves new rows, and then
+        predictions, there.  NaN: not known.
+    no_errors : str
+        Why there are no standard errors though they were asked for; empty otherwise.
+
+    See Also
+    --------
+    dpreg.NotReleased : what `dp_lm` returns when the mechanism declines.
+    """
+
+    formula: str
+    response: str
+    names: tuple[str, ...]
+    method: str
+    estimates: NDArray[np.float64]
+    covariance: NDArray[np.float64] | None
+    sampling: NDArray[np.float64] | None
+    units: float
+    privacy: Certificate
+    schema: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    law: TailLaw = NORMAL
+    notes: tuple[str, ...] = ()
+    selected: tuple[str, ...] | None = None
+    limits: NDArray[np.float64] | None = None
+    no_errors: str = ""
+
+    @property
+    def released(self) -> bool:
+        """True; False for `NotReleased`."""
+        return True
+
+    @property
+    def params(self) -> pd.Series:
+        """Coefficients, labelled by term."""
+        return self._series(self.estimates, "coef")
+
+    @property
+    def bse(self) -> pd.Series:
+        """Standard errors, sampling and privacy together; NaN without inference."""
+        return self._series(self._standard_errors(), "std err")
+
+    @property
+    def tvalues(self) -> pd.Series:
+        """Coefficients over standard errors."""
+        return self.tidy()["z"]
+
+    @property
+    def pvalues(self) -> pd.Series:
+        """Two-sided p-values of zero coefficients."""
+        return self.tidy()["P>|z|"]
+
+    @property
+    def nobs(self) -> float:
+        """Private estimate of the number of protected units, or of the rows drawn from them."""
+        return self.units
+
+    def cov_params(self) -> pd.DataFrame:
+        """Covariance of the coefficients, sampling and privacy together."""
+        import pandas as pd
+
+        missing = np.full((len(self.names),) * 2, np.nan)
+        covariance = missing if self.covariance is None else self.covariance
+        return pd.DataFrame(covariance, index=list(self.names), columns=list(self.names))
+
+    def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Intervals that cover each coefficient with probability 1 - `alpha`."""
+        table = self.tidy(alpha)[["lower", "upper"]]
+        return table.set_axis([0, 1], axis=1)
+
+    def tidy(self, alpha: float = 0.05) -> pd.DataFrame:
+        """One row a coefficient; the only place these numbers are computed.
+
+        Returns
+        -------
+        DataFrame
+            Columns coef, std err, sampling, privacy, z, P>|z|, lower, upper; the squares
+            of `sampling` and `privacy` add up to that of `std err`.
+        """
+        import pandas as pd
+
+        alpha = check_alpha(alpha)
+        error = self._standard_errors()
+        sampling = np.full(len(error), np.nan) if self.sampling is None else self.sampling
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ratio = self.estimates / error
+            margin = self.law.critical_value(alpha) * error
+            privacy = np.sqrt(np.maximum(error**2 - sampling**2, 0.0))
+        return pd.DataFrame(
+            {
+                "coef": self.estimates,
+                "std err": error,
+                "sampling": sampling,
+                "privacy": privacy,
+                "z": ratio,
+                "P>|z|": np.where(np.isnan(ratio), np.nan, self.law.p_values(np.nan_to_num(ratio))),
+                "lower": self.estimates - margin,
+                "upper": self.estimates + margin,
+            },
+            index=pd.Index(self.names, name="term"),
+        )
+
+    def predict(
+        self,
+        data: Any,
+        *,
+        winsorise: bool = True,
+        interval: str | None = None,
+        alpha: float = 0.05,
+    ) -> pd.Series | pd.DataFrame:
+        """Predict the response for the rows of `data`; NaN where a row is incomplete.
+
+        Parameters
+        ----------
+        data : data frame, dict of arrays, or path of a Parquet file
+            With the columns of the right-hand side that the coefficients need.  They are
+            not protected.
+        winsorise : bool, default True
+            Move regressors beyond `limits`, if there are any, to them, and then predictions
+            without intervals: beyond them nothing was learned.  False: the straight line.
+        interval : {None, "confidence"}
+            "confidence": intervals for the mean response on the line, which may leave the
+            limits of the response, of level 1 - `alpha`.  Intervals
+            for a new observation need the variance of the errors, which is not released.
+        alpha : float
+
+        Returns
+        -------
+        Series, or DataFrame with columns mean, std err, lower and upper
+        """
+        from dpreg.results.predict import design_rows, mean_intervals
+
+        if interval not in (None, "confidence"):
+            raise ValueError(
+                f"interval must be None or 'confidence', got {interval!r}; the variance of the "
+                "errors, which other intervals need, is not released"
+            )
+        alpha = check_alpha(alpha)
+        rows = design_rows(self.formula, self.schema, data, self.selected)
+        X = rows.X
+        least, most = -np.inf, np.inf
+        if winsorise and self.limits is not None:
+            low, high = np.where(np.isnan(self.limits), [-np.inf, np.inf], self.limits).T
+            first = X.shape[1] - len(low) + 1
+            X[:, first:] = np.clip(X[:, first:], low[:-1], high[:-1])
+            least, most = low[-1], high[-1]
+        mean = rows.series(X @ self.estimates)
+        if interval is None:
+            return mean.clip(least, most)
+        return mean_intervals(self, rows, mean, alpha)
+
+    def plot(self, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
+        """Draw the coefficients with intervals, sampling and privacy parts; needs matplotlib."""
+        from dpreg.plots import plot_coefficients
+
+        return plot_coefficients(self, ax, alpha)
+
+    def summary(self, alpha: float = 0.05) -> Summary:
+        """Return the table, printable as text, HTML and LaTeX."""
+        from dpreg.results.summary import summarize
+
+        return summarize(self, alpha)
+
+    def to_json(self) -> str:
+        """Return everything as JSON; `from_json` reads it."""
+        return json.dumps(
+            {
+                "dpreg_results": _FORMAT,
+                "formula": self.formula,
+                "response": self.response,
+                "names": self.names,
+                "method": self.method,
+                "estimates": _listed(self.estimates),
+                "covariance": _listed(self.covariance),
+                "sampling": _listed(self.sampling),
+                "limits": _listed(self.limits),
+                "units": self.units,
+                "privacy": self.privacy.to_dict(),
+                "schema": self.schema,
+                "law": {"tail": self.law.tail, "critical": self.law.critical},
+                "notes": self.notes,
+                "selected": self.selected,
+                "no_errors": self.no_errors,
+            },
+            indent=2,
+            allow_nan=False,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> DPResults:
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If `text` is something else.
+        """
+        try:
+            data = json.loads(text)
+            check_document(data)
+            if data.pop("dpreg_results") != _FORMAT:
+                raise ValueError("another format")
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"this is not a dpreg result of format {_FORMAT}: {error}") from None
+        arrays = {
+            k: None if data[k] is None else np.asarray(data[k], dtype=np.float64)
+            for k in ("estimates", "covariance", "sampling", "limits")
+        }
+        tuples = {
+            k: None if data[k] is None else tuple(data[k]) for k in ("names", "notes", "selected")
+        }
+        law = TailLaw(*(tuple(data["law"][k]) for k in ("tail", "critical")))
+        privacy = Certificate.from_dict(data["privacy"])
+        return cls(**{**data, **arrays, **tuples, "law": law, "privacy": privacy})
+
+    def _standard_errors(self) -> NDArray[np.float64]:
+        if self.covariance is None:
+            return np.full(len(self.names), np.nan)
+        return np.sqrt(np.diag(self.covariance))
+
+    def _series(self, values: NDArray[np.float64], name: str) -> pd.Series:
+        import pandas as pd
+
+        return pd.Series(values, index=pd.Index(self.names, name="term"), name=name)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(why_absent(name))
+
+    def _repr_html_(self) -> str:
+        return self.summary().as_html()
+
+    def __repr__(self) -> str:
+        return str(self.summary())
+
+
+def _listed(values: NDArray[np.float64] | None) -> list[Any] | None:
+    """Return nested lists with None for NaN, which JSON does not have."""
+    if values is None:
+        return None
+    objects = values.astype(object)
+    objects[np.isnan(values)] = None
+    listed: list[Any] = objects.tolist()
+    return listed

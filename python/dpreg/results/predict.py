@@ -1,0 +1,138 @@
+"""Design rows of new, unprotected data for a released model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.data.formula import FormulaSpec
+from dpreg.data.table import Column, Schema, Table
+from dpreg.errors import SchemaError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpreg.results.fit import DPResults
+
+__all__ = ["NewRows", "design_rows", "mean_intervals", "schema_from_dict", "schema_to_dict"]
+
+
+def schema_to_dict(schema: Schema) -> dict[str, dict[str, Any]]:
+    """Return a schema as plain data."""
+    return {
+        name: {
+            "kind": c.kind,
+            "levels": None if c.levels is None else list(c.levels),
+            "ordered": c.ordered,
+            "dtype": c.dtype,
+        }
+        for name, c in schema.columns.items()
+    }
+
+
+def schema_from_dict(data: Mapping[str, Mapping[str, Any]]) -> Schema:
+    """Read what `schema_to_dict` wrote."""
+    return Schema(
+        {
+            name: Column(
+                name,
+                c["kind"],
+                None if c["levels"] is None else tuple(c["levels"]),
+                c["ordered"],
+                c["dtype"],
+            )
+            for name, c in data.items()
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NewRows:
+    """Complete rows of new data, the intercept included.
+
+    Attributes
+    ----------
+    X : ndarray, shape (complete rows, c)
+    kept : ndarray, shape (complete rows,)
+    total : int
+        Rows of the new data.
+    index : Index or None
+        Of the new data, if they had one.
+    """
+
+    X: NDArray[np.float64]
+    kept: NDArray[np.int64]
+    total: int
+    index: pd.Index | None = None
+
+    def series(self, values: NDArray[np.float64]) -> pd.Series:
+        """Return one value a row of the new data, NaN for incomplete rows."""
+        import pandas as pd
+
+        result = np.full(self.total, np.nan)
+        result[self.kept] = values
+        return pd.Series(result, index=self.index, name="prediction")
+
+
+def design_rows(
+    formula: str,
+    schema: Mapping[str, Mapping[str, Any]],
+    data: Any,
+    names: Sequence[str] | None = None,
+) -> NewRows:
+    """Evaluate the right-hand side of `formula` on `data`; with `names`, those columns only."""
+    if not schema:
+        raise ValueError(
+            "predict: this model was fitted from a matrix, not from columns; multiply new rows "
+            "with its params instead"
+        )
+    spec = FormulaSpec(formula, schema_from_dict(schema))
+    if names is not None:
+        spec = spec.keeping(names)
+    table = Table(data)
+    for name in spec.regressors:
+        if name not in table.schema.columns:
+            raise SchemaError(f"predict: the new data have no column {name!r}")
+        _check_kind(spec.schema.columns[name], table.schema.columns[name])
+    rows = spec.rows(table, response=False)
+    ones = np.ones((len(rows.X), int(spec.intercept)))
+    X = np.hstack([ones, rows.X])
+    return NewRows(X, rows.kept, table.rows, _index_of(data))
+
+
+def _index_of(data: Any) -> pd.Index | None:
+    """Return the index of a pandas data frame, so that predictions align with it."""
+    import pandas as pd
+
+    return data.index if isinstance(data, pd.DataFrame) else None
+
+
+def _check_kind(fitted: Column, new: Column) -> None:
+    if fitted.levels is None and new.kind != "numeric":
+        raise SchemaError(
+            f"predict: column {new.name!r} was numeric in the fit and is {new.kind} here"
+        )
+
+
+def mean_intervals(fit: DPResults, rows: NewRows, mean: pd.Series, alpha: float) -> pd.DataFrame:
+    """Return mean responses with intervals, from the released covariance alone."""
+    import pandas as pd
+
+    covariance = (
+        np.full((rows.X.shape[1],) * 2, np.nan) if fit.covariance is None else fit.covariance
+    )
+    # A coefficient without a known error only matters where its regressor is not 0.
+    unknown = np.isnan(np.diag(covariance))
+    variance = np.einsum(
+        "ij,jk,ik->i", rows.X, np.where(np.isnan(covariance), 0, covariance), rows.X
+    )
+    variance[(rows.X[:, unknown] != 0).any(axis=1)] = np.nan
+    error = rows.series(np.sqrt(np.maximum(variance, 0)))
+    margin = fit.law.critical_value(alpha) * error
+    return pd.DataFrame(
+        {"mean": mean, "std err": error, "lower": mean - margin, "upper": mean + margin}
+    )

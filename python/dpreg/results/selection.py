@@ -1,0 +1,135 @@
+"""The outcome of a private feature selection, after release."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+
+from dpreg.privacy.certificate import Certificate
+from dpreg.text import wrapped
+
+__all__ = ["Clarity", "SelectionResult"]
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Clarity:
+    """How far apart scores had to be for the noise not to decide, from public numbers only.
+
+    How far apart they were is private.
+
+    Attributes
+    ----------
+    score : str
+        What a column is scored by, with its unit.
+    scale : float
+        Scale of the noise, in that unit.
+    margin : float or None
+        A lead over all other candidates that wins with probability 95% or more; None if no
+        lead does.
+    reading : str
+        What `margin` means in everyday units.
+    """
+
+    score: str
+    scale: float
+    margin: float | None
+    reading: str
+
+    @staticmethod
+    def margin_of(scale: float, log_rivals: float) -> float:
+        """The lead at which exp(lead / scale) outweighs 19 times e^`log_rivals` rivals."""
+        return scale * (math.log(19) + max(0.0, log_rivals))
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionResult:
+    """Columns chosen privately.  Holds released values only; nothing here costs budget.
+
+    Attributes
+    ----------
+    formula : str
+    response : str
+    selected : tuple of str, length k
+        Names of the chosen columns.
+    ordered : bool
+        True: in the order they were chosen.  False: in the order of the formula.
+    candidates : tuple of str, length d
+        Columns they were chosen from.
+    method : str
+    clarity : Clarity
+    privacy : Certificate
+    units : float or None
+        Private estimate of the number of units, if the method made one.
+    notes : tuple of str
+    """
+
+    formula: str
+    response: str
+    selected: tuple[str, ...]
+    ordered: bool
+    candidates: tuple[str, ...]
+    method: str
+    clarity: Clarity
+    privacy: Certificate
+    units: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def k(self) -> int:
+        """How many columns were chosen."""
+        return len(self.selected)
+
+    @property
+    def nobs(self) -> float | None:
+        """Private estimate of the number of protected units, if the method made one."""
+        return self.units
+
+    def summary(self) -> str:
+        """Return what was chosen, what was spent, and how clear a choice had to be."""
+        how = "in the order they were chosen" if self.ordered else "in no particular order"
+        lines = [
+            f"Selected {self.k} of {len(self.candidates)} columns for {self.response}, {how}:",
+            *(f"  {place}. {name}" if self.ordered else f"  - {name}"
+              for place, name in enumerate(self.selected, start=1)),
+            f"Clarity: {self.clarity.reading} How far apart the scores were is private.",
+            "Privacy: " + str(self.privacy),
+            *(f"Note: {note}." for note in self.notes),
+        ]  # fmt: skip
+        return "\n".join(part for line in lines for part in wrapped(line))
+
+    def to_json(self) -> str:
+        """Return everything as JSON; `from_json` reads it."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        nested = {"clarity": asdict(self.clarity), "privacy": self.privacy.to_dict()}
+        document = {"dpreg_selection": _FORMAT, **fields, **nested}
+        return json.dumps(document, indent=2, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> SelectionResult:
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If `text` is something else.
+        """
+        try:
+            data = json.loads(text)
+            if data.pop("dpreg_selection") != _FORMAT:
+                raise KeyError("dpreg_selection")
+            tuples = {name: tuple(data[name]) for name in ("selected", "candidates", "notes")}
+            clarity = Clarity(**data["clarity"])
+            privacy = Certificate.from_dict(data["privacy"])
+            return cls(**{**data, **tuples, "clarity": clarity, "privacy": privacy})
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"this is not a dpreg selection of format {_FORMAT}: {error}"
+            ) from None
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    __repr__ = __str__

@@ -1,0 +1,154 @@
+"""The printed table: it lays out what `DPResults.tidy` computed, and computes nothing."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from dpreg.results.fit import DPResults
+
+__all__ = ["Summary", "summarize", "unit_noun"]
+
+_LEAST_WIDTH = 78
+# In the head of the table; the note on privacy has all of it.
+_LONGEST_UNIT = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A regression table with its privacy certificate.
+
+    `str()` and `as_text()` give plain text, `as_html()` and `as_latex()` the same for a
+    notebook and a paper.
+
+    Attributes
+    ----------
+    tables : tuple of statsmodels SimpleTable
+    notes : tuple of str
+        Paragraphs below the table; lines that begin with blanks are lists.
+    """
+
+    tables: tuple[Any, ...]
+    notes: tuple[str, ...]
+
+    def as_text(self) -> str:
+        """Return plain text."""
+        from statsmodels.iolib.summary import summary_return
+
+        body = str(summary_return(list(self.tables), return_fmt="text"))
+        width = max(_LEAST_WIDTH, max(len(line) for line in body.split("\n")))
+        return body + "\n" + "\n".join(_wrap(note, width) for note in self.notes)
+
+    def as_html(self) -> str:
+        """Return HTML, without a style of its own."""
+        tables = "\n".join(table.as_html() for table in self.tables)
+        paragraphs = (html.escape(note).replace("\n", "<br/>\n") for note in self.notes)
+        return tables + "".join(f"\n<p>{paragraph}</p>" for paragraph in paragraphs)
+
+    def as_latex(self) -> str:
+        """Return a LaTeX fragment."""
+        tables = "\n\n".join(table.as_latex_tabular() for table in self.tables)
+        return tables + "\n\n" + "\n\n".join(_escape_latex(note) for note in self.notes) + "\n"
+
+    def _repr_html_(self) -> str:
+        return self.as_html()
+
+    def __str__(self) -> str:
+        return self.as_text()
+
+    __repr__ = __str__
+
+
+def summarize(fit: DPResults, alpha: float) -> Summary:
+    """Lay out the table of `fit`, with intervals of level 1 - `alpha`."""
+    return Summary((_head(fit), _body(fit, alpha)), _notes(fit))
+
+
+def _head(fit: DPResults) -> Any:
+    from statsmodels.iolib.summary import Summary as Tables
+
+    claim = fit.privacy
+    left = [
+        ("Dep. Variable:", [fit.response]),
+        ("Method:", [fit.method]),
+        (f"No. {unit_noun(fit)}:", [f"{fit.units:,.0f} (private)"]),
+    ]
+    right = [
+        ("Epsilon:", ["NOT PRIVATE" if claim.seeded else f"{claim.epsilon:.6g}"]),
+        ("Delta:", ["NOT PRIVATE" if claim.seeded else f"{claim.delta:.3g}"]),
+        ("Unit:", [_shortened(claim.unit.replace("all rows of one ", "one "))]),
+    ]
+    tables = Tables()
+    tables.add_table_2cols(
+        fit,
+        title="Private Linear Regression Results",
+        gleft=left,
+        gright=right,
+        yname=fit.response,
+        xname=list(fit.names),
+    )
+    return tables.tables[0]
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_UNIT else text[: _LONGEST_UNIT - 3] + "..."
+
+
+def unit_noun(fit: DPResults) -> str:
+    """Say what `units` of a fit counts.  The observations are rows that were used."""
+    # The other methods count the rows that units gave.
+    grouped = fit.privacy.unit != "one row" and fit.method in ("tukey", "frank_wolfe")
+    return "Units" if grouped else "Observations"
+
+
+def _body(fit: DPResults, alpha: float) -> Any:
+    from statsmodels.iolib.table import SimpleTable
+    from statsmodels.iolib.tableformatting import fmt_params
+
+    table = fit.tidy(alpha)
+    if fit.covariance is None:
+        headers, columns = ["coef"], ["coef"]
+    else:
+        headers = ["coef", "std err", "sampling", "privacy", "z", "P>|z|",
+                   f"[{alpha / 2:.3g}", f"{1 - alpha / 2:.3g}]"]  # fmt: skip
+        columns = list(table.columns)
+    cells = [[_cell(c, row[c]) for c in columns] for _, row in table.iterrows()]
+    return SimpleTable(cells, headers=headers, stubs=list(fit.names), txt_fmt=fmt_params)
+
+
+def _cell(column: str, value: float) -> str:
+    if np.isnan(value):
+        return ""
+    if column in ("z", "P>|z|"):
+        return f"{value:.3f}" if abs(value) < 1e5 else f"{value:.2e}"
+    if value != 0 and not 1e-3 <= abs(value) < 1e6:
+        return f"{value:.3e}"
+    return f"{value:.4f}" if abs(value) < 1e3 else f"{value:.2f}"
+
+
+def _notes(fit: DPResults) -> tuple[str, ...]:
+    notes = ["Privacy: " + str(fit.privacy)]
+    if fit.covariance is None:
+        why = f"none, because {fit.no_errors}" if fit.no_errors else "not requested"
+        notes.append(f"Standard errors: {why}.")
+    else:
+        notes.append("Standard errors: sampling and privacy noise together; their squares add up.")
+    return (*notes, *(f"Note: {note}." for note in fit.notes))
+
+
+def _wrap(note: str, width: int) -> str:
+    lines: list[str] = []
+    for line in note.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        lines += textwrap.wrap(line, width, subsequent_indent=indent) or [""]
+    return "\n".join(lines)
+
+
+def _escape_latex(text: str) -> str:
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(special.get(c, "\\" + c if c in "&%$#_{}" else c) for c in text)

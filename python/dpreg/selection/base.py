@@ -1,0 +1,101 @@
+"""What every selector is: public options, and one function that chooses columns."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from dpreg.data.design import Design, Terms
+from dpreg.errors import BudgetError
+from dpreg.methods.base import Allowance
+from dpreg.privacy.certificate import Part
+from dpreg.results.selection import Clarity
+
+__all__ = ["Selection", "Selector", "check_choice", "check_k", "check_share"]
+
+# The core draws at 2^-38 nats or more; with a little room for k roundings.
+_LEAST_CHOICE = 4e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Columns that may be published.
+
+    Attributes
+    ----------
+    columns : tuple of int, length k
+        Positions in `terms.names`.
+    ordered : bool
+        True: in the order they were chosen.  False: the order says nothing.
+    parts : tuple of Part
+        How the budget was used, with every noise scale.
+    clarity : Clarity
+        How far apart scores had to be, from public numbers.
+    composition : str
+        How the parts add up.
+    units : float or None
+        Private estimate of the number of units, if one was made.
+    notes : tuple of str
+    """
+
+    columns: tuple[int, ...]
+    ordered: bool
+    parts: tuple[Part, ...]
+    clarity: Clarity
+    composition: str = "basic"
+    units: float | None = None
+    notes: tuple[str, ...] = field(default=())
+
+
+class Selector(Protocol):
+    """A private feature selection: frozen options and `select`."""
+
+    @property
+    def name(self) -> str:
+        """As `dp_select(method=...)` spells it."""
+        ...
+
+    @property
+    def share(self) -> float:
+        """Share of eps that `dp_lm(select=...)` gives to the selection."""
+        ...
+
+    def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
+        """Raise a ValueError if the options cannot be used; called before records are read."""
+        ...
+
+    def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
+        """Spend the allowance."""
+        ...
+
+
+def check_k(k: object, d: int, of: str = "columns that the formula makes") -> int:
+    """Return k as an int if it is between 1 and `d`, the number of `of`.
+
+    Raises
+    ------
+    ValueError
+        Otherwise, naming the argument and what to write instead.
+    """
+    try:
+        count = -1 if isinstance(k, bool) else operator.index(k)  # type: ignore[arg-type]
+    except TypeError:
+        count = -1
+    if d == 0:
+        raise ValueError(f"k: there is nothing to choose from, the number of {of} is 0")
+    if not 1 <= count <= d:
+        raise ValueError(f"k must be an integer between 1 and {d}, the number of {of}; got {k!r}")
+    return count
+
+
+def check_share(name: str, share: float) -> None:
+    """Refuse a share outside (0, 1)."""
+    if not 0 < share < 1:
+        raise ValueError(f"{name} must be in (0, 1), got {share!r}")
+
+
+def check_choice(epsilon: float) -> None:
+    """Refuse an epsilon of one choice that the core could not tell from 0."""
+    if epsilon < _LEAST_CHOICE:
+        raise BudgetError(f"eps is too small for so many columns: {epsilon:.3g} for each choice")

@@ -1,0 +1,133 @@
+"""Selection as the first stage of a regression: its share of the budget, its columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpreg import _core
+from dpreg.data.design import Design, Terms
+from dpreg.data.units import split_units
+from dpreg.methods.base import Allowance, after_basic
+from dpreg.privacy.certificate import Part
+from dpreg.selection import selector_from
+from dpreg.selection.base import Selector, check_k
+
+__all__ = ["Chosen", "FirstStage", "first_stage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a first stage released.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+        None: there was no selection.
+    parts : tuple of Part
+    notes : tuple of str
+    """
+
+    names: tuple[str, ...] | None = None
+    parts: tuple[Part, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStage:
+    """A selection that has been checked, or none.  Public.
+
+    Attributes
+    ----------
+    selector : Selector or None
+    kept : int
+        How many columns the regression gets.
+    epsilon : float
+        What the selection spends.
+    epsilon_fit : float
+        What is left for the regression.
+    split : float or None
+        Chance of a unit to be used for the selection, and not for the regression.
+    """
+
+    selector: Selector | None
+    kept: int
+    epsilon: float
+    epsilon_fit: float
+    split: float | None = None
+
+    @property
+    def label(self) -> str:
+        """What comes before the name of the method in a certificate."""
+        return "" if self.selector is None else f"{self.selector.name}, then "
+
+    def composition(self, of_fit: str) -> str:
+        """How its parts and those of the fit add up."""
+        if self.split is not None:
+            return f"selection and fit on different units; {of_fit} in the fit"
+        return of_fit if self.selector is None else after_basic(of_fit)
+
+    def run(self, design: Design, bits: _core.BitSource) -> tuple[Design, Chosen]:
+        """Choose columns and drop the others."""
+        if self.selector is None:
+            return design, Chosen()
+        first, second = design, design
+        if self.split is not None:
+            first, second = split_units(design, self.split, bits)
+        found = self.selector.select(first, self.kept, Allowance(self.epsilon, 0.0, bits))
+        # A set says nothing about its order.
+        columns = found.columns if found.ordered else sorted(found.columns)
+        names = tuple(design.terms.names[j] for j in columns)
+        notes = (self._meaning(names), *found.notes)
+        return second.keep(found.columns), Chosen(names, found.parts, notes)
+
+    def _meaning(self, names: tuple[str, ...]) -> str:
+        chosen = f"{', '.join(names)} were chosen privately from"
+        if self.split is None:
+            return (
+                f"{chosen} the same data; standard errors and intervals are conditional on that "
+                "choice"
+            )
+        return (
+            f"{chosen} other units, {self.split:.3g} of all; the fit and its errors are of the rest"
+        )
+
+
+def first_stage(
+    select: str | Selector | None,
+    k: int | None,
+    split: float | None,
+    terms: Terms,
+    epsilon: float,
+) -> FirstStage:
+    """Check `select`, `k` and `split` of `dp_lm` and divide epsilon.
+
+    Raises
+    ------
+    ValueError
+        Before a record is read.
+    """
+    d = len(terms.names)
+    if select is None:
+        if k is not None:
+            raise ValueError(
+                "k says how many columns to select; add select='kendall', or leave k out"
+            )
+        if split is not None:
+            raise ValueError("split sets units aside for select; add select='kendall', or leave it")
+        return FirstStage(None, d, 0.0, epsilon)
+    selector = selector_from(select)
+    if k is None:
+        raise ValueError(
+            "k: select needs the number of columns to keep; k=5 is a good first choice"
+        )
+    kept = check_k(k, d)
+    if split is None:
+        left = epsilon - selector.share * epsilon
+        # So that this and what is left add up to epsilon exactly (Sterbenz).
+        spent = epsilon - left
+    elif isinstance(split, (int, float)) and 0 < split < 1:
+        spent = left = epsilon
+    else:
+        raise ValueError(f"split must be a number between 0 and 1, got {split!r}")
+    selector.check(terms, kept, spent, 0.0)
+    return FirstStage(selector, kept, spent, left, split)

@@ -1,0 +1,140 @@
+"""Gaussian releases of exact sums, and their accounting within one call."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import InitVar, dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.privacy.certificate import Part
+from dpreg.privacy.gdp import discreteness, gdp_mu
+
+__all__ = ["GaussianReleases"]
+
+# Share of epsilon that pays for the noise being discrete, and how many releases of one call
+# may use it up.
+RESERVE = 1e-6
+_MOST_RELEASES = 256
+# Half of the largest scale that `discrete_gaussian` takes.
+_MOST_SCALE = 2.0**43
+
+
+@dataclass(slots=True)
+class GaussianReleases:
+    """All Gaussian releases of one call: a total mu, and the parts that use it up.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        What the releases may cost together.
+    bits : BitSource
+    rows : int, default 1
+        How many rows the protected unit may have: sensitivities are stated for one row.
+    total : float, optional
+        The total mu, for callers that do the accounting: releases whose squared mu add up to
+        at most total^2 are total^2/2-zCDP together.  Default: as below.
+
+    Notes
+    -----
+    With mu the largest for which mu-GDP implies (epsilon', delta')-DP, both one part in a
+    million smaller than epsilon and delta, releases whose squared mu add up to at most mu^2
+    are (epsilon, delta)-DP together: the rest is more than discrete noise costs beyond
+    Gaussian noise, summed over all draws (``_gaussian.md``).
+    """
+
+    epsilon: float
+    delta: float
+    bits: _core.BitSource
+    rows: int = 1
+    total: InitVar[float | None] = None
+    mu: float = field(init=False)
+    parts: list[Part] = field(init=False, default_factory=list)
+    _discrete: float = field(init=False, default=0.0)
+
+    def __post_init__(self, total: float | None) -> None:
+        if total is None:
+            total = gdp_mu((1 - RESERVE) * self.epsilon, (1 - 2 * RESERVE) * self.delta)
+        self.mu = total
+
+    def share(self, fraction: float) -> float:
+        """Return the mu of a release that uses `fraction` of the squared total."""
+        return self.mu * math.sqrt(fraction)
+
+    def release(
+        self,
+        label: str,
+        sums: NDArray[np.int64],
+        sensitivity: float,
+        mu: float,
+        *,
+        weights: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
+        """Add discrete Gaussian noise to exact sums.
+
+        Parameters
+        ----------
+        label : str
+            For the certificate.
+        sums : ndarray of int
+            Exact, one row moving them by at most `sensitivity` in l2 norm, entry k
+            counted `weights[k]` times.
+        sensitivity : float
+            Of one row; a unit of several has as many times that.
+        mu : float
+        weights : ndarray, optional
+            Default 1 each.  Entry k gets noise of scale sigma / weights[k].
+
+        Returns
+        -------
+        ndarray
+            As `sums`, noisy.
+        """
+        sensitivity *= self.rows
+        flat = np.atleast_1d(sums).ravel()
+        weight = np.ones(len(flat)) if weights is None else np.asarray(weights).ravel()
+        # In finer steps if need be, so that the noise is hardly discrete.
+        spare = RESERVE * min(self.epsilon, 1.0) / _MOST_RELEASES
+        finest = max(10.0, math.sqrt(discreteness(1.0, len(flat)) / spare))
+        least = finest * float(weight.max(initial=1.0))
+        shift = max(0, math.ceil(math.log2(least * mu / sensitivity)))
+        # Or in coarser ones, when the noise is so large: rounding moves an entry by less than 1.
+        most = _MOST_SCALE * min(1.0, float(weight.min(initial=1.0)))
+        shift -= max(0, math.ceil(math.log2(math.ldexp(sensitivity, shift) / mu / most)))
+        if shift < 0:
+            sensitivity += math.ldexp(float(np.linalg.norm(weight)), -shift)
+            flat = (flat + (1 << -shift - 1)) >> -shift
+        sigma = math.ceil(math.ldexp(sensitivity, shift) / mu * (1 + 1e-12))
+        scales = np.ceil(sigma / weight).astype(np.int64)
+        noisy = flat * (1 << max(shift, 0)) + self._noise(scales)
+        self._charge(label, sensitivity, math.ldexp(sigma, -shift), scales)
+        return np.asarray(noisy.astype(np.float64) * 2.0**-shift).reshape(np.shape(sums))
+
+    def _noise(self, scales: NDArray[np.int64]) -> NDArray[np.int64]:
+        noise = np.empty(len(scales), dtype=np.int64)
+        for scale in np.unique(scales):
+            here = scales == scale
+            noise[here] = _core.discrete_gaussian(int(scale), self.bits, int(here.sum()))
+        return noise
+
+    def _charge(
+        self, label: str, sensitivity: float, scale: float, scales: NDArray[np.int64]
+    ) -> None:
+        self._discrete += discreteness(float(scales.min(initial=1 << 62)), len(scales))
+        self.parts.append(
+            Part(
+                label,
+                0.0,
+                0.0,
+                f"discrete Gaussian noise of scale {scale:.4g} for sensitivity {sensitivity:.4g}",
+                sensitivity=sensitivity,
+                scale=scale,
+                mu=sensitivity / scale,
+            )
+        )
+        # Both hold by construction; a method that breaks them must not go on.
+        spent = math.fsum((part.mu or 0.0) ** 2 for part in self.parts)
+        if spent > self.mu**2 or self._discrete > RESERVE * min(self.epsilon, 1.0):
+            raise AssertionError("a method spent more than its allowance")

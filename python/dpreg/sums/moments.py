@@ -1,0 +1,164 @@
+"""Noisy second moments of standardised rows, and what they say about the columns."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.sums.accountant import GaussianReleases
+from dpreg.sums.rows import StandardUnits
+from dpreg.sums.standardisation import Scales
+
+__all__ = [
+    "Doubles",
+    "floor_of",
+    "floored_inverse",
+    "found_columns",
+    "noisy_gram",
+    "noisy_scatter",
+    "without_columns",
+]
+
+Doubles = NDArray[np.float64]
+
+# Deviations of its noise that a variance must have to be clear of it.
+_CLEAR = 2.0
+# Steps of a count that is released with sums of many more steps.
+_COUNT_STEPS = 1 << 20
+
+
+def found_columns(
+    scales: Scales, units: StandardUnits, gram: Doubles, deviation: float
+) -> NDArray[np.bool_]:
+    """Tell the columns with a spread from those without, by a second look.
+
+    The first look is at noisy variances within limits.  A column that was not clear of noise there
+    may be so in the Gram matrix, which is more precise.
+
+    Parameters
+    ----------
+    scales : Scales
+    units : StandardUnits
+        Of all columns.
+    gram : ndarray, shape (intercept + d, intercept + d)
+        Noisy, and perhaps with more rows and columns after these.
+    deviation : float
+        Of the noise on its diagonal.
+
+    Returns
+    -------
+    ndarray of bool, shape (d,)
+    """
+    first = int(units.intercept)
+    squares = np.diag(gram)[first : first + len(units.columns)]
+    return np.asarray((scales.spread[:-1] > _CLEAR) | (squares > _CLEAR * deviation))
+
+
+def without_columns(gram: Doubles, found: NDArray[np.bool_], *, intercept: bool) -> Doubles:
+    """Leave out the rows and columns of a Gram matrix that belong to columns not found."""
+    last = len(gram) - int(intercept) - len(found)
+    kept = np.flatnonzero(np.concatenate([[True] * intercept, found, [True] * last]))
+    return gram[np.ix_(kept, kept)]
+
+
+def noisy_gram(
+    rows: _core.QuantisedRows, noise: GaussianReleases, mu: float
+) -> tuple[Doubles, float]:
+    """Release the Gram matrix of standardised rows.
+
+    Returns
+    -------
+    gram : ndarray, shape (width, width)
+        Symmetric; a row within its limit counts z z'.
+    deviation : float
+        Standard deviation of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
+    """
+    sensitivity = _core.gram_sensitivity(rows.width)
+    sums, scale = _symmetric("sums of products", rows.gram(), None, sensitivity, noise, mu)
+    unit = (rows.limit / _core.ROW_STEPS) ** 2
+    return sums[:-1].reshape((rows.width,) * 2) * unit, scale * unit
+
+
+def noisy_scatter(
+    rows: _core.QuantisedRows, theta: Doubles, clip: float, noise: GaussianReleases, mu: float
+) -> tuple[Doubles, float, float]:
+    """Release the second moments of the clipped gradient at `theta`.
+
+    Returns
+    -------
+    scatter : ndarray, shape (width, width)
+        Sum of psi^2 z z' over rows, psi the clipped residual.
+    deviation : float
+        Standard deviation of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
+    unclipped : float
+        Noisy number of rows whose residual is within the clip.
+    """
+    sums, inside = rows.scatter(theta.tolist(), clip)
+    # The count is one more coordinate, a hundredth as precise as the sums, in steps of its own.
+    weight = 0.1 * _core.scatter_sensitivity(rows.width) / _COUNT_STEPS
+    sensitivity = math.hypot(_core.scatter_sensitivity(rows.width), weight * _COUNT_STEPS)
+    noisy, scale = _symmetric(
+        "second moments of the gradient", sums, (inside * _COUNT_STEPS, weight), sensitivity,
+        noise, mu
+    )  # fmt: skip
+    unit = (clip * rows.limit / _core.ROW_STEPS) ** 2
+    scatter = noisy[:-1].reshape((rows.width,) * 2) * unit
+    return scatter, scale * unit, float(noisy[-1]) / _COUNT_STEPS
+
+
+def _symmetric(
+    label: str,
+    sums: NDArray[np.int64],
+    count: tuple[int, float] | None,
+    sensitivity: float,
+    noise: GaussianReleases,
+    mu: float,
+) -> tuple[Doubles, float]:
+    """Release a symmetric matrix and perhaps a count, with a weight, after it.
+
+    Noise is drawn for the upper triangle only, on the diagonal with scale sigma and above
+    it with sigma / sqrt 2: the sensitivity of v v' in the matching norm is |v|^2.
+
+    Returns
+    -------
+    ndarray, shape (width * width + 1,)
+        The matrix row by row, and the count (0 if there is none).
+    float
+        sigma.
+    """
+    width = len(sums)
+    upper = np.triu_indices(width)
+    weights = np.where(upper[0] == upper[1], 1.0, math.sqrt(2.0))
+    entries = sums[upper]
+    if count is not None:
+        entries, weights = np.append(entries, count[0]), np.append(weights, count[1])
+    noisy = noise.release(label, entries, sensitivity, mu, weights=weights)
+    matrix = np.zeros((width, width))
+    matrix[upper] = noisy[: len(upper[0])]
+    matrix += np.triu(matrix, 1).T
+    scale = noise.parts[-1].scale
+    assert scale is not None
+    last = 0.0 if count is None else noisy[-1]
+    return np.append(matrix.ravel(), last), scale
+
+
+def floored_inverse(gram: Doubles, deviation: float) -> Doubles:
+    """Invert a noisy Gram matrix whose eigenvalues below the noise are set to it."""
+    values, vectors = np.linalg.eigh(gram)
+    return np.asarray((vectors / np.maximum(values, floor_of(values, deviation))) @ vectors.T)
+
+
+def floor_of(values: Doubles, deviation: float) -> float:
+    """Return the floor under noisy eigenvalues `values`.
+
+    A symmetric matrix of noise with this deviation on the diagonal, 1 / sqrt 2 of it
+    elsewhere, has a largest eigenvalue of about deviation * sqrt(2 width).  Where only r
+    eigenvalues are that small, noise can only mix their directions with one another: within
+    those r dimensions it reaches deviation * sqrt(2 r), and twice its deviation more.
+    """
+    wide = deviation * math.sqrt(2 * len(values))
+    small = int((values < wide).sum())
+    return min(wide, deviation * (math.sqrt(2 * small) + 2))

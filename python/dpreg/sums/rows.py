@@ -1,0 +1,129 @@
+"""Rows in standard units, and the way back to the user's."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.data.design import Design
+from dpreg.sums.standardisation import Scales
+
+__all__ = ["StandardUnits", "longest_row", "standard_units", "standardised_rows"]
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class StandardUnits:
+    """Standardised columns, and the way back to the user's units.  Everything here is public.
+
+    Attributes
+    ----------
+    columns : ndarray of int, shape (k,)
+        The columns of X that are used.
+    centre, scale : ndarray, shape (k,)
+        Of those columns.
+    y_centre, y_scale : float
+    intercept : bool
+    """
+
+    columns: NDArray[np.int64]
+    centre: Doubles
+    scale: Doubles
+    y_centre: float
+    y_scale: float
+    intercept: bool
+
+    def keeping(self, kept: NDArray[np.bool_]) -> StandardUnits:
+        """Use only some of the columns."""
+        return replace(
+            self, columns=self.columns[kept], centre=self.centre[kept], scale=self.scale[kept]
+        )
+
+    def to_user(self, d: int) -> Doubles:
+        """Return L with params = L @ theta + offset; see `offset`.
+
+        Returns
+        -------
+        ndarray, shape (intercept + d, intercept + k)
+        """
+        i = int(self.intercept)
+        slopes = self.y_scale / self.scale
+        matrix = np.zeros((i + d, i + len(self.columns)))
+        matrix[i + self.columns, i + np.arange(len(self.columns))] = slopes
+        if i:
+            matrix[0, 0] = self.y_scale
+            matrix[0, 1:] = -slopes * self.centre
+        return matrix
+
+    def offset(self, d: int) -> Doubles:
+        """Return what the coefficients are at theta = 0."""
+        return np.concatenate([[self.y_centre] * self.intercept, np.zeros(d)])
+
+
+def standard_units(scales: Scales, *, intercept: bool) -> StandardUnits:
+    """Return the units of all columns under released scales.
+
+    Through the origin nothing is centred, and a scale is a root mean square about 0.
+    """
+    centre = scales.centre if intercept else np.zeros_like(scales.centre)
+    scale = scales.scale if intercept else np.hypot(scales.scale, scales.centre)
+    return StandardUnits(
+        columns=np.arange(len(scale) - 1),
+        centre=centre[:-1],
+        scale=scale[:-1],
+        y_centre=float(centre[-1]),
+        y_scale=float(scale[-1]),
+        intercept=intercept,
+    )
+
+
+def longest_row(row_factor: float, units: StandardUnits) -> float:
+    """Return the length that rows are shrunk to: this many times what is expected."""
+    return row_factor * math.sqrt(max(1, len(units.columns) + units.intercept))
+
+
+def standardised_rows(
+    design: Design,
+    scales: Scales,
+    units: StandardUnits,
+    row_limit: float,
+    *,
+    winsorise: bool,
+    response_limit: float = 0.0,
+) -> _core.QuantisedRows:
+    """Quantise the rows of `design` under released scales.
+
+    Parameters
+    ----------
+    design : Design
+        Private.
+    scales : Scales
+        Released.
+    units : StandardUnits
+        Of `scales`.
+    row_limit : float
+        Longer rows are shrunk to it.
+    winsorise : bool
+        Move regressors beyond the limits to them.  That steadies a fit and biases its slopes.
+        Without it only those are moved whose limits are not `trusted`.
+    response_limit : float
+        Above 0, the response clipped to it is the last entry of each row.
+    """
+    columns = units.columns
+    # Beyond limits that have nothing to do with the values rows would have no length.
+    reach = np.where(winsorise | ~scales.trusted[columns], 0.0, np.inf)
+    how = _core.Standardisation()
+    how.columns = columns.tolist()
+    how.low = (scales.low[columns] - reach).tolist()
+    how.high = (scales.high[columns] + reach).tolist()
+    how.centre = units.centre.tolist()
+    how.inverse_scale = (1 / units.scale).tolist()
+    how.y_centre, how.y_inverse_scale = units.y_centre, 1 / units.y_scale
+    how.intercept = units.intercept
+    how.row_limit, how.response_limit = row_limit, response_limit
+    return _core.QuantisedRows(design.X, design.y, how)

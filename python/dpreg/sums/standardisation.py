@@ -1,0 +1,296 @@
+"""Limits, centre and scale of every column, privately, with nothing known beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.methods.base import Declined
+from dpreg.options import check_options
+from dpreg.sums.accountant import GaussianReleases
+from dpreg.sums.histograms import column_weights, magnitude, narrowed
+
+__all__ = ["Scales", "Standardisation", "check_scatter_share", "check_share_of_mu"]
+
+Doubles = NDArray[np.float64]
+
+# Deviations of its noise that the variance of the response must have, to be one, and that the
+# rows must have in a histogram of it: with fewer, noise hides a third of them outside the limits.
+_SPREAD, _ROWS = 3.0, 12.5
+# A release with less of the squared mu says nothing, and more zooms find nothing more.
+_LEAST_SHARE, _MOST_ZOOMS, _MOST_BINS = 1e-4, 200, 256
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """What was released about each column.
+
+    Attributes
+    ----------
+    low, high : ndarray, shape (D,)
+        Where the values lie; D columns, the response last.
+    centre, scale : ndarray, shape (D,)
+        Mean and standard deviation within the limits.
+    spread : ndarray, shape (D,)
+        Variance within the limits, in deviations of its noise.
+    given : ndarray of bool, shape (D,)
+        True: the limits are public bounds.
+    seen : ndarray of bool, shape (D,)
+        False: not even the order of magnitude was found, so `low` and `high` have nothing to do
+        with the values.
+    response_found : bool
+        False: the response has no bounds, and where it lies cannot be told from noise; neither
+        could anything that is said about it, so a fit must decline.
+    units : float
+        Noisy number of rows, at least 1.
+    """
+
+    low: Doubles
+    high: Doubles
+    centre: Doubles
+    scale: Doubles
+    given: NDArray[np.bool_]
+    spread: Doubles
+    seen: NDArray[np.bool_]
+    response_found: bool
+    units: float
+
+    @property
+    def identified(self) -> NDArray[np.bool_]:
+        """False: the spread of the column is not more than its noise."""
+        return np.asarray(self.spread > 1.0)
+
+    @property
+    def trusted(self) -> NDArray[np.bool_]:
+        """True: the limits are public bounds, or found with a spread within them."""
+        return self.given | (self.seen & self.identified)
+
+    def declined(self, noise: GaussianReleases, composition: str) -> Declined:
+        """Return what a fit says when the response was not found."""
+        return Declined(
+            reason="the spread of the response cannot be told from noise with about "
+            f"{self.units:,.0f} rows at this eps",
+            advice="give bounds of the response, as BoostedAdaSSP(bounds=...) takes them, fewer "
+            "columns, more rows or a larger eps",
+            units=self.units,
+            parts=tuple(noise.parts),
+            composition=composition,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standardisation:
+    """Options of private standardisation, all public.
+
+    In each column, a noisy histogram of magnitudes finds the order of magnitude of the values
+    other than 0; a few noisy histograms of equal bins, each within the range that the last
+    one left, close in on where nearly all of them are; noisy sums and sums of squares give mean
+    and standard deviation there.  The histograms of the response are the least noisy.  After the
+    fit, a noisy vote of the rows says whether predictions follow the line beyond the limits.
+
+    Parameters
+    ----------
+    magnitude_share, zoom_share, moment_share, tail_share : float
+        Shares of the squared mu of a release; `zoom_share` for each histogram of equal bins,
+        `tail_share` for the vote.
+    zooms : int, default 3
+        How many of those.
+    bins : int, default 16
+        Bins of each.
+
+    Privacy
+    -------
+    guarantee : m-GDP, m^2 = (magnitude_share + zooms zoom_share + moment_share + tail_share) mu^2
+    neighbours : add or remove one unit, of as many rows as the releases are told
+    public : all options, the number of columns, the bounds that are given
+    proof : standardisation.md
+    """
+
+    magnitude_share: float = 0.07
+    zoom_share: float = 0.03
+    moment_share: float = 0.06
+    tail_share: float = 0.02
+    zooms: int = 3
+    bins: int = 16
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        shares = (self.magnitude_share, self.zoom_share, self.moment_share, self.tail_share)
+        few = 0 <= self.zooms <= _MOST_ZOOMS and 4 <= self.bins <= _MOST_BINS
+        if min(shares) < _LEAST_SHARE or self.share >= 1 or not few:
+            raise ValueError(
+                f"standardisation needs shares of at least {_LEAST_SHARE:g} that add up to less "
+                f"than 1, zooms from 0 to {_MOST_ZOOMS} and bins from 4 to {_MOST_BINS}, "
+                f"got {self!r}"
+            )
+
+    @property
+    def share(self) -> float:
+        """Share of the squared mu that is used."""
+        histograms = self.magnitude_share + self.zooms * self.zoom_share
+        return histograms + self.moment_share + self.tail_share
+
+    def release(self, X: Doubles, y: Doubles, noise: GaussianReleases, bounds: Doubles) -> Scales:
+        """Find the scales of the columns of X and, last, of y.
+
+        Parameters
+        ----------
+        X : ndarray, shape (n, d)
+            Private.
+        y : ndarray, shape (n,)
+            Private.
+        noise : GaussianReleases
+            Spends `share` of it, less when all columns have bounds.
+        bounds : ndarray, shape (d + 1, 2)
+            Public limits of each column, NaN where none were given.
+        """
+        blocks = (X, y.reshape(-1, 1))
+        low, high = bounds[:, 0].copy(), bounds[:, 1].copy()
+        given = np.asarray(np.isfinite(bounds).all(axis=1))
+        searched = np.flatnonzero(~given)
+        low[searched], high[searched] = -1.0, 1.0
+        seen, deviations = np.ones(len(bounds), dtype=bool), np.zeros(len(bounds))
+        if len(searched):
+            seen[searched], deviations[searched] = self._search(
+                blocks, low, high, searched, noise, columns=len(bounds)
+            )
+        scales = self._moments(blocks, low, high, given, seen, noise)
+        enough = scales.units >= _ROWS * deviations[-1]
+        return replace(scales, response_found=scales.response_found and bool(enough))
+
+    def limits(self, X: Doubles, noise: GaussianReleases) -> Doubles:
+        """Find where the columns of X lie, and nothing else.
+
+        Returns
+        -------
+        ndarray, shape (d, 2)
+            NaN for a column that cannot be seen.
+        """
+        d = X.shape[1]
+        low, high = np.full(d, -1.0), np.ones(d)
+        if d == 0:
+            return np.empty((0, 2))
+        blocks = (X[:, :-1], X[:, -1:])
+        seen, _ = self._search(blocks, low, high, np.arange(d), noise, columns=d + 1)
+        return np.where(seen[:, None], np.column_stack([low, high]), np.nan)
+
+    def _search(
+        self,
+        blocks: tuple[Doubles, Doubles],
+        low: Doubles,
+        high: Doubles,
+        searched: NDArray[np.int64],
+        noise: GaussianReleases,
+        *,
+        columns: int,
+    ) -> tuple[NDArray[np.bool_], Doubles]:
+        """Set `low` and `high` of the columns in `searched`; only they cost anything.
+
+        The response is the last of `columns`.
+        Returns whether the order of magnitude of each of them was found, and the deviations of
+        the noise in the last histogram.
+        """
+        weights = column_weights(searched, columns)
+        mu = noise.share(self.magnitude_share)
+        cells = np.vstack([_core.magnitude_counts(block) for block in blocks])[searched]
+        label = "order of magnitude of each column"
+        counts, deviations = _noisy_counts(label, cells, weights, noise, mu)
+        found = [magnitude(row, dev) for row, dev in zip(counts, deviations, strict=True)]
+        high[searched] = [1.0 if size is None else size for size in found]
+        low[searched] = -high[searched]
+        mu = noise.share(self.zoom_share)
+        for zoom in range(self.zooms):
+            cells = np.vstack(
+                [_core.interval_counts(block, a, b, self.bins)
+                 for block, a, b in zip(blocks, _split(low), _split(high), strict=True)]
+            )[searched]  # fmt: skip
+            label = f"histogram {zoom + 1} of each column"
+            counts, deviations = _noisy_counts(label, cells, weights, noise, mu)
+            for j, row, dev in zip(searched, counts, deviations, strict=True):
+                low[j], high[j] = narrowed(row, low[j], high[j], dev)
+        return np.array([size is not None for size in found]), deviations
+
+    def _moments(
+        self,
+        blocks: tuple[Doubles, Doubles],
+        low: Doubles,
+        high: Doubles,
+        given: NDArray[np.bool_],
+        seen: NDArray[np.bool_],
+        noise: GaussianReleases,
+    ) -> Scales:
+        """Release means and variances."""
+        middle, half = (low + high) / 2, (high - low) / 2
+        columns = len(low)
+        sums_x, sums_y = (
+            _core.moment_sums(block, m, h)
+            for block, m, h in zip(blocks, _split(middle), _split(half), strict=True)
+        )
+        d = columns - 1
+        sums = np.concatenate([sums_x[: d + 1], sums_y[1:2], sums_x[d + 1 :], sums_y[2:]])
+        weights = column_weights(np.arange(columns), columns)
+        noisy = noise.release(
+            "number of rows, means and variances",
+            sums,
+            _core.moments_sensitivity(weights),
+            noise.share(self.moment_share),
+            weights=np.concatenate([[1.0], weights, weights]),
+        )
+        noisy *= 2.0**-_core.MOMENT_BITS
+        units = max(float(noisy[0]), 1.0)
+        mean = np.clip(noisy[1 : columns + 1] / units, -1, 1)
+        variance = noisy[columns + 1 :] / units - mean**2
+        # One standard deviation of the noise of `variance`, by the delta method in three sums.
+        sigma = (noise.parts[-1].scale or 0.0) * 2.0**-_core.MOMENT_BITS
+        deviation = sigma / units * np.sqrt((1 + 4 * mean**2) / weights**2 + mean**4)
+        spread = variance / deviation
+        found = given[-1] or (seen[-1] and spread[-1] > _SPREAD)
+        return Scales(
+            low=low,
+            high=high,
+            centre=middle + mean * half,
+            scale=np.sqrt(np.clip(variance, np.minimum(deviation, 1.0), 1.0)) * half,
+            given=given,
+            spread=spread,
+            seen=seen,
+            response_found=bool(found),
+            units=units,
+        )
+
+
+def check_share_of_mu(name: str, share: float) -> None:
+    """Refuse a share of the squared mu, or of a part of it, that leaves nothing for one side."""
+    if not _LEAST_SHARE <= share <= 1 - _LEAST_SHARE:
+        raise ValueError(
+            f"{name} must be between {_LEAST_SHARE:g} and {1 - _LEAST_SHARE:g}, got {share}"
+        )
+
+
+def check_scatter_share(share: float, standardisation: Standardisation) -> None:
+    """Refuse a share of the squared mu, beside that of standardisation, that leaves nothing."""
+    if not _LEAST_SHARE <= share < 1 - standardisation.share:
+        raise ValueError(
+            f"scatter_share must be at least {_LEAST_SHARE:g}, and less than 1 together with the "
+            f"share of standardisation, got {share}"
+        )
+
+
+def _noisy_counts(
+    label: str,
+    cells: NDArray[np.int64],
+    weights: Doubles,
+    noise: GaussianReleases,
+    mu: float,
+) -> tuple[Doubles, Doubles]:
+    """Release histograms, one a row, with these weights; return the deviations of rows too."""
+    sensitivity = _core.counts_sensitivity(weights)
+    entries = np.repeat(weights, cells.shape[1])
+    counts = noise.release(label, cells, sensitivity, mu, weights=entries)
+    return counts, (noise.parts[-1].scale or 0.0) / weights
+
+
+def _split(values: Doubles) -> tuple[Doubles, Doubles]:
+    return values[:-1], values[-1:]

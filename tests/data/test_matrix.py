@@ -1,0 +1,130 @@
+"""Ready matrices go the way of a formula and a table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dpreg
+from dpreg import bridge
+from dpreg.data.matrix import ModelMatrix, Records
+
+FORMULA = "log(price) ~ log(carat) + depth"
+
+
+def matrix_of(diamonds, labels=None, read=None, **changes):
+    def records():
+        columns = [np.log(diamonds["carat"]), diamonds["depth"]]
+        y = np.log(diamonds["price"].astype(float))
+        return Records([c.to_numpy() for c in columns], y.to_numpy(), labels)
+
+    public = {"response": "log(price)", "names": ("log(carat)", "depth"), "intercept": True}
+    return ModelMatrix(read=read or records, **{**public, **changes})
+
+
+def test_same_release_as_a_formula(diamonds):
+    ours = dpreg.dp_lm("label", matrix_of(diamonds), 4.0, rng=3)
+    theirs = dpreg.dp_lm(FORMULA, diamonds, 4.0, rng=3)
+    np.testing.assert_array_equal(ours.estimates, theirs.estimates)
+    np.testing.assert_array_equal(ours.covariance, theirs.covariance)
+    assert ours.names == theirs.names
+    with pytest.raises(ValueError, match="fitted from a matrix"):
+        ours.predict(diamonds)
+
+
+def test_same_release_of_units(diamonds):
+    labels = np.arange(len(diamonds)) // 5
+    labels[7] = -1
+    matrix = matrix_of(diamonds, labels=labels, unit="person")
+    ours = dpreg.dp_lm("label", matrix, 4.0, unit="person", rng=3)
+    table = diamonds.assign(person=np.where(labels < 0, np.nan, labels))
+    theirs = dpreg.dp_lm(FORMULA, table, 4.0, unit="person", rng=3)
+    np.testing.assert_array_equal(ours.estimates, theirs.estimates)
+
+
+@pytest.mark.parametrize("n", [0, 1, 8191, 8192, 8193, 20000])
+def test_incomplete_rows_are_dropped(n):
+    generator = np.random.default_rng(20260101)
+    columns = [generator.normal(size=n) for _ in range(3)]
+    y = generator.normal(size=n)
+    for column in (*columns, y):
+        column[generator.random(n) < 0.1] = generator.choice([np.nan, np.inf, -np.inf])
+    rows = Records(columns, y).rows()
+    complete = np.isfinite(np.column_stack([*columns, y])).all(axis=1)
+    np.testing.assert_array_equal(rows.kept, np.flatnonzero(complete))
+    np.testing.assert_array_equal(rows.X, np.column_stack(columns)[complete])
+    np.testing.assert_array_equal(rows.y, y[complete])
+
+
+def test_records_are_read_after_the_budget_was_charged(diamonds):
+    budget = dpreg.Budget(1.0, 1e-5)
+
+    def never():
+        raise AssertionError("the records were read")
+
+    refused = matrix_of(diamonds, read=never)
+    with pytest.raises(dpreg.BudgetError):
+        dpreg.dp_lm("label", refused, 2.0, budget=budget)
+    with pytest.raises(ValueError, match="method"):
+        dpreg.dp_lm("label", refused, 1.0, method="magic")
+    assert budget.charges == ()
+
+    def charged():
+        assert len(budget.charges) == 1
+        return matrix_of(diamonds).read()
+
+    dpreg.dp_lm("label", matrix_of(diamonds, read=charged), 1.0, 1e-5, budget=budget)
+
+
+@pytest.mark.parametrize("names", [("a", "a"), ()])
+def test_wrong_names(diamonds, names):
+    with pytest.raises(ValueError, match=r"name|nothing"):
+        matrix_of(diamonds, names=names, intercept=False)
+
+
+def test_bridge_answers_with_values():
+    assert bridge.call("version", {}) == {"value": dpreg.__version__}
+    assert bridge.call("new_budget", {"eps": -1, "delta": 0})["error"]["kind"] == "BudgetError"
+    assert bridge.call("no such function", {})["error"]["kind"] == "KeyError"
+
+
+def test_advice_is_given_as_r_users_type_it():
+    said = "try inference=False, method=dpreg.TukeyEM(models=None), or /data/dpreg.privacy.ledger"
+    assert bridge._in_r(said) == (
+        "try inference=FALSE, method=TukeyEM(models=NULL), or /data/dpreg.privacy.ledger"
+    )
+    said = "write dpreg.DPSIS(bounds={'log(x)': (low, high), ...}) with an entry for each column"
+    assert bridge._in_r(said) == (
+        "write DPSIS(bounds=list(`log(x)` = c(low, high), ...)) with an entry for each column"
+    )
+
+
+@pytest.mark.parametrize("inference", ["yes", None, 1])
+def test_inference_is_a_boolean(diamonds, inference):
+    budget = dpreg.Budget(1.0, 1e-5)
+    with pytest.raises(ValueError, match="inference must be True or False"):
+        dpreg.dp_lm("price ~ carat", diamonds, 0.5, budget=budget, inference=inference)
+    assert budget.charges == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (2**40, 2.0**40),
+        (np.float64(0.5), 0.5),
+        (True, True),
+        (("a", None), ["a", None]),
+        ({1: np.int64(3)}, {"1": 3.0}),
+    ],
+)
+def test_plain_values(value, expected):
+    plain = bridge.plain(value)
+    assert plain == expected
+    assert type(plain) is type(expected)
+
+
+def test_arrays_are_packed_by_columns():
+    packed = bridge.plain(np.array([[1, 2, 3], [4, 5, 6]]))
+    assert np.frombuffer(packed["doubles"]).tolist() == [1, 4, 2, 5, 3, 6]
+    assert packed["dim"] == [2.0, 3.0]
+    assert isinstance(packed["doubles"], bytearray)
