@@ -2,7 +2,7 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := $(shell find cpp python CMakeLists.txt pyproject.toml -type f -not -name '*.pyc')
+SOURCES := $(shell find cpp python rwrapper/R CMakeLists.txt pyproject.toml -type f -not -name '*.pyc')
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: demo test lint test-core test-python test-r audit fuzz bench bench-quick format clean
@@ -28,7 +28,7 @@ test-core: $(VENV)/test
 	build/sanitize/dpreg_tests
 
 test-python: $(VENV)/test
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(JOBS)
 
 # The R package, with Python in the same virtual environment.
 test-r: $(VENV)/test

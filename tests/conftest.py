@@ -24,6 +24,13 @@ def bits():
     return _core.TestBits(SEED)
 
 
+@pytest.fixture
+def unread(monkeypatch):
+    """Fails the test when a record is read."""
+    never = "dpreg.data.problem.read_design"
+    monkeypatch.setattr(never, lambda *arguments: pytest.fail("a record was read"))
+
+
 @pytest.fixture(scope="session")
 def diamonds():
     return load_diamonds()

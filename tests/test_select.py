@@ -113,9 +113,9 @@ def test_one_candidate(selector):
     {"eps": 1e-13},
 ])  # fmt: skip
 def test_wrong_use_names_the_argument_before_a_record_is_read(arguments, monkeypatch):
-    from dpreg import select
-
-    monkeypatch.setattr(select, "read_design", lambda *a: pytest.fail("a record was read"))
+    monkeypatch.setattr(
+        "dpreg.data.problem.read_design", lambda *a: pytest.fail("a record was read")
+    )
     call = {"formula": "y ~ .", "data": frame(50), "k": 2, "eps": 1.0, **arguments}
     name = next(iter(arguments))
     says = {"formula": "formula|column", "levels": "'a'", "method": "method|bounds"}.get(name, name)
@@ -268,18 +268,18 @@ def test_levels_and_bounds_of_columns_that_were_not_chosen(method, diamonds):
     {"select": dpreg.TwoStage}, {"select": "sis"},
 ])  # fmt: skip
 def test_wrong_use_of_selection(arguments, monkeypatch):
-    from dpreg import lm
-
-    monkeypatch.setattr(lm, "read_design", lambda *a: pytest.fail("a record was read"))
+    monkeypatch.setattr(
+        "dpreg.data.problem.read_design", lambda *a: pytest.fail("a record was read")
+    )
     call = {"select": "kendall", "k": 2, **arguments}
     with pytest.raises(ValueError, match=r"k|select|bounds"):
         dpreg.dp_lm("y ~ .", frame(50), 1.0, **call)
 
 
 def test_options_for_columns_that_do_not_exist_are_refused_before(monkeypatch):
-    from dpreg import lm
-
-    monkeypatch.setattr(lm, "read_design", lambda *a: pytest.fail("a record was read"))
+    monkeypatch.setattr(
+        "dpreg.data.problem.read_design", lambda *a: pytest.fail("a record was read")
+    )
     with pytest.raises(ValueError, match="bounds"):
         dpreg.dp_lm("y ~ .", frame(50), 1.0, method=AdaSSP(bounds={"z": (0, 1)}),
                     select="kendall", k=2)  # fmt: skip

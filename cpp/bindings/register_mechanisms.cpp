@@ -24,6 +24,8 @@ void register_mechanisms(py::module_& m) {
     m.def("release_threshold", &dpreg::release_threshold, "epsilon"_a, "delta"_a);
     m.def("passes_release_test", &dpreg::passes_release_test, "distance"_a, "epsilon"_a, "delta"_a,
           "bits"_a);
+    m.def("rounding_is_paid", &dpreg::rounding_is_paid, "models"_a, "dimension"_a,
+          "epsilon_sample"_a);
     m.def(
         "draw_deep_point",
         [](const dpreg::DepthRegions& regions, double epsilon, std::size_t t, BitSource& bits) {

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpreg
-from dpreg.data.matrix import ModelMatrix, Records
+from dpreg.data.problem import ModelMatrix, Records
 from dpreg.planning.plan import curve
 from dpreg.privacy.certificate import Certificate
 

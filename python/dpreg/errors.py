@@ -17,3 +17,11 @@ class FormulaError(ValueError):
 
 class SchemaError(ValueError):
     """The data are not of a kind that can be read: container, column type or levels."""
+
+
+class SourceError(RuntimeError):
+    """A file or another source of rows failed while it was read, after the budget was charged.
+
+    A damaged file, a lost connection, a lazy query that raises: the promise ends where the source
+    does.  The message says which kind of error it was and nothing that the source said.
+    """

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpreg.data.design import read_design, terms_of
-from dpreg.data.matrix import bind
-from dpreg.data.table import Level
+from dpreg.data.problem import pose
+from dpreg.data.schema import Level
 from dpreg.methods import method_from
 from dpreg.methods.base import Allowance, Method
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.budget import Budget, budget_for, check_delta, check_epsilon
 from dpreg.privacy.certificate import PUBLIC, Certificate
 from dpreg.publish import publish
-from dpreg.remarks import about_lists, about_units
+from dpreg.remarks import about_columns, about_units
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
 from dpreg.results.predict import schema_to_dict
@@ -118,13 +117,13 @@ def dp_lm(
     if not isinstance(inference, (bool, np.bool_)):
         raise ValueError(f"inference must be True or False, got {inference!r}")
     bits, charged = bit_source(rng), budget_for(budget, epsilon, delta)
-    spec, table = bind(formula, data, levels, unit)
-    terms = terms_of(spec)
+    problem = pose(formula, data, levels, unit)
+    terms = problem.terms
     stage = first_stage(select, k, split, terms, epsilon)
-    chosen.check(terms, stage.epsilon_fit, delta)
+    chosen.check(terms, stage.epsilon_fit, delta, inference=inference)
     charged.spend(f"dp_lm({formula!r}, method={chosen.name!r})", epsilon, delta)
 
-    design, selection = stage.run(read_design(spec, table, unit), bits)
+    design, selection = stage.run(problem.design(), bits)
     outcome = chosen.release(design, Allowance(stage.epsilon_fit, delta, bits), inference=inference)
 
     privacy = Certificate(
@@ -144,13 +143,13 @@ def dp_lm(
         design.terms,
         formula=formula,
         method=chosen.name,
-        schema=schema_to_dict(spec.schema),
+        schema=schema_to_dict(problem.schema),
         selection=selection,
         remarks=(
             *about_units(
                 unit, stage.selector, getattr(stage.selector, "name", ""), "to choose columns, "
             ),
             *about_units(unit, chosen, outcome.method or chosen.name),
-            *about_lists(spec.schema),
+            *about_columns(problem.schema),
         ),
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dpreg.data.table import Schema
+from dpreg.data.schema import LIST, Schema
 from dpreg.text import counted
 
-__all__ = ["about_lists", "about_units"]
+__all__ = ["about_columns", "about_units"]
 
 # Methods that draw rows of a unit, and how many when the options do not say.
 _DRAWN = {"boosted_adassp": 1, "adassp": 1, "dpsgd": 1}
@@ -34,12 +34,20 @@ def about_units(unit: str | None, method: object, used: str, purpose: str = "") 
     return (f"{begin}; the option max_rows of {used!r} takes more, with more noise",)
 
 
-def about_lists(schema: Schema) -> tuple[str, ...]:
-    """Say which columns in use were read as numbers though nothing declares them to be."""
-    names = [c.name for c in schema.columns.values() if c.dtype == "list" and c.levels is None]
-    if not names:
-        return ()
-    return (
-        f"{', '.join(names)} came as lists, which declare no type, and were read as numbers: rows "
-        "with a cell that is none are incomplete; an array, or levels=, declares a type",
-    )
+def about_columns(schema: Schema) -> tuple[str, ...]:
+    """Say which columns in use came with less than a declaration."""
+    columns = schema.columns.values()
+    lists = ", ".join(c.name for c in columns if c.holds == LIST and c.levels is None)
+    trusted = ", ".join(c.name for c in columns if c.taken_on_trust)
+    notes = []
+    if lists:
+        notes.append(
+            f"{lists} came as lists, which declare no type, and were read as numbers: rows with a "
+            "cell that is not a number are incomplete; an array, or levels=, declares a type"
+        )
+    if trusted:
+        notes.append(
+            f"the levels of {trusted} are those of a pandas category, taken as public: a category "
+            "made with astype('category') lists what occurs in the data, and levels= declares them"
+        )
+    return tuple(notes)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpreg.data.design import read_design, terms_of
-from dpreg.data.matrix import bind
-from dpreg.data.table import Level
+from dpreg.data.problem import pose
+from dpreg.data.schema import Level
 from dpreg.methods.base import Allowance
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.budget import Budget, budget_for, check_delta, check_epsilon
 from dpreg.privacy.certificate import PUBLIC, Certificate
-from dpreg.remarks import about_lists, about_units
+from dpreg.remarks import about_columns, about_units
 from dpreg.results.selection import SelectionResult
 from dpreg.selection import selector_from
 from dpreg.selection.base import Selector, check_k
@@ -85,13 +84,13 @@ def dp_select(
     epsilon, delta = check_epsilon(eps), check_delta(delta)
     selector = selector_from(method, "method")
     bits, charged = bit_source(rng), budget_for(budget, epsilon, delta)
-    spec, table = bind(formula, data, levels, unit)
-    terms = terms_of(spec)
+    problem = pose(formula, data, levels, unit)
+    terms = problem.terms
     k = check_k(k, len(terms.names))
     selector.check(terms, k, epsilon, delta)
     charged.spend(f"dp_select({formula!r}, method={selector.name!r})", epsilon, delta)
 
-    design = read_design(spec, table, unit)
+    design = problem.design()
     found = selector.select(design, k, Allowance(epsilon, delta, bits))
     # A set says nothing about its order: list it as the formula does.
     columns = found.columns if found.ordered else sorted(found.columns)
@@ -107,7 +106,7 @@ def dp_select(
         notes=(
             *found.notes,
             *about_units(unit, selector, selector.name),
-            *about_lists(spec.schema),
+            *about_columns(problem.schema),
         ),
         privacy=Certificate(
             mechanism=selector.name,

@@ -1,4 +1,4 @@
-# The only file that knows reticulate.  Everything crosses as plain values (see _rbridge.py).
+# The only file that knows reticulate.  Everything crosses as plain values (see bridge.py).
 
 .python <- new.env(parent = emptyenv())
 

@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <cstdint>
+#include <thread>
+#include <vector>
 
 #include "check.hpp"
 #include "dpreg/error.hpp"
@@ -60,6 +63,28 @@ TEST(discrete_laplace_takes_extreme_scales) {
     CHECK_THROWS(fraction_at_most(0.0), InvalidArgument);
     CHECK_THROWS(fraction_at_most(-1.0), InvalidArgument);
     CHECK_THROWS(bernoulli_exp(1, 0, bits), InvalidArgument);
+}
+
+TEST(threads_that_share_a_source_take_turns) {
+    constexpr std::size_t kThreads = 4;
+    constexpr std::size_t kWords = 20000;
+    TestBits shared(7);
+    std::vector<std::vector<std::uint64_t>> drawn(kThreads);
+    std::vector<std::thread> threads;
+    for (auto& words : drawn) {
+        threads.emplace_back([&shared, &words] {
+            for (std::size_t i = 0; i < kWords; ++i) words.push_back(shared.next());
+        });
+    }
+    for (auto& thread : threads) thread.join();
+    std::vector<std::uint64_t> all;
+    for (const auto& words : drawn) all.insert(all.end(), words.begin(), words.end());
+    TestBits alone(7);
+    std::vector<std::uint64_t> expected(all.size());
+    for (auto& word : expected) word = alone.next();
+    std::sort(all.begin(), all.end());
+    std::sort(expected.begin(), expected.end());
+    CHECK(all == expected);
 }
 
 TEST(fractions_never_exceed_the_number) {

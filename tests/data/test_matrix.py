@@ -7,7 +7,7 @@ import pytest
 
 import dpreg
 from dpreg import bridge
-from dpreg.data.matrix import ModelMatrix, Records
+from dpreg.data.problem import ModelMatrix, Records
 
 FORMULA = "log(price) ~ log(carat) + depth"
 
@@ -49,11 +49,11 @@ def test_incomplete_rows_are_dropped(n):
     y = generator.normal(size=n)
     for column in (*columns, y):
         column[generator.random(n) < 0.1] = generator.choice([np.nan, np.inf, -np.inf])
-    rows = Records(columns, y).rows()
+    matrix = ModelMatrix("y", ("a", "b", "c"), intercept=True, read=lambda: Records(columns, y))
+    design = matrix.design()
     complete = np.isfinite(np.column_stack([*columns, y])).all(axis=1)
-    np.testing.assert_array_equal(rows.kept, np.flatnonzero(complete))
-    np.testing.assert_array_equal(rows.X, np.column_stack(columns)[complete])
-    np.testing.assert_array_equal(rows.y, y[complete])
+    np.testing.assert_array_equal(design.X, np.column_stack(columns)[complete])
+    np.testing.assert_array_equal(design.y, y[complete])
 
 
 def test_records_are_read_after_the_budget_was_charged(diamonds):

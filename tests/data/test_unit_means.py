@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from dpreg.data.design import Design, Terms, Units
-from dpreg.data.units import one_row_a_unit
+from dpreg.data.sampling import one_row_a_unit
 
 TERMS = Terms("y", ("a", "b"), True)
 UNKNOWN = np.full((3, 2), np.nan)

@@ -10,8 +10,9 @@ import pytest
 
 import dpreg
 from dpreg import _core
-from dpreg.data.design import Design, Terms, Units
-from dpreg.data.units import sample_rows, split_units
+from dpreg.data.design import Design, Terms
+from dpreg.data.sampling import sample_rows, split_units
+from dpreg.data.units import Units
 from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP
 
 

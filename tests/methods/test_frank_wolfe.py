@@ -11,7 +11,7 @@ import pytest
 
 import dpreg
 from dpreg.data.design import Design, Terms, Units
-from dpreg.data.units import one_row_a_unit
+from dpreg.data.sampling import one_row_a_unit
 from dpreg.methods.frank_wolfe import _unit_rows
 from dpreg.planning.frank_wolfe import default_steps
 from dpreg.privacy import zcdp_delta
@@ -218,9 +218,9 @@ def test_wrong_options(options, match):
 ])  # fmt: skip
 def test_wrong_use_is_refused_before_a_record_is_read(call, match, monkeypatch):
     call = dict(call)
-    from dpreg import lm
-
-    monkeypatch.setattr(lm, "read_design", lambda *a: pytest.fail("a record was read"))
+    monkeypatch.setattr(
+        "dpreg.data.problem.read_design", lambda *a: pytest.fail("a record was read")
+    )
     chosen = method(bounds=call.pop("bounds", None))
     with pytest.raises(ValueError, match=match):
         dpreg.dp_lm(FORMULA, frame(10), **{"eps": 1.0, "delta": 1e-5, **call}, method=chosen)

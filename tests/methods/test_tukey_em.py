@@ -131,9 +131,9 @@ def test_wrong_options(options):
     {"data": [1, 2, 3]},
 ])  # fmt: skip
 def test_wrong_use_names_the_argument_before_a_record_is_read(arguments, monkeypatch):
-    from dpreg import lm
-
-    monkeypatch.setattr(lm, "read_design", lambda *a: pytest.fail("a record was read"))
+    monkeypatch.setattr(
+        "dpreg.data.problem.read_design", lambda *a: pytest.fail("a record was read")
+    )
     data = gaussian(50, 2, 1).assign(word="a")
     call = {"formula": "y ~ x0", "data": data, "eps": 1.0, "method": "tukey", **arguments}
     name = next(iter(arguments))
@@ -245,7 +245,7 @@ def test_accuracy_without_bounds(name, columns, least):
     assert np.median(scores) >= least
 
 
-@pytest.mark.parametrize(("models", "reason"), [(10**9, "in each of 1,000,000,000 models"),
+@pytest.mark.parametrize(("models", "reason"), [(30_000, "in each of 30,000 models"),
                                                 (4, "did not agree")])  # fmt: skip
 def test_advice_after_too_many_or_too_few_models_is_to_leave_them_out(models, reason, diamonds):
     method = dpreg.TukeyEM(models=models)
@@ -260,4 +260,22 @@ def test_a_count_that_is_mostly_noise_asks_for_little_memory():
     data = {"x": np.arange(10.0), "y": np.arange(10.0)}
     fit = dpreg.dp_lm("y ~ x", data, 1e-7, 1e-6, method=dpreg.TukeyEM(models=2000), rng=1)
     assert not fit.released
-    assert fit.nobs == 2**26
+    assert fit.nobs == 2**20
+
+
+@pytest.mark.parametrize("models", [10**9, 300_000])
+def test_models_whose_draw_could_not_be_rounded_are_refused_before(models, unread, diamonds):
+    """It was refused after the charge, or not, by the noisy count."""
+    budget = dpreg.Budget(1.0, 1e-5)
+    method = dpreg.TukeyEM(models=models)
+    with pytest.raises(dpreg.BudgetError, match=f"^eps: .*models={models:,}"):
+        dpreg.dp_lm("price ~ carat * cut", diamonds, 1e-6, method=method, budget=budget)
+    assert budget.charges == ()
+
+
+@pytest.mark.parametrize("rows", [0, 10])
+@pytest.mark.parametrize("seed", range(8))
+def test_very_small_eps_ends_in_a_result_soon(rows, seed):
+    data = {"x": np.arange(float(rows)), "y": np.arange(float(rows))}
+    for eps in (1e-9, 1e-8, 1e-6, 1e-4):
+        assert not dpreg.dp_lm("y ~ x", data, eps, 1e-5, method="tukey", rng=seed).released

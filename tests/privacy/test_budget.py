@@ -22,7 +22,7 @@ from dpreg.privacy.budget import check_delta, check_epsilon
 
 
 @pytest.mark.parametrize("eps", [0, -1, math.nan, math.inf, -math.inf, "1", None, True, 1e-12, 1e9,
-                                 np.nan, [1.0], 1j])  # fmt: skip
+                                 np.nan, [1.0], 1j, 10**400])  # fmt: skip
 def test_wrong_epsilon(eps):
     with pytest.raises(BudgetError, match=r"^eps must be"):
         check_epsilon(eps)
@@ -85,30 +85,6 @@ def test_ledger_with_other_totals_is_refused(tmp_path):
         dpreg.Budget(3.0, ledger=tmp_path / "ledger")
 
 
-@pytest.mark.parametrize("change", [
-    lambda b: b.replace(b"0.5", b"0.1"),
-    lambda b: b[b.index(b"\n") + 1 :],
-    lambda b: b.replace(b"\n", b"\nrubbish\n", 1),
-    lambda b: b"\xff" + b,
-    lambda b: b[: b.index(b"\n", b.index(b"\n") + 1) - 3] + b"\n",
-])  # fmt: skip
-def test_a_changed_ledger_is_refused(tmp_path, change):
-    path = tmp_path / "ledger"
-    dpreg.Budget(2.0, ledger=path).spend("a", 0.5)
-    path.write_bytes(change(path.read_bytes()))
-    with pytest.raises(BudgetError, match=r"changed|made for"):
-        dpreg.Budget(2.0, ledger=path)
-
-
-def test_a_torn_last_line_is_cut_off(tmp_path):
-    path = tmp_path / "ledger"
-    dpreg.Budget(2.0, ledger=path).spend("a", 0.5)
-    whole = path.read_bytes()
-    path.write_bytes(whole + b'{"delta": 0.0, "ep')
-    assert dpreg.Budget(2.0, ledger=path).remaining == (1.5, 0.0)
-    assert path.read_bytes() == whole
-
-
 def test_a_relative_path_stays_where_it_was(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)
@@ -119,12 +95,17 @@ def test_a_relative_path_stays_where_it_was(tmp_path, monkeypatch):
     assert not (tmp_path / "elsewhere" / "p.ledger").exists()
 
 
-def first_line(path):
-    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
+def without_last_charge(path):
+    """All of it made anew, with one charge less."""
+    other = path.with_name("other")
+    dpreg.Budget(1.0, ledger=other).spend("a", 0.3)
+    path.write_bytes(other.read_bytes())
 
 
-def without_last_line(path):
-    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+def without_charges(path):
+    other = path.with_name("other")
+    dpreg.Budget(1.0, ledger=other)
+    path.write_bytes(other.read_bytes())
 
 
 def another_history(path):
@@ -135,7 +116,7 @@ def another_history(path):
 
 
 @pytest.mark.parametrize("damage", [
-    first_line, without_last_line, another_history, type(Path()).unlink,
+    without_charges, without_last_charge, another_history, type(Path()).unlink,
     lambda path: path.write_bytes(b""),
 ])  # fmt: skip
 def test_charges_that_were_seen_cannot_go(tmp_path, damage):
@@ -162,7 +143,7 @@ def test_a_charge_of_another_process_is_seen_too(tmp_path):
     spend = f"import dpreg; dpreg.Budget(1.0, ledger={str(path)!r}).spend('b', 0.5)"
     subprocess.run([sys.executable, "-c", spend], check=True)
     assert budget.remaining == (0.5, 0.0)
-    first_line(path)
+    without_charges(path)
     with pytest.raises(BudgetError, match="are gone from"):
         budget.spend("c", 0.9)
 
@@ -207,12 +188,11 @@ def test_processes_cannot_overspend_together(tmp_path):
 
 def test_dp_lm_is_charged_before_a_record_is_read(diamonds, monkeypatch):
     """Whatever happens to the records, the charge is there; a refusal reads nothing."""
-    from dpreg import lm
 
     def read(*arguments):
         raise RuntimeError("a record was read")
 
-    monkeypatch.setattr(lm, "read_design", read)
+    monkeypatch.setattr("dpreg.data.problem.read_design", read)
     budget = dpreg.Budget(1.0, 1e-5)
     with pytest.raises(RuntimeError, match="was read"):
         dpreg.dp_lm("price ~ carat", diamonds, 0.7, budget=budget)
@@ -233,16 +213,14 @@ def test_charges_tell_what_they_were_for(diamonds):
 
 def test_threads_cannot_overspend_together(monkeypatch):
     """A pause between the check and the charge is when another thread would slip in."""
-    from dpreg.privacy import budget as module
-
-    fits = module._fits
+    allows = dpreg.Budget._allows
 
     def slow(*arguments):
-        answer = fits(*arguments)
+        answer = allows(*arguments)
         time.sleep(0.001)
         return answer
 
-    monkeypatch.setattr(module, "_fits", slow)
+    monkeypatch.setattr(dpreg.Budget, "_allows", slow)
     budget = dpreg.Budget(1.0)
 
     def spend():

@@ -51,6 +51,9 @@ def test_data_frames_of_every_type():
     assert frame["day"][2] == pd.Timestamp("1969-12-31")
     assert frame["time"][0] == pd.Timestamp("2020-02-29 12:00")
     assert frame["two words"].tolist() == [1, 2, 3]
+    # A type says nothing of whether a cell is missing.
+    assert frame["whole"].dtype == frame["two words"].dtype == "Int64"
+    assert (dpreg.r.from_r(ro.r("strange[3, ]")).dtypes == frame.dtypes).all()
     assert dpreg.r.from_r(ro.r("strange[0, ]")).shape == (0, 10)
 
 

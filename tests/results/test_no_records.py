@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import dpreg
-from dpreg.lm import read_design
+from dpreg.data.design import read_design
 from dpreg.methods import _BY_NAME, DPSGD
 
 METHODS = sorted(_BY_NAME)
@@ -104,7 +104,7 @@ def test_records_are_released_with_the_call(name, monkeypatch):
         kept.extend(weakref.ref(a) for a in (design.X, design.y))
         return design
 
-    monkeypatch.setattr(dpreg.lm, "read_design", reading)
+    monkeypatch.setattr("dpreg.data.problem.read_design", reading)
     fit = fitted(name, marked(2000), 5.0)
     gc.collect()
     assert len(kept) == 2

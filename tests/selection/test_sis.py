@@ -74,9 +74,9 @@ def test_dummies_share_the_bounds_of_their_column(diamonds):
     ],
 )
 def test_wrong_bounds(bounds, says, monkeypatch):
-    from dpreg import select
-
-    monkeypatch.setattr(select, "read_design", lambda *a: pytest.fail("a record was read"))
+    monkeypatch.setattr(
+        "dpreg.data.problem.read_design", lambda *a: pytest.fail("a record was read")
+    )
     with pytest.raises(ValueError, match=says):
         dpreg.dp_select("y ~ .", frame(50), 2, 1.0, method=dpreg.DPSIS(bounds=bounds))
 

@@ -18,17 +18,23 @@ struct ExactShare {
 };
 
 ExactShare after_rounding(const DepthRegions& regions, const TukeyRelease& release) {
-    require(release.epsilon_sample <= kLargestSampleEpsilon,
-            "epsilon of the draw must be at most 500");
+    const auto models = regions.points();
+    const auto dimension = regions.dimension();
+    require(rounding_is_paid(models, dimension, release.epsilon_sample),
+            "epsilon of the draw must be at most 500, and more than rounding may cost");
     const double rounding =
-        DepthRegions::rounding_error(regions.points(), regions.dimension(), release.epsilon_sample);
-    require(8.0 * rounding <= release.epsilon_sample / 2.0 && rounding < 1e-3,
-            "epsilon is too small for so many models and coefficients: rounding would exceed it");
+        DepthRegions::rounding_error(models, dimension, release.epsilon_sample);
     return {release.epsilon_sample - 8.0 * rounding,
             release.delta * (1.0 - 8.0 * rounding - std::ldexp(1.0, -20))};
 }
 
 }  // namespace
+
+bool rounding_is_paid(std::size_t models, std::size_t dimension, double epsilon_sample) {
+    if (!(epsilon_sample > 0.0 && epsilon_sample <= kLargestSampleEpsilon)) return false;
+    const double rounding = DepthRegions::rounding_error(models, dimension, epsilon_sample);
+    return 8.0 * rounding <= epsilon_sample / 2.0 && rounding < 1e-3;
+}
 
 std::vector<double> draw_deep_point(const DepthRegions& regions, double epsilon, std::size_t t,
                                     BitSource& bits) {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <thread>
 
 #include "dpreg/error.hpp"
 
@@ -43,7 +44,8 @@ ChaChaKey system_key() {
 
 }  // namespace
 
-BitSource::BitSource(const ChaChaKey& key) : key_(key), buffer_{} {}
+BitSource::BitSource(const ChaChaKey& key)
+    : key_(key), buffer_{}, generation_((count_forks(), fork_generation.load())), turn_(0) {}
 
 BitSource::~BitSource() {
     // volatile keeps the compiler from dropping writes to memory about to be freed.
@@ -67,8 +69,38 @@ void BitSource::refill() {
     position_ = key_.size();
 }
 
+/// Held while a word is drawn.  A turn of another process, before a fork, counts as over: the
+/// thread that had it does not exist here.
+class BitSource::Turn {
+public:
+    explicit Turn(std::atomic<std::uint64_t>& turn)
+        : turn_(turn), free_(2 * fork_generation.load(std::memory_order_relaxed)) {
+        auto seen = turn_.load(std::memory_order_relaxed);
+        while (seen == free_ + 1 ||
+               !turn_.compare_exchange_weak(seen, free_ + 1, std::memory_order_acquire)) {
+            std::this_thread::yield();
+            seen = turn_.load(std::memory_order_relaxed);
+        }
+    }
+    ~Turn() { turn_.store(free_, std::memory_order_release); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    Turn(Turn&&) = delete;
+    Turn& operator=(Turn&&) = delete;
+
+    std::uint64_t generation() const { return free_ / 2; }
+
+private:
+    std::atomic<std::uint64_t>& turn_;
+    std::uint64_t free_;
+};
+
 std::uint64_t BitSource::next() {
-    before_draw();
+    const Turn turn(turn_);
+    if (generation_ != turn.generation()) {
+        after_fork();
+        generation_ = turn.generation();
+    }
     if (position_ == kWords) refill();
     const std::uint64_t low = buffer_[position_];
     const std::uint64_t high = buffer_[position_ + 1];
@@ -77,17 +109,9 @@ std::uint64_t BitSource::next() {
     return (high << 32) | low;
 }
 
-SystemBits::SystemBits() : BitSource(system_key()), generation_(0) {
-    count_forks();
-    generation_ = fork_generation.load();
-}
+SystemBits::SystemBits() : BitSource(system_key()) {}
 
-void SystemBits::before_draw() {
-    const auto now = fork_generation.load(std::memory_order_relaxed);
-    if (now == generation_) return;
-    rekey(system_key());
-    generation_ = now;
-}
+void SystemBits::after_fork() { rekey(system_key()); }
 
 TestBits::TestBits(std::uint64_t seed)
     : BitSource({0x70647274, 0x74206765, 0x20747365, 0x73746962,  // "dpreg test bits"

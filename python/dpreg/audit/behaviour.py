@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit._patch import replaced
 from dpreg.audit.worlds import hostile_pairs, regression
-from dpreg.data.table import Table
 from dpreg.lm import dp_lm
 from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP, FrankWolfe, TukeyEM
 from dpreg.methods.base import Method
@@ -41,17 +41,33 @@ def _finding(mechanism: str, faults: list[str], cases: int) -> Finding:
 
 def charged_first(effort: Effort) -> Finding:
     """No cell and no number of rows is read before the budget is charged."""
-    faults = []
+    faults, cases = [], 0
     for method in _METHODS:
-        seen: list[str] = []
-        with ExitStack() as stack:
-            for name in ("numeric", "codes", "identifiers"):
-                stack.enter_context(replaced(Table, name, _noting(Table, name, seen, "read")))
-            stack.enter_context(replaced(Budget, "spend", _noting(Budget, "spend", seen, "charge")))
-            dp_lm("y ~ a", regression(30), 1.0, 1e-3, method=method, rng=effort.seed)
-        if seen.count("charge") != 1 or seen.index("charge") > seen.index("read"):
-            faults.append(f"{method.name}: {seen}")
-    return _finding("charged before a record is read", faults, len(_METHODS))
+        for unit in (None, "who"):
+            seen: list[str] = []
+            table = regression(30).assign(who=np.arange(30))
+            data = {name: _Tripwire(table[name].to_numpy(), seen) for name in table}
+            with replaced(Budget, "spend", _noting(Budget, "spend", seen, "charge")):
+                dp_lm("y ~ a", data, 1.0, 1e-3, method=method, unit=unit, rng=effort.seed)
+            cases += 1
+            if seen.count("charge") != 1 or seen.index("charge") > seen.index("read"):
+                faults.append(f"{method.name}: {seen}")
+    return _finding("charged before a record is read", faults, cases)
+
+
+class _Tripwire:
+    """A column that notes when it is read; its type may be asked for, and its length."""
+
+    def __init__(self, values: NDArray[Any], seen: list[str]) -> None:
+        self.dtype = values.dtype
+        self._values, self._seen = values, seen
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        self._seen.append("read")
+        return self._values
 
 
 def _noting(owner: type, name: str, seen: list[str], what: str) -> Callable[..., Any]:

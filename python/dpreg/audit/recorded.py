@@ -19,9 +19,7 @@ from dpreg import _core
 from dpreg.audit._finding import Finding
 from dpreg.audit.watches import Call, Leak, Recording, watching
 from dpreg.audit.worlds import Pair
-from dpreg.data.design import read_design
-from dpreg.data.formula import FormulaSpec
-from dpreg.data.table import Table
+from dpreg.data.problem import pose
 from dpreg.lm import dp_lm
 from dpreg.methods.base import Method
 from dpreg.privacy.gdp import gdp_epsilon
@@ -103,8 +101,7 @@ def replayed(run: Run, claim: Claim) -> tuple[Recording, Recording]:
 
 
 def _count_units(run: Run, table: pd.DataFrame) -> int:
-    source = Table(table)
-    return read_design(FormulaSpec(run.formula, source.schema), source, run.unit).unit_count
+    return pose(run.formula, table, None, run.unit).design().unit_count
 
 
 def _compare(first: Recording, second: Recording) -> None:

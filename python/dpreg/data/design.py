@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.data.formula import FormulaSpec
-from dpreg.data.table import Table
-from dpreg.errors import SchemaError
+from dpreg.data.source import RowSource
+from dpreg.data.units import UnitNumbers, Units
 
-__all__ = [
-    "Design",
-    "Terms",
-    "Units",
-    "check_unit",
-    "read_design",
-    "terms_of",
-]
+__all__ = ["Design", "Terms", "read_design"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,30 +42,6 @@ class Terms:
     def coefficients(self) -> tuple[str, ...]:
         """Names of the coefficients, the intercept first if there is one."""
         return (("Intercept",) if self.intercept else ()) + self.names
-
-
-@dataclass(frozen=True, slots=True)
-class Units:
-    """The rows of each protected unit.  Private.
-
-    Attributes
-    ----------
-    offsets : ndarray, shape (units + 1,)
-    rows : ndarray, shape (n,)
-        Unit u has the rows ``rows[offsets[u]:offsets[u + 1]]``.
-    """
-
-    offsets: NDArray[np.uint64]
-    rows: NDArray[np.uint64]
-
-    @classmethod
-    def from_labels(cls, labels: NDArray[np.int64]) -> Units:
-        """Group rows by label; labels are any integers."""
-        _, numbers = np.unique(labels, return_inverse=True)
-        counts = np.bincount(numbers) if len(labels) else np.zeros(0, dtype=np.int64)
-        offsets = np.concatenate([[0], np.cumsum(counts)])
-        rows = np.argsort(numbers, kind="stable")
-        return cls(offsets.astype(np.uint64), rows.astype(np.uint64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,40 +81,49 @@ class Design:
         return replace(self, X=np.ascontiguousarray(self.X[:, kept]), terms=terms)
 
 
-def terms_of(spec: FormulaSpec) -> Terms:
-    """Return what a formula says about the design, without any record."""
-    return Terms(spec.response, spec.names, spec.intercept, spec.ranges)
-
-
-def read_design(spec: FormulaSpec, table: Table, unit: str | None) -> Design:
+def read_design(spec: FormulaSpec, source: RowSource, unit: str | None, terms: Terms) -> Design:
     """Read the records: evaluate the formula on every complete row.
 
     Parameters
     ----------
     spec : FormulaSpec
-    table : Table
+    source : RowSource
     unit : str or None
         Column that names the protected unit; rows without one are incomplete.
+    terms : Terms
+        Of `spec`.
     """
-    rows = spec.rows(table, response=True)
-    assert rows.y is not None
-    terms = terms_of(spec)
+    columns = spec.needed(response=True)
+    if unit is not None:
+        columns = (*columns, unit)
+    blocks, responses, labels = [], [], []
+    number = UnitNumbers()
+    for batch in source.batches(columns):
+        rows = spec.rows(batch, response=True)
+        X, y = rows.X, rows.y
+        assert y is not None
+        if unit is not None:
+            mine = number.labels(batch.cells[unit].keys())[rows.kept]
+            named = mine >= 0
+            X, y = X[named], y[named]
+            labels.append(mine[named])
+        blocks.append(X)
+        responses.append(y)
+    X = _stacked(blocks, np.empty((0, len(spec.names))))
+    y = _stacked(responses, np.empty(0))
     if unit is None:
-        return Design(rows.X, rows.y, terms)
-    labels = table.identifiers(unit)[rows.kept]
-    named = labels >= 0
-    return Design(rows.X[named], rows.y[named], terms, Units.from_labels(labels[named]))
+        return Design(X, y, terms)
+    return Design(X, y, terms, Units.from_labels(_stacked(labels, np.empty(0, dtype=np.int64))))
 
 
-def check_unit(unit: str | None, table: Table) -> None:
-    """Refuse a unit column that is not there."""
-    if not (unit is None or isinstance(unit, str)):
-        raise SchemaError(
-            "unit must be the name of one column, a string such as unit='person', "
-            f"not a {type(unit).__name__}"
-        )
-    if unit is not None and unit not in table.schema.columns:
-        raise SchemaError(
-            f"unit: there is no column {unit!r}; "
-            f"the data have {', '.join(map(repr, table.schema.columns))}"
-        )
+def _stacked(blocks: list[NDArray[Any]], none: NDArray[Any]) -> NDArray[Any]:
+    """Put blocks together, each of which is let go when it is copied; `none` if there are none."""
+    if len(blocks) < 2:
+        return blocks[0] if blocks else none
+    whole = np.empty((sum(map(len, blocks)), *none.shape[1:]), dtype=none.dtype)
+    end = len(whole)
+    while blocks:
+        block = blocks.pop()
+        whole[end - len(block) : end] = block
+        end -= len(block)
+    return whole

@@ -1,117 +1,58 @@
-"""Units of several rows, for methods that bound the change by one row."""
+"""The protected units: which rows belong to which of them."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg import _core
-from dpreg.data.design import Design, Units
+if TYPE_CHECKING:
+    import pyarrow
 
-__all__ = ["check_max_rows", "one_row_a_unit", "sample_rows", "split_units"]
-
-_MOST_ROWS = 10**5
+__all__ = ["UnitNumbers", "Units"]
 
 
-def check_max_rows(max_rows: int) -> None:
-    """Refuse a bound on the rows of a unit that is no positive integer."""
-    whole = isinstance(max_rows, (int, np.integer)) and not isinstance(max_rows, bool)
-    if not whole or not 1 <= max_rows <= _MOST_ROWS:
-        raise ValueError(
-            f"max_rows must be an integer from 1 to {_MOST_ROWS:,}: rows that one unit may give, "
-            f"got {max_rows!r}"
-        )
+@dataclass(frozen=True, slots=True)
+class Units:
+    """The rows of each protected unit.  Private.
 
-
-def sample_rows(design: Design, max_rows: int, bits: _core.BitSource) -> Design:
-    """Keep at most `max_rows` random rows of each unit; a row is a unit of the result.
-
-    Parameters
+    Attributes
     ----------
-    design : Design
-        Private.
-    max_rows : int
-        Public.
-    bits : BitSource
-
-    Returns
-    -------
-    Design
-        Of rows: adding or removing a unit of `design` adds or removes at most `max_rows` of
-        them, given the random numbers of the other units.
+    offsets : ndarray, shape (units + 1,)
+    rows : ndarray, shape (n,)
+        Unit u has the rows ``rows[offsets[u]:offsets[u + 1]]``.
     """
-    if design.units is None:
-        return design
-    keys = _core.uniform_open(bits, len(design.units.rows))
-    offsets = design.units.offsets.astype(np.int64)
-    unit = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    order = np.lexsort((keys, unit))
-    place = np.arange(len(order)) - offsets[unit]
-    kept = np.sort(design.units.rows[order[place < max_rows]])
-    return Design(design.X[kept], design.y[kept], design.terms)
+
+    offsets: NDArray[np.uint64]
+    rows: NDArray[np.uint64]
+
+    @classmethod
+    def from_labels(cls, labels: NDArray[np.int64]) -> Units:
+        """Group rows by label; labels are any integers."""
+        _, numbers = np.unique(labels, return_inverse=True)
+        counts = np.bincount(numbers) if len(labels) else np.zeros(0, dtype=np.int64)
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        rows = np.argsort(numbers, kind="stable")
+        return cls(offsets.astype(np.uint64), rows.astype(np.uint64))
 
 
-def split_units(design: Design, share: float, bits: _core.BitSource) -> tuple[Design, Design]:
-    """Divide the units in two, each by a coin of its own.
+class UnitNumbers:
+    """Numbers the units of a table by their keys, batch after batch.  Private."""
 
-    Parameters
-    ----------
-    design : Design
-        Private.
-    share : float
-        Chance of a unit to be in the first part.
-    bits : BitSource
+    def __init__(self) -> None:
+        self._numbers: dict[bytes, int] = {}
 
-    Returns
-    -------
-    tuple of Design
-        A unit that comes or goes changes one of them, given the coins of the others.
-    """
-    first = np.asarray(_core.uniform_open(bits, design.unit_count)) < share
-    return _of_units(design, first), _of_units(design, ~first)
+    def labels(self, keys: pyarrow.LargeBinaryArray) -> NDArray[np.int64]:
+        """Return the number of the unit of each row, -1 where a key is missing.
 
-
-def _of_units(design: Design, chosen: NDArray[np.bool_]) -> Design:
-    if design.units is None:
-        return Design(design.X[chosen], design.y[chosen], design.terms)
-    offsets = design.units.offsets.astype(np.int64)
-    unit = np.repeat(np.arange(len(chosen)), np.diff(offsets))
-    members = chosen[unit]
-    rows = design.units.rows[members].astype(np.int64)
-    labels = np.empty(len(design.y), dtype=np.int64)
-    labels[rows] = unit[members]
-    kept = np.sort(rows)
-    units = Units.from_labels(labels[kept])
-    return Design(design.X[kept], design.y[kept], design.terms, units)
-
-
-def one_row_a_unit(design: Design, bounds: NDArray[np.float64]) -> Design:
-    """Return a design whose rows are the units: the mean of each unit's rows.
-
-    A linear model of the rows is one of the means, with the same coefficients.  A unit that
-    comes or goes is one row that comes or goes.
-
-    Parameters
-    ----------
-    design : Design
-    bounds : ndarray, shape (d + 1, 2)
-        Values are moved to these limits first, of the response last; NaN where there are none.
-    """
-    if design.units is None:
-        return design
-    low, high = np.where(np.isnan(bounds), [-np.inf, np.inf], bounds).T
-    X = _means(np.clip(design.X, low[:-1], high[:-1]), design.units)
-    y = _means(np.clip(design.y, low[-1], high[-1]), design.units)
-    return Design(X, y, design.terms)
-
-
-def _means(values: NDArray[np.float64], units: Units) -> NDArray[np.float64]:
-    """Mean of the rows of each unit; a unit has at least one."""
-    first = units.offsets[:-1].astype(np.intp)
-    if not len(first):
-        return values[:0]
-    counts = np.diff(units.offsets.astype(np.int64)).astype(np.float64)
-    # A sum of huge cells may overflow: a warning would be about a cell.
-    with np.errstate(all="ignore"):
-        sums = np.add.reduceat(values[units.rows.astype(np.intp)], first, axis=0)
-        return np.asarray(sums / counts.reshape(-1, *[1] * (values.ndim - 1)))
+        Equal keys have one number, different keys different ones, in this batch and all others.
+        """
+        encoded = keys.dictionary_encode()
+        entries = encoded.dictionary.to_pylist()
+        numbers = [self._numbers.setdefault(entry, len(self._numbers)) for entry in entries]
+        # The last place is that of missing keys.
+        table = np.array([*numbers, -1], dtype=np.int64)
+        places = encoded.indices.fill_null(len(entries)).to_numpy(zero_copy_only=False)
+        return np.asarray(table[places])

@@ -11,6 +11,14 @@ if TYPE_CHECKING:
 __all__ = ["load_diamonds"]
 
 
+# Worst to best, but for color: best to worst.
+_LEVELS = {
+    "cut": "Fair,Good,Very Good,Premium,Ideal",
+    "color": "D,E,F,G,H,I,J",
+    "clarity": "I1,SI2,SI1,VS2,VS1,VVS2,VVS1,IF",
+}
+
+
 def load_diamonds() -> pd.DataFrame:
     """Prices and qualities of 53,940 diamonds (`diamonds` of the R package ggplot2, MIT).
 
@@ -23,4 +31,8 @@ def load_diamonds() -> pd.DataFrame:
     import pandas as pd
 
     with resources.as_file(resources.files("dpreg.datasets").joinpath("diamonds.parquet")) as path:
-        return pd.read_parquet(path)
+        diamonds = pd.read_parquet(path)
+    for name, levels in _LEVELS.items():
+        declared = pd.CategoricalDtype(levels.split(","), ordered=True)
+        diamonds[name] = diamonds[name].astype(declared)
+    return diamonds

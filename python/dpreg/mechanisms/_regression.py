@@ -37,7 +37,7 @@ def fit_arrays(
     epsilon, delta = check_epsilon(eps), check_delta(delta)
     if not design.terms.coefficients:
         raise ValueError("X must have at least one column when there is no intercept")
-    method.check(design.terms, epsilon, delta)
+    method.check(design.terms, epsilon, delta, inference=inference)
     bits = bit_source(rng)
     outcome = method.release(design, Allowance(epsilon, delta, bits), inference=inference)
     privacy = Certificate(

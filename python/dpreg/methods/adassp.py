@@ -12,7 +12,7 @@ import numpy as np
 from dpreg import _core
 from dpreg.data.bounds import Bounds, column_bounds
 from dpreg.data.design import Design, Terms
-from dpreg.data.units import check_max_rows, sample_rows
+from dpreg.data.sampling import check_max_rows, sample_rows
 from dpreg.inference.covariance import EstimateError, sandwich, unidentified_note, user_errors
 from dpreg.inference.normal_equations import RESPONSE_LIMIT, NoisyMoments, response_limit
 from dpreg.inference.shrinkage import SHRUNK_NOTE
@@ -98,7 +98,7 @@ class AdaSSP:
         """As `dp_lm(method=...)` spells it."""
         return "adassp"
 
-    def check(self, terms: Terms, epsilon: float, delta: float) -> None:
+    def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0 and bounds that cannot be used."""
         needs_delta(self.name, delta)
         column_bounds(self.bounds, terms)

@@ -74,11 +74,12 @@ class Auto:
         """As `dp_lm(method=...)` spells it."""
         return "auto"
 
-    def check(self, terms: Terms, epsilon: float, delta: float) -> None:
+    def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0, with which no candidate works, and what TukeyEM cannot halve."""
         needs_delta(self.name, delta)
         if "tukey" in self.candidates:
-            _METHODS["tukey"].check(terms, (1 - self.count_share) * epsilon, delta / 2)
+            rest = (1 - self.count_share) * epsilon
+            _METHODS["tukey"].check(terms, rest, delta / 2, inference=inference)
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool

@@ -146,7 +146,7 @@ class Method(Protocol):
         """As `dp_lm(method=...)` spells it."""
         ...
 
-    def check(self, terms: Terms, epsilon: float, delta: float) -> None:
+    def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Raise a ValueError if the options cannot be used; called before records are read."""
         ...
 

@@ -11,7 +11,7 @@ import numpy as np
 from dpreg import _core
 from dpreg.data.bounds import Bounds, column_bounds
 from dpreg.data.design import Design, Terms
-from dpreg.data.units import check_max_rows, sample_rows
+from dpreg.data.sampling import check_max_rows, sample_rows
 from dpreg.inference.covariance import (
     BoostingPath,
     EstimateError,
@@ -136,7 +136,7 @@ class BoostedAdaSSP:
         """As `dp_lm(method=...)` spells it."""
         return "boosted_adassp"
 
-    def check(self, terms: Terms, epsilon: float, delta: float) -> None:
+    def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0 and bounds that cannot be used."""
         needs_delta(self.name, delta)
         column_bounds(self.bounds, terms)

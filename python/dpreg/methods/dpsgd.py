@@ -11,7 +11,7 @@ import numpy as np
 from dpreg import _core
 from dpreg.data.bounds import Bounds, column_bounds
 from dpreg.data.design import Design, Terms
-from dpreg.data.units import sample_rows
+from dpreg.data.sampling import sample_rows
 from dpreg.errors import BudgetError
 from dpreg.inference.covariance import unidentified_note
 from dpreg.methods.base import Allowance, Declined, Release, check_size, needs_delta
@@ -90,7 +90,7 @@ class DPSGD:
         """As `dp_lm(method=...)` spells it."""
         return "dpsgd"
 
-    def check(self, terms: Terms, epsilon: float, delta: float) -> None:
+    def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0, what exact noise cannot reach, and bounds that cannot be used."""
         needs_delta(self.name, delta)
         if delta < _LEAST_DELTA:

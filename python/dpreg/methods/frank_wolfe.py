@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.data.bounds import Bounds, column_bounds
 from dpreg.data.design import Design, Terms
-from dpreg.data.units import one_row_a_unit
+from dpreg.data.sampling import one_row_a_unit
 from dpreg.inference.covariance import unidentified_note
 from dpreg.methods.base import Allowance, Declined, Release, needs_delta
 from dpreg.methods.frank_wolfe_run import (
@@ -110,7 +110,7 @@ class FrankWolfe:
         """As `dp_lm(method=...)` spells it."""
         return "frank_wolfe"
 
-    def check(self, terms: Terms, epsilon: float, delta: float) -> None:
+    def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse what cannot be used whatever the data: no delta, bad bounds, too many steps."""
         needs_delta(self.name, delta)
         column_bounds(self.bounds, terms)

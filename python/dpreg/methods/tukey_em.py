@@ -11,13 +11,19 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.data.design import Design, Terms
-from dpreg.data.units import sample_rows
+from dpreg.data.sampling import sample_rows
 from dpreg.errors import BudgetError
 from dpreg.inference.law import NORMAL, TailLaw
 from dpreg.methods.base import Allowance, Declined, Release, needs_delta
 from dpreg.methods.model_vector import Layout, coefficients
 from dpreg.options import check_options
-from dpreg.planning.tukey import TukeyPlan, least_units, plan_tukey, small_batch_factor
+from dpreg.planning.tukey import (
+    TukeyPlan,
+    least_units,
+    most_units,
+    plan_tukey,
+    small_batch_factor,
+)
 from dpreg.planning.tukey_law import release_law
 from dpreg.privacy.certificate import Part
 from dpreg.sums.accountant import GaussianReleases
@@ -40,8 +46,6 @@ _LEAST_LIMITS = 1e-9
 _MOST_REFINEMENTS = 1000
 # Smaller ones are refused by `tukey_em`.
 _LEAST_DELTA = 2.0**-50
-# A very noisy count may ask for more memory than there is.
-_MOST_UNITS = 2**26
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +124,7 @@ class TukeyEM:
         """As `dp_lm(method=...)` spells it."""
         return "tukey"
 
-    def check(self, terms: Terms, epsilon: float, delta: float) -> None:
+    def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0: the test may let unsafe data pass with probability delta."""
         needs_delta(self.name, delta)
         if (1 - self.limits_share) * delta < _LEAST_DELTA:
@@ -128,6 +132,15 @@ class TukeyEM:
                 f"delta: {delta:.3g} is too small for what method='tukey' does with it; write "
                 "a larger one, such as delta=1e-10"
             )
+        if self.models is not None:
+            # With a given number of models nothing in this condition comes from the data.
+            layout = Layout(len(terms.names), terms.intercept, inference)
+            plan = self._plan(0.0, layout, epsilon, delta)
+            if not _rounding_is_paid(plan, layout):
+                raise BudgetError(
+                    f"eps: {epsilon:.4g} is too small for models={self.models:,}: the draw could "
+                    "not pay for its rounding; write fewer models, or a larger eps"
+                )
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
@@ -138,13 +151,14 @@ class TukeyEM:
 
         epsilon_count = self.count_share * allowance.epsilon
         noise = int(_core.discrete_laplace(epsilon_count, allowance.bits, 1)[0])
-        units = float(min(max(0, design.unit_count + noise), _MOST_UNITS))
+        units = float(min(max(0, design.unit_count + noise), most_units(epsilon_count)))
 
-        plan = self._plan(units, layout, allowance)
+        plan = self._plan(units, layout, allowance.epsilon, allowance.delta)
         delta = (1 - self.limits_share) * allowance.delta
         parts = _parts(epsilon_count, plan, delta)
         # Spreads need residuals: the plan has no error when batches leave none.
-        if plan.batch < d + 2 or (inference and math.isinf(plan.error)):
+        few = plan.batch < d + 2 or (inference and math.isinf(plan.error))
+        if few or not _rounding_is_paid(plan, layout):
             return _too_few(units, layout, allowance, parts[:1], self.models)
         fits = self._fit(design, plan, layout, allowance.bits)
         point = _core.tukey_em(
@@ -178,9 +192,9 @@ class TukeyEM:
             limits=limits,
         )
 
-    def _plan(self, units: float, layout: Layout, allowance: Allowance) -> TukeyPlan:
-        epsilon = (1 - self.count_share - self.limits_share) * allowance.epsilon
-        delta = (1 - self.limits_share) * allowance.delta
+    def _plan(self, units: float, layout: Layout, epsilon: float, delta: float) -> TukeyPlan:
+        epsilon *= 1 - self.count_share - self.limits_share
+        delta *= 1 - self.limits_share
         return plan_tukey(units, layout.d, layout.size, epsilon, delta, models=self.models)
 
     def _limits(
@@ -220,6 +234,11 @@ class TukeyEM:
             intercept=layout.intercept,
             log_spreads=layout.spreads,
         )
+
+
+def _rounding_is_paid(plan: TukeyPlan, layout: Layout) -> bool:
+    """Whether the core makes a draw so planned, by public numbers."""
+    return _core.rounding_is_paid(plan.models, layout.size, plan.epsilon_sample)
 
 
 def _given(option: _T | None, default: _T) -> _T:

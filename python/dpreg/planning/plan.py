@@ -11,7 +11,7 @@ import numpy as np
 from dpreg import _core
 from dpreg.errors import BudgetError
 from dpreg.planning.auto import TABULATED, best_method, expect
-from dpreg.planning.tukey import plan_tukey
+from dpreg.planning.tukey import most_units, plan_tukey
 from dpreg.planning.tukey_law import box_weights, distance
 from dpreg.privacy.budget import check_delta, check_epsilon
 from dpreg.text import counted, share_lost, wrapped
@@ -31,7 +31,7 @@ _MOST_UNITS = 10**9
 # Regressors over units in a batch, at which the ridge of a fit begins to hold its variance.
 _MOST_OVERLAP = 0.7
 # What `Auto` and `TukeyEM` set aside for counts and limits, by default.
-_COUNT_AUTO, _ASIDE_TUKEY = 0.01, 0.07
+_COUNT_AUTO, _COUNT_TUKEY, _ASIDE_TUKEY = 0.01, 0.02, 0.07
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,8 @@ def _tukey(n: float, d: int, epsilon: float, delta: float) -> tuple[float, float
     """Pass probability and width of TukeyEM for Gaussian models, with inference."""
     size = 3 * d + 2  # slopes, mean of y, means of x, their spreads; see methods/tukey_em.py
     plan = plan_tukey(n, d, size, (1 - _ASIDE_TUKEY) * epsilon, delta)
-    if math.isinf(plan.error):
+    # A method that takes its count for no more units than this declines.
+    if math.isinf(plan.error) or plan.models * (d + 2) > most_units(_COUNT_TUKEY * epsilon):
         return 0.0, math.inf
     found = distance(plan.models, size, plan.epsilon_sample, plan.depth, delta)
     threshold = _core.release_threshold(plan.epsilon_test, delta)

@@ -14,7 +14,7 @@ from importlib import resources
 
 import numpy as np
 
-__all__ = ["TukeyPlan", "least_units", "plan_tukey", "small_batch_factor"]
+__all__ = ["TukeyPlan", "least_units", "most_units", "plan_tukey", "small_batch_factor"]
 
 # Real models are less regular than the Gaussian ones of the table.
 _SAFETY = 1.2
@@ -22,6 +22,16 @@ _SAFETY = 1.2
 _LEAST_SPARE = 2.0
 # Multiples of the least number of models that are compared.
 _MULTIPLES = np.geomspace(1.0, 10.0, 41)
+
+
+# A very noisy count may ask for more memory than there is, and for minutes to fill it; where
+# it says nothing at all, less will do.
+_MOST_UNITS, _MOST_OF_NOISE, _NOISY = 2**26, 2**20, 1e-5
+
+
+def most_units(epsilon_count: float) -> int:
+    """Return the largest number of units that a noisy count is taken for."""
+    return _MOST_UNITS if epsilon_count >= _NOISY else _MOST_OF_NOISE
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,26 +5,27 @@ from __future__ import annotations
 import math
 import numbers
 import os
-import threading
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from dpreg.errors import BudgetError
-from dpreg.privacy.ledger import FileLedger
+from dpreg.privacy.charge import Charge, decimal, spent
+from dpreg.privacy.ledger import FileLedger, Ledger, MemoryLedger
 from dpreg.text import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Budget", "Charge", "budget_for", "check_delta", "check_epsilon"]
+__all__ = ["Budget", "budget_for", "check_delta", "check_epsilon"]
 
 
 def _real(name: str, value: object) -> float:
     # numbers.Real also admits numpy's scalars; a bool is a number by accident only.
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise BudgetError(f"{name} must be a number, got {value!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise BudgetError(f"{name} must be a number that is not beyond all doubles") from None
 
 
 def check_epsilon(value: object, name: str = "eps") -> float:
@@ -65,68 +66,6 @@ def check_delta(value: object, name: str = "delta") -> float:
     if 0 < delta < 1e-15:
         raise BudgetError(f"{name} must be 0 or at least 1e-15, got {value!r}")
     return delta
-
-
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """What one release costs.
-
-    Attributes
-    ----------
-    label : str
-        What was released, for the reader of a ledger.
-    epsilon : float
-        Privacy loss in nats.
-    delta : float
-        Failure probability.
-    """
-
-    label: str
-    epsilon: float
-    delta: float
-
-
-class Ledger(Protocol):
-    """Where charges are kept: in memory or in a file."""
-
-    def append(self, charge: Charge, epsilon: Decimal, delta: Decimal) -> bool:
-        """Add `charge` unless the totals would exceed the limits; say whether it was added."""
-        ...
-
-    def charges(self) -> tuple[Charge, ...]:
-        """All charges so far, oldest first."""
-        ...
-
-
-def _decimal(value: float) -> Decimal:
-    # The shortest decimal is what the user typed: ten charges of 0.1 are exactly 1.
-    return Decimal(repr(value))
-
-
-def _fits(charges: tuple[Charge, ...], epsilon: Decimal, delta: Decimal) -> bool:
-    spent_epsilon = sum((_decimal(c.epsilon) for c in charges), Decimal(0))
-    spent_delta = sum((_decimal(c.delta) for c in charges), Decimal(0))
-    return spent_epsilon <= epsilon and spent_delta <= delta
-
-
-class MemoryLedger:
-    """A ledger that lasts as long as the process."""
-
-    def __init__(self) -> None:
-        self._charges: tuple[Charge, ...] = ()
-        self._lock = threading.Lock()
-
-    def append(self, charge: Charge, epsilon: Decimal, delta: Decimal) -> bool:
-        """See `Ledger.append`."""
-        with self._lock:
-            if not _fits((*self._charges, charge), epsilon, delta):
-                return False
-            self._charges = (*self._charges, charge)
-            return True
-
-    def charges(self) -> tuple[Charge, ...]:
-        """See `Ledger.charges`."""
-        return self._charges
 
 
 class Budget:
@@ -170,7 +109,7 @@ class Budget:
         self._ledger: Ledger = (
             MemoryLedger()
             if ledger is None
-            else FileLedger(ledger, self._eps, self._delta, _fits, Charge)
+            else FileLedger(ledger, {"eps": self._eps, "delta": self._delta})
         )
 
     @property
@@ -191,10 +130,12 @@ class Budget:
     @property
     def remaining(self) -> tuple[float, float]:
         """What epsilon and delta are left."""
-        charges = self.charges
-        epsilon = _decimal(self._eps) - sum(_decimal(c.epsilon) for c in charges)
-        delta = _decimal(self._delta) - sum(_decimal(c.delta) for c in charges)
-        return float(epsilon), float(delta)
+        epsilon, delta = spent(self.charges)
+        return float(decimal(self._eps) - epsilon), float(decimal(self._delta) - delta)
+
+    def _allows(self, charges: tuple[Charge, ...]) -> bool:
+        epsilon, delta = spent(charges)
+        return epsilon <= decimal(self._eps) and delta <= decimal(self._delta)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw what each release took of epsilon, and what is left; needs matplotlib."""
@@ -205,7 +146,7 @@ class Budget:
     def spend(self, label: str, eps: float, delta: float = 0.0) -> None:
         """Charge a release, or raise `BudgetError` and leave the budget as it was."""
         charge = Charge(label, check_epsilon(eps), check_delta(delta))
-        if not self._ledger.append(charge, _decimal(self._eps), _decimal(self._delta)):
+        if not self._ledger.append(charge, self._allows):
             left_epsilon, left_delta = self.remaining
             raise BudgetError(
                 f"budget: {label} needs eps={charge.epsilon:g}, delta={charge.delta:g}, but only "

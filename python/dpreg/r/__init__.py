@@ -34,54 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["from_r", "to_r"]
 
-# The sources of the R package without what knows reticulate; a test keeps them the same.
-SOURCES = (
-    "kinds.R", "rows.R", "terms.R", "design.R", "options.R", "checks.R", "fit.R", "methods.R",
-    "withheld.R", "tidiers.R", "not_released.R", "grids.R", "plots.R", "compare.R"
-)  # fmt: skip
-
-_SETUP = """
-function(sources, call_python) {
-  e <- new.env(parent = asNamespace("stats"))
-  for (name in c("tidy", "glance", "augment"))
-    assign(name, if (requireNamespace("generics", quietly = TRUE))
-      getExportedValue("generics", name) else eval(substitute(
-        function(x, ...) UseMethod(g), list(g = name)), e), envir = e)
-  for (text in sources) eval(parse(text = text, keep.source = FALSE), e)
-  e$python_backend <- function() call_python
-  e$dpreg_available <- function(what = NULL) TRUE
-  environment(e$python_backend) <- list2env(list(call_python = call_python), parent = e)
-  environment(e$dpreg_available) <- e
-  classes <- c("dp_lm", "summary.dp_lm", "dp_not_released", "dp_selection", "dp_plan",
-               "dp_budget", "dp_comparison", "dp_certificate",
-               "dp_options")
-  foreign <- list(emmeans = c("recover_data", "emm_basis"),
-                  marginaleffects = c("get_coef", "set_coef", "get_vcov", "get_predict"),
-                  insight = "get_data")
-  for (class in classes) {
-    ending <- paste0(".", class)
-    for (name in Filter(function(n) endsWith(n, ending), ls(e))) {
-      generic <- substr(name, 1L, nchar(name) - nchar(ending))
-      # print.summary.dp_lm belongs to the longer class.
-      if (generic %in% c("print.summary")) next
-      home <- names(Filter(function(g) generic %in% g, foreign))
-      if (!length(home)) registerS3method(generic, class, e[[name]], envir = e)
-      else if (requireNamespace(home, quietly = TRUE))
-        registerS3method(generic, class, e[[name]], envir = asNamespace(home))
-    }
-  }
-  known <- getOption("marginaleffects_model_classes")
-  options(marginaleffects_model_classes = union(known, "dp_lm"))
-  shown <- c("dp_lm", "dp_select", "dp_plan", "dp_budget", "dp_compare", "load_diamonds",
-             "dpreg_available", "tidy", "glance", "augment", "Auto", "TukeyEM", "AdaSSP",
-             "BoostedAdaSSP", "DPSGD", "FrankWolfe", "Standardisation", "DPKendall", "DPSIS",
-             "TwoStage", "SubLasso")
-  if ("dpreg" %in% search()) detach("dpreg", character.only = TRUE)
-  attach(mget(shown, e), name = "dpreg", warn.conflicts = FALSE)
-  e
-}
-"""
-
 
 def _answer(name: Any, request: Any) -> Any:
     """Answer a call from R; see `dpreg.bridge.call`."""
@@ -95,12 +47,15 @@ def _answer(name: Any, request: Any) -> Any:
 _CALL_PYTHON = ri.rternalize(_answer)
 
 
-def _sources() -> list[str]:
-    folder = resources.files("dpreg.r")
-    return [folder.joinpath(name).read_text(encoding="utf-8") for name in SOURCES]
+def _environment() -> Any:
+    """Load the sources of the R package, which are installed beside this file."""
+    files = {file.name: file for file in resources.files("dpreg.r").iterdir()}
+    texts = {n: files[n].read_text(encoding="utf-8") for n in sorted(files) if n.endswith(".R")}
+    embed = texts.pop("embed.R")
+    return ro.r(embed)(ri.StrSexpVector(list(texts.values())), _CALL_PYTHON)
 
 
-_ENVIRONMENT = ro.r(_SETUP)(ri.StrSexpVector(_sources()), _CALL_PYTHON)
+_ENVIRONMENT = _environment()
 
 
 def to_r(fit: DPResults | NotReleased) -> Any:

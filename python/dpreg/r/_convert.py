@@ -127,10 +127,12 @@ def _series(column: Any) -> Any:
     if isinstance(column, ri.BoolSexpVector):
         missing = values == _NA_INTEGER
         return pd.Series(pd.arrays.BooleanArray((values != 0) & ~missing, missing))
+    if isinstance(column, ri.IntSexpVector) and not classes & {"Date", "POSIXct", "difftime"}:
+        # One type, whether a cell is missing or not.
+        missing = values == _NA_INTEGER
+        return pd.Series(pd.arrays.IntegerArray(values.astype(np.int64), missing))
     if isinstance(column, ri.IntSexpVector):
-        doubles = values.astype(np.float64)
-        doubles[values == _NA_INTEGER] = np.nan
-        values = doubles if np.isnan(doubles).any() else values
+        values = np.where(values == _NA_INTEGER, np.nan, values.astype(np.float64))
     if "Date" in classes:
         return pd.Series(pd.to_datetime(values.astype(np.float64), unit="D"))
     if "POSIXct" in classes:

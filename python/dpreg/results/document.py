@@ -13,7 +13,7 @@ _PART = {
     "label": str, "epsilon": float, "delta": float, "noise": str, "sensitivity": (float, None),
     "scale": (float, None), "mu": (float, None), "rho": (float, None),
 }  # fmt: skip
-_COLUMN = {"kind": str, "levels": ([(str, float, bool)], None), "ordered": bool, "dtype": str}
+_COLUMN = {"kind": str, "levels": ([(str, float, bool)], None), "ordered": bool}
 # A type, a tuple of alternatives, [of entries], {key: of value}, or {str: of any value}.
 _DOCUMENT = {
     "dpreg_results": float, "formula": str, "response": str, "names": [str], "method": str,

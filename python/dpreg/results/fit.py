@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DPResults"]
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.data.containers import open_source
 from dpreg.data.formula import FormulaSpec
-from dpreg.data.table import Column, Schema, Table
+from dpreg.data.schema import Column, Schema
 from dpreg.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ def schema_to_dict(schema: Schema) -> dict[str, dict[str, Any]]:
             "kind": c.kind,
             "levels": None if c.levels is None else list(c.levels),
             "ordered": c.ordered,
-            "dtype": c.dtype,
         }
         for name, c in schema.columns.items()
     }
@@ -43,7 +43,6 @@ def schema_from_dict(data: Mapping[str, Mapping[str, Any]]) -> Schema:
                 c["kind"],
                 None if c["levels"] is None else tuple(c["levels"]),
                 c["ordered"],
-                c["dtype"],
             )
             for name, c in data.items()
         }
@@ -93,15 +92,20 @@ def design_rows(
     spec = FormulaSpec(formula, schema_from_dict(schema))
     if names is not None:
         spec = spec.keeping(names)
-    table = Table(data)
+    source = open_source(data)
     for name in spec.regressors:
-        if name not in table.schema.columns:
+        if name not in source.schema:
             raise SchemaError(f"predict: the new data have no column {name!r}")
-        _check_kind(spec.schema.columns[name], table.schema.columns[name])
-    rows = spec.rows(table, response=False)
-    ones = np.ones((len(rows.X), int(spec.intercept)))
-    X = np.hstack([ones, rows.X])
-    return NewRows(X, rows.kept, table.rows, _index_of(data))
+        _check_kind(spec.schema[name], source.schema[name])
+    blocks, kept, total = [np.empty((0, len(spec.names)))], [np.empty(0, dtype=np.int64)], 0
+    for batch in source.batches(spec.needed(response=False)):
+        rows = spec.rows(batch, response=False)
+        blocks.append(rows.X)
+        kept.append(rows.kept + total)
+        total += batch.rows
+    X = np.concatenate(blocks)
+    ones = np.ones((len(X), int(spec.intercept)))
+    return NewRows(np.hstack([ones, X]), np.concatenate(kept), total, _index_of(data))
 
 
 def _index_of(data: Any) -> pd.Index | None:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from dpreg import _core
 from dpreg.data.design import Design, Terms
-from dpreg.data.units import check_max_rows, sample_rows
+from dpreg.data.sampling import check_max_rows, sample_rows
 from dpreg.methods.base import Allowance
 from dpreg.options import check_options
 from dpreg.privacy.certificate import Part

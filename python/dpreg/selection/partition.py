@@ -8,15 +8,13 @@ from typing import Literal
 
 from dpreg import _core
 from dpreg.data.design import Design
+from dpreg.planning.tukey import most_units
 from dpreg.privacy.certificate import Part
 
 __all__ = ["Models", "Partition", "draw_models", "noisy_units"]
 
 Partition = Literal["slots", "independent"]
 
-# A very noisy count may ask for more memory than there is: units beyond these many slots
-# are not used, and there are at most this many models.
-_MOST_SLOTS = 2**26
 _MOST_MODELS = 2**20
 
 
@@ -49,7 +47,8 @@ def noisy_units(design: Design, epsilon: float, bits: _core.BitSource) -> tuple[
         sensitivity=1.0,
         scale=1 / epsilon,
     )
-    return float(max(0, design.unit_count + noise)), part
+    units = min(max(0, design.unit_count + noise), most_units(epsilon))
+    return float(units), part
 
 
 def draw_models(
@@ -57,7 +56,7 @@ def draw_models(
 ) -> Models:
     """Assign the units to `models` models, `units` being their noisy number."""
     models = min(models, _MOST_MODELS)
-    batch = max(1, math.ceil(min(units, _MOST_SLOTS) / models))
+    batch = max(1, math.ceil(units / models))
     n = design.unit_count
     assignment = (
         _core.assign_to_slots(n, models, batch, bits)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dpreg import _core
 from dpreg.data.design import Design, Terms
-from dpreg.data.units import split_units
+from dpreg.data.sampling import split_units
 from dpreg.methods.base import Allowance, after_basic
 from dpreg.privacy.certificate import Part
 from dpreg.selection import selector_from

@@ -6,7 +6,7 @@ from audit.patches import Mutant, edited, swapped
 
 import dpreg.lm
 from dpreg import _core
-from dpreg.data import units as _units
+from dpreg.data import sampling as _units
 from dpreg.methods.adassp import AdaSSP
 from dpreg.methods.auto import Auto
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
@@ -57,7 +57,7 @@ AUTO = [
 LIMITS = [
     Mutant(
         "limits are free",
-        edited(TukeyEM, "_plan", ("(1 - self.count_share - self.limits_share)", "(1 - self.count_share)")),
+        edited(TukeyEM, "_plan", ("1 - self.count_share - self.limits_share", "(1 - self.count_share)")),
         ("tukey",),
     ),
     Mutant(
@@ -158,7 +158,7 @@ PIPELINES = [
     ),
     Mutant(
         "number of models from the true n",
-        edited(_partition, "noisy_units", ("max(0, design.unit_count + noise)", "design.unit_count")),
+        edited(_partition, "noisy_units", ("min(max(0, design.unit_count + noise), most_units(epsilon))", "design.unit_count")),
         ("pipelines",),
     ),
     Mutant(
@@ -212,7 +212,7 @@ UNITS = [
     ),
     Mutant(
         "one more row of a person than max_rows",
-        edited(dpreg.data.units, "sample_rows", ("place < max_rows", "place <= max_rows")),
+        edited(_units, "sample_rows", ("place < max_rows", "place <= max_rows")),
         ("units",),
     ),
     Mutant(

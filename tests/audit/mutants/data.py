@@ -7,7 +7,7 @@ from audit.patches import Mutant, edited, swapped
 
 from dpreg import _core
 from dpreg.data import design
-from dpreg.data import units as _units
+from dpreg.data import sampling as _units
 from dpreg.methods import adassp
 from dpreg.sums import moments as _sums
 from dpreg.sums import rows as _rows
@@ -77,7 +77,7 @@ DATA = [
     ),
     Mutant(
         "an exception that names a cell",
-        edited(design, "read_design", ("assert rows.y is not None", "assert rows.y is not None\n    if len(rows.y) and rows.y.max() > 1e6: raise ValueError(f'y = {rows.y.max()}')")),
+        edited(design, "read_design", ("assert y is not None", "assert y is not None\n        if len(y) and y.max() > 1e6: raise ValueError(f'y = {y.max()}')")),
         ("no surprises",),
     ),
     Mutant(

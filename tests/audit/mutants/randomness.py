@@ -53,7 +53,7 @@ RANDOMNESS = [
         edited(
             dpreg.lm,
             "dp_lm",
-            ("    charged.spend(", "    read_design(spec, table, unit)\n    charged.spend("),
+            ("    charged.spend(", "    problem.design()\n    charged.spend("),
         ),
         ("charged first",),
     ),

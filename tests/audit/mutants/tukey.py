@@ -163,7 +163,7 @@ TUKEY = [
         edited(
             TukeyEM,
             "_plan",
-            ("(1 - self.count_share - self.limits_share) * allowance.epsilon", "1.5 * allowance.epsilon"),
+            ("epsilon *= 1 - self.count_share - self.limits_share", "epsilon *= 1.5"),
         ),
         ("tukey",),
     ),

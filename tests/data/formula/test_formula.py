@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sources import evaluated, schema
 
+from dpreg.data import frames, source
 from dpreg.data.formula import FormulaSpec
-from dpreg.data.formula import spec as spec_module
-from dpreg.data.table import Table
 from dpreg.errors import FormulaError, SchemaError
 
 
@@ -38,11 +38,11 @@ def frame():
 
 
 def spec(formula, frame, levels=None):
-    return FormulaSpec(formula, Table(frame).schema.with_levels(levels))
+    return FormulaSpec(formula, schema(frame).with_levels(levels))
 
 
 def rows(formula, frame, levels=None):
-    return spec(formula, frame, levels).rows(Table(frame), response=True)
+    return evaluated(spec(formula, frame, levels), frame, response=True)
 
 
 ROW_BY_ROW = [
@@ -83,7 +83,8 @@ def test_columns_are_known_without_records(formula, frame):
 
 def test_chunks_do_not_matter(frame, monkeypatch):
     whole = rows("y ~ a * k + poly(b, 2, raw=True)", frame)
-    monkeypatch.setattr(spec_module, "_CHUNK", 7)
+    monkeypatch.setattr(frames, "BATCH_ROWS", 7)
+    monkeypatch.setattr(source, "BATCH_ROWS", 7)
     chunked = rows("y ~ a * k + poly(b, 2, raw=True)", frame)
     np.testing.assert_array_equal(chunked.X, whole.X)
     np.testing.assert_array_equal(chunked.kept, whole.kept)
@@ -117,7 +118,7 @@ def test_dot_is_every_other_column(frame):
         ("y ~ 0", "nothing on its right-hand side"),
         ("1 ~ a", "one response"),
         (3, "must be a string"),
-        ("y ~ t", "neither numeric nor categorical"),
+        ("y ~ t", "neither numbers nor levels"),
         ("y ~ s", "add levels={'s': ['first', 'second', ...]}"),
         ("y ~ C(c)", "add levels={'c'"),
         ("y ~ log(k)", "cannot evaluate"),
@@ -199,19 +200,19 @@ def test_no_cell_can_raise_or_warn(objects, numbers):
 def test_keeping_some_columns_needs_the_data_of_those_only(formula, frame):
     data = frame[["y", "a", "b", "k", "o"]]
     whole = spec(formula, data)
-    X = whole.rows(Table(data), response=False).X
+    X = evaluated(whole, data, response=False).X
     for j, name in enumerate(whole.names):
         reduced = whole.keeping([name])
         assert reduced.names == (name,)
         assert set(reduced.regressors) <= set(whole.regressors)
         short = data[list(reduced.regressors)]
-        rows = reduced.rows(Table(short), response=False)
+        rows = evaluated(reduced, short, response=False)
         np.testing.assert_array_equal(rows.X[:, 0], X[:, j])
         for other in set(whole.regressors) - set(reduced.regressors):
             gaps = data.assign(**{other: data[other].where(data[other].isna())})
-            np.testing.assert_array_equal(reduced.rows(Table(gaps), response=False).X, rows.X)
+            np.testing.assert_array_equal(evaluated(reduced, gaps, response=False).X, rows.X)
     assert whole.names == spec(formula, data).names
-    assert whole.keeping([]).rows(Table(data), response=False).X.shape == (len(data), 0)
+    assert evaluated(whole.keeping([]), data, response=False).X.shape == (len(data), 0)
 
 
 def test_keeping_interactions_and_dummies_needs_all_their_variables(frame):

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sources import evaluated, schema
 
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.formula import spec as spec_module
-from dpreg.data.table import Table
 from dpreg.errors import FormulaError, SchemaError
 
 
@@ -26,7 +26,7 @@ def frame():
 
 
 def spec(formula, frame):
-    return FormulaSpec(formula, Table(frame).schema)
+    return FormulaSpec(formula, schema(frame))
 
 
 @pytest.mark.parametrize(
@@ -178,12 +178,12 @@ def test_whatever_is_accepted_is_a_function_of_the_row(expression):
         "k": pd.Categorical.from_codes(rng.integers(0, 3, n), ["u", "v", "w"]),
     })  # fmt: skip
     try:
-        formula = FormulaSpec(f"y ~ I({expression})", Table(frame).schema)
+        formula = FormulaSpec(f"y ~ I({expression})", schema(frame))
     except (FormulaError, SchemaError):
         return
-    whole = formula.rows(Table(frame), response=True)
+    whole = evaluated(formula, frame, response=True)
     for keep in ([*range(n - 1)], [*range(1, n)], [3], [11, 2, 5], []):
-        part = formula.rows(Table(frame.iloc[keep].reset_index(drop=True)), response=True)
+        part = evaluated(formula, frame.iloc[keep].reset_index(drop=True), response=True)
         at = [list(whole.kept).index(i) for i in keep if i in whole.kept]
         np.testing.assert_array_equal(part.X, whole.X[at])
         np.testing.assert_array_equal(part.y, whole.y[at])
@@ -200,10 +200,10 @@ def test_a_row_that_fails_is_dropped_by_itself(frame, monkeypatch):
         return encode(side, part)
 
     monkeypatch.setattr(spec_module, "_encode", fails)
-    found = formula.rows(Table(frame), response=True)
+    found = evaluated(formula, frame, response=True)
     assert found.kept.tolist() == [i for i in range(40) if i not in (3, 17)]
     np.testing.assert_array_equal(found.X[:, 0], frame["a"].drop([3, 17]))
-    assert formula.rows(Table(frame), response=False).kept.tolist() == found.kept.tolist()
+    assert evaluated(formula, frame, response=False).kept.tolist() == found.kept.tolist()
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +19,7 @@ from privacy.ledger.kill_rounds import run
 
 import dpreg
 from dpreg.errors import BudgetError
-from dpreg.privacy.ledger import _line
+from dpreg.privacy import ledger
 
 
 def test_nothing_is_lost_and_nothing_overspent_under_kill_9(tmp_path):
@@ -33,21 +40,68 @@ def spent(tmp_path):
     return path
 
 
-def test_any_changed_byte_is_refused_or_costs_nothing(spent):
-    """Whatever byte is changed, the ledger is refused; only a torn end may be cut off."""
-    whole = spent.read_bytes()
-    for place in range(len(whole)):
-        for byte in (0x00, 0x0A, 0x20, 0x39, 0xFF):
-            if whole[place] == byte:
-                continue
-            spent.write_bytes(whole[:place] + bytes([byte]) + whole[place + 1 :])
-            try:
-                budget = dpreg.Budget(2.0, 1e-5, ledger=spent)
-            except BudgetError:
-                continue
-            # The newline at the end is the commit; without it the last charge was never made.
-            assert place == len(whole) - 1
-            assert len(budget.charges) == 3
+def sealed(path):
+    """Whether the ledger is refused; if it is not, all charges must be there."""
+    run = (
+        "import sys, dpreg\n"
+        "try: print(len(dpreg.Budget(2.0, 1e-5, ledger=sys.argv[1]).charges))\n"
+        "except dpreg.BudgetError: print('refused')"
+    )
+    # Another process, which has not seen the charges.
+    return subprocess.run(
+        [sys.executable, "-c", run, str(path)], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+@pytest.fixture
+def forgotten(monkeypatch):
+    """As in a process that has not seen any ledger."""
+    monkeypatch.setattr(ledger, "_SEEN", {})
+    return ledger._SEEN
+
+
+def test_any_changed_byte_is_refused_or_costs_nothing(spent, forgotten):
+    """Whatever byte is changed, the ledger is refused or has all of its charges."""
+    whole, chance = spent.read_bytes(), random.Random(1)
+    refused = 0
+    for place in chance.sample(range(len(whole)), 1200):
+        spent.write_bytes(
+            whole[:place] + bytes([whole[place] ^ chance.randrange(1, 256)]) + whole[place + 1 :]
+        )
+        forgotten.clear()
+        try:
+            assert len(dpreg.Budget(2.0, 1e-5, ledger=spent).charges) == 4
+        except BudgetError:
+            refused += 1
+    assert refused > 50
+
+
+@pytest.mark.parametrize("cut", [1, 2, 7, 100, 4095, 4096, 5000])
+def test_bytes_removed_from_the_end_are_noticed_by_another_process(spent, cut):
+    """With lines of text, the last newline refunded the last charge."""
+    spent.write_bytes(spent.read_bytes()[:-cut])
+    assert sealed(spent) == "refused"
+
+
+def changed(path, *statements):
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        for statement in statements:
+            database.execute(statement)
+
+
+@pytest.mark.parametrize("statement", [
+    "DELETE FROM charges WHERE number = 4", "DELETE FROM charges WHERE number = 1",
+    "DELETE FROM charges", "DELETE FROM ledger", "DROP TABLE charges", "DROP TABLE ledger",
+    "UPDATE ledger SET charges = 3", "UPDATE charges SET number = 9 WHERE number = 4",
+    "UPDATE charges SET content = replace(content, '0.25', '0.01')",
+    "UPDATE charges SET content = (SELECT content FROM charges WHERE number = 1)",
+    "UPDATE ledger SET totals = replace(totals, '2.0', '200.0')", "PRAGMA user_version = 99",
+    "INSERT INTO charges SELECT 5, content, hash FROM charges WHERE number = 4",
+    "UPDATE charges SET content = 7", "UPDATE ledger SET charges = 'x'",
+])  # fmt: skip
+def test_a_changed_table_is_refused_by_another_process(spent, statement):
+    changed(spent, statement)
+    assert sealed(spent) == "refused"
 
 
 @pytest.mark.parametrize("content", [
@@ -56,28 +110,27 @@ def test_any_changed_byte_is_refused_or_costs_nothing(spent):
     {"label": "x", "eps": float("nan"), "delta": 0.0}, None, 3,
     {"label": "x", "eps": 10**400, "delta": 0.0},
 ])  # fmt: skip
-def test_a_line_with_a_right_hash_and_wrong_content_is_refused(tmp_path, content):
+def test_a_charge_with_a_right_hash_and_wrong_content_is_refused(tmp_path, content):
     """A negative charge would be money."""
     path = tmp_path / "ledger"
     dpreg.Budget(2.0, ledger=path)
-    first = path.read_bytes()
-    digest = first.decode().rstrip("\n").partition("\t")[2]
-    path.write_bytes(first + _line(digest, content)[0])
-    with pytest.raises(BudgetError, match="line 2"):
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        ((last,),) = database.execute("SELECT last FROM ledger")
+        text = json.dumps(content)
+        digest = ledger._digest(last, text)
+        database.execute("INSERT INTO charges VALUES (1, ?, ?)", (text, digest))
+        database.execute("UPDATE ledger SET charges = 1, last = ?", (digest,))
+    with pytest.raises(BudgetError, match="charge 1 is not a charge"):
         dpreg.Budget(2.0, ledger=path)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=300))
-def test_rubbish_is_refused_or_is_a_torn_first_line(tmp_path_factory, content):
+def test_rubbish_is_refused(tmp_path_factory, content):
     path = tmp_path_factory.mktemp("ledger") / "ledger"
     path.write_bytes(content)
-    try:
-        assert dpreg.Budget(2.0, ledger=path).remaining == (2.0, 0.0)
-    except BudgetError:
-        assert b"\n" in content
-    else:
-        assert b"\n" not in content
+    with pytest.raises(BudgetError, match="cannot be trusted"):
+        dpreg.Budget(2.0, ledger=path)
 
 
 @settings(max_examples=100, deadline=None)
@@ -88,27 +141,30 @@ def test_any_label_comes_back(tmp_path_factory, label):
     assert [c.label for c in dpreg.Budget(2.0, ledger=path).charges] == [label]
 
 
-@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), 5])
-def test_a_full_disk_is_refused_before_a_record_is_read(spent, monkeypatch, failure, diamonds):
-    real = os.write
-
-    def write(file, data):
-        if isinstance(failure, OSError):
-            raise failure
-        return real(file, data[:failure])
-
-    from dpreg import lm
-
+def test_a_full_disk_is_refused_before_a_record_is_read(spent, unread, monkeypatch, diamonds):
+    """A limit on the size of files stands for the disk."""
     budget = dpreg.Budget(2.0, 1e-5, ledger=spent)
-    monkeypatch.setattr(lm, "read_design", None)
-    monkeypatch.setattr(os, "write", write)
-    with pytest.raises(BudgetError, match="ledger: "):
-        dpreg.dp_lm("price ~ carat", diamonds, 0.5, 1e-6, budget=budget)
-    monkeypatch.undo()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, before[1]))
+    try:
+        with pytest.raises(BudgetError, match="ledger: cannot use"):
+            dpreg.dp_lm("price ~ carat", diamonds, 0.5, 1e-6, budget=budget)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
     assert len(dpreg.Budget(2.0, 1e-5, ledger=spent).charges) == 4
 
 
-def test_a_ledger_is_json_lines_that_a_person_can_read(spent):
-    lines = [json.loads(line.partition("\t")[0]) for line in spent.read_text().splitlines()]
-    assert lines[0] == {"dpreg_ledger": 1, "eps": 2.0, "delta": 1e-5}
-    assert lines[1] == {"label": "release 0", "eps": 0.25, "delta": 1e-6}
+def test_a_ledger_that_only_others_may_write_can_be_read(spent):
+    if os.geteuid() == 0:
+        pytest.skip("root may write everything")
+    spent.chmod(0o400)
+    budget = dpreg.Budget(2.0, 1e-5, ledger=spent)
+    assert len(budget.charges) == 4
+    with pytest.raises(BudgetError, match="cannot use"):
+        budget.spend("one more", 0.1)
+
+
+def test_nothing_is_left_beside_a_ledger(spent):
+    assert [path.name for path in spent.parent.iterdir()] == ["ledger"]

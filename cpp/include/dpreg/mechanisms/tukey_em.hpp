@@ -29,11 +29,14 @@ std::vector<double> draw_deep_point(const DepthRegions& regions, double epsilon,
 /// Largest epsilon of the draw: of what is less likely than e^-745, doubles know nothing.
 inline constexpr double kLargestSampleEpsilon = 500.0;
 
+/// Whether a draw of `epsilon_sample` among so many models of so many coefficients can pay for
+/// the rounding of its weights (tukey_em.md, section 6).  `tukey_em` refuses others.
+bool rounding_is_paid(std::size_t models, std::size_t dimension, double epsilon_sample);
+
 /// Propose-test-release of one point of high depth among `regions.points()` models.
 ///
-/// Domain   depth >= 1; epsilon_test in [2^-40, 2^20]; epsilon_sample at most
-///          kLargestSampleEpsilon and far above the rounding error (tukey_em.md, section 6);
-///          delta in [2^-50, 1).
+/// Domain   depth >= 1; epsilon_test in [2^-40, 2^20]; epsilon_sample one for which
+///          `rounding_is_paid`; delta in [2^-50, 1).
 /// Returns  a vector of size regions.dimension(), on the public grid; nothing when the
 ///          test did not pass.
 /// Privacy  (epsilon_test + epsilon_sample, delta)-DP when one unit replaces at most one

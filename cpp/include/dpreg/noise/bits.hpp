@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -12,8 +13,8 @@ namespace dpreg {
 ///
 /// ChaCha20 with fast key erasure: each refill makes `kBlocks` blocks, the first
 /// 32 bytes of which replace the key, so what was drawn cannot be recomputed
-/// from the state.  Not safe for use by several threads at once, and not
-/// copyable: a copy would repeat its original.
+/// from the state.  Threads that share one take turns, word by word, so none gets what another
+/// got.  Not copyable: a copy would repeat its original.
 class BitSource {
 public:
     BitSource(const BitSource&) = delete;
@@ -39,13 +40,17 @@ private:
     static constexpr std::size_t kBlocks = 16;
     static constexpr std::size_t kWords = 16 * kBlocks;
 
-    /// Called before each draw; SystemBits notices a fork here.
-    virtual void before_draw() = 0;
+    class Turn;
+
+    /// Called when the process is another one than at the last draw, after a fork.
+    virtual void after_fork() = 0;
     void refill();
 
     ChaChaKey key_;
     std::array<std::uint32_t, kWords> buffer_;
     std::size_t position_ = kWords;
+    std::uint64_t generation_;          ///< forks before the last draw
+    std::atomic<std::uint64_t> turn_;  ///< twice the forks at the last turn, plus 1 while it lasts
 };
 
 /// Keyed by the operating system, again after a fork.  The default everywhere.
@@ -56,8 +61,7 @@ public:
     bool seeded() const override { return false; }
 
 private:
-    void before_draw() override;
-    std::uint64_t generation_;
+    void after_fork() override;
 };
 
 /// A reproducible stream, for tests and papers.  Nothing drawn from it is private.
@@ -67,7 +71,7 @@ public:
     bool seeded() const override { return true; }
 
 private:
-    void before_draw() override {}
+    void after_fork() override {}
 };
 
 }  // namespace dpreg

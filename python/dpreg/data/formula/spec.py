@@ -20,18 +20,18 @@ from numpy.typing import NDArray
 from dpreg.data.formula.functions import context
 from dpreg.data.formula.tables import anything, categorical, grid, probe
 from dpreg.data.formula.terms import Factor, read_factor
-from dpreg.data.table import Column, Level, Schema, Table
+from dpreg.data.schema import Column, Level, Schema
+from dpreg.data.source import Batch
 from dpreg.errors import FormulaError, SchemaError
 
 __all__ = ["FormulaSpec", "Rows"]
 
-_CHUNK = 1 << 16
 _INTERCEPT = "Intercept"
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The complete rows of a table, as numbers.  Private.
+    """The complete rows of a batch, as numbers.  Private.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Rows:
     y : ndarray, shape (n,), or None
         Response, when it was asked for.
     kept : ndarray, shape (n,)
-        Where each row was in the table.
+        Where each row was in the batch.
     """
 
     X: NDArray[np.float64]
@@ -148,54 +148,48 @@ class FormulaSpec:
         )
         return reduced
 
-    def rows(self, table: Table, *, response: bool) -> Rows:
-        """Evaluate the formula on `table`; incomplete rows are dropped.
+    def needed(self, *, response: bool) -> tuple[str, ...]:
+        """Return the columns of the data that `rows` reads, in the order of the schema."""
+        wanted = {*self.regressors, *(self._responses if response else ())}
+        return tuple(name for name in self.schema.columns if name in wanted)
 
-        A row is complete when each variable is present, within its levels, and each
-        number that comes out is finite.
+    def rows(self, batch: Batch, *, response: bool) -> Rows:
+        """Evaluate the formula on `batch`, which has the columns `needed`.
+
+        Incomplete rows are dropped.  A row is complete when each variable is present, within its
+        levels, and each number that comes out is finite.
         """
-        columns, complete = self._columns(table, response=response)
-        X = np.empty((table.rows, len(self.names)))
-        y = np.empty(table.rows if response else 0)
-        kept = np.empty(table.rows, dtype=np.int64)
-        n = 0
-        # In chunks, so that no second copy of X is ever held; each row is evaluated by
-        # itself, so where the chunks begin does not matter.
-        for start in range(0, table.rows, _CHUNK):
-            chunk = slice(start, min(start + _CHUNK, table.rows))
-            right, left = self._evaluate(columns, chunk, response=response)
-            good = complete[chunk] & np.isfinite(right).all(axis=1)
-            if left is not None:
-                good &= np.isfinite(left)
-            m = int(good.sum())
-            X[n : n + m] = right[good]
-            if left is not None:
-                y[n : n + m] = left[good]
-            kept[n : n + m] = start + np.flatnonzero(good)
-            n += m
-        return Rows(X[:n], y[:n] if response else None, kept[:n])
+        columns, complete = self._columns(batch, response=response)
+        X, y = self._evaluate(columns, slice(0, batch.rows), response=response)
+        complete &= np.isfinite(X).all(axis=1)
+        if y is not None:
+            complete &= np.isfinite(y)
+        kept = np.flatnonzero(complete).astype(np.int64)
+        if len(kept) == batch.rows:
+            return Rows(X, y, kept)
+        return Rows(X[kept], None if y is None else y[kept], kept)
 
-    def _columns(self, table: Table, *, response: bool) -> tuple[dict[str, Any], Any]:
+    def _columns(self, batch: Batch, *, response: bool) -> tuple[dict[str, Any], Any]:
         """Convert the columns that are needed; say which rows have all of them."""
-        needed = {*self.regressors, *(self._responses if response else ())}
-        complete = np.ones(table.rows, dtype=bool)
+        needed = set(self.needed(response=response))
+        complete = np.ones(batch.rows, dtype=bool)
         columns: dict[str, Any] = {}
         for name, column in self.schema.columns.items():
             if name not in needed:
                 if name in self._right.required_variables:
                     # Read by the formula, but not for a column that is kept.
-                    columns[name] = anything(column, table.rows)
+                    columns[name] = anything(column, batch.rows)
             elif column.levels is None:
-                columns[name] = table.numeric(name)
+                columns[name] = batch.cells[name].numbers()
                 complete &= np.isfinite(columns[name])
             else:
-                codes = table.codes(name, column.levels)
+                codes = batch.cells[name].codes(column.levels)
                 columns[name] = categorical(codes, column.levels)
                 complete &= codes >= 0
         return columns, complete
 
     def _evaluate(
-        self, columns: Mapping[str, Any], chunk: slice, *, response: bool
+        self, columns: Mapping[str, Any], rows: slice, *, response: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
         """Evaluate some rows; those that raise an error are NaN, by themselves.
 
@@ -203,26 +197,27 @@ class FormulaSpec:
         would tell of the records, and so would the loss of the rows beside one.
         """
         try:
-            return self._encoded(columns, chunk, response=response)
+            return self._encoded(columns, rows, response=response)
         except Exception:
-            if chunk.stop - chunk.start == 1:
-                left = np.full(1, np.nan) if response else None
-                return np.full((1, len(self.names)), np.nan), left
-        middle = (chunk.start + chunk.stop) // 2
+            if rows.stop - rows.start <= 1:
+                size = rows.stop - rows.start
+                left = np.full(size, np.nan) if response else None
+                return np.full((size, len(self.names)), np.nan), left
+        middle = (rows.start + rows.stop) // 2
         halves = [
             self._evaluate(columns, part, response=response)
-            for part in (slice(chunk.start, middle), slice(middle, chunk.stop))
+            for part in (slice(rows.start, middle), slice(middle, rows.stop))
         ]
         lefts = [left for _, left in halves if left is not None]
         return np.concatenate([X for X, _ in halves]), np.concatenate(lefts) if response else None
 
     def _encoded(
-        self, columns: Mapping[str, Any], chunk: slice, *, response: bool
+        self, columns: Mapping[str, Any], part: slice, *, response: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
         import pandas as pd
 
-        rows = range(chunk.start, chunk.stop)
-        frame = pd.DataFrame({name: values[chunk] for name, values in columns.items()}, index=rows)
+        rows = range(part.start, part.stop)
+        frame = pd.DataFrame({name: values[part] for name, values in columns.items()}, index=rows)
         with _quiet():
             right = _encode(self._right, frame)
             left = _encode(self._left, frame) if response else None
@@ -313,12 +308,12 @@ def _check_kind(column: Column, *, must_have_levels: bool) -> None:
     name = column.name
     if column.kind == "text" or (must_have_levels and column.levels is None):
         raise SchemaError(
-            f"column {name!r} ({column.dtype}) has no declared levels, and levels must not be "
+            f"column {name!r} holds {column.holds} and has no declared levels, which must not be "
             f"read from the data; add levels={{{name!r}: ['first', 'second', ...]}} to the call, "
             "or convert numbers before it, as with astype(float)"
         )
     if column.kind == "other":
         raise SchemaError(
-            f"column {name!r} ({column.dtype}) is neither numeric nor categorical; "
+            f"column {name!r} holds {column.holds}, which are neither numbers nor levels; "
             "convert it before the call, for example to days since a fixed date"
         )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.data.table import Column, Level, Schema
+from dpreg.data.schema import Column, Level, Schema
 
 __all__ = ["anything", "categorical", "grid", "probe"]
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpreg.data.formula.functions import LEARNS_FROM_DATA, ROW_FUNCTIONS, Signature
-from dpreg.data.table import Level
+from dpreg.data.schema import Level
 from dpreg.errors import FormulaError
 
 __all__ = ["Factor", "read_factor"]

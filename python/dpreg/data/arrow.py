@@ -1,0 +1,131 @@
+"""Arrow arrays as cells, by their declared type alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.data.cells import Cells, Coded, Decimals, Numbers, Objects, Texts, Ticks
+from dpreg.data.schema import Column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["arrow_cells", "arrow_column"]
+
+_PER_SECOND = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
+
+
+def arrow_column(name: str, kind: pa.DataType) -> Column:
+    """Return what is public about a column of an Arrow type.
+
+    A dictionary declares no levels, ordered or not: its entries are part of the data, listed by
+    whoever wrote them.
+    """
+    import pyarrow.types as types
+
+    if types.is_dictionary(kind):
+        inner = arrow_column(name, kind.value_type)
+        return Column(name, "text", holds="text") if inner.kind == "text" else inner
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        return Column(name, "numeric", holds="numbers")
+    if types.is_boolean(kind):
+        return Column(name, "numeric", holds="numbers")
+    if _is_text(kind):
+        return Column(name, "text", holds="text")
+    return Column(name, "other", holds=_holds(kind))
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _holds(kind: Any) -> str:
+    import pyarrow.types as types
+
+    named = (
+        (types.is_date, "dates"), (types.is_time, "times"), (types.is_timestamp, "timestamps"),
+        (types.is_duration, "durations"), (_is_bytes, "bytes"), (types.is_nested, "lists"),
+        (types.is_null, "nothing"),
+    )  # fmt: skip
+    return next((word for test, word in named if test(kind)), "values of another type")
+
+
+def _is_bytes(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    tests = (types.is_binary, types.is_large_binary, types.is_binary_view,
+             types.is_fixed_size_binary)  # fmt: skip
+    return any(test(kind) for test in tests)
+
+
+def arrow_cells(array: pa.Array) -> Cells:
+    """Return the cells of one array."""
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    kind = array.type
+    if isinstance(array, pa.ExtensionArray):
+        return arrow_cells(array.storage)
+    if types.is_dictionary(kind):
+        positions = array.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+        missing = _missing(array.indices)
+        return Coded(
+            positions if missing is None else np.where(missing, -1, positions),
+            arrow_cells(array.dictionary),
+        )
+    if types.is_boolean(kind):
+        truth = array.fill_null(False).cast(pa.uint8()).to_numpy(zero_copy_only=False)
+        return Numbers(truth.astype(bool), _missing(array))
+    if types.is_decimal(kind):
+        return Decimals(
+            array if kind.bit_width >= 128 else array.cast(pa.decimal128(38, kind.scale))
+        )
+    if types.is_integer(kind) or types.is_floating(kind):
+        return Numbers(_fixed(array, kind.to_pandas_dtype()), _missing(array))
+    if _is_text(kind) or _is_bytes(kind):
+        # As bytes: whether text is valid UTF-8 depends on a record.
+        return Texts(array.cast(pa.large_binary()), b"s" if _is_text(kind) else b"y")
+    ticks = _ticks(kind)
+    if ticks is not None:
+        storage, per_second, tag = ticks
+        return Ticks(_fixed(array, storage).astype(np.int64), per_second, tag, _missing(array))
+    # What has no form here is missing in every row, whatever is in it.
+    return Objects([None] * len(array))
+
+
+def _ticks(kind: Any) -> tuple[type[np.signedinteger[Any]], int, bytes] | None:
+    """Return the integer type, the ticks of a second (0: days) and the tag of a type of time."""
+    import pyarrow.types as types
+
+    if types.is_date32(kind):
+        return np.int32, 0, b"D"
+    if types.is_date64(kind):
+        return np.int64, 1000, b"D"
+    if types.is_time(kind):
+        storage = np.int32 if types.is_time32(kind) else np.int64
+        return storage, _PER_SECOND[kind.unit], b"T"
+    if types.is_timestamp(kind):
+        return np.int64, _PER_SECOND[kind.unit], b"N" if kind.tz is None else b"Z"
+    if types.is_duration(kind):
+        return np.int64, _PER_SECOND[kind.unit], b"P"
+    return None
+
+
+def _fixed(array: Any, dtype: Any) -> NDArray[Any]:
+    """Return the values of an array of fixed width, whatever they are where it is null."""
+    content = array.buffers()[1]
+    if content is None or len(array) == 0:
+        return np.zeros(len(array), dtype=dtype)
+    return np.frombuffer(content, dtype=dtype, count=len(array), offset=array.offset
+                         * np.dtype(dtype).itemsize)  # fmt: skip
+
+
+def _missing(array: Any) -> NDArray[np.bool_] | None:
+    if array.null_count == 0:
+        return None
+    return np.asarray(array.is_null().to_numpy(zero_copy_only=False), dtype=bool)

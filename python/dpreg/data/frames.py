@@ -1,0 +1,248 @@
+"""Data frames of every kind and dicts of columns, as sources of rows.
+
+The schema is made of declared types alone.  A type is declared by whoever made the table; what a
+Python list holds is not declared, and is read as numbers unless levels are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dpreg.data.arrow import arrow_cells, arrow_column
+from dpreg.data.cells import Cells, Coded, Numbers, Objects, Ticks
+from dpreg.data.schema import LIST, Column, Kind, Schema
+from dpreg.data.source import BATCH_ROWS, MemorySource, RowSource, StreamSource
+from dpreg.errors import SchemaError
+
+__all__ = ["frame_source", "mapping_source", "table_source"]
+
+Sliced = Callable[[slice], Cells]
+_UNITS = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
+
+
+def frame_source(data: Any) -> RowSource:
+    """Return whatever narwhals knows as a source.
+
+    Raises
+    ------
+    SchemaError
+        If it knows nothing of the kind.
+    """
+    import narwhals.stable.v1 as nw
+
+    try:
+        frame = nw.from_native(data)
+    except TypeError:
+        raise SchemaError(
+            "data must be a pandas, polars or pyarrow table, a dict of arrays or the path of a "
+            f"Parquet file, not {type(data).__name__}"
+        ) from None
+    except nw.exceptions.NarwhalsError as error:
+        raise SchemaError(f"data: {error}") from None
+    kind, native = frame.implementation, nw.to_native(frame)
+    if kind.is_polars():
+        return _polars_source(native)
+    if kind.is_pyarrow():
+        return table_source(native)
+    if isinstance(frame, nw.LazyFrame):
+        raise SchemaError(
+            f"data: a lazy table of {kind.name.lower()} cannot be read yet; collect it as a "
+            "pandas, polars or pyarrow table"
+        )
+    return _pandas_source(native if kind.is_pandas() else frame.to_pandas())
+
+
+def _named(names: Sequence[Any]) -> list[str]:
+    """Return the names of columns as text, all different."""
+    named = [str(name) for name in names]
+    again = sorted({name for name in named if named.count(name) > 1})
+    if again:
+        raise SchemaError(f"data: two columns are both named {again[0]!r}; rename one")
+    return named
+
+
+def table_source(table: Any) -> RowSource:
+    """Return a pyarrow table as a source."""
+    names = _named(table.column_names)
+    schema = Schema({name: arrow_column(name, table.schema.types[i])
+                     for i, name in enumerate(names)})  # fmt: skip
+
+    def read(columns: Sequence[str]) -> Any:
+        chosen = table.select([names.index(name) for name in columns])
+        # A table without columns has no batches, but rows.
+        return chosen.to_batches(max_chunksize=BATCH_ROWS)
+
+    return StreamSource(schema, read, arrow_cells)
+
+
+def _polars_source(frame: Any) -> RowSource:
+    import polars as pl
+
+    lazy = isinstance(frame, pl.LazyFrame)
+    types = frame.collect_schema() if lazy else frame.schema
+    columns = {str(name): _polars_column(str(name), kind) for name, kind in types.items()}
+
+    def read(names: Sequence[str]) -> Any:
+        chosen = frame.select(names)
+        return (chosen.collect() if lazy else chosen).to_arrow().to_batches(BATCH_ROWS)
+
+    return StreamSource(Schema(columns), read, arrow_cells)
+
+
+def _polars_column(name: str, kind: Any) -> Column:
+    import polars as pl
+
+    if kind == pl.Enum:
+        return Column(name, "categorical", tuple(kind.categories.to_list()), holds="text")
+    if kind.is_numeric() or kind == pl.Boolean:
+        return Column(name, "numeric", holds="numbers")
+    if kind in (pl.String, pl.Categorical):
+        # A Categorical lists what occurs in the data.
+        return Column(name, "text", holds="text")
+    named = ((pl.Date, "dates"), (pl.Time, "times"), (pl.Datetime, "timestamps"),
+             (pl.Duration, "durations"), (pl.Binary, "bytes"), (pl.Null, "nothing"))  # fmt: skip
+    word = next((word for known, word in named if kind == known), "values of another type")
+    return Column(name, "other", holds="lists" if kind.is_nested() else word)
+
+
+def _pandas_source(frame: Any) -> RowSource:
+    names = _named(frame.columns)
+    columns = {
+        name: _pandas_column(name, frame.dtypes.iloc[place], _column_of(frame, place))
+        for place, name in enumerate(names)
+    }
+    return MemorySource(columns, lambda: len(frame))
+
+
+def _column_of(frame: Any, place: int) -> Callable[[], Any]:
+    return lambda: frame.iloc[:, place]
+
+
+def mapping_source(data: Mapping[str, Any]) -> RowSource:
+    """Return a dict of columns of any package as a source."""
+    columns: dict[str, tuple[Column, Sliced]] = {}
+    for name, values in zip(_named(list(data)), data.values(), strict=True):
+        columns[name] = _mapped_column(name, values)
+    sizes = {len(values) for values in data.values()}
+    if len(sizes) > 1:
+        raise SchemaError("data: all columns must have the same length")
+    return MemorySource(columns, lambda: next(iter(sizes), 0))
+
+
+def _mapped_column(name: str, values: Any) -> tuple[Column, Sliced]:
+    package = type(values).__module__.partition(".")[0]
+    if package == "polars":
+        column = _polars_column(name, values.dtype)
+        return column, _of_arrow(lambda part: values[part].to_arrow())
+    if package == "pyarrow":
+        return arrow_column(name, values.type), _of_arrow(lambda part: values[part])
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise SchemaError(f"data: column {name!r} must be one-dimensional")
+        return _numpy_column(name, values.dtype, lambda: values)
+    if hasattr(values, "dtype"):
+        import pandas as pd
+
+        if isinstance(values, (pd.Series, pd.Index, pd.api.extensions.ExtensionArray)):
+            return _pandas_column(name, values.dtype, lambda: pd.Series(values))
+        # Of other packages: their arrays become numpy's.
+        return _numpy_column(name, np.dtype(values.dtype), lambda: np.asarray(values))
+    if isinstance(values, Sequence) and not isinstance(values, (str, bytes)):
+        return Column(name, "numeric", holds=LIST), lambda part: Objects(values[part])
+    raise SchemaError(f"data: column {name!r} must be an array or a list")
+
+
+def _pandas_column(name: str, dtype: Any, series: Callable[[], Any]) -> tuple[Column, Sliced]:
+    """Return a column of pandas and how to slice it; `series` is called when it is read."""
+    import pandas as pd
+
+    if isinstance(dtype, pd.CategoricalDtype):
+        return _category(name, dtype, series)
+    if isinstance(dtype, pd.ArrowDtype):
+        return arrow_column(name, dtype.pyarrow_dtype), _of_series(series)
+    if isinstance(dtype, pd.StringDtype):
+        column = Column(name, "text", holds="text")
+        if dtype.storage == "pyarrow":
+            return column, _of_series(series)
+        return column, lambda part: Objects(series().iloc[part].to_numpy(dtype=object))
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        column = Column(name, "other", holds="timestamps")
+        return column, lambda part: _numpy_ticks(
+            series().iloc[part].dt.tz_convert(None).to_numpy(), b"Z"
+        )
+    if isinstance(dtype, np.dtype):
+        return _numpy_column(name, dtype, lambda: series().to_numpy())
+    if pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, pd.SparseDtype):
+        return Column(name, "numeric", holds="numbers"), _of_series(series)
+    return Column(name, "other", holds="values of another type"), _unread
+
+
+def _unread(part: slice) -> Cells:
+    """Return cells of a type that has no form here: all are missing, whatever they are."""
+    return Objects([None] * (part.stop - part.start))
+
+
+def _of_series(series: Callable[[], Any]) -> Sliced:
+    import pyarrow as pa
+
+    return _of_arrow(lambda part: pa.array(series().iloc[part].array))
+
+
+def _of_arrow(array: Callable[[slice], Any]) -> Sliced:
+    """Slice what becomes an Arrow array, in chunks or in one."""
+
+    def cells(part: slice) -> Cells:
+        import pyarrow as pa
+
+        found = array(part)
+        if isinstance(found, pa.ChunkedArray):
+            found = found.unify_dictionaries().combine_chunks()
+        return arrow_cells(found)
+
+    return cells
+
+
+def _category(name: str, dtype: Any, series: Callable[[], Any]) -> tuple[Column, Sliced]:
+    """Return a pandas category; its type says what the levels are, not where they are from."""
+    entries = [v.item() if isinstance(v, np.generic) else v for v in dtype.categories]
+    levels = tuple(v if isinstance(v, (str, int, float)) else str(v) for v in entries)
+    kind: Kind = "categorical" if len(set(levels)) == len(levels) else "other"
+    column = Column(
+        name, kind, levels if kind == "categorical" else None, bool(dtype.ordered),
+        holds="categories", taken_on_trust=kind == "categorical",
+    )  # fmt: skip
+
+    def cells(part: slice) -> Cells:
+        return Coded(series().iloc[part].cat.codes.to_numpy(), Objects(levels))
+
+    return column, cells
+
+
+def _numpy_column(
+    name: str, dtype: np.dtype[Any], values: Callable[[], Any]
+) -> tuple[Column, Sliced]:
+    if dtype.kind in "biuf":
+        return Column(name, "numeric", holds="numbers"), lambda part: Numbers(values()[part])
+    if dtype.kind in "Mm":
+        column = Column(name, "other", holds="timestamps" if dtype.kind == "M" else "durations")
+        tag = b"N" if dtype.kind == "M" else b"P"
+        return column, lambda part: _numpy_ticks(values()[part], tag)
+    if dtype.kind in "US":
+        column = Column(name, "text", holds="text") if dtype.kind == "U" else Column(
+            name, "other", holds="bytes")  # fmt: skip
+        return column, lambda part: Objects(values()[part])
+    if dtype.kind == "O":
+        return Column(name, "text", holds="objects"), lambda part: Objects(values()[part])
+    return Column(name, "other", holds="values of another type"), _unread
+
+
+def _numpy_ticks(values: Any, tag: bytes) -> Cells:
+    unit, count = np.datetime_data(values.dtype)
+    if unit not in _UNITS or count != 1:
+        return Objects(values)  # of days, say, one by one
+    missing = np.isnat(values)
+    ticks = np.where(missing, 0, values.view(np.int64))
+    return Ticks(ticks, _UNITS[unit], tag, missing)

@@ -1,0 +1,61 @@
+"""Parquet files as sources of rows: first the schema, from the footer, then the rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from dpreg.data.arrow import arrow_cells, arrow_column
+from dpreg.data.schema import Schema
+from dpreg.data.source import BATCH_ROWS, RowSource, StreamSource
+from dpreg.errors import SchemaError
+
+__all__ = ["parquet_source"]
+
+
+def parquet_source(path: str | os.PathLike[str]) -> RowSource:
+    """Return a Parquet file as a source.
+
+    Raises
+    ------
+    SchemaError
+        If its footer cannot be read.
+    """
+    name = os.fsdecode(path)
+    types = _types(name)
+    schema = Schema({field.name: arrow_column(field.name, field.type) for field in types})
+    if len(schema.columns) < len(types):
+        raise SchemaError(f"data: two columns of {name!r} have the same name; rename one")
+
+    def read(columns: Sequence[str]) -> Iterator[Any]:
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(name) as file:
+            yield from file.iter_batches(BATCH_ROWS, columns=list(columns))
+
+    return StreamSource(schema, read, arrow_cells)
+
+
+def _types(name: str) -> list[Any]:
+    """Read the names and types of the columns, and nothing else."""
+    import pyarrow
+    import pyarrow.parquet as pq
+
+    try:
+        if os.path.isfile(name) and not _begins_as_parquet(name):
+            raise SchemaError(
+                f"data: {name!r} is not a Parquet file, and no other is read, because others do "
+                f"not declare types; for a CSV file, pandas.read_csv({name!r})"
+                ".to_parquet('data.parquet') makes one"
+            )
+        return list(pq.read_schema(name))
+    except FileNotFoundError:
+        raise SchemaError(f"data: cannot read {name!r}: there is no such file") from None
+    except (OSError, pyarrow.ArrowException) as error:
+        raise SchemaError(f"data: cannot read {name!r} as Parquet: {error}") from None
+
+
+def _begins_as_parquet(path: str) -> bool:
+    with open(path, "rb") as file:
+        return file.read(4) in (b"PAR1", b"PARE")

@@ -1,0 +1,221 @@
+"""A regression problem before its records are read: what is public, and how to read the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.data.containers import open_source
+from dpreg.data.design import Design, Terms, read_design
+from dpreg.data.formula import FormulaSpec
+from dpreg.data.schema import Column, Level, Schema
+from dpreg.data.source import RowSource
+from dpreg.data.units import Units
+from dpreg.errors import FormulaError, SchemaError
+
+__all__ = ["ModelMatrix", "Problem", "Records", "pose"]
+
+_ROWS = 1 << 13
+_INTERCEPT = "Intercept"
+
+
+class Problem(Protocol):
+    """What a fit is asked to do: terms and schema are public, for predictions and notes."""
+
+    @property
+    def terms(self) -> Terms:
+        """What the formula says about the design."""
+        ...
+
+    @property
+    def schema(self) -> Schema:
+        """The columns in use."""
+        ...
+
+    def design(self) -> Design:
+        """Read the records; to be called when they have been paid for."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaProblem:
+    """A formula, bound to the schema of a source."""
+
+    spec: FormulaSpec
+    source: RowSource
+    unit: str | None
+
+    @property
+    def terms(self) -> Terms:
+        """See `Problem`."""
+        return Terms(self.spec.response, self.spec.names, self.spec.intercept, self.spec.ranges)
+
+    @property
+    def schema(self) -> Schema:
+        """See `Problem`."""
+        return self.spec.schema
+
+    def design(self) -> Design:
+        """See `Problem.design`."""
+        return read_design(self.spec, self.source, self.unit, self.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Columns that another program made row by row.  Private.
+
+    Attributes
+    ----------
+    columns : sequence of d arrays, shape (n,)
+        Without the intercept.  A row with a value that is not finite is incomplete, and dropped.
+    y : ndarray, shape (n,)
+    labels : ndarray of int64, shape (n,), or None
+        The unit of each row, -1 where it is missing.  None: a row is a unit.
+    """
+
+    columns: Sequence[NDArray[np.float64]]
+    y: NDArray[np.float64]
+    labels: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelMatrix:
+    """A problem whose formula another program evaluates, which `dp_lm` takes for its `data`.
+
+    R has formulas, factors and contrasts of its own.  Public, all but what `read` returns.
+
+    Attributes
+    ----------
+    response : str
+    names : tuple of str, length d
+        Of the columns, the intercept not among them.
+    intercept : bool
+    read : callable
+        Returns the `Records`; called once, after the budget was charged.
+    ranges : mapping of str to pair
+        Limits of those columns that are known from declared levels.
+    unit : str or None
+        What the labels of the records number, for messages.
+    """
+
+    response: str
+    names: tuple[str, ...]
+    intercept: bool
+    read: Callable[[], Records]
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    unit: str | None = None
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) < len(self.names):
+            raise ValueError("names: each column needs a name of its own")
+        if self.intercept and _INTERCEPT in self.names:
+            raise _taken()
+        if not self.names and not self.intercept:
+            raise ValueError("formula: there is nothing on its right-hand side")
+
+    @property
+    def terms(self) -> Terms:
+        """See `Problem`."""
+        return Terms(self.response, self.names, self.intercept, self.ranges)
+
+    @property
+    def schema(self) -> Schema:
+        """See `Problem`; the columns of the data stay with the program that has them."""
+        return Schema({})
+
+    def design(self) -> Design:
+        """See `Problem.design`."""
+        records = self.read()
+        n, d = len(records.y), len(records.columns)
+        X = np.empty((n, d))
+        complete = np.isfinite(records.y)
+        if records.labels is not None:
+            complete &= records.labels >= 0
+        # A few rows at a time, so that what is written to is still near when the next column comes.
+        for start in range(0, n, _ROWS):
+            part = slice(start, start + _ROWS)
+            for j, column in enumerate(records.columns):
+                X[part, j] = column[part]
+            complete[part] &= np.isfinite(X[part]).all(axis=1)
+        if complete.all():
+            kept: slice | NDArray[np.intp] = slice(None)
+        else:
+            kept = np.flatnonzero(complete)
+        units = None if records.labels is None else Units.from_labels(records.labels[kept])
+        return Design(X[kept], np.array(records.y[kept]), self.terms, units)
+
+
+def pose(
+    formula: str,
+    data: Any,
+    levels: Mapping[str, Iterable[Level]] | None,
+    unit: str | None = None,
+) -> Problem:
+    """Check a formula against the schema of the data, and read nothing else.
+
+    Parameters
+    ----------
+    formula : str
+        For a `ModelMatrix` it is a label only.
+    data : ModelMatrix, or whatever `open_source` takes
+    levels : dict, optional
+        As for `dp_lm`.
+    unit : str, optional
+        Column that names the protected unit: it is no part of the formula, nor of its ``.``.
+    """
+    if isinstance(data, ModelMatrix):
+        columns = {} if data.unit is None else {data.unit: Column(data.unit, "other")}
+        _check_unit(unit, Schema(columns))
+        return data
+    source = open_source(data)
+    _check_unit(unit, source.schema)
+    schema = source.schema.with_levels(levels).without(unit)
+    try:
+        spec = FormulaSpec(formula, schema)
+    except FormulaError:
+        named = rf"(?<!\w){re.escape(unit or '')}(?!\w)"
+        if unit and isinstance(formula, str) and re.search(named, formula):
+            raise FormulaError(
+                f"formula: {unit!r} names the protected unit, and cannot be in the formula too; "
+                "leave it out, or leave out unit"
+            ) from None
+        raise
+    if _INTERCEPT in spec.regressors:
+        raise _taken()
+    return FormulaProblem(spec, source, unit)
+
+
+def _taken() -> FormulaError:
+    return FormulaError(
+        f"formula: a column named {_INTERCEPT!r} cannot be told from the intercept; rename it"
+    )
+
+
+# What has no keys (cells.py), by what the column holds.
+_NO_KEYS = ("lists", "nothing", "values of another type")
+
+
+def _check_unit(unit: str | None, schema: Schema) -> None:
+    """Refuse a unit column that is not there, or whose type cannot tell one unit from another."""
+    if unit is None:
+        return
+    if not isinstance(unit, str):
+        raise SchemaError(
+            "unit must be the name of one column, a string such as unit='person', "
+            f"not a {type(unit).__name__}"
+        )
+    if unit not in schema:
+        raise SchemaError(
+            f"unit: there is no column {unit!r}; "
+            f"the data have {', '.join(map(repr, schema.columns))}"
+        )
+    if schema[unit].holds in _NO_KEYS:
+        raise SchemaError(
+            f"unit: column {unit!r} holds {schema[unit].holds}, which cannot name a unit; convert "
+            "it to text or whole numbers before the call"
+        )

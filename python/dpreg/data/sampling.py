@@ -1,0 +1,118 @@
+"""Units of several rows, for methods that bound the change by one row."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.data.design import Design
+from dpreg.data.units import Units
+
+__all__ = ["check_max_rows", "one_row_a_unit", "sample_rows", "split_units"]
+
+_MOST_ROWS = 10**5
+
+
+def check_max_rows(max_rows: int) -> None:
+    """Refuse a bound on the rows of a unit that is no positive integer."""
+    whole = isinstance(max_rows, (int, np.integer)) and not isinstance(max_rows, bool)
+    if not whole or not 1 <= max_rows <= _MOST_ROWS:
+        raise ValueError(
+            f"max_rows must be an integer from 1 to {_MOST_ROWS:,}: rows that one unit may give, "
+            f"got {max_rows!r}"
+        )
+
+
+def sample_rows(design: Design, max_rows: int, bits: _core.BitSource) -> Design:
+    """Keep at most `max_rows` random rows of each unit; a row is a unit of the result.
+
+    Parameters
+    ----------
+    design : Design
+        Private.
+    max_rows : int
+        Public.
+    bits : BitSource
+
+    Returns
+    -------
+    Design
+        Of rows: adding or removing a unit of `design` adds or removes at most `max_rows` of
+        them, given the random numbers of the other units.
+    """
+    if design.units is None:
+        return design
+    keys = _core.uniform_open(bits, len(design.units.rows))
+    offsets = design.units.offsets.astype(np.int64)
+    unit = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    order = np.lexsort((keys, unit))
+    place = np.arange(len(order)) - offsets[unit]
+    kept = np.sort(design.units.rows[order[place < max_rows]])
+    return Design(design.X[kept], design.y[kept], design.terms)
+
+
+def split_units(design: Design, share: float, bits: _core.BitSource) -> tuple[Design, Design]:
+    """Divide the units in two, each by a coin of its own.
+
+    Parameters
+    ----------
+    design : Design
+        Private.
+    share : float
+        Chance of a unit to be in the first part.
+    bits : BitSource
+
+    Returns
+    -------
+    tuple of Design
+        A unit that comes or goes changes one of them, given the coins of the others.
+    """
+    first = np.asarray(_core.uniform_open(bits, design.unit_count)) < share
+    return _of_units(design, first), _of_units(design, ~first)
+
+
+def _of_units(design: Design, chosen: NDArray[np.bool_]) -> Design:
+    if design.units is None:
+        return Design(design.X[chosen], design.y[chosen], design.terms)
+    offsets = design.units.offsets.astype(np.int64)
+    unit = np.repeat(np.arange(len(chosen)), np.diff(offsets))
+    members = chosen[unit]
+    rows = design.units.rows[members].astype(np.int64)
+    labels = np.empty(len(design.y), dtype=np.int64)
+    labels[rows] = unit[members]
+    kept = np.sort(rows)
+    units = Units.from_labels(labels[kept])
+    return Design(design.X[kept], design.y[kept], design.terms, units)
+
+
+def one_row_a_unit(design: Design, bounds: NDArray[np.float64]) -> Design:
+    """Return a design whose rows are the units: the mean of each unit's rows.
+
+    A linear model of the rows is one of the means, with the same coefficients.  A unit that
+    comes or goes is one row that comes or goes.
+
+    Parameters
+    ----------
+    design : Design
+    bounds : ndarray, shape (d + 1, 2)
+        Values are moved to these limits first, of the response last; NaN where there are none.
+    """
+    if design.units is None:
+        return design
+    low, high = np.where(np.isnan(bounds), [-np.inf, np.inf], bounds).T
+    X = _means(np.clip(design.X, low[:-1], high[:-1]), design.units)
+    y = _means(np.clip(design.y, low[-1], high[-1]), design.units)
+    return Design(X, y, design.terms)
+
+
+def _means(values: NDArray[np.float64], units: Units) -> NDArray[np.float64]:
+    """Mean of the rows of each unit; a unit has at least one."""
+    first = units.offsets[:-1].astype(np.intp)
+    if not len(first):
+        return values[:0]
+    counts = np.diff(units.offsets.astype(np.int64)).astype(np.float64)
+    # A sum of huge cells may overflow: a warning would be about a cell.
+    with np.errstate(all="ignore"):
+        sums = np.add.reduceat(values[units.rows.astype(np.intp)], first, axis=0)
+        return np.asarray(sums / counts.reshape(-1, *[1] * (values.ndim - 1)))

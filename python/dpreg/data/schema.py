@@ -1,0 +1,126 @@
+"""What is public about a table: its columns, and what each of them may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from dpreg.errors import SchemaError
+
+__all__ = ["LIST", "Column", "Kind", "Level", "Schema"]
+
+Kind = Literal["numeric", "categorical", "text", "other"]
+Level = str | int | float | bool
+
+# What a Python list holds, which declares no type: numbers, unless levels are declared.
+LIST = "a list"
+_SPELLED = "a list of strings or numbers"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What is public about a column.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"numeric", "categorical", "text", "other"}
+    levels : tuple or None
+        The declared levels of a categorical column, in their order.
+    ordered : bool
+    holds : str
+        What cells of the declared type are, in words, for messages: "numbers", "text", "dates".
+        It says no more than that: whether integers or floats may depend on a missing cell.
+    taken_on_trust : bool
+        True: the levels are those of a pandas category, which may have been read from cells.
+    """
+
+    name: str
+    kind: Kind
+    levels: tuple[Level, ...] | None = None
+    ordered: bool = False
+    holds: str = ""
+    taken_on_trust: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The columns of a table, by name."""
+
+    columns: Mapping[str, Column]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.columns
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[name]
+
+    def without(self, name: str | None) -> Schema:
+        """Return the schema without a column, if it is there."""
+        return Schema({key: c for key, c in self.columns.items() if key != name})
+
+    def with_levels(self, levels: Mapping[str, Iterable[Level]] | None) -> Schema:
+        """Return the schema with the columns in `levels` categorical.
+
+        Raises
+        ------
+        SchemaError
+            For an unknown column, fewer than two levels, repeated levels, or levels that no
+            cell of the declared type can be.
+        """
+        columns = dict(self.columns)
+        if levels is not None and not isinstance(levels, Mapping):
+            raise SchemaError(
+                "levels must be a dict of column names to lists of levels, such as "
+                f"{{'edu': ['school', 'college']}}, not a {type(levels).__name__}"
+            )
+        for name, values in (levels or {}).items():
+            if name not in columns:
+                raise SchemaError(f"levels: there is no column {name!r} in the data")
+            public = _listed(name, values)
+            _check_levels(columns[name], public)
+            columns[name] = replace(
+                columns[name], kind="categorical", levels=public, taken_on_trust=False
+            )
+        return Schema(columns)
+
+
+def _listed(name: str, values: Any) -> tuple[Level, ...]:
+    """Return declared levels as plain values, from a list, an array, an index or a series."""
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise SchemaError(f"levels: write {{{name!r}: [...]}} with {_SPELLED}")
+    public = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
+    if not all(isinstance(v, (str, int, float)) and v == v for v in public):
+        raise SchemaError(f"levels: the levels of {name!r} must be strings or numbers")
+    if len(public) < 2 or len(set(public)) < len(public):
+        raise SchemaError(f"levels: {name!r} needs at least two levels, all different")
+    return public
+
+
+def _check_levels(column: Column, levels: tuple[Level, ...]) -> None:
+    """Refuse levels with which every row would be incomplete, by the declared type alone."""
+    name, given = column.name, f"got {list(levels)!r}"
+    if column.kind == "numeric" and column.holds != LIST:
+        if any(isinstance(level, str) for level in levels):
+            raise SchemaError(
+                f"levels: column {name!r} holds numbers, and its levels must be numbers too, "
+                f"{given}; write levels={{{name!r}: [1, 2, ...]}}"
+            )
+    elif column.holds == "text":
+        if not all(isinstance(level, str) for level in levels):
+            raise SchemaError(
+                f"levels: column {name!r} holds text, and its levels must be text too, "
+                f"{given}; write levels={{{name!r}: ['1', '2', ...]}}"
+            )
+    elif column.kind == "other":
+        raise SchemaError(
+            f"levels: column {name!r} holds {column.holds}, which cannot be levels; convert it "
+            "to text or numbers before the call"
+        )
+    elif column.levels is not None and not set(column.levels) & set(levels):
+        raise SchemaError(
+            f"levels: column {name!r} declares other levels, {list(column.levels)!r}; {given}"
+        )

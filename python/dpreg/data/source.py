@@ -1,0 +1,126 @@
+"""Where rows come from: a schema, which is public, and batches of rows, which are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dpreg.data.cells import Cells
+from dpreg.data.schema import Column, Schema
+from dpreg.errors import SourceError
+
+__all__ = ["BATCH_ROWS", "Batch", "MemorySource", "RowSource", "StreamSource"]
+
+# Rows of a batch, so that a few columns of it stay near the processor.
+BATCH_ROWS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some rows of a table.  Private.
+
+    Attributes
+    ----------
+    cells : mapping of str to Cells
+        Of the columns that were asked for.
+    rows : int
+    """
+
+    cells: Mapping[str, Cells]
+    rows: int
+
+
+class RowSource(Protocol):
+    """A table that can be read, more than once, in batches of rows.
+
+    Attributes
+    ----------
+    schema : Schema
+        Known without a look at a row.
+    """
+
+    schema: Schema
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
+        """Read these columns; which rows are in which batch must not matter to the caller.
+
+        Raises
+        ------
+        SourceError
+            If the source fails; whatever it says of that, which may be about a record, is kept.
+        """
+        ...
+
+
+class MemorySource:
+    """Columns in memory, each sliced on demand.
+
+    Parameters
+    ----------
+    columns : mapping of str to (Column, callable)
+        What is public, and ``cells(slice)``.
+    rows : callable
+        Returns the number of rows; called when batches are read.
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, tuple[Column, Callable[[slice], Cells]]],
+        rows: Callable[[], int],
+    ) -> None:
+        self.schema = Schema({name: column for name, (column, _) in columns.items()})
+        self._cells = {name: cells for name, (_, cells) in columns.items()}
+        self._rows = rows
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
+        """See `RowSource.batches`."""
+        total = self._rows()
+        for start in range(0, total, BATCH_ROWS):
+            part = slice(start, min(start + BATCH_ROWS, total))
+            cells = {name: self._cells[name](part) for name in columns}
+            yield Batch(cells, part.stop - part.start)
+
+
+class StreamSource:
+    """Record batches of Arrow, from whatever can make them again.
+
+    Parameters
+    ----------
+    schema : Schema
+    read : callable
+        ``read(columns)`` starts anew and returns an iterable of record batches.
+    cells : callable
+        ``cells(array)`` returns the `Cells` of one array.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        read: Callable[[Sequence[str]], Any],
+        cells: Callable[[Any], Cells],
+    ) -> None:
+        self.schema = schema
+        self._read = read
+        self._cells = cells
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
+        """See `RowSource.batches`."""
+        stream = _quietly(iter, _quietly(self._read, columns))
+        while (batch := _quietly(next, stream, None)) is not None:
+            cells = {name: self._cells(batch.column(name)) for name in columns}
+            yield Batch(cells, batch.num_rows)
+
+
+def _quietly(call: Callable[..., Any], *arguments: Any) -> Any:
+    """Call something of another library; what it says of a failure may be about a record."""
+    try:
+        return call(*arguments)
+    except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
+        raise
+    except BaseException as error:  # a panic of polars is no Exception
+        kind = type(error).__name__
+    raise SourceError(
+        f"data: the source failed while it was read ({kind}).  What it said may be about records, "
+        "so it is not repeated; the budget is charged.  Read it once without dpreg to find out more"
+    )

@@ -1,0 +1,276 @@
+"""Every kind of table gives the same schema, the same numbers, levels and units."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from sources import codes, keys, numbers, schema
+
+from dpreg.errors import SchemaError
+
+LEVELS = ["u", "v", "w"]
+ARROW = {
+    "whole": pa.array([1, None, 3], type=pa.int64()),
+    "real": pa.array([1.5, None, float("inf")], type=pa.float64()),
+    "flag": pa.array([True, False, None], type=pa.bool_()),
+    "word": pa.array(["u", "w", None], type=pa.string()),
+}
+TABLE = pa.table(ARROW)
+
+
+def parquet(path, **options):
+    pyarrow.parquet.write_table(TABLE, path / "t.parquet", **options)
+    return path / "t.parquet"
+
+
+CONTAINERS = {
+    "pyarrow": lambda path: TABLE,
+    "pyarrow, several chunks": lambda path: pa.concat_tables(TABLE.slice(i, 1) for i in range(3)),
+    "pyarrow, dictionaries": lambda path: TABLE.set_column(
+        3,
+        "word",
+        pa.chunked_array(
+            [ARROW["word"][:2].dictionary_encode(), ARROW["word"][2:].dictionary_encode()]
+        ),
+    ),
+    "pandas": lambda path: TABLE.to_pandas(
+        types_mapper={pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}.get
+    ),
+    "pandas, arrow types": lambda path: TABLE.to_pandas(types_mapper=pd.ArrowDtype),
+    "pandas, object words": lambda path: pd.DataFrame(
+        {
+            n: pd.Series(TABLE.to_pandas()["word"].to_list(), dtype=object)
+            if n == "word"
+            else TABLE.to_pandas(types_mapper=pd.ArrowDtype)[n]
+            for n in ARROW
+        }
+    ),
+    "polars": lambda path: pl.from_arrow(TABLE),
+    "polars lazy": lambda path: pl.from_arrow(TABLE).lazy(),
+    "polars scan": lambda path: pl.scan_parquet(parquet(path)),
+    "dict of arrow": lambda path: dict(ARROW),
+    "dict of polars": lambda path: dict(pl.from_arrow(TABLE).to_dict()),
+    "dict of pandas": lambda path: dict(TABLE.to_pandas(types_mapper=pd.ArrowDtype).items()),
+    "parquet": parquet,
+    "parquet, row groups": lambda path: parquet(path, row_group_size=1),
+    "parquet, plain": lambda path: parquet(path, use_dictionary=False),
+    "parquet path as text": lambda path: str(parquet(path)),
+}
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_containers_agree(name, tmp_path):
+    table = CONTAINERS[name](tmp_path)
+    found = schema(table).columns
+    assert {n: c.kind for n, c in found.items()} == {
+        "whole": "numeric", "real": "numeric", "flag": "numeric", "word": "text",
+    }  # fmt: skip
+    np.testing.assert_array_equal(numbers(table, "whole"), [1, np.nan, 3])
+    np.testing.assert_array_equal(numbers(table, "real"), [1.5, np.nan, np.inf])
+    np.testing.assert_array_equal(numbers(table, "flag"), [1, 0, np.nan])
+    np.testing.assert_array_equal(codes(table, "word", LEVELS), [0, 2, -1])
+    np.testing.assert_array_equal(codes(table, "whole", [3, 1.0]), [1, -1, 0])
+    np.testing.assert_array_equal(codes(table, "flag", [True, 7]), [0, -1, -1])
+    assert keys(table, "word") == [b"su", b"sw", None]
+    assert keys(table, "whole") == [b"i" + bytes(15) + b"\1", None, b"i" + bytes(15) + b"\3"]
+    assert keys(table, "flag") == [b"b\1", b"b\0", None]
+
+
+@pytest.mark.parametrize(
+    ("column", "trusted"),
+    [
+        (pd.Series(pd.Categorical(["u", "w", None], categories=LEVELS)), True),
+        (pd.CategoricalIndex(["u", "w", None], categories=LEVELS), True),
+        (pl.Series(["u", "w", None], dtype=pl.Enum(LEVELS)), False),
+    ],
+    ids=["pandas category", "pandas index", "polars enum"],
+)
+def test_types_that_declare_levels(column, trusted):
+    frame = pd.DataFrame if trusted else pl.DataFrame
+    for data in ({"x": column}, frame({"x": column})):
+        found = schema(data)["x"]
+        assert (found.kind, found.levels) == ("categorical", ("u", "v", "w"))
+        assert found.taken_on_trust == trusted
+        np.testing.assert_array_equal(codes(data, "x", LEVELS), [0, 2, -1])
+        np.testing.assert_array_equal(codes(data, "x", ["w", "q"]), [-1, 0, -1])
+        assert keys(data, "x") == [b"su", b"sw", None]
+    assert not schema(data).with_levels({"x": ["u", "w"]})["x"].taken_on_trust
+
+
+DICTIONARY = pa.DictionaryArray.from_arrays(
+    pa.array([0, 2, None], type=pa.int32()), pa.array(LEVELS), ordered=True
+)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pa.table({"x": DICTIONARY}),
+        pa.table({"x": pa.array(["a", "b"]).dictionary_encode()}),
+        {"x": DICTIONARY},
+        pd.DataFrame({"x": pd.Series(DICTIONARY, dtype=pd.ArrowDtype(DICTIONARY.type))}),
+        pl.DataFrame({"x": pl.Series(["a", "b"], dtype=pl.Categorical)}),
+        pl.DataFrame({"x": ["a", "b"]}),
+        pd.DataFrame({"x": ["a", "b"]}),
+        pd.DataFrame({"x": pd.Series(["a", "b"], dtype=object)}),
+        {"x": np.array(["a", "b"])},
+    ],
+)
+def test_levels_that_are_listed_in_the_data_are_not_levels(data):
+    """Whoever wrote an Arrow dictionary, ordered or not, listed what occurs."""
+    found = schema(data)["x"]
+    assert (found.kind, found.levels) == ("text", None)
+    # The words are in the entries, so declaring them works, and tells nothing of the entries.
+    assert schema(data).with_levels({"x": ["p", "q"]})["x"].levels == ("p", "q")
+
+
+@pytest.mark.parametrize("data", [3, None, [1, 2], np.ones((3, 2)), "no/such/file.parquet",
+                                  Path("nope"), {"x": np.ones((2, 2))}, pd.Series([1.0]),
+                                  {"x": [1, 2], "y": [1]}, {"x": "ab"}, {"x": 3},
+                                  pd.DataFrame([[1, 2]], columns=["a", "a"]),
+                                  pd.DataFrame({1: [1], "1": [2]})])  # fmt: skip
+def test_wrong_containers_are_refused(data):
+    with pytest.raises(SchemaError, match="data"):
+        schema(data)
+
+
+def test_index_of_a_pandas_series_does_not_matter():
+    a = pd.Series([1.0, 2.0], index=[5, 6])
+    assert numbers({"a": a, "b": np.array([3.0, 4.0])}, "a").tolist() == [1.0, 2.0]
+    assert numbers(pd.DataFrame({"a": a}), "a").tolist() == [1.0, 2.0]
+
+
+HUGE = 2**60 + 1
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pa.table({"x": pa.array([HUGE, None, 3], type=pa.int64())}),
+        pa.table({"x": pa.array([HUGE, None, 3], type=pa.uint64())}),
+        pd.DataFrame({"x": pd.array([HUGE, None, 3], dtype="int64[pyarrow]")}),
+        pd.DataFrame({"x": pd.array([HUGE, None, 3], dtype="Int64")}),
+        pl.DataFrame({"x": [HUGE, None, 3]}),
+        {"x": [HUGE, None, 3]},
+    ],
+    ids=["arrow", "arrow unsigned", "pandas arrow", "pandas", "polars", "list"],
+)
+def test_integers_beyond_the_precision_of_doubles(data):
+    """Rounded as numbers, not as levels nor as units; pyarrow's own conversion raises."""
+    np.testing.assert_array_equal(numbers(data, "x"), [2.0**60, np.nan, 3])
+    np.testing.assert_array_equal(codes(data, "x", [2**60, HUGE, 3]), [1, -1, 2])
+    assert keys(data, "x")[0] == b"i" + HUGE.to_bytes(16, "big")
+
+
+def test_a_list_has_no_type_of_its_own():
+    """Whatever its cells are, and when there are none, the schema is the same."""
+    odd = ["a", None, 1, True, 2.5, 10**400, object(), [1], np.float32(2), {}]
+    tables = [{"x": cells} for cells in ([], [1], ["a"], odd)]
+    assert len({str(schema(t)) for t in tables}) == 1
+    expected = [np.nan, np.nan, 1, 1, 2.5] + [np.nan] * 3 + [2, np.nan]
+    np.testing.assert_array_equal(numbers(tables[3], "x"), expected)
+    with_levels = schema(tables[2]).with_levels({"x": ["a", "b"]})
+    assert with_levels["x"].kind == "categorical"
+    assert codes(tables[2], "x", ["a", "b"]).tolist() == [0]
+
+
+def test_the_schema_does_not_depend_on_cells():
+    """narwhals, for one, calls a column of objects text if all its first cells are."""
+    kinds = {
+        "objects": lambda cells: pd.Series(cells, dtype=object),
+        "numpy objects": lambda cells: np.array([*cells, None], dtype=object)[: len(cells)],
+        "integers": lambda cells: pd.Series([0] * len(cells), dtype="int64"),
+        "floats": lambda cells: pd.Series([None] * len(cells), dtype="float64"),
+        "nullable": lambda cells: pd.array([None] * len(cells), dtype="Int64"),
+        "words": lambda cells: pd.Series(["a"] * len(cells), dtype="str"),
+        "chunks": lambda cells: pa.chunked_array([pa.array(["a"]).dictionary_encode()] * len(cells),
+                                                 DICTIONARY.type if not cells else None),
+    }  # fmt: skip
+    for make in kinds.values():
+        columns = [make(cells) for cells in (["a", "b"], ["a", 1], [None], [])]
+        found = {str(schema({"x": column})) for column in columns}
+        found |= {str(schema(pd.DataFrame({"x": c}))) for c in columns if isinstance(c, pd.Series)}
+        assert len(found) == 1, found
+
+
+@pytest.mark.parametrize(
+    ("column", "levels"),
+    [
+        (pd.Series([20.0, 30.0]), ["20", "30"]),
+        (pd.Series([20, 30]), ["20", 30]),
+        (pd.Series([True, False]), ["True", "False"]),
+        (pd.Series(["1", "2"], dtype="str"), [1, 2]),
+        (pl.Series(["1", "2"]), [1, 2]),
+        (pd.Categorical(["a", "b"]), ["x", "y"]),
+        (pd.Series(pd.to_datetime(["2020-01-01"])), ["2020-01-01", "2020-01-02"]),
+    ],
+)
+def test_levels_that_no_cell_can_have_are_refused(column, levels):
+    with pytest.raises(SchemaError, match=r"levels: column 'x'"):
+        schema({"x": column}).with_levels({"x": levels})
+
+
+@pytest.mark.parametrize(
+    ("column", "levels"),
+    [
+        (pd.Series([20.0, 30.0]), [20, 30]),
+        (pd.Series([True, False]), [True, False]),
+        (pd.Series(["a", 1], dtype=object), [1, 2]),
+        (["a", "b"], ["a", "b"]),
+        ([1, 2], [1, 2]),
+        (pd.Categorical(["a", "b"]), ["b", "x"]),
+        (["a", "b"], pd.Index(["a", "b"])),
+        (["a", "b"], np.array(["a", "b"])),
+        (["a", "b"], pd.Series(["a", "b"])),
+        ([1, 2], np.array([1, 2])),
+    ],
+)
+def test_levels_that_some_cell_may_have_are_taken(column, levels):
+    found = schema({"x": column}).with_levels({"x": levels})["x"].levels
+    assert found == tuple(levels)
+    assert {type(level) for level in found} <= {str, int, float, bool}
+
+
+@pytest.mark.parametrize("levels", [["x"], "x", 3])
+def test_levels_are_a_dict(levels):
+    with pytest.raises(SchemaError, match="levels must be a dict"):
+        schema({"x": [1]}).with_levels(levels)
+
+
+@pytest.mark.parametrize("levels", ["ab", 3, ["a"], ["a", "a"], [1, True], ["a", None],
+                                    [1.0, float("nan")], {"a": 1}])  # fmt: skip
+def test_levels_of_a_column_are_a_list(levels):
+    with pytest.raises(SchemaError, match="levels"):
+        schema({"x": [1]}).with_levels({"x": levels})
+
+
+def test_files_of_another_kind(tmp_path):
+    (tmp_path / "w.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(SchemaError, match=r"not a Parquet file.*read_csv\('.*'\)\.to_parquet"):
+        schema(tmp_path / "w.csv")
+    with pytest.raises(SchemaError, match="no such file"):
+        schema(tmp_path / "w.parquet")
+    (tmp_path / "torn.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(SchemaError, match="as Parquet"):
+        schema(tmp_path / "torn.parquet")
+
+
+def test_parquet_dictionaries_declare_nothing(tmp_path):
+    """Written as a category or as text, encoded or not, and whatever rows come first."""
+    found = set()
+    for words in (["u", "w"], ["w", "u"], ["u"], []):
+        for category in (True, False):
+            column = pd.Series(words, dtype=pd.CategoricalDtype(LEVELS, ordered=True))
+            frame = pd.DataFrame({"x": column if category else column.astype("str")})
+            for encoded in (True, False):
+                path = tmp_path / "t.parquet"
+                frame.to_parquet(path, use_dictionary=encoded)
+                found.add(str(schema(path)))
+                assert codes(path, "x", LEVELS).tolist() == [LEVELS.index(w) for w in words]
+    assert len(found) == 1
