@@ -53,10 +53,12 @@ for eps in (0.1, 0.5, 1.0, 3.0):
 # was paid for.
 #
 # A container declares types; a Python list does not, so it holds numbers unless `levels=` says
-# otherwise, whatever is in it, and a note of the result says so (tests/data/test_table.py). The
-# categories of a pandas column are taken as declared: if they were made from the data by
-# `astype("category")` they tell which levels occur, and that is not protected. Pass `levels=` in
-# that case.
+# otherwise, whatever is in it, and a note of the result says so. Levels are declared by `levels=`,
+# by an explicit `pd.CategoricalDtype([...])`, or by a polars `Enum`. A pandas category that
+# `astype("category")` made lists what occurs in the data and looks the same, so a note says whose
+# levels were taken on trust. An Arrow dictionary, in memory or in a Parquet file, declares nothing:
+# whoever wrote it listed what occurs. A reader that infers types (`read_csv`) may make text of a
+# column of numbers because of one cell: give it the types.
 
 # %%
 text = pd.DataFrame({"price": diamonds["price"], "cut": diamonds["cut"].astype(str)})

@@ -63,6 +63,14 @@ def inputs(options):
     return done.returncode == 0, f"{650 * options.times:,} random inputs\n{tail(done)}"
 
 
+def neighbours(options):
+    """tests/boundary: one unit more, in every container and file format."""
+    times = 6 * options.times
+    done = pytest(HERE.parent / "boundary", DPREG_EXAMPLES=str(times))
+    # 18 containers of 20 pairs in `make test`.
+    return done.returncode == 0, f"{360 * times:,} pairs of tables\n{tail(done)}"
+
+
 def pytest(*arguments, **environment):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, arguments)]
     return subprocess.run(
@@ -135,6 +143,7 @@ PARTS = {
     "timing": ("Time of fits of neighbours", timing),
     "fuzzers": ("Fuzzers", fuzzers),
     "inputs": ("Random inputs", inputs),
+    "neighbours": ("Neighbouring tables", neighbours),
 }
 
 

@@ -11,14 +11,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dpreg.audit import behaviour, exact, frank_wolfe, recorded_checks, sampled, selections
+from dpreg.audit import (
+    behaviour,
+    containers,
+    exact,
+    frank_wolfe,
+    recorded_checks,
+    sampled,
+    selections,
+)
 from dpreg.audit._finding import Check, Effort, Finding, Report
 
 __all__ = ["CHECKS", "Check", "Effort", "Finding", "Report", "audit"]
 
 CHECKS: dict[str, Check] = {
     check.name: check
-    for module in (exact, recorded_checks, behaviour, sampled, selections, frank_wolfe)
+    for module in (
+        exact,
+        recorded_checks,
+        containers,
+        behaviour,
+        sampled,
+        selections,
+        frank_wolfe,
+    )
     for check in module.CHECKS
 }
 

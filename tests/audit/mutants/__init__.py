@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from audit.mutants.boundary import BOUNDARY
 from audit.mutants.composed import COMPOSED
 from audit.mutants.data import DATA
 from audit.mutants.frank_wolfe import FRANK_WOLFE
@@ -10,4 +11,4 @@ from audit.mutants.randomness import RANDOMNESS
 from audit.mutants.selection import SELECTION
 from audit.mutants.tukey import TUKEY
 
-MUTANTS = [*TUKEY, *GAUSSIAN, *DATA, *RANDOMNESS, *SELECTION, *FRANK_WOLFE, *COMPOSED]
+MUTANTS = [*BOUNDARY, *TUKEY, *GAUSSIAN, *DATA, *RANDOMNESS, *SELECTION, *FRANK_WOLFE, *COMPOSED]

@@ -1,0 +1,161 @@
+"""The boundary: what comes from a table is public by declaration, or paid for.
+
+Neighbouring tables with an odd row, in several containers; the tests make many thousands more.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpreg.audit._finding import Check, Effort, Finding
+from dpreg.audit.observed import difference, observe
+from dpreg.errors import BudgetError
+from dpreg.lm import dp_lm
+from dpreg.methods import DPSGD, AdaSSP, TukeyEM
+from dpreg.methods.base import Method
+from dpreg.privacy.budget import Budget
+
+__all__ = ["CHECKS"]
+
+_LEVELS = {"c": ["a", "b"]}
+_ROWS = 6
+# The last row of each column, beside rows that are all alike: what its cell may be.
+_ODD: tuple[dict[str, Any], ...] = (
+    {}, {"x": None}, {"y": None}, {"c": None}, {"who": None}, {"c": b"z"}, {"c": b"\xff\xfe"},
+    {"who": 1}, {"who": 1_000}, {"who": 2**62}, {"who": -(2**62)}, {"x": 2**62}, {"x": -(2**62)},
+    {"y": math.inf}, {"y": math.nan}, {"y": 1e308}, {"y": -5e-324},
+)  # fmt: skip
+
+
+def _table(rows: int, odd: dict[str, Any] | None) -> Any:
+    """Return an Arrow table of `rows` plain rows and, perhaps, an odd one."""
+    import pyarrow as pa
+
+    plain = {"x": 1, "y": 2.0, "c": b"a", "who": 0}
+    cells = [dict(plain) for _ in range(rows)] + ([] if odd is None else [{**plain, **odd}])
+    kinds = {"x": pa.int64(), "y": pa.float64(), "c": pa.binary(), "who": pa.int64()}
+    columns = {n: pa.array([row[n] for row in cells], kind) for n, kind in kinds.items()}
+    # A reader that does not look hands any bytes on as text.
+    columns["c"] = pa.Array.from_buffers(pa.string(), len(cells), columns["c"].buffers())
+    columns["who"] = columns["who"].view(pa.timestamp("ns"))
+    return pa.table(columns)
+
+
+def _dictionaries(table: Any) -> Any:
+    import pyarrow as pa
+
+    encoded = table["c"].dictionary_encode()
+    ordered = [
+        pa.DictionaryArray.from_arrays(c.indices, c.dictionary, ordered=True)
+        for c in encoded.chunks
+    ]
+    kind = pa.dictionary(pa.int32(), pa.string(), ordered=True)
+    return table.set_column(2, "c", pa.chunked_array(ordered, kind))
+
+
+def _pandas(table: Any) -> Any:
+    import pandas as pd
+
+    return table.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def _inferred(table: Any) -> Any:
+    """As a reader infers: integers become floats when one is missing."""
+    frame = _pandas(table)
+    missing = table["x"].null_count > 0
+    return frame.assign(x=np.array(table["x"].to_pylist(), dtype="f8" if missing else "i8"))
+
+
+def _parquet(table: Any) -> Any:
+    import pyarrow.parquet as pq
+
+    path = Path(tempfile.mkdtemp()) / "t.parquet"
+    pq.write_table(table, path, use_dictionary=False)
+    return path
+
+
+_CONTAINERS: dict[str, Callable[[Any], Any]] = {
+    "pyarrow": lambda table: table,
+    "pyarrow dictionaries": _dictionaries,
+    "pandas": _pandas,
+    "pandas as it infers": _inferred,
+    "dict": lambda table: {name: table[name] for name in table.column_names},
+    "parquet": _parquet,
+    "parquet of dictionaries": lambda table: _parquet(_dictionaries(table)),
+}
+
+
+def _faults() -> Iterator[str]:
+    for name, make in _CONTAINERS.items():
+        for rows in (0, _ROWS):
+            for unit in (None, "who"):
+                call = {"levels": _LEVELS, "unit": unit}
+                without = observe("y ~ x + c", make(_table(rows, None)), **call)
+                for odd in _ODD:
+                    having = observe("y ~ x + c", make(_table(rows, odd)), **call)
+                    if unit and odd.get("who", 0) == 0 and rows:
+                        continue  # one row more of a unit that is there
+                    said = difference(without, having, grouped=unit is not None)
+                    noisy = "" if having.quiet else f"{having.failure or having.warned}"
+                    yield f"{name}, {odd}: {said or noisy}" if said or noisy else ""
+
+
+def neighbours(effort: Effort) -> Finding:
+    """A row more, however odd, changes nothing that can be seen and no other row."""
+    found = list(_faults())
+    return _finding("neighbouring tables in containers", [f for f in found if f], len(found))
+
+
+def unread(effort: Effort) -> Finding:
+    """A file whose pages are damaged fails when it is read: after the charge, and not before."""
+    path = _parquet(_table(200, None))
+    content = bytearray(path.read_bytes())
+    content[4:100] = bytes(96)
+    path.write_bytes(content)
+    seen = observe("y ~ x", path)
+    failed = seen.failure is not None and seen.failure[0] == "SourceError"
+    faults = [] if failed and len(seen.charges) == 1 else [f"{seen.failure}, {seen.charges}"]
+    return _finding("no page of a file is read before the charge", faults, 1)
+
+
+def refused_before(effort: Effort) -> Finding:
+    """What public conditions refuse is refused before the charge; the rest declines."""
+    faults, cases = [], 0
+    data = {"x": np.arange(40.0), "y": np.arange(40.0)}
+    methods: tuple[Method, ...] = (
+        TukeyEM(), TukeyEM(models=4), TukeyEM(models=100_000), TukeyEM(models=10**6), AdaSSP(),
+        DPSGD(steps=3),
+    )  # fmt: skip
+    for method in methods:
+        for epsilon in (1e-9, 1e-6, 1e-3, 500.0):
+            budget = Budget(500.0, 1e-3)
+            cases += 1
+            try:
+                dp_lm("y ~ x", data, epsilon, 1e-5, method=method, budget=budget, rng=effort.seed)
+            except BudgetError as error:
+                if budget.charges:
+                    faults.append(f"{method}, eps={epsilon}: {error}")
+            except Exception as error:
+                faults.append(f"{method}, eps={epsilon}: {type(error).__name__}: {error}")
+    return _finding("refused before the charge", faults, cases)
+
+
+def _finding(mechanism: str, faults: list[str], cases: int) -> Finding:
+    """A claim of 0: nothing at all may be lost here."""
+    return Finding(
+        mechanism=mechanism, how="grey box", epsilon=0.0, delta=0.0,
+        lower=math.inf if faults else 0.0, runs=cases, remark="; ".join(faults)[:300],
+    )  # fmt: skip
+
+
+CHECKS = (
+    Check("neighbours", neighbours),
+    Check("unread", unread),
+    Check("refused before", refused_before),
+)

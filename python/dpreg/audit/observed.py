@@ -1,0 +1,161 @@
+"""All that can be seen of a call besides released numbers, and the rows that a method gets."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dpreg.data.design import Design
+from dpreg.lm import dp_lm
+from dpreg.methods.base import Release
+from dpreg.privacy.budget import Budget
+from dpreg.privacy.certificate import Part
+
+__all__ = ["Observed", "Probe", "difference", "observe", "same_rows"]
+
+_EPSILON, _DELTA = 1.0, 1e-4
+
+
+@dataclass(slots=True)
+class Probe:
+    """A method that reads every record and releases nothing of them."""
+
+    name: str = "probe"
+    seen: list[Design] = field(default_factory=list)
+
+    def check(self, *arguments: Any, **named: Any) -> None:
+        """Take everything."""
+
+    def release(self, design: Design, allowance: Any, *, inference: bool) -> Release:
+        """Keep the design; release zeros."""
+        self.seen.append(design)
+        size = len(design.terms.coefficients)
+        return Release(np.zeros(size), None, None, 1.0, (Part("nothing", 0.0, 0.0, "none"),))
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What came out of one call.
+
+    Attributes
+    ----------
+    failure : tuple of str, or None
+        Type and text of the exception.
+    warned : tuple of str
+    said : bytes
+        What was written to the output of the process, by whatever language.
+    charges : tuple
+        Label and epsilon of each.
+    document : str or None
+        The result as JSON and as text.
+    design : Design or None
+        What the method got.
+    """
+
+    failure: tuple[str, str] | None
+    warned: tuple[str, ...]
+    said: bytes
+    charges: tuple[tuple[str, float], ...]
+    document: str | None
+    design: Design | None
+
+    @property
+    def visible(self) -> tuple[Any, ...]:
+        """All of it but the design."""
+        return self.failure, self.warned, self.said, self.charges, self.document
+
+    @property
+    def quiet(self) -> bool:
+        """Whether there is a result, paid for once, and nothing else."""
+        return (self.failure, self.warned, self.said, len(self.charges)) == (None, (), b"", 1)
+
+
+def observe(formula: str, data: Any, **arguments: Any) -> Observed:
+    """Call `dp_lm` with a `Probe`, and note everything."""
+    budget, probe = Budget(3.0, 1e-3), Probe()
+    failure, document = None, None
+    with warnings.catch_warnings(record=True) as warned, _listening() as said:
+        warnings.simplefilter("always")
+        try:
+            fit = dp_lm(formula, data, _EPSILON, _DELTA, method=probe, budget=budget, **arguments)
+            document = fit.to_json() + str(fit)
+        except BaseException as error:  # a panic of polars is no Exception
+            failure = type(error).__name__, str(error)
+    return Observed(
+        failure, tuple(str(w.message) for w in warned), b"".join(said),
+        tuple((charge.label, charge.epsilon) for charge in budget.charges), document,
+        probe.seen[0] if probe.seen else None,
+    )  # fmt: skip
+
+
+@contextmanager
+def _listening() -> Iterator[list[bytes]]:
+    said: list[bytes] = []
+    with tempfile.TemporaryFile() as file:
+        saved = [os.dup(1), os.dup(2)]
+        for number in (1, 2):
+            os.dup2(file.fileno(), number)
+        try:
+            yield said
+        finally:
+            for number, old in zip((1, 2), saved, strict=True):
+                os.dup2(old, number)
+                os.close(old)
+            file.seek(0)
+            said.append(file.read())
+
+
+def difference(without: Observed, having: Observed, *, grouped: bool) -> str:
+    """Say what tells two neighbours apart, `having` with one unit more; empty: nothing does."""
+    for name in ("failure", "warned", "said", "charges", "document"):
+        mine, theirs = getattr(without, name), getattr(having, name)
+        if mine != theirs:
+            return f"{name}: {mine!r} and {theirs!r}"
+    if without.design is None or having.design is None:
+        return ""
+    return _rows_apart(without.design, having.design, grouped=grouped)
+
+
+def same_rows(first: Design, second: Design) -> bool:
+    """Whether two designs have the same rows, to the last bit, and the same units."""
+    return _bits(first) == _bits(second) and _groups(first) == _groups(second)
+
+
+def _rows_apart(without: Design, having: Design, *, grouped: bool) -> str:
+    """The rows of `having` are those of `without`, in their order, and those of one unit."""
+    before, after = _bits(without), _bits(having)
+    added = len(after) - len(before)
+    if not grouped:
+        inserted = any(before == after[:k] + after[k + added :] for k in range(len(before) + 1))
+        return "" if added in (0, 1) and inserted else "more than one row changed"
+    groups, others = _groups(having), _groups(without)
+    # Of all units of `having` one at most, with all of its rows, is not there without it.
+    for unit in (frozenset[int](), *groups):
+        kept = [i for i in range(len(after)) if i not in unit]
+        place = {old: new for new, old in enumerate(kept)}
+        if [after[i] for i in kept] != before:
+            continue
+        if {frozenset(place[i] for i in g) for g in groups if g != unit} == others:
+            return ""
+    return "more than one unit changed"
+
+
+def _groups(design: Design) -> set[frozenset[int]]:
+    """The rows of each unit, as places."""
+    if design.units is None:
+        return {frozenset([i]) for i in range(len(design.y))}
+    offsets, rows = design.units.offsets.astype(int), design.units.rows.astype(int)
+    return {frozenset(rows[a:b].tolist()) for a, b in itertools.pairwise(offsets)}
+
+
+def _bits(design: Design) -> list[bytes]:
+    """Each row of the design, to the last bit."""
+    return [row.tobytes() for row in np.column_stack([design.X, design.y])]
