@@ -22,8 +22,7 @@ ExactShare after_rounding(const DepthRegions& regions, const TukeyRelease& relea
     const auto dimension = regions.dimension();
     require(rounding_is_paid(models, dimension, release.epsilon_sample),
             "epsilon of the draw must be at most 500, and more than rounding may cost");
-    const double rounding =
-        DepthRegions::rounding_error(models, dimension, release.epsilon_sample);
+    const double rounding = DepthRegions::rounding_error(models, dimension, release.epsilon_sample);
     return {release.epsilon_sample - 8.0 * rounding,
             release.delta * (1.0 - 8.0 * rounding - std::ldexp(1.0, -20))};
 }

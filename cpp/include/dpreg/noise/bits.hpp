@@ -49,7 +49,7 @@ private:
     ChaChaKey key_;
     std::array<std::uint32_t, kWords> buffer_;
     std::size_t position_ = kWords;
-    std::uint64_t generation_;          ///< forks before the last draw
+    std::uint64_t generation_;         ///< forks before the last draw
     std::atomic<std::uint64_t> turn_;  ///< twice the forks at the last turn, plus 1 while it lasts
 };
 
