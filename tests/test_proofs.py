@@ -26,12 +26,11 @@ def git_blob(path):
 
 
 def identifier(path):
+    """Where the file lies in the repository, though the one that runs may be an installed copy."""
+    if any(path.is_relative_to(ROOT / top) for top in ("cpp", "python")):
+        return str(path.relative_to(ROOT))
     parts = path.parts
-    return (
-        str(path.relative_to(ROOT))
-        if path.is_relative_to(ROOT)
-        else "python/" + "/".join(parts[len(parts) - 1 - parts[::-1].index("dpreg") :])
-    )
+    return "python/" + "/".join(parts[len(parts) - 1 - parts[::-1].index("dpreg") :])
 
 
 @pytest.mark.parametrize("proof", PROOFS, ids=identifier)
