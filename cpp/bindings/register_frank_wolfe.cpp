@@ -87,7 +87,7 @@ std::vector<std::int32_t> to_start(const Contiguous<std::int64_t>& start) {
     std::vector<std::int32_t> entries(static_cast<std::size_t>(start.size()));
     for (std::size_t j = 0; j < entries.size(); ++j) {
         const std::int64_t entry = start.data()[j];
-        dpreg::require(std::abs(entry) <= dpreg::kStartWeight,
+        dpreg::require(entry >= -dpreg::kStartWeight && entry <= dpreg::kStartWeight,
                        "the start must lie in the l1 ball");
         entries[j] = static_cast<std::int32_t>(entry);
     }
