@@ -9,13 +9,13 @@ namespace {
 constexpr std::size_t kMostPlaces = std::size_t{1} << 16;
 constexpr std::size_t kMostInBlock = (std::size_t{1} << 32) - 1;
 
-/// Calls visit(row, column, value) for each entry with a cell that is not 0.
+/// Calls visit(row, column, cell) for each cell that is not 0.
 template <class Visit>
 void visit_entries(const SparseView& x, Visit visit) {
     for (std::size_t i = 0; i < x.rows; ++i) {
         for (auto e = x.row_start[i]; e < x.row_start[i + 1]; ++e) {
-            if (is_zero_cell(x.values[e])) continue;
-            visit(i, static_cast<std::size_t>(x.columns[e]), x.values[e]);
+            const std::int16_t cell = to_cell(x.values[e]);
+            if (cell != 0) visit(i, static_cast<std::size_t>(x.columns[e]), cell);
         }
     }
 }
@@ -36,7 +36,7 @@ void CellColumns::choose_blocks(const SparseView& x) {
         const std::size_t blocks = std::size_t{1} << bits_;
         places_ = ((x.cols - 1) >> bits_) + 1;
         block_start_.assign(blocks + 1, 0);
-        visit_entries(x, [&](std::size_t, std::size_t j, double) {
+        visit_entries(x, [&](std::size_t, std::size_t j, std::int16_t) {
             ++block_start_[(j & (blocks - 1)) + 1];
         });
         const std::size_t largest = *std::max_element(block_start_.begin(), block_start_.end());
@@ -51,10 +51,10 @@ std::vector<std::uint16_t> CellColumns::fill_blocks(const SparseView& x) {
     cell_of_.resize(block_start_.back());
     std::vector<std::uint16_t> place_of(block_start_.back());
     std::vector<std::size_t> next = block_start_;
-    visit_entries(x, [&](std::size_t i, std::size_t j, double value) {
+    visit_entries(x, [&](std::size_t i, std::size_t j, std::int16_t cell) {
         const std::size_t at = next[j & (next.size() - 2)]++;
         row_of_[at] = static_cast<std::uint32_t>(i);
-        cell_of_[at] = to_cell(value);
+        cell_of_[at] = cell;
         place_of[at] = static_cast<std::uint16_t>(j >> bits_);
     });
     return place_of;

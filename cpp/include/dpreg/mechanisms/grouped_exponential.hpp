@@ -39,7 +39,7 @@ struct Candidate {
 /// of some candidate of their group, the expected number of proposals is at most 3 times the
 /// largest count, and 1 more.
 ///
-/// Domain   counts add up to at most 2^40; bounds and log-weights are numbers or -infinity;
+/// Domain   counts add up to at most 2^33; bounds and log-weights are numbers or -infinity;
 ///          log_weight(g, i) <= log_bound of g <= kLargestLogBound, before and after
 ///          tightening; some log-weight is at least 0.
 /// Returns  a candidate, with probability proportional to exp(log_weight).
