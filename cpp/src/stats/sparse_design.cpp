@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <optional>
 
 #include "dpreg/error.hpp"
 #include "dpreg/stats/unit_design.hpp"
@@ -33,68 +31,27 @@ void visit_ahead(const UnitColumn& column, const Start* start, const Entry* entr
     }
 }
 
-/// What the rows have in the columns of a set.
-class SlotRows {
-public:
-    static bool fits(std::size_t slots, std::size_t cells) {
-        return slots <= kSlots && cells < UINT32_MAX;
-    }
-
-    /// Domain  fits(columns.size(), how many cells these columns have).
-    SlotRows(const SparseUnitDesign& design, const ColumnSet& columns) : start_(design.rows() + 1) {
-        for (const std::size_t j : columns.columns()) {
-            design.column(j).visit([&](std::size_t i, std::int16_t) { ++start_[i + 1]; });
-        }
-        std::partial_sum(start_.begin(), start_.end(), start_.begin());
-        entries_.resize(start_.back());
-        auto next = start_;
-        for (std::size_t slot = 0; slot < columns.size(); ++slot) {
-            design.column(columns[slot]).visit([&](std::size_t i, std::int16_t cell) {
-                entries_[next[i]++] = static_cast<std::uint32_t>(slot << kBits) |
-                                      static_cast<std::uint16_t>(cell);
-            });
-        }
-    }
-
-    std::size_t add(const UnitColumn& column, SlotSums& products) const {
-        std::size_t cells = 0;
-        visit_ahead(column, start_.data(), entries_.data(), [&](std::size_t i, std::int32_t cell) {
-            cells += start_[i + 1] - start_[i];
-            for (std::size_t e = start_[i]; e < start_[i + 1]; ++e) {
-                const auto other = static_cast<std::int16_t>(entries_[e]);
-                products.add(entries_[e] >> kBits, std::int64_t{cell * other});
-            }
-        });
-        return cells;
-    }
-
-private:
-    static constexpr int kBits = 16;
-    static constexpr std::size_t kSlots = std::size_t{1} << kBits;
-
-    std::vector<std::uint32_t> start_;
-    std::vector<std::uint32_t> entries_;  ///< slot and cell
-};
-
-/// Goes through the rows in which a column is not 0: the caller's rows at first, and once
-/// that has cost as much as a copy, a copy of what they have in the columns of the set.
+/// Goes through the rows in which a column is not 0, or, where that is less, through the columns
+/// of the set with this one laid out by rows.
 class SparseGramRows final : public GramRows {
 public:
     SparseGramRows(const SparseUnitDesign& design, const SparseView& rows, const ColumnSet& columns)
         : design_(design), rows_(rows), columns_(columns) {
-        for (const std::size_t j : columns.columns()) copied_ += design.column(j).size;
-        copy_pays_ = SlotRows::fits(columns.size(), copied_) && copied_ <= rows.entries / 2;
+        for (const std::size_t j : columns.columns()) cells_ += design.column(j).size;
     }
 
     std::size_t add(std::size_t j, SlotSums& products) override {
-        if (copy_) return copy_->add(design_.column(j), products);
-        const std::size_t cells = add_from_rows(design_.column(j), products);
-        seen_ += cells;
-        if (copy_pays_ && seen_ >= copied_) copy_.emplace(design_, columns_);
-        return cells;
+        const UnitColumn column = design_.column(j);
+        const std::size_t in_rows = column.size * (rows_.entries / (rows_.rows + 1) + 1);
+        if (in_rows * kRowsOverColumns <= cells_) return add_from_rows(column, products);
+        add_from_columns(column, products);
+        return cells_;
     }
 
 private:
+    /// An entry of a row, which may not be in the set, takes as long as this many of a column.
+    static constexpr std::size_t kRowsOverColumns = 8;
+
     std::size_t add_from_rows(const UnitColumn& column, SlotSums& products) const {
         std::size_t cells = 0;
         visit_ahead(column, rows_.row_start, rows_.columns, [&](std::size_t i, std::int32_t cell) {
@@ -108,13 +65,24 @@ private:
         return cells;
     }
 
+    void add_from_columns(const UnitColumn& column, SlotSums& products) {
+        by_row_.resize(rows_.rows);
+        column.visit([&](std::size_t i, std::int16_t cell) { by_row_[i] = cell; });
+        for (std::size_t slot = 0; slot < columns_.size(); ++slot) {
+            std::int64_t sum = 0;
+            design_.column(columns_[slot]).visit([&](std::size_t i, std::int16_t cell) {
+                sum += std::int64_t{std::int32_t{cell} * by_row_[i]};
+            });
+            products.add(slot, sum);
+        }
+        column.visit([&](std::size_t i, std::int16_t) { by_row_[i] = 0; });
+    }
+
     const SparseUnitDesign& design_;
     const SparseView& rows_;
     const ColumnSet& columns_;
-    std::size_t copied_ = 0;  ///< cells that a copy has
-    std::size_t seen_ = 0;    ///< cells of the caller's rows gone through
-    bool copy_pays_;
-    std::optional<SlotRows> copy_;
+    std::size_t cells_ = 0;             ///< of the columns of the set
+    std::vector<std::int16_t> by_row_;  ///< zeros between calls
 };
 
 }  // namespace
