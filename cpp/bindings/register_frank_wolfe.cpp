@@ -214,11 +214,6 @@ void register_bounds(py::module_& m) {
             },
             "g"_a)
         .def_property_readonly("fixed", &VertexBounds::fixed)
-        .def("track_more",
-             [](VertexBounds& bounds) {
-                 dpreg::require(bounds.fixed() > 1, "no more columns are listed");
-                 bounds.track_more();
-             })
         .def("follow", &VertexBounds::follow, "total"_a, "touched"_a)
         .def("remove", &VertexBounds::remove, "j"_a)
         .def(

@@ -36,6 +36,13 @@ def walk(g, bounds, path):
         bounds.follow(g.total, g.touched)
 
 
+def bounds_of(g, epsilon, whole):
+    """Bounds that track all columns, or those that need it for draws with this epsilon."""
+    if whole:
+        return _core.VertexBounds(g, active=np.ones(len(g.values())))
+    return _core.VertexBounds(g, epsilon)
+
+
 def groups_of(bounds):
     """The bound of each group, and its columns with their numerators."""
     return [(bound, bounds.numerators(g)) for g, bound in enumerate(bounds.bounds())]
@@ -93,18 +100,14 @@ def small_worlds():
         yield np.array(rows)
 
 
-@pytest.mark.parametrize("kind", ["tracked", "fixed", "some of both"])
-def test_the_grouped_draw_is_the_exponential_mechanism_in_small_worlds(kind):
+@pytest.mark.parametrize("whole", [False, True])
+def test_the_grouped_draw_is_the_exponential_mechanism_in_small_worlds(whole):
     """Enumerated, with bounds that earlier steps have left loose."""
-    epsilon, y, loose = 9.0, [1.0, -0.4], 0
+    epsilon, y, loose, fixed = 9.0, [1.0, -0.4], 0, []
     for X in small_worlds():
         g = gradient(X, y, sparse)
-        if kind == "tracked":
-            bounds = _core.VertexBounds(g, active=np.ones(3))
-        else:
-            bounds = _core.VertexBounds(g, epsilon)
-            if kind == "some of both" and bounds.fixed > 1:
-                bounds.track_more()
+        bounds = bounds_of(g, epsilon, whole)
+        fixed.append(bounds.fixed)
         walk(g, bounds, (1, -2, 1, 3))
         loose += sum(
             h >= bounds.fixed and bound > max(map(abs, columns.values()))
@@ -114,10 +117,27 @@ def test_the_grouped_draw_is_the_exponential_mechanism_in_small_worlds(kind):
         found = grouped_law(bounds, g, epsilon)
         expected = step_law(g, epsilon, 1.0)
         np.testing.assert_allclose([found[v] for v in vertices(3)], expected, rtol=1e-9)
-    if kind == "fixed":
-        assert loose == 0
-    else:
-        assert loose > 100
+    assert loose > 100
+    assert set(fixed) == {0 if whole else 1}
+
+
+def test_the_grouped_draw_is_the_exponential_mechanism_with_listed_columns():
+    """The same with all three kinds of groups."""
+    d, epsilon = 200, 2.0
+    X = np.zeros((6, d))
+    X[np.arange(d) % 6, np.arange(d)] = np.linspace(0.05, 0.95, d)
+    X[3, 7] = X[5, 7] = X[:, 20] = X[:4, 40] = -1.0
+    g = gradient(X, [1.0, -0.4, 0.3, 1.0, -1.0, 1.0], sparse)
+    bounds = bounds_of(g, epsilon, False)
+    walk(g, bounds, (21, -8, 21, 41, -3, 21))
+    sizes = [len(columns) for _, columns in groups_of(bounds)]
+    assert bounds.fixed > 1
+    assert len(sizes) > bounds.fixed
+    assert min(sizes) > 0
+    found = grouped_law(bounds, g, epsilon)
+    np.testing.assert_allclose(
+        [found[v] for v in vertices(d)], step_law(g, epsilon, 1.0), rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("make", [dense, sparse])
@@ -130,8 +150,7 @@ def test_bounds_are_valid_after_any_walk(make, whole):
     X = np.where(rng.random((n, d)) < size / 2, rng.uniform(-1, 1, (n, d)) * size, 0.0)
     y = rng.uniform(-1, 1, n)
     g, fresh = gradient(X, y, make), gradient(X, y, make)
-    whole_of = {"active": np.ones(d)} if whole else {"epsilon": epsilon}
-    bounds, removed, fixed = _core.VertexBounds(g, **whole_of), set(), []
+    bounds, removed = bounds_of(g, epsilon, whole), set()
     for t in range(60):
         vertex = int(rng.integers(1, d + 1)) * int(rng.choice([-1, 1]))
         walk(g, bounds, [vertex])
@@ -143,9 +162,6 @@ def test_bounds_are_valid_after_any_walk(make, whole):
             bounds.follow(g.total, g.touched)
             bounds.remove(j)
             removed.add(j)
-        if bounds.fixed > 1 and t % 20 == 5:
-            bounds.track_more()
-        fixed.append(bounds.fixed)
         exact, seen = fresh.numerators(), []
         for bound, columns in groups_of(bounds):
             for j, numerator in columns.items():
@@ -153,7 +169,8 @@ def test_bounds_are_valid_after_any_walk(make, whole):
                 assert abs(numerator) <= bound
                 seen.append(j)
         assert sorted(seen) == [j for j in range(d) if j not in removed]
-    assert (max(fixed) == 0) == whole
+    assert (bounds.fixed == 0) == whole
+    assert len(bounds.bounds()) > bounds.fixed
     for h in range(bounds.fixed, len(bounds.bounds())):
         bounds.refresh(h)
         sizes = [abs(m) for m in bounds.numerators(h).values()]
@@ -189,11 +206,9 @@ def test_draws_from_loose_bounds_follow_the_law(bits):
     """One draw from each of many sets of bounds that four steps have left as they are."""
     X = np.array([[1.0, 0.06, -1.0, 0.5, 0.02], [-1.0, 0.06, 0.0, 1.0, 0.01]])
     y, epsilon, drawn = [1.0, -0.4], 6.0, []
-    for turn in range(20_000):
+    for turn in range(10_000):
         g = gradient(X, y, sparse)
-        bounds = (
-            _core.VertexBounds(g, active=np.ones(5)) if turn % 2 else _core.VertexBounds(g, epsilon)
-        )
+        bounds = bounds_of(g, epsilon, turn % 2)
         walk(g, bounds, (1, -3, 1, 4))
         drawn.append(_core.draw_vertex(g, bounds, epsilon, bits))
     assert_follows([drawn.count(v) for v in vertices(5)], step_law(g, epsilon, 1.0))
@@ -227,5 +242,3 @@ def test_wrong_groups_are_refused():
             call(7)
     with pytest.raises(ValueError, match="tracked"):
         _core.VertexBounds(g, 1.0).remove(0)
-    with pytest.raises(ValueError, match="no more columns"):
-        bounds.track_more()

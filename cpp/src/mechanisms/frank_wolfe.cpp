@@ -84,34 +84,12 @@ void check_screening(const Screening& screening) {
             "the steps after which coordinates are screened must rise");
 }
 
-/// All fixed groups but the first, together, may be proposed at most this often, if the others
-/// have no more weight than is known for certain.
-constexpr double kListedShare = 0.1;
-
-/// Whether fixed bounds would let too many candidates be proposed in vain.
-bool are_too_loose(const VertexBounds& bounds, double slope, int128 reference) {
-    double proposed = 0.0;
-    for (std::size_t g = 1; g < bounds.fixed(); ++g) {
-        const double log_bound = slope * static_cast<double>(bounds.bound(g) - reference);
-        if (log_bound > kLargestLogBound) return true;
-        proposed += 2.0 * static_cast<double>(bounds.count(g)) * std::exp(log_bound);
-    }
-    // The weights of +e_j and -e_j add up to at least 2 exp(-reference); that of the
-    // candidate with the score of reference is 1.
-    const double others = bounds.fixed() == 0 ? 0.0 : 2.0 * static_cast<double>(bounds.count(0));
-    const double known = others * std::exp(-slope * static_cast<double>(reference));
-    return proposed > kListedShare * std::fmax(1.0, known);
-}
-
-/// A score that is at most that of some candidate, and not far below any bound.
+/// A score that is at most that of some candidate, and at most one log-weight below any bound of
+/// a tracked group.
 int128 reference_for(VertexBounds& bounds, double slope) {
-    for (;;) {
-        const auto attained = bounds.attain(static_cast<int128>(1.0 / slope));
-        // Of +e_j and -e_j one has a score of 0 or more.
-        const int128 reference = attained ? attained->size : 0;
-        if (!are_too_loose(bounds, slope, reference)) return reference;
-        bounds.track_more();
-    }
+    const auto attained = bounds.attain(static_cast<int128>(1.0 / slope));
+    // Of +e_j and -e_j one has a score of 0 or more.
+    return attained ? attained->size : 0;
 }
 
 /// The vertex with the largest score, of the first column where there are several.

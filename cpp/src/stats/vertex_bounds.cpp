@@ -12,15 +12,22 @@ namespace {
 /// Going through this many slots costs about as much as a proposal.
 constexpr std::size_t kSlotsPerProposal = 32;
 
-/// What no reach of a column exceeds: fewer than 2^32 rows, 2^31 each.
-constexpr std::int64_t kMostReach = INT64_MAX;
+/// Columns that are listed may be proposed at most this often for each time that some column must
+/// be drawn.
+constexpr double kListedShare = 0.1;
 
-/// Largest reaches of the fixed groups, each a quarter more than the one before.
+/// The largest log-weight that a reach allows: scores are `numerator` / (4 W 2^30) times epsilon.
+double log_weight_at(std::int64_t reach, double epsilon) {
+    return epsilon * std::ldexp(static_cast<double>(reach), -(kCellBits + kResponseBits + 2));
+}
+
+/// Largest reaches of the fixed groups, each an eighth more than the one before.
 std::vector<std::int64_t> reaches_from(double epsilon) {
     double reach = std::ldexp(1.0 / epsilon, kCellBits + kResponseBits + 2);
     std::vector<std::int64_t> reaches;
-    for (; reach < 0x1p63; reach *= 1.25) reaches.push_back(static_cast<std::int64_t>(reach));
-    reaches.push_back(kMostReach);
+    for (; reach < 0x1p63; reach *= 1.125) reaches.push_back(static_cast<std::int64_t>(reach));
+    // What no reach of a column exceeds: fewer than 2^32 rows, 2^31 each.
+    reaches.push_back(INT64_MAX);
     return reaches;
 }
 
@@ -37,9 +44,32 @@ VertexBounds::VertexBounds(L1Gradient& gradient, double epsilon)
             [](const Fixed& fixed, std::int64_t reach) { return fixed.reach < reach; });
         group->columns.push_back(static_cast<std::uint32_t>(j));
     }
+    track(unlist(epsilon));
+}
+
+/// Takes the columns with the most reach out of the fixed groups, until what is left there is
+/// proposed seldom enough; drops empty groups.
+std::vector<std::uint32_t> VertexBounds::unlist(double epsilon) {
+    // Of +e_j and -e_j one has a score of at least 0, so all weights add up to at least `cols`.
+    const double most = kListedShare * static_cast<double>(gradient_.cols());
+    double proposed = 0.0;
+    std::size_t kept = 1;
+    for (; kept < fixed_.size(); ++kept) {
+        const double log_weight = log_weight_at(fixed_[kept].reach, epsilon);
+        if (log_weight > kMostListed) break;
+        const auto count = static_cast<double>(fixed_[kept].columns.size());
+        proposed += 2.0 * count * std::exp(log_weight);
+        if (proposed > most) break;
+    }
+    std::vector<std::uint32_t> columns;
+    for (std::size_t g = kept; g < fixed_.size(); ++g) {
+        columns.insert(columns.end(), fixed_[g].columns.begin(), fixed_[g].columns.end());
+    }
+    fixed_.resize(kept);
     const auto empty = [](const Fixed& fixed) { return fixed.columns.empty(); };
     fixed_.erase(std::remove_if(fixed_.begin() + 1, fixed_.end(), empty), fixed_.end());
-    track({});
+    std::sort(columns.begin(), columns.end());
+    return columns;
 }
 
 VertexBounds::VertexBounds(L1Gradient& gradient, const std::vector<std::uint8_t>& active)
@@ -62,18 +92,6 @@ void VertexBounds::track(std::vector<std::uint32_t> columns) {
         group.crossprod = std::max(group.crossprod, std::abs(gradient_.tracked_crossprod(slot)));
     }
     for (std::size_t g = fixed_.size(); g < size(); ++g) refresh(g);
-}
-
-void VertexBounds::track_more() {
-    std::vector<std::uint32_t> columns = gradient_.tracked().columns();
-    const std::int64_t enough = gradient_.steps() == 0 ? kMostReach : fixed_.back().reach / 2;
-    do {
-        const auto& more = fixed_.back().columns;
-        columns.insert(columns.end(), more.begin(), more.end());
-        fixed_.pop_back();
-    } while (fixed_.size() > 1 && fixed_.back().reach > enough);
-    std::sort(columns.begin(), columns.end());
-    track(std::move(columns));
 }
 
 std::size_t VertexBounds::count(std::size_t g) const {

@@ -10,6 +10,9 @@
 
 namespace dpreg {
 
+/// No fixed group allows a larger log-weight.
+inline constexpr double kMostListed = 16.0;
+
 /// Groups of columns, each with an upper bound on |numerator| that stays valid from step to step.
 ///
 /// Groups are fixed or tracked.  The bound of a fixed group is W R, R the largest
@@ -23,9 +26,9 @@ namespace dpreg {
 /// Cost  a step takes the touched slots of the tracked columns.
 class VertexBounds {
 public:
-    /// Tracks nothing yet.  The first group is of the columns to which no point of the ball
-    /// gives a log-weight above 1 in draws with this epsilon; those with more reach lie in groups
-    /// after it, in rising order.
+    /// Tracks the columns with the most reach.  The first group is of those to which no point of
+    /// the ball gives a log-weight above 1 in draws with this epsilon or a smaller one; what lies
+    /// between is listed in fixed groups by reach, where that makes few proposals more.
     VertexBounds(L1Gradient& gradient, double epsilon);
 
     /// Tracks all active columns.
@@ -34,11 +37,6 @@ public:
     /// How many groups there are, the fixed ones first.
     std::size_t size() const { return fixed_.size() + tracked_.size(); }
     std::size_t fixed() const { return fixed_.size(); }
-
-    /// Tracks the columns of the last fixed group, and once steps have been made of all those with
-    /// more than half as much reach: to track more columns takes long then.
-    /// Domain  fixed() > 1.
-    void track_more();
 
     /// How many columns group g has.
     std::size_t count(std::size_t g) const;
@@ -94,6 +92,7 @@ private:
     static constexpr std::size_t kNone = SIZE_MAX;
 
     bool is_tracked(std::size_t g) const { return g >= fixed_.size(); }
+    std::vector<std::uint32_t> unlist(double epsilon);
     void track(std::vector<std::uint32_t> columns);
     std::size_t first_slot(std::size_t g) const { return (g - fixed_.size()) * run_; }
     int128 size_at(std::size_t slot) const;
