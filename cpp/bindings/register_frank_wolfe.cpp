@@ -166,10 +166,9 @@ void register_gradient(py::module_& m) {
                                [](const L1Gradient& gradient) {
                                    return dpreg::bind::to_array(gradient.tracked().columns());
                                })
-        .def_property_readonly("touched",
-                               [](const L1Gradient& gradient) {
-                                   return dpreg::bind::to_array(gradient.touched());
-                               })
+        .def_property_readonly(
+            "touched",
+            [](const L1Gradient& gradient) { return dpreg::bind::to_array(gradient.touched()); })
         .def_property_readonly("total", &L1Gradient::total)
         .def_property_readonly("denominator", &L1Gradient::denominator)
         .def("values", &to_values)
@@ -241,8 +240,7 @@ void register_screening(py::module_& m) {
 }
 
 py::dict to_dict(const dpreg::FrankWolfeRun& run, const L1Gradient& gradient) {
-    return py::dict("weights"_a = to_weights(gradient),
-                    "path"_a = dpreg::bind::to_array(run.path),
+    return py::dict("weights"_a = to_weights(gradient), "path"_a = dpreg::bind::to_array(run.path),
                     "screened"_a = dpreg::bind::to_array(run.screened),
                     "screened_at"_a = dpreg::bind::to_array(run.screened_at));
 }

@@ -1,7 +1,7 @@
 """Typed face of the C++ extension; contracts are in cpp/include/dpreg."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray

@@ -91,9 +91,8 @@ TEST(sparse_rows_with_duplicates_are_merged_before_they_are_clipped) {
     const ColumnSet both(2, {0, 1});
     SlotSums products(2);
     sparse.gram_rows(both)->add(1, products);
-    products.drain([](std::uint32_t slot, std::int64_t sum) {
-        CHECK(slot == 1 && sum == 16384 * 16384);
-    });
+    products.drain(
+        [](std::uint32_t slot, std::int64_t sum) { CHECK(slot == 1 && sum == 16384 * 16384); });
 }
 
 TEST(sparse_arrays_are_checked) {

@@ -1,4 +1,4 @@
-"""Bounds of groups of columns: valid after any walk, and the law of a draw that starts from them."""
+"""Bounds of groups of columns: valid after any walk; the law of a draw from them is exact."""
 
 from __future__ import annotations
 
@@ -63,9 +63,7 @@ def grouped_law(bounds, g, epsilon):
         now = [attained[h] if h in refreshed else groups[h][0] for h in range(len(groups))]
         top = max(now)
         proposed = [math.exp(slope * (bound - top)) for bound in now]
-        total = sum(
-            2 * len(columns) * p for (_, columns), p in zip(groups, proposed, strict=True)
-        )
+        total = sum(2 * len(columns) * p for (_, columns), p in zip(groups, proposed, strict=True))
         accepted, elsewhere, again = dict.fromkeys(vertices(bounds_cols(groups)), 0.0), 0.0, {}
         for h, (_, columns) in enumerate(groups):
             kept = 0.0

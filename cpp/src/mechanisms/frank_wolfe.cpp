@@ -138,8 +138,7 @@ std::int64_t draw_vertex(const L1Gradient& gradient, VertexBounds& bounds, doubl
             return log_bound(g);
         },
         bits);
-    const auto name =
-        static_cast<std::int64_t>(bounds.column(chosen.group, chosen.place / 2)) + 1;
+    const auto name = static_cast<std::int64_t>(bounds.column(chosen.group, chosen.place / 2)) + 1;
     return chosen.place % 2 == 0 ? name : -name;
 }
 

@@ -101,14 +101,13 @@ std::size_t choose_among(const std::vector<double>& log_weights, BitSource& bits
     for (std::size_t first = 0; first < log_weights.size(); first += kGroupSize) {
         const std::size_t size = std::min(kGroupSize, log_weights.size() - first);
         const auto begin = log_weights.begin() + static_cast<std::ptrdiff_t>(first);
-        groups.push_back({size, *std::max_element(begin, begin + static_cast<std::ptrdiff_t>(size)) -
-                                    reference});
+        groups.push_back(
+            {size,
+             *std::max_element(begin, begin + static_cast<std::ptrdiff_t>(size)) - reference});
     }
     const auto chosen = choose_grouped(
         groups,
-        [&](std::size_t g, std::uint64_t i) {
-            return log_weights[g * kGroupSize + i] - reference;
-        },
+        [&](std::size_t g, std::uint64_t i) { return log_weights[g * kGroupSize + i] - reference; },
         [&](std::size_t g) { return groups[g].log_bound; }, bits);
     return chosen.group * kGroupSize + chosen.place;
 }

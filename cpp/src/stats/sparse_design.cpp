@@ -131,8 +131,8 @@ void SparseRows::merge_duplicates() {
         }
         merged_start_.push_back(static_cast<std::int64_t>(merged_columns_.size()));
     }
-    view_ = {merged_start_.data(),  merged_columns_.data(), merged_values_.data(), view_.rows, view_.cols,
-             merged_columns_.size()};
+    view_ = {merged_start_.data(), merged_columns_.data(), merged_values_.data(), view_.rows,
+             view_.cols,           merged_columns_.size()};
 }
 
 SparseUnitDesign::SparseUnitDesign(const SparseView& x)

@@ -45,7 +45,8 @@ struct FrankWolfeRun {
 /// proportional to exp(epsilon s / vertex_score_range(l1)), s = -g_j for +l1 e_j and +g_j
 /// for -l1 e_j.
 ///
-/// Domain   epsilon in [kLeastStepEpsilon, kLargestStepEpsilon]; some column was not removed; `bounds`
+/// Domain   epsilon in [kLeastStepEpsilon, kLargestStepEpsilon]; some column was not removed;
+/// `bounds`
 ///          has followed every step of `gradient`, and tracks all active columns or was made
 ///          for this epsilon or a larger one.
 /// Returns  j + 1 or -(j + 1), as in FrankWolfeRun::path.

@@ -33,8 +33,8 @@ private:
     void sort_block(std::size_t block, const std::vector<std::uint16_t>& place_of);
 
     int bits_ = 8;
-    std::size_t places_ = 0;                ///< columns of a block
-    std::vector<std::size_t> block_start_;  ///< one more than there are blocks
+    std::size_t places_ = 0;                   ///< columns of a block
+    std::vector<std::size_t> block_start_;     ///< one more than there are blocks
     std::vector<std::uint32_t> column_start_;  ///< within the block, one more than its columns
     std::vector<std::uint32_t> row_of_;
     std::vector<std::int16_t> cell_of_;

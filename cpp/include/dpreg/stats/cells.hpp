@@ -23,7 +23,9 @@ inline std::int32_t to_grid_of(double x, int bits) {
 }
 
 /// `x` clipped to [-1, 1] and rounded to the grid of cells; NaN is 0.
-inline std::int16_t to_cell(double x) { return static_cast<std::int16_t>(to_grid_of(x, kCellBits)); }
+inline std::int16_t to_cell(double x) {
+    return static_cast<std::int16_t>(to_grid_of(x, kCellBits));
+}
 
 /// y / l1 clipped to [-1, 1] and rounded to the grid of responses; NaN is 0.
 std::vector<std::int32_t> to_responses(VectorView y, double l1);

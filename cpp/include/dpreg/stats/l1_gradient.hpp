@@ -127,15 +127,15 @@ private:
     std::vector<std::int32_t> row_reach_;  ///< largest |w.x_i - y_i| in the ball
     double l1_;
     std::int64_t steps_ = 0;
-    std::int64_t total_ = kStartWeight;              ///< W
-    std::vector<std::int32_t> start_;                ///< empty at 0
-    std::map<std::size_t, std::int64_t> moved_;      ///< v less the start
-    Changes pending_;                                ///< v less what `fitted_` has of it
-    std::size_t pending_cells_ = 0;                  ///< of those columns
-    std::size_t spared_cells_ = 0;                   ///< gone through for not settling
-    std::vector<int128> fitted_;                     ///< Xv, but for what is pending
-    std::optional<TrackedColumns> tracked_;          ///< always there
-    std::vector<std::int64_t> crossprod_;            ///< X'y at the tracked columns
+    std::int64_t total_ = kStartWeight;          ///< W
+    std::vector<std::int32_t> start_;            ///< empty at 0
+    std::map<std::size_t, std::int64_t> moved_;  ///< v less the start
+    Changes pending_;                            ///< v less what `fitted_` has of it
+    std::size_t pending_cells_ = 0;              ///< of those columns
+    std::size_t spared_cells_ = 0;               ///< gone through for not settling
+    std::vector<int128> fitted_;                 ///< Xv, but for what is pending
+    std::optional<TrackedColumns> tracked_;      ///< always there
+    std::vector<std::int64_t> crossprod_;        ///< X'y at the tracked columns
 };
 
 }  // namespace dpreg

@@ -16,10 +16,10 @@ inline constexpr double kMostListed = 16.0;
 /// Groups of columns, each with an upper bound on |numerator| that stays valid from step to step.
 ///
 /// Groups are fixed or tracked.  The bound of a fixed group is W R, R the largest
-/// `L1Gradient::reach` that its columns may have: what no point of the ball exceeds.  Tracked columns
-/// lie in groups of about the square root of their number, with bounds P + W C, C the largest
-/// |X'y| of the group: while W grows, |4 X'X v - W X'y| grows by no more than that, so a step can
-/// lift P only by the columns that it touches (vertex_bounds.md).
+/// `L1Gradient::reach` that its columns may have: what no point of the ball exceeds.  Tracked
+/// columns lie in groups of about the square root of their number, with bounds P + W C, C the
+/// largest |X'y| of the group: while W grows, |4 X'X v - W X'y| grows by no more than that, so a
+/// step can lift P only by the columns that it touches (vertex_bounds.md).
 ///
 /// A gradient tracks the columns of the last bounds that were made for it.
 ///
@@ -85,7 +85,7 @@ private:
     struct Tracked {
         int128 lift;             ///< P
         std::int64_t crossprod;  ///< C
-        std::size_t largest;     ///< slot with the largest |numerator| when last refreshed or lifted
+        std::size_t largest;  ///< slot with the largest |numerator| when last refreshed or lifted
         std::size_t rejections;  ///< since last refreshed
     };
 
