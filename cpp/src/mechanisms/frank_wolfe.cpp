@@ -87,19 +87,19 @@ void check_screening(const Screening& screening) {
 /// A score that is at most that of some candidate, and at most one log-weight below any bound of
 /// a tracked group.
 int128 reference_for(VertexBounds& bounds, double slope) {
-    const auto attained = bounds.attain(static_cast<int128>(1.0 / slope));
     // Of +e_j and -e_j one has a score of 0 or more.
-    return attained ? attained->size : 0;
+    return std::max<int128>(0, bounds.attain(static_cast<int128>(1.0 / slope)).size);
 }
 
 /// The vertex with the largest score, of the first column where there are several.
 std::int64_t largest_vertex(VertexBounds& bounds) {
-    const auto attained = bounds.attain(0).value();
+    const auto attained = bounds.attain(0);
     for (std::size_t k = 0;; ++k) {
-        const int128 numerator = bounds.numerator(attained.group, k).value();
+        const auto numerator = bounds.numerator(attained.group, k);
+        if (!numerator) continue;
         const auto name = static_cast<std::int64_t>(bounds.column(attained.group, k)) + 1;
-        if (numerator == attained.size && numerator > 0) return -name;
-        if (numerator == -attained.size) return name;
+        if (*numerator == attained.size && *numerator > 0) return -name;
+        if (*numerator == -attained.size) return name;
     }
 }
 

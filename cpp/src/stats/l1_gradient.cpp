@@ -129,7 +129,7 @@ void L1Gradient::track(std::vector<std::uint32_t> columns) {
         if (!start_.empty() || !moved_.empty()) sums[slot] = fitted_product(j);
         crossprod[slot] = response_product(j);
     }
-    tracked_.emplace(design_, std::move(set), std::move(sums));
+    tracked_ = std::make_unique<TrackedColumns>(design_, std::move(set), std::move(sums));
     crossprod_ = std::move(crossprod);
 }
 

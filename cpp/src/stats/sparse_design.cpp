@@ -59,7 +59,7 @@ private:
             for (auto e = rows_.row_start[i]; e < rows_.row_start[i + 1]; ++e) {
                 const auto k = static_cast<std::size_t>(rows_.columns[e]);
                 if (!columns_.contains(k)) continue;
-                products.add(columns_.slot(k), std::int64_t{cell * to_cell(rows_.values[e])});
+                products.add(columns_.slot(k), std::int64_t{cell} * to_cell(rows_.values[e]));
             }
         });
         return cells;
@@ -71,7 +71,8 @@ private:
         for (std::size_t slot = 0; slot < columns_.size(); ++slot) {
             std::int64_t sum = 0;
             design_.column(columns_[slot]).visit([&](std::size_t i, std::int16_t cell) {
-                sum += std::int64_t{std::int32_t{cell} * by_row_[i]};
+                // Below 2^28, so the product fits 32 bits.
+                sum += static_cast<std::int64_t>(std::int32_t{cell} * std::int32_t{by_row_[i]});
             });
             products.add(slot, sum);
         }

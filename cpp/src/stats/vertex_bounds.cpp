@@ -23,9 +23,10 @@ double log_weight_at(std::int64_t reach, double epsilon) {
 
 /// Largest reaches of the fixed groups, each an eighth more than the one before.
 std::vector<std::int64_t> reaches_from(double epsilon) {
-    double reach = std::ldexp(1.0 / epsilon, kCellBits + kResponseBits + 2);
+    const double first = std::ldexp(1.0 / epsilon, kCellBits + kResponseBits + 2);
+    auto reach = static_cast<std::int64_t>(std::clamp(first, 8.0, 0x1p62));
     std::vector<std::int64_t> reaches;
-    for (; reach < 0x1p63; reach *= 1.125) reaches.push_back(static_cast<std::int64_t>(reach));
+    for (; reach < INT64_MAX / 9 * 8; reach += reach / 8) reaches.push_back(reach);
     // What no reach of a column exceeds: fewer than 2^32 rows, 2^31 each.
     reaches.push_back(INT64_MAX);
     return reaches;
@@ -167,17 +168,17 @@ void VertexBounds::reject(std::size_t g) {
     if (++rejections * kSlotsPerProposal >= count(g)) refresh(g);
 }
 
-std::optional<VertexBounds::Attained> VertexBounds::attain(int128 slack) {
-    if (tracked_.empty()) return {};
+VertexBounds::Attained VertexBounds::attain(int128 slack) {
+    if (tracked_.empty()) return {0, -1};
     for (;;) {
         std::size_t top = fixed_.size();
         for (std::size_t g = top + 1; g < size(); ++g) {
             if (bound(g) > bound(top)) top = g;
         }
         const std::size_t slot = tracked_[top - fixed_.size()].largest;
-        if (slot == kNone) return {};
+        if (slot == kNone) return {top, -1};
         const int128 attained = size_at(slot);
-        if (bound(top) - attained <= slack) return Attained{top, attained};
+        if (bound(top) - attained <= slack) return {top, attained};
         refresh(top);
     }
 }

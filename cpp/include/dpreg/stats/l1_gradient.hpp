@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "dpreg/int128.hpp"
@@ -134,7 +134,7 @@ private:
     std::size_t pending_cells_ = 0;              ///< of those columns
     std::size_t spared_cells_ = 0;               ///< gone through for not settling
     std::vector<int128> fitted_;                 ///< Xv, but for what is pending
-    std::optional<TrackedColumns> tracked_;      ///< always there
+    std::unique_ptr<TrackedColumns> tracked_;    ///< never null
     std::vector<std::int64_t> crossprod_;        ///< X'y at the tracked columns
 };
 

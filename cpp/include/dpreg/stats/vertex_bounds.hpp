@@ -71,8 +71,8 @@ public:
     };
 
     /// Refreshes until some |numerator| is within `slack` of the largest bound of all tracked
-    /// groups, in the first group with that bound.  Nothing if no column is tracked.
-    std::optional<Attained> attain(int128 slack);
+    /// groups, in the first group with that bound.  Its size is -1 if no column is tracked.
+    Attained attain(int128 slack);
 
 private:
     /// Columns with a reach of at most this; those of the first group are not listed.
