@@ -46,9 +46,8 @@ struct FrankWolfeRun {
 /// for -l1 e_j.
 ///
 /// Domain   epsilon in [kLeastStepEpsilon, kLargestStepEpsilon]; some column was not removed;
-/// `bounds`
-///          has followed every step of `gradient`, and tracks all active columns or was made
-///          for this epsilon or a larger one.
+///          `bounds` has followed every step of `gradient`, and tracks all active columns or was
+///          made for this epsilon or a larger one.
 /// Returns  j + 1 or -(j + 1), as in FrankWolfeRun::path.
 /// Privacy  for a given point w, within 2^-960 in total variation of a choice of bounded range
 ///          epsilon, hence epsilon-DP and epsilon^2 / 8-zCDP, under addition or removal of
