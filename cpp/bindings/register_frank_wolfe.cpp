@@ -1,10 +1,13 @@
 #include <cstdint>
+#include <cstdlib>
+#include <new>
 
 #include "dpreg/mechanisms/frank_wolfe.hpp"
 #include "dpreg/mechanisms/grouped_exponential.hpp"
 #include "dpreg/stats/l1_gradient.hpp"
 #include "dpreg/stats/screening.hpp"
 #include "dpreg/stats/unit_design.hpp"
+#include "dpreg/stats/vertex_bounds.hpp"
 #include "numpy_view.hpp"
 
 namespace {
@@ -14,6 +17,7 @@ using namespace py::literals;
 using dpreg::BitSource;
 using dpreg::L1Gradient;
 using dpreg::UnitDesign;
+using dpreg::VertexBounds;
 using dpreg::bind::Array;
 
 template <class T>
@@ -79,55 +83,146 @@ void register_design(py::module_& m) {
              "row_start"_a, "columns"_a, "values"_a, "cols"_a);
 }
 
+std::vector<std::int32_t> to_start(const Contiguous<std::int64_t>& start) {
+    std::vector<std::int32_t> entries(static_cast<std::size_t>(start.size()));
+    for (std::size_t j = 0; j < entries.size(); ++j) {
+        const std::int64_t entry = start.data()[j];
+        dpreg::require(entry >= -dpreg::kStartWeight && entry <= dpreg::kStartWeight,
+                       "the start must lie in the l1 ball");
+        entries[j] = static_cast<std::int32_t>(entry);
+    }
+    return entries;
+}
+
+Array to_weights(const L1Gradient& gradient) {
+    // Of zeros that the system gives, pages that nothing is written to take no memory; numpy
+    // would ask for huge ones.
+    void* zeros = std::calloc(gradient.cols(), sizeof(double));
+    if (zeros == nullptr) throw std::bad_alloc();
+    const py::capsule owner(zeros, [](void* memory) { std::free(memory); });
+    Array weights(static_cast<py::ssize_t>(gradient.cols()), static_cast<double*>(zeros), owner);
+    gradient.write_weights(weights.mutable_data());
+    return weights;
+}
+
+Array to_values(L1Gradient& gradient) {
+    Array values(static_cast<py::ssize_t>(gradient.cols()));
+    for (std::size_t j = 0; j < gradient.cols(); ++j) {
+        values.mutable_data()[j] = static_cast<double>(gradient.numerator(j)) * gradient.scale();
+    }
+    return values;
+}
+
+void check_column(const L1Gradient& gradient, std::size_t j) {
+    dpreg::require(j < gradient.cols(), "no such column");
+}
+
 void register_gradient(py::module_& m) {
     m.attr("MAX_STEPS") = dpreg::kMaxSteps;
     m.attr("START_WEIGHT") = dpreg::kStartWeight;
     m.def("l1_gradient_sensitivity", &dpreg::l1_gradient_sensitivity, "l1"_a);
     m.def("vertex_score_range", &dpreg::vertex_score_range, "l1"_a);
     py::class_<L1Gradient>(m, "L1Gradient")
-        .def(py::init([](UnitDesign& design, const Array& y, double l1,
-                         std::vector<std::int64_t> start) {
+        .def(py::init([](const UnitDesign& design, const Array& y, double l1,
+                         const Contiguous<std::int64_t>& start) {
                  const auto view = dpreg::bind::vector_view(y);
+                 auto entries = to_start(start);
                  const py::gil_scoped_release release;
-                 const auto responses = dpreg::to_responses(view, l1);
-                 if (start.empty()) start.resize(design.cols());
-                 return std::make_unique<L1Gradient>(design, responses, l1, std::move(start));
+                 return std::make_unique<L1Gradient>(design, dpreg::to_responses(view, l1), l1,
+                                                     std::move(entries));
              }),
              py::keep_alive<1, 2>(), "design"_a, "y"_a, py::kw_only(), "l1"_a,
-             "start"_a = std::vector<std::int64_t>())
+             "start"_a = Contiguous<std::int64_t>())
         .def(
             "step",
             [](L1Gradient& gradient, std::size_t j, bool positive) {
-                dpreg::require(j < gradient.cols(), "no such column");
+                check_column(gradient, j);
                 gradient.step(j, positive);
             },
             "j"_a, "positive"_a)
         .def(
             "drop",
             [](L1Gradient& gradient, std::size_t j) {
-                dpreg::require(j < gradient.cols(), "no such column");
+                check_column(gradient, j);
                 gradient.drop(j);
             },
             "j"_a)
         .def("numerators",
-             [](const L1Gradient& gradient) {
+             [](L1Gradient& gradient) {
                  py::list numerators;
                  for (std::size_t j = 0; j < gradient.cols(); ++j) {
                      numerators.append(to_int(gradient.numerator(j)));
                  }
                  return numerators;
              })
+        .def(
+            "reach",
+            [](const L1Gradient& gradient, std::size_t j) {
+                check_column(gradient, j);
+                return gradient.reach(j);
+            },
+            "j"_a)
+        .def_property_readonly("tracked",
+                               [](const L1Gradient& gradient) {
+                                   return dpreg::bind::to_array(gradient.tracked().columns());
+                               })
+        .def_property_readonly(
+            "touched",
+            [](const L1Gradient& gradient) { return dpreg::bind::to_array(gradient.touched()); })
+        .def_property_readonly("total", &L1Gradient::total)
         .def_property_readonly("denominator", &L1Gradient::denominator)
-        .def("values",
-             [](const L1Gradient& gradient) { return dpreg::bind::to_array(gradient.values()); })
-        .def("weights",
-             [](const L1Gradient& gradient) { return dpreg::bind::to_array(gradient.weights()); })
+        .def("values", &to_values)
+        .def("weights", &to_weights)
         .def(
             "wolfe_gap",
-            [](const L1Gradient& gradient, const Mask& active) {
-                return gradient.wolfe_gap(to_mask(active, gradient));
+            [](L1Gradient& gradient, const Mask& active) {
+                return gradient.wolfe_gap(gradient.scaled_values(), to_mask(active, gradient));
             },
             "active"_a);
+}
+
+void check_group(const VertexBounds& bounds, std::size_t g) {
+    dpreg::require(g < bounds.size(), "no such group");
+}
+
+void register_bounds(py::module_& m) {
+    py::class_<VertexBounds>(m, "VertexBounds")
+        .def(py::init<L1Gradient&, double>(), py::keep_alive<1, 2>(), "gradient"_a, "epsilon"_a)
+        .def(py::init([](L1Gradient& gradient, const Mask& active) {
+                 return VertexBounds(gradient, to_mask(active, gradient));
+             }),
+             py::keep_alive<1, 2>(), "gradient"_a, py::kw_only(), "active"_a)
+        .def("bounds",
+             [](const VertexBounds& bounds) {
+                 py::list all;
+                 for (std::size_t g = 0; g < bounds.size(); ++g) {
+                     all.append(to_int(bounds.bound(g)));
+                 }
+                 return all;
+             })
+        .def(
+            "numerators",
+            [](VertexBounds& bounds, std::size_t g) {
+                check_group(bounds, g);
+                py::dict columns;
+                for (std::size_t k = 0; k < bounds.count(g); ++k) {
+                    const auto numerator = bounds.numerator(g, k);
+                    if (numerator) columns[py::int_(bounds.column(g, k))] = to_int(*numerator);
+                }
+                return columns;
+            },
+            "g"_a)
+        .def_property_readonly("fixed", &VertexBounds::fixed)
+        .def("follow", &VertexBounds::follow, "total"_a, "touched"_a)
+        .def("remove", &VertexBounds::remove, "j"_a)
+        .def(
+            "refresh",
+            [](VertexBounds& bounds, std::size_t g) {
+                check_group(bounds, g);
+                dpreg::require(g >= bounds.fixed(), "the bound of this group never changes");
+                bounds.refresh(g);
+            },
+            "g"_a);
 }
 
 void register_screening(py::module_& m) {
@@ -137,16 +232,15 @@ void register_screening(py::module_& m) {
     m.attr("SCREENING_ROUNDING") = dpreg::kScreeningRounding;
     m.def(
         "screening_scores",
-        [](const L1Gradient& gradient, const Mask& active) {
+        [](L1Gradient& gradient, const Mask& active) {
             return dpreg::bind::to_array(
                 dpreg::screening_scores(gradient, to_mask(active, gradient)));
         },
         "gradient"_a, "active"_a);
 }
 
-py::dict to_dict(const dpreg::FrankWolfeRun& run) {
-    return py::dict("weights"_a = dpreg::bind::to_array(run.weights),
-                    "path"_a = dpreg::bind::to_array(run.path),
+py::dict to_dict(const dpreg::FrankWolfeRun& run, const L1Gradient& gradient) {
+    return py::dict("weights"_a = to_weights(gradient), "path"_a = dpreg::bind::to_array(run.path),
                     "screened"_a = dpreg::bind::to_array(run.screened),
                     "screened_at"_a = dpreg::bind::to_array(run.screened_at));
 }
@@ -170,10 +264,10 @@ void register_loop(py::module_& m) {
         "log_weights"_a, "bits"_a);
     m.def(
         "draw_vertex",
-        [](const L1Gradient& gradient, const Mask& active, double epsilon, BitSource& bits) {
-            return dpreg::draw_vertex(gradient, to_mask(active, gradient), epsilon, bits);
+        [](const L1Gradient& gradient, VertexBounds& bounds, double epsilon, BitSource& bits) {
+            return dpreg::draw_vertex(gradient, bounds, epsilon, bits);
         },
-        "gradient"_a, "active"_a, "epsilon"_a, "bits"_a);
+        "gradient"_a, "bounds"_a, "epsilon"_a, "bits"_a);
     m.def(
         "dp_frank_wolfe",
         [](L1Gradient& gradient, std::size_t steps, double epsilon_step, dpreg::ScreenRule rule,
@@ -184,7 +278,7 @@ void register_loop(py::module_& m) {
                 run = dpreg::dp_frank_wolfe(gradient, steps, epsilon_step,
                                             {rule, std::move(after), epsilon_screen, margin}, bits);
             }
-            return to_dict(run);
+            return to_dict(run, gradient);
         },
         "gradient"_a, py::kw_only(), "steps"_a, "epsilon_step"_a,
         "rule"_a = dpreg::ScreenRule::kNone, "after"_a = std::vector<std::size_t>(),
@@ -197,7 +291,7 @@ void register_loop(py::module_& m) {
                 const py::gil_scoped_release release;
                 run = dpreg::frank_wolfe(gradient, steps);
             }
-            return to_dict(run);
+            return to_dict(run, gradient);
         },
         "gradient"_a, py::kw_only(), "steps"_a);
 }
@@ -207,6 +301,7 @@ void register_loop(py::module_& m) {
 void register_frank_wolfe(py::module_& m) {
     register_design(m);
     register_gradient(m);
+    register_bounds(m);
     register_screening(m);
     register_loop(m);
 }

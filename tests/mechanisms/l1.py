@@ -29,6 +29,14 @@ def step_law(g, epsilon, l1, active=None):
     return weights / weights.sum()
 
 
+def vertex_sampler(g, epsilon, bits, active=None):
+    """Draws vertices at the present point; with a mask all active columns are tracked."""
+    bounds = (
+        _core.VertexBounds(g, epsilon) if active is None else _core.VertexBounds(g, active=active)
+    )
+    return lambda: _core.draw_vertex(g, bounds, epsilon, bits)
+
+
 def data(n=400, d=6, seed=SEED):
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, (n, d))

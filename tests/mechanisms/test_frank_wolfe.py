@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 from laws import assert_follows, hockey_stick
-from mechanisms.l1 import SEED, data, gradient, step_law, vertices
+from mechanisms.l1 import SEED, data, gradient, step_law, vertex_sampler, vertices
 
 from dpreg import _core
 from dpreg.privacy import bounded_range_epsilon, zcdp_rho
@@ -16,13 +16,15 @@ from dpreg.privacy import bounded_range_epsilon, zcdp_rho
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("epsilon", [0.3, 4.0])
-def test_a_step_follows_the_exponential_mechanism(d, epsilon, bits):
+@pytest.mark.parametrize("track", [False, True])
+def test_a_step_follows_the_exponential_mechanism(d, epsilon, track, bits):
     rng = np.random.default_rng([SEED, d])
     l1 = 3.0
     g = gradient(rng.uniform(-1, 1, (6, d)), rng.uniform(-l1, l1, 6), l1)
     for vertex in vertices(d)[:3]:
         g.step(abs(vertex) - 1, vertex > 0)
-    drawn = [_core.draw_vertex(g, np.ones(d), epsilon, bits) for _ in range(20_000)]
+    draw = vertex_sampler(g, epsilon, bits, np.ones(d) if track else None)
+    drawn = [draw() for _ in range(20_000)]
     counts = [drawn.count(v) for v in vertices(d)]
     assert_follows(counts, step_law(g, epsilon, l1))
 
@@ -31,14 +33,16 @@ def test_a_step_over_many_groups_of_columns(bits):
     rng = np.random.default_rng(SEED)
     d, active = 200, np.arange(200) % 5 != 0
     g = gradient(rng.uniform(-1, 1, (300, d)), rng.uniform(-1, 1, 300))
-    drawn = [_core.draw_vertex(g, active, 2.0, bits) for _ in range(60_000)]
+    draw = vertex_sampler(g, 2.0, bits, active)
+    drawn = [draw() for _ in range(60_000)]
     counts = [drawn.count(v) for v in vertices(d)]
     assert_follows(counts, step_law(g, 2.0, 1.0, active))
 
 
 def test_without_rows_every_vertex_is_as_likely(bits):
     g = gradient(np.zeros((0, 3)), np.zeros(0))
-    drawn = [_core.draw_vertex(g, np.ones(3), 1.0, bits) for _ in range(6000)]
+    draw = vertex_sampler(g, 1.0, bits)
+    drawn = [draw() for _ in range(6000)]
     assert_follows([drawn.count(v) for v in vertices(3)], np.full(6, 1 / 6))
 
 
@@ -155,10 +159,10 @@ def test_audit_of_an_adversary_who_chooses_the_worst_step_each_time(steps, bits)
     ]
     ratio = np.log(step_law(pair[0], epsilon, 1.0) / step_law(pair[1], epsilon, 1.0))
     assert np.ptp(ratio) == pytest.approx(epsilon, rel=1e-9)
+    draws = [vertex_sampler(g, epsilon, bits) for g in pair]
     losses = np.array([
-        [sum(ratio[vertices(1).index(_core.draw_vertex(g, [1], epsilon, bits))]
-             for _ in range(steps)) for _ in range(runs)]
-        for g in pair
+        [sum(ratio[vertices(1).index(draw())] for _ in range(steps)) for _ in range(runs)]
+        for draw in draws
     ])  # fmt: skip
     bounds = []
     for threshold in np.quantile(losses[0], [0.5, 0.8, 0.9, 0.95]):

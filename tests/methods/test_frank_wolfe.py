@@ -156,13 +156,13 @@ def test_units_of_many_rows_count_once():
     data["person"] = np.arange(len(data)) // 3
     heavy = pd.concat([data, pd.DataFrame({**BOUNDS_TOP, "person": np.full(30_000, -1)})])
     fits = [
-        dpreg.dp_lm(FORMULA, d, 2.0, 1e-6, method=method(steps=60), unit="person", rng=1)
+        dpreg.dp_lm(FORMULA, d, 20.0, 1e-6, method=method(steps=600), unit="person", rng=1)
         for d in (data, heavy)
     ]
     assert abs(fits[0].nobs - 10_000) < 200
     # Counted as rows, the heavy person would be half of the data, at y = 30.
     assert np.abs(fits[0].predict(data) - fits[1].predict(data)).mean() < 0.7
-    rows = dpreg.dp_lm(FORMULA, heavy, 2.0, 1e-6, method=method(steps=60), rng=1)
+    rows = dpreg.dp_lm(FORMULA, heavy, 20.0, 1e-6, method=method(steps=600), rng=1)
     assert np.abs(fits[0].predict(data) - rows.predict(data)).mean() > 3
 
 

@@ -151,6 +151,18 @@ def test_sparse_is_dense(name, plain, rows, index, bits):
         assert a.numerators() == b.numerators()
 
 
+def test_cells_at_the_edge_of_the_grid_are_the_same_in_rows_and_columns():
+    """Half a unit less the least there is rounds up to one, as the sum of two halves does."""
+    half, below = 2.0**-15, np.nextafter(2.0**-15, 0)
+    X = np.ones((5, 2))
+    X[:, 0] = half, below, -np.nextafter(half, 1), np.nextafter(below, 0), np.nextafter(1, 0)
+    pair = [_core.L1Gradient(make(X), np.ones(5), l1=1.0) for make in (dense, sparse)]
+    for j in (0, 1):
+        for gradient in pair:
+            gradient.step(j, True)
+        assert pair[0].numerators() == pair[1].numerators()
+
+
 @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint16, np.float32, bool])
 def test_other_dtypes(dtype):
     X = np.array([[0, 1], [1, 1], [1, 0]], dtype=dtype)

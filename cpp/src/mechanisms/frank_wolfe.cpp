@@ -15,23 +15,6 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
-int128 size_of(int128 x) { return x < 0 ? -x : x; }
-
-/// The largest |numerator| in each run of kGroupSize columns; -1 where none is active.
-std::vector<int128> largest_by_group(const L1Gradient& gradient,
-                                     const std::vector<std::uint8_t>& active) {
-    const std::size_t d = gradient.cols();
-    std::vector<int128> largest((d + kGroupSize - 1) / kGroupSize, -1);
-    for (std::size_t g = 0; g < largest.size(); ++g) {
-        const std::size_t end = std::min(d, (g + 1) * kGroupSize);
-        for (std::size_t j = g * kGroupSize; j < end; ++j) {
-            const int128 size = size_of(gradient.numerator(j));
-            if (active[j] != 0 && size > largest[g]) largest[g] = size;
-        }
-    }
-    return largest;
-}
-
 void check_epsilon(double epsilon) {
     require(epsilon >= kLeastStepEpsilon && epsilon <= kLargestStepEpsilon,
             "the epsilon of one step must be between 2^-30 and 1000: fewer steps have larger ones");
@@ -41,50 +24,52 @@ std::size_t column_of(std::int64_t vertex) {
     return static_cast<std::size_t>(vertex < 0 ? -vertex : vertex) - 1;
 }
 
-/// Takes coordinates out of the problem, for good.
-void screen(std::size_t j, std::size_t step, L1Gradient& gradient,
-            std::vector<std::uint8_t>& active, FrankWolfeRun& run) {
-    active[j] = 0;
-    gradient.drop(j);
-    run.screened.push_back(static_cast<std::int64_t>(j));
-    run.screened_at.push_back(static_cast<std::int64_t>(step));
-}
+/// A run in progress.
+struct Walk {
+    L1Gradient& gradient;
+    VertexBounds& bounds;
+    FrankWolfeRun run;
 
-void screen_after(std::size_t step, const Screening& screening, L1Gradient& gradient,
-                  std::vector<std::uint8_t>& active, FrankWolfeRun& run, BitSource& bits) {
-    auto scores = screening_scores(gradient, active);
+    void step(std::int64_t vertex) {
+        gradient.step(column_of(vertex), vertex > 0);
+        bounds.follow(gradient.total(), gradient.touched());
+        run.path.push_back(vertex);
+    }
+
+    /// Takes a coordinate out of the problem, for good.
+    void screen(std::size_t j) {
+        gradient.drop(j);
+        bounds.follow(gradient.total(), gradient.touched());
+        bounds.remove(j);
+        run.screened.push_back(static_cast<std::int64_t>(j));
+        run.screened_at.push_back(static_cast<std::int64_t>(run.path.size()));
+    }
+};
+
+void screen_once(const Screening& screening, std::vector<std::uint8_t>& active, Walk& walk,
+                 BitSource& bits) {
+    auto scores = screening_scores(walk.gradient, active);
     const double slope =
         (screening.epsilon - kGroupedRounding) / (kScreeningRange + kScreeningRounding);
     for (auto& score : scores) score *= slope;
+    const auto screen = [&](std::size_t j) {
+        active[j] = 0;
+        walk.screen(j);
+    };
     if (screening.rule == ScreenRule::kOne) {
         scores.push_back(screening.margin);
         const std::size_t j = choose_among(scores, bits);
-        if (j < gradient.cols()) screen(j, step, gradient, active, run);
+        if (j < active.size()) screen(j);
         return;
     }
-    for (std::size_t j = 0; j < gradient.cols(); ++j) {
+    for (std::size_t j = 0; j < active.size(); ++j) {
         if (active[j] == 0) continue;
-        if (choose_among({scores[j], screening.margin}, bits) == 0) {
-            screen(j, step, gradient, active, run);
-        }
+        if (choose_among({scores[j], screening.margin}, bits) == 0) screen(j);
     }
 }
 
-/// `choose` names a vertex; `after` looks at the state after each step.
-template <class Choose, class After>
-FrankWolfeRun run_steps(L1Gradient& gradient, std::size_t steps, Choose choose, After after) {
+void check_steps(std::size_t steps) {
     require(steps >= 1 && steps <= kMaxSteps, "steps must be between 1 and 32000");
-    std::vector<std::uint8_t> active(gradient.cols(), 1);
-    FrankWolfeRun run;
-    run.path.reserve(steps);
-    for (std::size_t t = 1; t <= steps && run.screened.size() < gradient.cols(); ++t) {
-        const std::int64_t vertex = choose(active);
-        gradient.step(column_of(vertex), vertex > 0);
-        run.path.push_back(vertex);
-        after(t, active, run);
-    }
-    run.weights = gradient.weights();
-    return run;
 }
 
 void check_screening(const Screening& screening) {
@@ -99,42 +84,65 @@ void check_screening(const Screening& screening) {
             "the steps after which coordinates are screened must rise");
 }
 
+/// A score that is at most that of some candidate, and at most one log-weight below any bound of
+/// a tracked group.
+int128 reference_for(VertexBounds& bounds, double slope) {
+    // Of +e_j and -e_j one has a score of 0 or more.
+    return std::max<int128>(0, bounds.attain(static_cast<int128>(1.0 / slope)).size);
+}
+
+/// The vertex with the largest score, of the first column where there are several.
+std::int64_t largest_vertex(VertexBounds& bounds) {
+    const auto attained = bounds.attain(0);
+    for (std::size_t k = 0;; ++k) {
+        const auto numerator = bounds.numerator(attained.group, k);
+        if (!numerator) continue;
+        const auto name = static_cast<std::int64_t>(bounds.column(attained.group, k)) + 1;
+        if (*numerator == attained.size && *numerator > 0) return -name;
+        if (*numerator == -attained.size) return name;
+    }
+}
+
 }  // namespace
 
-std::int64_t draw_vertex(const L1Gradient& gradient, const std::vector<std::uint8_t>& active,
-                         double epsilon, BitSource& bits) {
+std::int64_t draw_vertex(const L1Gradient& gradient, VertexBounds& bounds, double epsilon,
+                         BitSource& bits) {
     check_epsilon(epsilon);
-    const auto largest = largest_by_group(gradient, active);
-    const int128 reference = *std::max_element(largest.begin(), largest.end());
-    require(reference >= 0, "some column must be active");
     // A score s is numerator * l1 / denominator: its log-weight is slope * numerator.
     const double slope =
         (epsilon - kGroupedRounding) / (vertex_score_range(1.0) * gradient.denominator());
+    const int128 reference = reference_for(bounds, slope);
     // Differences are exact before they are rounded.
     const auto log_weight = [&](int128 score) {
         return -slope * static_cast<double>(reference - score);
     };
+    const auto log_bound = [&](std::size_t g) {
+        const int128 bound = bounds.bound(g);
+        return bound < 0 ? kNever : log_weight(bound);
+    };
 
-    std::vector<CandidateGroup> groups(largest.size());
+    std::vector<CandidateGroup> groups(bounds.size());
     for (std::size_t g = 0; g < groups.size(); ++g) {
-        const std::size_t size = std::min(kGroupSize, gradient.cols() - g * kGroupSize);
-        groups[g] = {2 * size, largest[g] < 0 ? kNever : log_weight(largest[g])};
+        groups[g] = {2 * bounds.count(g), log_bound(g)};
     }
     // Place 2 k stands for +e_j, place 2 k + 1 for -e_j, j the k-th column of the group.
     const auto chosen = choose_grouped(
         groups,
         [&](std::size_t g, std::uint64_t place) {
-            const std::size_t j = g * kGroupSize + place / 2;
-            if (active[j] == 0) return kNever;
-            const int128 numerator = gradient.numerator(j);
-            return log_weight(place % 2 == 0 ? -numerator : numerator);
+            const auto numerator = bounds.numerator(g, place / 2);
+            if (!numerator) return kNever;
+            return log_weight(place % 2 == 0 ? -*numerator : *numerator);
+        },
+        [&](std::size_t g) {
+            bounds.reject(g);
+            return log_bound(g);
         },
         bits);
-    const auto name = static_cast<std::int64_t>(chosen.group * kGroupSize + chosen.place / 2 + 1);
+    const auto name = static_cast<std::int64_t>(bounds.column(chosen.group, chosen.place / 2)) + 1;
     return chosen.place % 2 == 0 ? name : -name;
 }
 
-std::vector<std::int64_t> random_start(std::size_t d, BitSource& bits) {
+std::vector<std::int32_t> random_start(std::size_t d, BitSource& bits) {
     // Of d + 1 exponential variables over their sum, the first d are uniform on the simplex
     // x >= 0, sum x <= 1.
     std::vector<double> parts(d);
@@ -143,7 +151,7 @@ std::vector<std::int64_t> random_start(std::size_t d, BitSource& bits) {
         part = standard_exponential(bits);
         sum += part;
     }
-    std::vector<std::int64_t> start(d);
+    std::vector<std::int32_t> start(d);
     std::int64_t left = kStartWeight;
     for (std::size_t j = 0; j < d; ++j) {
         const auto share = static_cast<std::int64_t>(
@@ -151,39 +159,37 @@ std::vector<std::int64_t> random_start(std::size_t d, BitSource& bits) {
         // Never binding but for the rounding of the sum.
         const std::int64_t size = std::min(share, left);
         left -= size;
-        start[j] = (bits.next() >> 63) != 0 ? -size : size;
+        start[j] = static_cast<std::int32_t>((bits.next() >> 63) != 0 ? -size : size);
     }
     return start;
 }
 
 FrankWolfeRun dp_frank_wolfe(L1Gradient& gradient, std::size_t steps, double epsilon_step,
                              const Screening& screening, BitSource& bits) {
+    check_steps(steps);
     check_epsilon(epsilon_step);
     check_screening(screening);
-    return run_steps(
-        gradient, steps,
-        [&](const std::vector<std::uint8_t>& active) {
-            return draw_vertex(gradient, active, epsilon_step, bits);
-        },
-        [&](std::size_t t, std::vector<std::uint8_t>& active, FrankWolfeRun& run) {
-            if (std::binary_search(screening.after.begin(), screening.after.end(), t)) {
-                screen_after(t, screening, gradient, active, run, bits);
-            }
-        });
+    const bool screens = !screening.after.empty();
+    // A screening score needs all gradients, so then all are kept up to date.
+    std::vector<std::uint8_t> active(screens ? gradient.cols() : 0, 1);
+    VertexBounds bounds =
+        screens ? VertexBounds(gradient, active) : VertexBounds(gradient, epsilon_step);
+    Walk walk{gradient, bounds, {}};
+    for (std::size_t t = 1; t <= steps && walk.run.screened.size() < gradient.cols(); ++t) {
+        walk.step(draw_vertex(gradient, bounds, epsilon_step, bits));
+        if (std::binary_search(screening.after.begin(), screening.after.end(), t)) {
+            screen_once(screening, active, walk, bits);
+        }
+    }
+    return std::move(walk.run);
 }
 
 FrankWolfeRun frank_wolfe(L1Gradient& gradient, std::size_t steps) {
-    return run_steps(
-        gradient, steps,
-        [&](const std::vector<std::uint8_t>&) {
-            std::size_t best = 0;
-            for (std::size_t j = 1; j < gradient.cols(); ++j) {
-                if (size_of(gradient.numerator(j)) > size_of(gradient.numerator(best))) best = j;
-            }
-            const auto name = static_cast<std::int64_t>(best + 1);
-            return gradient.numerator(best) > 0 ? -name : name;
-        },
-        [](std::size_t, const std::vector<std::uint8_t>&, const FrankWolfeRun&) {});
+    check_steps(steps);
+    VertexBounds bounds(gradient, std::vector<std::uint8_t>(gradient.cols(), 1));
+    Walk walk{gradient, bounds, {}};
+    for (std::size_t t = 1; t <= steps; ++t) walk.step(largest_vertex(bounds));
+    return std::move(walk.run);
 }
 
 }  // namespace dpreg

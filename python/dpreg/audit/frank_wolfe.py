@@ -92,15 +92,16 @@ def vertex(effort: Effort) -> Finding:
     base = np.tile(np.append([1.0, 0.0], np.full(columns - 2, -1.0)), (rows, 1))
     start = np.zeros(columns, dtype=np.int64)
     start[1] = -_core.START_WEIGHT
-    gradients = []
+    active = np.append([1, 0], np.ones(columns - 2)).astype(np.uint8)
+    sides = []
     for more in (0, 1):
         X = np.vstack([base, np.ones((more, columns))])
         design = _core.DenseUnitDesign(X)
-        gradients.append(_core.L1Gradient(design, np.ones(rows + more), l1=1.0, start=start))
-    active = np.append([1, 0], np.ones(columns - 2)).astype(np.uint8)
+        gradient = _core.L1Gradient(design, np.ones(rows + more), l1=1.0, start=start)
+        sides.append((gradient, _core.VertexBounds(gradient, active=active)))
     return sampled_finding(
         "frank_wolfe: one vertex",
-        lambda side, bits: float(_core.draw_vertex(gradients[side], active, epsilon, bits) == 1),
+        lambda side, bits: float(_core.draw_vertex(*sides[side], epsilon, bits) == 1),
         (epsilon, 0.0), effort.runs(200_000), effort,
     )  # fmt: skip
 

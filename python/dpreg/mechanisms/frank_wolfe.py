@@ -105,11 +105,23 @@ def dp_frank_wolfe(
     public : d, the kind of X, eps, delta and all options; not the number of rows
     proof : cpp/src/mechanisms/frank_wolfe.md, section 4
 
+    Notes
+    -----
+    Without screening a step costs about what the chosen column touches, and a pass over some
+    hundreds of bounds: columns with few entries are looked at only when they are proposed.  Which
+    they are changes no probability.  Screening needs all gradients at its iterations, so with
+    it all columns are kept up to date.  Of sparse X the arrays are read where they lie if they
+    are compressed rows of doubles with 32-bit columns; beside them 6 bytes an entry are kept, 8 at
+    the start.
+
     References
     ----------
     Talwar, Thakurta and Zhang (2015), "Nearly-optimal private LASSO"; Khanna, Lu and Raff
     (2025), "Differentially private iterative screening rules for linear regression", with
-    the corrections listed in frank_wolfe.md and cpp/src/stats/screening.md.
+    the corrections listed in frank_wolfe.md and cpp/src/stats/screening.md; for steps that cost
+    what they touch, Raff, Khanna and Lu (2023), "Scaling up differentially private LASSO
+    regularized logistic regression via faster Frank-Wolfe iterations": here for the squared
+    loss, where it is exact (frank_wolfe.md, "Other losses").
 
     Examples
     --------

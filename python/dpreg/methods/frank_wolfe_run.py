@@ -50,7 +50,7 @@ def run_plan(
     plan: FrankWolfePlan,
     screen: Screen | None,
     bits: _core.BitSource,
-    start: NDArray[np.int64] | None = None,
+    start: NDArray[np.int32] | None = None,
 ) -> dict[str, Any]:
     """Run Frank-Wolfe as planned; the arrays of `FrankWolfeFit`."""
     gradient = (

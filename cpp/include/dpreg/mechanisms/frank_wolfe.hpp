@@ -6,6 +6,7 @@
 
 #include "dpreg/noise/bits.hpp"
 #include "dpreg/stats/l1_gradient.hpp"
+#include "dpreg/stats/vertex_bounds.hpp"
 
 namespace dpreg {
 
@@ -35,27 +36,29 @@ struct Screening {
 /// A run of Frank-Wolfe: its steps and what became of them.  Everything is a function of
 /// `path`, `screened` and the start, so all of it may be released together.
 struct FrankWolfeRun {
-    std::vector<double> weights;
     std::vector<std::int64_t> path;         ///< j + 1 for the vertex +l1 e_j, -(j + 1) for -l1 e_j
     std::vector<std::int64_t> screened;     ///< columns, in the order in which they were screened
     std::vector<std::int64_t> screened_at;  ///< the step after which
 };
 
-/// One vertex of the l1 ball over the columns in `active`, drawn with probability
+/// One vertex of the l1 ball over the columns that `bounds` has, drawn with probability
 /// proportional to exp(epsilon s / vertex_score_range(l1)), s = -g_j for +l1 e_j and +g_j
 /// for -l1 e_j.
 ///
-/// Domain   epsilon in [kLeastStepEpsilon, kLargestStepEpsilon]; some column is active.
+/// Domain   epsilon in [kLeastStepEpsilon, kLargestStepEpsilon]; some column was not removed;
+///          `bounds` has followed every step of `gradient`, and tracks all active columns or was
+///          made for this epsilon or a larger one.
 /// Returns  j + 1 or -(j + 1), as in FrankWolfeRun::path.
 /// Privacy  for a given point w, within 2^-960 in total variation of a choice of bounded range
 ///          epsilon, hence epsilon-DP and epsilon^2 / 8-zCDP, under addition or removal of
 ///          one record (frank_wolfe.md, Theorem 1).
-/// Cost     one pass over the columns.
-std::int64_t draw_vertex(const L1Gradient& gradient, const std::vector<std::uint8_t>& active,
-                         double epsilon, BitSource& bits);
+/// Cost     one pass over the groups; an expected number of proposals and refreshed groups as in
+///          vertex_bounds.md.
+std::int64_t draw_vertex(const L1Gradient& gradient, VertexBounds& bounds, double epsilon,
+                         BitSource& bits);
 
 /// A uniformly random point of the l1 ball, in units of 1 / kStartWeight.
-std::vector<std::int64_t> random_start(std::size_t d, BitSource& bits);
+std::vector<std::int32_t> random_start(std::size_t d, BitSource& bits);
 
 /// Frank-Wolfe for least squares on the l1 ball with private steps (Talwar, Thakurta and
 /// Zhang, 2015) and private screening.
@@ -65,8 +68,8 @@ std::vector<std::int64_t> random_start(std::size_t d, BitSource& bits);
 ///          k * screening.epsilon^2 / 8 -zCDP under addition or removal of one record,
 ///          k = screening.after.size(), times cols for ScreenRule::kEach
 ///          (frank_wolfe.md, Theorem 2).
-/// Cost     a step takes a pass over the columns and the entries of the rows in which the
-///          chosen column is not 0.
+/// Cost     a step takes a draw, and the rows in which the chosen column is not 0: of their
+///          entries those in tracked columns (vertex_bounds.hpp).
 /// Throws   InvalidArgument on a domain violation; EntropyError.
 FrankWolfeRun dp_frank_wolfe(L1Gradient& gradient, std::size_t steps, double epsilon_step,
                              const Screening& screening, BitSource& bits);

@@ -15,6 +15,9 @@ inline constexpr double kGroupedRounding = 0x1p-38;
 /// Columns or candidates in a group, where groups are consecutive runs.
 inline constexpr std::size_t kGroupSize = 64;
 
+/// No bound of a group may be larger.
+inline constexpr double kLargestLogBound = 16.0;
+
 /// `count` candidates, none with a log-weight above `log_bound`.
 struct CandidateGroup {
     std::uint64_t count;
@@ -30,22 +33,24 @@ struct Candidate {
 /// with probability proportional to exp(its group's bound), uniformly within the group, and
 /// accepted with probability exp(log_weight - log_bound); otherwise it starts again.
 ///
-/// Only the groups' bounds are gone through, and `log_weight` is called for proposals only.  If
-/// every bound is the log-weight of some candidate of its group, the expected number of
-/// proposals is at most 1 + the largest count.
+/// Only the groups' bounds are gone through, and `log_weight` is called for proposals only.
+/// The bounds need to be valid, not attained.  After a rejection `tighten` of the group returns
+/// its bound from then on, which may be the same.  If the bounds are at most 1 above the log-weight
+/// of some candidate of their group, the expected number of proposals is at most 3 times the
+/// largest count, and 1 more.
 ///
-/// Domain   at least one group; counts add up to at most 2^40; log_bound and log_weight are
-///          numbers or -infinity, log_weight(g, i) <= log_bound of g; the largest bound is
-///          the log-weight of some candidate.
+/// Domain   counts add up to at most 2^33; bounds and log-weights are numbers or -infinity;
+///          log_weight(g, i) <= log_bound of g <= kLargestLogBound, before and after
+///          tightening; some log-weight is at least 0.
 /// Returns  a candidate, with probability proportional to exp(log_weight).
 /// Privacy  if the changes of the log-weights between neighbouring data sets have range at most
 ///          epsilon, the choice is within 2^-960 in total variation of one of bounded range
 ///          epsilon + kGroupedRounding, hence (epsilon + kGroupedRounding)-DP
 ///          and (epsilon + kGroupedRounding)^2 / 8-zCDP (grouped_exponential.md).
-/// Throws   InvalidArgument when no bound is above -infinity; EntropyError.
+/// Throws   InvalidArgument when no bound is at least 0; EntropyError.
 Candidate choose_grouped(const std::vector<CandidateGroup>& groups,
                          const std::function<double(std::size_t, std::uint64_t)>& log_weight,
-                         BitSource& bits);
+                         const std::function<double(std::size_t)>& tighten, BitSource& bits);
 
 /// As choose_grouped, for a plain vector of log-weights in groups of kGroupSize.
 /// Domain   as choose_grouped; the largest log-weight is a number.

@@ -2,9 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <vector>
 
 #include "dpreg/int128.hpp"
+#include "dpreg/stats/tracked_columns.hpp"
 #include "dpreg/stats/unit_design.hpp"
 
 namespace dpreg {
@@ -26,19 +29,25 @@ constexpr double vertex_score_range(double l1) { return 4.0 * l1; }
 /// g = X'(Xw - y).  Both are exact: v, W and the numerators of g are integers.
 ///
 /// Frank-Wolfe's step 2/(t + 2), t = 1, 2, ..., from w_0 has
-///     w_t = (w_0 + sum_k (k + 1) vertex_k) / W_t,   W_t = (t + 1)(t + 2) / 2,
-/// so a step adds an integer multiple of one column of X'X to X'X v and changes W: nothing
-/// else is scaled, and nothing is rounded.
+///     w_t = (w_0 + sum_k (k + 1) vertex_k) / W_t,   W_t = (t + 1)(t + 2) / 2.
+/// So a step changes one entry of v and the scalar W; the numerators are 4 X'X v - W X'y, of
+/// which X'y never changes.  Nothing is scaled, and nothing is rounded.
+///
+/// Of the tracked columns X'X v is kept up to date.  For others it is computed when asked for,
+/// from the fitted values Xv, which take in earlier steps only when that pays.
 ///
 /// Sensitivity  `l1_gradient_sensitivity`, `vertex_score_range` (for given w).
+/// Cost         a step takes a row of X'X at the tracked columns; the numerator of another column
+///              takes its cells and those of its rows, but no more than the cells of the columns
+///              chosen since the fitted values were brought up to date.
 class L1Gradient {
 public:
-    /// Starts at w_0 = l1 start / kStartWeight.
+    /// Starts at w_0 = l1 start / kStartWeight, which is 0 when `start` is empty.
     ///
-    /// Domain  y from to_responses(., l1), one a row; start has one entry a column, and
-    ///         absolute values that add up to kStartWeight at most.
-    L1Gradient(UnitDesign& design, const std::vector<std::int32_t>& y, double l1,
-               std::vector<std::int64_t> start);
+    /// Domain  y from to_responses(., l1), one a row; start is empty or has one entry per column,
+    ///         and absolute values that add up to kStartWeight at most.
+    L1Gradient(const UnitDesign& design, std::vector<std::int32_t> y, double l1,
+               std::vector<std::int32_t> start);
 
     /// w <- (1 - gamma) w + gamma (+-l1 e_j), gamma = 2 / (t + 2).  At most kMaxSteps times.
     void step(std::size_t j, bool positive);
@@ -46,10 +55,37 @@ public:
     /// w_j <- 0.
     void drop(std::size_t j);
 
-    /// g_j = numerator(j) * scale() exactly, but for the rounding of scale().
-    int128 numerator(std::size_t j) const {
-        return sums_[j] * kAlign - int128{total_} * crossprod_[j];
+    /// Keeps X'X v of these columns up to date from now on, and of no others.
+    void track(std::vector<std::uint32_t> columns);
+
+    /// The tracked columns.
+    const ColumnSet& tracked() const { return tracked_->columns(); }
+
+    /// The slots of the tracked columns of which the last step or drop may have changed X'X v.
+    const std::vector<std::uint32_t>& touched() const { return tracked_->touched(); }
+
+    /// (X'y)_j of the tracked column j with this slot.
+    std::int64_t tracked_crossprod(std::size_t slot) const { return crossprod_[slot]; }
+
+    /// numerator(j) of the tracked column j with this slot.
+    int128 tracked_numerator(std::size_t slot) const {
+        return tracked_->sum(slot) * kAlign - int128{total_} * crossprod_[slot];
     }
+
+    /// How many steps were made.
+    std::int64_t steps() const { return steps_; }
+
+    /// W.
+    std::int64_t total() const { return total_; }
+
+    /// g_j = numerator(j) * scale() exactly, but for the rounding of scale().
+    int128 numerator(std::size_t j);
+
+    /// |numerator(j)| <= W reach(j) for every w in the ball.
+    std::int64_t reach(std::size_t j) const;
+
+    /// reach(j) > limit, mostly seen from the number of its cells.
+    bool reaches_beyond(std::size_t j, std::int64_t limit) const;
 
     /// l1 / denominator().
     double scale() const;
@@ -57,15 +93,17 @@ public:
     /// numerator(j) / denominator() is g_j / l1; a power of two times W, exact.
     double denominator() const;
 
-    /// g, rounded.
-    std::vector<double> values() const;
+    /// numerator(j) / denominator() of all columns, rounded.
+    std::vector<double> scaled_values();
 
-    /// w, rounded.
-    std::vector<double> weights() const;
+    /// Writes the coordinates of w that are not 0, rounded, over those of `w`.
+    void write_weights(double* w) const;
 
     /// w.g + l1 max |g_j| over the columns in `active`, in units of l1^2: with all columns,
     /// at least f(w) - f(w*) for f half the sum of squares (the Wolfe gap), up to rounding.
-    double wolfe_gap(const std::vector<std::uint8_t>& active) const;
+    /// Domain  `values` is scaled_values().
+    double wolfe_gap(const std::vector<double>& values,
+                     const std::vector<std::uint8_t>& active) const;
 
     double l1() const { return l1_; }
     std::size_t rows() const { return design_.rows(); }
@@ -75,13 +113,29 @@ private:
     /// Brings products of cells to the grid of products of a cell and a response.
     static constexpr int kAlign = 1 << (kResponseBits - kCellBits);
 
-    UnitDesign& design_;
+    template <class Visit>
+    void visit_coordinates(Visit visit) const;
+
+    void add(std::size_t j, std::int64_t change);
+    void add_to_fitted(std::size_t j, std::int64_t change);
+    void settle();
+    int128 fitted_product(std::size_t j);
+    std::int64_t response_product(std::size_t j) const;
+
+    const UnitDesign& design_;
+    std::vector<std::int32_t> y_;
+    std::vector<std::int32_t> row_reach_;  ///< largest |w.x_i - y_i| in the ball
     double l1_;
     std::int64_t steps_ = 0;
-    std::int64_t total_ = kStartWeight;    ///< W
-    std::vector<std::int64_t> v_;          ///< |v_j| add up to at most W
-    std::vector<int128> sums_;             ///< X'X v
-    std::vector<std::int64_t> crossprod_;  ///< X'y
+    std::int64_t total_ = kStartWeight;          ///< W
+    std::vector<std::int32_t> start_;            ///< empty at 0
+    std::map<std::size_t, std::int64_t> moved_;  ///< v less the start
+    Changes pending_;                            ///< v less what `fitted_` has of it
+    std::size_t pending_cells_ = 0;              ///< of those columns
+    std::size_t spared_cells_ = 0;               ///< gone through for not settling
+    std::vector<int128> fitted_;                 ///< Xv, but for what is pending
+    std::unique_ptr<TrackedColumns> tracked_;    ///< never null
+    std::vector<std::int64_t> crossprod_;        ///< X'y at the tracked columns
 };
 
 }  // namespace dpreg

@@ -25,7 +25,6 @@ inline constexpr double kScreeningRounding = 0x1p-12;
 ///
 /// Privacy  none by itself.  The changes by one record, those of a constant score among
 ///          them, have range kScreeningRange + kScreeningRounding (Theorem 2).
-std::vector<double> screening_scores(const L1Gradient& gradient,
-                                     const std::vector<std::uint8_t>& active);
+std::vector<double> screening_scores(L1Gradient& gradient, const std::vector<std::uint8_t>& active);
 
 }  // namespace dpreg

@@ -2,39 +2,26 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "dpreg/int128.hpp"
 #include "dpreg/matrix.hpp"
+#include "dpreg/stats/cell_columns.hpp"
+#include "dpreg/stats/cells.hpp"
+#include "dpreg/stats/column_set.hpp"
+#include "dpreg/stats/gram_rows.hpp"
 
 namespace dpreg {
 
-/// Cells are integers, in units of 2^-kCellBits.
-inline constexpr int kCellBits = 14;
-/// Responses are integers, in units of 2^-kResponseBits of the l1 radius.
-inline constexpr int kResponseBits = 16;
-/// Fewer rows than this keep every sum below within its type (l1_gradient.md, section 3).
+/// Fewer rows than this keep every sum within its type (l1_gradient.md, section 3).
 inline constexpr std::size_t kMaxUnitRows = std::size_t{1} << 32;
 
-/// `x` clipped to [-1, 1] and rounded to the grid of cells; NaN is 0.
-std::int16_t to_cell(double x);
+/// Entries of a vector that are not 0, by place.
+using Changes = std::unordered_map<std::size_t, std::int64_t>;
 
-/// y / l1 clipped to [-1, 1] and rounded to the grid of responses; NaN is 0.
-std::vector<std::int32_t> to_responses(VectorView y, double l1);
-
-/// Compressed sparse rows that somebody else owns.  Row i has the entries
-/// row_start[i], ..., row_start[i + 1] - 1, in any order; entries of one cell are added.
-struct SparseView {
-    const std::int64_t* row_start;  ///< size rows + 1
-    const std::int32_t* columns;
-    const double* values;
-    std::size_t rows;
-    std::size_t cols;
-    std::size_t entries;
-};
-
-/// Records with cells in [-1, 1], as integers, and the few products of them that
+/// Records with cells in [-1, 1], as integers, by columns, and the products of columns that
 /// Frank-Wolfe needs.  All sums are exact, hence the same in any order.
 ///
 /// A row of cells is a function of its own record, so neighbouring data give neighbouring
@@ -48,15 +35,22 @@ public:
     std::size_t rows() const { return rows_; }
     std::size_t cols() const { return cols_; }
 
-    /// sums[k] += times * (X'X)_jk for every column k.  |times| < 2^60.
-    virtual void add_gram_column(std::size_t j, std::int64_t times, std::vector<int128>& sums) = 0;
+    virtual UnitColumn column(std::size_t j) const = 0;
 
-    /// sums += X'X v.  The absolute values of v add up to less than 2^48.
-    virtual void add_gram_product(const std::vector<std::int64_t>& v,
-                                  std::vector<int128>& sums) const = 0;
+    /// The product of row i and v.  The absolute values of v add up to less than 2^61.
+    virtual int128 row_product(std::size_t i, const Changes& v) const = 0;
 
-    /// X'y.
-    virtual std::vector<std::int64_t> crossprod(const std::vector<std::int32_t>& y) const = 0;
+    /// About how many cells `row_product` goes through.
+    virtual std::size_t row_cost(const Changes& v) const = 0;
+
+    /// The largest |cell| of each row.
+    virtual std::vector<std::int16_t> largest_by_row() const = 0;
+
+    /// Rows of X'X at `columns`, which must outlive it, as must this design.
+    virtual std::unique_ptr<GramRows> gram_rows(const ColumnSet& columns) const = 0;
+
+    /// How many products of columns may be kept so that they take little beside the cells.
+    virtual std::size_t products_to_keep() const = 0;
 
 protected:
     /// Throws InvalidArgument unless 1 <= cols < 2^31 and rows < kMaxUnitRows.
@@ -68,53 +62,55 @@ private:
 };
 
 /// A dense matrix: 2 bytes a cell.
-///
-/// Cost  a column of X'X takes rows * cols multiplications, once: it is kept when
-///       cols <= rows, so what is kept is never larger than 8 bytes a cell.
 class DenseUnitDesign final : public UnitDesign {
 public:
     explicit DenseUnitDesign(MatrixView x);
-    void add_gram_column(std::size_t j, std::int64_t times, std::vector<int128>& sums) override;
-    void add_gram_product(const std::vector<std::int64_t>& v,
-                          std::vector<int128>& sums) const override;
-    std::vector<std::int64_t> crossprod(const std::vector<std::int32_t>& y) const override;
+    UnitColumn column(std::size_t j) const override;
+    int128 row_product(std::size_t i, const Changes& v) const override;
+    std::size_t row_cost(const Changes& v) const override { return v.size(); }
+    std::vector<std::int16_t> largest_by_row() const override;
+    std::unique_ptr<GramRows> gram_rows(const ColumnSet& columns) const override;
+    std::size_t products_to_keep() const override { return cells_.size(); }
 
 private:
-    const std::int16_t* column(std::size_t j) const { return cells_.data() + j * rows(); }
-    std::vector<std::int64_t> gram_column(std::size_t j) const;
-
     std::vector<std::int16_t> cells_;  ///< column by column
-    std::unordered_map<std::size_t, std::vector<std::int64_t>> kept_;
 };
 
-/// A sparse matrix.  Keeps a transposed copy, 6 bytes a non-zero cell and 8 a column, and
-/// reads rows from the caller's arrays, which must outlive it; only if a cell has several
-/// entries does it keep a copy of the rows as well.
+/// Sparse rows of which each cell has at most one entry.
 ///
-/// Cost  a column of X'X takes one operation for each entry of each row in which the
-///       column is not 0.
-class SparseUnitDesign : public UnitDesign {
+/// Reads the caller's arrays, which must outlive it; keeps a copy only if some cell has several
+/// entries, which it adds.
+class SparseRows {
 public:
     /// Throws InvalidArgument when the arrays do not describe a matrix.
-    explicit SparseUnitDesign(const SparseView& x);
-    void add_gram_column(std::size_t j, std::int64_t times, std::vector<int128>& sums) override;
-    void add_gram_product(const std::vector<std::int64_t>& v,
-                          std::vector<int128>& sums) const override;
-    std::vector<std::int64_t> crossprod(const std::vector<std::int32_t>& y) const override;
+    explicit SparseRows(const SparseView& x);
+    const SparseView& view() const { return view_; }
 
 private:
     bool has_duplicates() const;
     void merge_duplicates();
-    void transpose();
 
-    SparseView view_;  ///< at most one entry a cell
+    SparseView view_;
     std::vector<std::int64_t> merged_start_;
     std::vector<std::int32_t> merged_columns_;
     std::vector<double> merged_values_;
+};
 
-    std::vector<std::int64_t> column_start_;
-    std::vector<std::uint32_t> row_of_;
-    std::vector<std::int16_t> cell_of_;
+/// A sparse matrix, by rows and by columns.
+class SparseUnitDesign : public UnitDesign {
+public:
+    /// Throws InvalidArgument when the arrays do not describe a matrix.
+    explicit SparseUnitDesign(const SparseView& x);
+    UnitColumn column(std::size_t j) const override { return columns_.column(j); }
+    int128 row_product(std::size_t i, const Changes& v) const override;
+    std::size_t row_cost(const Changes& v) const override;
+    std::vector<std::int16_t> largest_by_row() const override;
+    std::unique_ptr<GramRows> gram_rows(const ColumnSet& columns) const override;
+    std::size_t products_to_keep() const override { return columns_.size() / 8; }
+
+private:
+    SparseRows rows_;
+    CellColumns columns_;
 };
 
 }  // namespace dpreg
