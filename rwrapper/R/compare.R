@@ -22,8 +22,8 @@ dp_compare <- function(...) {
   if (length(fits) == 1L && is.list(fits[[1L]]) && is.null(attr(fits[[1L]], "class")))
     fits <- fits[[1L]]
   if (!length(fits) || !all(vapply(fits, inherits, NA, "dp_lm")))
-    stop("dp_compare() needs one or more released results of dp_lm(), such as ",
-         "dp_compare(small = fit1, large = fit2)", call. = FALSE)
+    refuse("dp_compare() needs one or more released results of dp_lm(), such as ",
+           "dp_compare(small = fit1, large = fit2)")
   titles <- if (is.null(names(fits))) rep("", length(fits)) else names(fits)
   titles[titles == ""] <- sprintf("(%d)", seq_along(fits))[titles == ""]
   terms <- unique(unlist(lapply(fits, function(f) names(f$coefficients))))

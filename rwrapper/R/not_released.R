@@ -32,12 +32,6 @@ summary.dp_not_released <- function(object, ...) object
 #' @export
 nobs.dp_not_released <- function(object, ...) object$nobs
 
-not_released <- function(what)
-  paste0(what, ": the mechanism did not release a model; print the object to see why, or test ",
-         "inherits(fit, \"dp_not_released\")")
-
-not_released_stop <- function(what) stop(not_released(what), call. = FALSE)
-
 #' @rdname dp_not_released
 #' @export
 coef.dp_not_released <- function(object, ...) not_released_stop("coef()")

@@ -95,13 +95,11 @@ around_estimates <- function(shown, mark) {
 check_reference <- function(reference, all) {
   if (is.null(reference)) return(invisible())
   if (!is.numeric(reference) || is.null(names(reference)))
-    stop("reference: give named numbers, such as reference = c(", all[length(all)], " = 2)",
-         call. = FALSE)
+    refuse("reference must be named numbers, such as reference = c(", all[length(all)], " = 2), not ",
+           described(reference))
   odd <- setdiff(names(reference), all)
   if (length(odd))
-    stop("reference: there is no coefficient ", paste(sQuote(odd, FALSE), collapse = ", "),
-         "; there are ",
-         paste(sQuote(all, FALSE), collapse = ", "), call. = FALSE)
+    refuse("reference: there is no coefficient ", listed(odd), "; there are ", listed(all))
 }
 
 # A cross, or an arrow to one beyond the axis.
@@ -131,8 +129,7 @@ chosen_terms <- function(parm, all) {
   named <- if (is.numeric(parm)) all[parm] else parm
   odd <- is.na(named) | !named %in% all
   if (any(odd))
-    stop("parm: there is no coefficient ", paste(sQuote(parm[odd], FALSE), collapse = ", "),
-         "; there are ", paste(sQuote(all, FALSE), collapse = ", "), call. = FALSE)
+    refuse("parm: there is no coefficient ", listed(parm[odd]), "; there are ", listed(all))
   named
 }
 

@@ -4,7 +4,7 @@
 
 python_backend <- function() {
   if (is.null(.python$call)) {
-    if (!dpreg_available()) stop(python_missing(), call. = FALSE)
+    if (!dpreg_available()) dpreg_stop("python", python_missing())
     .python$call <- reticulate::import("dpreg.bridge", convert = TRUE)$call
   }
   .python$call
@@ -35,6 +35,16 @@ dpreg_available <- function(what = NULL) {
   all(vapply(what, function(name)
     reticulate::py_has_attr(reticulate::import("dpreg"), name), NA))
 }
+
+#' Public data to try things on
+#'
+#' The same as [diamonds], for code that runs in an R session embedded in Python too.
+#'
+#' @return A data frame.
+#' @export
+#' @examples
+#' str(load_diamonds())
+load_diamonds <- function() dpreg::diamonds
 
 #' Install the Python package
 #'

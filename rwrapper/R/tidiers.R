@@ -55,7 +55,11 @@ tidy.dp_lm <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FA
 #' @rdname dp_lm_tidiers
 #' @export
 tidy.dp_selection <- function(x, ...) {
-  as_tibble(list(term = x$candidates, selected = x$candidates %in% x$selected))
+  no_more("tidy()", character(), ...)
+  rank <- match(x$candidates, x$selected)
+  # Some selectors choose all at once.
+  if (!isTRUE(x$ordered)) rank <- rep(NA_integer_, length(rank))
+  as_tibble(list(term = x$candidates, selected = x$candidates %in% x$selected, rank = rank))
 }
 
 #' @rdname dp_lm_tidiers

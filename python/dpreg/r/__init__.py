@@ -52,7 +52,9 @@ def _environment() -> Any:
     files = {file.name: file for file in resources.files("dpreg.r").iterdir()}
     texts = {n: files[n].read_text(encoding="utf-8") for n in sorted(files) if n.endswith(".R")}
     embed = texts.pop("embed.R")
-    return ro.r(embed)(ri.StrSexpVector(list(texts.values())), _CALL_PYTHON)
+    namespace = files["NAMESPACE"].read_text(encoding="utf-8")
+    sources = ri.StrSexpVector(list(texts.values()))
+    return ro.r(embed)(sources, ri.StrSexpVector([namespace]), _CALL_PYTHON)
 
 
 _ENVIRONMENT = _environment()

@@ -1,9 +1,3 @@
-diamonds <- if (dpreg_available()) load_diamonds()
-grDevices::pdf(NULL)
-
-fit_of <- function(..., eps = 4)
-  dp_lm(log(price) ~ log(carat) + depth + cut, diamonds, eps = eps, delta = 1e-6, rng = 1, ...)
-
 test_that("plots of fits show what they return", {
   needs_python()
   fit <- fit_of()
@@ -100,5 +94,3 @@ test_that("fits are laid out side by side", {
   for (wrong in list(list(), list(declined), list(1)))
     expect_error(dp_compare(wrong), "one or more released results")
 })
-
-grDevices::dev.off()
