@@ -161,8 +161,10 @@ def _lm(request: Request) -> dict[str, Any]:
 def result_fields(fit: dpreg.DPResults | dpreg.NotReleased) -> dict[str, Any]:
     """Return what R makes a fit of."""
     if isinstance(fit, dpreg.NotReleased):
-        return told_in_r({"released": False, "text": str(fit), **plain(fit._fields())})
-    return told_in_r({"released": True, **plain(fit)})
+        fields = {"released": False, "text": str(fit), **plain(fit._fields())}
+    else:
+        fields = {"released": True, **plain(fit)}
+    return {**told_in_r(fields)}
 
 
 def _select(request: Request) -> dict[str, Any]:

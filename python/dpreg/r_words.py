@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -27,7 +27,8 @@ def _arguments() -> re.Pattern[str]:
     from dpreg import methods
     from dpreg.sums.standardisation import Standardisation
 
-    functions = (dpreg.dp_lm, dpreg.dp_select, dpreg.dp_plan, dpreg.Budget, Standardisation,
+    functions: tuple[Callable[..., Any], ...] = (
+        dpreg.dp_lm, dpreg.dp_select, dpreg.dp_plan, dpreg.Budget, Standardisation,
                  dpreg.Auto, *methods._BY_NAME.values(), dpreg.DPKendall, dpreg.DPSIS,
                  dpreg.TwoStage, dpreg.SubLasso)  # fmt: skip
     names = {name for f in functions for name in inspect.signature(f).parameters} | {"mu", "rho"}

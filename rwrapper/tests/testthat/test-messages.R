@@ -52,3 +52,61 @@ test_that("formulas of other packages are refused with what to write", {
   without <- design_of(price ~ ., data[c(names(diamonds), "b")])
   expect_identical(design_of(price ~ . - s - odd, data)$names, without$names)
 })
+
+# What a typical mistake is answered with, from R's own checks and from Python's.
+mistakes <- expression(
+  dp_lm(price ~ carat, diamonds, -1), dp_lm(price ~ carat, diamonds, 1000),
+  dp_lm(price ~ carat, diamonds, 1, delta = 2), dp_lm(price ~ carat, diamonds, 1, delta = 0),
+  dp_lm(price ~ carat, diamonds, 1, method = "magic"), dp_lm(price ~ carat, diamonds, 1, method = TukeyEM(models = 1)),
+  dp_lm(price ~ carat, diamonds, 1, method = TukeyEM(ridge = -1)),
+  dp_lm(price ~ carat, diamonds, 1, method = TukeyEM(partition = "x")),
+  dp_lm(price ~ carat, diamonds, 1, method = TukeyEM(models = 10.5)),
+  dp_lm(price ~ carat, diamonds, 1, select = "kendall"), dp_lm(price ~ carat, diamonds, 1, k = 3),
+  dp_lm(price ~ carat, diamonds, 1, split = 0.3), dp_lm(price ~ carat, diamonds, 1, select = "kendall", k = 3),
+  dp_lm(price ~ carat, diamonds, 1, select = "magic", k = 1), dp_lm(price ~ ., diamonds, 1, select = "sis", k = 1),
+  dp_lm(price ~ carat, diamonds, 1, method = AdaSSP(bounds = list(nope = c(0, 1)))),
+  dp_lm(price ~ carat, diamonds, 1, method = AdaSSP(bounds = list(carat = c(1, 0)))),
+  dp_lm(price ~ carat, diamonds, 1, method = AdaSSP(cov_type = "z")),
+  dp_lm(price ~ carat, diamonds, 1, method = BoostedAdaSSP(max_rows = 0)),
+  dp_lm(price ~ carat, diamonds, 1, method = BoostedAdaSSP(average = 3)),
+  dp_lm(price ~ carat, diamonds, 1, method = FrankWolfe(l1 = -1)),
+  dp_lm(price ~ carat, diamonds, 1, method = FrankWolfe(screen = "q")),
+  dp_lm(price ~ carat, diamonds, 1, method = DPSGD(rate = 3)),
+  dp_lm(price ~ carat, diamonds, 1, method = Auto(candidates = "x")),
+  dp_lm(price ~ carat, diamonds, 1, method = AdaSSP(standardisation = Standardisation(zooms = 999))),
+  dp_lm(price ~ carat, diamonds, 2, budget = dp_budget(1)), dp_lm(price ~ carat, diamonds, 1, budget = dp_budget(1, 0)),
+  dp_lm(price ~ carat, diamonds, 1, unit = "nobody"), dp_lm(price ~ carat, as.matrix(1:3), 1), dp_lm("price ~ carat", diamonds, 1),
+  dp_lm(price ~ scale(carat), diamonds, 1), dp_lm(price ~ carot, diamonds, 1), dp_lm(price ~ carat, diamonds, epsilon = 1),
+  dp_plan(0, 3, 1), dp_plan(1e5, 3, 1, method = "dpsgd"), dp_plan(1000.5, 3, 1), dp_plan(1000, 3, -1),
+  dp_budget(-1), dp_budget(1, 2), dp_budget(1, ledger = "/nonexistent/x"), dp_budget(1, ledger = 3),
+  dp_select(price ~ carat, diamonds, k = 5, eps = 1),
+  dp_select(price ~ carat + x, diamonds, k = 1, eps = 1, method = SubLasso(models = 0)),
+  confint(fit_of(), level = 2), predict(fit_of(), 3), predict(fit_of(), diamonds["carat"]), plot(fit_of(), reference = 1:3),
+  dp_compare(1), anova(fit_of(), 3), residuals(fit_of()), predict(fit_of()), update(fit_of(), data = 3, eps = -1)
+)
+PYTHON <- "\\b(True|False|None)\\b|\\b[a-z_]+=[^=]|dpreg\\.|(?<![\\w.])\\d+\\.0(?![\\w.])|options object|\\*\\*|\\b(dict|tuple|ValueError)\\b"
+
+test_that("every refusal is one condition, in the syntax of R", {
+  needs_python()
+  for (call in as.list(mistakes)) {
+    error <- tryCatch(eval(call), error = identity)
+    shown <- deparse(call)[1L]
+    expect(inherits(error, "dpreg_error"), paste(shown, "is", paste(class(error), collapse = " ")))
+    expect(is.null(error$call), paste(shown, "shows a call of its own"))
+    expect(!grepl(PYTHON, error$message, perl = TRUE), paste0(shown, ": ", error$message))
+  }
+})
+
+test_that("notes, certificates and charges are in the syntax of R", {
+  needs_python()
+  budget <- dp_budget(eps = 100)
+  fits <- list(fit_of(budget = budget), fit_of(method = "frank_wolfe", budget = budget), fit_of(inference = FALSE),
+               fit_of(select = "kendall", k = 2, method = "adassp"), dp_select(price ~ carat + x, diamonds, k = 1, eps = 1),
+               dp_lm(price ~ carat, diamonds[1:50, ], eps = 0.1, method = "tukey"), dp_plan(50000, 3, 1), dp_plan(100, 30, 0.1))
+  for (made in c(fits, list(budget, fits[[1L]]$privacy, summary(fits[[2L]])))) {
+    printed <- paste(capture.output(print(made)), collapse = "\n")
+    expect(!grepl(PYTHON, printed, perl = TRUE), printed)
+  }
+  expect_identical(as.data.frame(budget)$label[1L],
+                   "dp_lm(log(price) ~ log(carat) + depth + cut, method = \"auto\")")
+})
