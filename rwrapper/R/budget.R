@@ -17,7 +17,7 @@
 #' @param delta Total failure probability.
 #' @param ledger Path of a file that keeps the charges, shared by all sessions that name it, those of
 #'   Python too.
-#' @param x,object A budget.
+#' @param x A budget.
 #' @param ... Not used.
 #' @return An object of class `dp_budget`. `as.data.frame()` gives its charges.
 #' @seealso [plot.dp_budget()]; `vignette("custodian", "dpreg")`.

@@ -1,11 +1,11 @@
-# The call of a fit.  Packages evaluate its `data` to find the records again, or all of it to fit
+# The call of a fit. Packages evaluate its `data` to find the records again, or all of it to fit
 # again, and neither is for them: the data are named in a way that stops.
 
 #' The records of a private fit
 #'
 #' In the call that a fit keeps, `dp_records("d")` stands for the data `d`: many packages evaluate
 #' `fit$call$data` to find the records again, and would compute with them unseen.
-#' Evaluating it stops with that reason.  [update()] knows what it stands for, and printing shows
+#' Evaluating it stops with that reason. [update()] knows what it stands for, and printing shows
 #' the call as it was typed.
 #'
 #' @param data The text of the argument `data`, as it was typed.
@@ -55,7 +55,7 @@ typed_call <- function(call) {
 
 #' Fit again, and spend again
 #'
-#' A new release from the call of an old one.  It costs what its `eps` and `delta` say, beside
+#' A new release from the call of an old one. It costs what its `eps` and `delta` say, beside
 #' what the old one cost, and a message says so.
 #'
 #' Functions of other packages that call `update()` by themselves, as those for step-wise selection

@@ -35,7 +35,7 @@ design_of <- function(formula, data, levels = NULL) {
   design
 }
 
-# A name that is not a column.  Values of the session are not taken silently: were they made from
+# A name that is not a column. Values of the session are not taken silently: were they made from
 # the records, the formula would publish them.
 refuse_unknown <- function(name, formula, columns) {
   shown <- sQuote(name, FALSE)

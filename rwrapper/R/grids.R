@@ -2,7 +2,7 @@
 # over the records, would be private.
 
 # The reference grid is made of public values: all levels of the factors, and for numeric
-# regressors those of `data` or `at`.  Before it is known what `at` has, infinite values, whose
+# regressors those of `data` or `at`. Before it is known what `at` has, infinite values, whose
 # mean is none, stand for what is still lacking.
 recover_data.dp_lm <- function(object, data = NULL, ...) {
   if (is.null(object$terms)) return("this fit was made in Python from a formula that R cannot read")

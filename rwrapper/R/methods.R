@@ -1,31 +1,41 @@
-# What a released model can do.  Everything here is post-processing of released numbers: it
+# What a released model can do. Everything here is post-processing of released numbers: it
 # costs nothing, and there are no records to ask.
 
 #' Methods for private linear models
 #'
-#' [coef()], [vcov()], [confint()], [predict()], [formula()], [terms()], [nobs()] and [update()]
-#' work as for [lm()], with these differences.  `vcov()` holds sampling error and privacy noise
-#' together.  Intervals use the law of the mechanism, normal or not.  `nobs()` is a private
-#' estimate.  [predict()] needs `newdata`, and moves regressors beyond the limits of the fit to them
-#' unless `winsorise = FALSE`: see [predict.dp_lm()].  [residuals()], [fitted()], [deviance()],
-#' [logLik()] and `augment()` without `newdata` stop: they would be functions of the private records.
+#' The generics of [lm()] that can do with released numbers: they cost nothing. The others stop.
 #'
-#' @param object A fit made by [dp_lm()].
+#' * [coef()] and [vcov()]: `vcov()` holds sampling error and privacy noise together. Coefficients
+#'   that are not identified at this eps are `NA` in both, as the aliased ones of [lm()] are;
+#'   `fit$estimates` has the regularised values that [predict()][predict.dp_lm()] uses for them.
+#' * [confint()] and [summary()] use the law of the mechanism, normal or not.
+#' * [nobs()] is a private estimate of the number of rows (or of units, where a method takes whole
+#'   units). `df.residual()` is `Inf`: tests are z and chi-squared tests.
+#' * [model.frame()] and [model.matrix()] have no rows, only the public columns, levels and coding;
+#'   with `data` they have those of the data given.
+#' * [predict()][predict.dp_lm()] needs `newdata`. [anova()][anova.dp_lm()] tests terms.
+#'   [update()][update.dp_lm()] makes another release.
+#' * [residuals()], [fitted()], [deviance()], [logLik()], [simulate()], [step()] and what else is a
+#'   function of the records stop with a condition of class `dpreg_private`.
+#'
+#' @param object,formula A fit made by [dp_lm()].
+#' @param complete `FALSE` leaves out coefficients that are not identified.
 #' @param parm Names or positions of coefficients; all, when missing.
 #' @param level Probability with which an interval covers.
 #' @param ... Not used.
 #' @return `summary()`: an object of class `summary.dp_lm`, whose `coefficients` have the columns
 #'   Estimate, Std. Error, Sampling, Privacy, z value and Pr(>|z|); the squares of Sampling
-#'   and Privacy add up to that of Std. Error.  The others: as for [lm()].
+#'   and Privacy add up to that of Std. Error. The others: as for [lm()].
+#' @seealso [dp_lm_packages] for generics of other packages, [dp_plots], [dp_lm_tidiers].
 #' @name dp_lm_methods
 #' @examples
 #' if (dpreg_available()) {
-#'   fit <- dp_lm(price ~ carat + depth, load_diamonds(), eps = 1, delta = 1e-6)
+#'   fit <- dp_lm(price ~ carat + depth, diamonds, eps = 1)
 #'   print(coef(fit))
 #'   print(sqrt(diag(vcov(fit))))
 #'   print(confint(fit, "carat", level = 0.9))
 #'   print(nobs(fit))
-#'   plot(fit)
+#'   try(residuals(fit))
 #' }
 NULL
 

@@ -55,7 +55,7 @@ in_words <- function(kind) {
          time = "a date-time", span = "a difftime", matrix = "a matrix", kind)
 }
 
-# Beyond the limits of the fit nothing was learned: values are moved to them.  The response has the
+# Beyond the limits of the fit nothing was learned: values are moved to them. The response has the
 # last ones.
 winsorised <- function(X, limits) {
   if (is.null(limits)) return(X)

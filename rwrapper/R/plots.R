@@ -8,10 +8,10 @@ FARTHEST <- 25
 #' Plot released results
 #'
 #' `plot()` of a fit shows its coefficients with intervals: blue is the interval that sampling
-#' alone would give, orange what privacy adds.  Coefficients are divided by their standard error,
+#' alone would give, orange what privacy adds. Coefficients are divided by their standard error,
 #' so that columns in any unit share an axis; an arrow leads to what is too far out, and when
-#' everything is, intervals are drawn around their estimates.  That of a plan
-#' shows the width of intervals, relative to least squares, against eps.  That of a budget shows
+#' everything is, intervals are drawn around their estimates. That of a plan
+#' shows the width of intervals, relative to least squares, against eps. That of a budget shows
 #' what each release took of eps, and what is left.
 #'
 #' @param x A fit, a plan or a budget, made by [dp_lm()], [dp_plan()] or [dp_budget()].
@@ -172,7 +172,7 @@ draw_unusual <- function(shown, at, drawn) {
   graphics::text(0.77 * edge, at[far], round(shown$estimate[far]), cex = 0.9)
 }
 
-# Axes without a box, names on the left, values on the right.  Returns what par() was.
+# Axes without a box, names on the left, values on the right. Returns what par() was.
 open_plot <- function(x, y, labels, values, legend, main, xlab, xlim, ylim = NULL, ...) {
   if (is.null(ylim)) ylim <- c(0.4, length(y) + 0.6)
   old <- graphics::par(mar = c(3.6, label_lines(labels), if (legend) 3.6 else 2.2,

@@ -1,23 +1,25 @@
 #' Predict with a private linear model
 #'
+#' Predictions for rows that need no protection, from the released coefficients: they cost nothing.
+#'
 #' @param object A fit made by [dp_lm()].
-#' @param newdata A data frame with the regressors.  It is not protected.
+#' @param newdata A data frame with the regressors. It is not protected.
 #' @param se.fit Also return standard errors of the fit?
-#' @param interval `"none"` or `"confidence"`, for the mean response.  There is no
-#'   `"prediction"`: the variance of the errors was not released.
+#' @param interval `"none"`, or `"confidence"` for the mean response. There is no `"prediction"`: the
+#'   variance of the errors was not released.
 #' @param level Probability with which an interval covers.
-#' @param winsorise Move regressors beyond the limits of the fit to those limits, if it had any, and
-#'   then predictions without intervals?  Outside them nothing was learned.  The limits were released with noise and
-#'   are in `object$limits`, those of the response last; a warning says what was moved, naming
-#'   columns of the model matrix.  `FALSE` gives the straight line.
+#' @param winsorise Outside certain limits nothing was learned. `TRUE` moves regressors beyond these
+#'   limits to them, and predictions without intervals to where the response lies, and warns of it.
+#'   `FALSE` gives the straight line. The limits are released with noise, in `object$limits`, those of
+#'   the response last.
 #' @param type `"response"`: there is one type, the mean response.
 #' @param ... Must be empty.
-#' @return As [predict.lm()] does; `NA` for incomplete rows.
+#' @return As [predict.lm()]; `NA` for incomplete rows.
+#' @seealso [dp_lm_methods]; `augment()` in [dp_lm_tidiers].
 #' @export
 #' @examples
 #' if (dpreg_available()) {
-#'   diamonds <- load_diamonds()
-#'   fit <- dp_lm(price ~ carat, diamonds, eps = 1, delta = 1e-6)
+#'   fit <- dp_lm(price ~ carat, diamonds, eps = 1)
 #'   predict(fit, data.frame(carat = c(0.5, 1)), interval = "confidence")
 #' }
 predict.dp_lm <- function(object, newdata, se.fit = FALSE,
@@ -61,7 +63,7 @@ PREDICT_HINTS <- c(
   data = "write newdata = ", na.action = "incomplete rows are NA"
 )
 
-# Standard errors of X %*% coefficients.  A coefficient without a known error only matters where
+# Standard errors of X %*% coefficients. A coefficient without a known error only matters where
 # its regressor is not 0.
 mean_errors <- function(X, covariance) {
   unknown <- is.na(diag(covariance))

@@ -1,4 +1,4 @@
-# The only file that knows reticulate.  Everything crosses as plain values (see bridge.py).
+# The only file that knows reticulate. Everything crosses as plain values (see bridge.py).
 
 .python <- new.env(parent = emptyenv())
 
@@ -22,7 +22,8 @@ python_missing <- function() {
 
 #' Is the Python package there?
 #'
-#' Starts Python when that has not happened yet.
+#' Tells whether this session finds dpreg in Python, and starts Python to see it. Examples, tests and
+#' vignettes of this package run only where it does.
 #'
 #' @param what Optionally the name of a function that the Python package must have.
 #' @return `TRUE` or `FALSE`.

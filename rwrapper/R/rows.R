@@ -1,5 +1,5 @@
 # Which terms a formula may have: those whose value in one row is a function of that row
-# alone.  What decides is the text of the formula, never the data.
+# alone. What decides is the text of the formula, never the data.
 
 ROW_OPERATORS <- c("+", "-", "*", "/", "^", "%%", "%/%", "(", "<", "<=", ">", ">=", "==", "!=",
                    "&", "|", "!")
@@ -9,7 +9,7 @@ ROW_MATHS <- c("log2", "log10", "log1p", "exp", "expm1", "sqrt", "abs", "sign", 
 
 NUMBERS <- c("number", "logical")
 WITH_NUMBERS <- c(NUMBERS, "factor", "ordered", "date", "time", "span")
-# What levels can be given to.  A label is text that a formula makes of dates.
+# What levels can be given to. A label is text that a formula makes of dates.
 CODED <- c(NUMBERS, "factor", "ordered", "text", "label")
 
 # Functions: which arguments they may have, of those which are constants (the others hold rows,
@@ -112,7 +112,7 @@ CONTRASTS <- c("contr.treatment", "contr.sum", "contr.helmert", "contr.poly", "c
                "treatment", "sum", "helmert", "poly", "SAS")
 UNITS_OF_TIME <- c("secs", "mins", "hours", "days", "weeks")
 
-# Where terms are evaluated.  What R's own functions would say or do about missing or odd
+# Where terms are evaluated. What R's own functions would say or do about missing or odd
 # values (an error of poly(), a type that depends on them in ifelse()) is not wanted here.
 row_environment <- function() {
   e <- new.env(parent = baseenv())

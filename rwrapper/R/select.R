@@ -25,7 +25,7 @@
 #' @param k How many columns to choose.
 #' @param delta Failure probability; `"kendall"`, the default, needs none.
 #' @param method The selector: a name or options, such as `DPKendall(share = 0.1)`.
-#' @param object,x A selection.
+#' @param x A selection.
 #' @param ... Must be empty.
 #' @return An object of class `dp_selection`: among others `selected`, the names of the columns, in
 #'   the order in which they were chosen if there is one; `candidates`; and `privacy`, what it cost.

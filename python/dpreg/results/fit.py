@@ -26,7 +26,8 @@ __all__ = ["DPResults"]
 _FORMAT = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# Without slots: with them Python 3.11 raises a TypeError where an attribute is set that is no field.
+@dataclass(frozen=True, eq=False)
 class DPResults:
     """A private linear model.  Holds released numbers only; nothing here costs budget.
 
