@@ -70,6 +70,7 @@ generics::tidy
 #' S3method(marginaleffects::get_predict, dp_lm)
 #' S3method(marginaleffects::get_vcov, dp_lm)
 #' S3method(marginaleffects::set_coef, dp_lm)
+#' S3method(MASS::boxcox, dp_lm)
 #' S3method(parameters::model_parameters, dp_lm)
 #' S3method(parameters::p_value, dp_lm)
 #' S3method(performance::check_model, dp_lm)
@@ -84,6 +85,7 @@ generics::tidy
 #' S3method(sandwich::estfun, dp_lm)
 #' S3method(sandwich::vcovBS, dp_lm)
 #' S3method(sandwich::vcovHC, dp_lm)
+#' S3method(xtable::xtable, dp_lm)
 #' S3method(emmeans::recover_data, dp_not_released)
 #' importFrom(stats, add1, anova, case.names, coef, confint, cooks.distance, deviance, df.residual, dfbeta, dfbetas, drop1, extractAIC, family, fitted, formula, hatvalues, influence, logLik, model.frame, model.matrix, nobs, predict, residuals, rstandard, rstudent, sigma, simulate, terms, update, variable.names, vcov, weights)
 NULL

@@ -16,6 +16,7 @@
 #' | ggeffects | | `ggpredict()`, `ggeffect()`, `ggemmeans()`: use emmeans |
 #' | insight | `find_formula()`, `get_parameters()`, `get_varcov()`, `get_statistic()`, `get_predicted(data = )`, `model_info()`, `n_obs()` | `get_data()`, `get_response()`, `get_residuals()`, `get_deviance()`, `null_model()` |
 #' | lmtest | `coeftest()`, `coefci()`, `waldtest()` | `lrtest()`, and tests on residuals |
+#' | MASS | | `stepAIC()`, `boxcox()`, `studres()`, `dropterm()`, `addterm()` |
 #' | marginaleffects | with `newdata =` a public data frame | without it |
 #' | multcomp | `glht()`, with `mcp()` too | `cld()` |
 #' | parameters | `model_parameters()`, `ci()`, `p_value()`, `standard_error()` | `bootstrap_model()`, `standardize_parameters()` |
@@ -24,8 +25,11 @@
 #' | sandwich | | `sandwich()`, `vcovHC()`, `vcovCL()`, `vcovBS()`: `vcov()` is robust already where the method says so |
 #' | sjPlot | `plot_model()` with type `"est"`, `plot_models()`, `tab_model(show.r2 = FALSE)` | other types |
 #' | survey | `regTermTest(fit, ~ x, df = Inf)` | without `df = Inf` |
-#' | visreg, interactions, boot | | all: they need the records |
+#' | boot, clubSandwich, interactions, visreg | | all: they need the records |
+#' | modelr, xtable | all, with public data | |
 #' | stats | `anova()`, `coef()`, `vcov()`, `confint()`, `predict(newdata = )`, `model.frame()` and `model.matrix()` without rows | `residuals()`, `logLik()`, `AIC()`, `step()`, `drop1()`, `expand.model.frame()`, ... |
+#'
+#' `read.csv(system.file("generics.csv", package = "dpreg"))` has each call that was tried.
 #'
 #' Tests of these packages use the normal law with the covariance of the fit; [summary()] and
 #' [confint()] use the law of the method, which differs a little for `"tukey"`.
@@ -117,6 +121,12 @@ prediction.dp_lm <- function(model, data = NULL, ...) {
 
 # lmtest
 lrtest.dp_lm <- stopping("lrtest()", "anova(fit) has Wald tests of terms")
+
+# MASS
+boxcox.dp_lm <- stopping("boxcox()")
+
+# xtable
+xtable.dp_lm <- function(x, ...) xtable::xtable(as.data.frame(summary(x)$coefficients), ...)
 
 # sandwich
 for (generic in c("bread", "estfun", "vcovBS", "vcovHC"))
