@@ -32,7 +32,7 @@ def _arguments() -> re.Pattern[str]:
                  dpreg.Auto, *methods._BY_NAME.values(), dpreg.DPKendall, dpreg.DPSIS,
                  dpreg.TwoStage, dpreg.SubLasso)  # fmt: skip
     names = {name for f in functions for name in inspect.signature(f).parameters} | {"mu", "rho"}
-    return re.compile(rf"\b({'|'.join(sorted(names))})=(?!=)")
+    return re.compile(rf"\b({'|'.join(sorted(names))})=(?!=) ?")
 
 
 def in_r(text: str) -> str:

@@ -115,9 +115,13 @@ def test_the_object_made_in_python_is_the_one_made_in_r(diamonds):
     ro.r("""d <- load_diamonds(); d$cut <- factor(d$cut, ordered = FALSE)
     ours <- dp_lm(log(price) ~ log(carat) + depth + cut, d, 4, 1e-6, rng = 1)""")
     assert list(ro.r("setdiff(names(ours), c(names(theirs), 'call'))")) == []
-    for part in ("coefficients", "estimates", "covariance", "sampling", "nobs", "law", "notes",
-                 "privacy", "contrasts", "xlevels", "method"):  # fmt: skip
+    for part in ("coefficients", "estimates", "covariance", "sampling", "nobs", "law", "privacy",
+                 "contrasts", "xlevels", "method"):  # fmt: skip
         assert ro.r(f"identical(ours${part}, theirs${part})")[0], part
+    # Where levels came from is said of pandas alone.
+    *notes, of_pandas = ro.r("theirs$notes")
+    assert notes == list(ro.r("ours$notes"))
+    assert "pandas category" in of_pandas
     assert ro.r("identical(predict(ours, d[1:9, ]), predict(theirs, d[1:9, ]))")[0]
     assert ro.r("identical(confint(ours), confint(theirs))")[0]
 

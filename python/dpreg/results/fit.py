@@ -26,7 +26,7 @@ __all__ = ["DPResults"]
 _FORMAT = 3
 
 
-# Without slots: with them Python 3.11 raises a TypeError where an attribute is set that is no field.
+# Without slots: with them Python 3.11 raises a TypeError when an unknown attribute is set.
 @dataclass(frozen=True, eq=False)
 class DPResults:
     """A private linear model.  Holds released numbers only; nothing here costs budget.
