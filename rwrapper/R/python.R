@@ -61,11 +61,41 @@ load_diamonds <- function() dpreg::diamonds
 #' install_dpreg()
 #' }
 install_dpreg <- function(source = "dpreg", python = NULL) {
+  # Python finds its own libraries, in place of those that R puts before them.
+  libraries <- Sys.getenv("LD_LIBRARY_PATH", NA)
+  if (!is.na(libraries)) {
+    Sys.setenv(LD_LIBRARY_PATH = without_paths(libraries, library_paths_of_r()))
+    on.exit(Sys.setenv(LD_LIBRARY_PATH = libraries))
+  }
   path <- reticulate::virtualenv_create("r-dpreg", python = python)
+  check_loads(reticulate::virtualenv_python("r-dpreg"), source)
   reticulate::virtualenv_install("r-dpreg", packages = source)
   if (reticulate::py_available())
     message("Restart R: this session already uses another Python.")
   invisible(path)
+}
+
+# What R's start-up script puts into LD_LIBRARY_PATH.
+library_paths_of_r <- function() {
+  script <- file.path(R.home("etc"), "ldpaths")
+  if (!file.exists(script)) return("")
+  system2("sh", c("-c", shQuote(". \"$0\"; echo \"$LD_LIBRARY_PATH\""), shQuote(script)),
+          stdout = TRUE, env = "LD_LIBRARY_PATH=")
+}
+
+without_paths <- function(paths, unwanted) {
+  parts <- strsplit(c(paths, unwanted), ":", fixed = TRUE)
+  paste(setdiff(parts[[1L]], parts[[2L]]), collapse = ":")
+}
+
+# pip can fetch nothing without ssl, and says so among much else.
+check_loads <- function(python, source) {
+  said <- suppressWarnings(system2(python, c("-c", shQuote("import ssl, zlib, ctypes")),
+                                   stdout = TRUE, stderr = TRUE))
+  if (is.null(attr(said, "status"))) return(invisible())
+  dpreg_stop("python", "the Python at ", python, " cannot load its own libraries when R starts it (",
+             said[length(said)], "). Install from a shell, outside R:\n  ", shQuote(python),
+             " -m pip install ", shQuote(source), "\nor name another one: install_dpreg(python = \"/usr/bin/python3\")")
 }
 
 .onLoad <- function(libname, pkgname) {
