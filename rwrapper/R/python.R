@@ -47,9 +47,17 @@ dpreg_available <- function(what = NULL) {
 #' str(load_diamonds())
 load_diamonds <- function() dpreg::diamonds
 
+# What the bridge imports, whatever is asked of it; tests/test_bridge.py holds it to that.
+PYTHON_NEEDS <- c("numpy>=1.26", "scipy>=1.11", "dp-accounting>=0.4.4")
+
 #' Install the Python package
 #'
 #' Makes a virtual environment of its own, `r-dpreg`, that is found again by itself.
+#'
+#' It holds what R asks of Python: numpy, scipy and dp-accounting. R itself makes columns of data
+#' frames and formulas, so pandas, pyarrow, formulaic, narwhals and statsmodels, which users of Python
+#' get with dpreg, are left out. To share an environment with Python, name it in the environment
+#' variable `RETICULATE_PYTHON` instead.
 #'
 #' @param source What pip is to install: the name of the package, or the path of a checkout or
 #'   of a wheel.
@@ -67,9 +75,10 @@ install_dpreg <- function(source = "dpreg", python = NULL) {
     Sys.setenv(LD_LIBRARY_PATH = without_paths(libraries, library_paths_of_r()))
     on.exit(Sys.setenv(LD_LIBRARY_PATH = libraries))
   }
-  path <- reticulate::virtualenv_create("r-dpreg", python = python)
+  path <- reticulate::virtualenv_create("r-dpreg", python = python, packages = NULL)
   check_loads(reticulate::virtualenv_python("r-dpreg"), source)
-  reticulate::virtualenv_install("r-dpreg", packages = source)
+  reticulate::virtualenv_install("r-dpreg", packages = c("pip", PYTHON_NEEDS))
+  reticulate::virtualenv_install("r-dpreg", packages = source, pip_options = "--no-deps")
   if (reticulate::py_available())
     message("Restart R: this session already uses another Python.")
   invisible(path)
