@@ -147,7 +147,7 @@ new_fit <- function(answer, design, call) {
   if (!is.null(terms)) attr(terms, ".Environment") <- globalenv()
   estimates <- stats::setNames(unpack_doubles(answer$estimates), names)
   covariance <- with_names(missing_as_na(unpack_doubles(answer$covariance)), names)
-  unidentified <- unidentified_among(estimates, covariance, answer$no_errors)
+  unidentified <- unidentified_among(estimates, covariance, answer$method)
   fit <- list(
     coefficients = replace(estimates, unidentified, NA), covariance = covariance,
     sampling = missing_as_na(unpack_doubles(answer$sampling)), estimates = estimates,
@@ -165,10 +165,11 @@ new_fit <- function(answer, design, call) {
 }
 
 # As the aliased coefficients of lm() are: those that the data cannot tell at this eps. Without
-# standard errors they are the columns that a method left out, whose coefficient is exactly 0.
-unidentified_among <- function(estimates, covariance, no_errors) {
+# standard errors they are the columns that a method left out, whose coefficient is exactly 0;
+# the zeros of a sparse method are estimates.
+unidentified_among <- function(estimates, covariance, method) {
   if (!is.null(covariance)) return(is.na(diag(covariance)))
-  !nzchar(paste0(no_errors, "")) & estimates == 0
+  method != "frank_wolfe" & estimates == 0
 }
 
 missing_as_na <- function(x) if (is.null(x)) x else replace(x, is.nan(x), NA)

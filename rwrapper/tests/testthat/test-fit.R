@@ -226,3 +226,14 @@ test_that("numbers, probabilities and counts are printed as they should be", {
   expect_error(dp_select(price ~ carat + x, diamonds, k = 1, eps = 1, method = "sis"),
                "DPSIS\\(bounds = list\\(`carat` = c\\(low, high\\)")
 })
+
+test_that("the zeros of a sparse method are estimates, with standard errors asked for or not", {
+  needs_python()
+  bounds <- list(price = c(0, 20000), carat = c(0, 6), depth = c(40, 80), table = c(40, 100))
+  for (inference in c(TRUE, FALSE)) {
+    fit <- dp_lm(price ~ carat + depth + table, diamonds, eps = 0.5, method = FrankWolfe(bounds = bounds),
+                 inference = inference, rng = 1)
+    expect_true(any(coef(fit) == 0))
+    expect_false(anyNA(coef(fit)))
+  }
+})
