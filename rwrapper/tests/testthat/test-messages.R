@@ -46,7 +46,7 @@ test_that("formulas of other packages are refused with what to write", {
   expect_match(said(price ~ (1 | s)), "random effects are not estimated; for 'or' write I\\(a \\| b\\)")
   expect_match(said(price ~ carat %in% c(1, 2)), "I\\(x %in% c\\(1, 2\\)\\)")
   expect_match(said(log(price) ~ carat + offset(log(x))), "I\\(log\\(price\\) - log\\(x\\)\\) ~")
-  expect_match(said(price ~ dplyr::lag(carat)), "depends on the other rows")
+  expect_match(said(price ~ stats::lag(carat)), "depends on the other rows")
   expect_match(said(price ~ cut(carat, c(3))), "public breaks")
   expect_match(said(price ~ odd), "NA among its levels")
   without <- design_of(price ~ ., data[c(names(diamonds), "b")])
