@@ -34,7 +34,7 @@ plan.plot()
 # The table has the width of a plan by what `"auto"` takes, and the least eps with which a plan
 # works: intervals at most 3 times as wide, released with probability 0.9. A star: more than a
 # tenth of the coefficients have no interval; "-": more than half. The error of noise falls with
-# n eps, that of sampling with the root of n: with rows enough, privacy costs nearly nothing.
+# n eps, that of sampling with the root of n: with enough rows, privacy costs nearly nothing.
 
 
 # %%

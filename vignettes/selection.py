@@ -166,7 +166,7 @@ for method in ("tukey", "boosted_adassp"):
         print(f"{method:15} select={select!s:10} {score}")
 
 # %% [markdown]
-# These data have rows enough for all 23 columns, and with all of them both methods do better:
+# These data have enough rows for all 23 columns, and with all of them both methods do better:
 # selection is no gain by itself. It pays when there are many columns for the rows there are. On
 # the 55 columns and 17,379 rows of the bike sharing data TukeyEM is not released, and reaches an R2
 # of about 0.25 with five columns (vignettes/reproductions/dick2023.py). Or when which columns

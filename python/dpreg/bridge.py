@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import re
 import typing
 import uuid
 import warnings
@@ -25,6 +24,7 @@ import dpreg
 from dpreg.data.problem import ModelMatrix, Records
 from dpreg.planning.plan import curve
 from dpreg.privacy.certificate import Certificate
+from dpreg.r_words import in_r, told_in_r
 
 __all__ = ["call", "plain"]
 
@@ -47,16 +47,9 @@ def call(function: str, request: Request) -> dict[str, Any]:
         # Warnings of numpy and pandas may depend on records; those of dpreg do not exist.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return {"value": plain(_FUNCTIONS[function](request))}
+            return {"value": told_in_r(plain(_FUNCTIONS[function](request)))}
     except Exception as error:
-        return {"error": {"kind": type(error).__name__, "message": _in_r(str(error))}}
-
-
-def _in_r(text: str) -> str:
-    """Return advice as R users would type it."""
-    text = re.sub(r"=(True|False)\b", lambda found: "=" + found[1].upper(), text)
-    text = re.sub(r"{'(.*?)': \(low, high\)(, \.\.\.)?}", r"list(`\1` = c(low, high)\2)", text)
-    return re.sub(r"\bdpreg\.(?=[A-Z])", "", text).replace("=None", "=NULL")
+        return {"error": {"kind": type(error).__name__, "message": in_r(str(error))}}
 
 
 def plain(value: Any) -> Any:
@@ -168,9 +161,10 @@ def _lm(request: Request) -> dict[str, Any]:
 def result_fields(fit: dpreg.DPResults | dpreg.NotReleased) -> dict[str, Any]:
     """Return what R makes a fit of."""
     if isinstance(fit, dpreg.NotReleased):
-        fields = {**fit._fields(), "advice": _in_r(fit.advice)}
-        return {"released": False, "text": _in_r(str(fit)), **plain(fields)}
-    return {"released": True, **plain(fit)}
+        fields = {"released": False, "text": str(fit), **plain(fit._fields())}
+    else:
+        fields = {"released": True, **plain(fit)}
+    return {**told_in_r(fields)}
 
 
 def _select(request: Request) -> dict[str, Any]:

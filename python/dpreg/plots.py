@@ -20,7 +20,7 @@ __all__ = ["plot_budget", "plot_coefficients", "plot_plan"]
 
 # Blue and orange of the Okabe-Ito palette, told apart by all eyes.
 SAMPLING, TOTAL, ACCENT = "#0072B2", "#E69F00", "#D55E00"
-# Coefficients that are more standard errors from 0 than this are clear of it anyhow.
+# Coefficients that are more standard errors from 0 than this are clear of it in any case.
 _FARTHEST = 25.0
 
 

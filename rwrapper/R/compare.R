@@ -2,19 +2,18 @@
 
 #' Lay several private fits out side by side
 #'
-#' Coefficients, with their standard errors below in parentheses.  Fits that were not released are
-#' refused.
+#' A table of coefficients, with standard errors in parentheses below them, and of what each fit
+#' cost. Fits that were not released are refused.
 #'
-#' @param ... Fits made by [dp_lm()]; names become the titles of their columns.  Or one list of
-#'   them.
-#' @return An object of class `dp_comparison`.  Print it, or make a table of it for a report:
+#' @param ... Fits made by [dp_lm()], whose names become the titles of their columns; or one list of
+#'   fits.
+#' @return An object of class `dp_comparison`. Print it, or make a table of it for a report:
 #'   `knitr::kable(as.data.frame(x))`.
 #' @export
 #' @examples
 #' if (dpreg_available()) {
-#'   diamonds <- load_diamonds()
-#'   small <- dp_lm(price ~ carat, diamonds, eps = 0.5, delta = 1e-6)
-#'   large <- dp_lm(price ~ carat + depth, diamonds, eps = 1, delta = 1e-6)
+#'   small <- dp_lm(price ~ carat, diamonds, eps = 0.5)
+#'   large <- dp_lm(price ~ carat + depth, diamonds, eps = 1)
 #'   dp_compare(small = small, large = large)
 #' }
 dp_compare <- function(...) {
@@ -22,8 +21,8 @@ dp_compare <- function(...) {
   if (length(fits) == 1L && is.list(fits[[1L]]) && is.null(attr(fits[[1L]], "class")))
     fits <- fits[[1L]]
   if (!length(fits) || !all(vapply(fits, inherits, NA, "dp_lm")))
-    stop("dp_compare() needs one or more released results of dp_lm(), such as ",
-         "dp_compare(small = fit1, large = fit2)", call. = FALSE)
+    refuse("dp_compare() needs one or more released results of dp_lm(), such as ",
+           "dp_compare(small = fit1, large = fit2)")
   titles <- if (is.null(names(fits))) rep("", length(fits)) else names(fits)
   titles[titles == ""] <- sprintf("(%d)", seq_along(fits))[titles == ""]
   terms <- unique(unlist(lapply(fits, function(f) names(f$coefficients))))

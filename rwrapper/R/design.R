@@ -16,16 +16,14 @@ design_of <- function(formula, data, levels = NULL) {
   check_levels(levels, names(data))
   mentioned <- all.vars(attr(terms, "variables"))
   unknown <- setdiff(mentioned, c(names(data), CONSTANT_NAMES, CONTRASTS))
-  if (length(unknown))
-    refuse("formula: there is no column ", sQuote(unknown[1L], FALSE), " in the data, which have ",
-           paste(sQuote(names(data), FALSE), collapse = ", "))
+  if (length(unknown)) refuse_unknown(unknown[1L], formula, names(data))
   used <- intersect(mentioned, names(data))
   columns <- unclass(data)[used]
   kinds <- lapply(stats::setNames(used, used), function(name)
     column_kind(columns[[name]], name, levels[[name]]))
   check_variables(terms, kinds)
   empty <- lapply(columns, no_rows)
-  design <- list(terms = terms, source = Map(source_of, kinds, empty))
+  design <- list(formula = formula, terms = terms, source = Map(source_of, kinds, empty))
   design$frame <- in_formula(model_variables(design, empty, 0L))
   for (name in names(design$frame)) check_variable(design$frame[[name]], name)
   check_response(design$frame[[1L]])
@@ -35,6 +33,32 @@ design_of <- function(formula, data, levels = NULL) {
   design$names <- colnames(X)
   design$ranges <- level_ranges(design)
   design
+}
+
+# A name that is not a column. Values of the session are not taken silently: were they made from
+# the records, the formula would publish them.
+refuse_unknown <- function(name, formula, columns) {
+  shown <- sQuote(name, FALSE)
+  value <- get0(name, environment(formula), mode = "any")
+  if (is.atomic(value) && length(value) && length(value) <= 100L) {
+    marked <- do.call(substitute, list(formula, stats::setNames(list(call(".", as.name(name))), name)))
+    refuse("formula: ", shown, " is not a column of the data. If it is a constant that you know ",
+           "without the data, put its value into the formula: write bquote(", deparsed(marked),
+           ") in place of the formula")
+  }
+  near <- columns[utils::adist(name, columns, ignore.case = TRUE)[1L, ] <= 2L]
+  refuse("formula: there is no column ", shown, " in the data",
+         if (length(near)) paste0("; did you mean ", listed(near, "or"), "?")
+         else paste0(", which have ", listed(columns)))
+}
+
+# Not more names than can be read.
+listed <- function(names, last = "and", most = 12L) {
+  more <- length(names) - most
+  quoted <- sQuote(utils::head(names, most), FALSE)
+  if (more > 0L) return(paste0(paste(quoted, collapse = ", "), " and ", more, " more"))
+  if (length(quoted) < 2L) return(quoted)
+  paste(paste(quoted[-length(quoted)], collapse = ", "), last, quoted[length(quoted)])
 }
 
 # What R says of a formula that cannot be evaluated, whatever the records.
@@ -59,7 +83,7 @@ check_levels <- function(levels, columns) {
 
 # What is kept of a column: levels, what the type says, and how the records were measured.
 source_of <- function(kind, x)
-  list(kind = kind$name, levels = kind$levels, width = ncol(x),
+  list(kind = kind$name, levels = kind$levels, width = ncol(x), names = colnames(x),
        units = if (kind$name == "span") attr(x, "units"))
 
 check_variable <- function(x, name) {
@@ -121,10 +145,14 @@ model_rows <- function(design, frame) {
   stats::model.matrix(terms, frame, contrasts.arg = design$contrasts)
 }
 
+# All columns of the model matrix but the intercept, or those that a selection kept.
+regressor_names <- function(design)
+  if (is.null(design$kept)) setdiff(design$names, "(Intercept)") else design$kept
+
 #' The columns of the model matrix, one vector each
 #' @noRd
 model_columns <- function(design, frame) {
-  keep <- which(design$names != "(Intercept)")
+  keep <- match(regressor_names(design), design$names)
   plain <- vapply(design$frame, function(x) is.numeric(x) && is.null(dim(x)), NA)
   factors <- attr(design$terms, "factors")
   regressors <- if (length(factors)) which(rowSums(factors) > 0)
@@ -178,7 +206,7 @@ filled <- function(x, n) {
 sent_design <- function(design, data, unit) {
   sent <- list(
     response = names(design$frame)[1L],
-    names = as.list(setdiff(design$names, "(Intercept)")),
+    names = as.list(regressor_names(design)),
     intercept = "(Intercept)" %in% design$names,
     ranges = lapply(design$ranges, as.list),
     read = function() packed_records(design, data, unit)
@@ -193,8 +221,8 @@ packed_records <- function(design, data, unit) {
   frame <- model_variables(design, columns, .row_names_info(data, 2L))
   y <- as.double(frame[[1L]])
   # A row is complete when each value that it is made of is there, whatever becomes of it.
-  for (name in setdiff(names(columns), seen_as_they_are(design)))
-    y[!present(columns[[name]])] <- NA
+  needed <- setdiff(names(columns), c(seen_as_they_are(design), may_be_missing(design$terms)))
+  for (name in needed) y[!present(columns[[name]])] <- NA
   packed <- list(columns = lapply(model_columns(design, frame), pack_doubles), y = pack_doubles(y))
   if (!is.null(unit)) packed$labels <- pack_labels(data[[unit]])
   packed
@@ -204,6 +232,16 @@ packed_records <- function(design, data, unit) {
 seen_as_they_are <- function(design) {
   plain <- vapply(design$frame, function(x) is.numeric(x) && is.null(dim(x)), NA)
   intersect(names(design$frame)[plain], c(names(design$frame)[1L], attr(design$terms, "term.labels")))
+}
+
+# Columns that the formula asks is.na() of say themselves what becomes of what is missing.
+may_be_missing <- function(terms) {
+  inside <- function(e) {
+    if (!is.call(e)) return(NULL)
+    if (identical(e[[1L]], as.name("is.na"))) return(all.vars(e))
+    unlist(lapply(as.list(e)[-1L], inside))
+  }
+  unique(unlist(lapply(as.list(attr(terms, "variables"))[-1L], inside)))
 }
 
 present <- function(x) {
@@ -221,89 +259,3 @@ pack_labels <- function(x) {
   known <- unique(x[!is.na(x)])
   writeBin(match(x, known, nomatch = 0L) - 1L, raw(), endian = "little")
 }
-
-#' The model matrix of new rows
-#' @noRd
-new_rows <- function(object, newdata) {
-  if (is.null(object$terms))
-    stop("this fit was made in Python from a formula that R cannot read; predict there",
-         call. = FALSE)
-  if (!is.data.frame(newdata)) stop("newdata must be a data frame", call. = FALSE)
-  terms <- stats::delete.response(object$terms)
-  needed <- regressors_of(object)
-  missing <- setdiff(needed, names(newdata))
-  if (length(missing))
-    stop("newdata has no column ", paste(sQuote(missing, FALSE), collapse = ", "), call. = FALSE)
-  columns <- unclass(newdata)[needed]
-  for (name in needed) columns[[name]] <- new_column(columns[[name]], object$source[[name]], name)
-  design <- list(terms = terms, source = object$source, contrasts = object$contrasts)
-  X <- model_rows(design, model_variables(design, columns, .row_names_info(newdata, 2L)))
-  X[, names(object$coefficients), drop = FALSE]
-}
-
-# Not all names in a formula are columns: C(g, contr.sum), I(x * pi).
-regressors_of <- function(object)
-  intersect(all.vars(attr(stats::delete.response(object$terms), "variables")), names(object$source))
-
-# A column of the kind that it had in the fit, or a refusal.
-new_column <- function(x, source, name) {
-  shown <- sQuote(name, FALSE)
-  wrong <- function(...) stop("newdata: column ", shown, " ", ..., call. = FALSE)
-  if (!is.null(source$levels)) {
-    odd <- setdiff(as.character(unique(x)), c(source$levels, NA))
-    if (length(odd)) wrong("has the new level ", paste(sQuote(odd, FALSE), collapse = ", "))
-    return(x)
-  }
-  found <- bare_kind(x)
-  # NA alone is logical.
-  if (identical(found, "logical") && all(is.na(x)) && source$kind %in% c("number", "text"))
-    return(if (source$kind == "text") as.character(x) else as.numeric(x))
-  if (source$kind == "text" && found %in% c("factor", "ordered")) return(as.character(x))
-  if (!identical(found, source$kind))
-    wrong("was ", in_words(source$kind), " in the fit, and is ",
-          if (is.na(found)) paste("of class", class(x)[1L]) else in_words(found), " here")
-  if (source$kind == "matrix" && ncol(x) != source$width)
-    wrong("had ", source$width, " columns in the fit, and has ", ncol(x))
-  if (source$kind == "span") units(x) <- source$units
-  x
-}
-
-in_words <- function(kind) {
-  switch(kind, number = "numeric", factor = "a factor", ordered = "an ordered factor",
-         date = "a date",
-         time = "a date-time", span = "a difftime", matrix = "a matrix", kind)
-}
-
-# Beyond the limits of the fit nothing was learned: values are moved to them.  The response has the
-# last ones.
-winsorised <- function(X, limits) {
-  if (is.null(limits)) return(X)
-  slopes <- which(colnames(X) != "(Intercept)")
-  for (i in seq_along(slopes)) X[, slopes[i]] <- within_limits(X[, slopes[i]], limits[i, ])
-  X
-}
-
-# Unknown limits are NaN.
-within_limits <- function(x, limits) {
-  if (!is.na(limits[1L])) x[] <- pmax(x, limits[1L])
-  if (!is.na(limits[2L])) x[] <- pmin(x, limits[2L])
-  x
-}
-
-# Predictions where the response lies.
-response_within <- function(value, limits) {
-  if (is.null(limits)) return(value)
-  kept <- within_limits(value, limits[nrow(limits), ])
-  if (any(kept != value, na.rm = TRUE))
-    warning("predictions beyond the limits of the response ", as_they_are(), call. = FALSE)
-  kept
-}
-
-warn_of_moved <- function(X, moved) {
-  odd <- colnames(X)[colSums(X != moved, na.rm = TRUE) > 0]
-  if (length(odd))
-    warning("newdata: values of ", paste(sQuote(odd, FALSE), collapse = ", "),
-            " beyond the limits of the fit ", as_they_are(), call. = FALSE)
-}
-
-as_they_are <- function() "were moved to them; winsorise = FALSE leaves them as they are"

@@ -1,31 +1,56 @@
-# The calls that spend: each sends one request to Python and makes plain R data of the answer.
+# The call that spends, and what becomes of the answer.
 
 #' Linear regression with differential privacy
 #'
-#' No bounds on the data and nothing to tune.  The result holds released numbers only.
+#' `dp_lm()` is [lm()] with a promise: whoever reads the result can hardly tell whether any one row
+#' was in the data. It takes a formula, a data frame and a privacy loss `eps`; there are no bounds
+#' to guess and nothing to tune.
 #'
-#' Formulas, factors and contrasts are R's own.  A formula may use terms whose value in one row
-#' depends on that row alone: `log(x)`, `I(x^2)`, `x:z`, `poly(x, 3, raw = TRUE)`,
-#' `factor(x, levels = c("a", "b"))`, `ns(x, knots = c(2, 4), Boundary.knots = c(0, 6))`.  Others
-#' (`scale(x)`, `poly(x, 3)`) are refused with a public alternative.  So is `t2 - t1` of
-#' date-times, whose unit R chooses by looking at all rows: write
-#' `difftime(t2, t1, units = "hours")`.  What the data frame says of its columns is public: names,
-#' classes, the levels of a factor, the unit of a difftime.  Rows with a missing value are dropped one by one,
-#' silently: how many is private.
+#' @section Methods:
+#' * `"auto"`, the default, chooses one of the next three from a private number of rows, the number
+#'   of columns, `eps` and `delta`, and says which.
+#' * `"boosted_adassp"` adds noise to the sums behind least squares, in rounds: each round fits the
+#'   residuals of the one before, clipped, so that the noise shrinks with them. It finds the scales
+#'   of the columns privately first.
+#' * `"adassp"` adds noise to the same sums once.
+#' * `"tukey"` fits many small parts of the data and draws a model from the middle of these fits, by
+#'   an exponential mechanism on Tukey depth. It needs many rows for each column, clips nothing, and
+#'   declines when the fits do not agree well enough.
+#' * `"dpsgd"` is noisy stochastic gradient descent.
+#' * `"frank_wolfe"` takes privately chosen steps inside an l1 ball; most coefficients are exactly
+#'   0, and there are no standard errors.
 #'
-#' [update()] makes a new release, and spends again.
+#' [TukeyEM()] and the like give options to a method.
 #'
-#' @param formula A formula, as for [lm()], made of terms that work row by row.
-#' @param data A data frame.  Private.
-#' @param eps Privacy loss in nats, greater than 0.
-#' @param delta Failure probability, in \[0, 1); below 1 / (number of rows).
-#' @param method `"auto"`, `"tukey"`, `"adassp"`, `"boosted_adassp"`, `"dpsgd"` or
-#'   `"frank_wolfe"`, or options such as [TukeyEM()].
+#' @section Formulas:
+#' Formulas, factors and contrasts are R's own. A term may be used when its value in one row depends
+#' on that row alone: `log(x)`, `I(x^2)`, `x:z`, `poly(x, 3, raw = TRUE)`, `scale(x, 50, 10)`,
+#' `factor(x, levels = c("a", "b"))`, `ns(x, knots = c(2, 4), Boundary.knots = c(0, 6))`,
+#' `format(day, "%Y")`. Others, such as `scale(x)` or `poly(x, 3)`, are refused with a public
+#' alternative. So is `t2 - t1` of date-times, whose unit R chooses by looking at all rows: write
+#' `difftime(t2, t1, units = "hours")`.
+#'
+#' Constants are typed out. To use one that is in a variable, and that you know without the data, put
+#' its value into the formula: `dp_lm(bquote(y ~ ns(x, knots = .(k), Boundary.knots = c(0, 6))), ...)`.
+#'
+#' What the data frame says of its columns is public: their names, classes, the levels of a factor,
+#' the unit of a difftime. Rows with a missing value are dropped silently, because their number is
+#' private, unless the formula asks for it: in `y ~ is.na(x) + ifelse(is.na(x), 0, x)` a missing `x`
+#' is no reason to drop a row.
+#'
+#' @param formula A formula, as for [lm()], made of terms that work row by row. Or what [dp_select()]
+#'   returned: then the columns that it chose are fitted.
+#' @param data A data frame. Private.
+#' @param eps Privacy loss in nats, greater than 0: no row changes the probability of a result by a
+#'   factor of more than exp(eps).
+#' @param delta Failure probability, in \[0, 1); choose it below 1 / (number of rows). When it is not
+#'   given and `budget` is, it is the share of the budget's delta that `eps` is of the budget's eps.
+#' @param method A name or options, such as `TukeyEM(models = 1000)`: see below.
 #' @param select `NULL`, or how to choose `k` columns privately first: `"kendall"`,
 #'   `"two_stage"`, `"sub_lasso"`, `"sis"`, or options such as [DPKendall()].
 #' @param k How many columns `select` keeps.
-#' @param split Chance of a unit to be used for `select` and not for the fit: then intervals are
-#'   honest, not conditional on the choice.
+#' @param split Probability with which a unit is used for `select` and not for the fit. Then
+#'   intervals are honest rather than conditional on the choice.
 #' @param levels `list(column = c("first", "second"))` for text columns.
 #' @param unit Name of the column that says which rows belong together, such as a person with
 #'   several rows; `NULL`: one row is one unit.
@@ -34,13 +59,33 @@
 #' @param rng A whole number makes the result reproducible and **not private**.
 #' @param ... Must be empty: there are no `weights`, `subset`, `na.action` or `contrasts`, and the
 #'   error says what to do instead.
-#' @return An object of class `dp_lm`, or of class `dp_not_released` when the mechanism itself
-#'   declined.  Plain data: it can be saved, and holds no record.
+#' @return An object of class `dp_lm`, or of class [dp_not_released] when the mechanism itself
+#'   declined. It is plain data without a record in it, so that it can be saved and shared.
+#'   [dp_lm_methods] lists what it can do, [dp_lm_packages] what other packages do with it.
+#' @references
+#' Amin, K., Joseph, M., Ribero, M. and Vassilvitskii, S. (2023). Easy differentially private linear
+#' regression. *ICLR*. \doi{10.48550/arXiv.2208.07353}
+#'
+#' Dick, T., Gillenwater, J. and Joseph, M. (2023). Better private linear regression through better
+#' private feature selection. *NeurIPS*. \doi{10.48550/arXiv.2306.00920}
+#'
+#' Wang, Y.-X. (2018). Revisiting differentially private linear regression: optimal and adaptive
+#' prediction and estimation in unbounded domain. *UAI*. \doi{10.48550/arXiv.1803.02596}
+#'
+#' Tang, S., Aydore, S., Kearns, M., Rho, S., Roth, A., Wang, Y., Wang, Y.-X. and Wu, Z. S. (2024).
+#' Improved differentially private regression via gradient boosting. *SaTML*.
+#' \doi{10.48550/arXiv.2303.03451}
+#'
+#' Abadi, M., Chu, A., Goodfellow, I., McMahan, H. B., Mironov, I., Talwar, K. and Zhang, L. (2016).
+#' Deep learning with differential privacy. *CCS*. \doi{10.1145/2976749.2978318}
+#'
+#' Talwar, K., Thakurta, A. and Zhang, L. (2015). Nearly optimal private LASSO. *NeurIPS*.
+#' @seealso [dp_plan()] before the data are touched, [dp_select()], [dp_budget()],
+#'   [predict.dp_lm()], [anova.dp_lm()], [update.dp_lm()].
 #' @export
 #' @examples
 #' if (dpreg_available()) {
-#'   diamonds <- load_diamonds()
-#'   fit <- dp_lm(price ~ carat + depth + table, diamonds, eps = 1, delta = 1e-6)
+#'   fit <- dp_lm(price ~ carat + depth + table, diamonds, eps = 1)
 #'   print(summary(fit))
 #'   print(confint(fit))
 #'   predict(fit, head(diamonds))
@@ -49,8 +94,12 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
                   split = NULL, levels = NULL, unit = NULL, budget = NULL, inference = TRUE, rng = NULL,
                   ...) {
   no_more("dp_lm()", LM_HINTS, ...)
-  call <- match.call()
+  call <- public_call(match.call(), "dp_lm")
+  # Before all else: dp_records() stops here when the call is evaluated again.
+  force(data)
   check_number(eps, "eps", "1")
+  sent_budget <- budget_sent(budget)
+  if (missing(delta)) delta <- default_delta(eps, delta, budget)
   check_number(delta, "delta", "1e-6")
   check_method(method, "method")
   if (!is.null(select)) check_method(select, "select")
@@ -58,9 +107,13 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
   if (!is.null(split)) check_number(split, "split", "0.5")
   check_flag(inference, "inference")
   check_unit(unit, data)
-  design <- design_of(formula, data, levels)
+  chosen <- if (inherits(formula, "dp_selection")) formula
+  if (!is.null(chosen) && !is.null(select))
+    refuse("select: the formula is a selection already; leave select out")
+  design <- if (is.null(chosen)) design_of(as_formula(formula), data, levels)
+            else chosen_design(chosen, data, levels)
   request <- list(
-    formula = public_text(formula), eps = eps, delta = delta, inference = inference,
+    formula = deparsed(design$formula), eps = eps, delta = delta, inference = inference,
     matrix = sent_design(design, data, unit)
   )
   # What is not given is left to Python, whose defaults these are.
@@ -68,14 +121,21 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
   request$select <- as_sent(select)
   request$k <- k
   request$split <- split
-  request$budget <- budget_sent(budget)
+  request$budget <- sent_budget
   request$rng <- seed_sent(rng)
-  answer <- call_python("lm", request)
-  new_fit(answer, design, formula, public_call(call))
+  new_fit(call_python("lm", request), design, call)
 }
 
-new_fit <- function(answer, design, formula, call) {
+# bquote() makes a call, not a formula.
+as_formula <- function(formula) {
+  if (is.call(formula) && !inherits(formula, "formula") && identical(formula[[1L]], as.name("~")))
+    return(stats::as.formula(formula, globalenv()))
+  formula
+}
+
+new_fit <- function(answer, design, call) {
   # No environment goes with the fit: one of a function could hold the records.
+  formula <- design$formula
   if (!is.null(formula)) environment(formula) <- globalenv()
   if (!isTRUE(answer$released))
     return(structure(c(answer[c("method", "reason", "advice", "text")],
@@ -85,21 +145,34 @@ new_fit <- function(answer, design, formula, call) {
   names <- sub("^Intercept$", "(Intercept)", unlist(answer$names))
   terms <- design$terms
   if (!is.null(terms)) attr(terms, ".Environment") <- globalenv()
+  estimates <- stats::setNames(unpack_doubles(answer$estimates), names)
+  covariance <- with_names(missing_as_na(unpack_doubles(answer$covariance)), names)
+  unidentified <- unidentified_among(estimates, covariance, answer$method)
   fit <- list(
-    coefficients = stats::setNames(unpack_doubles(answer$estimates), names),
-    covariance = with_names(unpack_doubles(answer$covariance), names),
-    sampling = unpack_doubles(answer$sampling),
+    coefficients = replace(estimates, unidentified, NA), covariance = covariance,
+    sampling = missing_as_na(unpack_doubles(answer$sampling)), estimates = estimates,
     nobs = answer$units, method = answer$method,
     law = lapply(answer$law, function(v) as.numeric(unlist(v))),
-    notes = as.character(unlist(answer$notes)), no_errors = answer$no_errors,
-    selected = unlist(answer$selected),
+    notes = c(as.character(unlist(answer$notes)), design$note), no_errors = answer$no_errors,
+    selected = if (is.null(design$kept)) unlist(answer$selected) else design$kept,
     limits = unpack_doubles(answer$limits), privacy = certificate(answer),
     response = answer$response, formula = formula, call = call, terms = terms,
-    source = design$source, contrasts = design$contrasts,
+    source = design$source, contrasts = design$contrasts, columns = design$kept,
     xlevels = Filter(Negate(is.null), lapply(design$frame, base::levels))
   )
-  structure(fit, class = "dp_lm")
+  # insight takes what has a part that is NULL for nothing at all.
+  structure(Filter(Negate(is.null), fit), class = "dp_lm")
 }
+
+# As the aliased coefficients of lm() are: those that the data cannot tell at this eps. Without
+# standard errors they are the columns that a method left out, whose coefficient is exactly 0;
+# the zeros of a sparse method are estimates.
+unidentified_among <- function(estimates, covariance, method) {
+  if (!is.null(covariance)) return(is.na(diag(covariance)))
+  method != "frank_wolfe" & estimates == 0
+}
+
+missing_as_na <- function(x) if (is.null(x)) x else replace(x, is.nan(x), NA)
 
 certificate <- function(answer) structure(answer$privacy, class = "dp_certificate")
 
@@ -108,14 +181,13 @@ certificate <- function(answer) structure(answer$privacy, class = "dp_certificat
 #' Terms come with it when R reads the formula the same way: then it can predict here too.
 #' @noRd
 fit_from_python <- function(answer) {
-  text <- answer$formula
-  formula <- tryCatch(stats::as.formula(text, globalenv()), error = function(e) NULL)
-  if (!isTRUE(answer$released)) return(new_fit(answer, NULL, formula, NULL))
+  formula <- tryCatch(stats::as.formula(answer$formula, globalenv()), error = function(e) NULL)
+  alone <- list(formula = formula)
+  if (!isTRUE(answer$released)) return(new_fit(answer, alone, NULL))
   answer$names <- gsub("\\[T\\.([^]]*)\\]", "\\1", unlist(answer$names))
-  design <- tryCatch(design_of_schema(formula, answer$schema), error = function(e) NULL)
+  design <- tryCatch(design_of_schema(formula, answer$schema), error = function(e) alone)
   names <- sub("^Intercept$", "(Intercept)", answer$names)
-  if (!all(names %in% design$names)) design <- NULL
-  new_fit(answer, design, formula, NULL)
+  new_fit(answer, if (all(names %in% design$names)) design else alone, NULL)
 }
 
 design_of_schema <- function(formula, schema) {
@@ -130,184 +202,4 @@ design_of_schema <- function(formula, schema) {
 with_names <- function(m, names) {
   if (!is.null(m)) dimnames(m) <- list(names, names)
   m
-}
-
-#' Private feature selection
-#'
-#' @inheritParams dp_lm
-#' @param formula A formula; the columns of its model matrix are the candidates, the dummies of a
-#'   factor one by one.  `y ~ .` takes all columns.
-#' @param k How many columns to choose.
-#' @param method `"kendall"`, `"two_stage"`, `"sub_lasso"`, `"sis"`, or options such as
-#'   [DPSIS()].
-#' @param ... Must be empty.
-#' @return An object of class `dp_selection`, with `selected`, `candidates` and `privacy`.
-#' @export
-#' @examples
-#' if (dpreg_available("dp_select")) {
-#'   dp_select(price ~ carat + depth + table, load_diamonds(), k = 1, eps = 0.5)
-#' }
-dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", levels = NULL,
-                      unit = NULL, budget = NULL, rng = NULL, ...) {
-  no_more("dp_select()", LM_HINTS, ...)
-  check_number(k, "k", "5")
-  check_number(eps, "eps", "0.5")
-  check_number(delta, "delta", "1e-6")
-  check_method(method, "method")
-  check_unit(unit, data)
-  design <- design_of(formula, data, levels)
-  request <- list(
-    formula = public_text(formula), k = k, eps = eps, delta = delta, method = as_sent(method),
-    matrix = sent_design(design, data, unit)
-  )
-  request$budget <- budget_sent(budget)
-  request$rng <- seed_sent(rng)
-  answer <- call_python("select", request)
-  environment(formula) <- globalenv()
-  answer$formula <- formula
-  answer$privacy <- certificate(answer)
-  answer$selected <- as.character(unlist(answer$selected))
-  answer$candidates <- as.character(unlist(answer$candidates))
-  structure(answer, class = "dp_selection")
-}
-
-#' Plan a private regression before any data are touched
-#'
-#' What to expect of [dp_lm()], from public numbers only.
-#'
-#' @param n A guess of the number of rows, made without the data or with a private count.
-#' @param d The number of columns of the model matrix, the intercept not among them.
-#' @param eps,delta As for [dp_lm()].
-#' @param method `"auto"`, `"tukey"`, `"adassp"` or `"boosted_adassp"`.
-#' @return An object of class `dp_plan`; print it, or plot it: see [dp_plots].
-#' @export
-#' @examples
-#' if (dpreg_available("dp_plan")) dp_plan(n = 50000, d = 10, eps = 1)
-dp_plan <- function(n, d, eps, delta = 1e-5, method = "auto") {
-  check_number(n, "n", "50000")
-  check_number(d, "d", "10")
-  check_number(eps, "eps", "1")
-  check_number(delta, "delta", "1e-6")
-  check_method(method, "method", options = FALSE)
-  request <- list(n = n, d = d, eps = eps, delta = delta, method = method)
-  structure(call_python("plan", request), class = "dp_plan")
-}
-
-#' An allowance over many releases
-#'
-#' Releases that name a budget are charged to it before a record is read, and refused when it
-#' cannot cover them.  Without a `ledger` a budget ends with the session.
-#'
-#' @param eps Total privacy loss, in nats, that the releases may add up to.
-#' @param delta Total failure probability.
-#' @param ledger Path of a file that keeps the charges, shared by all sessions that name it, those
-#'   of Python too.
-#' @return An object of class `dp_budget`.  [as.data.frame()] gives its charges.
-#' @export
-#' @examples
-#' if (dpreg_available()) {
-#'   budget <- dp_budget(eps = 2, delta = 1e-5)
-#'   fit <- dp_lm(price ~ carat, load_diamonds(), eps = 0.5, delta = 1e-6, budget = budget)
-#'   budget
-#' }
-dp_budget <- function(eps, delta = 0, ledger = NULL) {
-  check_number(eps, "eps", "1")
-  check_number(delta, "delta", "1e-5")
-  budget <- list(eps = eps, delta = delta, ledger = ledger)
-  if (is.null(ledger)) {
-    budget$key <- call_python("new_budget", list(eps = eps, delta = delta))
-  } else {
-    if (!is.character(ledger) || length(ledger) != 1L || is.na(ledger) || !nzchar(ledger))
-      refuse("ledger: the path of a file is needed")
-    budget$ledger <- absolute(ledger)
-  }
-  budget <- structure(budget, class = "dp_budget")
-  budget_state(budget) # makes the file, or says what is wrong with it
-  budget
-}
-
-# The same file after setwd(); normalizePath() leaves a file that is not there yet as it is.
-absolute <- function(path) {
-  path <- path.expand(path)
-  if (!grepl("^(/|[A-Za-z]:[/\\\\]|\\\\\\\\)", path)) path <- file.path(getwd(), path)
-  file.path(normalizePath(dirname(path), mustWork = FALSE), basename(path))
-}
-
-budget_state <- function(budget) call_python("budget_state", budget_sent(budget))
-
-budget_sent <- function(budget) {
-  if (is.null(budget)) return(NULL)
-  if (!inherits(budget, "dp_budget")) refuse("budget: make one with dp_budget(eps, delta)")
-  unclass(budget)
-}
-
-#' Public data to try things on
-#'
-#' Prices and qualities of 53,940 diamonds (`diamonds` of the package ggplot2): `price` in US
-#' dollars, `carat`, `cut`, `color` and `clarity` (ordered), `depth`, `table`, `x`, `y`, `z`.
-#'
-#' @return A data frame.
-#' @export
-#' @examples
-#' if (dpreg_available()) str(load_diamonds())
-load_diamonds <- function() {
-  columns <- lapply(call_python("diamonds", list()), function(column) {
-    if (is.null(column$codes)) return(unpack_doubles(column$values))
-    codes <- as.integer(unpack_doubles(column$codes))
-    factor(column$levels[codes], column$levels, ordered = column$ordered)
-  })
-  columns$price <- as.integer(columns$price)
-  structure(columns, class = "data.frame", row.names = .set_row_names(length(columns$price)))
-}
-
-# Plain values for the other side: scalars stay, longer vectors become lists.
-as_sent <- function(x) {
-  if (inherits(x, "dp_options"))
-    return(list(kind = x$kind, options = lapply(x$options, as_sent)))
-  if (is.list(x)) return(lapply(x, as_sent))
-  if (length(x) > 1L || !is.null(names(x))) return(lapply(as.list(x), as_sent))
-  x
-}
-
-# As text: R has no integers beyond 2^31.
-seed_sent <- function(rng) {
-  if (is.null(rng)) return(NULL)
-  if (!is.numeric(rng) || length(rng) != 1L || is.na(rng) || rng < 0 || rng != trunc(rng) || rng >= 2^53)
-    refuse("rng must be NULL (private) or a whole number below 2^53, for a reproducible result ",
-           "that is not private")
-  format(rng, scientific = FALSE, digits = 17)
-}
-
-public_text <- function(formula) {
-  if (inherits(formula, "formula")) deparsed(formula) else ""
-}
-
-# do.call(dp_lm, list(y ~ x, data)) puts the data themselves into the call, and a formula brings
-# its environment; what was typed stays.
-public_call <- function(call) {
-  if (!is.language(call[[1L]])) call[[1L]] <- quote(dp_lm)
-  for (name in names(call)[-1L]) {
-    e <- call[[name]]
-    if (is.null(e)) next
-    if (inherits(e, "formula")) attributes(e) <- NULL
-    call[[name]] <- if (is.language(e) || (is.atomic(e) && length(e) == 1L)) e else as.name(name)
-  }
-  call
-}
-
-unpack_doubles <- function(packed) {
-  if (is.null(packed)) return(NULL)
-  dim <- as.integer(unlist(packed$dim))
-  values <- readBin(packed$doubles, "double", prod(dim), endian = "little")
-  if (length(dim) > 1L) dim(values) <- dim
-  values
-}
-
-# Errors of Python come as values; here they become conditions with a class.
-call_python <- function(name, request) {
-  answer <- python_backend()(name, request)
-  if (is.null(answer$error)) return(answer$value)
-  kind <- answer$error$kind
-  stop(structure(class = c(paste0("dpreg_", kind), "dpreg_error", "error", "condition"),
-                 list(message = answer$error$message, call = NULL)))
 }

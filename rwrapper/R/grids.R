@@ -1,8 +1,8 @@
-# For packages that evaluate models on grids: emmeans, marginaleffects and those on insight.
-# Their default, means over the records, would be private.
+# For packages that evaluate models on grids: emmeans and marginaleffects. Their default, means
+# over the records, would be private.
 
 # The reference grid is made of public values: all levels of the factors, and for numeric
-# regressors those of `data` or `at`.  Before it is known what `at` has, infinite values, whose
+# regressors those of `data` or `at`. Before it is known what `at` has, infinite values, whose
 # mean is none, stand for what is still lacking.
 recover_data.dp_lm <- function(object, data = NULL, ...) {
   if (is.null(object$terms)) return("this fit was made in Python from a formula that R cannot read")
@@ -41,34 +41,37 @@ scattered_data <- function(...) {
   structure(given, class = "data.frame", row.names = .set_row_names(length(given[[1L]])))
 }
 
-# With factor(x, levels = ...) in a term emmeans would look for other levels than those of x.
+# The terms with plain columns in them: emmeans evaluates its terms, and would look for the levels
+# of factor(x, levels = ...), or take logarithms of values that are not there yet.
 grid_terms <- function(object, needed) {
-  terms <- stats::delete.response(object$terms)
-  of_factors <- vapply(as.list(attr(terms, "variables"))[-1L], function(v) is.call(v) &&
-    any(vapply(all.vars(v), function(name) !is.null(object$source[[name]]$levels) ||
-      called_factor(v), NA)), NA)
-  if (!any(of_factors)) return(terms)
-  stats::terms(stats::reformulate(vapply(needed, function(name)
-    deparsed(as.name(name), backtick = TRUE), "")))
+  terms <- stats::delete.response(stats::terms(object))
+  columns <- lapply(as.list(attr(terms, "variables"))[-1L], function(v) intersect(all.vars(v), needed))
+  factors <- attr(terms, "factors")
+  of_term <- function(term) unique(unlist(columns[factors[, term] > 0]))
+  quoted <- function(names) vapply(names, function(n) deparsed(as.name(n), backtick = TRUE), "")
+  labels <- vapply(seq_len(NCOL(factors)), function(term)
+    paste(quoted(of_term(term)), collapse = ":"), "")
+  stats::terms(stats::reformulate(c(quoted(needed), labels)))
 }
 
-called_factor <- function(v) any(all.names(v) %in% c("factor", "ordered", "cut", "C", "relevel"))
-
 public_values <- function(names) {
-  paste0("data: give a public data frame with values of ",
-         paste(names, collapse = ", "), ", such as ",
-         "data = data.frame(", names[1L], " = c(1, 2)), or at = list(", names[1L],
-         " = 1), at which means are ",
-         "wanted; those of the records are private")
+  example <- names[1L]
+  paste0("means of ", listed(names), " over the records would be private: give values of yours, ",
+         "such as at = list(", example, " = 1) or data = data.frame(", example, " = c(1, 2)); ",
+         "emtrends() with at needs delta.var too")
 }
 
 emm_basis.dp_lm <- function(object, trms, xlev, grid, ...) {
   needed <- regressors_of(object)
   unknown <- needed[vapply(grid[needed], function(x) is.numeric(x) && !all(is.finite(x)), NA)]
-  if (length(unknown)) stop(public_values(unknown), call. = FALSE)
+  if (length(unknown)) dpreg_stop("private", public_values(unknown))
   for (name in needed) grid[[name]] <- dated(grid[[name]], object$source[[name]])
-  list(X = new_rows(object, grid), bhat = object$coefficients, nbasis = matrix(NA),
-       V = vcov(object),
+  # A mean that a coefficient without a known error has a part in cannot be estimated.
+  unidentified <- is.na(object$coefficients)
+  basis <- if (any(unidentified)) diag(length(unidentified))[, unidentified, drop = FALSE]
+           else matrix(NA)
+  list(X = new_rows(object, grid), bhat = object$coefficients, nbasis = basis,
+       V = vcov(object, complete = FALSE),
        dffun = function(k, dfargs) Inf, dfargs = list(), misc = list())
 }
 
@@ -78,25 +81,4 @@ dated <- function(x, source) {
   switch(source$kind, date = structure(x, class = "Date"),
          time = structure(x, class = c("POSIXct", "POSIXt")),
          span = structure(x, class = "difftime", units = source$units), x)
-}
-
-# marginaleffects
-get_coef.dp_lm <- function(model, ...) model$coefficients
-
-set_coef.dp_lm <- function(model, coefs, ...) {
-  model$coefficients[names(coefs)] <- coefs
-  model
-}
-
-get_vcov.dp_lm <- function(model, ...) vcov(model)
-
-get_predict.dp_lm <- function(model, newdata, ...) {
-  data.frame(rowid = seq_len(nrow(newdata)),
-             estimate = unname(stats::predict(model, newdata, winsorise = FALSE)))
-}
-
-# Packages that build on insight would find the data of the call, and average over the records.
-get_data.dp_lm <- function(x, ...) {
-  stop("averages over the records of the fit would not be private; give the rows to average over, ",
-       "such as newdata = a public data frame", call. = FALSE)
 }

@@ -11,7 +11,7 @@ kind <- function(name, levels = NULL, constant = FALSE, value = NULL)
 #' The kind of a column, or a refusal
 #'
 #' @return A list; its `name` is "number", "logical", "factor", "ordered", "text", "date", "time"
-#'   (POSIXct), "span" (difftime), or "matrix".
+#'   (POSIXct), "span" (difftime), or "matrix". Terms may also be of the kind "label": text made of dates.
 #' @noRd
 column_kind <- function(x, name, levels = NULL) {
   found <- bare_kind(x)
@@ -106,7 +106,7 @@ arithmetic_kind <- function(name, a, b) {
   shift <- c("number", "logical", "span")
   if (a %in% c("date", "time") && name %in% c("+", "-") && b %in% shift) return(a)
   if (b %in% c("date", "time") && name == "+" && a %in% shift) return(b)
-  # In days, always.  The unit of the difference of two times depends on all rows.
+  # In days, always. The unit of the difference of two times depends on all rows.
   if (a == "date" && b == "date" && name == "-") return("span")
   if (a == "span" && b == "span") return(switch(name, "+" = , "-" = "span"))
   if (a == "span" && b == "number") return(switch(name, "+" = , "-" = , "*" = , "/" = "span"))
@@ -119,7 +119,7 @@ comparable <- function(name, a, b) {
   switch(a$name,
     date = , time = b$name == a$name || (b$name == "text" && b$constant),
     span = b$name %in% c("span", "number"),
-    text = same && b$name == "text",
+    text = , label = same && b$name %in% c("text", "label"),
     factor = same && matches(a, b),
     ordered = matches(a, b),
     FALSE)

@@ -1,18 +1,21 @@
 # What stands for a fit when there is none.
 
-#' When the mechanism did not release
+#' When a mechanism declines
 #'
-#' [dp_lm()] returns an object of class `dp_not_released` when the mechanism itself declined: the
-#' budget is spent, and nothing else is revealed.  Printing says why, and what to do next.
-#' There are no coefficients to ask for.
+#' Some mechanisms look privately whether they can release a model of use, and decline when they
+#' cannot. Then [dp_lm()] returns an object of class `dp_not_released`: the budget is spent, and
+#' nothing else is revealed. It is a result and not an error, because an error that depended on the
+#' records would itself tell something about them. Printing it says why, and what to do next.
 #'
 #' @param x,object,formula Such an object.
 #' @param ... Not used.
-#' @return `print()` and `summary()` return the object invisibly; the others stop.
+#' @return `print()` and `summary()` return the object, `nobs()` a private estimate of the number of
+#'   rows; the others stop with a condition of class `dpreg_not_released`.
+#' @seealso [dp_plan()], which says beforehand how likely this is.
 #' @name dp_not_released
 #' @examples
 #' if (dpreg_available()) {
-#'   fit <- dp_lm(price ~ carat, head(load_diamonds(), 50), eps = 0.1, delta = 1e-6)
+#'   fit <- dp_lm(price ~ carat, head(diamonds, 50), eps = 0.1)
 #'   if (inherits(fit, "dp_not_released")) fit
 #' }
 NULL
@@ -31,12 +34,6 @@ summary.dp_not_released <- function(object, ...) object
 #' @rdname dp_not_released
 #' @export
 nobs.dp_not_released <- function(object, ...) object$nobs
-
-not_released <- function(what)
-  paste0(what, ": the mechanism did not release a model; print the object to see why, or test ",
-         "inherits(fit, \"dp_not_released\")")
-
-not_released_stop <- function(what) stop(not_released(what), call. = FALSE)
 
 #' @rdname dp_not_released
 #' @export

@@ -47,7 +47,7 @@ check_bounds <- function(bounds) {
 
 #' Options of the methods
 #'
-#' One function for each method of [dp_lm()]; give the result as its `method`.  All options are
+#' One function for each method of [dp_lm()]; give the result as its `method`. All options are
 #' public: choose them without looking at the data.
 #'
 #' @param models How many fits on parts of the data; `NULL` chooses.
@@ -137,7 +137,7 @@ Standardisation <- function(magnitude_share = 0.07, zoom_share = 0.03, moment_sh
 #' Options of private feature selection
 #'
 #' One function for each selector; give the result as the `method` of [dp_select()] or as the
-#' `select` of [dp_lm()].  All options are public.
+#' `select` of [dp_lm()]. All options are public.
 #'
 #' @param share Share of eps that the selection gets inside [dp_lm()].
 #' @param ranges `"tight"` or `"published"`, which is noisier.

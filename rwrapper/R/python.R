@@ -1,10 +1,10 @@
-# The only file that knows reticulate.  Everything crosses as plain values (see bridge.py).
+# The only file that knows reticulate. Everything crosses as plain values (see bridge.py).
 
 .python <- new.env(parent = emptyenv())
 
 python_backend <- function() {
   if (is.null(.python$call)) {
-    if (!dpreg_available()) stop(python_missing(), call. = FALSE)
+    if (!dpreg_available()) dpreg_stop("python", python_missing())
     .python$call <- reticulate::import("dpreg.bridge", convert = TRUE)$call
   }
   .python$call
@@ -22,7 +22,8 @@ python_missing <- function() {
 
 #' Is the Python package there?
 #'
-#' Starts Python when that has not happened yet.
+#' Tells whether this session finds dpreg in Python, and starts Python to see it. Examples, tests and
+#' vignettes of this package run only where it does.
 #'
 #' @param what Optionally the name of a function that the Python package must have.
 #' @return `TRUE` or `FALSE`.
@@ -36,9 +37,27 @@ dpreg_available <- function(what = NULL) {
     reticulate::py_has_attr(reticulate::import("dpreg"), name), NA))
 }
 
+#' Public data to try things on
+#'
+#' The same as [diamonds], for code that runs in an R session embedded in Python too.
+#'
+#' @return A data frame.
+#' @export
+#' @examples
+#' str(load_diamonds())
+load_diamonds <- function() dpreg::diamonds
+
+# What the bridge imports, whatever is asked of it; tests/test_bridge.py holds it to that.
+PYTHON_NEEDS <- c("numpy>=1.26", "scipy>=1.11", "dp-accounting>=0.4.4")
+
 #' Install the Python package
 #'
 #' Makes a virtual environment of its own, `r-dpreg`, that is found again by itself.
+#'
+#' It holds what R asks of Python: numpy, scipy and dp-accounting. R itself makes columns of data
+#' frames and formulas, so pandas, pyarrow, formulaic, narwhals and statsmodels, which users of Python
+#' get with dpreg, are left out. To share an environment with Python, name it in the environment
+#' variable `RETICULATE_PYTHON` instead.
 #'
 #' @param source What pip is to install: the name of the package, or the path of a checkout or
 #'   of a wheel.
@@ -50,11 +69,42 @@ dpreg_available <- function(what = NULL) {
 #' install_dpreg()
 #' }
 install_dpreg <- function(source = "dpreg", python = NULL) {
-  path <- reticulate::virtualenv_create("r-dpreg", python = python)
-  reticulate::virtualenv_install("r-dpreg", packages = source)
+  # Python finds its own libraries, in place of those that R puts before them.
+  libraries <- Sys.getenv("LD_LIBRARY_PATH", NA)
+  if (!is.na(libraries)) {
+    Sys.setenv(LD_LIBRARY_PATH = without_paths(libraries, library_paths_of_r()))
+    on.exit(Sys.setenv(LD_LIBRARY_PATH = libraries))
+  }
+  path <- reticulate::virtualenv_create("r-dpreg", python = python, packages = NULL)
+  check_loads(reticulate::virtualenv_python("r-dpreg"), source)
+  reticulate::virtualenv_install("r-dpreg", packages = c("pip", PYTHON_NEEDS))
+  reticulate::virtualenv_install("r-dpreg", packages = source, pip_options = "--no-deps")
   if (reticulate::py_available())
     message("Restart R: this session already uses another Python.")
   invisible(path)
+}
+
+# What R's start-up script puts into LD_LIBRARY_PATH.
+library_paths_of_r <- function() {
+  script <- file.path(R.home("etc"), "ldpaths")
+  if (!file.exists(script)) return("")
+  system2("sh", c("-c", shQuote(". \"$0\"; echo \"$LD_LIBRARY_PATH\""), shQuote(script)),
+          stdout = TRUE, env = "LD_LIBRARY_PATH=")
+}
+
+without_paths <- function(paths, unwanted) {
+  parts <- strsplit(c(paths, unwanted), ":", fixed = TRUE)
+  paste(setdiff(parts[[1L]], parts[[2L]]), collapse = ":")
+}
+
+# pip can fetch nothing without ssl, and says so among much else.
+check_loads <- function(python, source) {
+  said <- suppressWarnings(system2(python, c("-c", shQuote("import ssl, zlib, ctypes")),
+                                   stdout = TRUE, stderr = TRUE))
+  if (is.null(attr(said, "status"))) return(invisible())
+  dpreg_stop("python", "the Python at ", python, " cannot load its own libraries when R starts it (",
+             said[length(said)], "). Install from a shell, outside R:\n  ", shQuote(python),
+             " -m pip install ", shQuote(source), "\nor name another one: install_dpreg(python = \"/usr/bin/python3\")")
 }
 
 .onLoad <- function(libname, pkgname) {

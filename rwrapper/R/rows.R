@@ -1,5 +1,5 @@
 # Which terms a formula may have: those whose value in one row is a function of that row
-# alone.  What decides is the text of the formula, never the data.
+# alone. What decides is the text of the formula, never the data.
 
 ROW_OPERATORS <- c("+", "-", "*", "/", "^", "%%", "%/%", "(", "<", "<=", ">", ">=", "==", "!=",
                    "&", "|", "!")
@@ -9,6 +9,8 @@ ROW_MATHS <- c("log2", "log10", "log1p", "exp", "expm1", "sqrt", "abs", "sign", 
 
 NUMBERS <- c("number", "logical")
 WITH_NUMBERS <- c(NUMBERS, "factor", "ordered", "date", "time", "span")
+# What levels can be given to. A label is text that a formula makes of dates.
+CODED <- c(NUMBERS, "factor", "ordered", "text", "label")
 
 # Functions: which arguments they may have, of those which are constants (the others hold rows,
 # and are of the kinds `takes`), which must be given, and the kind that they give, when it is not
@@ -28,9 +30,9 @@ ROW_FUNCTIONS <- c(
     pmax = row_function(function(..., na.rm) NULL, constants = "na.rm"),
     ifelse = row_function(function(test, yes, no) NULL, WITH_NUMBERS,
                           needs = c("test", "yes", "no")),
-    as.numeric = row_function(function(x, units) NULL, WITH_NUMBERS, "units"),
-    as.double = row_function(function(x, units) NULL, WITH_NUMBERS, "units"),
-    as.integer = row_function(function(x) NULL, WITH_NUMBERS),
+    as.numeric = row_function(function(x, units) NULL, c(WITH_NUMBERS, "label"), "units"),
+    as.double = row_function(function(x, units) NULL, c(WITH_NUMBERS, "label"), "units"),
+    as.integer = row_function(function(x) NULL, c(WITH_NUMBERS, "label")),
     as.logical = row_function(function(x) NULL, c(NUMBERS, "factor", "ordered")),
     difftime = row_function(function(time1, time2, units) NULL, c("date", "time"), "units",
                             c("time1", "time2", "units"), "span"),
@@ -42,11 +44,22 @@ ROW_FUNCTIONS <- c(
     bs = row_function(function(x, knots, Boundary.knots, degree, intercept) NULL, NUMBERS,
                       c("knots", "Boundary.knots", "degree", "intercept"),
                       c("x", "knots", "Boundary.knots"), "matrix"),
-    factor = row_function(function(x, levels, labels, ordered) NULL,
-                          c(NUMBERS, "factor", "ordered", "text"), c("levels", "labels", "ordered"),
-                          c("x", "levels"), "factor"),
-    ordered = row_function(function(x, levels, labels) NULL,
-                           c(NUMBERS, "factor", "ordered", "text"), c("levels", "labels"),
+    scale = row_function(function(x, center, scale) NULL, NUMBERS, c("center", "scale"),
+                         c("x", "center", "scale")),
+    is.na = row_function(function(x) NULL, c(WITH_NUMBERS, "text", "label")),
+    nchar = row_function(function(x) NULL, c("text", "label")),
+    grepl = row_function(function(pattern, x, ignore.case, perl, fixed) NULL, c("text", "label"),
+                         c("pattern", "ignore.case", "perl", "fixed"), c("pattern", "x")),
+    weekdays = row_function(function(x, abbreviate) NULL, c("date", "time"), "abbreviate", "x",
+                            "label"),
+    months = row_function(function(x, abbreviate) NULL, c("date", "time"), "abbreviate", "x",
+                          "label"),
+    quarters = row_function(function(x) NULL, c("date", "time"), gives = "label"),
+    format = row_function(function(x, format) NULL, c("date", "time"), "format", c("x", "format"),
+                          "label"),
+    factor = row_function(function(x, levels, labels, ordered) NULL, CODED,
+                          c("levels", "labels", "ordered"), c("x", "levels"), "factor"),
+    ordered = row_function(function(x, levels, labels) NULL, CODED, c("levels", "labels"),
                            c("x", "levels"), "ordered"),
     cut = row_function(function(x, breaks, labels, include.lowest, right, dig.lab,
                                 ordered_result) NULL, NUMBERS,
@@ -56,8 +69,7 @@ ROW_FUNCTIONS <- c(
     relevel = row_function(function(x, ref) NULL, "factor", "ref", c("x", "ref"), NULL),
     C = row_function(function(object, contr, how.many) NULL, c("factor", "ordered"),
                      c("contr", "how.many"), "object", NULL),
-    `%in%` = row_function(function(x, table) NULL, c(NUMBERS, "factor", "ordered", "text"), "table",
-                          c("x", "table"))
+    `%in%` = row_function(function(x, table) NULL, CODED, "table", c("x", "table"))
   )
 )
 
@@ -69,13 +81,15 @@ CONSTANT_TYPES <- c(
   digits = "number", base = "number", how.many = "number", dig.lab = "number",
   raw = "flag", na.rm = "flag", intercept = "flag", include.lowest = "flag", right = "flag",
   ordered = "flag", ordered_result = "flag", units = "text",
+  center = "number", scale = "number", pattern = "text", format = "text",
+  ignore.case = "flag", perl = "flag", fixed = "flag", abbreviate = "flag",
   labels = "any", levels = "any", table = "any", ref = "any", contr = "any"
 )
 
 COMPARES_ROWS <- "leave it out, or make the column before the call from public numbers"
 # Functions that learn something from all rows, and what to write instead.
 LEARNS_FROM_DATA <- c(
-  scale = "write I((x - 50) / 10) with a centre and a width that are public",
+  scale = "write scale(x, center = 50, scale = 10) with a public centre and width",
   center = "write I(x - 50) with a centre that is public",
   poly = "write poly(x, 3, raw = TRUE)",
   ns = "write ns(x, knots = c(2, 4), Boundary.knots = c(0, 6)) with public knots",
@@ -85,6 +99,7 @@ LEARNS_FROM_DATA <- c(
   ordered = "write factor(x, levels = c(\"a\", \"b\"), ordered = TRUE) with public levels",
   cut = "write cut(x, breaks = c(0, 10, 20)) with public breaks",
   difftime = "write difftime(end, start, units = \"days\")",
+  format = "write format(x, \"%Y-%m\") with a format of your own, without %OS",
   rank = "leave the ranks out: they compare rows",
   mean = "write the public number itself", median = "write the public number itself",
   min = "write the public number itself", max = "write the public number itself",
@@ -97,7 +112,7 @@ CONTRASTS <- c("contr.treatment", "contr.sum", "contr.helmert", "contr.poly", "c
                "treatment", "sum", "helmert", "poly", "SAS")
 UNITS_OF_TIME <- c("secs", "mins", "hours", "days", "weeks")
 
-# Where terms are evaluated.  What R's own functions would say or do about missing or odd
+# Where terms are evaluated. What R's own functions would say or do about missing or odd
 # values (an error of poly(), a type that depends on them in ifelse()) is not wanted here.
 row_environment <- function() {
   e <- new.env(parent = baseenv())
@@ -116,6 +131,18 @@ row_environment <- function() {
   e$difftime <- function(time1, time2, units) base::difftime(time1, time2, units = units)
   e$factor <- function(x, levels, labels = levels, ordered = is.ordered(x))
     base::factor(x, levels, labels, ordered = ordered)
+  e$scale <- function(x, center, scale) (as.numeric(x) - center) / scale
+  e$nchar <- function(x) base::nchar(x, "chars", allowNA = TRUE, keepNA = TRUE)
+  e$grepl <- function(pattern, x, ...) {
+    usable <- !is.na(x) & validEnc(x)
+    found <- rep_len(NA, length(x))
+    # A letter that is not ASCII comes along, or how letters are read would depend on other rows.
+    found[usable] <- base::grepl(pattern, c("\u00e9", enc2utf8(x[usable])), ...)[-1L]
+    found
+  }
+  e$format <- function(x, format) base::format(x, format)
+  # R's own quarters() gives one value for no rows.
+  e$quarters <- function(x) base::quarters(x)[seq_along(x)]
   e$ifelse <- function(test, yes, no) {
     test <- as.logical(test)
     out <- rep_len(as.numeric(no), length(test))

@@ -110,7 +110,7 @@ operator_of <- function(e, name, term, kinds) {
 shown_kinds <- function(found) vapply(found, function(k) {
   if (k$constant) return(deparsed(k$value))
   switch(k$name, number = "a number", logical = "TRUE or FALSE", factor = "a factor",
-         ordered = "an ordered factor", text = "text", date = "a date", time = "a date-time",
+         ordered = "an ordered factor", text = , label = "text", date = "a date", time = "a date-time",
          span = "a difftime", matrix = "a matrix")
 }, "")
 
@@ -170,6 +170,9 @@ check_constants <- function(given, name, term, columns) {
   if (learns || anyNA(unlist(values))) refuse_term(term, OTHER_ROWS, remedy(name))
   if (!is.null(values$units) && !values$units %in% UNITS_OF_TIME)
     refuse_term(term, "its units are not public", remedy("difftime"))
+  # How many decimals %OS shows, and what the empty format is, depends on all rows.
+  if (!is.null(values$format) && (values$format == "" || grepl("%OS", values$format, fixed = TRUE)))
+    refuse_term(term, OTHER_ROWS, remedy("format"))
   values
 }
 
@@ -214,7 +217,7 @@ remedy <- function(name) {
   if (name %in% names(LEARNS_FROM_DATA)) LEARNS_FROM_DATA[[name]] else "write out constants"
 }
 
-CONSTANT_NAMES <- c("pi", "T", "F", "Inf")
+CONSTANT_NAMES <- c("pi", "T", "F", "Inf", "month.name", "month.abb", "letters", "LETTERS")
 CONSTANT_FUNCTIONS <- c("c", "-", "+", "*", "/", "^", ":", "(", "seq", "log", ROW_MATHS, "as.Date",
                         "as.POSIXct")
 
@@ -240,11 +243,4 @@ constant_kind <- function(e, term) {
 
 is_contrast <- function(e, columns) {
   (is.character(e) || is.name(e)) && as.character(e) %in% setdiff(CONTRASTS, columns)
-}
-
-refuse <- function(...) stop(..., call. = FALSE)
-
-refuse_term <- function(term, why, instead) {
-  refuse("formula: the term '", paste(deparse(term, width.cutoff = 500L), collapse = " "),
-         "' cannot be used: ", why, "; ", instead)
 }

@@ -2,23 +2,26 @@
 
 #' Tidy private linear models
 #'
-#' Methods for the generics of the package generics, which broom and modelsummary use.
+#' Tables of released numbers, for the generics that broom and modelsummary use.
 #'
 #' @param x A fit made by [dp_lm()], or a selection for `tidy()`.
 #' @param conf.int Also give intervals?
 #' @param conf.level Probability with which they cover.
-#' @param exponentiate Give `exp()` of estimates and intervals, as for a response `log(y)`?  Standard
+#' @param exponentiate Give `exp()` of estimates and intervals, as for a response `log(y)`? Standard
 #'   errors stay those of the coefficients.
 #' @param newdata A data frame, not protected, for `augment()`.
 #' @param interval `"confidence"`: also give intervals for the mean response.
 #' @param winsorise As for [predict.dp_lm()].
 #' @param ... Must be empty.
-#' @return Tibbles: `tidy()` has one row a coefficient, `glance()` one row, `augment()` the rows of
-#'   `newdata` with `.fitted` and `.se.fit`, and perhaps `.lower` and `.upper`.
+#' @return Tibbles. `tidy()` of a fit has one row for each coefficient; of a selection, one for each
+#'   candidate, with its `rank` in the order of choice, if there is one. `glance()` has one row.
+#'   `augment()` has the rows of `newdata` with `.fitted` and `.se.fit`, and with `interval` also
+#'   `.lower` and `.upper`.
+#' @seealso [dp_lm_methods], [dp_lm_packages].
 #' @name dp_lm_tidiers
 #' @examples
 #' if (dpreg_available()) {
-#'   fit <- dp_lm(price ~ carat, load_diamonds(), eps = 1, delta = 1e-6)
+#'   fit <- dp_lm(price ~ carat, diamonds, eps = 1)
 #'   print(tidy(fit, conf.int = TRUE))
 #'   print(glance(fit))
 #'   augment(fit, newdata = data.frame(carat = c(0.5, 1)))
@@ -55,7 +58,11 @@ tidy.dp_lm <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FA
 #' @rdname dp_lm_tidiers
 #' @export
 tidy.dp_selection <- function(x, ...) {
-  as_tibble(list(term = x$candidates, selected = x$candidates %in% x$selected))
+  no_more("tidy()", character(), ...)
+  rank <- match(x$candidates, x$selected)
+  # Some selectors choose all at once.
+  if (!isTRUE(x$ordered)) rank <- rep(NA_integer_, length(rank))
+  as_tibble(list(term = x$candidates, selected = x$candidates %in% x$selected, rank = rank))
 }
 
 #' @rdname dp_lm_tidiers

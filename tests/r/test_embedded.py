@@ -115,11 +115,73 @@ def test_the_object_made_in_python_is_the_one_made_in_r(diamonds):
     ro.r("""d <- load_diamonds(); d$cut <- factor(d$cut, ordered = FALSE)
     ours <- dp_lm(log(price) ~ log(carat) + depth + cut, d, 4, 1e-6, rng = 1)""")
     assert list(ro.r("setdiff(names(ours), c(names(theirs), 'call'))")) == []
-    for part in ("coefficients", "covariance", "sampling", "nobs", "law", "notes", "privacy",
+    for part in ("coefficients", "estimates", "covariance", "sampling", "nobs", "law", "privacy",
                  "contrasts", "xlevels", "method"):  # fmt: skip
         assert ro.r(f"identical(ours${part}, theirs${part})")[0], part
+    # Where levels came from is said of pandas alone.
+    *notes, of_pandas = ro.r("theirs$notes")
+    assert notes == list(ro.r("ours$notes"))
+    assert "pandas category" in of_pandas
     assert ro.r("identical(predict(ours, d[1:9, ]), predict(theirs, d[1:9, ]))")[0]
     assert ro.r("identical(confint(ours), confint(theirs))")[0]
+
+
+def test_fits_go_to_r_and_back(diamonds):
+    fit = dpreg.dp_lm("price ~ carat + depth", diamonds, 4.0, select="kendall", k=1, rng=1)
+    back = dpreg.r.from_r(dpreg.r.to_r(fit))
+    for name in fit.__dataclass_fields__:
+        if name in ("schema", "notes", "privacy"):
+            continue
+        np.testing.assert_array_equal(getattr(back, name), getattr(fit, name), err_msg=name)
+    assert back.privacy == fit.privacy
+    assert back.conf_int().equals(fit.conf_int())
+    declined = dpreg.dp_lm("price ~ carat", diamonds[:50], 0.1, method="tukey", rng=1)
+    again = dpreg.r.from_r(dpreg.r.to_r(declined))
+    assert (again.reason, again.units, again.privacy) == (
+        declined.reason,
+        declined.units,
+        declined.privacy,
+    )
+
+
+def test_fits_that_r_made_are_results():
+    ro.r("ours <- dp_lm(log(price) ~ log(carat) + cut, diamonds, 4, 1e-6, rng = 1)")
+    fit = dpreg.r.from_r("ours")
+    assert isinstance(fit, dpreg.DPResults)
+    assert fit.params.index.tolist() == list(
+        ro.r("sub('[()]Intercept[)]', 'Intercept', names(coef(ours)))")
+    )
+    np.testing.assert_array_equal(fit.params, ro.r("unname(coef(ours))"))
+    np.testing.assert_allclose(fit.conf_int(), np.asarray(ro.r("confint(ours)")), rtol=1e-10)
+    assert "NOT PRIVATE" in str(fit.summary())
+    with pytest.raises(ValueError, match="from a matrix"):
+        fit.predict({"carat": [1.0]})
+    # Of no consequence to those who use R objects.
+    assert ro.r("ours").rclass[0] == "dp_lm"
+
+
+def test_converters_are_for_both_ways(diamonds):
+    fit = dpreg.dp_lm("price ~ carat", diamonds, 4.0, rng=1)
+    ro.globalenv["given"] = fit
+    assert list(ro.r("names(coef(given))")) == ["(Intercept)", "carat"]
+    with (ro.default_converter + dpreg.r.converter).context():
+        assert isinstance(ro.globalenv["given"], dpreg.DPResults)
+        assert list(ro.r("c(1, 2)")) == [1.0, 2.0]
+
+
+def test_cells_of_a_notebook(shown):
+    code = """
+from IPython.testing.globalipapp import start_ipython
+shell = start_ipython()
+shell.run_line_magic("load_ext", "rpy2.ipython")
+shell.run_cell("import dpreg, dpreg.r")
+shell.run_cell("fit = dpreg.dp_lm('price ~ carat', dpreg.load_diamonds(), 4.0, rng=1)")
+cell = "a <- dp_lm(price ~ carat, diamonds, 4, rng = 1); same <- identical(coef(fit), coef(a))"
+shell.run_cell_magic("R", "-i fit", cell)
+shell.run_cell_magic("R", "-o a -o same", "1")
+print("found", type(shell.user_ns["a"]).__name__, list(shell.user_ns["same"])[0])
+"""
+    assert shown(sys.executable, "-c", code)[-3:] == ["found", "DPResults", "True"]
 
 
 def test_formulas_that_r_reads_otherwise_do_not_predict(diamonds):
@@ -139,7 +201,7 @@ def test_declined(diamonds):
 
 def test_exceptions_become_r_conditions():
     said = ro.r("tryCatch(dp_lm(price ~ carat, load_diamonds(), -1), error = function(e) class(e))")
-    assert list(said)[:2] == ["dpreg_BudgetError", "dpreg_error"]
+    assert list(said)[:2] == ["dpreg_budget", "dpreg_error"]
     said = ro.r("tryCatch(dp_budget('much'), error = conditionMessage)")[0]
     assert "eps must be one number" in said
 
@@ -148,7 +210,7 @@ def test_records_are_not_read_when_the_budget_refuses():
     ro.r("""b <- dp_budget(1, 1e-5)
     d <- load_diamonds()
     r <- tryCatch(dp_lm(price ~ carat, d, 2, 1e-6, budget = b),
-                  dpreg_BudgetError = function(e) "no")""")
+                  dpreg_budget = function(e) "no")""")
     assert ro.r("r")[0] == "no"
     assert ro.r("nrow(as.data.frame(b))")[0] == 0
 

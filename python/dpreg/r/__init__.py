@@ -2,12 +2,14 @@
 
 Importing it puts `dp_lm`, `dp_select`, `dp_plan`, `dp_budget`, the options and `load_diamonds`
 on R's search path, as ``library(dpreg)`` does in R: a ``%%R`` cell can call them on its own
-data frames.  The R package itself is not needed; its sources are used.
+data frames.  The R package itself is not needed; its sources are used.  Imported in a notebook,
+``%%R -i fit`` hands a result to R, and ``%%R -o fit`` brings one back.
 
 Functions
 ---------
 to_r : make the R object of a result
-from_r : make a pandas data frame of an R data frame
+from_r : make a pandas data frame of an R data frame, or a result of a fit
+converter : the same both ways, for ``(rpy2.robjects.default_converter + converter).context()``
 """
 
 from __future__ import annotations
@@ -28,11 +30,12 @@ import rpy2.robjects as ro
 
 from dpreg import DPResults, NotReleased, bridge
 from dpreg.r._convert import frame_from_r, from_sexp, to_sexp
+from dpreg.r._results import in_notebooks, result_from
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["from_r", "to_r"]
+__all__ = ["converter", "from_r", "to_r"]
 
 
 def _answer(name: Any, request: Any) -> Any:
@@ -52,7 +55,9 @@ def _environment() -> Any:
     files = {file.name: file for file in resources.files("dpreg.r").iterdir()}
     texts = {n: files[n].read_text(encoding="utf-8") for n in sorted(files) if n.endswith(".R")}
     embed = texts.pop("embed.R")
-    return ro.r(embed)(ri.StrSexpVector(list(texts.values())), _CALL_PYTHON)
+    namespace = files["NAMESPACE"].read_text(encoding="utf-8")
+    sources = ri.StrSexpVector(list(texts.values()))
+    return ro.r(embed)(sources, ri.StrSexpVector([namespace]), _CALL_PYTHON)
 
 
 _ENVIRONMENT = _environment()
@@ -83,32 +88,43 @@ def to_r(fit: DPResults | NotReleased) -> Any:
             "to_r takes what dp_lm returned, DPResults or NotReleased, not "
             f"{type(fit).__name__}; call dp_select, dp_plan and dp_budget in R itself"
         )
-    return _ENVIRONMENT["fit_from_python"](to_sexp(bridge.result_fields(fit)))
+    return ro.vectors.ListVector(_called("fit_from_python", to_sexp(bridge.result_fields(fit))))
 
 
-def from_r(frame: Any) -> pd.DataFrame:
-    """Make a pandas data frame of an R data frame.
+def _called(function: str, argument: Any) -> Any:
+    """Call a function of embed.R, past all converters."""
+    return ri.SexpEnvironment.find(_ENVIRONMENT, function)(argument)
+
+
+def from_r(value: Any) -> pd.DataFrame | DPResults | NotReleased:
+    """Make a pandas data frame of an R data frame, or a result of a fit that R made.
 
     Parameters
     ----------
-    frame : rpy2 data frame, or str
-        A string is the name of one in R.
+    value : rpy2 object, or str
+        A data frame or a fit; a string is the name of one in R.
 
     Returns
     -------
-    DataFrame
-        Factors are categories with their levels and order, missing values of any type are
-        missing, logical columns are booleans, dates are dates.
+    DataFrame, DPResults or NotReleased
+        In data frames factors are categories with their levels and order, missing values of any
+        type are missing, logical columns are booleans, dates are dates.  A fit that R made from a
+        formula of its own predicts in R only.
 
     Raises
     ------
     TypeError
-        When it is no data frame, or a column is a list, a matrix or of class POSIXlt.
+        When it is neither, or a column is a list, a matrix or of class POSIXlt.
     ValueError
         When two columns have the same name, or R has nothing of that name.
     """
-    if isinstance(frame, str):
-        if frame not in ro.globalenv:
-            raise ValueError(f"from_r: there is no {frame!r} in R's global environment")
-        frame = ro.globalenv[frame]
-    return frame_from_r(frame)
+    if isinstance(value, str):
+        if value not in ro.globalenv:
+            raise ValueError(f"from_r: there is no {value!r} in R's global environment")
+        value = ro.globalenv[value]
+    if {"dp_lm", "dp_not_released"} & set(getattr(value, "rclass", ())):
+        return result_from(from_sexp(_called("fit_to_python", value)))
+    return frame_from_r(value)
+
+
+converter = in_notebooks(from_r, to_r)

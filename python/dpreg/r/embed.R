@@ -1,42 +1,64 @@
 # Loads the sources of the R package into a session that runs inside Python.
 #
-# sources: the text of each file; call_python: what python_backend() returns in the R package.
-function(sources, call_python) {
+# sources: the text of each file; namespace: that of NAMESPACE; call_python: what python_backend()
+# returns in the R package.
+function(sources, namespace, call_python) {
   e <- new.env(parent = asNamespace("stats"))
   for (name in c("tidy", "glance", "augment"))
     assign(name, if (requireNamespace("generics", quietly = TRUE))
       getExportedValue("generics", name) else eval(substitute(
         function(x, ...) UseMethod(g), list(g = name)), e), envir = e)
   for (text in sources) eval(parse(text = text, keep.source = FALSE), e)
+  # What python.R and data/ have in the R package.
   e$python_backend <- function() call_python
   e$dpreg_available <- function(what = NULL) TRUE
+  e$load_diamonds <- function() {
+    diamonds <- as.data.frame(lapply(call_python("diamonds", list())$value, function(column) {
+      if (is.null(column$codes)) return(unpack_doubles(column$values))
+      factor(column$levels[unpack_doubles(column$codes)], column$levels, ordered = column$ordered)
+    }))
+    transform(diamonds, price = as.integer(price))
+  }
   environment(e$python_backend) <- list2env(list(call_python = call_python), parent = e)
+  environment(e$load_diamonds) <- environment(e$python_backend)
   environment(e$dpreg_available) <- e
-  classes <- c("dp_lm", "summary.dp_lm", "dp_not_released", "dp_selection", "dp_plan",
-               "dp_budget", "dp_comparison", "dp_certificate",
-               "dp_options")
-  foreign <- list(emmeans = c("recover_data", "emm_basis"),
-                  marginaleffects = c("get_coef", "set_coef", "get_vcov", "get_predict"),
-                  insight = "get_data")
-  for (class in classes) {
-    ending <- paste0(".", class)
-    for (name in Filter(function(n) endsWith(n, ending), ls(e))) {
-      generic <- substr(name, 1L, nchar(name) - nchar(ending))
-      # print.summary.dp_lm belongs to the longer class.
-      if (generic %in% c("print.summary")) next
-      home <- names(Filter(function(g) generic %in% g, foreign))
-      if (!length(home)) registerS3method(generic, class, e[[name]], envir = e)
-      else if (requireNamespace(home, quietly = TRUE))
-        registerS3method(generic, class, e[[name]], envir = asNamespace(home))
+
+  # What a result in Python is made of; see _results.py.
+  e$fit_to_python <- function(fit) {
+    packed <- function(x) {
+      if (is.null(x)) return(NULL)
+      list(doubles = pack_doubles(x), dim = as.numeric(if (is.null(dim(x))) length(x) else dim(x)))
     }
+    common <- list(formula = if (is.null(fit$formula)) "" else deparsed(fit$formula), method = fit$method,
+                   units = fit$nobs, privacy = unclass(fit$privacy), selected = fit$selected)
+    if (inherits(fit, "dp_not_released"))
+      return(c(common, list(released = FALSE, reason = fit$reason, advice = fit$advice)))
+    c(common, list(released = TRUE, response = fit$response, names = names(fit$estimates),
+                   estimates = packed(fit$estimates), covariance = packed(fit$covariance),
+                   sampling = packed(fit$sampling), limits = packed(fit$limits), law = fit$law,
+                   notes = fit$notes, no_errors = fit$no_errors))
+  }
+  environment(e$fit_to_python) <- e
+
+  directives <- as.list(parse(text = namespace, keep.source = FALSE))
+  of_kind <- function(kind) Filter(function(d) identical(d[[1L]], as.name(kind)), directives)
+  register <- function(home, generic, class) {
+    f <- e[[paste0(generic, ".", class)]]
+    if (is.null(home)) return(registerS3method(generic, class, f, envir = e))
+    here <- function(...) registerS3method(generic, class, f, envir = asNamespace(home))
+    if (isNamespaceLoaded(home)) here() else setHook(packageEvent(home, "onLoad"), here)
+  }
+  for (d in of_kind("S3method")) {
+    foreign <- is.call(d[[2L]])
+    register(if (foreign) as.character(d[[2L]][[2L]]),
+             as.character(if (foreign) d[[2L]][[3L]] else d[[2L]]), as.character(d[[3L]]))
   }
   known <- getOption("marginaleffects_model_classes")
   options(marginaleffects_model_classes = union(known, "dp_lm"))
-  shown <- c("dp_lm", "dp_select", "dp_plan", "dp_budget", "dp_compare", "load_diamonds",
-             "dpreg_available", "tidy", "glance", "augment", "Auto", "TukeyEM", "AdaSSP",
-             "BoostedAdaSSP", "DPSGD", "FrankWolfe", "Standardisation", "DPKendall", "DPSIS",
-             "TwoStage", "SubLasso")
+
+  shown <- vapply(of_kind("export"), function(d) as.character(d[[2L]]), "")
   if ("dpreg" %in% search()) detach("dpreg", character.only = TRUE)
-  attach(mget(shown, e), name = "dpreg", warn.conflicts = FALSE)
+  attach(mget(intersect(shown, ls(e)), e), name = "dpreg", warn.conflicts = FALSE)
+  delayedAssign("diamonds", load_diamonds(), e, as.environment("dpreg"))
   e
 }

@@ -26,7 +26,8 @@ __all__ = ["DPResults"]
 _FORMAT = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# Without slots: with them Python 3.11 raises a TypeError when an unknown attribute is set.
+@dataclass(frozen=True, eq=False)
 class DPResults:
     """A private linear model.  Holds released numbers only; nothing here costs budget.
 

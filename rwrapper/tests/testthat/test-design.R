@@ -119,16 +119,30 @@ test_that("terms that learn from the data are refused, with a public alternative
     y ~ rank(whole), y ~ whole + offset(big), y ~ log(scale(whole)), scale(y) ~ whole
   )
   for (formula in refused) expect_error(design_of(formula, data), "depends on the other rows|offsets")
-  expect_error(design_of(y ~ scale(whole), data), "I\\(\\(x - 50\\) / 10\\)")
+  expect_error(design_of(y ~ scale(whole), data), "scale\\(x, center = 50, scale = 10\\)")
   expect_error(design_of(y ~ rev(whole), data), "not known to work row by row")
   expect_error(design_of(y ~ I(whole + c(1, 2)), data), "recycled")
-  expect_error(design_of(y ~ I(whole - centre), data), "no column 'centre'")
+  expect_error(design_of(y ~ I(whole - middle_of_it), data), "no column 'middle_of_it'")
   expect_error(design_of(y ~ cut(whole, breaks = big), data), "not a constant")
   expect_error(design_of(y ~ poly(whole, degree = truth, raw = TRUE), data), "not a constant")
-  expect_error(design_of(y ~ nothing, data), "no column 'nothing'")
+  expect_error(design_of(y ~ nothing, data), "no column 'nothing' in the data, which have 'y', 'whole'")
+  expect_error(design_of(y ~ whale, data), "no column 'whale' in the data; did you mean 'whole'\\?")
   expect_error(design_of(~whole, data), "with a response")
   expect_error(design_of(y ~ 0, data), "nothing on its right-hand side")
   expect_error(design_of(y ~ I(2), data), "reads no column")
+})
+
+test_that("constants of the session are put into the formula by whoever knows that they are public", {
+  data <- strange_data()
+  k <- c(20, 40)
+  centre <- 3
+  said <- function(formula) expect_error(design_of(formula, data), class = "dpreg_usage")$message
+  expect_true(grepl("write bquote(y ~ ns(whole, knots = .(k), Boundary.knots = c(0, 70))) in place",
+                    said(y ~ ns(whole, knots = k, Boundary.knots = c(0, 70))), fixed = TRUE))
+  expect_true(grepl("bquote(y ~ I(whole - .(centre)))", said(y ~ I(whole - centre)), fixed = TRUE))
+  made <- as_formula(bquote(y ~ ns(whole, knots = .(k), Boundary.knots = c(0, 70)) + I(whole - .(centre))))
+  expect_identical(design_of(made, data)$names,
+                   design_of(y ~ ns(whole, knots = c(20, 40), Boundary.knots = c(0, 70)) + I(whole - 3), data)$names)
 })
 
 test_that("functions of the user's session are not called", {

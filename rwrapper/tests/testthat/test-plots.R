@@ -1,9 +1,3 @@
-diamonds <- if (dpreg_available()) load_diamonds()
-grDevices::pdf(NULL)
-
-fit_of <- function(..., eps = 4)
-  dp_lm(log(price) ~ log(carat) + depth + cut, diamonds, eps = eps, delta = 1e-6, rng = 1, ...)
-
 test_that("plots of fits show what they return", {
   needs_python()
   fit <- fit_of()
@@ -101,4 +95,56 @@ test_that("fits are laid out side by side", {
     expect_error(dp_compare(wrong), "one or more released results")
 })
 
-grDevices::dev.off()
+# What is drawn, as text.
+drawn <- function(width, height, draw) {
+  path <- tempfile(fileext = ".svg")
+  grDevices::svg(path, width, height)
+  on.exit(unlink(path))
+  value <- tryCatch(draw(), finally = grDevices::dev.off())
+  list(value = value, text = readLines(path))
+}
+
+test_that("pictures fit small devices", {
+  needs_python()
+  fit <- fit_of()
+  budget <- dp_budget(eps = 2)
+  dp_lm(price ~ carat, diamonds, eps = 0.5, budget = budget)
+  plan <- dp_plan(n = 20000, d = 5, eps = 1)
+  for (size in list(c(2.2, 1.8), c(3.2, 2.4), c(7, 4.5))) {
+    expect_silent(drawn(size[1L], size[2L], function() plot(fit, reference = coef(fit))))
+    expect_silent(drawn(size[1L], size[2L], function() plot(budget)))
+    expect_silent(drawn(size[1L], size[2L], function() plot(plan)))
+  }
+  inside <- function(size) {
+    grDevices::pdf(NULL, size[1L], size[2L])
+    on.exit(grDevices::dev.off())
+    seen <- list()
+    open_plot(c(0, 0), 2:1, c("one", "another"), c("1", "2"), TRUE, strrep("a title ", 9), "x", c(-1, 1))
+    seen$plot <- graphics::par("pin")
+    seen$size <- graphics::par("cex")
+    seen
+  }
+  small <- inside(c(2.2, 1.8))
+  large <- inside(c(7, 5))
+  expect_true(all(small$plot > 0.3))
+  expect_lt(small$size, 0.9)
+  expect_identical(large$size, 1)
+})
+
+test_that("colours and sizes are those that were asked for", {
+  needs_python()
+  fit <- fit_of()
+  red <- "rgb\\(100%, ?0%, ?0%\\)"
+  asked <- function(...) drawn(6, 4, function() plot(fit, ...))$text
+  expect_false(any(grepl(red, asked())))
+  expect_true(any(grepl(red, asked(col = "#FF0000"))))
+  expect_true(any(grepl(red, asked(col = c("black", "#FF0000")))))
+  expect_false(identical(asked(cex = 0.5), asked()))
+  budget <- dp_budget(eps = 2)
+  expect_true(any(grepl(red, drawn(6, 4, function() plot(budget, col = c("black", "#FF0000")))$text)))
+  plan <- dp_plan(n = 20000, d = 5, eps = 1)
+  expect_true(any(grepl(red, drawn(6, 4, function() plot(plan, col = "#FF0000"))$text)))
+  for (wrong in list(TRUE, character(), rep("red", 4)))
+    expect_error(plot(fit, col = wrong), "col must be up to 3 colours", class = "dpreg_usage")
+  expect_error(plot(fit, cex = "big"), "cex", class = "dpreg_usage")
+})

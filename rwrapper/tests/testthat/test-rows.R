@@ -15,6 +15,13 @@ odd_data <- function() {
   data$list <- as.list(1:12)
   data$labelled <- structure(1:12 / 2, class = c("haven_labelled", "vctrs_vctr", "double"), label = "q")
   data$T <- rep(0:1, 6)
+  # Times that calendars do not have, and text that no encoding has.
+  data$ages <- structure(c(0, 1e5, 1e10, 1e15, 1e300, -1e300, Inf, -Inf, NaN, NA, 0.5, -1), class = "Date")
+  data$eons <- structure(c(0, 1e5, 1e10, 1e15, 1e300, -1e300, Inf, -Inf, NaN, NA, 0.5, -1),
+                         class = c("POSIXct", "POSIXt"))
+  data$odd <- c("a", "K\u00f6ln", "\xff", NA, "", "A b", "\u00e9", "a.b", "NA", "x", "\xe9t", "b")
+  Encoding(data$odd[3]) <- "bytes"
+  Encoding(data$odd[11]) <- "latin1"
   data
 }
 
@@ -52,6 +59,44 @@ test_that("differences of date-times need a unit", {
     expect_row_by_row(formula, data)
 })
 
+test_that("dates and text give what formulas need of them", {
+  data <- odd_data()
+  for (formula in list(
+    y ~ factor(weekdays(day), levels = c("Monday", "Sunday")) + factor(months(day), month.name), y ~ I(months(day) == "March"),
+    y ~ factor(months(t1, TRUE), levels = month.abb), y ~ factor(quarters(day), c("Q1", "Q2")),
+    y ~ as.numeric(format(day, "%Y")) + I(format(t1, "%H:%M") == "00:00"), y ~ as.integer(format(ages, "%m")),
+    y ~ factor(format(eons, "%Y"), levels = c("1970", "2286")), y ~ I(weekdays(ages) %in% c("Sunday", "Inf")),
+    y ~ nchar(odd) + nchar(text), y ~ grepl("^a", odd) + grepl("[[:alpha:]]", odd), y ~ grepl("k", odd, ignore.case = TRUE),
+    y ~ grepl("\u00e9", odd, fixed = TRUE), y ~ grepl("\\\\w", odd, perl = TRUE), y ~ is.na(text) + is.na(f) + is.na(eons),
+    y ~ scale(whole, 50, 10), y ~ scale(whole, center = -1, scale = 0)))
+    expect_row_by_row(formula, data)
+  for (formula in list(y ~ format(t1), y ~ format(t1, ""), y ~ I(format(t1, "%OS3") == "a"), y ~ format(t1, "%H:%M:%OS"),
+                       y ~ scale(whole), y ~ scale(whole, TRUE, 10), y ~ scale(whole, 50), y ~ scale(whole, whole, 10)))
+    expect_error(design_of(formula, data), "depends on the other rows|not one constant|not a constant|arguments of")
+  for (formula in list(y ~ grepl(text, odd), y ~ grepl("(", odd), y ~ weekdays(text), y ~ nchar(f), y ~ grepl("a", f),
+                       y ~ as.numeric(text), y ~ format(whole, "%Y"), y ~ months(whole)))
+    expect_error(design_of(formula, data), "^formula: ")
+  expect_error(design_of(y ~ weekdays(day), data), "column 'weekdays\\(day\\)' is text.*factor\\(weekdays\\(day\\), levels")
+})
+
+test_that("what R says of dates and text is said here", {
+  data <- data.frame(y = 1:3, day = as.Date(c("2020-02-29", "2021-12-31", "1999-01-01")), text = c("abc", "", "K\u00f6ln"))
+  expect_model_matrix(y ~ as.numeric(format(day, "%j")) + nchar(text) + grepl("K", text) + is.na(text), data)
+  expect_equal(our_matrix(y ~ scale(day2, 50, 10), transform(data, day2 = c(40, 50, 65)))$X,
+               cbind(c(-1, 0, 1.5)), ignore_attr = TRUE)
+})
+
+test_that("rows with what is.na() was asked of are kept", {
+  data <- data.frame(y = 1:4, x = c(5, NA, 7, Inf), z = c(1, 2, NA, 4), g = factor(c("a", "b", NA, "a")))
+  kept <- function(formula) our_matrix(formula, data)$complete
+  expect_identical(kept(y ~ is.na(x) + ifelse(is.na(x), 0, x)), c(TRUE, TRUE, TRUE, FALSE))
+  expect_identical(kept(y ~ is.na(x) + x), c(TRUE, FALSE, TRUE, FALSE))
+  expect_identical(kept(y ~ is.na(x) + z), c(TRUE, TRUE, FALSE, TRUE))
+  expect_identical(kept(y ~ is.na(g) + I(x > 0)), c(TRUE, FALSE, TRUE, FALSE))
+  expect_equal(our_matrix(y ~ is.na(x) + ifelse(is.na(x), 0, x), data)$X[1:3, ], cbind(c(0, 1, 0), c(5, 0, 7)),
+               ignore_attr = TRUE)
+})
+
 test_that("one record does not change the others' difference of date-times", {
   data <- odd_data()[c(1, 6:12), ]
   far <- data
@@ -68,7 +113,7 @@ test_that("text is compared with text alone", {
   expect_error(design_of(y ~ text, data), "must not be read")
   expect_error(design_of(y ~ I(day > "soon"), data), "formula: .*unambiguous")
   for (formula in list(y ~ I(day > "2020-03-01"), y ~ I(t1 <= "2020-01-02"), y ~ I(text == "a"),
-                       y ~ I(text %in% c("a", "b")), y ~ factor(text, levels = c("a", "b")), y ~ . - text - list))
+                       y ~ I(text %in% c("a", "b")), y ~ factor(text, levels = c("a", "b")), y ~ . - text - list - odd))
     expect_row_by_row(formula, data)
 })
 

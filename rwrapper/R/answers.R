@@ -1,0 +1,34 @@
+# What crosses to Python and back: plain values. Scalars stay scalars, longer vectors become lists.
+
+as_sent <- function(x) {
+  if (inherits(x, "dp_options"))
+    return(list(kind = x$kind, options = lapply(x$options, as_sent)))
+  if (is.list(x)) return(lapply(x, as_sent))
+  if (length(x) > 1L || !is.null(names(x))) return(lapply(as.list(x), as_sent))
+  x
+}
+
+# As text: R has no integers beyond 2^31.
+seed_sent <- function(rng) {
+  if (is.null(rng)) return(NULL)
+  if (!is.numeric(rng) || length(rng) != 1L || is.na(rng) || rng < 0 || rng != trunc(rng) || rng >= 2^53)
+    refuse("rng must be NULL (private) or a whole number below 2^53, for a reproducible result ",
+           "that is not private")
+  format(rng, scientific = FALSE, digits = 17)
+}
+
+unpack_doubles <- function(packed) {
+  if (is.null(packed)) return(NULL)
+  dim <- as.integer(unlist(packed$dim))
+  values <- readBin(packed$doubles, "double", prod(dim), endian = "little")
+  if (length(dim) > 1L) dim(values) <- dim
+  values
+}
+
+# Errors of Python come as values; here they become conditions with a class.
+call_python <- function(name, request) {
+  answer <- python_backend()(name, request)
+  if (is.null(answer$error)) return(answer$value)
+  dpreg_stop(switch(answer$error$kind, BudgetError = "budget", ValueError = , FormulaError = ,
+                    SchemaError = "usage", "python"), answer$error$message)
+}

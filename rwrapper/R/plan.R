@@ -1,0 +1,38 @@
+# What to expect, from public numbers.
+
+#' Plan a private regression before any data are touched
+#'
+#' What to expect of [dp_lm()]: how likely a release is, how wide its intervals are beside those of
+#' least squares, and the least number of rows, or the least eps, that would do. It uses public
+#' numbers and simulations only, so it costs nothing.
+#'
+#' @param n The number of rows or, with `unit`, of units: a guess made without the data, or a private
+#'   count.
+#' @param d The number of columns of the model matrix, the intercept not among them.
+#' @param eps,delta As for [dp_lm()].
+#' @param method `"auto"`, `"tukey"`, `"adassp"` or `"boosted_adassp"`.
+#' @return An object of class `dp_plan`; print it, or plot it: see [dp_plots]. Among its parts are
+#'   `released`, the probability of a release, `width`, the width of intervals relative to least
+#'   squares, and `least_eps`.
+#' @seealso [dp_lm()]; `vignette("method-and-epsilon", "dpreg")`.
+#' @export
+#' @examples
+#' if (dpreg_available()) dp_plan(n = 50000, d = 10, eps = 1)
+dp_plan <- function(n, d, eps, delta = 1e-5, method = "auto") {
+  check_number(n, "n", "50000")
+  check_number(d, "d", "10")
+  check_number(eps, "eps", "1")
+  check_number(delta, "delta", "1e-6")
+  check_method(method, "method", options = FALSE)
+  request <- list(n = n, d = d, eps = eps, delta = delta, method = method)
+  structure(call_python("plan", request), class = "dp_plan")
+}
+
+#' @export
+summary.dp_plan <- function(object, ...) object
+
+#' @export
+print.dp_plan <- function(x, ...) {
+  cat(x$text, "\n", sep = "")
+  invisible(x)
+}

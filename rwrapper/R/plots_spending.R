@@ -1,0 +1,70 @@
+# Pictures of what a plan says and of what a budget has left.
+
+#' @rdname dp_plots
+#' @export
+plot.dp_plan <- function(x, main = NULL, xlab = "eps", ylab = "interval width / least squares",
+                         xlim = range(shown$eps), ylim = c(0.95, top), col = NULL, cex = 1, ...) {
+  col <- chosen_colors(col, COLORS[c("sampling", "accent")])
+  shown <- data.frame(eps = unpack_doubles(x$curve$eps), width = unpack_doubles(x$curve$width))
+  shown$width[!is.finite(shown$width)] <- NA
+  top <- 1.3 * max(2, shown$width, na.rm = TRUE)
+  if (is.null(main))
+    main <- sprintf("%s units, %d regressor%s, %s", format(x$n, big.mark = ",", scientific = FALSE),
+                    as.integer(x$d), if (x$d == 1) "" else "s", x$method)
+  old <- graphics::par(mar = c(4, 4, 2.2, 1), mgp = c(2.4, 0.6, 0), tcl = -0.3,
+                       cex = cex * fitting_size(c(5, 6.2), c(2.5, 1.4)))
+  on.exit(graphics::par(old))
+  graphics::plot.default(shown$eps, shown$width, type = "n", log = "xy", axes = FALSE, ann = FALSE,
+                         xlim = xlim, ylim = ylim, ...)
+  hidden <- is.na(shown$width)
+  if (any(hidden)) {
+    last <- max(shown$eps[hidden])
+    graphics::rect(min(shown$eps), 0.95, last, top, col = "grey93", border = NA)
+    graphics::text(min(shown$eps), 1.12, "rarely released", pos = 4, cex = 0.85, col = "grey40")
+  }
+  graphics::abline(h = 1, col = "grey60")
+  graphics::lines(shown$eps, shown$width, lwd = 2 * graphics::par("cex"), col = col[["sampling"]])
+  if (is.finite(x$width)) {
+    graphics::points(x$eps, x$width, pch = 19, col = col[["accent"]])
+    # The curve falls: to the right there is room above it, as far as the axis goes.
+    said <- sprintf("eps = %.3g: %.2g", x$eps, x$width)
+    ends <- graphics::par("usr")[1:2]
+    long <- diff(ends) * graphics::strwidth(said, "inches") / graphics::par("pin")[1L]
+    graphics::text(10^min(log10(x$eps), ends[2L] - 1.1 * long), x$width, said, adj = c(0, -0.9))
+  }
+  log_axis(1, c(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100), range(shown$eps))
+  log_axis(2, c(1, 1.5, 2, 3, 5, 10, 20, 50, 100), c(1, top))
+  graphics::box(bty = "l")
+  graphics::title(xlab = xlab)
+  tall <- graphics::par("pin")[2L] / graphics::strwidth(ylab, "inches")
+  graphics::mtext(ylab, 2, 2.4, cex = min(1, 1.2 * tall) * graphics::par("cex"))
+  draw_title(main, 0.8)
+  invisible(shown)
+}
+
+log_axis <- function(side, ticks, limits) {
+  ticks <- ticks[ticks >= limits[1L] & ticks <= limits[2L]]
+  graphics::axis(side, ticks, format(ticks, trim = TRUE, drop0trailing = TRUE), las = 1)
+}
+
+#' @rdname dp_plots
+#' @export
+plot.dp_budget <- function(x, main = NULL, xlab = "eps", xlim = c(0, x$eps), ylim = NULL, col = NULL,
+                           cex = 1, ...) {
+  col <- chosen_colors(col, COLORS[c("total", "sampling")])
+  charges <- as.data.frame(x)
+  left <- budget_state(x)$remaining
+  size <- c(charges$eps, left$eps)
+  start <- cumsum(c(0, charges$eps))
+  at <- rev(seq_along(size))
+  long <- nchar(charges$label) > 40L
+  charged <- ifelse(long, paste0(substr(charges$label, 1L, 37L), "..."), charges$label)
+  labels <- sprintf("%s  (%.3g, %.2g)", c(charged, "left"), size, c(charges$delta, left$delta))
+  if (is.null(main)) main <- sprintf("Budget of eps = %.4g, delta = %.3g", x$eps, x$delta)
+  old <- open_plot(rep(0, length(at)), at, labels, rep("", length(at)), legend = FALSE, main = main,
+                   xlab = xlab, xlim = xlim, ylim = ylim, cex = cex, xaxs = "i", ...)
+  on.exit(graphics::par(old))
+  graphics::rect(start, at - 0.35, start + size, at + 0.35, border = NA, xpd = NA,
+                 col = col[c(rep("total", nrow(charges)), "sampling")])
+  invisible(charges)
+}

@@ -1,0 +1,75 @@
+#' Predict with a private linear model
+#'
+#' Predictions for rows that need no protection, from the released coefficients: they cost nothing.
+#'
+#' @param object A fit made by [dp_lm()].
+#' @param newdata A data frame with the regressors. It is not protected.
+#' @param se.fit Also return standard errors of the fit?
+#' @param interval `"none"`, or `"confidence"` for the mean response. There is no `"prediction"`: the
+#'   variance of the errors was not released.
+#' @param level Probability with which an interval covers.
+#' @param winsorise Outside certain limits nothing was learned. `TRUE` moves regressors beyond these
+#'   limits to them, and predictions without intervals to where the response lies, and warns of it.
+#'   `FALSE` gives the straight line. The limits are released with noise, in `object$limits`, those of
+#'   the response last.
+#' @param type `"response"`: there is one type, the mean response.
+#' @param ... Must be empty.
+#' @return As [predict.lm()]; `NA` for incomplete rows.
+#' @seealso [dp_lm_methods]; `augment()` in [dp_lm_tidiers].
+#' @export
+#' @examples
+#' if (dpreg_available()) {
+#'   fit <- dp_lm(price ~ carat, diamonds, eps = 1)
+#'   predict(fit, data.frame(carat = c(0.5, 1)), interval = "confidence")
+#' }
+predict.dp_lm <- function(object, newdata, se.fit = FALSE,
+                          interval = c("none", "confidence", "prediction"), level = 0.95,
+                          winsorise = TRUE, type = "response", ...) {
+  no_more("predict()", PREDICT_HINTS, ...)
+  if (!identical(type, "response"))
+    refuse("predict(): type must be \"response\", the mean response, not ", described(type))
+  check_flag(winsorise, "winsorise")
+  if (missing(newdata) || is.null(newdata))
+    private_stop("predict() without newdata")
+  interval <- match.arg(interval)
+  if (interval == "prediction")
+    dpreg_stop("private", "interval = \"prediction\" needs the variance of the errors, which was not ",
+               "released; \"confidence\" is for the mean response")
+  check_level(level)
+  X <- new_rows(object, newdata)
+  if (winsorise) {
+    moved <- winsorised(X, object$limits)
+    warn_of_moved(X, moved)
+    X <- moved
+  }
+  fit <- drop(X %*% used_coefficients(object))
+  names(fit) <- row.names(newdata)
+  error <- mean_errors(X, vcov(object))
+  value <- fit
+  if (interval == "confidence") {
+    margin <- critical_value(object$law, 1 - level) * error
+    value <- cbind(fit = fit, lwr = fit - margin, upr = fit + margin)
+  }
+  else if (winsorise) value <- response_within(value, object$limits)
+  if (se.fit) list(fit = value, se.fit = error) else value
+}
+
+# A regularised estimate of what is not identified is good for predictions, if not for itself.
+used_coefficients <- function(object)
+  ifelse(is.na(object$coefficients), object$estimates, object$coefficients)
+
+PREDICT_HINTS <- c(
+  terms = "there is one type, the mean response",
+  data = "write newdata = ", na.action = "incomplete rows are NA"
+)
+
+# Standard errors of X %*% coefficients. A coefficient without a known error only matters where
+# its regressor is not 0.
+mean_errors <- function(X, covariance) {
+  unknown <- is.na(diag(covariance))
+  covariance[is.na(covariance)] <- 0
+  # Row by row, so that a long X needs no square matrix.
+  variance <- rowSums((X %*% covariance) * X)
+  variance[rowSums(X[, unknown, drop = FALSE] != 0) > 0] <- NA
+  sqrt(pmax(variance, 0))
+}

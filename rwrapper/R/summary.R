@@ -1,0 +1,81 @@
+# Tables and printing.
+
+#' @rdname dp_lm_methods
+#' @export
+summary.dp_lm <- function(object, ...) {
+  estimate <- object$coefficients
+  error <- standard_errors(object)
+  sampling <- if (is.null(object$sampling)) rep(NA_real_, length(error)) else object$sampling
+  ratio <- estimate / error
+  coefficients <- cbind(estimate, error, sampling, sqrt(pmax(error^2 - sampling^2, 0)), ratio,
+                        p_values(object$law, ratio))
+  dimnames(coefficients) <- list(names(estimate), c("Estimate", "Std. Error", "Sampling",
+                                                    "Privacy", "z value", "Pr(>|z|)"))
+  kept <- object[c("call", "formula", "method", "nobs", "privacy", "notes", "selected",
+                   "no_errors")]
+  structure(c(list(coefficients = coefficients, inference = !is.null(object$covariance),
+                   least_p = least_p(object$law)), kept),
+            class = "summary.dp_lm")
+}
+
+#' @export
+print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L),
+                                signif.stars = getOption("show.signif.stars"), ...) {
+  print_head(x)
+  table <- x$coefficients
+  if (x$inference) {
+    stats::printCoefmat(table, digits = digits, signif.stars = signif.stars, na.print = "NA",
+                        cs.ind = 1:4, tst.ind = 5L, P.values = TRUE, has.Pvalue = TRUE,
+                        eps.Pvalue = x$least_p)
+    cat("\nStd. Error: sampling and privacy noise together; their squares add up.\n")
+  } else {
+    print(table[, 1L, drop = FALSE], digits = digits)
+    cat("\n")
+    cat_wrapped("Standard errors: ", if (is.null(x$no_errors) || !nzchar(x$no_errors)) "not asked for"
+                else paste0("none, because ", x$no_errors), ".")
+  }
+  print_privacy(x, x$privacy$text)
+}
+
+#' @export
+print.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  print_head(x)
+  print(format(x$coefficients, digits = digits), print.gap = 2L, quote = FALSE)
+  cat("\n")
+  print_privacy(x, x$privacy$claim)
+}
+
+print_head <- function(x) {
+  cat("\nPrivate linear regression, method ", x$method, "\n\n", sep = "")
+  if (!is.null(x$call))
+    cat("Call:\n", paste(deparse(typed_call(x$call)), collapse = "\n"), "\n\n", sep = "")
+  unidentified <- sum(is.na(if (is.matrix(x$coefficients)) x$coefficients[, 1L] else x$coefficients))
+  cat("Coefficients:", if (unidentified) paste0(" (", unidentified, " not identified at this eps)"),
+      "\n", sep = "")
+}
+
+print_privacy <- function(x, text) {
+  # Methods that add rows up count those that units gave.
+  whole <- !identical(x$privacy$unit, "one row") && x$method %in% c("tukey", "frank_wolfe")
+  units <- if (whole) "Units" else "Rows"
+  cat(units, ": about ", format(round(x$nobs), big.mark = ",", scientific = FALSE),
+      " (private estimate)\n", sep = "")
+  cat_wrapped("Privacy: ", text)
+  for (note in x$notes) cat_wrapped("Note: ", note, ".")
+  cat("\n")
+  invisible(x)
+}
+
+cat_wrapped <- function(...) {
+  for (line in strsplit(paste0(...), "\n", fixed = TRUE)[[1L]]) {
+    indent <- nchar(line) - nchar(sub("^ +", "", line))
+    cat(strwrap(line, width = 0.95 * getOption("width"), indent = indent, exdent = indent + 2L),
+        sep = "\n")
+  }
+}
+
+#' @export
+print.dp_certificate <- function(x, ...) {
+  cat_wrapped(x$text)
+  invisible(x)
+}

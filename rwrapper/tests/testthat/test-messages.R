@@ -1,0 +1,112 @@
+test_that("mistakes are named in the words of R", {
+  needs_python()
+  wrong <- function(...) expect_error(dp_lm(price ~ carat, diamonds, ...), class = "dpreg_usage")
+  for (eps in list(NA, NA_real_, NULL, "1", c(1, 2), TRUE, list(1)))
+    expect_match(wrong(eps = eps)$message, "eps must be one number, such as eps = 1, not")
+  expect_match(wrong(1, delta = NA)$message, "delta must be one number")
+  expect_match(wrong(1, inference = NA)$message, "inference must be TRUE or FALSE, not NA")
+  expect_match(wrong(1, method = TukeyEM)$message, "TukeyEM\\(\\), not a function; call it")
+  expect_match(wrong(1, method = c("tukey", "adassp"))$message, "a vector of length 2")
+  expect_match(wrong(1, select = DPKendall)$message, "select must be one name")
+  expect_match(wrong(1, select = "kendall", k = "a")$message, "k must be one number")
+  expect_error(dp_select(price ~ carat, diamonds, k = NA, eps = 1), "k must be one number")
+  expect_error(dp_plan(n = NA, d = 3, eps = 1), "n must be one number")
+  expect_error(dp_plan(n = 10, d = 3, eps = 1, method = TukeyEM()), "an object of class dp_options")
+  expect_error(dp_budget(NA), "eps must be one number")
+  expect_error(confint(fit_of(), "nothing"), "no coefficient 'nothing'")
+  expect_error(confint(fit_of(), 99), "no coefficient '99'")
+  declined <- dp_lm(price ~ carat, diamonds[1:50, ], eps = 0.1, method = "tukey", rng = 1)
+  expect_match(declined$advice, "inference = FALSE")
+})
+
+test_that("options are checked by name", {
+  for (x in list(NA, TRUE, "3", c(1, 2), list(1), Inf, NaN, NULL, NA_character_, TukeyEM)) {
+    expect_error(BoostedAdaSSP(clip = x), "^clip must be")
+    expect_error(Standardisation(zooms = x), "^zooms must be")
+    if (!is.null(x)) expect_error(TukeyEM(ridge = x), "^ridge must be")
+    if (!is.null(x)) expect_error(TukeyEM(models = x), "^models must be")
+  }
+  expect_error(TukeyEM(models = "many"), "models must be one number, such as models = 100, not \"many\"")
+  for (x in list(c(x = 1), c(0, 1), list(c(0, 1)), list(), "x", NA, list(2, x = 1:2)))
+    expect_error(AdaSSP(bounds = x), "bounds must be a list with names")
+  for (x in list(1, "a", NA, c(0, NA), list(0, 1), TRUE, NULL, 1:3))
+    expect_error(DPSIS(bounds = list(x = x)), "bounds: 'x' needs a low and a high number")
+  expect_error(AdaSSP(bounds = list(x = 1:2, x = 2:3)), "twice")
+  for (x in list(5, "a", NULL, TukeyEM()))
+    expect_error(AdaSSP(standardisation = x), "made by Standardisation\\(\\)")
+  for (x in list(NA, 3, c("slots", "slots"))) expect_error(TukeyEM(partition = x), "partition must be one name")
+  expect_error(FrankWolfe(screen = TRUE), "screen must be one name")
+  expect_error(Auto(candidates = NA), "candidates must be names of methods")
+  expect_s3_class(FrankWolfe(screen = "rnm", steps = 10), "dp_options")
+})
+
+test_that("formulas of other packages are refused with what to write", {
+  data <- transform(diamonds[1:50, ], s = as.character(cut), odd = addNA(cut), b = carat > 1)
+  said <- function(formula) expect_error(design_of(formula, data), "^formula|^column")$message
+  expect_match(said(price ~ (1 | s)), "random effects are not estimated; for 'or' write I\\(a \\| b\\)")
+  expect_match(said(price ~ carat %in% c(1, 2)), "I\\(x %in% c\\(1, 2\\)\\)")
+  expect_match(said(log(price) ~ carat + offset(log(x))), "I\\(log\\(price\\) - log\\(x\\)\\) ~")
+  expect_match(said(price ~ stats::lag(carat)), "depends on the other rows")
+  expect_match(said(price ~ cut(carat, c(3))), "public breaks")
+  expect_match(said(price ~ odd), "NA among its levels")
+  without <- design_of(price ~ ., data[c(names(diamonds), "b")])
+  expect_identical(design_of(price ~ . - s - odd, data)$names, without$names)
+})
+
+# What a typical mistake is answered with, from R's own checks and from Python's.
+mistakes <- expression(
+  dp_lm(price ~ carat, diamonds, -1), dp_lm(price ~ carat, diamonds, 1000),
+  dp_lm(price ~ carat, diamonds, 1, delta = 2), dp_lm(price ~ carat, diamonds, 1, delta = 0),
+  dp_lm(price ~ carat, diamonds, 1, method = "magic"), dp_lm(price ~ carat, diamonds, 1, method = TukeyEM(models = 1)),
+  dp_lm(price ~ carat, diamonds, 1, method = TukeyEM(ridge = -1)),
+  dp_lm(price ~ carat, diamonds, 1, method = TukeyEM(partition = "x")),
+  dp_lm(price ~ carat, diamonds, 1, method = TukeyEM(models = 10.5)),
+  dp_lm(price ~ carat, diamonds, 1, select = "kendall"), dp_lm(price ~ carat, diamonds, 1, k = 3),
+  dp_lm(price ~ carat, diamonds, 1, split = 0.3), dp_lm(price ~ carat, diamonds, 1, select = "kendall", k = 3),
+  dp_lm(price ~ carat, diamonds, 1, select = "magic", k = 1), dp_lm(price ~ ., diamonds, 1, select = "sis", k = 1),
+  dp_lm(price ~ carat, diamonds, 1, method = AdaSSP(bounds = list(nope = c(0, 1)))),
+  dp_lm(price ~ carat, diamonds, 1, method = AdaSSP(bounds = list(carat = c(1, 0)))),
+  dp_lm(price ~ carat, diamonds, 1, method = AdaSSP(cov_type = "z")),
+  dp_lm(price ~ carat, diamonds, 1, method = BoostedAdaSSP(max_rows = 0)),
+  dp_lm(price ~ carat, diamonds, 1, method = BoostedAdaSSP(average = 3)),
+  dp_lm(price ~ carat, diamonds, 1, method = FrankWolfe(l1 = -1)),
+  dp_lm(price ~ carat, diamonds, 1, method = FrankWolfe(screen = "q")),
+  dp_lm(price ~ carat, diamonds, 1, method = DPSGD(rate = 3)),
+  dp_lm(price ~ carat, diamonds, 1, method = Auto(candidates = "x")),
+  dp_lm(price ~ carat, diamonds, 1, method = AdaSSP(standardisation = Standardisation(zooms = 999))),
+  dp_lm(price ~ carat, diamonds, 2, budget = dp_budget(1)), dp_lm(price ~ carat, diamonds, 1, budget = dp_budget(1, 0)),
+  dp_lm(price ~ carat, diamonds, 1, unit = "nobody"), dp_lm(price ~ carat, as.matrix(1:3), 1), dp_lm("price ~ carat", diamonds, 1),
+  dp_lm(price ~ scale(carat), diamonds, 1), dp_lm(price ~ carot, diamonds, 1), dp_lm(price ~ carat, diamonds, epsilon = 1),
+  dp_plan(0, 3, 1), dp_plan(1e5, 3, 1, method = "dpsgd"), dp_plan(1000.5, 3, 1), dp_plan(1000, 3, -1),
+  dp_budget(-1), dp_budget(1, 2), dp_budget(1, ledger = "/nonexistent/x"), dp_budget(1, ledger = 3),
+  dp_select(price ~ carat, diamonds, k = 5, eps = 1),
+  dp_select(price ~ carat + x, diamonds, k = 1, eps = 1, method = SubLasso(models = 0)),
+  confint(fit_of(), level = 2), predict(fit_of(), 3), predict(fit_of(), diamonds["carat"]), plot(fit_of(), reference = 1:3),
+  dp_compare(1), anova(fit_of(), 3), residuals(fit_of()), predict(fit_of()), update(fit_of(), data = 3, eps = -1)
+)
+PYTHON <- "\\b(True|False|None)\\b|\\b[a-z_]+=[^=]|dpreg\\.|(?<![\\w.])\\d+\\.0(?![\\w.])|options object|\\*\\*|\\b(dict|tuple|ValueError)\\b"
+
+test_that("every refusal is one condition, in the syntax of R", {
+  needs_python()
+  for (call in as.list(mistakes)) {
+    error <- tryCatch(eval(call), error = identity)
+    shown <- deparse(call)[1L]
+    expect(inherits(error, "dpreg_error"), paste(shown, "is", paste(class(error), collapse = " ")))
+    expect(is.null(error$call), paste(shown, "shows a call of its own"))
+    expect(!grepl(PYTHON, error$message, perl = TRUE), paste0(shown, ": ", error$message))
+  }
+})
+
+test_that("notes, certificates and charges are in the syntax of R", {
+  needs_python()
+  budget <- dp_budget(eps = 100)
+  fits <- list(fit_of(budget = budget), fit_of(method = "frank_wolfe", budget = budget), fit_of(inference = FALSE),
+               fit_of(select = "kendall", k = 2, method = "adassp"), dp_select(price ~ carat + x, diamonds, k = 1, eps = 1),
+               dp_lm(price ~ carat, diamonds[1:50, ], eps = 0.1, method = "tukey"), dp_plan(50000, 3, 1), dp_plan(100, 30, 0.1))
+  for (made in c(fits, list(budget, fits[[1L]]$privacy, summary(fits[[2L]])))) {
+    printed <- paste(capture.output(print(made)), collapse = "\n")
+    expect(!grepl(PYTHON, printed, perl = TRUE), printed)
+  }
+  expect_identical(as.data.frame(budget)$label[1L],
+                   "dp_lm(log(price) ~ log(carat) + depth + cut, method = \"auto\")")
+})

@@ -1,0 +1,14 @@
+test_that("options have the defaults of Python", {
+  needs_python()
+  constructors <- list(Auto, TukeyEM, AdaSSP, BoostedAdaSSP, DPSGD, Standardisation, DPKendall,
+                       DPSIS, TwoStage, SubLasso)
+  if (dpreg_available("FrankWolfe")) constructors <- c(constructors, FrankWolfe)
+  for (f in constructors) {
+    made <- f()
+    theirs <- call_python("defaults", list(kind = made$kind))
+    ours <- lapply(made$options, function(v) if (inherits(v, "dp_options")) "<object>" else v)
+    expect_identical(names(ours), names(theirs))
+    expect_equal(ours, theirs)
+  }
+  expect_output(print(TukeyEM()), "TukeyEM\\(models = NULL, ridge = NULL")
+})

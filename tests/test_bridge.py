@@ -1,0 +1,89 @@
+"""What R needs of Python is little: the environment that install_dpreg() makes has no more."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+# All that R calls, in a Python that finds nothing but numpy, scipy and dp-accounting.
+CALLS = """
+import sys
+
+for absent in sys.argv[1:]:
+    sys.modules[absent] = None
+
+import numpy as np
+from dpreg.bridge import call
+
+random = np.random.default_rng(1)
+x = random.normal(size=(3, 4000))
+y = x[0] + random.normal(size=4000)
+person = np.repeat(np.arange(2000, dtype="<i4"), 2)
+
+
+def asked(function, **request):
+    answer = call(function, request)
+    assert "value" in answer, answer
+    return answer["value"]
+
+
+def matrix(labels=None):
+    def read():
+        return {"columns": [c.tobytes() for c in x], "y": y.tobytes(), "labels": labels}
+
+    return {"response": "y", "names": ["a", "b", "c"], "intercept": True, "ranges": {},
+            "unit": None if labels is None else "person", "read": read}
+
+
+common = {"formula": "y ~ a + b + c", "eps": 2.0, "delta": 1e-5}
+for method in ("auto", "tukey", "adassp", "boosted_adassp", "dpsgd", "frank_wolfe"):
+    asked("lm", matrix=matrix(), method=method, inference=method != "frank_wolfe", **common)
+asked("lm", matrix=matrix(person.tobytes()), **common)
+bootstrap = {"kind": "AdaSSP", "options": {"cov_type": "bootstrap"}}
+asked("lm", matrix=matrix(), method=bootstrap, **common)
+asked("lm", matrix=matrix(), select="kendall", k=2.0, split=0.3, **common)
+for selector in ("kendall", "two_stage", "sub_lasso"):
+    asked("select", matrix=matrix(), method=selector, k=1.0, **common)
+asked("plan", n=50000.0, d=3.0, eps=1.0, delta=1e-6, method="auto")
+for ledger in (None, sys.argv[0] + ".ledger"):
+    budget = {"eps": 5.0, "delta": 1e-4, "ledger": ledger}
+    if ledger is None:
+        budget["key"] = asked("new_budget", eps=5.0, delta=1e-4)
+    asked("lm", matrix=matrix(), budget=budget, **common)
+    assert asked("budget_state", **budget)["remaining"]["eps"] == 3.0
+asked("version")
+"""
+
+
+def _dependencies():
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        return tomllib.load(file)["project"]["dependencies"]
+
+
+def _needed():
+    text = (ROOT / "rwrapper/R/python.R").read_text()
+    (listed,) = re.findall(r"PYTHON_NEEDS <- c\((.*?)\)", text, re.DOTALL)
+    return re.findall(r'"([^"]+)"', listed)
+
+
+def test_what_r_installs_are_dependencies_of_the_package():
+    assert _needed()
+    assert set(_needed()) <= set(_dependencies())
+
+
+def test_nothing_else_is_imported(tmp_path):
+    script = tmp_path / "calls.py"
+    script.write_text(CALLS)
+    bare = {re.split("[<>=]", dependency)[0] for dependency in _dependencies()}
+    needed = {re.split("[<>=]", dependency)[0] for dependency in _needed()}
+    absent = {name.replace("-", "_") for name in bare - needed} | {"matplotlib", "polars"}
+    assert {"formulaic", "narwhals", "pandas", "pyarrow", "statsmodels"} <= absent
+    done = subprocess.run(
+        [sys.executable, script, *sorted(absent)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

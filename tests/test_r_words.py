@@ -1,0 +1,50 @@
+"""What R is told is in the syntax of R, and names and formulas stay as they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpreg.bridge import call
+from dpreg.r_words import in_r, told_in_r
+
+
+@pytest.mark.parametrize(
+    ("python", "r"),
+    [
+        ("write delta=1e-6, for example", "write delta = 1e-6, for example"),
+        ("got -1.0; a usual choice is eps=1.0", "got -1; a usual choice is eps = 1"),
+        ("add select='kendall', or leave k out", 'add select = "kendall", or leave k out'),
+        ("inference must be True or False, got None", "inference must be TRUE or FALSE, got NULL"),
+        ("a name or an options object such as dpreg.TukeyEM(models=1000)",
+         "a name or options such as TukeyEM(models = 1000)"),
+        ("write dpreg.DPSIS(bounds={'a b': (low, high), ...}) with",
+         "write DPSIS(bounds = list(`a b` = c(low, high), ...)) with"),
+        ("dp_lm('y ~ I(x == 1)', method='auto') needs eps=0.5",
+         'dp_lm(y ~ I(x == 1), method = "auto") needs eps = 0.5'),
+        ("such as dpreg.Budget(eps=2.0, delta=1e-5)", "such as dp_budget(eps = 2, delta = 1e-5)"),
+        ("and levels= declares them", "and levels = declares them"),
+        ("tukey, basic composition, dpreg 0.1.0", "tukey, basic composition, dpreg 0.1.0"),
+        ("no column 'None', 'True' or '2.0'", "no column 'None', 'True' or '2.0'"),
+        ("cut(x, breaks = c(0, 1)) == 2 and z<=3", "cut(x, breaks = c(0, 1)) == 2 and z<=3"),
+    ],
+)  # fmt: skip
+def test_words(python, r):
+    assert in_r(python) == r
+    assert in_r(r) == r
+
+
+def test_only_what_is_shown_is_changed():
+    answer = {
+        "names": ["eps=1.0"],
+        "notes": ["eps=1.0"],
+        "privacy": {"text": "eps=1.0", "unit": "k=2.0"},
+    }
+    assert told_in_r(answer) == {
+        "names": ["eps=1.0"], "notes": ["eps = 1"], "privacy": {"text": "eps = 1", "unit": "k=2.0"},
+    }  # fmt: skip
+
+
+def test_errors_are_values_in_the_words_of_r():
+    answer = call("new_budget", {"eps": -1.0, "delta": 0.0})
+    assert answer["error"]["kind"] == "BudgetError"
+    assert "eps = 1, smaller" in answer["error"]["message"]
