@@ -71,8 +71,8 @@ def test_a_class_is_no_options_object(diamonds):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"budget": 2}, "^budget must be a dpreg.Budget"),
-        ({"budget": 0}, "^budget must be a dpreg.Budget"),
+        ({"budget": 2}, "^budget must be a budget, such as dpreg.Budget"),
+        ({"budget": 0}, "^budget must be a budget, such as dpreg.Budget"),
         ({"unit": ["carat"]}, "^unit must be the name of one column.*not a list"),
         ({"unit": 3}, "^unit must be the name of one column"),
         ({"levels": ["cut"]}, "^levels must be a dict"),

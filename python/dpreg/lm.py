@@ -10,10 +10,13 @@ import numpy as np
 from dpreg.data.problem import pose
 from dpreg.data.schema import Level
 from dpreg.methods import method_from
-from dpreg.methods.base import Allowance, Method
+from dpreg.methods.base import Allowance, Declined, Method
 from dpreg.privacy.bits import bit_source
-from dpreg.privacy.budget import Budget, budget_for, check_delta, check_epsilon
+from dpreg.privacy.budget import Budget
 from dpreg.privacy.certificate import PUBLIC, Certificate
+from dpreg.privacy.charge import Status
+from dpreg.privacy.checks import check_epsilon
+from dpreg.privacy.payment import budget_for, pay
 from dpreg.publish import publish
 from dpreg.remarks import about_columns, about_units
 from dpreg.results.fit import DPResults
@@ -33,7 +36,7 @@ def dp_lm(
     formula: str,
     data: Any,
     eps: float,
-    delta: float = 1e-5,
+    delta: float | None = None,
     *,
     method: str | Method = "auto",
     select: str | Selector | None = None,
@@ -56,8 +59,9 @@ def dp_lm(
         dict declares no type, so it is read as numbers, and a note of the result says so.
     eps : float
         Privacy loss in nats, greater than 0.
-    delta : float, default 1e-5
+    delta : float, optional
         Failure probability, in (0, 1) as every method needs one; below 1 / (number of rows).
+        Default: 1e-5, or with a `budget` the share of its delta that `eps` is of its eps.
     method : str or options object, default "auto"
         ``"auto"``, ``"boosted_adassp"``, ``"adassp"``, ``"tukey"``, ``"dpsgd"``,
         ``"frank_wolfe"``, or an object with options: `Auto`, `BoostedAdaSSP`, `AdaSSP`,
@@ -112,16 +116,18 @@ def dp_lm(
     >>> fit.params.index.tolist()
     ['Intercept', 'carat']
     """
-    epsilon, delta = check_epsilon(eps), check_delta(delta)
+    epsilon = check_epsilon(eps)
+    charged, delta = budget_for(budget, epsilon, delta)
     chosen = method_from(method)
     if not isinstance(inference, (bool, np.bool_)):
         raise ValueError(f"inference must be True or False, got {inference!r}")
-    bits, charged = bit_source(rng), budget_for(budget, epsilon, delta)
+    bits = bit_source(rng)
     problem = pose(formula, data, levels, unit)
     terms = problem.terms
     stage = first_stage(select, k, split, terms, epsilon)
     chosen.check(terms, stage.epsilon_fit, delta, inference=inference)
-    charged.spend(f"dp_lm({formula!r}, method={chosen.name!r})", epsilon, delta)
+    most = stage.cost(chosen.cost(stage.epsilon_fit, delta)).claimed(epsilon, delta)
+    receipt = pay(charged, "dp_lm", formula, chosen.name, data, most)
 
     design, selection = stage.run(problem.design(), bits)
     outcome = chosen.release(design, Allowance(stage.epsilon_fit, delta, bits), inference=inference)
@@ -137,6 +143,9 @@ def dp_lm(
         seeded=bits.seeded,
         version=__version__,
     )
+    status: Status = "declined" if isinstance(outcome, Declined) else "released"
+    paid = None if outcome.cost is None else stage.cost(outcome.cost).claimed(epsilon, delta)
+    unwritten = receipt.settle(status, privacy, paid)
     return publish(
         outcome,
         privacy,
@@ -151,5 +160,6 @@ def dp_lm(
             ),
             *about_units(unit, chosen, outcome.method or chosen.name),
             *about_columns(problem.schema),
+            *unwritten,
         ),
     )

@@ -9,8 +9,10 @@ from dpreg.data.problem import pose
 from dpreg.data.schema import Level
 from dpreg.methods.base import Allowance
 from dpreg.privacy.bits import bit_source
-from dpreg.privacy.budget import Budget, budget_for, check_delta, check_epsilon
+from dpreg.privacy.budget import Budget
 from dpreg.privacy.certificate import PUBLIC, Certificate
+from dpreg.privacy.checks import check_epsilon
+from dpreg.privacy.payment import budget_for, pay
 from dpreg.remarks import about_columns, about_units
 from dpreg.results.selection import SelectionResult
 from dpreg.selection import selector_from
@@ -81,19 +83,33 @@ def dp_select(
     >>> found.selected
     ('carat',)
     """
-    epsilon, delta = check_epsilon(eps), check_delta(delta)
+    epsilon = check_epsilon(eps)
+    charged, delta = budget_for(budget, epsilon, delta)
     selector = selector_from(method, "method")
-    bits, charged = bit_source(rng), budget_for(budget, epsilon, delta)
+    bits = bit_source(rng)
     problem = pose(formula, data, levels, unit)
     terms = problem.terms
     k = check_k(k, len(terms.names))
     selector.check(terms, k, epsilon, delta)
-    charged.spend(f"dp_select({formula!r}, method={selector.name!r})", epsilon, delta)
+    most = selector.cost(k, epsilon, delta)
+    receipt = pay(charged, "dp_select", formula, selector.name, data, most)
 
     design = problem.design()
     found = selector.select(design, k, Allowance(epsilon, delta, bits))
     # A set says nothing about its order: list it as the formula does.
     columns = found.columns if found.ordered else sorted(found.columns)
+    privacy = Certificate(
+        mechanism=selector.name,
+        epsilon=epsilon,
+        delta=delta,
+        unit="one row" if unit is None else f"all rows of one {unit!r}",
+        composition=found.composition,
+        parts=found.parts,
+        public=PUBLIC,
+        seeded=bits.seeded,
+        version=__version__,
+    )
+    unwritten = receipt.settle("released", privacy, None)
     return SelectionResult(
         formula=formula,
         response=terms.response,
@@ -107,16 +123,7 @@ def dp_select(
             *found.notes,
             *about_units(unit, selector, selector.name),
             *about_columns(problem.schema),
+            *unwritten,
         ),
-        privacy=Certificate(
-            mechanism=selector.name,
-            epsilon=epsilon,
-            delta=delta,
-            unit="one row" if unit is None else f"all rows of one {unit!r}",
-            composition=found.composition,
-            parts=found.parts,
-            public=PUBLIC,
-            seeded=bits.seeded,
-            version=__version__,
-        ),
+        privacy=privacy,
     )

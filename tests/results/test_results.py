@@ -244,7 +244,7 @@ def test_plots_draw_what_was_released(diamonds):
     np.testing.assert_array_equal(bare.plot().lines[0].get_xdata(), bare.params.iloc[1:])
     budget = dpreg.Budget(2.0, 1e-5)
     budget.spend("first", 0.5)
-    assert budget.plot().patches[0].get_width() == 0.5
+    assert budget.plot().patches[0].get_width() == 0.25
     plan = dpreg.dp_plan(20_000, 5, 1.0)
     curve = plan.plot().lines[0]
     near = np.argmin(np.abs(np.log(curve.get_xdata())))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from dataclasses import dataclass, replace
 
 from dpreg import _core
@@ -20,12 +22,15 @@ from dpreg.methods.tukey_em import TukeyEM
 from dpreg.options import check_options
 from dpreg.planning.auto import TABULATED, best_method, expect
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
 from dpreg.text import counted, share_lost
 
 __all__ = ["Auto"]
 
 # With less of epsilon the count could not be drawn.
 _LEAST_SHARE = 1e-3
+# What follows TukeyEM when it declines.
+_FALLBACK = "boosted_adassp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +86,16 @@ class Auto:
             rest = (1 - self.count_share) * epsilon
             _METHODS["tukey"].check(terms, rest, delta / 2, inference=inference)
 
+    def cost(self, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.methods.base.Method`; TukeyEM may be followed by its fallback."""
+        rest = (1 - self.count_share) * epsilon
+        costs = [_METHODS[name].cost(rest, delta) for name in self.candidates if name != "tukey"]
+        if "tukey" in self.candidates:
+            both = (_METHODS[name].cost(rest, delta / 2) for name in ("tukey", _FALLBACK))
+            costs.append(functools.reduce(operator.add, both))
+        dearest = functools.reduce(Cost.or_else, costs)
+        return (Cost.pure(self.count_share * epsilon) + dearest).claimed(epsilon, delta)
+
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
@@ -108,6 +123,7 @@ class Auto:
         # With a fallback in reserve, each of the two may fail with half of delta.
         delta = allowance.delta / 2 if chosen == "tukey" else allowance.delta
         spend = Allowance(rest, delta, allowance.bits)
+        cost = Cost.pure(count) + _METHODS[chosen].cost(rest, delta)
         outcome = _METHODS[chosen].release(design, spend, inference=inference)
         if chosen == "tukey":
             why += "; half of delta is kept for Boosted AdaSSP, should TukeyEM decline"
@@ -115,7 +131,8 @@ class Auto:
             why = f"TukeyEM declined, and Boosted AdaSSP used what was left ({why})"
             fallback = Allowance(outcome.unspent, delta, allowance.bits)
             first = (replace(part, label=f"TukeyEM: {part.label}") for part in outcome.parts)
-            chosen = "boosted_adassp"
+            chosen = _FALLBACK
+            cost += _METHODS[chosen].cost(outcome.unspent, delta)
             outcome = _METHODS[chosen].release(design, fallback, inference=inference)
             outcome = replace(outcome, parts=(*first, *outcome.parts))
             if isinstance(outcome, Declined):
@@ -128,6 +145,7 @@ class Auto:
             parts=(part, *outcome.parts),
             composition=after_basic(outcome.composition),
             method=chosen,
+            cost=cost.claimed(allowance.epsilon, allowance.delta),
         )
 
 

@@ -13,6 +13,7 @@ from dpreg.data.design import Design, Terms
 from dpreg.errors import BudgetError
 from dpreg.inference.law import NORMAL, TailLaw
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
 
 __all__ = [
     "Allowance",
@@ -81,6 +82,8 @@ class Release:
         What was used, when that is another method.
     no_errors : str
         Why there are no standard errors though they were asked for; empty otherwise.
+    cost : Cost or None
+        What it has cost, when that is less than `Method.cost` said.
     """
 
     params: NDArray[np.float64]
@@ -94,6 +97,7 @@ class Release:
     limits: NDArray[np.float64] | None = None
     method: str | None = None
     no_errors: str = ""
+    cost: Cost | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,8 @@ class Declined:
         Epsilon that no part has used; delta is taken to be used.
     method : str or None
         What was used, when that is another method.
+    cost : Cost or None
+        What it has cost, when that is less than `Method.cost` said.
     """
 
     reason: str
@@ -122,6 +128,7 @@ class Declined:
     composition: str = "basic"
     unspent: float = 0.0
     method: str | None = None
+    cost: Cost | None = None
 
 
 def after_basic(composition: str) -> str:
@@ -148,6 +155,10 @@ class Method(Protocol):
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Raise a ValueError if the options cannot be used; called before records are read."""
+        ...
+
+    def cost(self, epsilon: float, delta: float) -> Cost:
+        """Say what a release with this allowance costs at most, from public numbers alone."""
         ...
 
     def release(

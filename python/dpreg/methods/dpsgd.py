@@ -17,6 +17,7 @@ from dpreg.inference.covariance import unidentified_note
 from dpreg.methods.base import Allowance, Declined, Release, check_size, needs_delta
 from dpreg.options import check_options
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import discreteness, gdp_mu
 from dpreg.privacy.pld import noise_multiplier
 from dpreg.sums.accountant import RESERVE, GaussianReleases
@@ -101,6 +102,11 @@ class DPSGD:
                 "write a larger eps, or method='boosted_adassp'"
             )
         column_bounds(self.bounds, terms)
+
+    def cost(self, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.methods.base.Method`."""
+        # Composition of sampled releases gives one pair (epsilon, delta), and no mu.
+        return Cost.approximate(epsilon, delta)
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool

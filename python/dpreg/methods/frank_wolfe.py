@@ -17,6 +17,7 @@ from dpreg.data.sampling import one_row_a_unit
 from dpreg.inference.covariance import unidentified_note
 from dpreg.methods.base import Allowance, Declined, Release, needs_delta
 from dpreg.methods.frank_wolfe_run import (
+    DELTA_LEFT,
     allowed_rho,
     check_l1,
     plan_parts,
@@ -32,7 +33,8 @@ from dpreg.planning.frank_wolfe import (
     plan_frank_wolfe,
 )
 from dpreg.privacy import pure_rho
-from dpreg.sums.accountant import GaussianReleases
+from dpreg.privacy.cost import Cost
+from dpreg.sums.accountant import RESERVE, GaussianReleases
 from dpreg.sums.scaling import Scaling, scaling_from_bounds, scaling_from_scales
 from dpreg.sums.standardisation import Standardisation
 
@@ -117,6 +119,11 @@ class FrankWolfe:
         left = 1 - max(self.count_share, self.standardisation.share)
         rho = left * allowed_rho(epsilon, delta)
         plan_frank_wolfe(rho, _columns(terms), self.steps or MAX_STEPS, self._screen())
+
+    def cost(self, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.methods.base.Method`."""
+        rho, failure = allowed_rho(epsilon, delta), (1 - DELTA_LEFT) * delta
+        return Cost.concentrated(rho, epsilon, delta, failure, RESERVE * min(epsilon, 1.0))
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool

@@ -12,11 +12,11 @@ from dpreg.planning.frank_wolfe import FrankWolfePlan, Screen
 from dpreg.privacy import zcdp_rho
 from dpreg.privacy.certificate import Part
 
-__all__ = ["allowed_rho", "check_l1", "plan_parts", "run_plan", "screen_from"]
+__all__ = ["DELTA_LEFT", "allowed_rho", "check_l1", "plan_parts", "run_plan", "screen_from"]
 
 # Left of delta for the total variation between the drawn laws and those of bounded range, and
 # the largest epsilon for which the proof pays for that (frank_wolfe.md, section 4).
-_DELTA_LEFT = 1 - 2.0**-20
+DELTA_LEFT = 1 - 2.0**-20
 _LARGEST_EPSILON = 100.0
 
 
@@ -40,7 +40,7 @@ def screen_from(screen: Screen | str | None) -> Screen | None:
 
 def allowed_rho(epsilon: float, delta: float) -> float:
     """Return the zCDP budget of a run that is to be (epsilon, delta)-DP."""
-    return zcdp_rho(min(epsilon, _LARGEST_EPSILON), delta * _DELTA_LEFT)
+    return zcdp_rho(min(epsilon, _LARGEST_EPSILON), delta * DELTA_LEFT)
 
 
 def run_plan(

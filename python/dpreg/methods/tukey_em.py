@@ -26,7 +26,8 @@ from dpreg.planning.tukey import (
 )
 from dpreg.planning.tukey_law import release_law
 from dpreg.privacy.certificate import Part
-from dpreg.sums.accountant import GaussianReleases
+from dpreg.privacy.cost import Cost
+from dpreg.sums.accountant import GaussianReleases, releases_cost
 from dpreg.sums.standardisation import Standardisation
 from dpreg.text import counted
 
@@ -141,6 +142,14 @@ class TukeyEM:
                     f"eps: {epsilon:.4g} is too small for models={self.models:,}: the draw could "
                     "not pay for its rounding; write fewer models, or a larger eps"
                 )
+
+    def cost(self, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.methods.base.Method`."""
+        left = Cost.approximate((1 - self.limits_share) * epsilon, (1 - self.limits_share) * delta)
+        if self.limits_share == 0:
+            return left
+        limits = releases_cost(self.limits_share * epsilon, self.limits_share * delta)
+        return (left + limits).claimed(epsilon, delta)
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool

@@ -13,7 +13,7 @@ from dpreg.errors import BudgetError
 from dpreg.planning.auto import TABULATED, best_method, expect
 from dpreg.planning.tukey import most_units, plan_tukey
 from dpreg.planning.tukey_law import box_weights, distance
-from dpreg.privacy.budget import check_delta, check_epsilon
+from dpreg.privacy.checks import check_delta, check_epsilon
 from dpreg.text import counted, share_lost, wrapped
 
 if TYPE_CHECKING:

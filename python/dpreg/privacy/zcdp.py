@@ -15,6 +15,7 @@ __all__ = [
     "pure_epsilon",
     "pure_rho",
     "zcdp_delta",
+    "zcdp_epsilon",
     "zcdp_rho",
 ]
 
@@ -111,3 +112,19 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
         else:
             high = middle
     return low
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """Return the least epsilon for which `zcdp_delta` is at most `delta`, rounded up."""
+    if zcdp_delta(rho, 0.0) <= delta:
+        return 0.0
+    low, high = 0.0, rho + 2 * math.sqrt(rho * math.log(1 / delta))
+    while zcdp_delta(rho, high) > delta:
+        high = 2 * high + 1e-9
+    for _ in range(100):
+        middle = (low + high) / 2
+        if zcdp_delta(rho, middle) > delta:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -10,6 +10,7 @@ from dpreg.data.design import Design, Terms
 from dpreg.errors import BudgetError
 from dpreg.methods.base import Allowance
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
 from dpreg.results.selection import Clarity
 
 __all__ = ["Selection", "Selector", "check_choice", "check_k", "check_share"]
@@ -63,6 +64,10 @@ class Selector(Protocol):
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """Raise a ValueError if the options cannot be used; called before records are read."""
+        ...
+
+    def cost(self, k: int, epsilon: float, delta: float) -> Cost:
+        """Say what a selection with this allowance costs at most, from public numbers alone."""
         ...
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:

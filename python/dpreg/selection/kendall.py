@@ -12,6 +12,7 @@ from dpreg.data.sampling import check_max_rows, sample_rows
 from dpreg.methods.base import Allowance
 from dpreg.options import check_options
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
 from dpreg.results.selection import Clarity
 from dpreg.selection.base import (
     Selection,
@@ -83,6 +84,10 @@ class DPKendall:
         """See `dpreg.selection.base.Selector`."""
         check_k(k, len(terms.names))
         check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
+
+    def cost(self, k: int, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.selection.base.Selector`."""
+        return Cost.choices(plan_rounds(epsilon, delta, k).epsilon, k, epsilon, delta)
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
         """See `dpreg.selection.base.Selector`."""

@@ -16,6 +16,7 @@ from dpreg.data.sampling import check_max_rows, sample_rows
 from dpreg.methods.base import Allowance
 from dpreg.options import check_options
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
 from dpreg.results.selection import Clarity
 from dpreg.selection.base import (
     Selection,
@@ -104,6 +105,12 @@ class DPSIS:
                 f"bounds: {unknown[0]!r} is no column of the model; it has "
                 f"{', '.join(map(repr, names))}"
             )
+
+    def cost(self, k: int, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.selection.base.Selector`."""
+        if self.top_k == "peel":
+            return Cost.choices(plan_rounds(epsilon, delta, k).epsilon, k, epsilon, delta)
+        return Cost.pure(epsilon).claimed(epsilon, delta)
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
         """See `dpreg.selection.base.Selector`."""

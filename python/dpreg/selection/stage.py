@@ -9,6 +9,7 @@ from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import split_units
 from dpreg.methods.base import Allowance, after_basic
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
 from dpreg.selection import selector_from
 from dpreg.selection.base import Selector, check_k
 
@@ -65,6 +66,14 @@ class FirstStage:
         if self.split is not None:
             return f"selection and fit on different units; {of_fit} in the fit"
         return of_fit if self.selector is None else after_basic(of_fit)
+
+    def cost(self, fit: Cost) -> Cost:
+        """Return what both stages cost at most, or have cost, by the cost of the fit."""
+        if self.selector is None:
+            return fit
+        selection = self.selector.cost(self.kept, self.epsilon, 0.0)
+        # A unit is in one of the two parts of a split.
+        return selection + fit if self.split is None else selection.or_else(fit)
 
     def run(self, design: Design, bits: _core.BitSource) -> tuple[Design, Chosen]:
         """Choose columns and drop the others."""

@@ -11,6 +11,7 @@ from dpreg.data.design import Design, Terms
 from dpreg.methods.base import Allowance
 from dpreg.options import check_options
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
 from dpreg.results.selection import Clarity
 from dpreg.selection.base import Selection, check_choice, check_k, check_share
 from dpreg.selection.partition import Partition, draw_models, noisy_units
@@ -45,6 +46,12 @@ class _VoteOptions:
 
     def _models(self, units: float, k: int, d: int) -> int:
         raise NotImplementedError
+
+    def cost(self, k: int, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.selection.base.Selector`."""
+        count = self.count_share * epsilon
+        votes = Cost.choices((epsilon - count) / k, k, epsilon - count, 0.0)
+        return (Cost.pure(count) + votes).claimed(epsilon, delta)
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
         """See `dpreg.selection.base.Selector`."""
