@@ -29,6 +29,8 @@ __all__ = ["Auto"]
 
 # With less of epsilon the count could not be drawn.
 _LEAST_SHARE = 1e-3
+# Share of the explained variance.
+_NEWS = 0.01
 # What follows TukeyEM when it declines.
 _FALLBACK = "boosted_adassp"
 
@@ -116,7 +118,7 @@ class Auto:
             "number of units, to choose the method",
             count,
             0.0,
-            f"discrete Laplace noise of scale {1 / count:.4g}",
+            f"discrete Laplace, scale {1 / count:.4g}",
             sensitivity=1.0,
             scale=1 / count,
         )
@@ -125,6 +127,8 @@ class Auto:
         spend = Allowance(rest, delta, allowance.bits)
         cost = Cost.pure(count) + _METHODS[chosen].cost(rest, delta)
         outcome = _METHODS[chosen].release(design, spend, inference=inference)
+        # A choice that costs next to nothing is not news.
+        plain = loss < _NEWS and chosen != "tukey"
         if chosen == "tukey":
             why += "; half of delta is kept for Boosted AdaSSP, should TukeyEM decline"
         if isinstance(outcome, Declined) and outcome.unspent > 0:
@@ -138,7 +142,7 @@ class Auto:
             if isinstance(outcome, Declined):
                 reason = f"TukeyEM declined, and then Boosted AdaSSP: {outcome.reason}"
                 outcome = replace(outcome, reason=reason)
-        if isinstance(outcome, Release):
+        if isinstance(outcome, Release) and not plain:
             outcome = replace(outcome, notes=(why, *outcome.notes))
         return replace(
             outcome,

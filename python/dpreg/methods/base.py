@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.data.design import Design, Terms
-from dpreg.errors import BudgetError
+from dpreg.errors import BudgetError, Words
 from dpreg.inference.law import NORMAL, TailLaw
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
@@ -108,7 +108,7 @@ class Declined:
     ----------
     reason : str
         Depends on public numbers only.
-    advice : str
+    advice : words
     units : float
     parts : tuple of Part
         Of what was done before declining.
@@ -122,7 +122,7 @@ class Declined:
     """
 
     reason: str
-    advice: str
+    advice: Words
     units: float
     parts: tuple[Part, ...]
     composition: str = "basic"

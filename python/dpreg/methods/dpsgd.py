@@ -174,7 +174,7 @@ class DPSGD:
             f"{self.steps} gradients, each of a Poisson sample at rate {rate:.4g}",
             0.0,
             0.0,
-            f"discrete Gaussian noise of scale {sigma:.4g} for sensitivity {sensitivity:.4g}",
+            f"discrete Gaussian, scale {sigma:.4g}",
             sensitivity=sensitivity,
             scale=float(sigma),
         )

@@ -82,7 +82,7 @@ def plan_parts(plan: FrankWolfePlan, l1: float) -> tuple[Part, ...]:
             0.0,
             0.0,
             f"exponential mechanism of bounded range {plan.epsilon_step:.4g} each, "
-            f"as Gumbel noise of scale {scale:.4g} on gradient sums",
+            f"as Gumbel, scale {scale:.4g} on gradient sums",
             sensitivity=_core.vertex_score_range(l1),
             scale=scale,
             rho=plan.rho_steps,
@@ -97,7 +97,7 @@ def plan_parts(plan: FrankWolfePlan, l1: float) -> tuple[Part, ...]:
                 0.0,
                 0.0,
                 f"exponential mechanism of bounded range {plan.epsilon_screen:.4g} a choice, "
-                f"as Gumbel noise of scale {scale:.4g} on scores, which have to beat "
+                f"as Gumbel, scale {scale:.4g} on scores, which have to beat "
                 f"{plan.margin * scale:.4g}",
                 sensitivity=score_range,
                 scale=scale,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import sample_rows
-from dpreg.errors import BudgetError
+from dpreg.errors import Argument, BudgetError, Setting, Words, leave_out
 from dpreg.inference.law import NORMAL, TailLaw
 from dpreg.methods.base import Allowance, Declined, Release, needs_delta
 from dpreg.methods.model_vector import Layout, coefficients
@@ -218,7 +218,7 @@ class TukeyEM:
         unknown = np.full((1, 2), np.nan)  # nothing is asked about the response
         scales = ", ".join(f"{part.scale:.4g}" for part in noise.parts)
         label = "limits of the regressors, for predictions"
-        text = f"histogram of magnitudes, discrete Gaussian noise of scale {scales}"
+        text = f"histogram of magnitudes, discrete Gaussian, scale {scales}"
         sensitivity = noise.parts[0].sensitivity
         part = Part(label, epsilon, delta, text, sensitivity=sensitivity)
         return np.vstack([limits, unknown]), (part,)
@@ -283,7 +283,7 @@ def _parts(epsilon_count: float, plan: TukeyPlan, delta: float) -> tuple[Part, .
 
 
 def _laplace_part(label: str, epsilon: float, remark: str = "") -> Part:
-    noise = f"discrete Laplace noise of scale {1 / epsilon:.4g}{remark}"
+    noise = f"discrete Laplace, scale {1 / epsilon:.4g}{remark}"
     return Part(label, epsilon, 0.0, noise, sensitivity=1.0, scale=1 / epsilon)
 
 
@@ -312,15 +312,16 @@ def _not_passed(
     )
 
 
-def _advice(layout: Layout, allowance: Allowance, models: int | None) -> str:
+def _advice(layout: Layout, allowance: Allowance, models: int | None) -> Words:
     need = least_units(layout.d, layout.size, allowance.epsilon, allowance.delta)
-    fewer = "inference=False (fewer numbers to release), " if layout.spreads else ""
-    first = "" if models is None else f"leave models out, which was {models:,}: "
+    fewer = (Setting("inference", False), " (fewer numbers to release), ") if layout.spreads else ()
+    first = () if models is None else (*leave_out("models"), f", which was {models:,}: ")
     return (
-        f"{first}TukeyEM with {_regressors(layout.d)} at eps={allowance.epsilon:.4g} wants about "
-        f"{need:,} units; try a larger eps, fewer or less sparse regressors, {fewer}"
-        "or another method"
-    )
+        *first,
+        f"TukeyEM with {_regressors(layout.d)} at eps={allowance.epsilon:.4g} wants about "
+        f"{need:,} units; try a larger ", Argument("eps"), ", fewer or less sparse regressors, ",
+        *fewer, "or another method",
+    )  # fmt: skip
 
 
 def _regressors(d: int) -> str:

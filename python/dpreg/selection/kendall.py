@@ -128,7 +128,7 @@ def _parts(
             label,
             epsilon * count / k,
             rounds.delta * count / k,
-            f"Gumbel noise of scale {scale:.4g}",
+            f"Gumbel, scale {scale:.4g}",
             sensitivity=rows * (_LATER_SENSITIVITY if parts else _core.KENDALL_SENSITIVITY),
             scale=scale,
         )

@@ -177,7 +177,7 @@ class DPSIS:
             f"{k} columns by inner products",
             allowance.epsilon,
             rounds.delta,
-            f"Gumbel noise of scale {scale:.4g}",
+            f"Gumbel, scale {scale:.4g}",
             sensitivity=rows * _core.CLIPPED_PRODUCT_SENSITIVITY,
             scale=scale,
         )

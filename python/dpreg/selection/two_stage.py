@@ -77,7 +77,7 @@ class _VoteOptions:
             f"{k} columns by the votes of {models.count} Lasso fits",
             epsilon_votes,
             0.0,
-            f"Gumbel noise of scale {scale:.4g}",
+            f"Gumbel, scale {scale:.4g}",
             sensitivity=_core.VOTE_SENSITIVITY,
             scale=scale,
         )

@@ -129,7 +129,7 @@ class GaussianReleases:
                 label,
                 0.0,
                 0.0,
-                f"discrete Gaussian noise of scale {scale:.4g} for sensitivity {sensitivity:.4g}",
+                f"discrete Gaussian, scale {scale:.4g}",
                 sensitivity=sensitivity,
                 scale=scale,
                 mu=sensitivity / scale,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.errors import Argument, Blank, Options, Setting
 from dpreg.methods.base import Declined
 from dpreg.options import check_options
 from dpreg.sums.accountant import GaussianReleases
@@ -73,12 +74,22 @@ class Scales:
         return Declined(
             reason="the spread of the response cannot be told from noise with about "
             f"{self.units:,.0f} rows at this eps",
-            advice="give bounds of the response, as BoostedAdaSSP(bounds=...) takes them, fewer "
-            "columns, more rows or a larger eps",
+            advice=(
+                "give bounds of the response, ",
+                Setting("method", _BOUNDED),
+                ", fewer columns, more rows or a larger ",
+                Argument("eps"),
+            ),
             units=self.units,
             parts=tuple(noise.parts),
             composition=composition,
         )
+
+
+_BOUNDED = Options(
+    "method", "boosted_adassp", "BoostedAdaSSP",
+    {"bounds": {Blank("response"): (Blank("low"), Blank("high"))}},
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
