@@ -91,5 +91,5 @@ def test_wrong_arguments_of_a_fit_cost_nothing(arguments, says, diamonds):
 
 
 def test_a_column_of_records_is_not_shown(diamonds):
-    with pytest.raises(ValueError, match=r"not a Series$"):
+    with pytest.raises(ValueError, match=r"not a Series;"):
         dpreg.dp_lm("price ~ carat", diamonds, 1.0, unit=diamonds["carat"])

@@ -21,6 +21,7 @@ __all__ = [
     "Face",
     "FormulaError",
     "KeywordError",
+    "Names",
     "Options",
     "Pieces",
     "SchemaError",
@@ -32,6 +33,8 @@ __all__ = [
     "closest",
     "leave_out",
     "told",
+    "unknown_name",
+    "unusable",
     "write",
 ]
 
@@ -66,13 +69,20 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Names:
+    """The names of methods or selectors; where there are objects, one of these will do too."""
+
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """An options object: the argument it is for, its class, and some of its options.
 
     Attributes
     ----------
     argument : str
-        ``"method"`` or ``"select"``.
+        ``"method"`` or ``"select"``; empty where it is chosen already.
     name : str
         What the argument calls it by default, such as ``"tukey"``.
     kind : str
@@ -93,7 +103,7 @@ class Blank:
     name: str
 
 
-Code = Argument | Setting | Value | Choice | Options
+Code = Argument | Setting | Value | Choice | Names | Options
 Pieces = tuple[str | Code, ...]
 Words = str | Code | Pieces
 
@@ -120,6 +130,8 @@ class Python:
                 return _in_python(value)
             case Choice(values):
                 return ", ".join(map(_in_python, values))
+            case Names(values):
+                return ", ".join(map(_in_python, values)) + " or an options object"
             case Options(_, _, kind, settings):
                 inside = ", ".join(f"{k}={_in_python(v)}" for k, v in settings.items())
                 return f"dpreg.{kind}({inside})"
@@ -168,6 +180,20 @@ def leave_out(argument: str) -> Pieces:
     return ("leave ", Argument(argument), " out")
 
 
+def unusable(argument: str, wanted: Words, value: object, *suggestion: Words) -> ArgumentError:
+    """Return the refusal of a value: the argument must be `wanted`."""
+    pieces = wanted if isinstance(wanted, tuple) else (wanted,)
+    return ArgumentError(argument, ("must be ", *pieces, ", got ", Value(value)), *suggestion)
+
+
+def unknown_name(argument: str, name: str, known: Iterable[str]) -> ArgumentError:
+    """Return the refusal of a name that no method or selector has."""
+    names = tuple(known)
+    meant = closest(name, names)
+    advice = [] if meant is None else [write(argument, meant)]
+    return unusable(argument, ("one of ", Names(names)), name, *advice)
+
+
 def closest(name: object, known: Iterable[str]) -> str | None:
     """Return the one of the known names that may have been meant, or None."""
     by_lower = {word.lower(): word for word in known}
@@ -195,7 +221,7 @@ class ArgumentError(ValueError):
     suggestion : tuple of words
     """
 
-    def __init__(self, argument: str, problem: Words = "", *suggestion: Words) -> None:
+    def __init__(self, argument: str, problem: Words, *suggestion: Words) -> None:
         # These are what pickle and copy make it of again.
         super().__init__(argument, problem, *suggestion)
         self.argument = argument
@@ -204,8 +230,6 @@ class ArgumentError(ValueError):
 
     def told(self, face: Face) -> str:
         """Return the message as a face spells it."""
-        if not self.problem:  # LEGACY
-            return self.argument
         problem = told(self.problem, face)
         # "eps must be ...", but "levels: there is ..."
         between = " " if problem.startswith("must ") else ": "

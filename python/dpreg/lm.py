@@ -9,6 +9,8 @@ import numpy as np
 
 from dpreg.data.problem import pose
 from dpreg.data.schema import Level
+from dpreg.errors import unusable
+from dpreg.keywords import hinted
 from dpreg.methods import method_from
 from dpreg.methods.base import Allowance, Declined, Method
 from dpreg.privacy.bits import bit_source
@@ -18,7 +20,7 @@ from dpreg.privacy.charge import Status
 from dpreg.privacy.checks import check_epsilon
 from dpreg.privacy.payment import budget_for, pay
 from dpreg.publish import publish
-from dpreg.remarks import about_columns, about_units
+from dpreg.remarks import about_columns, about_privacy, about_units
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
 from dpreg.results.predict import schema_to_dict
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["dp_lm"]
 
 
+@hinted("dp_lm")
 def dp_lm(
     formula: str,
     data: Any,
@@ -120,7 +123,7 @@ def dp_lm(
     charged, delta = budget_for(budget, epsilon, delta)
     chosen = method_from(method)
     if not isinstance(inference, (bool, np.bool_)):
-        raise ValueError(f"inference must be True or False, got {inference!r}")
+        raise unusable("inference", "True or False", inference)
     bits = bit_source(rng)
     problem = pose(formula, data, levels, unit)
     terms = problem.terms
@@ -160,6 +163,7 @@ def dp_lm(
             ),
             *about_units(unit, chosen, outcome.method or chosen.name),
             *about_columns(problem.schema),
+            *about_privacy(epsilon, delta, outcome.units),
             *unwritten,
         ),
     )

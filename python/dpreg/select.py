@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from dpreg.data.problem import pose
 from dpreg.data.schema import Level
+from dpreg.keywords import hinted
 from dpreg.methods.base import Allowance
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.certificate import PUBLIC, Certificate
 from dpreg.privacy.checks import check_epsilon
 from dpreg.privacy.payment import budget_for, pay
-from dpreg.remarks import about_columns, about_units
+from dpreg.remarks import about_columns, about_privacy, about_units
 from dpreg.results.selection import SelectionResult
 from dpreg.selection import selector_from
 from dpreg.selection.base import Selector, check_k
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["dp_select"]
 
 
+@hinted("dp_select")
 def dp_select(
     formula: str,
     data: Any,
@@ -123,6 +125,7 @@ def dp_select(
             *found.notes,
             *about_units(unit, selector, selector.name),
             *about_columns(problem.schema),
+            *about_privacy(epsilon, delta, found.units),
             *unwritten,
         ),
         privacy=privacy,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from dpreg import _core
 from dpreg.data.design import Design, Terms
+from dpreg.errors import Choice, unusable
 from dpreg.methods.adassp import AdaSSP
 from dpreg.methods.base import (
     Allowance,
@@ -67,14 +68,9 @@ class Auto:
         check_options(self)
         unknown = sorted(set(self.candidates) - set(TABULATED))
         if unknown or not self.candidates:
-            raise ValueError(
-                f"candidates must be some of {', '.join(map(repr, TABULATED))}, "
-                f"got {self.candidates!r}"
-            )
+            raise unusable("candidates", ("some of ", Choice(tuple(TABULATED))), self.candidates)
         if not _LEAST_SHARE <= self.count_share <= 0.5:
-            raise ValueError(
-                f"count_share must be between {_LEAST_SHARE} and 0.5, got {self.count_share}"
-            )
+            raise unusable("count_share", f"between {_LEAST_SHARE} and 0.5", self.count_share)
 
     @property
     def name(self) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.data.design import Design, Terms
-from dpreg.errors import BudgetError, Words
+from dpreg.errors import BudgetError, Setting, Words, unusable, write
 from dpreg.inference.law import NORMAL, TailLaw
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
@@ -32,9 +32,7 @@ _LEAST_OPTION, _LARGEST_OPTION = 1e-6, 1e6
 def check_size(name: str, size: float | None) -> None:
     """Refuse a clip, factor or rate that is far from 1; None, a default, is fine."""
     if size is not None and not _LEAST_OPTION <= size <= _LARGEST_OPTION:
-        raise ValueError(
-            f"{name} must be between {_LEAST_OPTION:g} and {_LARGEST_OPTION:g}, got {size!r}"
-        )
+        raise unusable(name, f"between {_LEAST_OPTION:g} and {_LARGEST_OPTION:g}", size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +137,8 @@ def after_basic(composition: str) -> str:
 def needs_delta(method: str, delta: float) -> None:
     """Refuse delta = 0 for a method that is not pure."""
     if delta == 0:
-        raise BudgetError(
-            f"delta: method={method!r} needs delta > 0, far below 1 / (number of rows); "
-            "write delta=1e-6, for example"
-        )
+        problem = (Setting("method", method), " needs delta > 0, far below 1 / (number of rows)")
+        raise BudgetError("delta", problem, (*write("delta", 1e-6), ", for example"))
 
 
 class Method(Protocol):

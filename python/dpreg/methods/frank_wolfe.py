@@ -14,6 +14,7 @@ from dpreg import _core
 from dpreg.data.bounds import Bounds, column_bounds
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import one_row_a_unit
+from dpreg.errors import unusable
 from dpreg.inference.covariance import unidentified_note
 from dpreg.methods.base import Allowance, Declined, Release, needs_delta
 from dpreg.methods.frank_wolfe_run import (
@@ -103,9 +104,9 @@ class FrankWolfe:
             check_steps(self.steps)
         screen_from(self.screen)
         if not 1e-6 <= self.count_share < 1:
-            raise ValueError(f"count_share must be in [1e-6, 1), got {self.count_share!r}")
+            raise unusable("count_share", "in [1e-6, 1)", self.count_share)
         if not 0 < self.reach <= 100:
-            raise ValueError(f"reach must be greater than 0 and at most 100, got {self.reach!r}")
+            raise unusable("reach", "greater than 0 and at most 100", self.reach)
 
     @property
     def name(self) -> str:

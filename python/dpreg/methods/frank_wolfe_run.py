@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.errors import Choice, Value, unusable
 from dpreg.planning.frank_wolfe import FrankWolfePlan, Screen
 from dpreg.privacy import zcdp_rho
 from dpreg.privacy.certificate import Part
@@ -23,9 +24,9 @@ _LARGEST_EPSILON = 100.0
 def check_l1(l1: object) -> float:
     """Return `l1` as a float if it is a radius."""
     if isinstance(l1, bool) or not isinstance(l1, (int, float, np.number)):
-        raise ValueError(f"l1 must be a number greater than 0, got {l1!r}")
+        raise unusable("l1", "a number greater than 0", l1)
     if not 1e-100 <= float(l1) <= 1e100:
-        raise ValueError(f"l1 must be between 1e-100 and 1e100, got {l1!r}")
+        raise unusable("l1", "between 1e-100 and 1e100", l1)
     return float(l1)
 
 
@@ -34,7 +35,8 @@ def screen_from(screen: Screen | str | None) -> Screen | None:
     if screen is None or isinstance(screen, Screen):
         return screen
     if screen not in ("rnm", "adp"):
-        raise ValueError(f"screen must be None, 'rnm', 'adp' or a Screen, got {screen!r}")
+        wanted = (Value(None), ", ", Choice(("rnm", "adp")), " or a Screen")
+        raise unusable("screen", wanted, screen)
     return Screen(rule="rnm" if screen == "rnm" else "adp")
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import sample_rows
-from dpreg.errors import Argument, BudgetError, Setting, Words, leave_out
+from dpreg.errors import Argument, BudgetError, Setting, Words, leave_out, unusable
 from dpreg.inference.law import NORMAL, TailLaw
 from dpreg.methods.base import Allowance, Declined, Release, needs_delta
 from dpreg.methods.model_vector import Layout, coefficients
@@ -104,21 +104,20 @@ class TukeyEM:
     def __post_init__(self) -> None:
         check_options(self)
         if self.models is not None and self.models < 2:
-            raise ValueError(f"models must be at least 2, got {self.models}")
-        few = 0 <= (self.refinements or 0) <= _MOST_REFINEMENTS
-        if not (0 <= (self.ridge or 0.0) < np.inf and few):
-            raise ValueError(
-                "ridge must be at least 0 and finite, refinements an integer from 0 to "
-                f"{_MOST_REFINEMENTS}, got {self.ridge} and {self.refinements}"
-            )
-        limits = self.limits_share == 0 or _LEAST_SHARE <= self.limits_share < 1 - self.count_share
-        if not (_LEAST_SHARE <= self.count_share < 1 and limits):
-            raise ValueError(
-                f"count_share must be in [{_LEAST_SHARE}, 1), and limits_share 0 or in "
-                f"[{_LEAST_SHARE}, 1 - count_share), got {self.count_share} and {self.limits_share}"
-            )
+            raise unusable("models", "at least 2", self.models)
+        if not 0 <= (self.ridge or 0.0) < np.inf:
+            raise unusable("ridge", "at least 0 and finite", self.ridge)
+        if not 0 <= (self.refinements or 0) <= _MOST_REFINEMENTS:
+            wanted = f"an integer from 0 to {_MOST_REFINEMENTS}"
+            raise unusable("refinements", wanted, self.refinements)
+        if not _LEAST_SHARE <= self.count_share < 1:
+            raise unusable("count_share", f"in [{_LEAST_SHARE}, 1)", self.count_share)
+        limits = self.limits_share
+        if not (limits == 0 or _LEAST_SHARE <= limits < 1 - self.count_share):
+            wanted = f"0 or in [{_LEAST_SHARE}, 1 - count_share)"
+            raise unusable("limits_share", wanted, limits)
         if not -500 <= self.grid_exponent <= 500:
-            raise ValueError(f"grid_exponent must be in [-500, 500], got {self.grid_exponent}")
+            raise unusable("grid_exponent", "in [-500, 500]", self.grid_exponent)
 
     @property
     def name(self) -> str:
@@ -130,8 +129,13 @@ class TukeyEM:
         needs_delta(self.name, delta)
         if (1 - self.limits_share) * delta < _LEAST_DELTA:
             raise BudgetError(
-                f"delta: {delta:.3g} is too small for what method='tukey' does with it; write "
-                "a larger one, such as delta=1e-10"
+                "delta",
+                (
+                    f"{delta:.3g} is too small for what ",
+                    Setting("method", "tukey"),
+                    " does with it",
+                ),
+                ("write a larger one, such as ", Setting("delta", 1e-10)),
             )
         if self.models is not None:
             # With a given number of models nothing in this condition comes from the data.
@@ -139,9 +143,11 @@ class TukeyEM:
             plan = self._plan(0.0, layout, epsilon, delta)
             if not _rounding_is_paid(plan, layout):
                 raise BudgetError(
-                    f"eps: {epsilon:.4g} is too small for models={self.models:,}: the draw could "
-                    "not pay for its rounding; write fewer models, or a larger eps"
-                )
+                    "eps",
+                    (f"{epsilon:.4g} is too small for ", Setting("models", self.models),
+                     ": the draw could not pay for its rounding"),
+                    "write fewer models", ("a larger ", Argument("eps")),
+                )  # fmt: skip
 
     def cost(self, epsilon: float, delta: float) -> Cost:
         """See `dpreg.methods.base.Method`."""

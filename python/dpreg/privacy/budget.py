@@ -9,6 +9,7 @@ from decimal import ROUND_DOWN, Context, Decimal
 from typing import TYPE_CHECKING
 
 from dpreg.errors import BudgetError, Value
+from dpreg.keywords import hinted
 from dpreg.privacy.accounting import Accounting, Sums, sums
 from dpreg.privacy.charge import Charge, Entry, Status, charges_from, outcome_of
 from dpreg.privacy.cost import Cost
@@ -98,6 +99,7 @@ class Budget:
     proof : privacy/composition.md
     """
 
+    @hinted("Budget")
     def __init__(
         self,
         eps: float | None = None,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from dpreg.errors import BudgetError
+from dpreg.errors import BudgetError, write
 
 __all__ = [
     "bounded_range_epsilon",
@@ -99,8 +99,10 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     """
     if delta <= 0:
         raise BudgetError(
-            "delta must be greater than 0 here: the steps are composed by concentrated "
-            "differential privacy; write delta=1e-6, for example"
+            "delta",
+            "must be greater than 0 here: the steps are composed by concentrated differential "
+            "privacy",
+            (*write("delta", 1e-6), ", for example"),
         )
     low, high = 0.0, epsilon + 2 * math.log(1 / delta) + 2
     while zcdp_delta(high, epsilon) <= delta:

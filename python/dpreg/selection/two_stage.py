@@ -8,6 +8,7 @@ from typing import Literal
 
 from dpreg import _core
 from dpreg.data.design import Design, Terms
+from dpreg.errors import unusable
 from dpreg.methods.base import Allowance
 from dpreg.options import check_options
 from dpreg.privacy.certificate import Part
@@ -32,9 +33,9 @@ class _VoteOptions:
     def __post_init__(self) -> None:
         check_options(self)
         if self.models is not None and not 1 <= self.models <= 2**20:
-            raise ValueError(f"models must be between 1 and 2**20, got {self.models!r}")
+            raise unusable("models", "between 1 and 2**20", self.models)
         if not 0 <= self.penalty < math.inf:
-            raise ValueError(f"penalty must be finite and at least 0, got {self.penalty!r}")
+            raise unusable("penalty", "finite and at least 0", self.penalty)
         check_share("count_share", self.count_share)
         check_share("share", self.share)
 
