@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -83,7 +84,8 @@ def show(file: str, html: str | None, plot: str | None) -> int:
         import matplotlib as mpl
 
         mpl.use("Agg")
-        kept.plot().figure.savefig(plot)  # type: ignore[union-attr]
+        figure: Any = kept.plot().figure
+        figure.savefig(plot)
     return DONE
 
 
