@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sqlite3
 
 import pandas as pd
@@ -34,12 +35,30 @@ def test_new_show_and_charges(ledger, tmp_path, capsys):
     out = capsys.readouterr().out
     assert "eps=1.75, delta=1e-05 left after 3 charges" in out
     assert ["ada", "2", "1.00", "0.0"] in [line.split() for line in out.splitlines()]
+    assert page.read_text().startswith("<!doctype html>")
     assert "counts again" in page.read_text()
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert main(["budget", "charges", ledger]) == 0
     frame = pd.read_csv(io.StringIO(capsys.readouterr().out))
     assert frame["user"].tolist() == ["ada", "bea", "ada"]
     assert frame["eps"].tolist() == [0.5, 0.25, 0.5]
+
+
+def test_charges_with_their_certificates(ledger, diamonds, capsys):
+    kept = dpreg.Budget.open(ledger, user="ada")
+    fit = dpreg.dp_lm("price ~ carat", diamonds, 0.5, 1e-6, budget=kept)
+    kept.spend("a count", 0.5)
+    capsys.readouterr()
+    assert main(["budget", "charges", ledger, "--json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    assert first["certificate"] == json.loads(fit.privacy.to_json())
+    assert (first["user"], first["formula"], first["status"]) == (
+        "ada",
+        "price ~ carat",
+        "released",
+    )
+    assert (second["label"], second["certificate"]) == ("a count", None)
+    assert second["paid"]["epsilon"] == 0.5
 
 
 def test_totals_of_other_accountings(tmp_path, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,16 @@ from dpreg.cli.help import Documented
 from dpreg.cli.output import needs_writable
 
 __all__ = ["budget"]
+
+_PAGE = """\
+<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Privacy budget</title></head>
+<body>
+{body}
+</body>
+</html>
+"""
 
 
 @click.group()
@@ -79,7 +90,7 @@ def show(file: str, html: str | None, plot: str | None) -> int:
         table.insert(0, "charges", frame.groupby("user").size())
         print(table.to_string())
     if html is not None:
-        Path(html).write_text(kept._repr_html_(), encoding="utf-8")
+        Path(html).write_text(_PAGE.format(body=kept._repr_html_()), encoding="utf-8")
     if plot is not None:
         import matplotlib as mpl
 
@@ -91,11 +102,16 @@ def show(file: str, html: str | None, plot: str | None) -> int:
 
 @budget.command(cls=Documented, examples=("dpreg budget charges visits.ledger > charges.csv",))
 @click.argument("file")
-def charges(file: str) -> int:
-    """List all charges as CSV."""
+@click.option("--json", "as_json", is_flag=True, help="With costs and certificates, as JSON.")
+def charges(file: str, as_json: bool) -> int:
+    """List all charges as CSV, or all that is known of them as JSON."""
     from dpreg.privacy.budget import Budget
 
-    Budget.open(file).to_frame().to_csv(sys.stdout, index=False)
+    kept = Budget.open(file)
+    if as_json:
+        print(json.dumps([charge.to_dict() for charge in kept.charges], indent=2))
+    else:
+        kept.to_frame().to_csv(sys.stdout, index=False)
     return DONE
 
 

@@ -89,6 +89,12 @@ class Charge:
         """The certificate of the outcome as plain data, if there is one."""
         return json.loads(self.certificate_json) if self.certificate_json else None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain data."""
+        told = {name: getattr(self, name) for name in ("number", *_TOLD, "label", "status")}
+        costs = {"most": asdict(self.most), "paid": asdict(self.paid)}
+        return {**told, **costs, "certificate": self.certificate}
+
     def entry(self) -> Entry:
         """Return what a ledger keeps of a new charge."""
         told = {name: getattr(self, name) for name in _TOLD}
