@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from mistakes import MISTAKES, Data, told_by
+from mistakes import BEFORE, MISTAKES, Data, told_by
 
 import dpreg
 from dpreg.errors import ArgumentError, KeywordError
@@ -24,6 +25,13 @@ def test_a_mistake_is_refused_and_the_message_says_what_helps(mistake, mistaken)
     assert message.startswith(mistake.argument)
     assert mistake.says in message
     assert all(charge == () for charge in mistaken.charges())
+
+
+def test_the_table_has_all_mistakes():
+    page = (Path(__file__).parents[1] / "vignettes/messages.md").read_text()
+    assert [m.typed for m in MISTAKES] == list(BEFORE)
+    assert len(MISTAKES) >= 60
+    assert all(f"| `{m.typed}` |" in page for m in MISTAKES)
 
 
 def test_an_error_carries_its_parts():

@@ -201,6 +201,10 @@ def closest(name: object, known: Iterable[str]) -> str | None:
     return by_lower[found[0]] if found else None
 
 
+# With these a problem continues the sentence that the name of the argument begins.
+_VERBS = ("and ", "must ", "is ", "needs ", "says ", "sets ")
+
+
 class ArgumentError(ValueError):
     """An argument cannot be used.  Raised before a record is read; nothing was spent.
 
@@ -232,7 +236,7 @@ class ArgumentError(ValueError):
         """Return the message as a face spells it."""
         problem = told(self.problem, face)
         # "eps must be ...", but "levels: there is ..."
-        between = " " if problem.startswith("must ") else ": "
+        between = " " if problem.startswith(_VERBS) else ": "
         message = face.spell(Argument(self.argument)) + between + problem
         advice = ", or ".join(told(words, face) for words in self.suggestion)
         return f"{message}; {advice}" if advice else message

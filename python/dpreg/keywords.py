@@ -15,7 +15,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _BOUNDS = {"bounds": {"x": (0.0, 1.0), "y": (0.0, 1.0)}}
-_LINEAR = "this is linear regression, for which nothing is to be said"
+_LINEAR = "this is linear regression"
 _PAIR = ("write ", Argument("formula"), " and ", Argument("data"))
 _SEED = ("write ", Argument("rng"), ", and the result can be repeated but is not private")
 

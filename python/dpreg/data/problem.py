@@ -199,7 +199,7 @@ def _check_order(formula: object, data: object) -> None:
     if is_formula == [False, True]:
         raise FormulaError(
             "formula",
-            ("there are data in its place, and the formula in that of ", Argument("data")),
+            ("and ", Argument("data"), " are in each other's place"),
             "write the formula first, then the data",
         )
 

@@ -73,7 +73,7 @@ def budget_for(budget: object, epsilon: float, delta: float | None) -> tuple[Bud
         return Budget(epsilon, delta), delta
     if not isinstance(budget, Budget):
         example = Options("budget", "", "Budget", {"eps": 2.0, "delta": 1e-5})
-        given = f", got a {type(budget).__name__}"
+        given = f", not {type(budget).__name__}"
         raise BudgetError("budget", ("must be a budget, such as ", example, given))
     return budget, check_delta(budget.delta_for(epsilon) if delta is None else delta)
 

@@ -305,6 +305,10 @@ def _schema_of(factors: Sequence[Factor], schema: Schema) -> Schema:
     return Schema(used)
 
 
+# Levels in a suggestion, for text and for numbers.
+_LIKE: tuple[list[Any], list[Any]] = (["first", "second", ...], [1, 2, ...])
+
+
 def _check_kinds(columns: Collection[Column], categories: AbstractSet[str]) -> None:
     """Refuse columns that are neither numbers nor levels, all of a kind at once."""
     undeclared = [
@@ -313,7 +317,7 @@ def _check_kinds(columns: Collection[Column], categories: AbstractSet[str]) -> N
     ]  # fmt: skip
     if undeclared:
         holding = " and ".join(f"column {c.name!r} holds {c.holds}" for c in undeclared)
-        levels = {c.name: ["first", "second", ...] for c in undeclared}
+        levels = {c.name: _LIKE[c.kind == "numeric"] for c in undeclared}
         raise SchemaError(
             "levels",
             f"{holding}, without declared levels, which must not be read from the data",
