@@ -149,7 +149,9 @@ def _in_python(value: Any) -> str:
     if isinstance(value, Options):
         return PYTHON.spell(value)
     if type(value) is dict:
-        pairs = (f"{_in_python(k)}: {_in_python(v)}" for k, v in value.items())
+        pairs = (
+            "..." if k is ... else f"{_in_python(k)}: {_in_python(v)}" for k, v in value.items()
+        )
         return f"{{{', '.join(pairs)}}}"
     if type(value) is list:
         return f"[{', '.join(map(_in_python, value))}]"

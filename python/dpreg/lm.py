@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +45,7 @@ def dp_lm(
     select: str | Selector | None = None,
     k: int | None = None,
     split: float | None = None,
-    levels: Mapping[str, Sequence[Level]] | None = None,
+    levels: Mapping[str, Iterable[Level]] | None = None,
     unit: str | None = None,
     budget: Budget | None = None,
     inference: bool = True,
@@ -80,8 +80,10 @@ def dp_lm(
         Chance of a unit to be used for `select` and not for the fit: then intervals are honest,
         not conditional on the choice, and both stages have all of eps, on fewer units.
     levels : dict, optional
-        ``{column: [levels]}`` for categorical columns whose type does not declare them; of a
-        column of numbers, numbers.
+        ``{column: levels}`` for categorical columns whose type does not declare them, in any
+        list, array or index; of a column of numbers, numbers.  Levels that no cell has are not
+        told from levels that few have: when the number of observations comes out far too small,
+        compare their spelling, case and blanks with the data.
     unit : str, optional
         Column that names the protected unit, such as a person with several rows.  It is no
         regressor, and ``.`` leaves it out.  Default: one row is one unit.

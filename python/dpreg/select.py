@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpreg.data.problem import pose
@@ -35,7 +35,7 @@ def dp_select(
     delta: float = 0.0,
     *,
     method: str | Selector = "kendall",
-    levels: Mapping[str, Sequence[Level]] | None = None,
+    levels: Mapping[str, Iterable[Level]] | None = None,
     unit: str | None = None,
     budget: Budget | None = None,
     rng: int | _core.BitSource | None = None,

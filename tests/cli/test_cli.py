@@ -150,6 +150,8 @@ FIT, SELECT = ["fit", "price ~ carat", "DATA"], ["select", "price ~ carat", "DAT
          "'tukey' has no option 'model'"),
         ([*FIT, "--eps", "1", "--method", "tukey", "--option", "models=1"],
          "--option models must be at least 2"),
+        ([*FIT, "--eps", "1", "--k", "1", "--select", "kendall", "--select-option", "share=2"],
+         "--select-option share must be in (0, 1)"),
         ([*SELECT[:-1], "2", "--eps", "1"], "--k must be"),
         ([*SELECT, "--eps", "1", "--method", "x"], "--method must be one of kendall"),
         ([*SELECT, "--eps", "1", "--method", "sis"], "write --bounds carat=LOW,HIGH"),
@@ -206,6 +208,19 @@ def test_a_source_that_fails_after_the_charge_is_exit_code_4(data, ledger, tmp_p
     assert main(call) == 4
     assert capsys.readouterr().out == ""
     assert [c.status for c in dpreg.Budget.open(ledger).charges] == ["charged"]
+
+
+@pytest.mark.parametrize(
+    ("raised", "code"),
+    [(KeyboardInterrupt(), 130), (RuntimeError("no entropy"), 4), (KeyError(), 4)],
+)
+def test_what_ends_a_command_otherwise(raised, code, data, monkeypatch, capsys):
+    def end(*arguments, **options):
+        raise raised
+
+    monkeypatch.setattr("dpreg.lm.dp_lm", end)
+    assert main(["fit", "price ~ carat", data, "--eps", "1"]) == code
+    assert capsys.readouterr().out == ""
 
 
 def test_a_reader_that_goes_away_is_no_error(data, tmp_path):

@@ -80,6 +80,8 @@ def show(file: str, html: str | None, plot: str | None) -> int:
 
     needs_writable(html, "--html")
     needs_writable(plot, "--plot")
+    if plot is not None:
+        _needs_matplotlib()
     kept = Budget.open(file)
     print(kept)
     frame = kept.to_frame()
@@ -92,12 +94,20 @@ def show(file: str, html: str | None, plot: str | None) -> int:
     if html is not None:
         Path(html).write_text(_PAGE.format(body=kept._repr_html_()), encoding="utf-8")
     if plot is not None:
-        import matplotlib as mpl
-
-        mpl.use("Agg")
         figure: Any = kept.plot().figure
         figure.savefig(plot)
     return DONE
+
+
+def _needs_matplotlib() -> None:
+    from dpreg.errors import ArgumentError
+
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        advice = "run pip install 'dpreg[plots]'"
+        raise ArgumentError("--plot", "needs matplotlib", advice) from None
+    mpl.use("Agg")
 
 
 @budget.command(cls=Documented, examples=("dpreg budget charges visits.ledger > charges.csv",))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Sequence
 
 import click
@@ -79,10 +80,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         refused(error)
         return REFUSED
+    except click.Abort:
+        return INTERRUPTED
     except RuntimeError as error:
         # Of the source of the rows, or of entropy.
         refused(error)
         return FAILED
-    except click.Abort:
-        return INTERRUPTED
+    except Exception:
+        # Of dpreg itself: to be seen whole, and to be told from a ledger that does not hold.
+        traceback.print_exc()
+        return FAILED
     return code

@@ -34,7 +34,7 @@ class Shell:
             case Choice(values) | Names(values):
                 return ", ".join(map(_plain, values))
             case Options(_, _, "Budget", _):
-                return "a file that dpreg budget new makes"
+                return "dpreg budget new"
             case Options(argument, name, _, settings):
                 chosen = [f"--{argument} {name}"] if argument else []
                 return " ".join([*chosen, *(_setting(*s) for s in settings.items())])

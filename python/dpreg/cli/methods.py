@@ -72,7 +72,13 @@ def built(name: str, kinds: Mapping[str, Any], settings: Sequence[str], option: 
     for outer, inside in nested.items():
         hint = _hint(kinds[name], name, option, outer)
         given[outer] = built(outer, {outer: hint}, inside, option, Typed(None, None))
-    return kinds[name](**given)
+    try:
+        return kinds[name](**given)
+    except ArgumentError as error:
+        if error.argument not in {setting.partition("=")[0] for setting in settings}:
+            raise
+        typed_as = f"{option} {error.argument}"
+        raise ArgumentError(typed_as, error.problem, *error.suggestion) from None
 
 
 def _fields(kind: Any) -> dict[str, Any]:

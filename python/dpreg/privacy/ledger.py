@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dpreg.errors import BudgetError, Value
+from dpreg.errors import BudgetError, Options, Value, Words
 from dpreg.privacy.charge import Entry
 
 if TYPE_CHECKING:
@@ -170,11 +170,7 @@ class FileLedger:
         import sqlite3
 
         if not os.path.exists(self.path):
-            raise (
-                self._lost()
-                if self.path in _SEEN
-                else _refused("cannot open", self.path, ": there is no such file")
-            )
+            raise self._lost() if self.path in _SEEN else self._missing()
         if os.path.getsize(self.path) == 0:
             raise self._lost() if self.path in _SEEN else self._untrusted("it is empty")
         try:
@@ -187,7 +183,7 @@ class FileLedger:
                 yield database
                 database.execute("COMMIT")
         except sqlite3.OperationalError as error:
-            raise _refused("cannot use", self.path, f": {error}; nothing was charged") from None
+            raise _refused("cannot use", self.path, f": {error}, and nothing was entered") from None
         except (sqlite3.Error, UnicodeError) as error:
             raise self._untrusted(str(error)) from None
 
@@ -218,6 +214,11 @@ class FileLedger:
             raise self._untrusted("entries were taken out of it or put into it")
         return header, tuple(entries), tuple(hashes)
 
+    def _missing(self) -> BudgetError:
+        made = Options("budget", "", "Budget", {"eps": 1.0, "ledger": self.path})
+        problem = ": there is no such file"
+        return _refused("cannot open", self.path, problem, ("make it with ", made))
+
     def _lost(self) -> BudgetError:
         return _refused(
             "charges that this process has seen are gone from", self.path, "",
@@ -236,7 +237,7 @@ def untrusted(path: str, why: str) -> BudgetError:
     )  # fmt: skip
 
 
-def _refused(what: str, path: str, why: str, *advice: str) -> BudgetError:
+def _refused(what: str, path: str, why: str, *advice: Words) -> BudgetError:
     return BudgetError("ledger", f"{what} {path!r}{why}", *advice)
 
 
