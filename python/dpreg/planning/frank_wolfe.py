@@ -50,13 +50,14 @@ class Screen:
     def __post_init__(self) -> None:
         check_options(self)
         if not 0 < self.share < 1:
-            raise unusable("share", "in (0, 1)", self.share)
+            raise unusable("screen", "a Screen with share in (0, 1)", self.share)
         if not 1e-100 <= self.false_screens < math.inf:
-            raise unusable("false_screens", "finite and at least 1e-100", self.false_screens)
+            wanted = "a Screen with false_screens of at least 1e-100"
+            raise unusable("screen", wanted, self.false_screens)
         if self.after is not None and any(
             b <= a for a, b in zip((0, *self.after), self.after, strict=False)
         ):
-            raise unusable("after", "rising steps from 1", self.after)
+            raise unusable("screen", "a Screen with rising steps from 1 in after", self.after)
 
     def steps_after(self, steps: int, d: int) -> tuple[int, ...]:
         """Return the steps after which coordinates are screened in a run of `steps`."""
