@@ -219,7 +219,7 @@ def test_without_a_budget_delta_is_as_ever(diamonds):
     ({"eps": 1.0, "accounting": "GDP"}, "accounting must be one of 'basic', 'gdp', 'zcdp', got "
      "'GDP'; write accounting='gdp'"),
     ({"eps": 1.0, "accounting": 3}, "accounting must be one of 'basic', 'gdp', 'zcdp', got 3"),
-    ({"mu": 0.5, "accounting": "zcdp"}, "accounting: is 'zcdp', and mu is a total of 'gdp'; "
+    ({"mu": 0.5, "accounting": "zcdp"}, "accounting is 'zcdp', and mu is a total of 'gdp'; "
      "leave accounting out"),
     ({"eps": 1.0, "delta": 0, "accounting": "gdp"}, "delta must be greater than 0 with "
      "accounting 'gdp'; write delta=1e-05"),
