@@ -83,11 +83,71 @@ def test_core_was_not_compiled_with_fast_math():
     assert "fast-math" not in text.replace("no -ffast-math", "")
 
 
+def loaded_by(code):
+    """Modules that a fresh interpreter has after running `code`."""
+    code = f"{code}\nimport sys; print('LOADED', *sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(run.stdout.split("LOADED")[1].split())
+
+
+HEAVY = {"formulaic", "narwhals", "pyarrow", "matplotlib", "statsmodels", "dp_accounting"}
+
+
 def test_importing_dpreg_is_light():
-    """The heavy libraries come with the first call, not with the import."""
-    code = "import sys, dpreg; print(*[m for m in sys.modules])"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    heavy = {"formulaic", "narwhals", "pyarrow", "matplotlib", "statsmodels", "dp_accounting"}
-    assert not heavy & set(loaded.stdout.split())
+    """All libraries, and the core, come with the first use, not with the import."""
+    assert not {*HEAVY, "numpy", "pandas", "scipy", "dpreg._core"} & loaded_by("import dpreg")
+
+
+def test_the_names_that_every_call_needs_leave_heavy_libraries_alone():
+    assert not HEAVY & loaded_by("import dpreg; dpreg.dp_lm, dpreg.dp_select, dpreg.Budget")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["budget", "--help"]])
+def test_help_of_the_shell_loads_nothing_but_click(arguments):
+    code = f"from dpreg.cli.commands import main; main({arguments!r})"
+    assert not {*HEAVY, "numpy", "pandas", "scipy"} & loaded_by(code)
+
+
+def test_every_public_name_is_reachable_by_import_dpreg_alone():
+    code = "import dpreg\nfor name in dpreg.__all__: assert getattr(dpreg, name) is not None"
+    assert {"dpreg.mechanisms", "dpreg.reference", "dpreg.audit"} <= loaded_by(code)
+
+
+def test_names_that_are_not_there_are_told_as_python_does():
+    import dpreg
+
+    with pytest.raises(AttributeError, match="module 'dpreg' has no attribute 'dp_lms'"):
+        _ = dpreg.dp_lms
+    assert set(dpreg.__all__) <= set(dir(dpreg))
+
+
+def at_load(path):
+    """Modules of dpreg that a file imports when it is loaded."""
+    known = {module_of(p) for p in PACKAGE.rglob("*.py")}
+    tree = ast.parse(path.read_text()).body
+    for node in tree:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dpreg"):
+            whole = [f"{node.module}.{a.name}" for a in node.names]
+            yield from (name for name in (node.module, *whole) if name in known)
+
+
+def module_of(path):
+    parts = ("dpreg", *path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts).removesuffix(".__init__")
+
+
+def test_every_module_can_be_the_first_that_is_imported():
+    """No circle, that of a package and what is in it included: names are looked up lazily."""
+    graph = {}
+    for path in PACKAGE.rglob("*.py"):
+        name = module_of(path)
+        found = set()
+        for target in at_load(path):
+            parts = target.split(".")
+            packages = {".".join(parts[:i]) for i in range(1, len(parts) + 1)}
+            found |= {p for p in packages if not f"{name}.".startswith(f"{p}.")}
+        graph[name] = found
+    while free := [name for name, needs in graph.items() if not needs & set(graph)]:
+        for name in free:
+            del graph[name]
+    assert not graph

@@ -71,8 +71,8 @@ def test_a_class_is_no_options_object(diamonds):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"budget": 2}, "^budget must be a dpreg.Budget"),
-        ({"budget": 0}, "^budget must be a dpreg.Budget"),
+        ({"budget": 2}, "^budget must be a budget, such as dpreg.Budget"),
+        ({"budget": 0}, "^budget must be a budget, such as dpreg.Budget"),
         ({"unit": ["carat"]}, "^unit must be the name of one column.*not a list"),
         ({"unit": 3}, "^unit must be the name of one column"),
         ({"levels": ["cut"]}, "^levels must be a dict"),
@@ -91,5 +91,5 @@ def test_wrong_arguments_of_a_fit_cost_nothing(arguments, says, diamonds):
 
 
 def test_a_column_of_records_is_not_shown(diamonds):
-    with pytest.raises(ValueError, match=r"not a Series$"):
+    with pytest.raises(ValueError, match=r"not a Series;"):
         dpreg.dp_lm("price ~ carat", diamonds, 1.0, unit=diamonds["carat"])

@@ -63,8 +63,8 @@ def test_every_mechanism_has_a_contract_a_proof_and_a_test(source):
 
 
 OPTIONS = [
-    *methods._BY_NAME.values(),
-    *selection._BY_NAME.values(),
+    *methods.METHODS.values(),
+    *selection.SELECTORS.values(),
     Standardisation,
 ]
 METHODS = sorted({Path(inspect.getsourcefile(options)) for options in OPTIONS})

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 import dpreg
-from dpreg.cli.commands import _parser
+from dpreg.cli.commands import dpreg as shell
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -46,8 +47,12 @@ def test_commands_parse():
                 if line.startswith("dpreg ")]  # fmt: skip
     assert commands
     for command in commands:
-        words = [w.strip('"') for w in re.findall(r'"[^"]*"|\S+', command)]
-        _parser().parse_args(words[1:])
+        _, *words = shlex.split(command)
+        found = shell
+        while words[0] in getattr(found, "commands", {}):
+            found = found.commands[words.pop(0)]
+        # Parsed, and not run.
+        found.make_context("dpreg", words)
 
 
 def test_links_lead_somewhere():

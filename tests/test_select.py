@@ -56,9 +56,9 @@ def test_one_budget_is_charged_and_can_refuse():
 def test_seeded_choices_repeat_and_say_so(selector):
     a, b = (dpreg.dp_select("y ~ .", frame(300), 3, 0.5, method=selector, rng=5) for _ in range(2))
     assert a == b
-    assert "NOT PRIVATE" in a.summary()
+    assert "NOT PRIVATE" in str(a)
     fresh = dpreg.dp_select("y ~ .", frame(300), 3, 0.5, method=selector)
-    assert "0.5-differentially private" in fresh.summary()
+    assert "0.5-differentially private" in str(fresh)
     assert sum(p.epsilon for p in fresh.privacy.parts) == pytest.approx(0.5, rel=1e-12)
 
 

@@ -24,6 +24,7 @@ def test_the_privacy_model_runs(capsys):
         ("getting_started", 1, "Private Linear Regressions"),
         ("method_and_epsilon", 2, "Not released: y ~ x0"),
         ("custodian", 2, "- BudgetError: budget: dp_lm"),
+        ("budget_year", 1, "ended by SIGKILL: True"),
         ("sparse", 1, "100,000 x 20,000"),
     ],
 )

@@ -2,7 +2,8 @@
 # # For a custodian of data
 #
 # You hold records of people and let analysts release regressions of them: a budget that outlives
-# the process, persons with many rows each, and what is refused and why.
+# the process, persons with many rows each, and what is refused and why. `budget_year.py` goes on
+# from here: three analysts, a crash and a dispute.
 #
 # Run it as `python vignettes/custodian.py`, or open it as a notebook (percent format).
 

@@ -5,32 +5,32 @@
 
 from __future__ import annotations
 
-try:
-    from dpreg import _core
-except ImportError as error:
-    error.add_note("the C++ extension of dpreg is not built; run `pip install .` in its checkout")
-    raise
+import importlib
+from typing import TYPE_CHECKING, Any
 
-from dpreg.datasets import load_diamonds
-from dpreg.errors import BudgetError, FormulaError, SchemaError
-from dpreg.lm import dp_lm
-from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
-from dpreg.planning.plan import Plan, dp_plan
-from dpreg.privacy.budget import Budget
-from dpreg.results.compare import compare
-from dpreg.results.fit import DPResults
-from dpreg.results.not_released import NotReleased
-from dpreg.results.selection import SelectionResult
-from dpreg.select import dp_select
-from dpreg.selection import DPSIS, DPKendall, SubLasso, TwoStage
 from dpreg.version import __version__
 
-EntropyError = _core.EntropyError
+if TYPE_CHECKING:
+    from dpreg import audit, mechanisms, reference
+    from dpreg._core import EntropyError
+    from dpreg.datasets import load_diamonds
+    from dpreg.errors import ArgumentError, BudgetError, FormulaError, SchemaError, SourceError
+    from dpreg.lm import dp_lm
+    from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
+    from dpreg.planning.plan import Plan, dp_plan
+    from dpreg.privacy.budget import Budget
+    from dpreg.results.compare import compare
+    from dpreg.results.fit import DPResults
+    from dpreg.results.not_released import NotReleased
+    from dpreg.results.selection import SelectionResult
+    from dpreg.select import dp_select
+    from dpreg.selection import DPSIS, DPKendall, SubLasso, TwoStage
 
 __all__ = [
     "DPSGD",
     "DPSIS",
     "AdaSSP",
+    "ArgumentError",
     "Auto",
     "BoostedAdaSSP",
     "Budget",
@@ -44,13 +44,59 @@ __all__ = [
     "Plan",
     "SchemaError",
     "SelectionResult",
+    "SourceError",
     "SubLasso",
     "TukeyEM",
     "TwoStage",
     "__version__",
+    "audit",
     "compare",
     "dp_lm",
     "dp_plan",
     "dp_select",
     "load_diamonds",
+    "mechanisms",
+    "reference",
 ]
+
+# Where each name is; it is imported when it is first used, so that `import dpreg` and the shell
+# are quick (PEP 562).
+_HOMES = {
+    "dpreg": ("audit", "mechanisms", "reference"),
+    "dpreg._core": ("EntropyError",),
+    "dpreg.datasets": ("load_diamonds",),
+    "dpreg.errors": (
+        "ArgumentError", "BudgetError", "FormulaError", "SchemaError", "SourceError",
+    ),
+    "dpreg.lm": ("dp_lm",),
+    "dpreg.methods": ("DPSGD", "AdaSSP", "Auto", "BoostedAdaSSP", "FrankWolfe", "TukeyEM"),
+    "dpreg.planning.plan": ("Plan", "dp_plan"),
+    "dpreg.privacy.budget": ("Budget",),
+    "dpreg.results.compare": ("compare",),
+    "dpreg.results.fit": ("DPResults",),
+    "dpreg.results.not_released": ("NotReleased",),
+    "dpreg.results.selection": ("SelectionResult",),
+    "dpreg.select": ("dp_select",),
+    "dpreg.selection": ("DPSIS", "DPKendall", "SubLasso", "TwoStage"),
+}  # fmt: skip
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'dpreg' has no attribute {name!r}")
+    try:
+        if home == "dpreg":
+            return importlib.import_module(f"dpreg.{name}")
+        found = getattr(importlib.import_module(home), name)
+    except ImportError as error:
+        if "_core" in str(error):
+            error.add_note("the C++ extension of dpreg is not built: run `pip install .`")
+        raise
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

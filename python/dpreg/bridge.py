@@ -61,7 +61,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return _packed(value)
     if isinstance(value, Certificate):
-        return {"text": str(value), **{k: plain(v) for k, v in value.to_dict().items()}}
+        return {"text": value.brief, **{k: plain(v) for k, v in value.to_dict().items()}}
     if dataclasses.is_dataclass(value):
         return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):

@@ -1,13 +1,257 @@
-"""The exceptions of dpreg.  All of them depend on public things only."""
+"""The exceptions of dpreg: which argument, what was wrong and what to write, as data.
+
+Python, the shell and R each spell arguments and values in their own way; a message is made of
+text and of pieces of code, and a `Face` spells the code.  All of it depends on public things only.
+"""
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-class BudgetError(ValueError):
+__all__ = [
+    "PYTHON",
+    "Argument",
+    "ArgumentError",
+    "Blank",
+    "BudgetError",
+    "Choice",
+    "Face",
+    "FormulaError",
+    "KeywordError",
+    "Names",
+    "Options",
+    "Pieces",
+    "SchemaError",
+    "Setting",
+    "SourceError",
+    "Value",
+    "Words",
+    "add",
+    "closest",
+    "leave_out",
+    "told",
+    "unknown_name",
+    "unusable",
+    "write",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """The name of an argument of the public functions."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """An argument and a value for it."""
+
+    argument: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value by itself, as the user would type it."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several values."""
+
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names of methods or selectors; where there are objects, one of these will do too."""
+
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """An options object: the argument it is for, its class, and some of its options.
+
+    Attributes
+    ----------
+    argument : str
+        ``"method"`` or ``"select"``; empty where it is chosen already.
+    name : str
+        What the argument calls it by default, such as ``"tukey"``.
+    kind : str
+        Its class, such as ``"TukeyEM"``.
+    settings : mapping
+    """
+
+    argument: str
+    name: str
+    kind: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """A place in a value that the user has to fill in."""
+
+    name: str
+
+
+Code = Argument | Setting | Value | Choice | Names | Options
+Pieces = tuple[str | Code, ...]
+Words = str | Code | Pieces
+
+
+class Face(Protocol):
+    """How Python, the shell or R spells a piece of code."""
+
+    def spell(self, code: Code) -> str:
+        """Return what a user of this face would type or read."""
+        ...
+
+
+class Python:
+    """Messages as users of the Python package read them."""
+
+    def spell(self, code: Code) -> str:
+        """See `Face`."""
+        match code:
+            case Argument(name):
+                return name
+            case Setting(argument, value):
+                return f"{argument}={_in_python(value)}"
+            case Value(value):
+                return _in_python(value)
+            case Choice(values):
+                return ", ".join(map(_in_python, values))
+            case Names(values):
+                return ", ".join(map(_in_python, values)) + " or an options object"
+            case Options(_, _, kind, settings):
+                inside = ", ".join(f"{k}={_in_python(v)}" for k, v in settings.items())
+                return f"dpreg.{kind}({inside})"
+
+
+PYTHON = Python()
+
+
+def _in_python(value: Any) -> str:
+    """Return `repr`, with ``...`` and blanks as they are."""
+    if value is ...:
+        return "..."
+    if isinstance(value, Blank):
+        return value.name
+    if isinstance(value, Options):
+        return PYTHON.spell(value)
+    if type(value) is dict:
+        pairs = (
+            "..." if k is ... else f"{_in_python(k)}: {_in_python(v)}" for k, v in value.items()
+        )
+        return f"{{{', '.join(pairs)}}}"
+    if type(value) is list:
+        return f"[{', '.join(map(_in_python, value))}]"
+    if type(value) is tuple:
+        inside = ", ".join(map(_in_python, value))
+        return f"({inside},)" if len(value) == 1 else f"({inside})"
+    return repr(value)
+
+
+def told(words: Words, face: Face = PYTHON) -> str:
+    """Return words as a face spells them."""
+    pieces = words if isinstance(words, tuple) else (words,)
+    return "".join(piece if isinstance(piece, str) else face.spell(piece) for piece in pieces)
+
+
+def write(argument: str, value: Any) -> Pieces:
+    """Suggest an argument with a value."""
+    return ("write ", Setting(argument, value))
+
+
+def add(argument: str, value: Any) -> Pieces:
+    """Suggest one more argument."""
+    return ("add ", Setting(argument, value))
+
+
+def leave_out(argument: str) -> Pieces:
+    """Suggest to do without an argument."""
+    return ("leave ", Argument(argument), " out")
+
+
+def unusable(argument: str, wanted: Words, value: object, *suggestion: Words) -> ArgumentError:
+    """Return the refusal of a value: the argument must be `wanted`."""
+    pieces = wanted if isinstance(wanted, tuple) else (wanted,)
+    return ArgumentError(argument, ("must be ", *pieces, ", got ", Value(value)), *suggestion)
+
+
+def unknown_name(argument: str, name: str, known: Iterable[str]) -> ArgumentError:
+    """Return the refusal of a name that no method or selector has."""
+    names = tuple(known)
+    meant = closest(name, names)
+    advice = [] if meant is None else [write(argument, meant)]
+    return unusable(argument, ("one of ", Names(names)), name, *advice)
+
+
+def closest(name: object, known: Iterable[str]) -> str | None:
+    """Return the one of the known names that may have been meant, or None."""
+    by_lower = {word.lower(): word for word in known}
+    found = difflib.get_close_matches(str(name).lower(), by_lower, 1)
+    return by_lower[found[0]] if found else None
+
+
+# With these a problem continues the sentence that the name of the argument begins.
+_VERBS = ("and ", "must ", "is ", "needs ", "says ", "sets ")
+
+
+class ArgumentError(ValueError):
+    """An argument cannot be used.  Raised before a record is read; nothing was spent.
+
+    Parameters
+    ----------
+    argument : str
+        Its name, as the public function has it.
+    problem : words
+        What is wrong with it.
+    *suggestion : words
+        What to write instead; of several, any will do.
+
+    Attributes
+    ----------
+    argument : str
+    problem : words
+        A text, or a tuple of texts and pieces of code.
+    suggestion : tuple of words
+    """
+
+    def __init__(self, argument: str, problem: Words, *suggestion: Words) -> None:
+        # These are what pickle and copy make it of again.
+        super().__init__(argument, problem, *suggestion)
+        self.argument = argument
+        self.problem = problem
+        self.suggestion = suggestion
+
+    def told(self, face: Face) -> str:
+        """Return the message as a face spells it."""
+        problem = told(self.problem, face)
+        # "eps must be ...", but "levels: there is ..."
+        between = " " if problem.startswith(_VERBS) else ": "
+        message = face.spell(Argument(self.argument)) + between + problem
+        advice = ", or ".join(told(words, face) for words in self.suggestion)
+        return f"{message}; {advice}" if advice else message
+
+    def __str__(self) -> str:
+        return self.told(PYTHON)
+
+
+class BudgetError(ArgumentError):
     """A privacy parameter is not a valid one, or a budget cannot cover a release."""
 
 
-class FormulaError(ValueError):
+class FormulaError(ArgumentError):
     """A formula cannot be used: it does not parse, or a term is not allowed.
 
     Whether it is raised depends on the text of the formula and on the schema of the
@@ -15,8 +259,12 @@ class FormulaError(ValueError):
     """
 
 
-class SchemaError(ValueError):
+class SchemaError(ArgumentError):
     """The data are not of a kind that can be read: container, column type or levels."""
+
+
+class KeywordError(ArgumentError, TypeError):
+    """A function was given an argument that it does not have."""
 
 
 class SourceError(RuntimeError):

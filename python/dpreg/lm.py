@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpreg.data.problem import pose
 from dpreg.data.schema import Level
+from dpreg.errors import unusable
+from dpreg.keywords import hinted
 from dpreg.methods import method_from
-from dpreg.methods.base import Allowance, Method
+from dpreg.methods.base import Allowance, Declined, Method
 from dpreg.privacy.bits import bit_source
-from dpreg.privacy.budget import Budget, budget_for, check_delta, check_epsilon
+from dpreg.privacy.budget import Budget
 from dpreg.privacy.certificate import PUBLIC, Certificate
+from dpreg.privacy.charge import Status
+from dpreg.privacy.checks import check_epsilon
+from dpreg.privacy.payment import budget_for, pay
 from dpreg.publish import publish
-from dpreg.remarks import about_columns, about_units
+from dpreg.remarks import about_columns, about_privacy, about_units
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
 from dpreg.results.predict import schema_to_dict
@@ -29,17 +34,18 @@ if TYPE_CHECKING:
 __all__ = ["dp_lm"]
 
 
+@hinted("dp_lm")
 def dp_lm(
     formula: str,
     data: Any,
     eps: float,
-    delta: float = 1e-5,
+    delta: float | None = None,
     *,
     method: str | Method = "auto",
     select: str | Selector | None = None,
     k: int | None = None,
     split: float | None = None,
-    levels: Mapping[str, Sequence[Level]] | None = None,
+    levels: Mapping[str, Iterable[Level]] | None = None,
     unit: str | None = None,
     budget: Budget | None = None,
     inference: bool = True,
@@ -56,8 +62,9 @@ def dp_lm(
         dict declares no type, so it is read as numbers, and a note of the result says so.
     eps : float
         Privacy loss in nats, greater than 0.
-    delta : float, default 1e-5
+    delta : float, optional
         Failure probability, in (0, 1) as every method needs one; below 1 / (number of rows).
+        Default: 1e-5, or with a `budget` the share of its delta that `eps` is of its eps.
     method : str or options object, default "auto"
         ``"auto"``, ``"boosted_adassp"``, ``"adassp"``, ``"tukey"``, ``"dpsgd"``,
         ``"frank_wolfe"``, or an object with options: `Auto`, `BoostedAdaSSP`, `AdaSSP`,
@@ -73,8 +80,10 @@ def dp_lm(
         Chance of a unit to be used for `select` and not for the fit: then intervals are honest,
         not conditional on the choice, and both stages have all of eps, on fewer units.
     levels : dict, optional
-        ``{column: [levels]}`` for categorical columns whose type does not declare them; of a
-        column of numbers, numbers.
+        ``{column: levels}`` for categorical columns whose type does not declare them, in any
+        list, array or index; of a column of numbers, numbers.  Levels that no cell has are not
+        told from levels that few have: when the number of observations comes out far too small,
+        compare their spelling, case and blanks with the data.
     unit : str, optional
         Column that names the protected unit, such as a person with several rows.  It is no
         regressor, and ``.`` leaves it out.  Default: one row is one unit.
@@ -112,16 +121,18 @@ def dp_lm(
     >>> fit.params.index.tolist()
     ['Intercept', 'carat']
     """
-    epsilon, delta = check_epsilon(eps), check_delta(delta)
+    epsilon = check_epsilon(eps)
+    charged, delta = budget_for(budget, epsilon, delta)
     chosen = method_from(method)
     if not isinstance(inference, (bool, np.bool_)):
-        raise ValueError(f"inference must be True or False, got {inference!r}")
-    bits, charged = bit_source(rng), budget_for(budget, epsilon, delta)
+        raise unusable("inference", "True or False", inference)
+    bits = bit_source(rng)
     problem = pose(formula, data, levels, unit)
     terms = problem.terms
     stage = first_stage(select, k, split, terms, epsilon)
     chosen.check(terms, stage.epsilon_fit, delta, inference=inference)
-    charged.spend(f"dp_lm({formula!r}, method={chosen.name!r})", epsilon, delta)
+    most = stage.cost(chosen.cost(stage.epsilon_fit, delta)).claimed(epsilon, delta)
+    receipt = pay(charged, "dp_lm", formula, chosen.name, data, most)
 
     design, selection = stage.run(problem.design(), bits)
     outcome = chosen.release(design, Allowance(stage.epsilon_fit, delta, bits), inference=inference)
@@ -137,6 +148,9 @@ def dp_lm(
         seeded=bits.seeded,
         version=__version__,
     )
+    status: Status = "declined" if isinstance(outcome, Declined) else "released"
+    paid = None if outcome.cost is None else stage.cost(outcome.cost).claimed(epsilon, delta)
+    unwritten = receipt.settle(status, privacy, paid)
     return publish(
         outcome,
         privacy,
@@ -151,5 +165,7 @@ def dp_lm(
             ),
             *about_units(unit, chosen, outcome.method or chosen.name),
             *about_columns(problem.schema),
+            *about_privacy(epsilon, delta, outcome.units),
+            *unwritten,
         ),
     )

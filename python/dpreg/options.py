@@ -9,6 +9,8 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Union
 
+from dpreg.errors import ArgumentError, Value
+
 __all__ = ["check_options"]
 
 
@@ -32,10 +34,8 @@ def check_options(options: object) -> None:
         kinds = typing.get_args(hint) if _is_union(hint) else (hint,)
         if not any(_fits(value, kind) for kind in kinds):
             wanted = " or ".join(_spelled(kind) for kind in kinds)
-            raise ValueError(
-                f"{name} must be {wanted}, got {value!r}: an option of dpreg."
-                f"{type(options).__name__}"
-            )
+            of = f": an option of dpreg.{type(options).__name__}"
+            raise ArgumentError(name, (f"must be {wanted}, got ", Value(value), of))
 
 
 def _is_union(hint: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,15 +14,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpreg.planning.plan import Plan
-    from dpreg.privacy.budget import Budget
     from dpreg.results.fit import DPResults
 
-__all__ = ["plot_budget", "plot_coefficients", "plot_plan"]
+__all__ = ["plot_coefficients", "plot_plan", "plot_shares"]
 
 # Blue and orange of the Okabe-Ito palette, told apart by all eyes.
 SAMPLING, TOTAL, ACCENT = "#0072B2", "#E69F00", "#D55E00"
 # Coefficients that are more standard errors from 0 than this are clear of it in any case.
 _FARTHEST = 25.0
+# With more, releases have no room for their names.
+_MOST_BARS = 40
 
 
 def _axes(ax: Axes | None, height: float) -> Axes:
@@ -148,28 +150,38 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_budget(budget: Budget, ax: Axes | None = None) -> Axes:
-    """Draw what each release took of epsilon, and what is left."""
-    charges = budget.charges
-    ax = _axes(ax, 1.6 + 0.3 * len(charges))
-    start = 0.0
-    for row, charge in enumerate(charges):
-        ax.barh(row, charge.epsilon, left=start, color=TOTAL, height=0.7)
-        start += charge.epsilon
-    left = budget.remaining[0]
-    ax.barh(len(charges), left, left=start, color=SAMPLING, height=0.7)
-    titles = [c.label if len(c.label) <= 40 else c.label[:37] + "..." for c in charges]
-    labels = [
-        f"{title}  ({c.epsilon:.3g}, {c.delta:.2g})"
-        for title, c in zip(titles, charges, strict=True)
-    ]
-    ax.set_yticks(
-        range(len(charges) + 1), [*labels, f"left  ({left:.3g}, {budget.remaining[1]:.2g})"]
-    )
+def plot_shares(
+    labels: Sequence[str], shares: Sequence[float], of: str, title: str, ax: Axes | None = None
+) -> Axes:
+    """Draw what each release took of a total, one below the other, and what is left.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        Of the releases.
+    shares : sequence of float
+        Of the total, which is 1.
+    of : str
+        What the total is of.
+    title : str
+    ax : Axes, optional
+    """
+    ax = _axes(ax, 1.6 + 0.3 * min(len(labels), _MOST_BARS))
+    left = max(0.0, 1.0 - math.fsum(shares))
+    starts = np.cumsum([0.0, *shares])
+    ax.barh(range(len(shares)), shares, left=starts[:-1], color=TOTAL, height=0.7)
+    ax.barh(len(shares), left, left=starts[-1], color=SAMPLING, height=0.7)
+    if len(labels) <= _MOST_BARS:
+        titles = [label if len(label) <= 40 else label[:37] + "..." for label in labels]
+        each = [f"{t}  {100 * s:.3g}%" for t, s in zip(titles, shares, strict=True)]
+        ax.set_yticks(range(len(labels) + 1), [*each, f"left  {100 * left:.3g}%"])
+    else:
+        ax.set_yticks([0, len(labels)], ["first charge", f"left  {100 * left:.3g}%"])
     ax.invert_yaxis()
-    ax.set_xlim(0, budget.eps)
-    ax.set_xlabel("eps")
-    ax.set_title(f"Budget of eps={budget.eps:.4g}, delta={budget.delta:.3g}", loc="left")
+    ax.set_xlim(0, 1)
+    ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}%")
+    ax.set_xlabel(f"share of {of}")
+    ax.set_title(title, loc="left", fontsize="medium")
     _bare(ax)
     return ax
 

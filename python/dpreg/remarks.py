@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from dpreg.data.schema import LIST, Schema
 from dpreg.text import counted
 
-__all__ = ["about_columns", "about_units"]
+__all__ = ["about_columns", "about_privacy", "about_units"]
+
+# Above it a single record can be told nearly for sure, whatever else is done.
+_LARGE_EPSILON = 20.0
 
 # Methods that draw rows of a unit, and how many when the options do not say.
 _DRAWN = {"boosted_adassp": 1, "adassp": 1, "dpsgd": 1}
@@ -32,6 +37,34 @@ def about_units(unit: str | None, method: object, used: str, purpose: str = "") 
     if used == "dpsgd":
         return (begin,)
     return (f"{begin}; the option max_rows of {used!r} takes more, with more noise",)
+
+
+def about_privacy(epsilon: float, delta: float, units: float | None) -> tuple[str, ...]:
+    """Say where epsilon or delta promise next to nothing.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+    units : float or None
+        As released; the number itself is private.
+    """
+    notes = []
+    if epsilon > _LARGE_EPSILON:
+        notes.append(
+            f"eps={epsilon:g} lets probabilities change by a factor of {math.exp(epsilon):.0e}, "
+            "which protects nobody; 1 is usual, and 10 is a lot"
+        )
+    if units is not None and delta * units > 1:
+        notes.append(
+            f"delta={delta:g} is above 1 / {units:,.0f}, one by the released number of units: at "
+            f"such a delta a whole record may be given away; {_below(units):g} is small enough"
+        )
+    return tuple(notes)
+
+
+def _below(units: float) -> float:
+    """Return a power of ten that is a tenth of 1 / units, or less."""
+    return float(f"1e-{math.ceil(math.log10(units)) + 1}")
 
 
 def about_columns(schema: Schema) -> tuple[str, ...]:

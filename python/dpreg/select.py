@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpreg.data.problem import pose
 from dpreg.data.schema import Level
+from dpreg.keywords import hinted
 from dpreg.methods.base import Allowance
 from dpreg.privacy.bits import bit_source
-from dpreg.privacy.budget import Budget, budget_for, check_delta, check_epsilon
+from dpreg.privacy.budget import Budget
 from dpreg.privacy.certificate import PUBLIC, Certificate
-from dpreg.remarks import about_columns, about_units
+from dpreg.privacy.checks import check_epsilon
+from dpreg.privacy.payment import budget_for, pay
+from dpreg.remarks import about_columns, about_privacy, about_units
 from dpreg.results.selection import SelectionResult
 from dpreg.selection import selector_from
 from dpreg.selection.base import Selector, check_k
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["dp_select"]
 
 
+@hinted("dp_select")
 def dp_select(
     formula: str,
     data: Any,
@@ -31,7 +35,7 @@ def dp_select(
     delta: float = 0.0,
     *,
     method: str | Selector = "kendall",
-    levels: Mapping[str, Sequence[Level]] | None = None,
+    levels: Mapping[str, Iterable[Level]] | None = None,
     unit: str | None = None,
     budget: Budget | None = None,
     rng: int | _core.BitSource | None = None,
@@ -81,19 +85,33 @@ def dp_select(
     >>> found.selected
     ('carat',)
     """
-    epsilon, delta = check_epsilon(eps), check_delta(delta)
+    epsilon = check_epsilon(eps)
+    charged, delta = budget_for(budget, epsilon, delta)
     selector = selector_from(method, "method")
-    bits, charged = bit_source(rng), budget_for(budget, epsilon, delta)
+    bits = bit_source(rng)
     problem = pose(formula, data, levels, unit)
     terms = problem.terms
     k = check_k(k, len(terms.names))
     selector.check(terms, k, epsilon, delta)
-    charged.spend(f"dp_select({formula!r}, method={selector.name!r})", epsilon, delta)
+    most = selector.cost(k, epsilon, delta)
+    receipt = pay(charged, "dp_select", formula, selector.name, data, most)
 
     design = problem.design()
     found = selector.select(design, k, Allowance(epsilon, delta, bits))
     # A set says nothing about its order: list it as the formula does.
     columns = found.columns if found.ordered else sorted(found.columns)
+    privacy = Certificate(
+        mechanism=selector.name,
+        epsilon=epsilon,
+        delta=delta,
+        unit="one row" if unit is None else f"all rows of one {unit!r}",
+        composition=found.composition,
+        parts=found.parts,
+        public=PUBLIC,
+        seeded=bits.seeded,
+        version=__version__,
+    )
+    unwritten = receipt.settle("released", privacy, None)
     return SelectionResult(
         formula=formula,
         response=terms.response,
@@ -107,16 +125,8 @@ def dp_select(
             *found.notes,
             *about_units(unit, selector, selector.name),
             *about_columns(problem.schema),
+            *about_privacy(epsilon, delta, found.units),
+            *unwritten,
         ),
-        privacy=Certificate(
-            mechanism=selector.name,
-            epsilon=epsilon,
-            delta=delta,
-            unit="one row" if unit is None else f"all rows of one {unit!r}",
-            composition=found.composition,
-            parts=found.parts,
-            public=PUBLIC,
-            seeded=bits.seeded,
-            version=__version__,
-        ),
+        privacy=privacy,
     )

@@ -4,124 +4,179 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import dpreg
 from dpreg.cli.commands import main
+from dpreg.sums.standardisation import Standardisation
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory, diamonds):
     path = tmp_path_factory.mktemp("cli") / "diamonds.parquet"
-    diamonds.assign(grade=diamonds["cut"].astype(str)).to_parquet(path)
+    shop = np.arange(len(diamonds)) // 2
+    diamonds.assign(grade=diamonds["cut"].astype(str), shop=shop).to_parquet(path)
     return str(path)
 
 
+@pytest.fixture
+def ledger(tmp_path):
+    path = str(tmp_path / "diamonds.ledger")
+    dpreg.Budget(6.0, 1e-4, ledger=path)
+    return path
+
+
+GRADES = "grade=Fair,Good,Very Good,Premium,Ideal"
+
+
 def test_fit_and_predict(data, tmp_path, capsys):
-    model = str(tmp_path / "fit.json")
-    assert main(["fit", "price ~ carat", data, "--eps", "1", "--json", model]) == 0
+    model = tmp_path / "fit.json"
+    assert main(["fit", "price ~ carat", data, "--eps", "1", "--json", str(model)]) == 0
     out = capsys.readouterr().out
     assert "carat" in out
     assert "differentially private" in out
-    fit = dpreg.DPResults.from_json((tmp_path / "fit.json").read_text())
-    assert main(["predict", model, data]) == 0
+    fit = dpreg.DPResults.from_json(model.read_text())
+    assert main(["predict", str(model), data]) == 0
     predicted = pd.read_csv(io.StringIO(capsys.readouterr().out))
     pd.testing.assert_series_equal(predicted["prediction"], fit.predict(data))
+    path = tmp_path / "new.parquet"
+    call = ["predict", str(model), data, "--interval", "confidence", "--alpha", "0.1"]
+    assert main([*call, "--no-winsorise", "--out", str(path)]) == 0
+    assert capsys.readouterr().out == ""
+    expected = fit.predict(data, winsorise=False, interval="confidence", alpha=0.1)
+    pd.testing.assert_frame_equal(pd.read_parquet(path), expected)
+
+
+def test_the_same_seed_gives_what_python_gives(data, capsys):
+    bounds = {"carat": (0.0, 5.0), "price": (0.0, 20000.0)}
+    method = dpreg.AdaSSP(bounds=bounds, max_rows=2, cov_type="nonrobust",
+                          standardisation=Standardisation(zooms=2))  # fmt: skip
+    fit = dpreg.dp_lm("price ~ carat + grade", data, 2.0, 1e-6, method=method, unit="shop", rng=7,
+                      levels={"grade": GRADES[6:].split(",")})  # fmt: skip
+    call = ["fit", "price ~ carat + grade", data, "--eps", "2", "--delta", "1e-6", "--rng", "7",
+            "--method", "adassp", "--option", "cov_type=nonrobust", "--max-rows", "2",
+            "--option", "standardisation.zooms=2", "--bounds", "carat=0,5",
+            "--bounds", "price=0,20000", "--unit", "shop", "--levels", GRADES,
+            "--json", "-"]  # fmt: skip
+    assert main(call) == 0
+    assert dpreg.DPResults.from_json(capsys.readouterr().out).to_json() == fit.to_json()
+
+
+def test_levels_of_numbers_are_numbers(tmp_path, capsys):
+    path = str(tmp_path / "d.parquet")
+    pd.DataFrame({"y": np.arange(99.0), "z": np.arange(99) % 3}).to_parquet(path)
+    call = ["fit", "y ~ z", path, "--eps", "20", "--levels", "z=0,1,2", "--json", "-", "--rng", "1"]
+    assert main(call) in (0, 3)
+    told = json.loads(capsys.readouterr().out)
+    fit = dpreg.dp_lm("y ~ z", path, 20.0, levels={"z": [0, 1, 2]}, rng=1)
+    assert told == json.loads(fit.to_json())
+
+
+def test_results_go_where_they_are_asked_to(data, tmp_path, capsys):
+    files = {name: tmp_path / f"fit.{name}" for name in ("json", "html", "latex")}
+    options = [text for name, path in files.items() for text in (f"--{name}", str(path))]
+    call = ["fit", "price ~ carat", data, "--eps", "1", "--quiet", *options]
+    assert main(call) == 0
+    assert capsys.readouterr().out == ""
+    summary = dpreg.DPResults.from_json(files["json"].read_text()).summary()
+    assert files["html"].read_text() == summary.as_html() + "\n"
+    assert files["latex"].read_text() == summary.as_latex() + "\n"
+
+
+def test_without_inference(data, capsys):
+    call = ["fit", "price ~ carat", data, "--eps", "1", "--no-inference", "--json", "-"]
+    assert main(call) == 0
+    assert dpreg.DPResults.from_json(capsys.readouterr().out).covariance is None
 
 
 def test_frank_wolfe_by_name(data, capsys):
     arguments = ["fit", "price ~ carat + depth", data, "--eps", "1", "--method", "frank_wolfe"]
     assert main(arguments) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "frank_wolfe, zCDP composition" in out
+    assert "frank_wolfe in" in out
     assert "Standard errors: none, because" in out
 
 
 def test_not_released_is_exit_code_3(data, tmp_path, capsys):
     model = tmp_path / "fit.json"
-    code = main(
-        ["fit", "price ~ carat", data, "--eps", "0.001", "--method", "tukey", "--json", str(model)]
-    )
-    assert code == 3
+    call = ["fit", "price ~ carat", data, "--eps", "0.001", "--method", "tukey"]
+    assert main([*call, "--json", str(model)]) == 3
     out = capsys.readouterr().out
     assert "Not released" in out
     assert "inference=False" not in out
-    assert "number of units: eps=" in out
     assert "dpreg_not_released" in json.loads(model.read_text())
+    assert main(["predict", str(model), data]) == 2
+    assert "says that the mechanism declined" in capsys.readouterr().err
+
+
+FIT, SELECT = ["fit", "price ~ carat", "DATA"], ["select", "price ~ carat", "DATA", "--k", "1"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["fit", "price ~ scale(carat)", "DATA", "--eps", "1"], "other rows"),
-        (["fit", "price ~ carat", "DATA", "--eps", "0"], "eps must be"),
-        (["fit", "price ~ carat", "nope.parquet", "--eps", "1"], "cannot read"),
-        (["fit", "price ~ grade", "DATA", "--eps", "1"], "levels"),
-        (["fit", "price ~ grade", "DATA", "--eps", "1", "--levels", "grade"], "COLUMN=A,B"),
-        (["fit", "price ~ carat", "DATA", "--eps", "1", "--ledger", "x"], "--total-eps"),
-        (["predict", "nope.json", "DATA"], "cannot read"),
-        (["select", "price ~ carat", "DATA", "--k", "2", "--eps", "1"], "k must be"),
-        (["select", "price ~ carat", "DATA", "--k", "1", "--eps", "1", "--method", "x"], "method"),
-        (
-            ["select", "price ~ carat", "DATA", "--k", "1", "--eps", "1", "--method", "sis"],
-            "public bounds of 'carat'",
-        ),
-        (
-            [
-                "select",
-                "price ~ carat",
-                "DATA",
-                "--k",
-                "1",
-                "--eps",
-                "1",
-                "--method",
-                "sis",
-                "--bounds",
-                "carat=1",
-            ],
-            "COLUMN=LOW,HIGH",
-        ),
-        (["fit", "price ~ carat", "DATA", "--eps", "1", "--select", "kendall"], "--k 5 is"),
-        (["fit", "price ~ carat", "nope.parquet", "--eps", "1"], "no such file"),
+        ([*FIT, "--eps", "0"], "--eps must be"),
+        ([*FIT, "--eps", "a lot"], "'a lot' is not a valid float"),
+        (["fit", "price ~ carat", "nope.parquet", "--eps", "1"], "DATA: cannot read"),
         (["fit", "price ~ carat", __file__, "--eps", "1"], "to_parquet("),
-        (["fit", "price ~ grade", "DATA", "--eps", "1"], "add --levels 'grade=first,second,...'"),
-        (["fit", "price ~ carat", "DATA", "--eps", "1", "--levels", "carat=1,2"],
-         "write C(carat, levels=[1, 2, ...]) in the formula"),
-        (["fit", "price ~ carat", "DATA", "--eps", "1", "--delta", "0"], "write --delta 1e-6"),
-        (["fit", "price ~ carat", "DATA", "--eps", "1", "--k", "1"],
-         "add --select kendall, or leave --k out"),
-        (["fit", "price ~ carat", "DATA", "--eps", "1", "--unit", "u"], "--unit: there is no"),
-        (["fit", "price ~ carat", "DATA", "--eps", "1", "--bounds", "carat=0,5"],
-         "--bounds is for --select sis"),
-        (["select", "price ~ carat", "DATA", "--k", "1", "--eps", "1", "--bounds", "carat=0,5"],
-         "--bounds is for --method sis"),
-        (["select", "price ~ carat", "DATA", "--k", "1", "--eps", "1", "--method", "sis",
-          "--bounds", "carat=0,5"], "write --bounds 'price=LOW,HIGH'"),
-        (["fit", "price ~ carat", "DATA", "--eps", "1", "--method", "x"], "--method must be"),
+        (["fit", "DATA", "price ~ carat", "--eps", "1"], "DATA are in each other's place"),
+        (["fit", "price ~ grade", "DATA", "--eps", "1"], "add --levels grade=first,second,..."),
+        (["fit", "price ~ grade", "DATA", "--eps", "1", "--levels", "grade"], "COLUMN=A,B"),
+        (["fit", "price ~ carats", "DATA", "--eps", "1"], "perhaps 'carat' was meant"),
         (["fit", "price ~ I(k=5)", "DATA", "--eps", "1"], "'I(k=5)'"),
+        ([*FIT, "--eps", "1", "--levels", "carat=low,high"], "write --levels carat=1,2,..."),
+        ([*FIT, "--eps", "1", "--delta", "0"], "write --delta 1e-06"),
+        ([*FIT, "--eps", "1", "--k", "1"], "add --select kendall, or leave --k out"),
+        ([*FIT, "--eps", "1", "--select", "kendall"], "--k 5 is a good first choice"),
+        ([*FIT, "--eps", "1", "--unit", "u"], "--unit: there is no"),
+        ([*FIT, "--eps", "1", "--budget", "nope"], "dpreg budget new"),
+        ([*FIT, "--eps", "1", "--bounds", "carat=0,5"],
+         "is not an option of 'auto', but of adassp,"),
+        ([*FIT, "--eps", "1", "--max-rows", "2"], "is not an option of 'auto', but of"),
+        ([*FIT, "--eps", "1", "--method", "Tukey"],
+         "--method must be one of auto, tukey, adassp, boosted_adassp, dpsgd, frank_wolfe, got "
+         "'Tukey'; write --method tukey"),
+        ([*FIT, "--eps", "1", "--method", "tukey", "--option", "models=few"],
+         "'models' of 'tukey' cannot be 'few'"),
+        ([*FIT, "--eps", "1", "--method", "tukey", "--option", "model=5"],
+         "'tukey' has no option 'model'"),
+        ([*FIT, "--eps", "1", "--method", "tukey", "--option", "models=1"],
+         "--option models must be at least 2"),
+        ([*FIT, "--eps", "1", "--k", "1", "--select", "kendall", "--select-option", "share=2"],
+         "--select-option share must be in (0, 1)"),
+        ([*SELECT[:-1], "2", "--eps", "1"], "--k must be"),
+        ([*SELECT, "--eps", "1", "--method", "x"], "--method must be one of kendall"),
+        ([*SELECT, "--eps", "1", "--method", "sis"], "write --bounds carat=LOW,HIGH"),
+        ([*SELECT, "--eps", "1", "--method", "sis", "--bounds", "carat=1"], "COLUMN=LOW,HIGH"),
+        ([*SELECT, "--eps", "1", "--method", "sis", "--bounds", "carat=0,5"],
+         "write --bounds price=LOW,HIGH"),
+        ([*SELECT, "--eps", "1", "--bounds", "carat=0,5"], "is not an option of 'kendall'"),
+        (["predict", "nope.json", "DATA"], "FIT: cannot read"),
+        (["predict", "DATA", "fit.json"], "write dpreg predict fit.json DATA"),
+        (["plan", "--n", "0", "--d", "1", "--eps", "1"], "--n must be"),
     ],
 )  # fmt: skip
 def test_wrong_use_is_exit_code_2(arguments, says, data, capsys):
     assert main([data if a == "DATA" else a for a in arguments]) == 2
     captured = capsys.readouterr()
-    assert says in captured.err
+    assert says in captured.err.replace(data, "DATA")
     assert captured.out == ""
 
 
 @pytest.mark.parametrize("command", ["fit", "select"])
-def test_a_result_that_cannot_be_written_costs_nothing(command, data, tmp_path, capsys):
-    ledger = tmp_path / "ledger"
-    call = [command, "price ~ carat", data, "--eps", "1", "--ledger", str(ledger),
-            "--total-eps", "1", *(["--k", "1"] if command == "select" else [])]  # fmt: skip
+def test_a_result_that_cannot_be_written_costs_nothing(command, data, ledger, tmp_path, capsys):
+    call = [command, "price ~ carat", data, "--eps", "1", "--budget", ledger,
+            *(["--k", "1"] if command == "select" else [])]  # fmt: skip
     assert main([*call, "--json", str(tmp_path / "nowhere" / "fit.json")]) == 2
     assert "--json: cannot write" in capsys.readouterr().err
-    assert dpreg.Budget(1.0, 1e-5, ledger=ledger).charges == ()
     # Wrong use leaves neither a new file nor a changed one.
     model = tmp_path / "fit.json"
     assert main([command, "price ~ nope", *call[2:], "--json", str(model)]) == 2
@@ -129,6 +184,7 @@ def test_a_result_that_cannot_be_written_costs_nothing(command, data, tmp_path, 
     model.write_text("mine")
     assert main([command, "price ~ nope", *call[2:], "--json", str(model)]) == 2
     assert model.read_text() == "mine"
+    assert dpreg.Budget.open(ledger).charges == ()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
@@ -140,6 +196,31 @@ def test_a_result_that_was_paid_for_is_not_lost(data, capsys):
     assert "Private Linear Regression Results" in captured.out
     fit = dpreg.DPResults.from_json(captured.out[captured.out.index("\n{\n") :])
     assert fit.names == ("Intercept", "carat")
+
+
+def test_a_source_that_fails_after_the_charge_is_exit_code_4(data, ledger, tmp_path, capsys):
+    """The footer is whole, the pages are not."""
+    content = bytearray(Path(data).read_bytes())
+    content[8 : len(content) // 2] = bytes(len(content) // 2 - 8)
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(content)
+    call = ["fit", "price ~ carat", str(broken), "--eps", "1", "--budget", ledger]
+    assert main(call) == 4
+    assert capsys.readouterr().out == ""
+    assert [c.status for c in dpreg.Budget.open(ledger).charges] == ["charged"]
+
+
+@pytest.mark.parametrize(
+    ("raised", "code"),
+    [(KeyboardInterrupt(), 130), (RuntimeError("no entropy"), 4), (KeyError(), 4)],
+)
+def test_what_ends_a_command_otherwise(raised, code, data, monkeypatch, capsys):
+    def end(*arguments, **options):
+        raise raised
+
+    monkeypatch.setattr("dpreg.lm.dp_lm", end)
+    assert main(["fit", "price ~ carat", data, "--eps", "1"]) == code
+    assert capsys.readouterr().out == ""
 
 
 def test_a_reader_that_goes_away_is_no_error(data, tmp_path):
@@ -156,16 +237,6 @@ def test_a_reader_that_goes_away_is_no_error(data, tmp_path):
     assert run.wait(timeout=60) == 141
 
 
-def test_levels_and_ledger(data, tmp_path, capsys):
-    ledger = str(tmp_path / "ledger")
-    call = ["fit", "price ~ grade", data, "--eps", "4", "--levels",
-            "grade=Fair,Good,Very Good,Premium,Ideal", "--no-inference",
-            "--ledger", ledger, "--total-eps", "6", "--total-delta", "1e-4"]  # fmt: skip
-    assert main(call) == 0
-    assert main(call) == 2
-    assert "only eps=2" in capsys.readouterr().err
-
-
 def test_select(data, tmp_path, capsys):
     path = tmp_path / "found.json"
     call = ["select", "price ~ carat + depth + x", data, "--k", "2", "--eps", "1"]
@@ -174,7 +245,7 @@ def test_select(data, tmp_path, capsys):
     assert "Selected 2 of 3 columns for price" in out
     assert "1-differentially private" in out
     found = dpreg.SelectionResult.from_json(path.read_text())
-    assert found.summary() + "\n" == out
+    assert f"{found.summary()}\n" == out
 
 
 def test_select_by_bounded_products_and_fit_of_the_chosen(data, capsys):
@@ -192,6 +263,49 @@ def test_module_and_version():
         [sys.executable, "-m", "dpreg", "--version"], capture_output=True, text=True, check=True
     )
     assert run.stdout.strip() == f"dpreg {dpreg.__version__}"
+
+
+def commands():
+    from dpreg.cli.commands import dpreg as top
+
+    for name, command in top.commands.items():
+        yield [name], command
+        for inner, one in getattr(command, "commands", {}).items():
+            yield [name, inner], one
+
+
+@pytest.mark.parametrize("path", [path for path, _ in commands()], ids=" ".join)
+def test_every_command_has_help(path, capsys):
+    assert main([*path, "--help"]) == 0
+    assert f"Usage: dpreg {' '.join(path)}" in capsys.readouterr().out
+
+
+def examples():
+    return [e for _, command in commands() for e in getattr(command, "_examples", ())]
+
+
+@pytest.mark.parametrize("example", examples())
+def test_examples_have_options_that_exist(example):
+    """Each is parsed, and not run."""
+    import shlex
+
+    from dpreg.cli.commands import dpreg as top
+
+    words = shlex.split(example.split(" > ")[0])[1:]
+    command = top
+    while words[0] in getattr(command, "commands", {}):
+        command = command.commands[words.pop(0)]
+    command.make_context("x", words)
+
+
+def test_completion():
+    words = {"_DPREG_COMPLETE": "bash_complete", "COMP_WORDS": "dpreg fit --method boo",
+             "COMP_CWORD": "3"}  # fmt: skip
+    code = "from dpreg.cli.commands import main; main([])"
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **words}
+    )
+    assert run.stdout == "plain,boosted_adassp\n"
 
 
 def test_demo(capsys):

@@ -222,7 +222,7 @@ def test_columns_of_lists_are_read_as_numbers_and_said_to_be():
         data = {"y": cells, "x": np.array([1.0, 2.0, 3.0])}
         fit = dpreg.dp_lm("y ~ x", data, 1.0, method=AdaSSP(bounds={"y": (0.0, 4.0)}))
         assert sum("y came as lists" in note for note in fit.notes) == 1
-    with pytest.raises(ValueError, match="no declared levels"):
+    with pytest.raises(ValueError, match="without declared levels"):
         dpreg.dp_lm("y ~ x", {**data, "y": np.array(["a", "a", "a"])}, 1.0)
 
 

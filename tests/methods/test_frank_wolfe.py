@@ -147,7 +147,7 @@ def test_what_was_spent_is_the_claim(options, screen):
     assert zcdp_delta(1.01 * rho, 0.8) > 1e-7
     assert sum(p.rho for p in fit.privacy.parts) == pytest.approx(rho, rel=1e-9)
     assert fit.privacy.composition == "zCDP"
-    assert "rho=" in str(fit.summary())
+    assert "rho=" in str(fit.privacy)
 
 
 def test_units_of_many_rows_count_once():

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import dpreg
 from dpreg.errors import BudgetError
-from dpreg.privacy.budget import check_delta, check_epsilon
+from dpreg.privacy.checks import check_delta, check_epsilon
 
 
 @pytest.mark.parametrize("eps", [0, -1, math.nan, math.inf, -math.inf, "1", None, True, 1e-12, 1e9,
@@ -40,11 +40,11 @@ def test_any_real_number_is_an_epsilon(value):
 
 
 def test_spending_adds_up_as_decimals():
-    budget = dpreg.Budget(1.0)
+    budget = dpreg.Budget(1.0, 0.0)
     for _ in range(10):
         budget.spend("a tenth", 0.1)
     assert budget.remaining == (0.0, 0.0)
-    with pytest.raises(BudgetError, match="only eps=0"):
+    with pytest.raises(BudgetError, match="only eps=0, delta=0 is left"):
         budget.spend("more", 1e-9)
     assert len(budget.charges) == 10
 
@@ -61,7 +61,7 @@ def test_refusal_changes_nothing():
 
 @given(st.lists(st.floats(min_value=1e-3, max_value=2.0), max_size=20))
 def test_never_overspent(amounts):
-    budget = dpreg.Budget(3.0)
+    budget = dpreg.Budget(3.0, 0.0)
     for amount in amounts:
         try:
             budget.spend("x", amount)
@@ -80,15 +80,15 @@ def test_ledger_is_shared_and_lasts(tmp_path):
 
 
 def test_ledger_with_other_totals_is_refused(tmp_path):
-    dpreg.Budget(2.0, ledger=tmp_path / "ledger")
+    dpreg.Budget(2.0, 0.0, ledger=tmp_path / "ledger")
     with pytest.raises(BudgetError, match=r"made for eps=2\.0"):
-        dpreg.Budget(3.0, ledger=tmp_path / "ledger")
+        dpreg.Budget(3.0, 0.0, ledger=tmp_path / "ledger")
 
 
 def test_a_relative_path_stays_where_it_was(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)
-    budget = dpreg.Budget(1.0, ledger="p.ledger")
+    budget = dpreg.Budget(1.0, 0.0, ledger="p.ledger")
     budget.spend("a", 0.75)
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert budget.remaining == (0.25, 0.0)
@@ -98,20 +98,20 @@ def test_a_relative_path_stays_where_it_was(tmp_path, monkeypatch):
 def without_last_charge(path):
     """All of it made anew, with one charge less."""
     other = path.with_name("other")
-    dpreg.Budget(1.0, ledger=other).spend("a", 0.3)
+    dpreg.Budget(1.0, 0.0, ledger=other).spend("a", 0.3)
     path.write_bytes(other.read_bytes())
 
 
 def without_charges(path):
     other = path.with_name("other")
-    dpreg.Budget(1.0, ledger=other)
+    dpreg.Budget(1.0, 0.0, ledger=other)
     path.write_bytes(other.read_bytes())
 
 
 def another_history(path):
     other = path.with_name("other")
     for label in "xyz":
-        dpreg.Budget(1.0, ledger=other).spend(label, 0.01)
+        dpreg.Budget(1.0, 0.0, ledger=other).spend(label, 0.01)
     path.write_bytes(other.read_bytes())
 
 
@@ -121,7 +121,7 @@ def another_history(path):
 ])  # fmt: skip
 def test_charges_that_were_seen_cannot_go(tmp_path, damage):
     path = tmp_path / "ledger"
-    budget = dpreg.Budget(1.0, ledger=path)
+    budget = dpreg.Budget(1.0, 0.0, ledger=path)
     budget.spend("a", 0.3)
     budget.spend("b", 0.3)
     whole = path.read_bytes()
@@ -129,7 +129,7 @@ def test_charges_that_were_seen_cannot_go(tmp_path, damage):
     for use in (
         lambda: budget.spend("c", 0.3),
         lambda: budget.remaining,
-        lambda: dpreg.Budget(1.0, ledger=path).spend("c", 0.3),
+        lambda: dpreg.Budget(1.0, 0.0, ledger=path).spend("c", 0.3),
     ):
         with pytest.raises(BudgetError, match="are gone from"):
             use()
@@ -139,8 +139,8 @@ def test_charges_that_were_seen_cannot_go(tmp_path, damage):
 
 def test_a_charge_of_another_process_is_seen_too(tmp_path):
     path = tmp_path / "ledger"
-    budget = dpreg.Budget(1.0, ledger=path)
-    spend = f"import dpreg; dpreg.Budget(1.0, ledger={str(path)!r}).spend('b', 0.5)"
+    budget = dpreg.Budget(1.0, 0.0, ledger=path)
+    spend = f"import dpreg; dpreg.Budget(1.0, 0.0, ledger={str(path)!r}).spend('b', 0.5)"
     subprocess.run([sys.executable, "-c", spend], check=True)
     assert budget.remaining == (0.5, 0.0)
     without_charges(path)
@@ -151,11 +151,11 @@ def test_a_charge_of_another_process_is_seen_too(tmp_path):
 @pytest.mark.parametrize("ledger", [3, True, 1.5, ["p"]])
 def test_a_ledger_is_a_path(ledger):
     with pytest.raises(BudgetError, match="ledger must be the path of a file"):
-        dpreg.Budget(1.0, ledger=ledger)
+        dpreg.Budget(1.0, 0.0, ledger=ledger)
 
 
 def test_one_charge_is_not_many():
-    budget = dpreg.Budget(1.0)
+    budget = dpreg.Budget(1.0, 0.0)
     budget.spend("a", 0.5)
     assert repr(budget).endswith("left after 1 charge")
     budget.spend("b", 0.5)
@@ -164,12 +164,12 @@ def test_one_charge_is_not_many():
 
 def test_an_unwritable_ledger_says_so(tmp_path):
     with pytest.raises(BudgetError, match="cannot open"):
-        dpreg.Budget(1.0, ledger=tmp_path / "no" / "such" / "folder")
+        dpreg.Budget(1.0, 0.0, ledger=tmp_path / "no" / "such" / "folder")
 
 
 SPEND_UNTIL_REFUSED = """
 import sys, dpreg
-budget = dpreg.Budget(1.0, ledger=sys.argv[1])
+budget = dpreg.Budget(1.0, 0.0, ledger=sys.argv[1])
 made = 0
 try:
     while True:
@@ -196,7 +196,7 @@ def test_dp_lm_is_charged_before_a_record_is_read(diamonds, monkeypatch):
     budget = dpreg.Budget(1.0, 1e-5)
     with pytest.raises(RuntimeError, match="was read"):
         dpreg.dp_lm("price ~ carat", diamonds, 0.7, budget=budget)
-    assert budget.remaining == (0.3, 0.0)
+    assert budget.remaining == (0.3, 3e-6)
     with pytest.raises(BudgetError):
         dpreg.dp_lm("price ~ carat", diamonds, 0.7, budget=budget)
 
@@ -221,7 +221,7 @@ def test_threads_cannot_overspend_together(monkeypatch):
         return answer
 
     monkeypatch.setattr(dpreg.Budget, "_allows", slow)
-    budget = dpreg.Budget(1.0)
+    budget = dpreg.Budget(1.0, 0.0)
 
     def spend():
         for _ in range(10):

@@ -23,7 +23,7 @@ R_BOUNDS = "list(`log(price)` = c(5, 10), `log(carat)` = c(-2, 2), depth = c(40,
 
 # By the name of the method: what Python and R are told, beyond the name.
 OPTIONS = {"frank_wolfe": ("FrankWolfe", {"bounds": BOUNDS}, f"FrankWolfe(bounds = {R_BOUNDS})")}
-CASES = list(methods._BY_NAME)
+CASES = list(methods.METHODS)
 SELECTIONS = {
     "kendall": ("DPKendall", {}, '"kendall"'),
     "two_stage": ("TwoStage", {}, '"two_stage"'),

@@ -17,9 +17,9 @@ import pytest
 
 import dpreg
 from dpreg.data.design import read_design
-from dpreg.methods import _BY_NAME, DPSGD
+from dpreg.methods import DPSGD, METHODS
 
-METHODS = sorted(_BY_NAME)
+METHODS = sorted(METHODS)
 
 
 def marked(n):

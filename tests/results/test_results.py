@@ -82,7 +82,9 @@ def test_a_part_that_takes_the_rest_does_not_look_free(diamonds):
     fit = dpreg.dp_lm("price ~ carat", diamonds, 1.0, method="dpsgd")
     text = " ".join(str(fit.privacy).split())
     assert "eps=0" not in text
-    assert "rate 0.1: all that the other parts leave of eps and delta" in text
+    assert fit.privacy.to_frame()["share"].iloc[-1] == (
+        "all that the other parts leave of eps and delta"
+    )
 
 
 @pytest.mark.parametrize("arguments", [lambda f: (f, f), lambda f: (f,), lambda f: (3,)])
@@ -244,7 +246,7 @@ def test_plots_draw_what_was_released(diamonds):
     np.testing.assert_array_equal(bare.plot().lines[0].get_xdata(), bare.params.iloc[1:])
     budget = dpreg.Budget(2.0, 1e-5)
     budget.spend("first", 0.5)
-    assert budget.plot().patches[0].get_width() == 0.5
+    assert budget.plot().patches[0].get_width() == 0.25
     plan = dpreg.dp_plan(20_000, 5, 1.0)
     curve = plan.plot().lines[0]
     near = np.argmin(np.abs(np.log(curve.get_xdata())))
@@ -261,10 +263,36 @@ def test_certificates_put_rounds_that_are_alike_on_one_line():
         parts=(part("round 1 of 3", 0.1), part("round 2 of 3", 0.1), part("round 3 of 3", 0.2)),
         public=(), seeded=False, version="0",
     )  # fmt: skip
-    lines = str(certificate).splitlines()
-    assert lines[2].startswith("  round 1 to 2 of 3, each: mu=0.1;")
-    assert lines[3].startswith("  round 3 of 3: mu=0.2;")
-    assert len(lines) == 4
+    assert str(certificate).splitlines()[1:] == [
+        "  m in 3 noisy steps, c composition, dpreg 0",
+        "  what                     share   noise  sensitivity",
+        "  round 1 to 2 of 3, each  mu=0.1  noise  1",
+        "  round 3 of 3             mu=0.2  noise  1",
+    ]
+    frame = certificate.to_frame()
+    assert frame.columns.tolist() == ["what", "share", "noise", "sensitivity"]
+    assert frame["what"].tolist() == [f"round {k} of 3" for k in (1, 2, 3)]
+    assert "<td>round 2 of 3</td>" in certificate._repr_html_()
+
+
+def test_no_line_of_a_certificate_is_longer_than_a_page(diamonds):
+    for method in ("tukey", "dpsgd", "frank_wolfe", "auto"):
+        fit = dpreg.dp_lm("price ~ carat + depth", diamonds, 1.0, method=method)
+        assert max(map(len, str(fit.privacy).splitlines())) <= 106
+
+
+def test_a_summary_is_a_table_two_lines_of_privacy_and_what_matters(diamonds):
+    """35 lines before; notes that every fit had are in the documentation."""
+    fit = dpreg.dp_lm("price ~ carat + depth + table", diamonds, 1.0, 1e-6)
+    lines = str(fit.summary()).splitlines()
+    assert len(lines) <= 17
+    (place,) = (k for k, line in enumerate(lines) if line.startswith("Privacy: "))
+    assert lines[place] == f"Privacy: {fit.privacy.claim}"
+    assert lines[place + 1].strip().startswith(f"{fit.method} in {len(fit.privacy.parts)} noisy")
+    assert place == 5 + 3 + 4 + 1
+    for part in fit.privacy.parts:
+        assert part.noise not in fit.summary().as_html() + fit.summary().as_latex()
+        assert part.noise in str(fit.privacy)
 
 
 @pytest.mark.parametrize(("path", "value", "match"), [

@@ -19,15 +19,16 @@ def found(diamonds):
 
 
 def test_summary_tells_what_was_spent_and_how_clear_a_choice_had_to_be(found):
-    text = " ".join(found.summary().split())
+    text = " ".join(str(found.summary()).split())
     assert "Selected 3 of 23 columns for price, in the order they were chosen" in text
     for place, name in enumerate(found.selected, start=1):
         assert f"{place}. {name}" in text
     assert "0.5-differentially private for the addition or removal of one row" in text
     assert "How far apart the scores were is private" in text
-    assert "Gumbel noise of scale 15" in text
-    assert "scale 30" in text
-    assert max(len(line) for line in found.summary().splitlines()) <= 78
+    assert [part.noise for part in found.privacy.parts] == ["Gumbel, scale 15", "Gumbel, scale 30"]
+    assert max(len(line) for line in str(found).splitlines()) <= 78
+    for format in (found.summary().as_html(), found.summary().as_latex()):
+        assert all(name.replace("_", r"\_") in format or name in format for name in found.selected)
 
 
 def test_margin_is_what_it_says():
@@ -44,7 +45,7 @@ def test_round_trips(found):
               pickle.loads(pickle.dumps(found)), copy.deepcopy(found)]  # fmt: skip
     for other in others:
         assert other == found
-        assert str(other) == repr(found) == found.summary()
+        assert str(other) == repr(found) == str(found.summary())
     assert found.k == 3
     assert found.nobs is None
 

@@ -57,8 +57,8 @@ def test_parts_add_up_and_say_the_noise(options):
     found = dpreg.dp_select("y ~ .", frame(500), 2, 0.8, method=options(count_share=0.25))
     count, votes = found.privacy.parts
     assert (count.epsilon, votes.epsilon) == pytest.approx((0.2, 0.6), rel=1e-12)
-    assert count.noise == "discrete Laplace noise of scale 5"
-    assert votes.noise == f"Gumbel noise of scale {2 * 2 / 0.6:.4g}"
+    assert count.noise == "discrete Laplace, scale 5"
+    assert votes.noise == f"Gumbel, scale {2 * 2 / 0.6:.4g}"
     assert found.nobs == found.units
     assert found.units == int(found.units) >= 0
 

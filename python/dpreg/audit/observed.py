@@ -18,6 +18,7 @@ from dpreg.lm import dp_lm
 from dpreg.methods.base import Release
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
 
 __all__ = ["Observed", "Probe", "difference", "observe", "same_rows"]
 
@@ -33,6 +34,10 @@ class Probe:
 
     def check(self, *arguments: Any, **named: Any) -> None:
         """Take everything."""
+
+    def cost(self, epsilon: float, delta: float) -> Cost:
+        """Charge all of it."""
+        return Cost.approximate(epsilon, delta)
 
     def release(self, design: Design, allowance: Any, *, inference: bool) -> Release:
         """Keep the design; release zeros."""

@@ -1,5 +1,5 @@
-"""The command line."""
+"""The command line: arguments in, one call, text out.
 
-from dpreg.cli.commands import main
-
-__all__ = ["main"]
+Its modules import nothing but click and each other when they are loaded, and what a command needs
+when it runs.
+"""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TextIO
 
-__all__ = ["demo"]
+import click
+
+from dpreg.cli.codes import DECLINED, DONE
+
+__all__ = ["demo", "demo_command"]
 
 _FORMULA = "price ~ carat + cut + color + clarity"
 
@@ -48,3 +53,9 @@ def demo(out: TextIO) -> bool:
     print(fit.summary(), file=out)
     print(_READING.format(carat=fit.params["carat"]) if fit.released else _DECLINED, file=out)
     return fit.released
+
+
+@click.command("demo")
+def demo_command() -> int:
+    """Fit the diamonds that come with the package, and explain the result."""
+    return DONE if demo(sys.stdout) else DECLINED

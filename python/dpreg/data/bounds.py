@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.data.design import Terms
+from dpreg.errors import ArgumentError, Blank, Pieces, Value, closest, write
 
-__all__ = ["LEAST_WIDTH", "Bounds", "column_bounds"]
+__all__ = ["LEAST_WIDTH", "Bounds", "column_bounds", "no_column_of_the_model"]
 
 Bounds = tuple[float, float]
 
@@ -34,19 +35,31 @@ def column_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> NDArray[
         if name in terms.dropped:
             continue
         if name not in names:
-            raise ValueError(
-                f"bounds: {name!r} is no column of the model; it has {', '.join(map(repr, names))}"
-            )
+            raise no_column_of_the_model(name, names)
         try:
             if any(isinstance(limit, (str, bytes)) for limit in limits):
                 raise TypeError
             low, high = (float(limit) for limit in limits)
         except (OverflowError, TypeError, ValueError):
-            raise ValueError(f"bounds: write {{{name!r}: (low, high)}}, got {limits!r}") from None
+            limits_are = ("those of ", Value(name), " must be two numbers, got ", Value(limits))
+            raise ArgumentError("bounds", limits_are, _such(name)) from None
         if not (max(abs(low), abs(high)) <= _LARGEST and high - low > LEAST_WIDTH):
-            raise ValueError(
-                f"bounds: {name!r} needs limits within 1e60 of 0, the first below the second by "
-                f"more than 1e-60, got {limits!r}"
-            )
+            problem = (
+                f"{name!r} needs limits within 1e60 of 0, the first below the second by more than "
+                "1e-60, got ", Value(limits),
+            )  # fmt: skip
+            raise ArgumentError("bounds", problem, _such(name))
         result[names.index(name)] = low, high
     return result
+
+
+def _such(name: str) -> Pieces:
+    return write("bounds", {name: (Blank("low"), Blank("high"))})
+
+
+def no_column_of_the_model(name: str, names: Sequence[str]) -> ArgumentError:
+    """Return the refusal of bounds for something that is not in the model."""
+    listed = ", ".join(map(repr, names))
+    meant = closest(name, names)
+    advice = [] if meant is None else [_such(meant)]
+    return ArgumentError("bounds", f"{name!r} is no column of the model; it has {listed}", *advice)

@@ -37,11 +37,12 @@ def frame_source(data: Any) -> RowSource:
         frame = nw.from_native(data)
     except TypeError:
         raise SchemaError(
-            "data must be a pandas, polars or pyarrow table, a dict of arrays or the path of a "
-            f"Parquet file, not {type(data).__name__}"
+            "data",
+            "must be a pandas, polars or pyarrow table, a dict of arrays or the path of a Parquet "
+            f"file, not {type(data).__name__}",
         ) from None
     except nw.exceptions.NarwhalsError as error:
-        raise SchemaError(f"data: {error}") from None
+        raise SchemaError("data", str(error)) from None
     kind, native = frame.implementation, nw.to_native(frame)
     if kind.is_polars():
         return _polars_source(native)
@@ -49,8 +50,9 @@ def frame_source(data: Any) -> RowSource:
         return table_source(native)
     if isinstance(frame, nw.LazyFrame):
         raise SchemaError(
-            f"data: a lazy table of {kind.name.lower()} cannot be read yet; collect it as a "
-            "pandas, polars or pyarrow table"
+            "data",
+            f"a lazy table of {kind.name.lower()} cannot be read",
+            "collect it as a pandas, polars or pyarrow table",
         )
     return _pandas_source(native if kind.is_pandas() else frame.to_pandas())
 
@@ -60,7 +62,7 @@ def _named(names: Sequence[Any]) -> list[str]:
     named = [str(name) for name in names]
     again = sorted({name for name in named if named.count(name) > 1})
     if again:
-        raise SchemaError(f"data: two columns are both named {again[0]!r}; rename one")
+        raise SchemaError("data", f"two columns are both named {again[0]!r}", "rename one")
     return named
 
 
@@ -128,7 +130,7 @@ def mapping_source(data: Mapping[str, Any]) -> RowSource:
         columns[name] = _mapped_column(name, values)
     sizes = {len(values) for values in data.values()}
     if len(sizes) > 1:
-        raise SchemaError("data: all columns must have the same length")
+        raise SchemaError("data", "all columns must have the same length")
     return MemorySource(columns, lambda: next(iter(sizes), 0))
 
 
@@ -141,7 +143,7 @@ def _mapped_column(name: str, values: Any) -> tuple[Column, Sliced]:
         return arrow_column(name, values.type), _of_arrow(lambda part: values[part])
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
-            raise SchemaError(f"data: column {name!r} must be one-dimensional")
+            raise SchemaError("data", f"column {name!r} must be one-dimensional")
         return _numpy_column(name, values.dtype, lambda: values)
     if hasattr(values, "dtype"):
         import pandas as pd
@@ -152,7 +154,7 @@ def _mapped_column(name: str, values: Any) -> tuple[Column, Sliced]:
         return _numpy_column(name, np.dtype(values.dtype), lambda: np.asarray(values))
     if isinstance(values, Sequence) and not isinstance(values, (str, bytes)):
         return Column(name, "numeric", holds=LIST), lambda part: Objects(values[part])
-    raise SchemaError(f"data: column {name!r} must be an array or a list")
+    raise SchemaError("data", f"column {name!r} must be an array or a list")
 
 
 def _pandas_column(name: str, dtype: Any, series: Callable[[], Any]) -> tuple[Column, Sliced]:

@@ -26,7 +26,7 @@ def parquet_source(path: str | os.PathLike[str]) -> RowSource:
     types = _types(name)
     schema = Schema({field.name: arrow_column(field.name, field.type) for field in types})
     if len(schema.columns) < len(types):
-        raise SchemaError(f"data: two columns of {name!r} have the same name; rename one")
+        raise SchemaError("data", f"two columns of {name!r} have the same name", "rename one")
 
     def read(columns: Sequence[str]) -> Iterator[Any]:
         import pyarrow.parquet as pq
@@ -45,15 +45,16 @@ def _types(name: str) -> list[Any]:
     try:
         if os.path.isfile(name) and not _begins_as_parquet(name):
             raise SchemaError(
-                f"data: {name!r} is not a Parquet file, and no other is read, because others do "
-                f"not declare types; for a CSV file, pandas.read_csv({name!r})"
-                ".to_parquet('data.parquet') makes one"
+                "data",
+                f"{name!r} is not a Parquet file, and no other is read, because others do not "
+                "declare types",
+                f"for a CSV file, pandas.read_csv({name!r}).to_parquet('data.parquet') makes one",
             )
         return list(pq.read_schema(name))
     except FileNotFoundError:
-        raise SchemaError(f"data: cannot read {name!r}: there is no such file") from None
+        raise SchemaError("data", f"cannot read {name!r}: there is no such file") from None
     except (OSError, pyarrow.ArrowException) as error:
-        raise SchemaError(f"data: cannot read {name!r} as Parquet: {error}") from None
+        raise SchemaError("data", f"cannot read {name!r} as Parquet: {error}") from None
 
 
 def _begins_as_parquet(path: str) -> bool:

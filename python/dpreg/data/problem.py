@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from dpreg.data.containers import open_source
 from dpreg.data.design import Design, Terms, read_design
 from dpreg.data.formula import FormulaSpec
-from dpreg.data.schema import Column, Level, Schema
+from dpreg.data.schema import Column, Level, Schema, no_column
 from dpreg.data.source import RowSource
 from dpreg.data.units import Units
-from dpreg.errors import FormulaError, SchemaError
+from dpreg.errors import Argument, ArgumentError, FormulaError, SchemaError, leave_out, write
 
 __all__ = ["ModelMatrix", "Problem", "Records", "pose"]
 
@@ -112,11 +112,11 @@ class ModelMatrix:
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
-            raise ValueError("names: each column needs a name of its own")
+            raise ArgumentError("names", "each column needs a name of its own")
         if self.intercept and _INTERCEPT in self.names:
             raise _taken()
         if not self.names and not self.intercept:
-            raise ValueError("formula: there is nothing on its right-hand side")
+            raise FormulaError("formula", "there is nothing on its right-hand side")
 
     @property
     def terms(self) -> Terms:
@@ -172,6 +172,7 @@ def pose(
         columns = {} if data.unit is None else {data.unit: Column(data.unit, "other")}
         _check_unit(unit, Schema(columns))
         return data
+    _check_order(formula, data)
     source = open_source(data)
     _check_unit(unit, source.schema)
     schema = source.schema.with_levels(levels).without(unit)
@@ -181,8 +182,10 @@ def pose(
         named = rf"(?<!\w){re.escape(unit or '')}(?!\w)"
         if unit and isinstance(formula, str) and re.search(named, formula):
             raise FormulaError(
-                f"formula: {unit!r} names the protected unit, and cannot be in the formula too; "
-                "leave it out, or leave out unit"
+                "formula",
+                f"{unit!r} names the protected unit, and cannot be in the formula too",
+                "leave it out",
+                leave_out("unit"),
             ) from None
         raise
     if _INTERCEPT in spec.regressors:
@@ -190,9 +193,20 @@ def pose(
     return FormulaProblem(spec, source, unit)
 
 
+def _check_order(formula: object, data: object) -> None:
+    """Refuse data in the place of the formula."""
+    is_formula = [isinstance(given, str) and "~" in given for given in (formula, data)]
+    if is_formula == [False, True]:
+        raise FormulaError(
+            "formula",
+            ("and ", Argument("data"), " are in each other's place"),
+            "write the formula first, then the data",
+        )
+
+
 def _taken() -> FormulaError:
     return FormulaError(
-        f"formula: a column named {_INTERCEPT!r} cannot be told from the intercept; rename it"
+        "formula", f"a column named {_INTERCEPT!r} cannot be told from the intercept", "rename it"
     )
 
 
@@ -205,17 +219,13 @@ def _check_unit(unit: str | None, schema: Schema) -> None:
     if unit is None:
         return
     if not isinstance(unit, str):
-        raise SchemaError(
-            "unit must be the name of one column, a string such as unit='person', "
-            f"not a {type(unit).__name__}"
-        )
+        problem = f"must be the name of one column, a string, not a {type(unit).__name__}"
+        raise SchemaError("unit", problem, (*write("unit", "person"), ", for example"))
     if unit not in schema:
-        raise SchemaError(
-            f"unit: there is no column {unit!r}; "
-            f"the data have {', '.join(map(repr, schema.columns))}"
-        )
+        raise SchemaError("unit", *no_column(unit, schema))
     if schema[unit].holds in _NO_KEYS:
         raise SchemaError(
-            f"unit: column {unit!r} holds {schema[unit].holds}, which cannot name a unit; convert "
-            "it to text or whole numbers before the call"
+            "unit",
+            f"column {unit!r} holds {schema[unit].holds}, which cannot name a unit",
+            "convert it to text or whole numbers before the call",
         )

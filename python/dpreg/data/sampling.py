@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.data.design import Design
 from dpreg.data.units import Units
+from dpreg.errors import unusable
 
 __all__ = ["check_max_rows", "one_row_a_unit", "sample_rows", "split_units"]
 
@@ -18,10 +19,8 @@ def check_max_rows(max_rows: int) -> None:
     """Refuse a bound on the rows of a unit that is no positive integer."""
     whole = isinstance(max_rows, (int, np.integer)) and not isinstance(max_rows, bool)
     if not whole or not 1 <= max_rows <= _MOST_ROWS:
-        raise ValueError(
-            f"max_rows must be an integer from 1 to {_MOST_ROWS:,}: rows that one unit may give, "
-            f"got {max_rows!r}"
-        )
+        wanted = f"an integer from 1 to {_MOST_ROWS:,}: rows that one unit may give"
+        raise unusable("max_rows", wanted, max_rows)
 
 
 def sample_rows(design: Design, max_rows: int, bits: _core.BitSource) -> Design:

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dpreg.errors import SchemaError
+from dpreg.errors import Pieces, SchemaError, Value, closest, write
 
-__all__ = ["LIST", "Column", "Kind", "Level", "Schema"]
+__all__ = ["LIST", "Column", "Kind", "Level", "Schema", "no_column"]
 
 Kind = Literal["numeric", "categorical", "text", "other"]
 Level = str | int | float | bool
@@ -18,6 +18,8 @@ Level = str | int | float | bool
 # What a Python list holds, which declares no type: numbers, unless levels are declared.
 LIST = "a list"
 _SPELLED = "a list of strings or numbers"
+# Columns that a message lists.
+_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +75,12 @@ class Schema:
         """
         columns = dict(self.columns)
         if levels is not None and not isinstance(levels, Mapping):
-            raise SchemaError(
-                "levels must be a dict of column names to lists of levels, such as "
-                f"{{'edu': ['school', 'college']}}, not a {type(levels).__name__}"
-            )
+            such = {"edu": ["school", "college"]}
+            problem = f"must be a dict of column names to levels, not a {type(levels).__name__}"
+            raise SchemaError("levels", problem, (*write("levels", such), ", for example"))
         for name, values in (levels or {}).items():
             if name not in columns:
-                raise SchemaError(f"levels: there is no column {name!r} in the data")
+                raise SchemaError("levels", *no_column(name, self))
             public = _listed(name, values)
             _check_levels(columns[name], public)
             columns[name] = replace(
@@ -88,39 +89,49 @@ class Schema:
         return Schema(columns)
 
 
+def no_column(name: str, schema: Schema) -> tuple[str, ...]:
+    """Return what is wrong with the name of a column that is not there, and what may be meant."""
+    names = list(schema.columns)
+    shown = ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
+    meant = closest(name, names)
+    problem = f"there is no column {name!r}; the data have {shown}"
+    return (problem,) if meant is None else (problem, f"perhaps {meant!r} was meant")
+
+
 def _listed(name: str, values: Any) -> tuple[Level, ...]:
     """Return declared levels as plain values, from a list, an array, an index or a series."""
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-        raise SchemaError(f"levels: write {{{name!r}: [...]}} with {_SPELLED}")
+        problem = f"those of {name!r} must be {_SPELLED}"
+        raise SchemaError("levels", problem, _such(name, "first", "second"))
     public = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
     if not all(isinstance(v, (str, int, float)) and v == v for v in public):
-        raise SchemaError(f"levels: the levels of {name!r} must be strings or numbers")
+        raise SchemaError("levels", f"the levels of {name!r} must be strings or numbers")
     if len(public) < 2 or len(set(public)) < len(public):
-        raise SchemaError(f"levels: {name!r} needs at least two levels, all different")
+        raise SchemaError("levels", f"{name!r} needs at least two levels, all different")
     return public
 
 
 def _check_levels(column: Column, levels: tuple[Level, ...]) -> None:
     """Refuse levels with which every row would be incomplete, by the declared type alone."""
-    name, given = column.name, f"got {list(levels)!r}"
+    name, given = column.name, (", got ", Value(list(levels)))
     if column.kind == "numeric" and column.holds != LIST:
         if any(isinstance(level, str) for level in levels):
-            raise SchemaError(
-                f"levels: column {name!r} holds numbers, and its levels must be numbers too, "
-                f"{given}; write levels={{{name!r}: [1, 2, ...]}}"
-            )
+            problem = f"column {name!r} holds numbers, and its levels must be numbers too"
+            raise SchemaError("levels", (problem, *given), _such(name, 1, 2))
     elif column.holds == "text":
         if not all(isinstance(level, str) for level in levels):
-            raise SchemaError(
-                f"levels: column {name!r} holds text, and its levels must be text too, "
-                f"{given}; write levels={{{name!r}: ['1', '2', ...]}}"
-            )
+            problem = f"column {name!r} holds text, and its levels must be text too"
+            raise SchemaError("levels", (problem, *given), _such(name, "1", "2"))
     elif column.kind == "other":
         raise SchemaError(
-            f"levels: column {name!r} holds {column.holds}, which cannot be levels; convert it "
-            "to text or numbers before the call"
+            "levels",
+            f"column {name!r} holds {column.holds}, which cannot be levels",
+            "convert it to text or numbers before the call",
         )
     elif column.levels is not None and not set(column.levels) & set(levels):
-        raise SchemaError(
-            f"levels: column {name!r} declares other levels, {list(column.levels)!r}; {given}"
-        )
+        problem = f"column {name!r} declares other levels, {list(column.levels)!r}"
+        raise SchemaError("levels", (problem, *given))
+
+
+def _such(name: str, *levels: Level) -> Pieces:
+    return write("levels", {name: [*levels, ...]})

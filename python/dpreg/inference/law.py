@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from dpreg.errors import unusable
+
 __all__ = ["NORMAL", "TailLaw", "check_alpha"]
 
 
@@ -22,9 +24,7 @@ def check_alpha(alpha: object) -> float:
     """
     number = isinstance(alpha, numbers.Real) and not isinstance(alpha, bool)
     if not number or not 0 < float(alpha) < 1:  # type: ignore[arg-type]
-        raise ValueError(
-            f"alpha must be a number in (0, 1), got {alpha!r}; 0.05 gives 95% intervals"
-        )
+        raise unusable("alpha", "a number in (0, 1)", alpha, "0.05 gives 95% intervals")
     return float(alpha)  # type: ignore[arg-type]
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from dpreg.mechanisms._inputs import design_of
 from dpreg.methods.base import Allowance, Method
 from dpreg.privacy.bits import bit_source
-from dpreg.privacy.budget import check_delta, check_epsilon
 from dpreg.privacy.certificate import Certificate
+from dpreg.privacy.checks import check_delta, check_epsilon
 from dpreg.publish import publish
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased

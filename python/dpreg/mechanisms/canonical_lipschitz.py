@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from dpreg import _core
 from dpreg.mechanisms._inputs import doubles, indices, score_range_of
 from dpreg.privacy.bits import bit_source
-from dpreg.privacy.budget import check_epsilon
+from dpreg.privacy.checks import check_epsilon
 from dpreg.selection.base import check_k
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from dpreg.methods.frank_wolfe_run import (
 )
 from dpreg.planning.frank_wolfe import Screen, check_steps, plan_frank_wolfe
 from dpreg.privacy.bits import bit_source
-from dpreg.privacy.budget import check_delta, check_epsilon
 from dpreg.privacy.certificate import Certificate
+from dpreg.privacy.checks import check_delta, check_epsilon
 from dpreg.version import __version__
 
 __all__ = ["FrankWolfeFit", "dp_frank_wolfe"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from dpreg.mechanisms._inputs import design_of, indices
 from dpreg.methods.base import Allowance
 from dpreg.privacy.bits import bit_source
-from dpreg.privacy.budget import check_epsilon
+from dpreg.privacy.checks import check_epsilon
 from dpreg.selection import SubLasso, TwoStage
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dpreg.errors import ArgumentError, Options, unknown_name, unusable
 from dpreg.methods.adassp import AdaSSP
 from dpreg.methods.auto import Auto
 from dpreg.methods.base import Method
@@ -12,9 +13,18 @@ from dpreg.methods.dpsgd import DPSGD
 from dpreg.methods.frank_wolfe import FrankWolfe
 from dpreg.methods.tukey_em import TukeyEM
 
-__all__ = ["DPSGD", "AdaSSP", "Auto", "BoostedAdaSSP", "FrankWolfe", "TukeyEM", "method_from"]
+__all__ = [
+    "DPSGD",
+    "METHODS",
+    "AdaSSP",
+    "Auto",
+    "BoostedAdaSSP",
+    "FrankWolfe",
+    "TukeyEM",
+    "method_from",
+]
 
-_BY_NAME: dict[str, Callable[[], Method]] = {
+METHODS: dict[str, Callable[[], Method]] = {
     "auto": Auto,
     "tukey": TukeyEM,
     "adassp": AdaSSP,
@@ -33,16 +43,13 @@ def method_from(method: str | Method) -> Method:
         If it is neither.
     """
     if isinstance(method, str):
-        if method not in _BY_NAME:
-            names = ", ".join(map(repr, _BY_NAME))
-            raise ValueError(f"method must be one of {names} or an options object, got {method!r}")
-        return _BY_NAME[method]()
-    if isinstance(method, type) and method in _BY_NAME.values():
-        raise ValueError(
-            f"method must be an object, not its class; write dpreg.{method.__name__}()"
-        )
+        if method not in METHODS:
+            raise unknown_name("method", method, METHODS)
+        return METHODS[method]()
+    if isinstance(method, type) and method in METHODS.values():
+        made = Options("method", method().name, method.__name__)
+        raise ArgumentError("method", "must be an object, not its class", ("write ", made))
     if not callable(getattr(method, "release", None)) or isinstance(method, type):
-        raise ValueError(
-            f"method must be a name or an options object such as dpreg.TukeyEM(), got {method!r}"
-        )
+        such = Options("method", "tukey", "TukeyEM")
+        raise unusable("method", ("a name or an options object such as ", such), method)
     return method

@@ -19,7 +19,8 @@ from dpreg.inference.shrinkage import SHRUNK_NOTE
 from dpreg.methods.base import Allowance, Declined, Release, check_size, needs_delta
 from dpreg.methods.schedule import final_clip
 from dpreg.options import check_options
-from dpreg.sums.accountant import GaussianReleases
+from dpreg.privacy.cost import Cost
+from dpreg.sums.accountant import GaussianReleases, releases_cost
 from dpreg.sums.limits import prediction_limits
 from dpreg.sums.moments import (
     Doubles,
@@ -102,6 +103,10 @@ class AdaSSP:
         """Refuse delta = 0 and bounds that cannot be used."""
         needs_delta(self.name, delta)
         column_bounds(self.bounds, terms)
+
+    def cost(self, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.methods.base.Method`."""
+        return releases_cost(epsilon, delta)
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool

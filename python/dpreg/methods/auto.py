@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from dataclasses import dataclass, replace
 
 from dpreg import _core
 from dpreg.data.design import Design, Terms
+from dpreg.errors import Choice, unusable
 from dpreg.methods.adassp import AdaSSP
 from dpreg.methods.base import (
     Allowance,
@@ -20,12 +23,17 @@ from dpreg.methods.tukey_em import TukeyEM
 from dpreg.options import check_options
 from dpreg.planning.auto import TABULATED, best_method, expect
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
 from dpreg.text import counted, share_lost
 
 __all__ = ["Auto"]
 
 # With less of epsilon the count could not be drawn.
 _LEAST_SHARE = 1e-3
+# Share of the explained variance.
+_NEWS = 0.01
+# What follows TukeyEM when it declines.
+_FALLBACK = "boosted_adassp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +68,9 @@ class Auto:
         check_options(self)
         unknown = sorted(set(self.candidates) - set(TABULATED))
         if unknown or not self.candidates:
-            raise ValueError(
-                f"candidates must be some of {', '.join(map(repr, TABULATED))}, "
-                f"got {self.candidates!r}"
-            )
+            raise unusable("candidates", ("some of ", Choice(tuple(TABULATED))), self.candidates)
         if not _LEAST_SHARE <= self.count_share <= 0.5:
-            raise ValueError(
-                f"count_share must be between {_LEAST_SHARE} and 0.5, got {self.count_share}"
-            )
+            raise unusable("count_share", f"between {_LEAST_SHARE} and 0.5", self.count_share)
 
     @property
     def name(self) -> str:
@@ -80,6 +83,16 @@ class Auto:
         if "tukey" in self.candidates:
             rest = (1 - self.count_share) * epsilon
             _METHODS["tukey"].check(terms, rest, delta / 2, inference=inference)
+
+    def cost(self, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.methods.base.Method`; TukeyEM may be followed by its fallback."""
+        rest = (1 - self.count_share) * epsilon
+        costs = [_METHODS[name].cost(rest, delta) for name in self.candidates if name != "tukey"]
+        if "tukey" in self.candidates:
+            both = (_METHODS[name].cost(rest, delta / 2) for name in ("tukey", _FALLBACK))
+            costs.append(functools.reduce(operator.add, both))
+        dearest = functools.reduce(Cost.or_else, costs)
+        return (Cost.pure(self.count_share * epsilon) + dearest).claimed(epsilon, delta)
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
@@ -101,33 +114,38 @@ class Auto:
             "number of units, to choose the method",
             count,
             0.0,
-            f"discrete Laplace noise of scale {1 / count:.4g}",
+            f"discrete Laplace, scale {1 / count:.4g}",
             sensitivity=1.0,
             scale=1 / count,
         )
         # With a fallback in reserve, each of the two may fail with half of delta.
         delta = allowance.delta / 2 if chosen == "tukey" else allowance.delta
         spend = Allowance(rest, delta, allowance.bits)
+        cost = Cost.pure(count) + _METHODS[chosen].cost(rest, delta)
         outcome = _METHODS[chosen].release(design, spend, inference=inference)
+        # A choice that costs next to nothing is not news.
+        plain = loss < _NEWS and chosen != "tukey"
         if chosen == "tukey":
             why += "; half of delta is kept for Boosted AdaSSP, should TukeyEM decline"
         if isinstance(outcome, Declined) and outcome.unspent > 0:
             why = f"TukeyEM declined, and Boosted AdaSSP used what was left ({why})"
             fallback = Allowance(outcome.unspent, delta, allowance.bits)
             first = (replace(part, label=f"TukeyEM: {part.label}") for part in outcome.parts)
-            chosen = "boosted_adassp"
+            chosen = _FALLBACK
+            cost += _METHODS[chosen].cost(outcome.unspent, delta)
             outcome = _METHODS[chosen].release(design, fallback, inference=inference)
             outcome = replace(outcome, parts=(*first, *outcome.parts))
             if isinstance(outcome, Declined):
                 reason = f"TukeyEM declined, and then Boosted AdaSSP: {outcome.reason}"
                 outcome = replace(outcome, reason=reason)
-        if isinstance(outcome, Release):
+        if isinstance(outcome, Release) and not plain:
             outcome = replace(outcome, notes=(why, *outcome.notes))
         return replace(
             outcome,
             parts=(part, *outcome.parts),
             composition=after_basic(outcome.composition),
             method=chosen,
+            cost=cost.claimed(allowance.epsilon, allowance.delta),
         )
 
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.data.design import Design, Terms
-from dpreg.errors import BudgetError
+from dpreg.errors import BudgetError, Setting, Words, unusable, write
 from dpreg.inference.law import NORMAL, TailLaw
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
 
 __all__ = [
     "Allowance",
@@ -31,9 +32,7 @@ _LEAST_OPTION, _LARGEST_OPTION = 1e-6, 1e6
 def check_size(name: str, size: float | None) -> None:
     """Refuse a clip, factor or rate that is far from 1; None, a default, is fine."""
     if size is not None and not _LEAST_OPTION <= size <= _LARGEST_OPTION:
-        raise ValueError(
-            f"{name} must be between {_LEAST_OPTION:g} and {_LARGEST_OPTION:g}, got {size!r}"
-        )
+        raise unusable(name, f"between {_LEAST_OPTION:g} and {_LARGEST_OPTION:g}", size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +80,8 @@ class Release:
         What was used, when that is another method.
     no_errors : str
         Why there are no standard errors though they were asked for; empty otherwise.
+    cost : Cost or None
+        What it has cost, when that is less than `Method.cost` said.
     """
 
     params: NDArray[np.float64]
@@ -94,6 +95,7 @@ class Release:
     limits: NDArray[np.float64] | None = None
     method: str | None = None
     no_errors: str = ""
+    cost: Cost | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ class Declined:
     ----------
     reason : str
         Depends on public numbers only.
-    advice : str
+    advice : words
     units : float
     parts : tuple of Part
         Of what was done before declining.
@@ -113,15 +115,18 @@ class Declined:
         Epsilon that no part has used; delta is taken to be used.
     method : str or None
         What was used, when that is another method.
+    cost : Cost or None
+        What it has cost, when that is less than `Method.cost` said.
     """
 
     reason: str
-    advice: str
+    advice: Words
     units: float
     parts: tuple[Part, ...]
     composition: str = "basic"
     unspent: float = 0.0
     method: str | None = None
+    cost: Cost | None = None
 
 
 def after_basic(composition: str) -> str:
@@ -132,10 +137,8 @@ def after_basic(composition: str) -> str:
 def needs_delta(method: str, delta: float) -> None:
     """Refuse delta = 0 for a method that is not pure."""
     if delta == 0:
-        raise BudgetError(
-            f"delta: method={method!r} needs delta > 0, far below 1 / (number of rows); "
-            "write delta=1e-6, for example"
-        )
+        problem = (Setting("method", method), " needs delta > 0, far below 1 / (number of rows)")
+        raise BudgetError("delta", problem, (*write("delta", 1e-6), ", for example"))
 
 
 class Method(Protocol):
@@ -148,6 +151,10 @@ class Method(Protocol):
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Raise a ValueError if the options cannot be used; called before records are read."""
+        ...
+
+    def cost(self, epsilon: float, delta: float) -> Cost:
+        """Say what a release with this allowance costs at most, from public numbers alone."""
         ...
 
     def release(

@@ -12,6 +12,7 @@ from dpreg import _core
 from dpreg.data.bounds import Bounds, column_bounds
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows, sample_rows
+from dpreg.errors import Argument, unusable
 from dpreg.inference.covariance import (
     BoostingPath,
     EstimateError,
@@ -24,7 +25,8 @@ from dpreg.inference.shrinkage import SHRUNK_NOTE
 from dpreg.methods.base import Allowance, Declined, Release, check_size, needs_delta
 from dpreg.methods.schedule import final_clip, schedule
 from dpreg.options import check_options
-from dpreg.sums.accountant import GaussianReleases
+from dpreg.privacy.cost import Cost
+from dpreg.sums.accountant import GaussianReleases, releases_cost
 from dpreg.sums.limits import prediction_limits
 from dpreg.sums.moments import (
     Doubles,
@@ -119,9 +121,11 @@ class BoostedAdaSSP:
         check_options(self)
         check_max_rows(self.max_rows)
         if min(self.rounds or 1, self.average or 1) < 1 or 0 in (self.rounds, self.average):
-            raise ValueError("rounds and average must be at least 1")
+            name = "rounds" if self.rounds is not None and self.rounds < 1 else "average"
+            raise unusable(name, "at least 1", getattr(self, name))
         if self.average is not None and self.average > (self.rounds or 0):
-            raise ValueError("average must be given together with rounds, and be at most that")
+            wanted = ("given together with ", Argument("rounds"), ", and at most that")
+            raise unusable("average", wanted, self.average)
         check_share_of_mu("gram_share", self.gram_share)
         check_scatter_share(self.scatter_share, self.standardisation)
         check_size("first_clip", self.first_clip)
@@ -129,7 +133,7 @@ class BoostedAdaSSP:
         check_size("final_clip", self.final_clip)
         check_size("row_factor", self.row_factor)
         if (self.rounds or 1) > _MOST_ROUNDS:
-            raise ValueError(f"rounds must be at most {_MOST_ROUNDS}, got {self.rounds}")
+            raise unusable("rounds", f"at most {_MOST_ROUNDS}", self.rounds)
 
     @property
     def name(self) -> str:
@@ -140,6 +144,10 @@ class BoostedAdaSSP:
         """Refuse delta = 0 and bounds that cannot be used."""
         needs_delta(self.name, delta)
         column_bounds(self.bounds, terms)
+
+    def cost(self, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.methods.base.Method`."""
+        return releases_cost(epsilon, delta)
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool

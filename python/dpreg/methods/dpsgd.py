@@ -12,11 +12,12 @@ from dpreg import _core
 from dpreg.data.bounds import Bounds, column_bounds
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import sample_rows
-from dpreg.errors import BudgetError
+from dpreg.errors import Argument, BudgetError, Setting, unusable, write
 from dpreg.inference.covariance import unidentified_note
 from dpreg.methods.base import Allowance, Declined, Release, check_size, needs_delta
 from dpreg.options import check_options
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import discreteness, gdp_mu
 from dpreg.privacy.pld import noise_multiplier
 from dpreg.sums.accountant import RESERVE, GaussianReleases
@@ -79,8 +80,10 @@ class DPSGD:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.steps < 1 or not 1e-6 <= self.rate <= 1:
-            raise ValueError("steps must be at least 1 and rate in [1e-6, 1]")
+        if self.steps < 1:
+            raise unusable("steps", "at least 1", self.steps)
+        if not 1e-6 <= self.rate <= 1:
+            raise unusable("rate", "in [1e-6, 1]", self.rate)
         check_size("clip", self.clip)
         check_size("row_factor", self.row_factor)
         check_size("learning_rate", self.learning_rate)
@@ -94,13 +97,25 @@ class DPSGD:
         """Refuse delta = 0, what exact noise cannot reach, and bounds that cannot be used."""
         needs_delta(self.name, delta)
         if delta < _LEAST_DELTA:
-            raise BudgetError(f"delta must be at least 1e-14 for method='dpsgd', got {delta:.4g}")
+            wanted = (
+                "must be at least 1e-14 for ",
+                Setting("method", "dpsgd"),
+                f", got {delta:.4g}",
+            )
+            raise BudgetError("delta", wanted)
         if gdp_mu(epsilon, delta) < _LEAST_MU:
             raise BudgetError(
-                f"eps: {epsilon:.4g} at delta={delta:.3g} is too small for method='dpsgd'; "
-                "write a larger eps, or method='boosted_adassp'"
-            )
+                "eps",
+                (f"{epsilon:.4g} at ", Setting("delta", float(f"{delta:.3g}")),
+                 " is too small for ", Setting("method", "dpsgd")),
+                ("write a larger ", Argument("eps")), write("method", "boosted_adassp"),
+            )  # fmt: skip
         column_bounds(self.bounds, terms)
+
+    def cost(self, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.methods.base.Method`."""
+        # Composition of sampled releases gives one pair (epsilon, delta), and no mu.
+        return Cost.approximate(epsilon, delta)
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
@@ -153,7 +168,9 @@ class DPSGD:
         sensitivity = _core.gradient_sensitivity(width)
         sigma = math.ceil(multiplier * sensitivity)
         if discreteness(sigma, width * self.steps) > RESERVE * min(epsilon, 1.0):
-            raise ValueError("dpsgd: eps is too small, or steps too many, for exact noise")
+            raise BudgetError(
+                "eps", ("is too small, or ", Argument("steps"), " too many, for exact noise")
+            )
         theta = _core.dpsgd(
             rows,
             steps=self.steps,
@@ -168,7 +185,7 @@ class DPSGD:
             f"{self.steps} gradients, each of a Poisson sample at rate {rate:.4g}",
             0.0,
             0.0,
-            f"discrete Gaussian noise of scale {sigma:.4g} for sensitivity {sensitivity:.4g}",
+            f"discrete Gaussian, scale {sigma:.4g}",
             sensitivity=sensitivity,
             scale=float(sigma),
         )

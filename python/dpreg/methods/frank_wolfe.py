@@ -14,9 +14,11 @@ from dpreg import _core
 from dpreg.data.bounds import Bounds, column_bounds
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import one_row_a_unit
+from dpreg.errors import unusable
 from dpreg.inference.covariance import unidentified_note
 from dpreg.methods.base import Allowance, Declined, Release, needs_delta
 from dpreg.methods.frank_wolfe_run import (
+    DELTA_LEFT,
     allowed_rho,
     check_l1,
     plan_parts,
@@ -32,7 +34,8 @@ from dpreg.planning.frank_wolfe import (
     plan_frank_wolfe,
 )
 from dpreg.privacy import pure_rho
-from dpreg.sums.accountant import GaussianReleases
+from dpreg.privacy.cost import Cost
+from dpreg.sums.accountant import RESERVE, GaussianReleases
 from dpreg.sums.scaling import Scaling, scaling_from_bounds, scaling_from_scales
 from dpreg.sums.standardisation import Standardisation
 
@@ -101,9 +104,9 @@ class FrankWolfe:
             check_steps(self.steps)
         screen_from(self.screen)
         if not 1e-6 <= self.count_share < 1:
-            raise ValueError(f"count_share must be in [1e-6, 1), got {self.count_share!r}")
+            raise unusable("count_share", "in [1e-6, 1)", self.count_share)
         if not 0 < self.reach <= 100:
-            raise ValueError(f"reach must be greater than 0 and at most 100, got {self.reach!r}")
+            raise unusable("reach", "greater than 0 and at most 100", self.reach)
 
     @property
     def name(self) -> str:
@@ -117,6 +120,11 @@ class FrankWolfe:
         left = 1 - max(self.count_share, self.standardisation.share)
         rho = left * allowed_rho(epsilon, delta)
         plan_frank_wolfe(rho, _columns(terms), self.steps or MAX_STEPS, self._screen())
+
+    def cost(self, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.methods.base.Method`."""
+        rho, failure = allowed_rho(epsilon, delta), (1 - DELTA_LEFT) * delta
+        return Cost.concentrated(rho, epsilon, delta, failure, RESERVE * min(epsilon, 1.0))
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool

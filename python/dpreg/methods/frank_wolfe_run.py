@@ -8,24 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.errors import Choice, Value, unusable
 from dpreg.planning.frank_wolfe import FrankWolfePlan, Screen
 from dpreg.privacy import zcdp_rho
 from dpreg.privacy.certificate import Part
 
-__all__ = ["allowed_rho", "check_l1", "plan_parts", "run_plan", "screen_from"]
+__all__ = ["DELTA_LEFT", "allowed_rho", "check_l1", "plan_parts", "run_plan", "screen_from"]
 
 # Left of delta for the total variation between the drawn laws and those of bounded range, and
 # the largest epsilon for which the proof pays for that (frank_wolfe.md, section 4).
-_DELTA_LEFT = 1 - 2.0**-20
+DELTA_LEFT = 1 - 2.0**-20
 _LARGEST_EPSILON = 100.0
 
 
 def check_l1(l1: object) -> float:
     """Return `l1` as a float if it is a radius."""
     if isinstance(l1, bool) or not isinstance(l1, (int, float, np.number)):
-        raise ValueError(f"l1 must be a number greater than 0, got {l1!r}")
+        raise unusable("l1", "a number greater than 0", l1)
     if not 1e-100 <= float(l1) <= 1e100:
-        raise ValueError(f"l1 must be between 1e-100 and 1e100, got {l1!r}")
+        raise unusable("l1", "between 1e-100 and 1e100", l1)
     return float(l1)
 
 
@@ -34,13 +35,14 @@ def screen_from(screen: Screen | str | None) -> Screen | None:
     if screen is None or isinstance(screen, Screen):
         return screen
     if screen not in ("rnm", "adp"):
-        raise ValueError(f"screen must be None, 'rnm', 'adp' or a Screen, got {screen!r}")
+        wanted = (Value(None), ", ", Choice(("rnm", "adp")), " or a Screen")
+        raise unusable("screen", wanted, screen)
     return Screen(rule="rnm" if screen == "rnm" else "adp")
 
 
 def allowed_rho(epsilon: float, delta: float) -> float:
     """Return the zCDP budget of a run that is to be (epsilon, delta)-DP."""
-    return zcdp_rho(min(epsilon, _LARGEST_EPSILON), delta * _DELTA_LEFT)
+    return zcdp_rho(min(epsilon, _LARGEST_EPSILON), delta * DELTA_LEFT)
 
 
 def run_plan(
@@ -82,7 +84,7 @@ def plan_parts(plan: FrankWolfePlan, l1: float) -> tuple[Part, ...]:
             0.0,
             0.0,
             f"exponential mechanism of bounded range {plan.epsilon_step:.4g} each, "
-            f"as Gumbel noise of scale {scale:.4g} on gradient sums",
+            f"as Gumbel, scale {scale:.4g} on gradient sums",
             sensitivity=_core.vertex_score_range(l1),
             scale=scale,
             rho=plan.rho_steps,
@@ -97,7 +99,7 @@ def plan_parts(plan: FrankWolfePlan, l1: float) -> tuple[Part, ...]:
                 0.0,
                 0.0,
                 f"exponential mechanism of bounded range {plan.epsilon_screen:.4g} a choice, "
-                f"as Gumbel noise of scale {scale:.4g} on scores, which have to beat "
+                f"as Gumbel, scale {scale:.4g} on scores, which have to beat "
                 f"{plan.margin * scale:.4g}",
                 sensitivity=score_range,
                 scale=scale,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import sample_rows
-from dpreg.errors import BudgetError
+from dpreg.errors import Argument, BudgetError, Setting, Words, leave_out, unusable
 from dpreg.inference.law import NORMAL, TailLaw
 from dpreg.methods.base import Allowance, Declined, Release, needs_delta
 from dpreg.methods.model_vector import Layout, coefficients
@@ -26,7 +26,8 @@ from dpreg.planning.tukey import (
 )
 from dpreg.planning.tukey_law import release_law
 from dpreg.privacy.certificate import Part
-from dpreg.sums.accountant import GaussianReleases
+from dpreg.privacy.cost import Cost
+from dpreg.sums.accountant import GaussianReleases, releases_cost
 from dpreg.sums.standardisation import Standardisation
 from dpreg.text import counted
 
@@ -103,21 +104,20 @@ class TukeyEM:
     def __post_init__(self) -> None:
         check_options(self)
         if self.models is not None and self.models < 2:
-            raise ValueError(f"models must be at least 2, got {self.models}")
-        few = 0 <= (self.refinements or 0) <= _MOST_REFINEMENTS
-        if not (0 <= (self.ridge or 0.0) < np.inf and few):
-            raise ValueError(
-                "ridge must be at least 0 and finite, refinements an integer from 0 to "
-                f"{_MOST_REFINEMENTS}, got {self.ridge} and {self.refinements}"
-            )
-        limits = self.limits_share == 0 or _LEAST_SHARE <= self.limits_share < 1 - self.count_share
-        if not (_LEAST_SHARE <= self.count_share < 1 and limits):
-            raise ValueError(
-                f"count_share must be in [{_LEAST_SHARE}, 1), and limits_share 0 or in "
-                f"[{_LEAST_SHARE}, 1 - count_share), got {self.count_share} and {self.limits_share}"
-            )
+            raise unusable("models", "at least 2", self.models)
+        if not 0 <= (self.ridge or 0.0) < np.inf:
+            raise unusable("ridge", "at least 0 and finite", self.ridge)
+        if not 0 <= (self.refinements or 0) <= _MOST_REFINEMENTS:
+            wanted = f"an integer from 0 to {_MOST_REFINEMENTS}"
+            raise unusable("refinements", wanted, self.refinements)
+        if not _LEAST_SHARE <= self.count_share < 1:
+            raise unusable("count_share", f"in [{_LEAST_SHARE}, 1)", self.count_share)
+        limits = self.limits_share
+        if not (limits == 0 or _LEAST_SHARE <= limits < 1 - self.count_share):
+            wanted = f"0 or in [{_LEAST_SHARE}, 1 - count_share)"
+            raise unusable("limits_share", wanted, limits)
         if not -500 <= self.grid_exponent <= 500:
-            raise ValueError(f"grid_exponent must be in [-500, 500], got {self.grid_exponent}")
+            raise unusable("grid_exponent", "in [-500, 500]", self.grid_exponent)
 
     @property
     def name(self) -> str:
@@ -129,8 +129,13 @@ class TukeyEM:
         needs_delta(self.name, delta)
         if (1 - self.limits_share) * delta < _LEAST_DELTA:
             raise BudgetError(
-                f"delta: {delta:.3g} is too small for what method='tukey' does with it; write "
-                "a larger one, such as delta=1e-10"
+                "delta",
+                (
+                    f"{delta:.3g} is too small for what ",
+                    Setting("method", "tukey"),
+                    " does with it",
+                ),
+                ("write a larger one, such as ", Setting("delta", 1e-10)),
             )
         if self.models is not None:
             # With a given number of models nothing in this condition comes from the data.
@@ -138,9 +143,19 @@ class TukeyEM:
             plan = self._plan(0.0, layout, epsilon, delta)
             if not _rounding_is_paid(plan, layout):
                 raise BudgetError(
-                    f"eps: {epsilon:.4g} is too small for models={self.models:,}: the draw could "
-                    "not pay for its rounding; write fewer models, or a larger eps"
-                )
+                    "eps",
+                    (f"{epsilon:.4g} is too small for ", Setting("models", self.models),
+                     ": the draw could not pay for its rounding"),
+                    "write fewer models", ("a larger ", Argument("eps")),
+                )  # fmt: skip
+
+    def cost(self, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.methods.base.Method`."""
+        left = Cost.approximate((1 - self.limits_share) * epsilon, (1 - self.limits_share) * delta)
+        if self.limits_share == 0:
+            return left
+        limits = releases_cost(self.limits_share * epsilon, self.limits_share * delta)
+        return (left + limits).claimed(epsilon, delta)
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
@@ -209,7 +224,7 @@ class TukeyEM:
         unknown = np.full((1, 2), np.nan)  # nothing is asked about the response
         scales = ", ".join(f"{part.scale:.4g}" for part in noise.parts)
         label = "limits of the regressors, for predictions"
-        text = f"histogram of magnitudes, discrete Gaussian noise of scale {scales}"
+        text = f"histogram of magnitudes, discrete Gaussian, scale {scales}"
         sensitivity = noise.parts[0].sensitivity
         part = Part(label, epsilon, delta, text, sensitivity=sensitivity)
         return np.vstack([limits, unknown]), (part,)
@@ -274,7 +289,7 @@ def _parts(epsilon_count: float, plan: TukeyPlan, delta: float) -> tuple[Part, .
 
 
 def _laplace_part(label: str, epsilon: float, remark: str = "") -> Part:
-    noise = f"discrete Laplace noise of scale {1 / epsilon:.4g}{remark}"
+    noise = f"discrete Laplace, scale {1 / epsilon:.4g}{remark}"
     return Part(label, epsilon, 0.0, noise, sensitivity=1.0, scale=1 / epsilon)
 
 
@@ -303,15 +318,16 @@ def _not_passed(
     )
 
 
-def _advice(layout: Layout, allowance: Allowance, models: int | None) -> str:
+def _advice(layout: Layout, allowance: Allowance, models: int | None) -> Words:
     need = least_units(layout.d, layout.size, allowance.epsilon, allowance.delta)
-    fewer = "inference=False (fewer numbers to release), " if layout.spreads else ""
-    first = "" if models is None else f"leave models out, which was {models:,}: "
+    fewer = (Setting("inference", False), " (fewer numbers to release), ") if layout.spreads else ()
+    first = () if models is None else (*leave_out("models"), f", which was {models:,}: ")
     return (
-        f"{first}TukeyEM with {_regressors(layout.d)} at eps={allowance.epsilon:.4g} wants about "
-        f"{need:,} units; try a larger eps, fewer or less sparse regressors, {fewer}"
-        "or another method"
-    )
+        *first,
+        f"TukeyEM with {_regressors(layout.d)} at eps={allowance.epsilon:.4g} wants about "
+        f"{need:,} units; try a larger ", Argument("eps"), ", fewer or less sparse regressors, ",
+        *fewer, "or another method",
+    )  # fmt: skip
 
 
 def _regressors(d: int) -> str:

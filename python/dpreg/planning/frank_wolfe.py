@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from dpreg.errors import Argument, ArgumentError, Setting, unusable
 from dpreg.options import check_options
 from dpreg.privacy import bounded_range_epsilon, bounded_range_rho
 
@@ -49,16 +50,14 @@ class Screen:
     def __post_init__(self) -> None:
         check_options(self)
         if not 0 < self.share < 1:
-            raise ValueError(f"screen: share must be in (0, 1), got {self.share!r}")
+            raise unusable("screen", "a Screen with share in (0, 1)", self.share)
         if not 1e-100 <= self.false_screens < math.inf:
-            raise ValueError(
-                f"screen: false_screens must be finite and at least 1e-100, "
-                f"got {self.false_screens!r}"
-            )
+            wanted = "a Screen with false_screens of at least 1e-100"
+            raise unusable("screen", wanted, self.false_screens)
         if self.after is not None and any(
             b <= a for a, b in zip((0, *self.after), self.after, strict=False)
         ):
-            raise ValueError(f"screen: after must be rising steps from 1, got {self.after!r}")
+            raise unusable("screen", "a Screen with rising steps from 1 in after", self.after)
 
     def steps_after(self, steps: int, d: int) -> tuple[int, ...]:
         """Return the steps after which coordinates are screened in a run of `steps`."""
@@ -102,7 +101,7 @@ class FrankWolfePlan:
 def check_steps(steps: object) -> int:
     """Return `steps` if it is a number of steps that can be made."""
     if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= MAX_STEPS:
-        raise ValueError(f"steps must be an integer from 1 to {MAX_STEPS}, got {steps!r}")
+        raise unusable("steps", f"an integer from 1 to {MAX_STEPS}", steps)
     return steps
 
 
@@ -137,10 +136,12 @@ def plan_frank_wolfe(rho: float, d: int, steps: int, screen: Screen | None) -> F
 def _step_epsilon(rho: float, times: int) -> float:
     epsilon = min(bounded_range_epsilon(rho, times), _LARGEST_EPSILON)
     if epsilon < _LEAST_EPSILON:
-        raise ValueError(
-            f"eps is too small for steps={times}: each would have to be "
-            f"{epsilon:.2g}-differentially private; write fewer steps or a larger eps"
-        )
+        raise ArgumentError(
+            "eps",
+            ("is too small for ", Setting("steps", times),
+             f": each would have to be {epsilon:.2g}-differentially private"),
+            ("write fewer steps or a larger ", Argument("eps")),
+        )  # fmt: skip
     return epsilon
 
 

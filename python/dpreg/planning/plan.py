@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpreg import _core
-from dpreg.errors import BudgetError
+from dpreg.errors import BudgetError, Choice, unusable, write
+from dpreg.keywords import hinted
 from dpreg.planning.auto import TABULATED, best_method, expect
 from dpreg.planning.tukey import most_units, plan_tukey
 from dpreg.planning.tukey_law import box_weights, distance
-from dpreg.privacy.budget import check_delta, check_epsilon
+from dpreg.privacy.checks import check_delta, check_epsilon
 from dpreg.text import counted, share_lost, wrapped
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class Plan:
         return "\n".join(wrapped(text, hang=0))
 
 
+@hinted("dp_plan")
 def dp_plan(n: int, d: int, eps: float, delta: float = 1e-5, *, method: str = "auto") -> Plan:
     """Say what a private regression can be expected to give.
 
@@ -149,10 +151,10 @@ def dp_plan(n: int, d: int, eps: float, delta: float = 1e-5, *, method: str = "a
     n, d = _count("n", n, 1), _count("d", d, 1)
     epsilon, delta = check_epsilon(eps), check_delta(delta)
     if delta == 0:
-        raise BudgetError("delta: regressions need delta > 0; write delta=1e-6, for example")
+        raise BudgetError("delta", "regressions need delta > 0", write("delta", 1e-6))
     if method != "auto" and method not in TABULATED:
-        names = ", ".join(map(repr, ("auto", *TABULATED)))
-        raise ValueError(f"method must be one of {names} to be planned, got {method!r}")
+        names = ("auto", *TABULATED)
+        raise unusable("method", ("one of ", Choice(names), " to be planned"), method)
 
     chosen, found = _forecast(method, n, d, epsilon, delta)
     return Plan(
@@ -261,5 +263,5 @@ def _two_digits(n: int) -> int:
 
 def _count(name: str, value: object, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+        raise unusable(name, f"an integer of at least {least}", value)
     return int(value)

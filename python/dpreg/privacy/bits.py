@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 
 from dpreg import _core
+from dpreg.errors import Value, unusable
 
 __all__ = ["bit_source"]
 
@@ -37,8 +38,9 @@ def bit_source(rng: int | _core.BitSource | None) -> _core.BitSource:
     except TypeError:
         seed = -1
     if isinstance(rng, bool) or not 0 <= seed < 2**64:
-        raise ValueError(
-            "rng must be None (private), an integer in [0, 2**64) for a reproducible result "
-            f"that is not private, or a dpreg bit source; got {rng!r}"
-        )
+        wanted = (
+            Value(None), " (private), an integer in [0, 2**64) for a reproducible result that is "
+            "not private, or a dpreg bit source",
+        )  # fmt: skip
+        raise unusable("rng", wanted, rng)
     return _core.TestBits(seed)

@@ -5,9 +5,15 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from dpreg.text import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["PUBLIC", "Certificate", "Part"]
 
@@ -118,23 +124,71 @@ class Certificate:
         fields["public"] = tuple(data["public"])
         return cls(**fields)
 
+    @property
+    def brief(self) -> str:
+        """The claim, and in a second line how it was made."""
+        steps = counted(len(self.parts), "noisy step")
+        how = f"{self.mechanism} in {steps}, {self.composition} composition, dpreg {self.version}"
+        return f"{self.claim}\n  {how}"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per noisy step.
+
+        Returns
+        -------
+        DataFrame
+            Columns what, share, noise and sensitivity.
+        """
+        import pandas as pd
+
+        rows = [(p.label, p.cost, p.noise, p.sensitivity) for p in self.parts]
+        return pd.DataFrame(rows, columns=list(_HEAD))
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<p>{html.escape(self.brief)}</p>\n" + self.to_frame().to_html(na_rep="")
+
     def __str__(self) -> str:
-        head = f"  {self.mechanism}, {self.composition} composition, dpreg {self.version}"
-        return "\n".join([self.claim, head, *(f"  {line}" for line in _lines(self.parts))])
+        return "\n".join([self.brief, *_table(list(_rows(self.parts)))])
 
 
-def _lines(parts: tuple[Part, ...]) -> Iterator[str]:
-    """One line a part; parts that differ in nothing but a number share one."""
+_HEAD = ("what", "share", "noise", "sensitivity")
+# Longer cells of the first three columns are broken; the whole stays within 100 columns.
+_WIDTHS = (33, 18, 36)
+
+
+def _rows(parts: tuple[Part, ...]) -> Iterator[tuple[str, str, str, str]]:
+    """One row per part; parts that differ in nothing but a number share one."""
 
     def kind(part: Part) -> tuple[str, str, str]:
         return _NUMBER.sub("#", part.label, count=1), part.cost, part.noise
 
     for (label, cost, noise), alike in itertools.groupby(parts, kind):
-        labels = [part.label for part in alike]
+        same = list(alike)
+        labels = [part.label for part in same]
         if len(labels) == 1:
             label = labels[0]
         else:
             first, last = (_NUMBER.search(labels[i]) for i in (0, -1))
             span = f"{first[0]} to {last[0]}" if first and last else ""
             label = f"{label.replace('#', span, 1)}, each"
-        yield f"{label}: {cost}; {noise}"
+        sensitivity = same[0].sensitivity
+        yield label, cost, noise, "" if sensitivity is None else f"{sensitivity:.4g}"
+
+
+def _table(rows: list[tuple[str, str, str, str]]) -> list[str]:
+    """Lay rows out in columns, below their names."""
+    if not rows:
+        return []
+    cells = [
+        [*(textwrap.wrap(cell, width) for cell, width in zip(row, _WIDTHS, strict=False)), [row[3]]]
+        for row in [_HEAD, *rows]
+    ]
+    widths = [max(len(line) for row in cells for line in row[column]) for column in range(4)]
+    lines = []
+    for row in cells:
+        for piece in itertools.zip_longest(*row, fillvalue=""):
+            padded = (text.ljust(width) for text, width in zip(piece, widths, strict=True))
+            lines.append("  " + "  ".join(padded).rstrip())
+    return lines

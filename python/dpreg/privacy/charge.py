@@ -1,40 +1,161 @@
-"""What one release costs, and how costs add up."""
+"""One line of a ledger: what a release was, what it may cost, and what became of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from decimal import Decimal
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal
 
-__all__ = ["Charge", "decimal", "spent"]
+from dpreg.privacy.cost import Cost
+
+__all__ = ["Charge", "Entry", "Status", "charges_from", "outcome_of"]
+
+Status = Literal["charged", "released", "declined"]
+
+_FIELDS = [f.name for f in fields(Cost)]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a ledger keeps: a charge, or the outcome of one.
+
+    Attributes
+    ----------
+    content : mapping
+        Plain data.
+    certificate : str
+        JSON; empty where there is none.
+    """
+
+    content: Mapping[str, Any]
+    certificate: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What one release costs.
+    """One release and what it costs.
 
     Attributes
     ----------
     label : str
         What was released, for the reader of a ledger.
-    epsilon : float
-        Privacy loss in nats.
-    delta : float
-        Failure probability.
+    most : Cost
+        What was charged before a record was read.
+    number : int
+        Of the entry in the ledger, from 1.
+    time : str
+        When, in UTC, as ISO 8601.
+    user, data, formula, method : str
+        Who, from what, and how; empty where nobody said.
+    status : {"charged", "released", "declined"}
+        The first until the outcome is told, and for good if the process ended before that.
+    paid : Cost
+        What it costs: less than `most` where less was released.
+    certificate_json : str
+        Of the outcome; empty before.
     """
 
     label: str
-    epsilon: float
-    delta: float
+    most: Cost
+    number: int = 0
+    time: str = ""
+    user: str = ""
+    data: str = ""
+    formula: str = ""
+    method: str = ""
+    status: Status = "charged"
+    settled: Cost | None = None
+    certificate_json: str = ""
+
+    @property
+    def paid(self) -> Cost:
+        """What it costs."""
+        return self.most if self.settled is None else self.settled
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of the release by itself, in nats."""
+        return self.paid.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The delta of the release by itself."""
+        return self.paid.delta
+
+    @property
+    def certificate(self) -> dict[str, Any] | None:
+        """The certificate of the outcome as plain data, if there is one."""
+        return json.loads(self.certificate_json) if self.certificate_json else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain data."""
+        told = {name: getattr(self, name) for name in ("number", *_TOLD, "label", "status")}
+        costs = {"most": asdict(self.most), "paid": asdict(self.paid)}
+        return {**told, **costs, "certificate": self.certificate}
+
+    def entry(self) -> Entry:
+        """Return what a ledger keeps of a new charge."""
+        told = {name: getattr(self, name) for name in _TOLD}
+        return Entry({"charge": self.label, "cost": asdict(self.most), **told})
 
 
-def decimal(value: float) -> Decimal:
-    """Return the shortest decimal, which is what the user typed: ten charges of 0.1 are 1."""
-    return Decimal(repr(value))
+_TOLD = ("time", "user", "data", "formula", "method")
 
 
-def spent(charges: Iterable[Charge]) -> tuple[Decimal, Decimal]:
-    """Add up epsilon and delta, by basic composition."""
-    made = list(charges)
-    epsilon = sum((decimal(c.epsilon) for c in made), Decimal(0))
-    return epsilon, sum((decimal(c.delta) for c in made), Decimal(0))
+def outcome_of(number: int, status: Status, paid: Cost, certificate: str, time: str) -> Entry:
+    """Return what a ledger keeps of the outcome of charge `number`."""
+    content = {"outcome": number, "status": status, "cost": asdict(paid), "time": time}
+    return Entry(content, certificate)
+
+
+def charges_from(entries: Iterable[Entry]) -> tuple[Charge, ...]:
+    """Put charges and their outcomes together.
+
+    Raises
+    ------
+    ValueError
+        If an entry is neither; one below 0 would be money.
+    """
+    found: dict[int, Charge] = {}
+    for number, entry in enumerate(entries, start=1):
+        if "charge" in entry.content:
+            found[number] = _charge(number, entry)
+        else:
+            of = entry.content.get("outcome")
+            charge = _settled(found.get(of) if type(of) is int else None, entry)
+            if charge is None:
+                raise ValueError(f"charge {number} is not a charge")
+            found[charge.number] = charge
+    return tuple(found.values())
+
+
+def _charge(number: int, entry: Entry) -> Charge:
+    label, cost = entry.content["charge"], _cost(entry.content.get("cost"))
+    told = {name: entry.content.get(name) for name in _TOLD}
+    if cost is None or not all(isinstance(text, str) for text in (label, *told.values())):
+        raise ValueError(f"charge {number} is not a charge")
+    return Charge(label, cost, number, **told)  # type: ignore[arg-type]
+
+
+def _settled(charge: Charge | None, entry: Entry) -> Charge | None:
+    cost, status = _cost(entry.content.get("cost")), entry.content.get("status")
+    if charge is None or charge.settled is not None or cost is None:
+        return None
+    if status not in ("released", "declined") or not cost.within(charge.most):
+        return None
+    return replace(charge, status=status, settled=cost, certificate_json=entry.certificate)
+
+
+def _cost(content: Any) -> Cost | None:
+    """Return a cost from plain data, or None."""
+    if not isinstance(content, Mapping) or list(content) != _FIELDS:
+        return None
+    try:
+        amounts = [float(a) for a in content.values() if type(a) in (int, float)]
+    except OverflowError:
+        return None
+    if len(amounts) < len(_FIELDS) or not all(0 <= amount < math.inf for amount in amounts):
+        return None
+    return Cost(*amounts)

@@ -11,12 +11,21 @@ import math
 
 from scipy import special
 
-__all__ = ["discreteness", "gdp_delta", "gdp_epsilon", "gdp_mu"]
+__all__ = [
+    "bounded_range_mu",
+    "discreteness",
+    "gdp_delta",
+    "gdp_epsilon",
+    "gdp_mu",
+    "pure_mu",
+]
 
 # The closed forms below are right to far better than this; results move by it against us.
 _ROUNDING = 1e-9
 # Relative error of a logarithm of the normal distribution function, with room to spare.
 _LOG_ROUNDING = 2.0**-50
+# Of Phi^-1(logistic(z)) at 0.
+_SLOPE = math.sqrt(2 * math.pi) / 4
 
 
 def gdp_delta(mu: float, epsilon: float) -> float:
@@ -93,3 +102,24 @@ def discreteness(scale: float, draws: int) -> float:
     (cpp/src/noise/discrete_gaussian.md).
     """
     return 67.0 * draws / scale**2
+
+
+def pure_mu(epsilon: float) -> float:
+    """Return the least mu for which every epsilon-DP mechanism is mu-GDP, rounded up.
+
+    2 Phi^-1(e^epsilon / (1 + e^epsilon)), that of randomised response (composition.md, Lemma 1).
+    """
+    # Phi^-1 of the logistic function is concave above 0, with this slope at 0.
+    line = 2 * _SLOPE * epsilon
+    log_tail = -(epsilon + math.log1p(math.exp(-epsilon)))
+    mu = -2 * float(special.ndtri_exp(log_tail))
+    # Near 0 the line is closer than rounding is.
+    return min(line, mu + 1e-12) * (1 + _ROUNDING)
+
+
+def bounded_range_mu(epsilon: float) -> float:
+    """Return the least mu for which every epsilon-bounded-range mechanism is mu-GDP, rounded up.
+
+    That of a pure mechanism of half the epsilon (composition.md, Lemma 2).
+    """
+    return pure_mu(epsilon / 2)

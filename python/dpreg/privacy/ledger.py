@@ -1,10 +1,11 @@
 """Where charges are kept: in memory, or in a file that is never behind what was spent.
 
-The file is a SQLite database, so that processes take turns, and a charge is on disk, whole,
-before `append` returns, whatever ends the process.  Each charge has a hash of itself and of the
-one before, and the number of charges and the last hash stand in a place of their own, changed in
-the same transaction: a charge that was changed or taken out is noticed.  Whoever can write the
-file can write all of it anew; only a process that has seen the charges will notice that.
+The file is a SQLite database, so that processes take turns, and an entry is on disk, whole,
+before `append` returns, whatever ends the process.  Each entry has a hash of itself and of the
+one before, and the number of entries and the last hash stand in a place of their own, changed in
+the same transaction: an entry that was changed or taken out is noticed.  Whoever can write the
+file can write all of it anew; only a process that has seen the entries, or whoever has noted a
+hash of the chain, will notice that.
 """
 
 from __future__ import annotations
@@ -13,43 +14,47 @@ import contextlib
 import hashlib
 import json
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dpreg.errors import BudgetError
-from dpreg.privacy.charge import Charge
+from dpreg.errors import BudgetError, Options, Value, Words
+from dpreg.privacy.charge import Entry
 
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = ["FileLedger", "Ledger", "MemoryLedger"]
+__all__ = ["FileLedger", "Ledger", "MemoryLedger", "untrusted"]
 
-Charges = tuple[Charge, ...]
+Entries = tuple[Entry, ...]
 
 # Of the layout of the file, in its header.
-_VERSION = 2
+_VERSION = 3
 # Seconds to wait for other processes.
 _PATIENCE = 60.0
 _TABLES = """
-CREATE TABLE ledger (totals TEXT NOT NULL, charges INTEGER NOT NULL, last TEXT NOT NULL);
-CREATE TABLE charges (number INTEGER PRIMARY KEY, content TEXT NOT NULL, hash TEXT NOT NULL);
+CREATE TABLE ledger (header TEXT NOT NULL, entries INTEGER NOT NULL, last TEXT NOT NULL);
+CREATE TABLE entries (number INTEGER PRIMARY KEY, content TEXT NOT NULL,
+                      certificate TEXT NOT NULL, hash TEXT NOT NULL);
 """
 
-# How many charges this process has seen in a ledger, and the hash of the last of them.
+# How many entries this process has seen in a ledger, and the hash of the last of them.
 _SEEN: dict[str, tuple[int, str]] = {}
 
 
 class Ledger(Protocol):
-    """Where charges are kept."""
+    """Where entries are kept, oldest first."""
 
-    def append(self, charge: Charge, allowed: Callable[[Charges], bool]) -> bool:
-        """Add `charge` if all charges together are `allowed`; say whether it was added."""
+    def append(self, entry: Entry, allowed: Callable[[Entries], bool]) -> int | None:
+        """Add `entry` if all entries together are `allowed`; return its number, from 1."""
         ...
 
-    def charges(self) -> Charges:
-        """All charges so far, oldest first."""
+    def entries(self) -> Entries:
+        """Return all entries so far."""
+        ...
+
+    def hashes(self) -> tuple[str, ...]:
+        """Return the hash of the header and of each entry; empty where nothing is hashed."""
         ...
 
 
@@ -57,20 +62,24 @@ class MemoryLedger:
     """A ledger that lasts as long as the process."""
 
     def __init__(self) -> None:
-        self._charges: Charges = ()
+        self._entries: Entries = ()
         self._lock = threading.Lock()
 
-    def append(self, charge: Charge, allowed: Callable[[Charges], bool]) -> bool:
+    def append(self, entry: Entry, allowed: Callable[[Entries], bool]) -> int | None:
         """See `Ledger.append`."""
         with self._lock:
-            if not allowed((*self._charges, charge)):
-                return False
-            self._charges = (*self._charges, charge)
-            return True
+            if not allowed((*self._entries, entry)):
+                return None
+            self._entries = (*self._entries, entry)
+            return len(self._entries)
 
-    def charges(self) -> Charges:
-        """See `Ledger.charges`."""
-        return self._charges
+    def entries(self) -> Entries:
+        """See `Ledger.entries`."""
+        return self._entries
+
+    def hashes(self) -> tuple[str, ...]:
+        """See `Ledger.hashes`."""
+        return ()
 
 
 class FileLedger:
@@ -79,63 +88,78 @@ class FileLedger:
     Parameters
     ----------
     path : path
-        Made when it is not there.
-    totals : mapping of str to float
-        What the ledger is for; those of a file that is there must be the same.
+    header : mapping, optional
+        What the ledger is for: the file is made with it when it is not there.
+
+    Attributes
+    ----------
+    path : str
+    header : mapping
+        That of the file.
     """
 
-    def __init__(self, path: str | os.PathLike[str], totals: Mapping[str, float]) -> None:
-        self._path = _absolute(path)
-        self._totals = dict(totals)
-        if not os.path.exists(self._path) and self._path not in _SEEN:
-            self._make()
-        self.charges()
+    def __init__(
+        self, path: str | os.PathLike[str], header: Mapping[str, Any] | None = None
+    ) -> None:
+        self.path = _absolute(path)
+        if header is not None and not os.path.exists(self.path) and self.path not in _SEEN:
+            self._make(header)
+        with self._opened("DEFERRED") as database:
+            text, _, hashes = self._read(database)
+        self.header: Mapping[str, Any] = _parsed(text) or {}
+        self._note(hashes)
 
-    def append(self, charge: Charge, allowed: Callable[[Charges], bool]) -> bool:
+    def append(self, entry: Entry, allowed: Callable[[Entries], bool]) -> int | None:
         """See `Ledger.append`."""
         with self._opened("IMMEDIATE") as database:
-            charges, last = self._read(database)
-            if not allowed((*charges, charge)):
-                return False
-            content = json.dumps(
-                {"label": charge.label, "eps": charge.epsilon, "delta": charge.delta}
-            )
-            number, digest = len(charges) + 1, _digest(last, content)
-            database.execute("INSERT INTO charges VALUES (?, ?, ?)", (number, content, digest))
-            database.execute("UPDATE ledger SET charges = ?, last = ?", (number, digest))
-        self._note(number, digest)
-        return True
+            _, entries, hashes = self._read(database)
+            if not allowed((*entries, entry)):
+                return None
+            content, certificate = json.dumps(entry.content), entry.certificate
+            number, digest = len(hashes), _digest(hashes[-1], content, certificate)
+            row = (number, content, certificate, digest)
+            database.execute("INSERT INTO entries VALUES (?, ?, ?, ?)", row)
+            database.execute("UPDATE ledger SET entries = ?, last = ?", (number, digest))
+        self._note((*hashes, digest))
+        return number
 
-    def charges(self) -> Charges:
-        """See `Ledger.charges`."""
+    def entries(self) -> Entries:
+        """See `Ledger.entries`."""
         with self._opened("DEFERRED") as database:
-            charges, last = self._read(database)
-        self._note(len(charges), last)
-        return charges
+            _, entries, hashes = self._read(database)
+        self._note(hashes)
+        return entries
 
-    def _note(self, number: int, digest: str) -> None:
+    def hashes(self) -> tuple[str, ...]:
+        """See `Ledger.hashes`."""
+        with self._opened("DEFERRED") as database:
+            hashes = self._read(database)[2]
+        self._note(hashes)
+        return hashes
+
+    def _note(self, hashes: tuple[str, ...]) -> None:
         # Another thread may have seen more by now.
-        _SEEN[self._path] = max(_SEEN.get(self._path, (0, "")), (number, digest))
+        _SEEN[self.path] = max(_SEEN.get(self.path, (0, "")), (len(hashes) - 1, hashes[-1]))
 
-    def _make(self) -> None:
+    def _make(self, header: Mapping[str, Any]) -> None:
         """Make the file whole before it has its name, so that nobody finds a part of it."""
         import sqlite3
 
-        draft = f"{self._path}.{os.getpid()}.{threading.get_ident()}.new"
-        totals = json.dumps(self._totals)
+        draft = f"{self.path}.{os.getpid()}.{threading.get_ident()}.new"
+        text = json.dumps(header)
         try:
             os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             with contextlib.closing(sqlite3.connect(draft)) as database, database:
                 database.execute(f"PRAGMA user_version = {_VERSION}")
                 database.executescript(_TABLES)
-                first = (totals, _digest("", totals))
+                first = (text, _digest("", text, ""))
                 database.execute("INSERT INTO ledger VALUES (?, 0, ?)", first)
             with contextlib.suppress(FileExistsError):  # another process was faster
-                os.link(draft, self._path)
+                os.link(draft, self.path)
         except OSError as error:
-            raise BudgetError(f"ledger: cannot open {self._path!r}: {error.strerror}") from None
+            raise _refused("cannot open", self.path, f": {error.strerror}") from None
         except sqlite3.Error as error:
-            raise BudgetError(f"ledger: cannot write {self._path!r}: {error}") from None
+            raise _refused("cannot write", self.path, f": {error}") from None
         finally:
             with contextlib.suppress(OSError):
                 os.unlink(draft)
@@ -145,13 +169,13 @@ class FileLedger:
         """Open the file for one transaction, which is on disk when this ends without an error."""
         import sqlite3
 
-        if not os.path.exists(self._path):
-            raise self._lost()
-        if os.path.getsize(self._path) == 0:
-            raise self._lost() if self._path in _SEEN else self._untrusted("it is empty")
+        if not os.path.exists(self.path):
+            raise self._lost() if self.path in _SEEN else self._missing()
+        if os.path.getsize(self.path) == 0:
+            raise self._lost() if self.path in _SEEN else self._untrusted("it is empty")
         try:
             with contextlib.closing(
-                sqlite3.connect(self._path, timeout=_PATIENCE, isolation_level=None)
+                sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
             ) as database:
                 # The folder too is on disk before a transaction ends.
                 database.execute("PRAGMA synchronous = EXTRA")
@@ -159,74 +183,62 @@ class FileLedger:
                 yield database
                 database.execute("COMMIT")
         except sqlite3.OperationalError as error:
-            raise BudgetError(
-                f"ledger: cannot use {self._path!r}: {error}; the charge was not made"
-            ) from None
+            raise _refused("cannot use", self.path, f": {error}, and nothing was entered") from None
         except (sqlite3.Error, UnicodeError) as error:
             raise self._untrusted(str(error)) from None
 
-    def _read(self, database: sqlite3.Connection) -> tuple[Charges, str]:
-        """Return all charges and the last hash."""
+    def _read(self, database: sqlite3.Connection) -> tuple[str, Entries, tuple[str, ...]]:
+        """Return the header, all entries, and the hash of each."""
         import sqlite3
 
         try:
             (version,) = database.execute("PRAGMA user_version").fetchone()
-            ((totals, count, last),) = database.execute("SELECT * FROM ledger").fetchall()
-            rows = database.execute("SELECT * FROM charges ORDER BY number").fetchall()
+            ((header, count, last),) = database.execute("SELECT * FROM ledger").fetchall()
+            rows = database.execute("SELECT * FROM entries ORDER BY number").fetchall()
             pages = database.execute("PRAGMA page_count").fetchone()[0]
             size = database.execute("PRAGMA page_size").fetchone()[0]
         except (sqlite3.OperationalError, UnicodeError, TypeError, ValueError):
             raise self._untrusted("it is not a ledger of this version of dpreg") from None
-        if version != _VERSION or os.path.getsize(self._path) != pages * size:
+        if version != _VERSION or os.path.getsize(self.path) != pages * size:
             raise self._untrusted("it is not whole, or not of this version of dpreg")
-        self._check_totals(totals)
-        digest = _digest("", totals)
-        seen, known = _SEEN.get(self._path, (0, digest))
-        hashes = [digest]
-        for number, (place, content, claimed) in enumerate(rows, start=1):
-            hashes.append(_digest(hashes[-1], content))
+        hashes, entries = [_digest("", header, "")], []
+        seen, known = _SEEN.get(self.path, (0, hashes[0]))
+        for number, (place, content, certificate, claimed) in enumerate(rows, start=1):
+            hashes.append(_digest(hashes[-1], content, certificate))
             if place != number or claimed != hashes[-1]:
-                raise self._untrusted(f"charge {number} was changed after it was made")
+                raise self._untrusted(f"entry {number} was changed after it was made")
+            entries.append(Entry(_parsed(content) or {}, certificate))
         if len(rows) < seen or hashes[seen] != known:
             raise self._lost()
         if count != len(rows) or last != hashes[-1]:
-            raise self._untrusted("charges were taken out of it or put into it")
-        charges = tuple(self._charge(n, row[1]) for n, row in enumerate(rows, start=1))
-        return charges, hashes[-1]
+            raise self._untrusted("entries were taken out of it or put into it")
+        return header, tuple(entries), tuple(hashes)
 
-    def _check_totals(self, text: str) -> None:
-        totals = _parsed(text)
-        if totals != self._totals:
-            made = ", ".join(f"{name}={value}" for name, value in totals.items())
-            raise BudgetError(
-                f"ledger: {self._path!r} was made for {made}; use these totals, or another file"
-            )
-
-    def _charge(self, number: int, text: str) -> Charge:
-        """Return the charge of a row; one below 0 would be money."""
-        entry = _parsed(text)
-        label, epsilon, delta = (entry.get(name) for name in ("label", "eps", "delta"))
-        if (
-            isinstance(label, str)
-            and isinstance(epsilon, float | int)
-            and isinstance(delta, float | int)
-            and 0 < epsilon <= sys.float_info.max
-            and 0 <= delta < 1
-        ):
-            return Charge(label, float(epsilon), float(delta))
-        raise self._untrusted(f"charge {number} is not a charge")
+    def _missing(self) -> BudgetError:
+        made = Options("budget", "", "Budget", {"eps": 1.0, "ledger": self.path})
+        problem = ": there is no such file"
+        return _refused("cannot open", self.path, problem, ("make it with ", made))
 
     def _lost(self) -> BudgetError:
-        return BudgetError(
-            f"ledger: charges that this process has seen are gone from {self._path!r}; restore "
-            "the file from a copy, for what was spent stays spent, or name another file"
-        )
+        return _refused(
+            "charges that this process has seen are gone from", self.path, "",
+            "restore the file from a copy, for what was spent stays spent, or name another file",
+        )  # fmt: skip
 
     def _untrusted(self, why: str) -> BudgetError:
-        return BudgetError(
-            f"ledger: {self._path!r} cannot be trusted: {why}; restore it from a copy, or name "
-            "another file"
-        )
+        return untrusted(self.path, why)
+
+
+def untrusted(path: str, why: str) -> BudgetError:
+    """Return the refusal of a ledger that cannot be what it was."""
+    return BudgetError(
+        "ledger", f"{path!r} cannot be trusted: {why}",
+        "restore it from a copy, or name another file",
+    )  # fmt: skip
+
+
+def _refused(what: str, path: str, why: str, *advice: Words) -> BudgetError:
+    return BudgetError("ledger", f"{what} {path!r}{why}", *advice)
 
 
 def _absolute(path: object) -> str:
@@ -234,17 +246,19 @@ def _absolute(path: object) -> str:
     try:
         return os.path.abspath(os.fsdecode(path))  # type: ignore[arg-type]
     except TypeError:
-        raise BudgetError(f"ledger must be the path of a file, got {path!r}") from None
+        raise BudgetError("ledger", ("must be the path of a file, got ", Value(path))) from None
 
 
-def _digest(previous: str, content: str) -> str:
-    return hashlib.sha256(f"{previous}\n{content}".encode("utf-8", "surrogatepass")).hexdigest()
+def _digest(previous: str, content: str, certificate: str) -> str:
+    # In JSON, where no part can run into the next.
+    text = json.dumps([previous, str(content), str(certificate)])
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _parsed(text: Any) -> dict[str, Any]:
-    """Return the object that a text holds; an empty one if it holds something else."""
+def _parsed(text: Any) -> dict[str, Any] | None:
+    """Return the object that a text holds; None if it holds something else."""
     try:
         content = json.loads(text)
     except (TypeError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
+        return None
+    return content if isinstance(content, dict) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from dpreg.errors import BudgetError
+from dpreg.errors import Argument, BudgetError
 
 __all__ = ["noise_multiplier", "sampled_epsilon"]
 
@@ -85,8 +85,11 @@ def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int, besi
         high += math.log(2)
         if high > _MOST:
             raise BudgetError(
-                f"eps={epsilon:.4g} at delta={delta:.3g} is out of reach for {steps} steps, as "
-                "precisely as losses can be added up; write fewer steps, or a larger eps or delta"
+                "eps",
+                f"{epsilon:.4g} at delta {delta:.3g} is out of reach for {steps} steps, as "
+                "precisely as losses can be added up",
+                "write fewer steps",
+                ("a larger ", Argument("eps"), " or ", Argument("delta")),
             )
     low = high - math.log(2)
     while high > _LEAST and excess(low) <= 0:

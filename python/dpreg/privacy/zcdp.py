@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from dpreg.errors import BudgetError
+from dpreg.errors import BudgetError, write
 
 __all__ = [
     "bounded_range_epsilon",
@@ -15,6 +15,7 @@ __all__ = [
     "pure_epsilon",
     "pure_rho",
     "zcdp_delta",
+    "zcdp_epsilon",
     "zcdp_rho",
 ]
 
@@ -98,8 +99,10 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     """
     if delta <= 0:
         raise BudgetError(
-            "delta must be greater than 0 here: the steps are composed by concentrated "
-            "differential privacy; write delta=1e-6, for example"
+            "delta",
+            "must be greater than 0 here: the steps are composed by concentrated differential "
+            "privacy",
+            (*write("delta", 1e-6), ", for example"),
         )
     low, high = 0.0, epsilon + 2 * math.log(1 / delta) + 2
     while zcdp_delta(high, epsilon) <= delta:
@@ -111,3 +114,19 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
         else:
             high = middle
     return low
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """Return the least epsilon for which `zcdp_delta` is at most `delta`, rounded up."""
+    if zcdp_delta(rho, 0.0) <= delta:
+        return 0.0
+    low, high = 0.0, rho + 2 * math.sqrt(rho * math.log(1 / delta))
+    while zcdp_delta(rho, high) > delta:
+        high = 2 * high + 1e-9
+    for _ in range(100):
+        middle = (low + high) / 2
+        if zcdp_delta(rho, middle) > delta:
+            low = middle
+        else:
+            high = middle
+    return high

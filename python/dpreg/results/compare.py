@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from dpreg.errors import ArgumentError
 from dpreg.results.fit import DPResults
 from dpreg.results.summary import Summary, unit_noun
 
@@ -36,13 +37,12 @@ def compare(fits: Sequence[DPResults] | Mapping[str, DPResults], *others: object
     from statsmodels.iolib.tableformatting import fmt_params
 
     if others or not isinstance(fits, (Mapping, Sequence)):
-        raise ValueError(
-            "fits must be one list or dict; write compare([first, second]), or "
-            "compare({'first': first, 'second': second})"
-        )
+        advice = "write compare([first, second])", "compare({'first': first, 'second': second})"
+        raise ArgumentError("fits", "must be one list or dict", *advice)
     named = dict(fits) if isinstance(fits, Mapping) else _numbered(fits)
     if not named or not all(isinstance(fit, DPResults) for fit in named.values()):
-        raise ValueError("fits must be one or more released results of dp_lm, in a list or dict")
+        wanted = "must be one or more released results of dp_lm, in a list or dict"
+        raise ArgumentError("fits", wanted)
     terms = list(dict.fromkeys(term for fit in named.values() for term in fit.names))
     cells, stubs = [], []
     for term in terms:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.errors import Value, unusable
 from dpreg.inference.law import NORMAL, TailLaw, check_alpha
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import check_document
@@ -189,10 +190,9 @@ class DPResults:
         from dpreg.results.predict import design_rows, mean_intervals
 
         if interval not in (None, "confidence"):
-            raise ValueError(
-                f"interval must be None or 'confidence', got {interval!r}; the variance of the "
-                "errors, which other intervals need, is not released"
-            )
+            wanted = (Value(None), " or ", Value("confidence"))
+            why = "the variance of the errors, which other intervals need, is not released"
+            raise unusable("interval", wanted, interval, why)
         alpha = check_alpha(alpha)
         rows = design_rows(self.formula, self.schema, data, self.selected)
         X = rows.X

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from dpreg.errors import PYTHON, Face, Words, told
 from dpreg.privacy.certificate import Certificate
-from dpreg.text import wrapped
+from dpreg.results.summary import Summary, privacy_note
 
 __all__ = ["NotReleased"]
 
@@ -25,7 +26,7 @@ class NotReleased(Exception):  # noqa: N818
     reason : str
         From public numbers only.
     advice : str
-        What to do next.
+        What to do next; a text, or words that each face spells its own way, when it is made.
     units : float
         Private estimate of the number of units.
     privacy : Certificate
@@ -39,16 +40,16 @@ class NotReleased(Exception):  # noqa: N818
         formula: str,
         method: str,
         reason: str,
-        advice: str,
+        advice: Words,
         units: float,
         privacy: Certificate,
         selected: tuple[str, ...] | None = None,
     ) -> None:
-        super().__init__(f"not released: {reason}; {advice}")
+        super().__init__(f"not released: {reason}; {told(advice)}")
         self.formula = formula
         self.method = method
         self.reason = reason
-        self.advice = advice
+        self._advice = advice
         self.units = units
         self.privacy = privacy
         self.selected = selected
@@ -63,6 +64,11 @@ class NotReleased(Exception):  # noqa: N818
         """Private estimate of the number of protected units."""
         return self.units
 
+    @property
+    def advice(self) -> str:
+        """What to do next."""
+        return told(self._advice)
+
     def __bool__(self) -> bool:
         return False
 
@@ -70,28 +76,30 @@ class NotReleased(Exception):  # noqa: N818
         return _rebuild, (self._fields(),)
 
     def _fields(self) -> dict[str, Any]:
-        return {k: getattr(self, k) for k in ("formula", "method", "reason", "advice", "units",
-                                              "privacy", "selected")}  # fmt: skip
+        names = ("formula", "method", "reason", "units", "privacy", "selected")
+        return {"advice": self._advice, **{name: getattr(self, name) for name in names}}
 
     def to_json(self) -> str:
         """Return everything as JSON."""
-        fields = {**self._fields(), "privacy": self.privacy.to_dict()}
+        fields = {**self._fields(), "advice": self.advice, "privacy": self.privacy.to_dict()}
         return json.dumps({"dpreg_not_released": 1, **fields}, indent=2)
 
-    def summary(self) -> str:
-        """Return what happened, what it cost and what to do next."""
-        items = [
-            f"  Why     {self.reason}",
-            f"  Next    {self.advice}",
-            f"  Rows    about {self.units:,.0f} (private estimate)",
-            *([] if self.selected is None else [f"  Chosen  {', '.join(self.selected)}"]),
-            "  Spent   the whole budget of the call; this outcome is itself private:",
-        ]
-        return "\n".join([
-            *wrapped(f"Not released: {self.formula} (method={self.method!r})"),
-            *(line for item in items for line in wrapped(item, hang=8)),
-            *(line for part in str(self.privacy).splitlines() for line in wrapped("  " + part)),
-        ])  # fmt: skip
+    def summary(self, face: Face = PYTHON) -> Summary:
+        """Return what happened, what it cost and what to do next; printable like that of a fit."""
+        chosen = [] if self.selected is None else [f"Chosen: {', '.join(self.selected)}."]
+        return Summary(
+            (),
+            (
+                f"Not released: {self.formula}, method {self.method}.",
+                f"Why: {self.reason}.",
+                f"Next: {told(self._advice, face)}.",
+                f"Rows: about {self.units:,.0f} (private estimate); those with a missing cell, one "
+                "outside the declared levels, or one that makes a term infinite do not count.",
+                *chosen,
+                privacy_note(self.privacy),
+                "Spent: the whole budget of the call.  This outcome is itself private.",
+            ),
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name in ("params", "bse", "conf_int", "predict", "pvalues", "tvalues", "tidy"):
@@ -101,8 +109,11 @@ class NotReleased(Exception):  # noqa: N818
             )
         raise AttributeError(name)
 
+    def _repr_html_(self) -> str:
+        return self.summary().as_html()
+
     def __repr__(self) -> str:
-        return self.summary()
+        return str(self.summary())
 
     __str__ = __repr__
 

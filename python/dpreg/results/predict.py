@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpreg.data.containers import open_source
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.schema import Column, Schema
-from dpreg.errors import SchemaError
+from dpreg.errors import ArgumentError, SchemaError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,9 +85,10 @@ def design_rows(
 ) -> NewRows:
     """Evaluate the right-hand side of `formula` on `data`; with `names`, those columns only."""
     if not schema:
-        raise ValueError(
-            "predict: this model was fitted from a matrix, not from columns; multiply new rows "
-            "with its params instead"
+        raise ArgumentError(
+            "predict",
+            "this model was fitted from a matrix, not from columns",
+            "multiply new rows with its params instead",
         )
     spec = FormulaSpec(formula, schema_from_dict(schema))
     if names is not None:
@@ -95,7 +96,7 @@ def design_rows(
     source = open_source(data)
     for name in spec.regressors:
         if name not in source.schema:
-            raise SchemaError(f"predict: the new data have no column {name!r}")
+            raise SchemaError("predict", f"the new data have no column {name!r}")
         _check_kind(spec.schema[name], source.schema[name])
     blocks, kept, total = [np.empty((0, len(spec.names)))], [np.empty(0, dtype=np.int64)], 0
     for batch in source.batches(spec.needed(response=False)):
@@ -118,7 +119,7 @@ def _index_of(data: Any) -> pd.Index | None:
 def _check_kind(fitted: Column, new: Column) -> None:
     if fitted.levels is None and new.kind != "numeric":
         raise SchemaError(
-            f"predict: column {new.name!r} was numeric in the fit and is {new.kind} here"
+            "predict", f"column {new.name!r} was numeric in the fit and is {new.kind} here"
         )
 
 

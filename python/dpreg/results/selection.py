@@ -7,7 +7,7 @@ import math
 from dataclasses import asdict, dataclass
 
 from dpreg.privacy.certificate import Certificate
-from dpreg.text import wrapped
+from dpreg.results.summary import Summary, privacy_note
 
 __all__ = ["Clarity", "SelectionResult"]
 
@@ -87,18 +87,24 @@ class SelectionResult:
         """Private estimate of the number of protected units, if the method made one."""
         return self.units
 
-    def summary(self) -> str:
+    def summary(self) -> Summary:
         """Return what was chosen, what was spent, and how clear a choice had to be."""
+        from statsmodels.iolib.table import SimpleTable
+        from statsmodels.iolib.tableformatting import fmt_params
+
         how = "in the order they were chosen" if self.ordered else "in no particular order"
-        lines = [
-            f"Selected {self.k} of {len(self.candidates)} columns for {self.response}, {how}:",
-            *(f"  {place}. {name}" if self.ordered else f"  - {name}"
-              for place, name in enumerate(self.selected, start=1)),
-            f"Clarity: {self.clarity.reading} How far apart the scores were is private.",
-            "Privacy: " + str(self.privacy),
-            *(f"Note: {note}." for note in self.notes),
-        ]  # fmt: skip
-        return "\n".join(part for line in lines for part in wrapped(line))
+        stubs = [f"{place}." if self.ordered else "-" for place in range(1, self.k + 1)]
+        title = f"Selected {self.k} of {len(self.candidates)} columns for {self.response}, {how}"
+        table = SimpleTable([[name] for name in self.selected], headers=["column"], stubs=stubs,
+                            title=title, txt_fmt=fmt_params)  # fmt: skip
+        return Summary(
+            (table,),
+            (
+                f"Clarity: {self.clarity.reading} How far apart the scores were is private.",
+                privacy_note(self.privacy),
+                *(f"Note: {note}." for note in self.notes),
+            ),
+        )
 
     def to_json(self) -> str:
         """Return everything as JSON; `from_json` reads it."""
@@ -129,7 +135,10 @@ class SelectionResult:
                 f"this is not a dpreg selection of format {_FORMAT}: {error}"
             ) from None
 
+    def _repr_html_(self) -> str:
+        return self.summary().as_html()
+
     def __str__(self) -> str:
-        return self.summary()
+        return str(self.summary())
 
     __repr__ = __str__

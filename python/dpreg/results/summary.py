@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from dpreg.privacy.certificate import Certificate
     from dpreg.results.fit import DPResults
 
-__all__ = ["Summary", "summarize", "unit_noun"]
+__all__ = ["Summary", "privacy_note", "summarize", "unit_noun"]
 
 _LEAST_WIDTH = 78
 # In the head of the table; the note on privacy has all of it.
@@ -21,7 +22,7 @@ _LONGEST_UNIT = 24
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A regression table with its privacy certificate.
+    """What a result says of itself: tables, and below them its privacy and notes.
 
     `str()` and `as_text()` give plain text, `as_html()` and `as_latex()` the same for a
     notebook and a paper.
@@ -30,7 +31,7 @@ class Summary:
     ----------
     tables : tuple of statsmodels SimpleTable
     notes : tuple of str
-        Paragraphs below the table; lines that begin with blanks are lists.
+        Paragraphs below the tables; lines that begin with blanks continue one.
     """
 
     tables: tuple[Any, ...]
@@ -40,9 +41,11 @@ class Summary:
         """Return plain text."""
         from statsmodels.iolib.summary import summary_return
 
-        body = str(summary_return(list(self.tables), return_fmt="text"))
-        width = max(_LEAST_WIDTH, max(len(line) for line in body.split("\n")))
-        return body + "\n" + "\n".join(_wrap(note, width) for note in self.notes)
+        body = []
+        if self.tables:
+            body = str(summary_return(list(self.tables), return_fmt="text")).split("\n")
+        width = max([_LEAST_WIDTH, *(len(line) for line in body)])
+        return "\n".join([*body, *(_wrap(note, width) for note in self.notes)])
 
     def as_html(self) -> str:
         """Return HTML, without a style of its own."""
@@ -132,13 +135,16 @@ def _cell(column: str, value: float) -> str:
 
 
 def _notes(fit: DPResults) -> tuple[str, ...]:
-    notes = ["Privacy: " + str(fit.privacy)]
+    notes = [privacy_note(fit.privacy)]
     if fit.covariance is None:
         why = f"none, because {fit.no_errors}" if fit.no_errors else "not requested"
         notes.append(f"Standard errors: {why}.")
-    else:
-        notes.append("Standard errors: sampling and privacy noise together; their squares add up.")
     return (*notes, *(f"Note: {note}." for note in fit.notes))
+
+
+def privacy_note(certificate: Certificate) -> str:
+    """Return two lines; the certificate itself has the rest."""
+    return f"Privacy: {certificate.brief}"
 
 
 def _wrap(note: str, width: int) -> str:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from dpreg.data.design import Design, Terms
-from dpreg.errors import BudgetError
+from dpreg.errors import ArgumentError, BudgetError, unusable
 from dpreg.methods.base import Allowance
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
 from dpreg.results.selection import Clarity
 
 __all__ = ["Selection", "Selector", "check_choice", "check_k", "check_share"]
@@ -65,6 +66,10 @@ class Selector(Protocol):
         """Raise a ValueError if the options cannot be used; called before records are read."""
         ...
 
+    def cost(self, k: int, epsilon: float, delta: float) -> Cost:
+        """Say what a selection with this allowance costs at most, from public numbers alone."""
+        ...
+
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
         """Spend the allowance."""
         ...
@@ -83,19 +88,20 @@ def check_k(k: object, d: int, of: str = "columns that the formula makes") -> in
     except TypeError:
         count = -1
     if d == 0:
-        raise ValueError(f"k: there is nothing to choose from, the number of {of} is 0")
+        raise ArgumentError("k", f"there is nothing to choose from, the number of {of} is 0")
     if not 1 <= count <= d:
-        raise ValueError(f"k must be an integer between 1 and {d}, the number of {of}; got {k!r}")
+        raise unusable("k", f"an integer between 1 and {d}, the number of {of}", k)
     return count
 
 
 def check_share(name: str, share: float) -> None:
     """Refuse a share outside (0, 1)."""
     if not 0 < share < 1:
-        raise ValueError(f"{name} must be in (0, 1), got {share!r}")
+        raise unusable(name, "in (0, 1)", share)
 
 
 def check_choice(epsilon: float) -> None:
     """Refuse an epsilon of one choice that the core could not tell from 0."""
     if epsilon < _LEAST_CHOICE:
-        raise BudgetError(f"eps is too small for so many columns: {epsilon:.3g} for each choice")
+        problem = f"is too small for so many columns: {epsilon:.3g} for each choice"
+        raise BudgetError("eps", problem)

@@ -12,6 +12,7 @@ from dpreg.data.sampling import check_max_rows, sample_rows
 from dpreg.methods.base import Allowance
 from dpreg.options import check_options
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
 from dpreg.results.selection import Clarity
 from dpreg.selection.base import (
     Selection,
@@ -84,6 +85,10 @@ class DPKendall:
         check_k(k, len(terms.names))
         check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
 
+    def cost(self, k: int, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.selection.base.Selector`."""
+        return Cost.choices(plan_rounds(epsilon, delta, k).epsilon, k, epsilon, delta)
+
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
         """See `dpreg.selection.base.Selector`."""
         rounds = plan_rounds(allowance.epsilon, allowance.delta, k)
@@ -123,7 +128,7 @@ def _parts(
             label,
             epsilon * count / k,
             rounds.delta * count / k,
-            f"Gumbel noise of scale {scale:.4g}",
+            f"Gumbel, scale {scale:.4g}",
             sensitivity=rows * (_LATER_SENSITIVITY if parts else _core.KENDALL_SENSITIVITY),
             scale=scale,
         )

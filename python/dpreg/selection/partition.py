@@ -43,7 +43,7 @@ def noisy_units(design: Design, epsilon: float, bits: _core.BitSource) -> tuple[
         "number of units",
         epsilon,
         0.0,
-        f"discrete Laplace noise of scale {1 / epsilon:.4g}",
+        f"discrete Laplace, scale {1 / epsilon:.4g}",
         sensitivity=1.0,
         scale=1 / epsilon,
     )

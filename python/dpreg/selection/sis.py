@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.data.bounds import no_column_of_the_model
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows, sample_rows
+from dpreg.errors import ArgumentError, Blank, Options, Value, unusable
 from dpreg.methods.base import Allowance
 from dpreg.options import check_options
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
 from dpreg.results.selection import Clarity
 from dpreg.selection.base import (
     Selection,
@@ -84,7 +87,7 @@ class DPSIS:
         check_max_rows(self.max_rows)
         check_share("share", self.share)
         if not 0 <= self.gamma < 1:
-            raise ValueError(f"gamma must be in [0, 1), got {self.gamma!r}")
+            raise unusable("gamma", "in [0, 1)", self.gamma)
 
     @property
     def name(self) -> str:
@@ -100,10 +103,13 @@ class DPSIS:
         used = {key for name in names for key in (name, _variable(name))}
         unknown = [key for key in self.bounds or {} if key not in used]
         if unknown:
-            raise ValueError(
-                f"bounds: {unknown[0]!r} is no column of the model; it has "
-                f"{', '.join(map(repr, names))}"
-            )
+            raise no_column_of_the_model(unknown[0], names)
+
+    def cost(self, k: int, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.selection.base.Selector`."""
+        if self.top_k == "peel":
+            return Cost.choices(plan_rounds(epsilon, delta, k).epsilon, k, epsilon, delta)
+        return Cost.pure(epsilon).claimed(epsilon, delta)
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
         """See `dpreg.selection.base.Selector`."""
@@ -170,7 +176,7 @@ class DPSIS:
             f"{k} columns by inner products",
             allowance.epsilon,
             rounds.delta,
-            f"Gumbel noise of scale {scale:.4g}",
+            f"Gumbel, scale {scale:.4g}",
             sensitivity=rows * _core.CLIPPED_PRODUCT_SENSITIVITY,
             scale=scale,
         )
@@ -207,11 +213,13 @@ class DPSIS:
         given = self.bounds or {}
         key = name if name in given else _variable(name)
         if key not in given:
-            raise ValueError(
-                f"bounds: the 'sis' selection needs public bounds of {name!r}; write "
-                f"dpreg.DPSIS(bounds={{{name!r}: (low, high), ...}}) with an entry for each column "
-                "and the response"
-            )
+            bounds = {"bounds": {name: (Blank("low"), Blank("high")), ...: ...}}
+            raise ArgumentError(
+                "bounds",
+                f"the 'sis' selection needs public bounds of {name!r}",
+                ("write ", Options("", "sis", "DPSIS", bounds),
+                 " with an entry for each column and the response"),
+            )  # fmt: skip
         try:
             if any(isinstance(v, (str, bytes)) for v in given[key]):
                 raise TypeError
@@ -219,10 +227,8 @@ class DPSIS:
         except (OverflowError, TypeError, ValueError):
             low = high = math.nan
         if not -math.inf < low < high < math.inf or high / 2 - low / 2 <= 0:
-            raise ValueError(
-                f"bounds: those of {key!r} must be two finite numbers (low, high) with "
-                f"low < high, got {given[key]!r}"
-            )
+            problem = f"those of {key!r} must be two finite numbers (low, high) with low < high"
+            raise ArgumentError("bounds", (problem, ", got ", Value(given[key])))
         return low, high
 
 

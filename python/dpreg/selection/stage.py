@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from dpreg import _core
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import split_units
+from dpreg.errors import Argument, ArgumentError, Setting, add, leave_out, unusable
 from dpreg.methods.base import Allowance, after_basic
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
 from dpreg.selection import selector_from
 from dpreg.selection.base import Selector, check_k
 
@@ -66,6 +68,14 @@ class FirstStage:
             return f"selection and fit on different units; {of_fit} in the fit"
         return of_fit if self.selector is None else after_basic(of_fit)
 
+    def cost(self, fit: Cost) -> Cost:
+        """Return what both stages cost at most, or have cost, by the cost of the fit."""
+        if self.selector is None:
+            return fit
+        selection = self.selector.cost(self.kept, self.epsilon, 0.0)
+        # A unit is in one of the two parts of a split.
+        return selection + fit if self.split is None else selection.or_else(fit)
+
     def run(self, design: Design, bits: _core.BitSource) -> tuple[Design, Chosen]:
         """Choose columns and drop the others."""
         if self.selector is None:
@@ -109,17 +119,16 @@ def first_stage(
     d = len(terms.names)
     if select is None:
         if k is not None:
-            raise ValueError(
-                "k says how many columns to select; add select='kendall', or leave k out"
-            )
+            advice = add("select", "kendall"), leave_out("k")
+            raise ArgumentError("k", "says how many columns to select", *advice)
         if split is not None:
-            raise ValueError("split sets units aside for select; add select='kendall', or leave it")
+            problem = ("sets units aside for ", Argument("select"))
+            raise ArgumentError("split", problem, add("select", "kendall"), leave_out("split"))
         return FirstStage(None, d, 0.0, epsilon)
     selector = selector_from(select)
     if k is None:
-        raise ValueError(
-            "k: select needs the number of columns to keep; k=5 is a good first choice"
-        )
+        missing = (Argument("select"), " needs the number of columns to keep")
+        raise ArgumentError("k", missing, (Setting("k", 5), " is a good first choice"))
     kept = check_k(k, d)
     if split is None:
         left = epsilon - selector.share * epsilon
@@ -128,6 +137,6 @@ def first_stage(
     elif isinstance(split, (int, float)) and 0 < split < 1:
         spent = left = epsilon
     else:
-        raise ValueError(f"split must be a number between 0 and 1, got {split!r}")
+        raise unusable("split", "a number between 0 and 1", split)
     selector.check(terms, kept, spent, 0.0)
     return FirstStage(selector, kept, spent, left, split)

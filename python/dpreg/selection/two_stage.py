@@ -8,9 +8,11 @@ from typing import Literal
 
 from dpreg import _core
 from dpreg.data.design import Design, Terms
+from dpreg.errors import unusable
 from dpreg.methods.base import Allowance
 from dpreg.options import check_options
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
 from dpreg.results.selection import Clarity
 from dpreg.selection.base import Selection, check_choice, check_k, check_share
 from dpreg.selection.partition import Partition, draw_models, noisy_units
@@ -31,9 +33,9 @@ class _VoteOptions:
     def __post_init__(self) -> None:
         check_options(self)
         if self.models is not None and not 1 <= self.models <= 2**20:
-            raise ValueError(f"models must be between 1 and 2**20, got {self.models!r}")
+            raise unusable("models", "between 1 and 2**20", self.models)
         if not 0 <= self.penalty < math.inf:
-            raise ValueError(f"penalty must be finite and at least 0, got {self.penalty!r}")
+            raise unusable("penalty", "finite and at least 0", self.penalty)
         check_share("count_share", self.count_share)
         check_share("share", self.share)
 
@@ -45,6 +47,12 @@ class _VoteOptions:
 
     def _models(self, units: float, k: int, d: int) -> int:
         raise NotImplementedError
+
+    def cost(self, k: int, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.selection.base.Selector`."""
+        count = self.count_share * epsilon
+        votes = Cost.choices((epsilon - count) / k, k, epsilon - count, 0.0)
+        return (Cost.pure(count) + votes).claimed(epsilon, delta)
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
         """See `dpreg.selection.base.Selector`."""
@@ -70,7 +78,7 @@ class _VoteOptions:
             f"{k} columns by the votes of {models.count} Lasso fits",
             epsilon_votes,
             0.0,
-            f"Gumbel noise of scale {scale:.4g}",
+            f"Gumbel, scale {scale:.4g}",
             sensitivity=_core.VOTE_SENSITIVITY,
             scale=scale,
         )

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import discreteness, gdp_mu
 
-__all__ = ["GaussianReleases"]
+__all__ = ["GaussianReleases", "releases_cost"]
 
 # Share of epsilon that pays for the noise being discrete, and how many releases of one call
 # may use it up.
@@ -56,7 +57,7 @@ class GaussianReleases:
 
     def __post_init__(self, total: float | None) -> None:
         if total is None:
-            total = gdp_mu((1 - RESERVE) * self.epsilon, (1 - 2 * RESERVE) * self.delta)
+            total = _total_mu(self.epsilon, self.delta)
         self.mu = total
 
     def share(self, fraction: float) -> float:
@@ -128,7 +129,7 @@ class GaussianReleases:
                 label,
                 0.0,
                 0.0,
-                f"discrete Gaussian noise of scale {scale:.4g} for sensitivity {sensitivity:.4g}",
+                f"discrete Gaussian, scale {scale:.4g}",
                 sensitivity=sensitivity,
                 scale=scale,
                 mu=sensitivity / scale,
@@ -138,3 +139,13 @@ class GaussianReleases:
         spent = math.fsum((part.mu or 0.0) ** 2 for part in self.parts)
         if spent > self.mu**2 or self._discrete > RESERVE * min(self.epsilon, 1.0):
             raise AssertionError("a method spent more than its allowance")
+
+
+def _total_mu(epsilon: float, delta: float) -> float:
+    return gdp_mu((1 - RESERVE) * epsilon, (1 - 2 * RESERVE) * delta)
+
+
+def releases_cost(epsilon: float, delta: float) -> Cost:
+    """Return what `GaussianReleases(epsilon, delta)` may cost at most, all of them together."""
+    mu = _total_mu(epsilon, delta)
+    return Cost(epsilon, delta, mu, mu * mu / 2, discreteness=RESERVE * min(epsilon, 1.0))

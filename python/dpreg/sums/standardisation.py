@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.methods.base import Declined
+from dpreg.errors import Argument, ArgumentError, Blank, Options, Setting, unusable
 from dpreg.options import check_options
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.histograms import column_weights, magnitude, narrowed
+
+if TYPE_CHECKING:
+    from dpreg.methods.base import Declined
 
 __all__ = ["Scales", "Standardisation", "check_scatter_share", "check_share_of_mu"]
 
@@ -70,15 +74,27 @@ class Scales:
 
     def declined(self, noise: GaussianReleases, composition: str) -> Declined:
         """Return what a fit says when the response was not found."""
+        from dpreg.methods.base import Declined
+
         return Declined(
             reason="the spread of the response cannot be told from noise with about "
             f"{self.units:,.0f} rows at this eps",
-            advice="give bounds of the response, as BoostedAdaSSP(bounds=...) takes them, fewer "
-            "columns, more rows or a larger eps",
+            advice=(
+                "give bounds of the response, ",
+                Setting("method", _BOUNDED),
+                ", fewer columns, more rows or a larger ",
+                Argument("eps"),
+            ),
             units=self.units,
             parts=tuple(noise.parts),
             composition=composition,
         )
+
+
+_BOUNDED = Options(
+    "method", "boosted_adassp", "BoostedAdaSSP",
+    {"bounds": {Blank("response"): (Blank("low"), Blank("high"))}},
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,10 +137,10 @@ class Standardisation:
         shares = (self.magnitude_share, self.zoom_share, self.moment_share, self.tail_share)
         few = 0 <= self.zooms <= _MOST_ZOOMS and 4 <= self.bins <= _MOST_BINS
         if min(shares) < _LEAST_SHARE or self.share >= 1 or not few:
-            raise ValueError(
-                f"standardisation needs shares of at least {_LEAST_SHARE:g} that add up to less "
-                f"than 1, zooms from 0 to {_MOST_ZOOMS} and bins from 4 to {_MOST_BINS}, "
-                f"got {self!r}"
+            raise ArgumentError(
+                "standardisation",
+                f"needs shares of at least {_LEAST_SHARE:g} that add up to less than 1, zooms "
+                f"from 0 to {_MOST_ZOOMS} and bins from 4 to {_MOST_BINS}, got {self!r}",
             )
 
     @property
@@ -264,18 +280,16 @@ class Standardisation:
 def check_share_of_mu(name: str, share: float) -> None:
     """Refuse a share of the squared mu, or of a part of it, that leaves nothing for one side."""
     if not _LEAST_SHARE <= share <= 1 - _LEAST_SHARE:
-        raise ValueError(
-            f"{name} must be between {_LEAST_SHARE:g} and {1 - _LEAST_SHARE:g}, got {share}"
-        )
+        raise unusable(name, f"between {_LEAST_SHARE:g} and {1 - _LEAST_SHARE:g}", share)
 
 
 def check_scatter_share(share: float, standardisation: Standardisation) -> None:
     """Refuse a share of the squared mu, beside that of standardisation, that leaves nothing."""
     if not _LEAST_SHARE <= share < 1 - standardisation.share:
-        raise ValueError(
-            f"scatter_share must be at least {_LEAST_SHARE:g}, and less than 1 together with the "
-            f"share of standardisation, got {share}"
+        wanted = (
+            f"at least {_LEAST_SHARE:g}, and less than 1 together with the share of standardisation"
         )
+        raise unusable("scatter_share", wanted, share)
 
 
 def _noisy_counts(

@@ -53,7 +53,7 @@ RANDOMNESS = [
         edited(
             dpreg.lm,
             "dp_lm",
-            ("    charged.spend(", "    problem.design()\n    charged.spend("),
+            ("    receipt = pay(", "    problem.design()\n    receipt = pay("),
         ),
         ("charged first",),
     ),

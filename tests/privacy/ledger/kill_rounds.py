@@ -43,7 +43,7 @@ class Tally:
 
 def charge_until_killed(path, pipe, name):
     """Run in a child process; never returns."""
-    budget = dpreg.Budget(TOTAL, ledger=path)
+    budget = dpreg.Budget(TOTAL, 0.0, ledger=path)
     number = 0
     while True:
         label = f"{name}-{number:05d}"
@@ -80,15 +80,25 @@ def kill_in_one_round(path, tag, *, patience):
     return told[: told.rfind(b"\n") + 1].decode().split()
 
 
+def time_of_a_charge(folder):
+    """Return the seconds that a charge takes on this disk, whatever else it is busy with."""
+    budget = dpreg.Budget(TOTAL, 0.0, ledger=Path(folder) / "timed")
+    begin = time.perf_counter()
+    for _ in range(10):
+        budget.spend("timed", AMOUNT)
+    return (time.perf_counter() - begin) / 10
+
+
 def run(rounds, folder, seed=20260101):
     """Kill `rounds` times; a new ledger when one is spent."""
+    longest = max(0.03, 12 * time_of_a_charge(folder))
     chance, tally, told, number = random.Random(seed), Tally(), [], 0
     path = Path(folder) / "ledger-0"
     for one in range(rounds):
-        patience = chance.uniform(0.0, 0.03)
+        patience = chance.uniform(0.0, longest)
         told += kill_in_one_round(path, str(one), patience=patience)
         tally.torn += path.with_name(f"{path.name}-journal").exists()
-        budget = dpreg.Budget(TOTAL, ledger=path)
+        budget = dpreg.Budget(TOTAL, 0.0, ledger=path)
         charges = Counter(charge.label for charge in budget.charges)
         tally.rounds += 1
         tally.overspent += sum(charges.values()) > CHARGES or max(charges.values(), default=1) > 1

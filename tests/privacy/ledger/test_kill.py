@@ -90,37 +90,93 @@ def changed(path, *statements):
 
 
 @pytest.mark.parametrize("statement", [
-    "DELETE FROM charges WHERE number = 4", "DELETE FROM charges WHERE number = 1",
-    "DELETE FROM charges", "DELETE FROM ledger", "DROP TABLE charges", "DROP TABLE ledger",
-    "UPDATE ledger SET charges = 3", "UPDATE charges SET number = 9 WHERE number = 4",
-    "UPDATE charges SET content = replace(content, '0.25', '0.01')",
-    "UPDATE charges SET content = (SELECT content FROM charges WHERE number = 1)",
-    "UPDATE ledger SET totals = replace(totals, '2.0', '200.0')", "PRAGMA user_version = 99",
-    "INSERT INTO charges SELECT 5, content, hash FROM charges WHERE number = 4",
-    "UPDATE charges SET content = 7", "UPDATE ledger SET charges = 'x'",
+    "DELETE FROM entries WHERE number = 4", "DELETE FROM entries WHERE number = 1",
+    "DELETE FROM entries", "DELETE FROM ledger", "DROP TABLE entries", "DROP TABLE ledger",
+    "UPDATE ledger SET entries = 3", "UPDATE entries SET number = 9 WHERE number = 4",
+    "UPDATE entries SET content = replace(content, '0.25', '0.01')",
+    "UPDATE entries SET content = (SELECT content FROM entries WHERE number = 1)",
+    "UPDATE entries SET certificate = '{}' WHERE number = 2",
+    "UPDATE ledger SET header = replace(header, '2.0', '200.0')", "PRAGMA user_version = 99",
+    "INSERT INTO entries SELECT 5, content, certificate, hash FROM entries WHERE number = 4",
+    "UPDATE entries SET content = 7", "UPDATE ledger SET entries = 'x'",
+    "UPDATE entries SET content = x'00' WHERE number = 1",
 ])  # fmt: skip
 def test_a_changed_table_is_refused_by_another_process(spent, statement):
     changed(spent, statement)
     assert sealed(spent) == "refused"
 
 
-@pytest.mark.parametrize("content", [
-    [], "text", {"label": "x"}, {"label": "x", "eps": "much", "delta": 0},
-    {"label": "x", "eps": -5.0, "delta": 0.0}, {"label": "x", "eps": 0.1, "delta": -1.0},
-    {"label": "x", "eps": float("nan"), "delta": 0.0}, None, 3,
-    {"label": "x", "eps": 10**400, "delta": 0.0},
+COST = {"epsilon": 0.1, "delta": 0.0, "mu": 0.2, "rho": 0.1, "failure": 0.0, "discreteness": 0.0}
+TOLD = dict.fromkeys(("time", "user", "data", "formula", "method"), "")
+
+
+def entered(path, *contents):
+    """Write entries with right hashes, as whoever can write the file may."""
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        ((number, last),) = database.execute("SELECT entries, last FROM ledger")
+        for content in contents:
+            text, number = json.dumps(content), number + 1
+            last = ledger._digest(last, text, "")
+            database.execute("INSERT INTO entries VALUES (?, ?, '', ?)", (number, text, last))
+            database.execute("UPDATE ledger SET entries = ?, last = ?", (number, last))
+
+
+def test_what_is_entered_below_is_what_a_budget_enters(tmp_path):
+    path = tmp_path / "ledger"
+    dpreg.Budget(2.0, ledger=path)
+    entered(path, {"charge": "x", "cost": COST, **TOLD})
+    assert dpreg.Budget(2.0, ledger=path).remaining[0] == 1.9
+
+
+@pytest.mark.parametrize("wrong", [
+    {"epsilon": "much"}, {"epsilon": -5.0}, {"delta": -1.0}, {"mu": -0.1}, {"rho": float("nan")},
+    {"epsilon": float("inf")}, {"epsilon": 10**400}, {"epsilon": True}, {"other": 0.0}, None,
 ])  # fmt: skip
-def test_a_charge_with_a_right_hash_and_wrong_content_is_refused(tmp_path, content):
+def test_a_charge_with_a_right_hash_and_a_wrong_cost_is_refused(tmp_path, wrong):
     """A negative charge would be money."""
     path = tmp_path / "ledger"
     dpreg.Budget(2.0, ledger=path)
-    with contextlib.closing(sqlite3.connect(path)) as database, database:
-        ((last,),) = database.execute("SELECT last FROM ledger")
-        text = json.dumps(content)
-        digest = ledger._digest(last, text)
-        database.execute("INSERT INTO charges VALUES (1, ?, ?)", (text, digest))
-        database.execute("UPDATE ledger SET charges = 1, last = ?", (digest,))
+    entered(path, {"charge": "x", "cost": wrong and {**COST, **wrong}, **TOLD})
     with pytest.raises(BudgetError, match="charge 1 is not a charge"):
+        dpreg.Budget(2.0, ledger=path)
+
+
+@pytest.mark.parametrize("content", [
+    [], "text", None, 3, {}, {"charge": "x"}, {"charge": 3, "cost": COST, **TOLD},
+    {"charge": "x", "cost": COST, **TOLD, "user": 5}, {"charge": "x", "cost": COST},
+])  # fmt: skip
+def test_an_entry_that_is_no_charge_is_refused(tmp_path, content):
+    path = tmp_path / "ledger"
+    dpreg.Budget(2.0, ledger=path)
+    entered(path, content)
+    with pytest.raises(BudgetError, match="charge 1 is not a charge"):
+        dpreg.Budget(2.0, ledger=path)
+
+
+@pytest.mark.parametrize("outcome", [
+    {"outcome": 1, "status": "released", "cost": {**COST, "epsilon": 0.2}},
+    {"outcome": 1, "status": "undone", "cost": COST}, {"outcome": 2, "status": "released",
+    "cost": COST}, {"outcome": "1", "status": "released", "cost": COST},
+    {"outcome": 1, "status": "released"}, {"outcome": [1], "status": "released", "cost": COST},
+])  # fmt: skip
+def test_an_outcome_that_is_not_one_of_its_charge_is_refused(tmp_path, outcome):
+    """Dearer than charged, of no charge, or of no known kind."""
+    path = tmp_path / "ledger"
+    dpreg.Budget(2.0, ledger=path)
+    entered(path, {"charge": "x", "cost": COST, **TOLD}, outcome)
+    with pytest.raises(BudgetError, match="charge 2 is not a charge"):
+        dpreg.Budget(2.0, ledger=path)
+
+
+def test_a_charge_has_one_outcome(tmp_path):
+    """A second one would bring its cost down again."""
+    path = tmp_path / "ledger"
+    dpreg.Budget(2.0, ledger=path)
+    outcome = {"outcome": 1, "status": "released", "cost": COST}
+    entered(path, {"charge": "x", "cost": COST, **TOLD}, outcome)
+    assert dpreg.Budget(2.0, ledger=path).charges[0].status == "released"
+    entered(path, outcome)
+    with pytest.raises(BudgetError, match="charge 3 is not a charge"):
         dpreg.Budget(2.0, ledger=path)
 
 
@@ -130,15 +186,15 @@ def test_rubbish_is_refused(tmp_path_factory, content):
     path = tmp_path_factory.mktemp("ledger") / "ledger"
     path.write_bytes(content)
     with pytest.raises(BudgetError, match="cannot be trusted"):
-        dpreg.Budget(2.0, ledger=path)
+        dpreg.Budget(2.0, 0.0, ledger=path)
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=50))
 def test_any_label_comes_back(tmp_path_factory, label):
     path = tmp_path_factory.mktemp("ledger") / "ledger"
-    dpreg.Budget(2.0, ledger=path).spend(label, 0.5)
-    assert [c.label for c in dpreg.Budget(2.0, ledger=path).charges] == [label]
+    dpreg.Budget(2.0, 0.0, ledger=path).spend(label, 0.5)
+    assert [c.label for c in dpreg.Budget(2.0, 0.0, ledger=path).charges] == [label]
 
 
 def test_a_full_disk_is_refused_before_a_record_is_read(spent, unread, monkeypatch, diamonds):

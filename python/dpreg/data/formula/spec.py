@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,9 +21,9 @@ from numpy.typing import NDArray
 from dpreg.data.formula.functions import context
 from dpreg.data.formula.tables import anything, categorical, grid, probe
 from dpreg.data.formula.terms import Factor, read_factor
-from dpreg.data.schema import Column, Level, Schema
+from dpreg.data.schema import Column, Level, Schema, no_column
 from dpreg.data.source import Batch
-from dpreg.errors import FormulaError, SchemaError
+from dpreg.errors import FormulaError, SchemaError, add
 
 __all__ = ["FormulaSpec", "Rows"]
 
@@ -90,12 +91,14 @@ class FormulaSpec:
                 for side in sides:
                     _encode(side, probe(self.schema, longer=3))
             except Exception as error:
-                raise FormulaError(f"formula: cannot evaluate {formula!r}: {error}") from None
+                raise FormulaError("formula", f"cannot evaluate {formula!r}: {error}") from None
         self._left, self._right = (matrix.model_spec for matrix in built)
         if built[0].shape[1] != 1:
             raise FormulaError(
-                f"formula: the response of {formula!r} must be one number in each row, but makes "
-                f"{built[0].shape[1]} columns; for a category write I(x == 'level')"
+                "formula",
+                f"the response of {formula!r} must be one number in each row, but makes "
+                f"{built[0].shape[1]} columns",
+                "for a category write I(x == 'level')",
             )
         self.response = str(self._left.column_names[0])
         columns = [str(name) for name in self._right.column_names]
@@ -103,7 +106,10 @@ class FormulaSpec:
         self.names = tuple(name for name in columns if name != _INTERCEPT)
         self._places = [i for i, name in enumerate(columns) if name != _INTERCEPT]
         if not columns:
-            raise FormulaError(f"formula: {formula!r} has nothing on its right-hand side")
+            raise FormulaError("formula", f"{formula!r} has nothing on its right-hand side")
+        if self.response in columns:
+            problem = f"{self.response!r} is the response of {formula!r} and a regressor too"
+            raise FormulaError("formula", problem, "leave it out on the right")
 
     @cached_property
     def ranges(self) -> dict[str, tuple[float, float]]:
@@ -253,25 +259,24 @@ def _parse(formula: str, schema: Schema) -> tuple[Any, Any]:
     from formulaic import Formula, SimpleFormula
 
     if not isinstance(formula, str):
-        raise FormulaError(
-            f"formula must be a string such as 'y ~ x', not {type(formula).__name__}"
-        )
+        problem = f"must be a string such as 'y ~ x', not {type(formula).__name__}"
+        raise FormulaError("formula", problem)
     try:
         parsed = Formula(
             formula, _context={"__formulaic_variables_available__": list(schema.columns)}
         )
     except Exception:
         raise FormulaError(
-            f"formula: cannot read {formula!r}; write 'response ~ term + term', "
-            "with names that are not identifiers in `backticks` and arithmetic in I(): "
-            "'I(y / 1000) ~ I(2 * x)'"
+            "formula",
+            f"cannot read {formula!r}",
+            "write 'response ~ term + term', with names that are not identifiers in `backticks` "
+            "and arithmetic in I(): 'I(y / 1000) ~ I(2 * x)'",
         ) from None
     left, right = getattr(parsed, "lhs", None), getattr(parsed, "rhs", None)
     simple = isinstance(left, SimpleFormula) and isinstance(right, SimpleFormula)
     if left is None or not simple or not left.required_variables:
-        raise FormulaError(
-            f"formula: {formula!r} must have one response and one list of terms: 'y ~ a + b'"
-        )
+        problem = f"{formula!r} must have one response and one list of terms: 'y ~ a + b'"
+        raise FormulaError("formula", problem)
     return left, right
 
 
@@ -291,29 +296,39 @@ def _schema_of(factors: Sequence[Factor], schema: Schema) -> Schema:
     for factor in factors:
         for name in factor.variables:
             if name not in schema.columns:
-                raise FormulaError(
-                    f"formula: there is no column {name!r}; "
-                    f"the data have {', '.join(map(repr, schema.columns))}"
-                )
+                raise FormulaError("formula", *no_column(name, schema))
         declared.update(factor.levels)
     schema = schema.with_levels(declared)
     used = {name: schema.columns[name] for factor in factors for name in factor.variables}
     categories = {name for factor in factors for name in factor.categories}
-    for column in used.values():
-        _check_kind(column, must_have_levels=column.name in categories)
+    _check_kinds(used.values(), categories)
     return Schema(used)
 
 
-def _check_kind(column: Column, *, must_have_levels: bool) -> None:
-    name = column.name
-    if column.kind == "text" or (must_have_levels and column.levels is None):
+# Levels in a suggestion, for text and for numbers.
+_LIKE: tuple[list[Any], list[Any]] = (["first", "second", ...], [1, 2, ...])
+
+
+def _check_kinds(columns: Collection[Column], categories: AbstractSet[str]) -> None:
+    """Refuse columns that are neither numbers nor levels, all of a kind at once."""
+    undeclared = [
+        column for column in columns
+        if column.kind == "text" or (column.name in categories and column.levels is None)
+    ]  # fmt: skip
+    if undeclared:
+        holding = " and ".join(f"column {c.name!r} holds {c.holds}" for c in undeclared)
+        levels = {c.name: _LIKE[c.kind == "numeric"] for c in undeclared}
         raise SchemaError(
-            f"column {name!r} holds {column.holds} and has no declared levels, which must not be "
-            f"read from the data; add levels={{{name!r}: ['first', 'second', ...]}} to the call, "
-            "or convert numbers before it, as with astype(float)"
+            "levels",
+            f"{holding}, without declared levels, which must not be read from the data",
+            (*add("levels", levels), " to the call"),
+            "convert numbers before it, as with astype(float)",
         )
-    if column.kind == "other":
-        raise SchemaError(
-            f"column {name!r} holds {column.holds}, which are neither numbers nor levels; "
-            "convert it before the call, for example to days since a fixed date"
-        )
+    for column in columns:
+        if column.kind == "other":
+            raise SchemaError(
+                "formula",
+                f"column {column.name!r} holds {column.holds}, which are neither numbers nor "
+                "levels",
+                "convert it before the call, for example to days since a fixed date",
+            )

@@ -78,7 +78,7 @@ def read_factor(expression: str) -> Factor:
     try:
         tree = ast.parse(sanitize_variable_names(expression, {}, aliases), mode="eval")
     except (SyntaxError, ValueError):
-        raise FormulaError(f"formula: cannot read the term {expression!r}") from None
+        raise FormulaError("formula", f"cannot read the term {expression!r}") from None
     reader = _Reader(expression, aliases)
     reader.read(tree.body)
     return Factor(tuple(reader.variables), reader.levels, tuple(reader.categories))
@@ -93,7 +93,8 @@ class _Reader:
         self.categories: list[str] = []
 
     def refuse(self, why: str, instead: str) -> FormulaError:
-        return FormulaError(f"formula: the term {self.term!r} cannot be used: {why}; {instead}")
+        problem = f"the term {self.term!r} cannot be used: {why}"
+        return FormulaError("formula", problem, instead)
 
     def read(self, node: ast.expr) -> None:
         if isinstance(node, ast.Call) and self.called(node.func) == "C":

@@ -1,0 +1,170 @@
+"""`dpreg budget`: for those who keep the data."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dpreg.cli.codes import BROKEN, DONE
+from dpreg.cli.help import Documented
+from dpreg.cli.output import needs_writable
+
+__all__ = ["budget"]
+
+_PAGE = """\
+<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Privacy budget</title></head>
+<body>
+{body}
+</body>
+</html>
+"""
+
+
+@click.group()
+def budget() -> None:
+    """Make a budget, and read who spent what of it.
+
+    FILE is the ledger, which all analysts charge and none should be able to delete.  It must be
+    on a local file system: locks of network file systems may not hold.
+    """
+
+
+@budget.command(
+    cls=Documented,
+    examples=(
+        "dpreg budget new visits.ledger --eps 3 --name visits",
+        "dpreg budget new visits.ledger --eps 3 --delta 1e-5 --accounting gdp",
+        "dpreg budget new visits.ledger --mu 0.5",
+    ),
+)
+@click.argument("file")
+@click.option("--eps", type=float, help="Total privacy loss in nats.")
+@click.option("--delta", type=float, help="Total failure probability.  [default: as in Python]")
+@click.option("--accounting", help="How releases add up: basic, gdp or zcdp.  [default: basic]")
+@click.option("--mu", type=float, help="Total of gdp, instead of --eps.")
+@click.option("--rho", type=float, help="Total of zcdp, instead of --eps.")
+@click.option("--name", default="", help="Of the data set.")
+def new(
+    file: str,
+    eps: float | None,
+    delta: float | None,
+    accounting: str | None,
+    mu: float | None,
+    rho: float | None,
+    name: str,
+) -> int:
+    """Make a budget in a new file."""
+    from dpreg.errors import ArgumentError
+    from dpreg.privacy.budget import Budget
+
+    if Path(file).exists():
+        raise ArgumentError("FILE", f"{file!r} is there already", f"try dpreg budget show {file}")
+    made = Budget(eps, delta, accounting=accounting, mu=mu, rho=rho, ledger=file, name=name)
+    print(made)
+    return DONE
+
+
+@budget.command(cls=Documented, examples=("dpreg budget show visits.ledger --html report.html",))
+@click.argument("file")
+@click.option("--html", metavar="FILE", help="Write a report with all charges.")
+@click.option("--plot", metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+def show(file: str, html: str | None, plot: str | None) -> int:
+    """Say what is left, and who spent what."""
+    from dpreg.privacy.budget import Budget
+
+    needs_writable(html, "--html")
+    needs_writable(plot, "--plot")
+    if plot is not None:
+        _needs_matplotlib()
+    kept = Budget.open(file)
+    print(kept)
+    frame = kept.to_frame()
+    if len(frame):
+        columns = ["eps", "delta"] if kept.accounting == "basic" else ["mu", "rho", "failure"]
+        squared = frame.assign(mu=frame["mu"] ** 2)
+        table = squared.groupby("user")[columns].sum().rename(columns={"mu": "mu^2"})
+        table.insert(0, "charges", frame.groupby("user").size())
+        print(table.to_string())
+    if html is not None:
+        Path(html).write_text(_PAGE.format(body=kept._repr_html_()), encoding="utf-8")
+    if plot is not None:
+        figure: Any = kept.plot().figure
+        figure.savefig(plot)
+    return DONE
+
+
+def _needs_matplotlib() -> None:
+    from dpreg.errors import ArgumentError
+
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        advice = "run pip install 'dpreg[plots]'"
+        raise ArgumentError("--plot", "needs matplotlib", advice) from None
+    mpl.use("Agg")
+
+
+@budget.command(cls=Documented, examples=("dpreg budget charges visits.ledger > charges.csv",))
+@click.argument("file")
+@click.option("--json", "as_json", is_flag=True, help="With costs and certificates, as JSON.")
+def charges(file: str, as_json: bool) -> int:
+    """List all charges as CSV, or all that is known of them as JSON."""
+    from dpreg.privacy.budget import Budget
+
+    kept = Budget.open(file)
+    if as_json:
+        print(json.dumps([charge.to_dict() for charge in kept.charges], indent=2))
+    else:
+        kept.to_frame().to_csv(sys.stdout, index=False)
+    return DONE
+
+
+@budget.command(
+    cls=Documented,
+    examples=('dpreg budget spend visits.ledger "counts by ward, OpenDP" --eps 0.1',),
+)
+@click.argument("file")
+@click.argument("label")
+@click.option("--eps", type=float, help="The release is (eps, delta)-DP.")
+@click.option("--delta", type=float, default=0.0, show_default=True, help="See --eps.")
+@click.option("--mu", type=float, help="Instead of --eps: it is mu-GDP.")
+def spend(file: str, label: str, eps: float | None, delta: float, mu: float | None) -> int:
+    """Charge a release that is made elsewhere; LABEL says what it is."""
+    from dpreg.privacy.budget import Budget
+
+    kept = Budget.open(file)
+    kept.spend(label, eps, delta, mu=mu)
+    print(kept)
+    return DONE
+
+
+@budget.command(cls=Documented, examples=("dpreg budget verify visits.ledger --seal 5f2c...",))
+@click.argument("file")
+@click.option("--seal", metavar="HASH", help="That was noted before: its charges must be there.")
+def verify(file: str, seal: str | None) -> int:
+    """Read the chain of hashes again; exit code 1 if it is broken.
+
+    Print the seal, which is to be noted where those who can write FILE cannot.
+    """
+    from dpreg.cli.output import refused
+    from dpreg.errors import BudgetError
+    from dpreg.privacy.budget import Budget
+    from dpreg.text import counted
+
+    if not Path(file).exists():
+        Budget.open(file)
+    try:
+        kept = Budget.open(file)
+        entries = kept.verify(seal)
+    except BudgetError as error:
+        refused(error)
+        return BROKEN
+    print(f"{counted(entries, 'entry') if entries == 1 else f'{entries:,} entries'}, whole")
+    print(f"seal: {kept.seal}")
+    return DONE

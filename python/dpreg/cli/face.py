@@ -1,0 +1,80 @@
+"""How a user of the shell would type what a message speaks of."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from dpreg.errors import Argument, Blank, Choice, Code, Names, Options, Setting, Value
+
+__all__ = ["SHELL", "Shell"]
+
+# Arguments of the Python functions that a command takes by position, and those with options of
+# the same name; any other is an option of a method.
+_POSITIONAL = {"formula": "FORMULA", "data": "DATA", "ledger": "ledger"}
+_OPTIONS = {
+    "accounting", "alpha", "bounds", "budget", "d", "delta", "eps", "inference", "interval", "k",
+    "levels", "max_rows", "method", "mu", "n", "name", "option", "rho", "rng", "select", "split",
+    "unit", "winsorise",
+}  # fmt: skip
+
+
+class Shell:
+    """Messages as users of the command line read them."""
+
+    def spell(self, code: Code) -> str:
+        """See `dpreg.errors.Face`."""
+        match code:
+            case Argument(name):
+                return _name(name)
+            case Setting(argument, value):
+                return _setting(argument, value)
+            case Value(value):
+                return repr(value) if isinstance(value, str) else _plain(value)
+            case Choice(values) | Names(values):
+                return ", ".join(map(_plain, values))
+            case Options(_, _, "Budget", _):
+                return "dpreg budget new"
+            case Options(argument, name, _, settings):
+                chosen = [f"--{argument} {name}"] if argument else []
+                return " ".join([*chosen, *(_setting(*s) for s in settings.items())])
+
+
+SHELL = Shell()
+
+
+def _name(argument: str) -> str:
+    if argument.startswith("-") or argument.isupper():
+        return argument
+    if argument in _POSITIONAL:
+        return _POSITIONAL[argument]
+    dashed = argument.replace("_", "-")
+    return f"--{dashed}" if argument in _OPTIONS else f"--option {argument}"
+
+
+def _setting(argument: str, value: Any) -> str:
+    name = _name(argument)
+    if isinstance(value, Options):
+        return SHELL.spell(value)
+    if isinstance(value, bool) and argument in _OPTIONS:
+        return name if value else f"--no-{name[2:]}"
+    if isinstance(value, dict):
+        pairs = (f"{_plain(k)}={_plain(v)}" for k, v in value.items() if k is not ...)
+        return " ".join(f"{name} {shlex.quote(pair)}" for pair in pairs)
+    between = "=" if name.startswith("--option ") else " "
+    return f"{name}{between}{shlex.quote(_plain(value))}"
+
+
+def _plain(value: Any) -> str:
+    """Return a value as an option takes it."""
+    if value is ...:
+        return "..."
+    if isinstance(value, Blank):
+        return value.name.upper()
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(_plain, value))
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return repr(value) if isinstance(value, float) else str(value)

@@ -1,0 +1,161 @@
+"""Options objects of methods and selectors, from what was typed."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from dpreg.cli.parameters import _pair
+from dpreg.errors import ArgumentError, Choice, Setting, Value, closest
+
+__all__ = ["Typed", "built", "described"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Typed:
+    """What was typed for a method and, if there is one, for a selector before it.
+
+    Attributes
+    ----------
+    bounds, max_rows
+        Go to whichever of the two takes them.
+    """
+
+    bounds: Mapping[str, tuple[float, float]] | None
+    max_rows: int | None
+
+    def needs_a_taker(self, names: Sequence[str], classes: Mapping[str, Any]) -> None:
+        """Refuse what none of the chosen methods takes; `classes` are all there are."""
+        for option, value in (("bounds", self.bounds), ("max_rows", self.max_rows)):
+            takers = [name for name, kind in classes.items() if option in _fields(kind)]
+            if value is not None and not set(names) & set(takers):
+                chosen = " and ".join(map(repr, names))
+                problem = (f"is not an option of {chosen}, but of ", Choice(tuple(takers)))
+                raise ArgumentError(option, problem)
+
+
+def built(name: str, kinds: Mapping[str, Any], settings: Sequence[str], option: str, typed: Typed
+          ) -> Any:  # fmt: skip
+    """Return the options object of a method, or its name if there is nothing to set.
+
+    Parameters
+    ----------
+    name : str
+    kinds : mapping
+        All methods or selectors by name.
+    settings : sequence of str
+        ``NAME=VALUE``; of nested options ``standardisation.NAME=VALUE``.
+    option : str
+        How they were typed, for messages.
+    typed : Typed
+    """
+    given: dict[str, Any] = {}
+    if name in kinds:
+        fields = _fields(kinds[name])
+        given = {key: value for key in ("bounds", "max_rows")
+                 if key in fields and (value := getattr(typed, key)) is not None}  # fmt: skip
+    if not settings and not given:
+        return name
+    if name not in kinds:
+        raise ArgumentError(option, f"goes with a method, and {name!r} is none")
+    nested: dict[str, list[str]] = {}
+    for setting in settings:
+        key, text = _pair(option, setting, "NAME=VALUE")
+        outer, dot, inner = key.partition(".")
+        if dot:
+            nested.setdefault(outer, []).append(f"{inner}={text}")
+        else:
+            given[key] = _converted(kinds[name], name, option, key, text)
+    for outer, inside in nested.items():
+        hint = _hint(kinds[name], name, option, outer)
+        given[outer] = built(outer, {outer: hint}, inside, option, Typed(None, None))
+    try:
+        return kinds[name](**given)
+    except ArgumentError as error:
+        if error.argument not in {setting.partition("=")[0] for setting in settings}:
+            raise
+        typed_as = f"{option} {error.argument}"
+        raise ArgumentError(typed_as, error.problem, *error.suggestion) from None
+
+
+def _fields(kind: Any) -> dict[str, Any]:
+    return {f.name: f for f in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else {}
+
+
+def _hint(kind: Any, name: str, option: str, key: str) -> Any:
+    fields = _fields(kind)
+    if key not in fields:
+        meant = closest(key, fields)
+        advice = [] if meant is None else [("write ", Setting(option, f"{meant}=..."))]
+        problem = (f"{name!r} has no option {key!r}; it has ", Choice(tuple(fields)))
+        raise ArgumentError(option, problem, *advice)
+    return typing.get_type_hints(kind)[key]
+
+
+def _converted(kind: Any, name: str, option: str, key: str, text: str) -> Any:
+    """Return the value that a text stands for, by the type that the option is annotated with."""
+    hint = _hint(kind, name, option, key)
+    for one in typing.get_args(hint) if _is_union(hint) else (hint,):
+        read = _READERS.get(typing.get_origin(one) or one)
+        try:
+            if read is not None:
+                return read(text, one)
+        except ValueError:
+            continue
+    if dataclasses.is_dataclass(hint):
+        inside = Choice(tuple(f"{key}.{field}=..." for field in _fields(hint)))
+        raise ArgumentError(option, (f"{key!r} has options of its own: ", inside))
+    raise ArgumentError(option, (f"{key!r} of {name!r} cannot be ", Value(text)))
+
+
+def _is_union(hint: Any) -> bool:
+    return typing.get_origin(hint) in (typing.Union, types.UnionType)
+
+
+def _truth(text: str, _: Any) -> bool:
+    known = {"yes": True, "true": True, "no": False, "false": False}
+    if text.lower() not in known:
+        raise ValueError
+    return known[text.lower()]
+
+
+def _nothing(text: str, _: Any) -> None:
+    if text.lower() != "none":
+        raise ValueError
+
+
+def _one_of(text: str, hint: Any) -> str:
+    if text not in typing.get_args(hint):
+        raise ValueError
+    return text
+
+
+_READERS: dict[Any, Any] = {
+    bool: _truth,
+    int: lambda text, _: int(text),
+    float: lambda text, _: float(text),
+    str: lambda text, _: text,
+    Literal: _one_of,
+    tuple: lambda text, _: tuple(text.split(",")),
+    types.NoneType: _nothing,
+}
+
+
+def described(kinds: Mapping[str, Any]) -> str:
+    """List the options of all methods with their defaults, for help."""
+    lines = []
+    for name, kind in kinds.items():
+        fields = [f for f in dataclasses.fields(kind) if f.name not in ("bounds", "max_rows")]
+        shown = []
+        for field in fields:
+            if field.default is dataclasses.MISSING:
+                shown.append(f"{field.name}.NAME")
+            elif isinstance(field.default, tuple):
+                shown.append(f"{field.name}={','.join(field.default)}")
+            else:
+                shown.append(f"{field.name}={field.default}")
+        lines.append(f"{name}: {', '.join(shown)}")
+    return "\n\n".join(lines)

@@ -1,0 +1,114 @@
+"""Names of arguments that other packages use, and what they are called here."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import ParamSpec, TypeVar
+
+from dpreg.errors import Argument, KeywordError, Options, Setting, Words, closest
+
+__all__ = ["hinted", "meant_by"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_BOUNDS = {"bounds": {"x": (0.0, 1.0), "y": (0.0, 1.0)}}
+_LINEAR = "this is linear regression"
+_PAIR = ("write ", Argument("formula"), " and ", Argument("data"))
+_SEED = ("write ", Argument("rng"), ", and the result can be repeated but is not private")
+
+# By the name that was given: the arguments that it may stand for, and the advice where a function
+# has one of them; with none, the advice is for every function.
+_FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
+    "epsilon": (("eps",), ("write ", Argument("eps"))),
+    "seed": (("rng",), _SEED),
+    "random_state": (("rng",), _SEED),
+    "random_seed": (("rng",), _SEED),
+    "generator": (("rng",), _SEED),
+    "df": (("data",), ("write ", Argument("data"))),
+    "dataset": (("data",), ("write ", Argument("data"))),
+    "frame": (("data",), ("write ", Argument("data"))),
+    "X": (("formula",), _PAIR),
+    "y": (("formula",), _PAIR),
+    "endog": (("formula",), _PAIR),
+    "exog": (("formula",), _PAIR),
+    "fit_intercept": (("formula",), "write 'y ~ 0 + x' for a model without intercept"),
+    "intercept": (("formula",), "write 'y ~ 0 + x' for a model without intercept"),
+    "missing": (("formula",), "leave it out: incomplete rows are dropped"),
+    "na_action": (("formula",), "leave it out: incomplete rows are dropped"),
+    "dropna": (("formula",), "leave it out: incomplete rows are dropped"),
+    "family": (("formula",), f"leave it out: {_LINEAR}"),
+    "link": (("formula",), f"leave it out: {_LINEAR}"),
+    "cov_type": (("inference",), (
+        "write ", Setting("method", Options("method", "adassp", "AdaSSP", {"cov_type": "robust"})),
+    )),
+    "bounds": (("select",), (
+        "write ", Setting("method", Options("method", "adassp", "AdaSSP", _BOUNDS)),
+    )),
+    "max_rows": (("select",), (
+        "write ", Setting("method", Options("method", "adassp", "AdaSSP", {"max_rows": 2})),
+    )),
+    "weights": (("inference",), "leave it out: all rows count alike"),
+    "sample_weight": (("inference",), "leave it out: all rows count alike"),
+    "ledger": (("unit",), ("write ", Argument("budget"), " with a budget that has a ledger")),
+    "total_eps": (("unit",), ("write ", Argument("budget"), " with a budget of that total")),
+    "alpha": (("inference",), "write it in what is asked of the result: summary(alpha=0.1)"),
+    "conf_level": (("inference",), "write it in what is asked of the result: summary(alpha=0.1)"),
+    "group": (("unit",), ("write ", Argument("unit"))),
+    "groups": (("unit",), ("write ", Argument("unit"))),
+    "cluster": (("unit",), ("write ", Argument("unit"))),
+    "subject": (("unit",), ("write ", Argument("unit"))),
+    "categories": (("levels",), ("write ", Argument("levels"))),
+    "n_features": (("k",), ("write ", Argument("k"))),
+    "n_features_to_select": (("k",), ("write ", Argument("k"))),
+    "features": (("d",), ("write ", Argument("d"))),
+    "rows": (("n",), ("write ", Argument("n"))),
+    "nobs": (("n",), ("write ", Argument("n"))),
+    "n_obs": (("n",), ("write ", Argument("n"))),
+    "path": (("ledger",), ("write ", Argument("ledger"))),
+    "file": (("ledger",), ("write ", Argument("ledger"))),
+    "epsilon_total": (("ledger",), ("write ", Argument("eps"))),
+}  # fmt: skip
+
+
+def meant_by(name: str, known: Iterable[str]) -> Words | None:
+    """Return what to write for a name that is not among the known ones, or None."""
+    names = list(known)
+    stands_for, advice = _FOREIGN.get(name, ((), ""))
+    if set(stands_for) & set(names):
+        return advice
+    meant = closest(name, names)
+    return None if meant is None else ("write ", Argument(meant))
+
+
+def hinted(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator that says what an argument of another package is called here.
+
+    Parameters
+    ----------
+    name : str
+        Of the function, for the message.
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        known = [key for key in inspect.signature(function).parameters if key != "self"]
+
+        @functools.wraps(function)
+        def call(*arguments: P.args, **named: P.kwargs) -> T:
+            for key in named:
+                if key not in known:
+                    raise _unknown(name, key, known)
+            return function(*arguments, **named)
+
+        return call
+
+    return decorate
+
+
+def _unknown(function: str, key: str, known: list[str]) -> KeywordError:
+    advice = meant_by(key, known)
+    # The value is not shown: it may be a column of weights.
+    problem = f"{function}() has no such argument"
+    return KeywordError(key, problem, f"it has {', '.join(known)}" if advice is None else advice)

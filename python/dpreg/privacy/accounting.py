@@ -1,0 +1,262 @@
+"""Three ways of adding costs up against a total, each with limits that are fixed at the outset.
+
+What a release costs may depend on what the ones before it gave, and so may the choice of the next
+release.  Sums against fixed limits stay right then (``composition.md``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Protocol
+
+from dpreg.privacy.cost import Cost
+from dpreg.privacy.gdp import gdp_epsilon, gdp_mu
+from dpreg.privacy.zcdp import zcdp_epsilon, zcdp_rho
+
+__all__ = ["Accounting", "Basic", "Concentrated", "Gaussian", "Pair", "Sums", "sums"]
+
+Pair = tuple[float, float]
+Sums = Mapping[str, Fraction]
+
+# What discrete noise may cost beyond Gaussian noise, as a share of epsilon or mu.
+_DISCRETE_SHARE = 1e-3
+# An epsilon that is to be paid must not be rounded up.
+_DOWN = 1 - 1e-6
+
+
+class Accounting(Protocol):
+    """A total, and how costs add up against it."""
+
+    @property
+    def name(self) -> str:
+        """As `Budget(accounting=...)` spells it."""
+        ...
+
+    @property
+    def epsilon(self) -> float:
+        """With `delta`, what all releases together are differentially private with."""
+        ...
+
+    @property
+    def delta(self) -> float:
+        """See `epsilon`."""
+        ...
+
+    @property
+    def limits(self) -> Sums:
+        """Name and limit of each sum."""
+        ...
+
+    @property
+    def typed(self) -> Mapping[str, float]:
+        """The numbers that it was made of."""
+        ...
+
+    def amounts(self, cost: Cost) -> Sums:
+        """Return what a cost adds to each sum."""
+        ...
+
+    def spent(self, costs: Iterable[Cost]) -> Pair:
+        """Return (epsilon, delta) of releases with these costs, had they been planned at once."""
+        ...
+
+    def remaining(self, costs: Iterable[Cost]) -> Pair:
+        """Return (epsilon, delta) of the largest release that can still be paid for."""
+        ...
+
+
+def sums(accounting: Accounting, costs: Iterable[Cost]) -> Sums:
+    """Add up, exactly."""
+    found = dict.fromkeys(accounting.limits, Fraction(0))
+    for cost in costs:
+        for name, amount in accounting.amounts(cost).items():
+            found[name] += amount
+    return found
+
+
+def _left(accounting: Accounting, costs: Iterable[Cost]) -> dict[str, Fraction]:
+    spent = sums(accounting, costs)
+    return {
+        name: max(limit - spent[name], Fraction(0)) for name, limit in accounting.limits.items()
+    }
+
+
+def _typed(value: float) -> Fraction:
+    """Return the shortest decimal, which is what the user typed: ten charges of 0.1 are 1."""
+    return Fraction(repr(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Basic:
+    """Epsilons and deltas add up."""
+
+    epsilon: float
+    delta: float
+
+    @property
+    def name(self) -> str:
+        """See `Accounting`."""
+        return "basic"
+
+    @property
+    def typed(self) -> Mapping[str, float]:
+        """See `Accounting`."""
+        return {"eps": self.epsilon, "delta": self.delta}
+
+    @property
+    def limits(self) -> Sums:
+        """See `Accounting`."""
+        return {"eps": _typed(self.epsilon), "delta": _typed(self.delta)}
+
+    def amounts(self, cost: Cost) -> Sums:
+        """See `Accounting`."""
+        return {"eps": _typed(cost.epsilon), "delta": _typed(cost.delta)}
+
+    def spent(self, costs: Iterable[Cost]) -> Pair:
+        """See `Accounting`."""
+        found = sums(self, costs)
+        return float(found["eps"]), float(found["delta"])
+
+    def remaining(self, costs: Iterable[Cost]) -> Pair:
+        """See `Accounting`."""
+        left = _left(self, costs)
+        return float(left["eps"]), float(left["delta"])
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian:
+    """Squares of mu add up (Gaussian differential privacy).
+
+    Attributes
+    ----------
+    epsilon, delta, mu : float
+        But for failures, which have half of delta, all releases together are mu-GDP, and so
+        (epsilon, delta)-DP with the other half.
+    discreteness : float
+        What discrete noise may cost in all; it is part of epsilon.
+    typed : mapping of str to float
+    """
+
+    epsilon: float
+    delta: float
+    mu: float
+    discreteness: float
+    typed: Mapping[str, float] = field(compare=False)
+
+    @classmethod
+    def of(cls, epsilon: float, delta: float) -> Gaussian:
+        """Return the accounting with this total."""
+        discreteness = _DISCRETE_SHARE * epsilon
+        mu = gdp_mu(epsilon - discreteness, _half(delta, discreteness))
+        return cls(epsilon, delta, mu, discreteness, {"eps": epsilon, "delta": delta})
+
+    @classmethod
+    def of_mu(cls, mu: float, delta: float) -> Gaussian:
+        """Return the accounting of this mu; its epsilon is that for `delta`."""
+        discreteness = _DISCRETE_SHARE * mu
+        epsilon = gdp_epsilon(mu, _half(delta, discreteness)) + discreteness
+        return cls(epsilon, delta, mu, discreteness, {"mu": mu, "delta": delta})
+
+    @property
+    def name(self) -> str:
+        """See `Accounting`."""
+        return "gdp"
+
+    @property
+    def limits(self) -> Sums:
+        """See `Accounting`."""
+        return {
+            "mu^2": _typed(self.mu) ** 2,
+            "failure": _typed(_half(self.delta, self.discreteness)),
+            "discreteness": _typed(self.discreteness),
+        }
+
+    def amounts(self, cost: Cost) -> Sums:
+        """See `Accounting`."""
+        return {
+            "mu^2": _typed(cost.mu) ** 2,
+            "failure": _typed(cost.failure),
+            "discreteness": _typed(cost.discreteness),
+        }
+
+    def spent(self, costs: Iterable[Cost]) -> Pair:
+        """See `Accounting`."""
+        found = {name: float(amount) for name, amount in sums(self, costs).items()}
+        if not any(found.values()):
+            return 0.0, 0.0
+        discreteness = found["discreteness"]
+        tail = self.delta * math.exp(-discreteness) - found["failure"]
+        return gdp_epsilon(_root(found["mu^2"]), tail) + discreteness, self.delta
+
+    def remaining(self, costs: Iterable[Cost]) -> Pair:
+        """See `Accounting`."""
+        left = _left(self, costs)
+        return gdp_epsilon(_root(float(left["mu^2"])), self.delta) * _DOWN, self.delta
+
+
+def _half(delta: float, discreteness: float) -> float:
+    """Return what failures may have of delta, and what is left for the tails of the noise."""
+    return delta / 2 * math.exp(-discreteness)
+
+
+def _root(square: float) -> float:
+    return math.sqrt(square) * (1 + 1e-15)
+
+
+@dataclass(frozen=True, slots=True)
+class Concentrated:
+    """Rhos add up (zero-concentrated differential privacy).
+
+    Attributes
+    ----------
+    epsilon, delta, rho : float
+        But for failures, which have half of delta, all releases together are rho-zCDP, and so
+        (epsilon, delta)-DP with the other half.
+    typed : mapping of str to float
+    """
+
+    epsilon: float
+    delta: float
+    rho: float
+    typed: Mapping[str, float] = field(compare=False)
+
+    @classmethod
+    def of(cls, epsilon: float, delta: float) -> Concentrated:
+        """Return the accounting with this total."""
+        rho = zcdp_rho(epsilon, _half(delta, 0.0))
+        return cls(epsilon, delta, rho, {"eps": epsilon, "delta": delta})
+
+    @classmethod
+    def of_rho(cls, rho: float, delta: float) -> Concentrated:
+        """Return the accounting of this rho; its epsilon is that for `delta`."""
+        return cls(zcdp_epsilon(rho, _half(delta, 0.0)), delta, rho, {"rho": rho, "delta": delta})
+
+    @property
+    def name(self) -> str:
+        """See `Accounting`."""
+        return "zcdp"
+
+    @property
+    def limits(self) -> Sums:
+        """See `Accounting`."""
+        return {"rho": _typed(self.rho), "failure": _typed(_half(self.delta, 0.0))}
+
+    def amounts(self, cost: Cost) -> Sums:
+        """See `Accounting`."""
+        return {"rho": _typed(cost.rho), "failure": _typed(cost.failure)}
+
+    def spent(self, costs: Iterable[Cost]) -> Pair:
+        """See `Accounting`."""
+        found = {name: float(amount) for name, amount in sums(self, costs).items()}
+        if not any(found.values()):
+            return 0.0, 0.0
+        return zcdp_epsilon(found["rho"], self.delta - found["failure"]), self.delta
+
+    def remaining(self, costs: Iterable[Cost]) -> Pair:
+        """See `Accounting`."""
+        rho = float(_left(self, costs)["rho"])
+        # A Gaussian release is mu^2/2-zCDP, and spends as much as its mu says.
+        return gdp_epsilon(math.sqrt(2 * rho), self.delta) * _DOWN, self.delta

@@ -1,0 +1,77 @@
+"""Privacy parameters that are valid numbers."""
+
+from __future__ import annotations
+
+import math
+import numbers
+
+from dpreg.errors import BudgetError, Value, Words, write
+
+__all__ = ["check_delta", "check_epsilon", "check_mu", "check_rho"]
+
+
+def _real(name: str, value: object, example: float) -> float:
+    # numbers.Real also admits numpy's scalars; a bool is a number by accident only.
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise _refused(name, "must be a number", value, write(name, example))
+    try:
+        return float(value)
+    except OverflowError:
+        raise BudgetError(name, "must be a number that fits a double") from None
+
+
+def _refused(name: str, problem: str, value: object, *suggestion: Words) -> BudgetError:
+    return BudgetError(name, (problem + ", got ", Value(value)), *suggestion)
+
+
+def check_epsilon(value: object, name: str = "eps") -> float:
+    """Return `value` as a float if it is a valid epsilon: at least 1e-9, at most 500.
+
+    Raises
+    ------
+    BudgetError
+        Otherwise, naming the argument and what to write instead.
+    """
+    epsilon = _real(name, value, 1.0)
+    if not 0 < epsilon < math.inf:
+        usual = (*write(name, 1.0), ", a usual choice; smaller is more private")
+        raise _refused(name, "must be finite and greater than 0", value, usual)
+    if not 1e-9 <= epsilon <= 500:
+        raise _refused(
+            name, "must be between 1e-9 and 500, beyond which nothing is promised", value
+        )
+    return epsilon
+
+
+def check_delta(value: object, name: str = "delta") -> float:
+    """Return `value` as a float if it is a valid delta: 0, or in [1e-15, 1).
+
+    Raises
+    ------
+    BudgetError
+        Otherwise, naming the argument and what to write instead.
+    """
+    delta = _real(name, value, 1e-6)
+    if not 0 <= delta < 1:
+        far = (*write(name, 1e-6), ", or another value far below 1 / (number of rows)")
+        raise _refused(name, "must be in [0, 1)", value, far)
+    if 0 < delta < 1e-15:
+        raise _refused(name, "must be 0 or at least 1e-15", value)
+    return delta
+
+
+def check_mu(value: object) -> float:
+    """Return `value` as a float if it is a valid mu: at least 1e-9, at most 30."""
+    return _between("mu", value, 1e-9, 30.0)
+
+
+def check_rho(value: object) -> float:
+    """Return `value` as a float if it is a valid rho: at least 1e-18, at most 400."""
+    return _between("rho", value, 1e-18, 400.0)
+
+
+def _between(name: str, value: object, least: float, most: float) -> float:
+    amount = _real(name, value, 0.5)
+    if not least <= amount <= most:
+        raise _refused(name, f"must be between {least:g} and {most:g}", value)
+    return amount

@@ -1,0 +1,110 @@
+"""How a call pays: its budget, its share of delta, and a receipt for what it was charged."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+
+from dpreg.errors import BudgetError, Options
+from dpreg.privacy.budget import DELTA, Budget
+from dpreg.privacy.certificate import Certificate
+from dpreg.privacy.charge import Status
+from dpreg.privacy.checks import check_delta
+from dpreg.privacy.cost import Cost
+
+__all__ = ["Receipt", "budget_for", "pay"]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A charge that was made before a record was read, waiting for its outcome.
+
+    Attributes
+    ----------
+    budget : Budget
+    number : int
+        Of the charge in the ledger.
+    most : Cost
+        What was charged.
+    """
+
+    budget: Budget
+    number: int
+    most: Cost
+
+    def settle(
+        self, status: Status, certificate: Certificate, paid: Cost | None
+    ) -> tuple[str, ...]:
+        """Tell the ledger what became of the release, and what it costs in the end.
+
+        Parameters
+        ----------
+        status : {"released", "declined"}
+        certificate : Certificate
+        paid : Cost or None
+            None: what was charged.
+
+        Returns
+        -------
+        tuple of str
+            A note for the result when the ledger cannot be written any more: what was paid for
+            must not be lost, and the charge stays as it was.
+        """
+        # Of two bounds the first is as good, if the second is not below it throughout.
+        cost = paid if paid is not None and paid.within(self.most) else self.most
+        try:
+            self.budget.settle(self.number, status, cost, json.dumps(certificate.to_dict()))
+        except BudgetError as error:
+            return (f"the ledger has the charge, but not the outcome: {error}",)
+        return ()
+
+
+def budget_for(budget: object, epsilon: float, delta: float | None) -> tuple[Budget, float]:
+    """Return the budget that a call is charged to, one of its own if there is none; and delta.
+
+    Raises
+    ------
+    BudgetError
+        If `budget` is something else, or `delta` no valid one.
+    """
+    if budget is None:
+        delta = check_delta(DELTA if delta is None else delta)
+        return Budget(epsilon, delta), delta
+    if not isinstance(budget, Budget):
+        example = Options("budget", "", "Budget", {"eps": 2.0, "delta": 1e-5})
+        given = f", not {type(budget).__name__}"
+        raise BudgetError("budget", ("must be a budget, such as ", example, given))
+    return budget, check_delta(budget.delta_for(epsilon) if delta is None else delta)
+
+
+def pay(budget: Budget, function: str, formula: str, method: str, data: object, most: Cost
+        ) -> Receipt:  # fmt: skip
+    """Charge a call, before a record is read.
+
+    Parameters
+    ----------
+    budget : Budget
+    function : str
+        Its name.
+    formula, method : str
+    data : object
+        What it was given; of a file the path is kept, of anything else the type.
+    most : Cost
+
+    Raises
+    ------
+    BudgetError
+        If the budget cannot cover it; nothing is charged then.
+    """
+    label = f"{function}({formula!r}, method={method!r})"
+    number = budget.reserve(label, most, data=_described(data), formula=formula, method=method)
+    return Receipt(budget, number, most)
+
+
+def _described(data: object) -> str:
+    if isinstance(data, (str, os.PathLike)):
+        return os.path.abspath(os.fsdecode(data))
+    kind = type(data)
+    package = kind.__module__.partition(".")[0]
+    return kind.__name__ if package == "builtins" else f"{package}.{kind.__name__}"

@@ -1,0 +1,198 @@
+"""Sixty typical mistakes, and a table of what is said about each.
+
+python tests/mistakes.py > vignettes/messages.md
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import dpreg
+
+__all__ = ["MISTAKES", "Data", "Mistake", "told_by"]
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """What was typed, in Python or after `dpreg`; what the message begins with and says."""
+
+    typed: str
+    argument: str
+    says: str
+
+    @property
+    def in_shell(self):
+        return self.typed.startswith("dpreg ")
+
+
+class Data:
+    """What the mistakes are made with."""
+
+    def __init__(self, folder: Path):
+        n = 300
+        rng = np.random.default_rng(20260101)
+        self.df = pd.DataFrame(
+            {
+                "y": rng.standard_normal(n),
+                "x": rng.standard_normal(n),
+                "city": rng.choice(["Oslo", "Rome"], n),
+                "sex": rng.choice(["f", "m"], n),
+                "year": rng.integers(2000, 2005, n),
+                "when": pd.date_range("2020-01-01", periods=n),
+                "person": np.arange(n) // 2,
+                "k": pd.Categorical(rng.choice(["u", "v"], n), ["u", "v"]),
+            }
+        )
+        self.folder = folder
+        self.df.to_parquet(folder / "d.parquet")
+        self.df.to_csv(folder / "d.csv")
+        (folder / "fit.json").write_text("{}")
+        dpreg.Budget(1.0, 1e-5, ledger=folder / "kept", name="visits", user="ada")
+        self.budget = dpreg.Budget(1.0, 1e-5)
+
+    def charges(self):
+        return self.budget.charges, dpreg.Budget.open(self.folder / "kept").charges
+
+
+def told_by(mistake: Mistake, data: Data) -> str:
+    """Make the mistake and return the message, without the folder it was made in."""
+    message = _in_shell(mistake, data) if mistake.in_shell else _in_python(mistake, data)
+    return message.replace(f"{data.folder}/", "")
+
+
+def _in_python(mistake, data):
+    names = {"dpreg": dpreg, "df": data.df, "budget": data.budget, "pd": pd, "np": np,
+             "kept": str(data.folder / "kept"), "csv": str(data.folder / "d.csv")}  # fmt: skip
+    names |= {name: getattr(dpreg, name) for name in ("dp_lm", "dp_select", "dp_plan", "Budget")}
+    try:
+        eval(mistake.typed, names)
+    except Exception as error:
+        return str(error)
+    raise AssertionError(f"nothing was said about {mistake.typed}")
+
+
+def _in_shell(mistake, data):
+    import shlex
+
+    from dpreg.cli.commands import main
+
+    words = shlex.split(mistake.typed)[1:]
+    said = io.StringIO()
+    with contextlib.chdir(data.folder), contextlib.redirect_stderr(said):
+        code = main(words)
+    if code != 2:
+        raise AssertionError(f"exit code {code} for {mistake.typed}: {said.getvalue()}")
+    return said.getvalue().strip().splitlines()[-1].removeprefix("dpreg: ")
+
+
+MISTAKES = [
+    Mistake(typed, argument, says)
+    for typed, argument, says in [
+        # Names from other packages.
+        ("dp_lm('y ~ x', df, epsilon=1)", "epsilon: dp_lm() has no such argument", "write eps"),
+        ("dp_lm('y ~ x', df, 1, seed=1)", "seed", "write rng, and the result can be repeated"),
+        ("dp_lm('y ~ x', df, 1, random_state=1)", "random_state", "write rng"),
+        ("dp_lm('y ~ x', df, 1, weights=df['x'])", "weights", "all rows count alike"),
+        ("dp_lm('y ~ x', df, 1, sample_weight=df['x'])", "sample_weight", "all rows count alike"),
+        ("dp_lm('y ~ x', df, 1, bounds={'x': (0, 1)})", "bounds", "dpreg.AdaSSP(bounds="),
+        ("dp_lm('y ~ x', df, 1, cov_type='HC3')", "cov_type", "dpreg.AdaSSP(cov_type="),
+        ("dp_lm('y ~ x', df, 1, family='gaussian')", "family", "leave it out"),
+        ("dp_lm('y ~ x', df, 1, max_rows=3)", "max_rows", "dpreg.AdaSSP(max_rows="),
+        ("dp_lm('y ~ x', df, 1, groups='person')", "groups", "write unit"),
+        ("dp_lm('y ~ x', df, 1, alpha=0.1)", "alpha", "summary(alpha=0.1)"),
+        ("dp_lm('y ~ x', df, 1, na_action='drop')", "na_action", "incomplete rows are dropped"),
+        ("dp_lm('y ~ x', df, 1, meth='tukey')", "meth", "write method"),
+        ("dp_lm(y=df['y'], X=df[['x']], eps=1)", "y", "write formula and data"),
+        ("Budget(epsilon=1.0)", "epsilon: Budget() has no such argument", "write eps"),
+        ("dp_plan(rows=100, features=2, eps=1)", "rows", "write n"),
+        ("dp_select('y ~ .', df, n_features_to_select=1, eps=1)", "n_features", "write k"),
+        # Arguments in another order, or of another kind.
+        ("dp_lm(df, 'y ~ x', 1)", "formula", "write the formula first, then the data"),
+        ("dp_lm(df, df, 1)", "formula", "must be a string such as 'y ~ x', not DataFrame"),
+        ("dp_lm('y ~ x', df, '1')", "eps must be a number", "write eps=1.0"),
+        ("dp_lm('y ~ x', df, 0)", "eps must be", "got 0"),
+        ("dp_lm('y ~ x', df, 1, 5)", "delta must be", "got 5"),
+        ("dp_lm('y ~ x', df, 1, 0)", "delta", "write delta=1e-06"),
+        ("dp_lm('y ~ x', df, 1, inference='no')", "inference must be True or False", "'no'"),
+        ("dp_lm('y ~ x', df, 1, rng='a')", "rng must be None", "'a'"),
+        ("dp_lm('y ~ x', [[1, 2]], 1)", "data must be", "not list"),
+        ("dp_lm('y ~ x', csv, 1)", "data", "pandas.read_csv("),
+        ("dp_lm('y ~ x', 'nowhere.parquet', 1)", "data", "there is no such file"),
+        # Formulas.
+        ("dp_lm('y ~ z', df, 1)", "formula", "there is no column 'z'; the data have 'y', 'x'"),
+        ("dp_lm('y ~ X', df, 1)", "formula", "perhaps 'x' was meant"),
+        ("dp_lm('y ~ x +', df, 1)", "formula", "write 'response ~ term + term'"),
+        ("dp_lm('x', df, 1)", "formula", "must have one response"),
+        ("dp_lm('y ~ x + y', df, 1)", "formula", "leave it out on the right"),
+        ("dp_lm('y ~ scale(x)', df, 1)", "formula", "depends on the other rows"),
+        ("dp_lm('y ~ x - 1 - x', df, 1)", "formula", "nothing on its right-hand side"),
+        ("dp_lm('y ~ city', df, 1)", "levels", "add levels={'city': ['first', 'second', ...]}"),
+        ("dp_lm('y ~ city + sex', df, 1)", "levels", "{'city': ['first', 'second', ...], 'sex'"),
+        ("dp_lm('y ~ C(year)', df, 1)", "levels", "without declared levels"),
+        ("dp_lm('y ~ when', df, 1)", "formula", "days since a fixed date"),
+        ("dp_lm('city ~ x', df, 1, levels={'city': ['Oslo', 'Rome']})", "formula",
+         "for a category write I(x == 'level')"),
+        # Levels and units.
+        ("dp_lm('y ~ city', df, 1, levels=['Oslo', 'Rome'])", "levels must be a dict", "list"),
+        ("dp_lm('y ~ city', df, 1, levels={'city': 'Oslo'})", "levels", "those of 'city' must be"),
+        ("dp_lm('y ~ city', df, 1, levels={'City': ['Oslo', 'Rome']})", "levels",
+         "perhaps 'city' was meant"),
+        ("dp_lm('y ~ city', df, 1, levels={'city': ['Oslo', 'Oslo']})", "levels", "all different"),
+        ("dp_lm('y ~ city', df, 1, levels={'city': [1, 2]})", "levels", "must be text too"),
+        ("dp_lm('y ~ x', df, 1, unit=df['person'])", "unit must be the name", "not a Series"),
+        ("dp_lm('y ~ x', df, 1, unit='Person')", "unit", "perhaps 'person' was meant"),
+        ("dp_lm('y ~ x + person', df, 1, unit='person')", "formula", "leave unit out"),
+        # Methods and selection.
+        ("dp_lm('y ~ x', df, 1, method='Tukey')", "method must be one of", "write method='tukey'"),
+        ("dp_lm('y ~ x', df, 1, method=dpreg.TukeyEM)", "method", "write dpreg.TukeyEM()"),
+        ("dp_lm('y ~ x', df, 1, method=dpreg.TukeyEM(models=1))", "models must be", "at least 2"),
+        ("dp_lm('y ~ x', df, 1, k=1)", "k", "add select='kendall', or leave k out"),
+        ("dp_lm('y ~ x', df, 1, select='kendall')", "k", "k=5 is a good first choice"),
+        ("dp_select('y ~ x', df, 2, 1)", "k must be an integer between 1 and 1", "got 2"),
+        # Budgets.
+        ("dp_lm('y ~ x', df, 2, budget=budget)", "budget", "write eps=1.0"),
+        ("dp_lm('y ~ x', df, 1, budget=2)", "budget must be a budget", "dpreg.Budget(eps=2.0"),
+        ("Budget(2.0, ledger=kept)", "ledger", "was made for eps=1.0, delta=1e-05; use these"),
+        ("Budget(1, accounting='GDP')", "accounting must be one of", "write accounting='gdp'"),
+        # The shell.
+        ("dpreg fit d.parquet 'y ~ x' --eps 1", "FORMULA", "write the formula first"),
+        ("dpreg fit 'y ~ x' d.parquet --epsilon 1", "--epsilon", "write --eps"),
+        ("dpreg fit 'y ~ x' d.parquet --eps 1 --seed 1", "--seed", "write --rng"),
+        ("dpreg fit 'y ~ city' d.parquet --eps 1", "--levels", "--levels city=first,second"),
+        ("dpreg fit 'y ~ x' d.csv --eps 1", "DATA", "pandas.read_csv('d.csv')"),
+        ("dpreg fit 'y ~ x' d.parquet --eps 1 --bounds x=0,1", "--bounds", "not an option of"),
+        ("dpreg fit 'y ~ x' d.parquet --eps 1 --method Tukey", "--method", "--method tukey"),
+        ("dpreg fit 'y ~ x' d.parquet --eps 2 --budget kept", "--budget", "write --eps 1.0"),
+        ("dpreg fit 'y ~ x' d.parquet --eps 1 --ledger kept", "--ledger", "write --budget"),
+        ("dpreg predict d.parquet fit.json", "FIT", "write dpreg predict fit.json d.parquet"),
+        ("dpreg predict fit.json d.parquet", "FIT", "dpreg fit --json wrote"),
+        ("dpreg budget new kept --eps 1", "FILE", "try dpreg budget show kept"),
+    ]
+]  # fmt: skip
+
+
+# What the version at 2dce289 said, which had neither `Budget.open` nor `dpreg budget`.
+BEFORE = json.loads(Path(__file__).with_name("messages_before.json").read_text())
+
+
+def table(folder: Path) -> str:
+    """Return all mistakes, and what was and is said about them, in Markdown."""
+    data = Data(folder)
+    rows = [(f"`{m.typed}`", BEFORE[m.typed], told_by(m, data)) for m in MISTAKES]
+    lines = ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in rows]
+    head = "# Mistakes, and what is said about them\n\nMade by tests/mistakes.py.\n"
+    return "\n".join([head, "| typed | before | now |", "|---|---|---|", *lines, ""])
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        print(table(Path(folder)), end="")

@@ -1,0 +1,86 @@
+"""What is said about typical mistakes: which argument, and what to write instead."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from mistakes import BEFORE, MISTAKES, Data, told_by
+
+import dpreg
+from dpreg.errors import ArgumentError, KeywordError
+
+
+@pytest.fixture(scope="module")
+def mistaken(tmp_path_factory):
+    return Data(tmp_path_factory.mktemp("mistakes"))
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda m: m.typed[:60])
+def test_a_mistake_is_refused_and_the_message_says_what_helps(mistake, mistaken):
+    message = told_by(mistake, mistaken)
+    assert message.startswith(mistake.argument)
+    assert mistake.says in message
+    assert all(charge == () for charge in mistaken.charges())
+
+
+def test_the_table_has_all_mistakes():
+    page = (Path(__file__).parents[1] / "vignettes/messages.md").read_text()
+    assert [m.typed for m in MISTAKES] == list(BEFORE)
+    assert len(MISTAKES) >= 60
+    assert all(f"| `{m.typed}` |" in page for m in MISTAKES)
+
+
+def test_an_error_carries_its_parts():
+    with pytest.raises(ArgumentError) as refusal:
+        dpreg.dp_lm("y ~ x", {"x": np.ones(3), "y": np.ones(3)}, eps=-1)
+    assert refusal.value.argument == "eps"
+    again = pickle.loads(pickle.dumps(refusal.value))
+    assert (str(again), again.suggestion) == (str(refusal.value), refusal.value.suggestion)
+
+
+def test_an_unknown_argument_is_a_type_error_and_a_value_error():
+    with pytest.raises(TypeError) as refusal:
+        dpreg.dp_lm("y ~ x", {}, epsilon=1)
+    assert isinstance(refusal.value, KeywordError)
+    assert isinstance(refusal.value, ValueError)
+
+
+def test_the_value_of_an_unknown_argument_is_not_shown():
+    with pytest.raises(KeywordError) as refusal:
+        dpreg.dp_lm("y ~ x", {}, 1, weights=[1234.5])
+    assert "1234" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array, pd.Index, pd.Series, pd.array])
+def test_levels_are_taken_from_whatever_lists_them(kind):
+    data = {"y": np.arange(60.0), "g": np.array(["a", "b", "c"] * 20)}
+    levels = {"g": kind(["a", "b", "c"])}
+    fit = dpreg.dp_lm("y ~ g", data, 20.0, levels=levels, rng=1)
+    assert fit.privacy.epsilon == 20.0
+    assert fit == fit
+    expected = dpreg.dp_lm("y ~ g", data, 20.0, levels={"g": ["a", "b", "c"]}, rng=1)
+    assert fit.to_json() == expected.to_json()
+
+
+def notes(eps, delta, n=400):
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal(n)
+    data = {"x": x, "y": x + rng.standard_normal(n)}
+    return " ".join(dpreg.dp_lm("y ~ x", data, eps, delta, rng=3).notes)
+
+
+def test_a_large_epsilon_is_told():
+    assert "which protects nobody" in notes(21.0, 1e-6)
+    assert "which protects nobody" not in notes(20.0, 1e-6)
+
+
+def test_a_delta_above_one_by_the_released_number_is_told():
+    """By the number that is released, which is noisy, and never by that of the rows."""
+    told = notes(20.0, 0.01)
+    assert "by the released number of units" in told
+    assert "0.0001 is small enough" in told
+    assert "by the released number" not in notes(20.0, 1e-4)

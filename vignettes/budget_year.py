@@ -1,0 +1,250 @@
+# %% [markdown]
+# # A year with one budget
+#
+# A hospital lets three analysts work on the visits of its patients for a year. This page is that
+# year, from the side of the person who keeps the data: one ledger, 200 charges, a machine that went
+# down in the middle of a fit, a dispute about who spent what, and the report at the end.
+#
+# Run it as `python vignettes/budget_year.py`, or open it as a notebook (percent format).
+
+# %%
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime, timedelta
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+from matplotlib import pyplot as plt
+
+import dpreg
+from dpreg.cli.commands import main as shell
+from dpreg.privacy.gdp import gdp_epsilon
+
+folder = tempfile.TemporaryDirectory()
+WARDS = ["surgery", "medicine", "maternity"]
+LEDGER, VISITS = f"{folder.name}/visits.ledger", f"{folder.name}/visits.parquet"
+
+# %% [markdown]
+# ## January: a budget is made
+#
+# The data are made up: 20,000 patients with three visits each. The budget is `eps=3` for the whole
+# year and for a patient, whatever the three of them ask. With `accounting="gdp"` Gaussian noise
+# adds up in squares, so that many small releases cost far less than their sum.
+#
+# Once it is made nobody has to know its totals again: `Budget.open` reads them. The file must be on
+# a local disk, and where analysts cannot delete it.
+
+# %%
+rng = np.random.default_rng(1)
+patient = np.repeat(np.arange(20_000), 3)
+age, ward = rng.uniform(18, 90, 20_000)[patient], rng.integers(0, 3, len(patient))
+habit = rng.normal(0, 8, 20_000)[patient]
+pd.DataFrame({
+    "minutes": 20 + 0.3 * age + 5 * (ward == 1) + habit + rng.normal(0, 6, len(patient)),
+    "age": age,
+    "ward": np.array(WARDS)[ward],
+    "patient": patient,
+}).to_parquet(VISITS)  # fmt: skip
+
+shell(["budget", "new", LEDGER, "--eps", "3", "--accounting", "gdp", "--name", "visits"])
+
+# %% [markdown]
+# ## The year goes by
+#
+# Ada fits regressions, Bea counts by ward with another program and says so with `spend`, and Cleo
+# does both. The user of the operating system is who is charged; here, where one process plays
+# three people, `user=` says it. The clock is the computer's, so this page has to move it.
+#
+# At the end of each month the custodian writes down the *seal*, the last hash of the ledger, where
+# those who can write the file cannot: in a mail, or on paper.
+
+# %%
+NEW_YEAR, DAYS = datetime(2026, 1, 1, 9, tzinfo=UTC), np.linspace(1, 362, 199)
+FORMULAS = ("minutes ~ age", "minutes ~ ward", "minutes ~ age + ward")
+
+
+def at(day):
+    """Let the ledger be written on a day of the year."""
+    time = (NEW_YEAR + timedelta(days=float(day))).isoformat(timespec="seconds")
+    return mock.patch("dpreg.privacy.budget._now", return_value=time)
+
+
+def fit(user, formula, eps):
+    budget = dpreg.Budget.open(LEDGER, user=user)
+    return dpreg.dp_lm(
+        formula, VISITS, eps, 1e-7, method="adassp", unit="patient", levels={"ward": WARDS},
+        budget=budget,
+    )  # fmt: skip
+
+
+def count(user, what):
+    dpreg.Budget.open(LEDGER, user=user).spend(f"{what}, with Gaussian noise", mu=0.03)
+
+
+# Written where analysts cannot write.
+seals = {}
+
+
+def work(days):
+    for day in days:
+        number = round(float(day))
+        with at(day):
+            if number % 5 == 0:
+                user = "ada" if number % 2 else "cleo"
+                fit(user, FORMULAS[number % 3], 0.3)
+            else:
+                count("bea" if number % 3 else "cleo", f"visits by ward, week {number // 7 + 1}")
+        month = (NEW_YEAR + timedelta(days=float(day))).strftime("%B")
+        seals[month] = dpreg.Budget.open(LEDGER).seal
+
+
+spring, summer = DAYS[DAYS < 120], DAYS[(DAYS >= 120) & (DAYS < 200)]
+work(spring)
+print(dpreg.Budget.open(LEDGER))
+
+# %% [markdown]
+# ## May: the machine goes down
+#
+# Ada's process is killed in the middle of a fit. Nobody can say what got out, so the charge stands
+# as it was made, before a record was read: status `charged`, without an outcome. The ledger itself
+# is whole, and nothing has to be repaired.
+
+# %%
+before = len(dpreg.Budget.open(LEDGER).charges)
+CRASH = """
+import os, signal, sys
+import dpreg
+import dpreg.privacy.budget
+from dpreg.methods import AdaSSP
+dpreg.privacy.budget._now = lambda: sys.argv[3]
+AdaSSP.release = lambda *arguments, **options: os.kill(os.getpid(), signal.SIGKILL)
+budget = dpreg.Budget.open(sys.argv[1], user="ada")
+dpreg.dp_lm("minutes ~ age", sys.argv[2], 0.3, 1e-7, method="adassp", unit="patient", budget=budget)
+"""
+noon = "2026-05-01T12:00:00+00:00"
+killed = subprocess.run([sys.executable, "-c", CRASH, LEDGER, VISITS, noon], check=False)
+print("ended by SIGKILL:", killed.returncode == -signal.SIGKILL)
+crashed = dpreg.Budget.open(LEDGER).charges[before:]
+print([(charge.user, charge.formula, charge.status) for charge in crashed])
+shell(["budget", "verify", LEDGER])
+shutil.copy(LEDGER, f"{folder.name}/backup.ledger")
+work(summer)
+
+# %% [markdown]
+# ## July: a dispute
+#
+# Cleo finds less left than she remembers, and says that somebody charged fits to her name. The
+# ledger has who, when and what, and with each fit its certificate: what was released, and with how
+# much noise.
+
+# %%
+budget = dpreg.Budget.open(LEDGER)
+frame = budget.to_frame()
+hers = frame[(frame["user"] == "cleo") & (frame["method"] == "adassp")]
+print(hers[["time", "formula", "eps", "status"]].tail(4).to_string(index=False))
+charge = next(c for c in reversed(budget.charges) if c.user == "cleo" and c.certificate)
+steps = len(charge.certificate["parts"])
+print(
+    f"\n{charge.label} at {charge.time}: {charge.certificate['mechanism']} in {steps} noisy steps"
+)
+
+# %% [markdown]
+# Could the file have been changed since? Each entry has a hash of itself and of the one before. The
+# seals of all months must be in that chain, and they are:
+
+# %%
+print([month for month, seal in seals.items() if budget.verify(seal)])
+
+# %% [markdown]
+# Somebody offers a remedy: to put the copy of May in the place of the ledger, which would give
+# back what was spent since. The copy is whole, so its own chain says nothing against it, but the
+# seal of June is not in it; and a process that has seen more refuses it without being asked. An
+# entry that is changed does not even need a seal. Exit code 1 says it to scripts.
+
+# %%
+current = f"{folder.name}/current.ledger"
+shutil.copy(LEDGER, current)
+
+
+def verified_by_another_process(path, *options):
+    command = [sys.executable, "-m", "dpreg", "budget", "verify", path, *options]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    print(told.returncode, (told.stdout + told.stderr).replace(folder.name, "...").strip(), "\n")
+    return told.returncode
+
+
+backup = f"{folder.name}/backup.ledger"
+old = [
+    verified_by_another_process(backup),
+    verified_by_another_process(backup, "--seal", seals["June"]),
+]
+shutil.copy(backup, LEDGER)
+try:
+    fit("cleo", "minutes ~ age", 0.3)
+except dpreg.BudgetError as error:
+    print(str(error).replace(folder.name, "..."), "\n")
+else:
+    raise AssertionError("an older copy was charged")
+shutil.copy(current, LEDGER)
+
+forged = f"{folder.name}/forged.ledger"
+shutil.copy(LEDGER, forged)
+connection = sqlite3.connect(forged)
+with connection:
+    connection.execute("UPDATE entries SET content = replace(content, 'cleo', 'bea')")
+connection.close()
+assert [*old, verified_by_another_process(forged)] == [0, 1, 1]
+
+# %% [markdown]
+# ## December: the report
+#
+# What is left when the year is over, by whom it was spent, and a page with all charges for the
+# archive: `dpreg budget show visits.ledger --html report.html`.
+
+# %%
+work(DAYS[DAYS >= 200])
+shell(["budget", "show", LEDGER, "--html", f"{folder.name}/report.html"])
+budget = dpreg.Budget.open(LEDGER)
+assert len(budget.charges) == 200
+print(f"\n{os.path.getsize(f'{folder.name}/report.html') / 1000:.0f} kB of report")
+
+# %% [markdown]
+# With what is left no fit of `eps=2.5` can be paid for, and it is refused before a record is read:
+
+# %%
+try:
+    fit("ada", "minutes ~ age", 2.5)
+except dpreg.BudgetError as error:
+    print(error)
+else:
+    raise AssertionError("more was charged than there was")
+
+# %% [markdown]
+# How much the accounting is worth: each charge by itself has an eps, and those would have to add up
+# if nothing were known of the noise. The dashed line is the total that all patients were promised.
+
+# %%
+frame = budget.to_frame()
+time = pd.to_datetime(frame["time"])
+total = np.sqrt(np.cumsum(frame["mu"] ** 2))
+together = [gdp_epsilon(float(mu), budget.delta) for mu in total]
+figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
+ax.step(time, frame["eps"].cumsum(), color="0.6", where="post", label="sum of their eps")
+ax.step(time, together, color="#0072B2", where="post", label="by GDP")
+ax.axhline(budget.eps, color="black", linewidth=0.8, linestyle="--")
+ax.set_yscale("log")
+ax.set_ylabel("eps of all releases so far")
+ax.set_title("200 charges to one budget", loc="left")
+ax.legend(frameon=False)
+ax.spines[["top", "right"]].set_visible(False)
+print(f"sum of eps {frame['eps'].sum():.1f}, together {budget.spent[0]:.2f} of {budget.eps:g}")
+assert budget.spent[0] <= budget.eps < frame["eps"].sum()
+folder.cleanup()
