@@ -262,3 +262,35 @@ def test_numbers_do_not_change_the_data():
     assert np.isnan(column.numbers()[0])
     assert values.tolist() == [1.0, 2.0]
     assert numbers({"x": values}, "x").tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        (decimal.Decimal("1" * 5000), decimal.Decimal("1" * 4999 + "2")),
+        (np.longdouble(1), np.longdouble(1) + np.longdouble(2) ** -60),
+        (decimal.Decimal("0.10"), decimal.Decimal("0.11")),
+    ],
+    ids=["long decimals", "long doubles", "decimals"],
+)
+def test_keys_of_objects_that_differ_differ(pair):
+    first, second = Objects(pair).keys().to_pylist()
+    assert first is not None
+    assert first != second
+
+
+def test_categories_that_look_alike_are_different_units():
+    from dpreg.data.frames import _category
+
+    dtype = pd.CategoricalDtype(pd.Index([decimal.Decimal("1"), "1"], dtype=object))
+    series = pd.Series([decimal.Decimal("1"), "1"], dtype=dtype)
+    _, cells = _category("who", dtype, lambda: series)
+    assert len(set(cells(slice(None)).keys().to_pylist())) == 2
+
+
+def test_a_zone_that_stops_the_program_makes_a_cell_missing():
+    class Zone(dt.tzinfo):
+        def utcoffset(self, when):
+            raise KeyboardInterrupt
+
+    assert Objects([dt.datetime(2020, 1, 1, tzinfo=Zone())]).keys().to_pylist() == [None]

@@ -88,17 +88,6 @@ def test_bridge_answers_with_values():
     assert bridge.call("no such function", {})["error"]["kind"] == "KeyError"
 
 
-def test_advice_is_given_as_r_users_type_it():
-    said = "try inference=False, method=dpreg.TukeyEM(models=None), or /data/dpreg.privacy.ledger"
-    assert bridge._in_r(said) == (
-        "try inference=FALSE, method=TukeyEM(models=NULL), or /data/dpreg.privacy.ledger"
-    )
-    said = "write dpreg.DPSIS(bounds={'log(x)': (low, high), ...}) with an entry for each column"
-    assert bridge._in_r(said) == (
-        "write DPSIS(bounds=list(`log(x)` = c(low, high), ...)) with an entry for each column"
-    )
-
-
 @pytest.mark.parametrize("inference", ["yes", None, 1])
 def test_inference_is_a_boolean(diamonds, inference):
     budget = dpreg.Budget(1.0, 1e-5)

@@ -386,6 +386,9 @@ def _plain(cell: Any) -> Any:
 
 def _key(cell: Any) -> bytes | None:
     """Return the key of an object; None when it is missing or of a type that has no keys."""
+    if _is(cell, (np.longdouble,)):  # more digits than the float that `_plain` makes of it
+        key: bytes | None = Numbers(np.array([cell])).keys()[0].as_py()
+        return key
     plain = _plain(cell)
     if plain is not None:
         return _plain_key(plain)
@@ -395,7 +398,7 @@ def _key(cell: Any) -> bytes | None:
         return b"u" + cell.bytes
     try:
         return _time_key(cell)
-    except Exception:  # a zone of its own that fails
+    except BaseException:  # a zone of its own that fails
         return None
 
 
@@ -408,11 +411,13 @@ def _plain_key(value: Any) -> bytes | None:
         return None if math.isnan(value) else b"f" + struct.pack(">d", value + 0.0)
     if isinstance(value, str):
         return b"s" + value.encode("utf-8", "surrogatepass")
+    # Digit by digit: as an integer it may be too long for Python to print.
     sign, digits, exponent = value.as_tuple()
-    number = int("".join(map(str, digits)))
-    while number and number % 10 == 0:
-        number, exponent = number // 10, exponent + 1
-    return b"d" + f"{'-' * (sign and number != 0)}{number}e{exponent if number else 0}".encode()
+    text = "".join(map(str, digits)).lstrip("0")
+    number = text.rstrip("0")
+    if not number:
+        return b"d0e0"
+    return b"d" + f"{'-' * sign}{number}e{exponent + len(text) - len(number)}".encode()
 
 
 def _integer_key(value: int) -> bytes:

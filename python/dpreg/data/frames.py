@@ -212,13 +212,15 @@ def _category(name: str, dtype: Any, series: Callable[[], Any]) -> tuple[Column,
     entries = [v.item() if isinstance(v, np.generic) else v for v in dtype.categories]
     levels = tuple(v if isinstance(v, (str, int, float)) else str(v) for v in entries)
     kind: Kind = "categorical" if len(set(levels)) == len(levels) else "other"
+    # Entries that look alike are no levels, and as keys of units they stay apart.
+    shown = levels if kind == "categorical" else tuple(entries)
     column = Column(
         name, kind, levels if kind == "categorical" else None, bool(dtype.ordered),
         holds="categories", taken_on_trust=kind == "categorical",
     )  # fmt: skip
 
     def cells(part: slice) -> Cells:
-        return Coded(series().iloc[part].cat.codes.to_numpy(), Objects(levels))
+        return Coded(series().iloc[part].cat.codes.to_numpy(), Objects(shown))
 
     return column, cells
 

@@ -24,7 +24,7 @@ def check_max_rows(max_rows: int) -> None:
 
 
 def sample_rows(design: Design, max_rows: int, bits: _core.BitSource) -> Design:
-    """Keep at most `max_rows` random rows of each unit; a row is a unit of the result.
+    """Keep at most `max_rows` random rows of each unit.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ def sample_rows(design: Design, max_rows: int, bits: _core.BitSource) -> Design:
     Returns
     -------
     Design
-        Of rows: adding or removing a unit of `design` adds or removes at most `max_rows` of
-        them, given the random numbers of the other units.
+        Adding or removing a unit of `design` adds or removes at most `max_rows` rows of it,
+        given the random numbers of the other units.  With one row a unit, rows are the units.
     """
     if design.units is None:
         return design
@@ -47,8 +47,14 @@ def sample_rows(design: Design, max_rows: int, bits: _core.BitSource) -> Design:
     unit = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     order = np.lexsort((keys, unit))
     place = np.arange(len(order)) - offsets[unit]
-    kept = np.sort(design.units.rows[order[place < max_rows]])
-    return Design(design.X[kept], design.y[kept], design.terms)
+    chosen = order[place < max_rows]
+    kept = np.sort(design.units.rows[chosen])
+    if max_rows == 1:
+        return Design(design.X[kept], design.y[kept], design.terms)
+    labels = np.empty(len(design.y), dtype=np.int64)
+    labels[design.units.rows[chosen]] = unit[chosen]
+    units = Units.from_labels(labels[kept])
+    return Design(design.X[kept], design.y[kept], design.terms, units)
 
 
 def split_units(design: Design, share: float, bits: _core.BitSource) -> tuple[Design, Design]:
