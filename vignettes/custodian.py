@@ -70,8 +70,8 @@ print(by_person.summary())
 
 # %% [markdown]
 # **The methods that add up rows need a public bound on the rows of a person**, `max_rows`. Of
-# people with more visits that many are drawn at random, and the noise is `max_rows` times larger.
-# More rows are not better: visits of one person are alike, noise is not.
+# people with more visits that many are drawn at random, and more of them ask for more noise where
+# rows are added up one by one.  More rows are not much better where visits of one person are alike.
 
 # %%
 fits = {"tukey": by_person}
@@ -96,9 +96,8 @@ ax.spines[["top", "right"]].set_visible(False)
 
 # %% [markdown]
 # The last line of the table counts persons for TukeyEM and the rows that were drawn for the others,
-# whose standard errors take rows as independent. With `max_rows=1`, the default, they are; with
-# more, and visits of one person alike, they are too small. From data made again and again, so give
-# or take a fifth:
+# whose standard errors are clustered: what the visits of a person say is added up before its spread
+# is taken. From data made again and again, so give or take a fifth:
 
 
 # %%

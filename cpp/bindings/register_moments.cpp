@@ -22,6 +22,14 @@ py::array_t<std::int64_t> by_column(const std::vector<std::int64_t>& values, std
     return py::array_t<std::int64_t>(shape, values.data());
 }
 
+std::vector<double> row_major(const dpreg::MatrixView& matrix) {
+    std::vector<double> entries;
+    for (std::size_t i = 0; i < matrix.rows; ++i) {
+        for (std::size_t j = 0; j < matrix.cols; ++j) entries.push_back(matrix(i, j));
+    }
+    return entries;
+}
+
 void register_column_counts(py::module_& m) {
     m.attr("LEAST_EXPONENT") = dpreg::kLeastExponent;
     m.attr("LARGEST_EXPONENT") = dpreg::kLargestExponent;
@@ -97,7 +105,10 @@ void register_rows(py::module_& m) {
     m.attr("SQUARES_SENSITIVITY") = dpreg::kSquaresSensitivity;
     m.def("row_norm", &dpreg::row_norm, "width"_a);
     m.def("gram_sensitivity", &dpreg::gram_sensitivity, "width"_a);
-    m.def("scatter_sensitivity", &dpreg::scatter_sensitivity, "width"_a);
+    m.def("score_sensitivity", &dpreg::score_sensitivity, "width"_a);
+    m.def("score_products_sensitivity", &dpreg::score_products_sensitivity, "width"_a);
+    m.attr("SCORE_STEPS") = dpreg::kScoreSteps;
+    m.attr("LEAST_SCORE_BIN") = dpreg::kLeastScoreBin;
     m.def("gradient_sensitivity", &dpreg::gradient_sensitivity, "width"_a);
     py::class_<Standardisation>(m, "Standardisation")
         .def(py::init<>())
@@ -110,16 +121,30 @@ void register_rows(py::module_& m) {
         .def_readwrite("y_inverse_scale", &Standardisation::y_inverse_scale)
         .def_readwrite("intercept", &Standardisation::intercept)
         .def_readwrite("row_limit", &Standardisation::row_limit)
-        .def_readwrite("response_limit", &Standardisation::response_limit);
+        .def_readwrite("response_limit", &Standardisation::response_limit)
+        .def_property(
+            "map", [](const Standardisation& how) { return how.map; },
+            [](Standardisation& how, const Array& map) {
+                const auto view = dpreg::bind::matrix_view(map);
+                how.mapped = view.cols;
+                how.map = row_major(view);
+            })
+        .def_property(
+            "turn", [](const Standardisation& how) { return how.turn; },
+            [](Standardisation& how, const Array& turn) {
+                how.turn = row_major(dpreg::bind::matrix_view(turn));
+            });
     py::class_<QuantisedRows>(m, "QuantisedRows")
         .def(py::init([](const Array& x, const Array& y, const Standardisation& how,
-                         std::size_t threads) {
+                         const std::vector<std::size_t>& offsets,
+                         const std::vector<std::size_t>& rows, std::size_t threads) {
                  const auto xv = dpreg::bind::matrix_view(x);
                  const auto yv = dpreg::bind::vector_view(y);
                  const py::gil_scoped_release release;
-                 return QuantisedRows(xv, yv, how, threads);
+                 return QuantisedRows(xv, yv, how, {offsets, rows}, threads);
              }),
-             "x"_a, "y"_a, "how"_a, "threads"_a = 0)
+             "x"_a, "y"_a, "how"_a, "offsets"_a = std::vector<std::size_t>{},
+             "rows"_a = std::vector<std::size_t>{}, "threads"_a = 0)
         .def_property_readonly("rows", &QuantisedRows::rows)
         .def_property_readonly("width", &QuantisedRows::width)
         .def_property_readonly("limit", &QuantisedRows::limit)
@@ -147,18 +172,40 @@ void register_rows(py::module_& m) {
             },
             "theta"_a, "clip"_a, "threads"_a = 0)
         .def(
-            "scatter",
-            [](const QuantisedRows& rows, const std::vector<double>& theta, double clip,
+            "score",
+            [](const QuantisedRows& rows, const std::vector<double>& theta, double limit,
                std::size_t threads) {
-                QuantisedRows::Scatter scatter;
+                std::vector<std::int64_t> sums;
                 {
                     const py::gil_scoped_release release;
-                    scatter = rows.scatter(theta, clip, threads);
+                    sums = rows.score(theta, limit, threads);
                 }
-                return py::make_tuple(by_column(scatter.sums, rows.width(), rows.width()),
-                                      scatter.unclipped);
+                return dpreg::bind::to_array(sums);
             },
-            "theta"_a, "clip"_a, "threads"_a = 0);
+            "theta"_a, "limit"_a, "threads"_a = 0)
+        .def(
+            "score_norms",
+            [](const QuantisedRows& rows, const std::vector<double>& theta, std::size_t threads) {
+                std::vector<std::int64_t> counts;
+                {
+                    const py::gil_scoped_release release;
+                    counts = rows.score_norms(theta, threads);
+                }
+                return dpreg::bind::to_array(counts);
+            },
+            "theta"_a, "threads"_a = 0)
+        .def(
+            "score_products",
+            [](const QuantisedRows& rows, const std::vector<double>& theta, double limit,
+               std::size_t threads) {
+                std::vector<std::int64_t> sums;
+                {
+                    const py::gil_scoped_release release;
+                    sums = rows.score_products(theta, limit, threads);
+                }
+                return by_column(sums, rows.width(), rows.width());
+            },
+            "theta"_a, "limit"_a, "threads"_a = 0);
 }
 
 void register_dpsgd(py::module_& m) {

@@ -88,6 +88,8 @@ LARGEST_EXPONENT: int
 MOMENT_BITS: int
 ROW_STEPS: int
 SQUARES_SENSITIVITY: float
+SCORE_STEPS: float
+LEAST_SCORE_BIN: int
 VOTE_STEPS: int
 
 def counts_sensitivity(weights: Sequence[float] | NDArray[np.float64]) -> float: ...
@@ -111,8 +113,9 @@ def tail_votes(
 ) -> NDArray[np.int64]: ...
 def row_norm(width: int) -> float: ...
 def gram_sensitivity(width: int) -> float: ...
-def scatter_sensitivity(width: int) -> float: ...
 def gradient_sensitivity(width: int) -> float: ...
+def score_sensitivity(width: int) -> float: ...
+def score_products_sensitivity(width: int) -> float: ...
 
 class Standardisation:
     columns: list[int]
@@ -125,19 +128,31 @@ class Standardisation:
     intercept: bool
     row_limit: float
     response_limit: float
+    map: Floats
+    turn: Floats
 
 class QuantisedRows:
     rows: int
     width: int
     limit: float
-    def __init__(self, x: Floats, y: Floats, how: Standardisation, threads: int = 0) -> None: ...
+    def __init__(
+        self,
+        x: Floats,
+        y: Floats,
+        how: Standardisation,
+        offsets: Sequence[int] | NDArray[np.uint64] = ...,
+        rows: Sequence[int] | NDArray[np.uint64] = ...,
+        threads: int = 0,
+    ) -> None: ...
     def gram(self, threads: int = 0) -> NDArray[np.int64]: ...
     def round(
-        self, theta: Sequence[float], clip: float, threads: int = 0
+        self, theta: Floats, clip: float, threads: int = 0
     ) -> tuple[NDArray[np.int64], int]: ...
-    def scatter(
-        self, theta: Sequence[float], clip: float, threads: int = 0
-    ) -> tuple[NDArray[np.int64], int]: ...
+    def score(self, theta: Floats, limit: float, threads: int = 0) -> NDArray[np.int64]: ...
+    def score_norms(self, theta: Floats, threads: int = 0) -> NDArray[np.int64]: ...
+    def score_products(
+        self, theta: Floats, limit: float, threads: int = 0
+    ) -> NDArray[np.int64]: ...
 
 def poisson_rate(rate: float) -> float: ...
 def dpsgd(

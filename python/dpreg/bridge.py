@@ -161,7 +161,8 @@ def _lm(request: Request) -> dict[str, Any]:
 def result_fields(fit: dpreg.DPResults | dpreg.NotReleased) -> dict[str, Any]:
     """Return what R makes a fit of."""
     if isinstance(fit, dpreg.NotReleased):
-        fields = {"released": False, "text": str(fit), **plain(fit._fields())}
+        fields = {**fit._fields(), "advice": fit.advice}
+        fields = {"released": False, "text": str(fit), **plain(fields)}
     else:
         fields = {"released": True, **plain(fit)}
     return {**told_in_r(fields)}

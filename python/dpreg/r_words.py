@@ -29,7 +29,7 @@ def _arguments() -> re.Pattern[str]:
 
     functions: tuple[Callable[..., Any], ...] = (
         dpreg.dp_lm, dpreg.dp_select, dpreg.dp_plan, dpreg.Budget, Standardisation,
-                 dpreg.Auto, *methods._BY_NAME.values(), dpreg.DPKendall, dpreg.DPSIS,
+        *methods.METHODS.values(), dpreg.DPKendall, dpreg.DPSIS,
                  dpreg.TwoStage, dpreg.SubLasso)  # fmt: skip
     names = {name for f in functions for name in inspect.signature(f).parameters} | {"mu", "rho"}
     return re.compile(rf"\b({'|'.join(sorted(names))})=(?!=) ?")

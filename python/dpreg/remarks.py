@@ -30,7 +30,8 @@ def about_units(unit: str | None, method: object, used: str, purpose: str = "") 
         What for, if not for everything.
     """
     rows = getattr(method, "max_rows", _DRAWN.get(used))
-    if unit is None or rows is None:
+    # TukeyEM takes the mean of all rows of a unit.
+    if unit is None or rows is None or used == "tukey":
         return ()
     verb = "is" if rows == 1 else "are"
     begin = f"{purpose}of each {unit!r} at most {counted(rows, 'row')} {verb} used"

@@ -69,7 +69,8 @@ NULL
 #' @param candidates The methods that `Auto()` chooses from.
 #' @rdname dp_methods
 #' @export
-Auto <- function(candidates = c("boosted_adassp", "adassp", "tukey"), count_share = 0.01)
+Auto <- function(candidates = c("boosted_adassp", "adassp", "tukey"), count_share = 0.01,
+                 max_rows = 1)
   new_options("Auto")
 
 #' @rdname dp_methods
@@ -95,17 +96,17 @@ AdaSSP <- function(response_limit = NULL, row_factor = 1.2, max_rows = 1, bounds
                    standardisation = Standardisation())
   new_options("AdaSSP")
 
-#' @param rounds How many rounds of boosting; `NULL` chooses.
-#' @param average The result is the mean of this many last rounds; `NULL` chooses.
-#' @param gram_share,scatter_share Shares of the budget for second moments and for the
-#'   covariance of the gradient.
-#' @param first_clip,clip,final_clip Clips of the residuals: in the first round, in later ones,
-#'   and with standard errors in those averaged over; `NULL` chooses.
+#' @param rounds How many rounds of boosting, without inference.
+#' @param average Without inference the result is the mean of this many last rounds.
+#' @param gram_share,scatter_share Shares of the budget for second moments, without inference, and
+#'   for the covariance of the scores.
+#' @param first_clip,clip Clips of the residuals without inference: in the first round, and in later
+#'   ones.
 #' @rdname dp_methods
 #' @export
-BoostedAdaSSP <- function(rounds = NULL, average = NULL, gram_share = 0.2, scatter_share = 0.08,
-                          first_clip = 5, clip = 2.5, final_clip = NULL, row_factor = 1.2,
-                          max_rows = 1, bounds = NULL, standardisation = Standardisation())
+BoostedAdaSSP <- function(rounds = 6, average = 2, gram_share = 0.2, first_clip = 5, clip = 2.5,
+                          row_factor = 1.2, max_rows = 1, bounds = NULL,
+                          standardisation = Standardisation())
   new_options("BoostedAdaSSP")
 
 #' @param steps How many steps; `NULL` chooses, for `FrankWolfe()`.

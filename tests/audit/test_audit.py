@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from laws import hockey_stick
 
-from dpreg import cli
 from dpreg.audit import CHECKS, Effort, Finding, Report
 from dpreg.audit._bounds import epsilon_between, sampled_epsilon_bound
 from dpreg.audit._patch import replaced
+from dpreg.cli.commands import main
 
 QUICK = Effort(0.1, 20260101)
 SLOW = [name for name in CHECKS if name.startswith("dp_lm")]
@@ -72,9 +72,9 @@ def test_report_and_exit_code(capsys, monkeypatch):
         )
 
     monkeypatch.setattr(module, "CHECKS", {"x": module.Check("x", broken)})
-    assert cli.main(["audit"]) == 1
+    assert main(["audit"]) == 1
     assert "VIOLATED" in capsys.readouterr().out
-    assert cli.main(["audit", "--full"]) == 1
+    assert main(["audit", "--full"]) == 1
     good = Finding(mechanism="x", how="exact", epsilon=1.0, delta=0.0, lower=0.6, runs=1)
     assert Report((good,)).holds
     assert "0 broken; 1 of the lower" in str(Report((good,)))

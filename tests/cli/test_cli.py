@@ -140,7 +140,6 @@ FIT, SELECT = ["fit", "price ~ carat", "DATA"], ["select", "price ~ carat", "DAT
         ([*FIT, "--eps", "1", "--budget", "nope"], "dpreg budget new"),
         ([*FIT, "--eps", "1", "--bounds", "carat=0,5"],
          "is not an option of 'auto', but of adassp,"),
-        ([*FIT, "--eps", "1", "--max-rows", "2"], "is not an option of 'auto', but of"),
         ([*FIT, "--eps", "1", "--method", "Tukey"],
          "--method must be one of auto, tukey, adassp, boosted_adassp, dpsgd, frank_wolfe, got "
          "'Tukey'; write --method tukey"),

@@ -58,8 +58,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                  "moment_sums");
 
     const auto how = standardisation(bytes, how_cols == 0 ? d : d / 2);
-    const QuantisedRows rows(table.matrix(), table.response(), how, 2);
-    const QuantisedRows fewer(table.shorter(), table.shorter_response(), how, 1);
+    const QuantisedRows rows(table.matrix(), table.response(), how, {}, 2);
+    const QuantisedRows fewer(table.shorter(), table.shorter_response(), how, {}, 1);
     const auto width = rows.width();
     fuzz::demand(distance(rows.gram(2), fewer.gram(1)) <= gram_sensitivity(width), "gram");
     std::vector<double> theta(width);
@@ -70,9 +70,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::demand(distance(one.gradient, other.gradient) <= gradient_sensitivity(width), "gradient");
     fuzz::demand(std::fabs(static_cast<double>(one.squares - other.squares)) <= kSquaresSensitivity,
                  "squares");
-    fuzz::demand(distance(rows.scatter(theta, clip, 2).sums, fewer.scatter(theta, clip, 1).sums) <=
-                     scatter_sensitivity(width),
-                 "scatter");
+    fuzz::demand(distance(rows.score(theta, clip, 2), fewer.score(theta, clip, 1)) <=
+                     score_sensitivity(width),
+                 "score");
+    fuzz::demand(
+        distance(rows.score_products(theta, clip, 2), fewer.score_products(theta, clip, 1)) <=
+            score_products_sensitivity(width),
+        "score_products");
+    fuzz::demand(distance(rows.score_norms(theta, 2), fewer.score_norms(theta, 1)) <= 1.0,
+                 "score_norms");
 
     Line line{std::vector<double>(d), static_cast<double>(bytes.byte()) - 128.0};
     for (auto& slope : line.slopes)

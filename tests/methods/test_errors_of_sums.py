@@ -10,7 +10,6 @@ import pytest
 from dpreg.inference.covariance import sandwich
 from dpreg.inference.normal_equations import NoisyMoments, response_limit
 from dpreg.inference.shrinkage import kept_shares
-from dpreg.methods.schedule import final_clip
 
 
 def symmetric_noise(size, deviation, rng):
@@ -133,7 +132,3 @@ def test_clips_grow_with_the_units_within_their_limits():
     assert limits == sorted(limits)
     assert limits[3] == pytest.approx(math.sqrt(0.3 * 0.25 * 1e4 - 4))
     assert limits[-1] == 30.0
-    clips = [final_clip(n, 2.0, 0.2, 0.1) for n in (0, 1e3, 1e5, 1e15)]
-    assert clips == sorted(clips)
-    assert clips[0] == pytest.approx(4.5, rel=0.01)
-    assert clips[-1] == 20.0

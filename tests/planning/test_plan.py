@@ -104,15 +104,15 @@ def settings(count):
 
 @pytest.mark.slow
 def test_plans_agree_with_simulation_off_the_grid():
-    """50 settings between those of the table: widths within 10%, and who is released."""
+    """30 settings between those of the table: widths within 10%, and who is released."""
     off = []
-    for n, d, eps, method in settings(50):
+    for n, d, eps, method in settings(30):
         plan = dpreg.dp_plan(n, d, eps, method=method)
-        runs = np.array([simulate(n, d, eps, method, "gaussian", s) for s in range(100, 108)])
+        runs = np.array([simulate(n, d, eps, method, "gaussian", s) for s in range(100, 120)])
         if plan.works:
             assert runs[:, 2].mean() >= 0.85, (n, d, eps, method)
             off.append((abs(np.nanmedian(runs[:, 1]) / plan.width - 1), n, d, eps, method))
-    assert len(off) >= 30
+    assert len(off) >= 18
     assert [entry for entry in off if entry[0] > 0.10] == []
 
 

@@ -58,7 +58,7 @@ OPTIONS = [
 def test_sums_equal_python_integers(options, threads):
     x, y = problem()
     how = recipe([2, 0, 1], **options)
-    rows = _core.QuantisedRows(x, y, how, threads)
+    rows = _core.QuantisedRows(x, y, how, threads=threads)
     q, response, limit = rows_by_definition(x, y, how)
     assert rows.width == q.shape[1]
     assert rows.limit == pytest.approx(limit)
@@ -69,10 +69,115 @@ def test_sums_equal_python_integers(options, threads):
     gradient, squares = rows.round(theta.tolist(), 1.3, threads)
     np.testing.assert_array_equal(gradient, q.T @ p)
     assert squares == (p**2).sum()
-    v = np.rint((p[:, None].astype(float) / STEPS) * q.astype(float)).astype(object)
-    scatter, unclipped = rows.scatter(theta.tolist(), 1.3, threads)
-    np.testing.assert_array_equal(scatter, v.T @ v)
-    assert unclipped == (np.abs(residual) < 1.3).sum()
+
+
+def scores_by_definition(q, response, limit, theta, score_limit):
+    """The integers p q of each row, its norm at most SCORE_STEPS."""
+    residual = response - (q.astype(float) @ theta) * (limit / STEPS)
+    longest = _core.SCORE_STEPS / np.maximum(np.linalg.norm(q.astype(float), axis=1), 1)
+    per_residual = _core.SCORE_STEPS * (limit / STEPS) / score_limit
+    p = np.rint(np.clip(residual * per_residual, -longest, longest))
+    return (p[:, None] * q.astype(float)).astype(object), residual
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("threads", [1, 7])
+@pytest.mark.parametrize("score_limit", [0.2, 5.0])
+def test_scores_equal_python_integers(options, threads, score_limit):
+    x, y = problem()
+    how = recipe([2, 0, 1], **options)
+    rows = _core.QuantisedRows(x, y, how, threads=threads)
+    q, response, limit = rows_by_definition(x, y, how)
+    theta = np.linspace(-1, 1, rows.width)
+    scores, residual = scores_by_definition(q, response, limit, theta, score_limit)
+    np.testing.assert_array_equal(rows.score(theta, score_limit, threads), scores.sum(axis=0))
+    v = np.rint(scores.astype(float) * (STEPS / _core.SCORE_STEPS)).astype(object)
+    np.testing.assert_array_equal(rows.score_products(theta, score_limit, threads), v.T @ v)
+    norms = np.linalg.norm(q.astype(float), axis=1) * (limit / STEPS) * np.abs(residual)
+    bins = np.floor(2 * np.log2(np.maximum(norms, 1e-300))).astype(int) - _core.LEAST_SCORE_BIN
+    counts = rows.score_norms(theta, threads)
+    expected = np.bincount(np.clip(bins, 0, len(counts) - 1), minlength=len(counts))
+    np.testing.assert_array_equal(counts, expected)
+
+
+def test_a_map_is_what_rows_are_multiplied_by():
+    """Rows are linear in the map, and shortened after it; a zero cell is no special case."""
+    x, y = problem()
+    x[::3, 1] = 0.0
+    how = recipe([0, 1, 2], limits=np.inf, row_limit=3.0)
+    change = np.random.default_rng(3).standard_normal((4, 2))
+    mapped = recipe([0, 1, 2], limits=np.inf, row_limit=3.0)
+    mapped.map = change
+    rows = _core.QuantisedRows(x, y, mapped)
+    z = np.column_stack([np.ones(len(x)), (x[:, :3] - 0.25) * 0.5]) @ change
+    z *= np.minimum(1, 3.0 / np.linalg.norm(z, axis=1))[:, None]
+    assert rows.width == 2
+    gram = rows.gram() * (3.0 / STEPS) ** 2
+    np.testing.assert_allclose(gram, z.T @ z, atol=len(x) * 3.0 * 3.0 / STEPS)
+    same = recipe([0, 1, 2], limits=np.inf, row_limit=3.0)
+    same.map = np.eye(4)
+    theta = [0.1, 0.2, -0.3, 0.4]
+    direct = _core.QuantisedRows(x, y, how).score(theta, 2.0).astype(float)
+    through = _core.QuantisedRows(x, y, same).score(theta, 2.0).astype(float)
+    np.testing.assert_allclose(through, direct, atol=1e-3 * _core.SCORE_STEPS)
+
+
+def grouped(labels):
+    order = np.argsort(labels, kind="stable")
+    offsets = np.concatenate([[0], np.cumsum(np.unique(labels, return_counts=True)[1])])
+    return offsets.tolist(), order.tolist()
+
+
+@pytest.mark.parametrize("score_limit", [0.2, 5.0])
+def test_scores_of_units_are_sums_of_those_of_their_rows(score_limit):
+    x, y = problem()
+    labels = np.random.default_rng(2).integers(0, 90, len(x))
+    how = recipe([0, 1, 2])
+    rows = _core.QuantisedRows(x, y, how, *grouped(labels))
+    q, response, limit = rows_by_definition(x, y, how)
+    theta = np.linspace(-1, 1, rows.width)
+    scores, _ = scores_by_definition(q, response, limit, theta, score_limit)
+    total, products = np.zeros(rows.width), 0
+    for label in np.unique(labels):
+        score = scores[labels == label].sum(axis=0).astype(float)
+        norm = np.linalg.norm(score)
+        if norm > _core.score_sensitivity(rows.width):
+            score = np.trunc(score * (_core.SCORE_STEPS / norm))
+        total += score
+        v = np.rint(score * (STEPS / _core.SCORE_STEPS))
+        products = products + np.outer(v, v)
+    np.testing.assert_allclose(rows.score(theta, score_limit), total, atol=100)
+    np.testing.assert_allclose(rows.score_products(theta, score_limit), products, rtol=1e-6)
+    assert rows.score_norms(theta).sum() == len(np.unique(labels))
+    shuffled = np.random.default_rng(5).permutation(len(x))
+    again = _core.QuantisedRows(x[shuffled], y[shuffled], how, *grouped(labels[shuffled]))
+    np.testing.assert_array_equal(again.score(theta, score_limit), rows.score(theta, score_limit))
+    np.testing.assert_array_equal(again.score_norms(theta), rows.score_norms(theta))
+
+
+def test_a_unit_of_any_rows_moves_scores_by_no_more_than_one_row_may():
+    x, y = problem(30, 2)
+    how = recipe([0, 1])
+    labels = np.arange(30)
+    theta = [0.5, -0.5, 0.25]
+    before = _core.QuantisedRows(x, y, how, *grouped(labels))
+    score, products = before.score(theta, 0.7), before.score_products(theta, 0.7)
+    norms = before.score_norms(theta)
+    width, largest = before.width, 0.0
+    for cells in itertools.product([0.0, 3.7, -4.0, 1e9, np.nan], repeat=3):
+        for size in (1, 2, 5):
+            more = np.tile(cells[:2], (size, 1))
+            after = _core.QuantisedRows(
+                np.vstack([x, more]), np.append(y, [cells[2]] * size), how,
+                *grouped(np.append(labels, [99] * size)),
+            )  # fmt: skip
+            moved = np.linalg.norm((after.score(theta, 0.7) - score).astype(float))
+            largest = max(largest, moved)
+            assert moved <= _core.score_sensitivity(width)
+            change = weighted_norm(after.score_products(theta, 0.7) - products)
+            assert change <= _core.score_products_sensitivity(width)
+            assert np.abs(after.score_norms(theta) - norms).sum() == 1
+    assert largest > 0.99 * _core.score_sensitivity(width)
 
 
 def weighted_norm(change):
@@ -91,32 +196,35 @@ def test_sensitivities_are_never_exceeded_and_nearly_attained(options):
     width = before.width
     theta = [0.5] * width
     gram, (gradient, squares) = before.gram(), before.round(theta, 0.8)
-    scatter, count = before.scatter(theta, 0.8)
-    moves = {"gram": 0.0, "gradient": 0.0, "squares": 0.0, "scatter": 0.0, "count": 0.0}
+    score, products = before.score(theta, 0.8), before.score_products(theta, 0.8)
+    norms = before.score_norms(theta)
+    moves = dict.fromkeys(("gram", "gradient", "squares", "score", "products", "norms"), 0.0)
     for a, b, c in itertools.product(CELLS, CELLS, CELLS):
         after = _core.QuantisedRows(np.vstack([x, [a, b]]), np.append(y, c), how)
         g, s = after.round(theta, 0.8)
-        m, k = after.scatter(theta, 0.8)
         changes = {
             "gram": weighted_norm(after.gram() - gram),
             "gradient": np.linalg.norm((g - gradient).astype(float)),
             "squares": abs(s - squares),
-            "scatter": weighted_norm(m - scatter),
-            "count": abs(k - count),
+            "score": np.linalg.norm((after.score(theta, 0.8) - score).astype(float)),
+            "products": weighted_norm(after.score_products(theta, 0.8) - products),
+            "norms": np.linalg.norm(after.score_norms(theta) - norms),
         }
         moves = {name: max(move, changes[name]) for name, move in moves.items()}
     bounds = {
         "gram": _core.gram_sensitivity(width),
         "gradient": _core.gradient_sensitivity(width),
         "squares": _core.SQUARES_SENSITIVITY,
-        "scatter": _core.scatter_sensitivity(width),
-        "count": 1,
+        "score": _core.score_sensitivity(width),
+        "products": _core.score_products_sensitivity(width),
+        "norms": 1.0,
     }
     for name, bound in bounds.items():
         assert moves[name] <= bound
     # Rounding takes a part in a thousand of what is attained; short rows take more.
     if how.row_limit <= 2.0 and not options.get("response_limit"):
-        assert min(moves[name] / bounds[name] for name in ("gram", "gradient", "scatter")) > 0.998
+        names = ("gram", "gradient", "score", "products")
+        assert min(moves[name] / bounds[name] for name in names) > 0.998
     assert moves["squares"] == bounds["squares"]
 
 
@@ -125,10 +233,13 @@ def test_sums_stay_within_bounds_for_odd_coefficients(theta):
     """A row with a 0 beside an infinite coefficient has no residual: it counts as clipped."""
     rows = _core.QuantisedRows(np.zeros((1, 2)), np.zeros(1), recipe([0, 1]))
     gradient, squares = rows.round([theta] * rows.width, 1.0)
-    scatter, _ = rows.scatter([theta] * rows.width, 1.0)
+    score = rows.score([theta] * rows.width, 1.0).astype(float)
+    products = rows.score_products([theta] * rows.width, 1.0)
     assert np.linalg.norm(gradient.astype(float)) <= _core.gradient_sensitivity(rows.width)
     assert abs(squares) <= _core.SQUARES_SENSITIVITY
-    assert weighted_norm(scatter) <= _core.scatter_sensitivity(rows.width)
+    assert np.linalg.norm(score) <= _core.score_sensitivity(rows.width)
+    assert weighted_norm(products) <= _core.score_products_sensitivity(rows.width)
+    assert rows.score_norms([theta] * rows.width).sum() == 1
 
 
 @pytest.mark.parametrize("share", [0.1, 1.0])
@@ -160,6 +271,13 @@ def test_no_rows_and_no_columns():
     assert nothing.width == 0
     assert nothing.gram().shape == (0, 0)
     assert nothing.round([], 1.0)[0].tolist() == []
+    for units in ((), ([0, 2, 3, 5], [0, 1, 2, 3, 4])):
+        nothing = _core.QuantisedRows(
+            np.ones((5, 2)), np.ones(5), recipe([], intercept=False), *units
+        )
+        assert nothing.score([], 1.0).tolist() == []
+        assert nothing.score_products([], 1.0).shape == (0, 0)
+        assert nothing.score_norms([]).sum() == (3 if units else 5)
 
 
 @pytest.mark.parametrize(
@@ -168,3 +286,11 @@ def test_no_rows_and_no_columns():
 def test_public_preconditions(how):
     with pytest.raises(ValueError, match=r"column|row_limit"):
         _core.QuantisedRows(np.ones((3, 1)), np.ones(3), how)
+
+
+def test_scores_of_any_size_are_counted():
+    """Norms beyond all bins, infinite ones too, are in the last of them."""
+    how = recipe([0], limits=np.inf, row_limit=5.0)
+    for y, last in ((1e280, True), (1.0, False)):
+        rows = _core.QuantisedRows(np.ones((1, 1)), np.array([y]), how)
+        assert (rows.score_norms([0.0, 0.0])[-1] == 1) == last

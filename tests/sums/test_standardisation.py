@@ -311,4 +311,4 @@ def test_rare_dummies_that_are_not_seen_are_fitted_without_an_error(method):
     # Without the dummies .88 of the variance is left, and z has a slope of .6 for -1.
     assert left < 0.2
     assert fit.params["z"] < -0.8
-    assert any("identified at this eps" in note for note in fit.notes)
+    assert any("no standard error at this eps" in note for note in fit.notes)

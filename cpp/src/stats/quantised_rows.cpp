@@ -1,122 +1,162 @@
 #include "dpreg/stats/quantised_rows.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <cstring>
-#include <mutex>
 
 #include "dpreg/error.hpp"
-#include "dpreg/linalg/crossprod.hpp"
-#include "dpreg/linalg/simd.hpp"
-#include "dpreg/parallel.hpp"
+#include "row_blocks.hpp"
 
 namespace dpreg {
 namespace {
 
-// Doubles hold the integer sums of this many rows without rounding.
-constexpr std::size_t kExactRows = std::size_t{1} << 20;
-constexpr std::size_t kGramRows = 256;
-
-void add_rounded(const std::vector<double>& sums, std::vector<std::int64_t>& totals) {
-    for (std::size_t k = 0; k < totals.size(); ++k) {
-        totals[k] += static_cast<std::int64_t>(sums[k]);
-    }
-}
-
-/// A block of quantised rows and what one round needs of it.
-struct Block {
-    const std::int16_t* q;
-    const double* y;
-    std::size_t rows;
-    std::size_t stride;
-    double row_unit;  ///< of q'theta, so that it becomes w z'theta
+/// A cell of a record that is not 0, its column among those that are used.
+struct Cell {
+    std::size_t column;
+    double value;
 };
 
-// In a fixed number of lanes whatever the processor has, so that the residual, and with it
-// every bit of the result, is the same on every machine.
-DPREG_INLINE double shrunk_residual(const Block& block, const double* theta, std::size_t i) {
-    const std::int16_t* q = block.q + i * block.stride;
-    Lanes dot{};
-    for (std::size_t j = 0; j < block.stride; j += kPanel) {
-        const ShortLanes row = load_lanes(q + j);
-        dot += __builtin_convertvector(row, Lanes) * load_lanes(theta + j);
+/// Finds the cells of record i, within their limits; false if one is not finite.
+bool gather(const Standardisation& how, const MatrixView& x, std::size_t i,
+            std::vector<Cell>& cells) {
+    cells.clear();
+    double check = 0.0;
+    for (std::size_t j = 0; j < how.columns.size(); ++j) {
+        const double value = x(i, how.columns[j]);
+        const double limited = std::min(std::max(value, how.low[j]), how.high[j]);
+        check += value * 0.0;
+        if (limited != 0.0) cells.push_back({j, limited});
     }
-    double fitted = 0.0;
-    for (std::size_t k = 0; k < kPanel; ++k) fitted += dot[k];
-    return block.y[i] - fitted * block.row_unit;
+    return std::isfinite(check);
 }
 
-/// kRowSteps times the clipped residual, an integer.  The constant stands first in max: what is
-/// not a number becomes -1.
-DPREG_INLINE double clipped_steps(double residual, double clip) {
-    return std::nearbyint(kRowSteps * std::min(std::max(-1.0, residual / clip), 1.0));
-}
+/// A public map of records, its rows padded to whole lanes.
+struct RowMap {
+    std::vector<double> base;    ///< the row of a record of zeros
+    std::vector<double> slopes;  ///< what one more of each column adds
+    std::size_t stride = 0;
+};
 
-DPREG_INLINE void add_round(const Block& block, const double* theta, double clip, double* gradient,
-                            double* squares) {
-    for (std::size_t i = 0; i < block.rows; ++i) {
-        const double p = clipped_steps(shrunk_residual(block, theta, i), clip);
-        const std::int16_t* q = block.q + i * block.stride;
-        for (std::size_t j = 0; j < block.stride; j += kPanel) {
-            const ShortLanes row = load_lanes(q + j);
-            add_lanes(gradient + j, p * __builtin_convertvector(row, Lanes));
+RowMap row_map(const Standardisation& how, const std::vector<double>& map) {
+    const std::size_t width = how.mapped;
+    RowMap result;
+    result.stride = padded(width);
+    result.base.assign(result.stride, 0.0);
+    result.slopes.assign(how.columns.size() * result.stride, 0.0);
+    const double* row = map.data();
+    if (how.intercept && width > 0) {
+        std::copy(row, row + width, result.base.begin());
+        row += width;
+    }
+    for (std::size_t j = 0; j < how.columns.size(); ++j, row += width) {
+        double* slope = result.slopes.data() + j * result.stride;
+        for (std::size_t k = 0; k < width; ++k) {
+            slope[k] = how.inverse_scale[j] * row[k];
+            result.base[k] -= how.centre[j] * slope[k];
         }
-        *squares += p * p;
+    }
+    return result;
+}
+
+/// The image of a record, with room for whole lanes: cells are added in the order of columns.
+DPREG_INLINE void add_cells(const RowMap& map, const std::vector<Cell>& cells, double* z) {
+    for (std::size_t k = 0; k < map.stride; k += kPanel) {
+        Lanes sum = load_lanes(map.base.data() + k);
+        for (const auto& cell : cells) {
+            sum += cell.value * load_lanes(map.slopes.data() + cell.column * map.stride + k);
+        }
+        for (std::size_t lane = 0; lane < kPanel; ++lane) z[k + lane] = sum[lane];
     }
 }
 
-void round_portable(const Block& block, const double* theta, double clip, double* gradient,
-                    double* squares) {
-    add_round(block, theta, clip, gradient, squares);
+void image_portable(const RowMap& map, const std::vector<Cell>& cells, double* z) {
+    add_cells(map, cells, z);
 }
 
 DPREG_TARGET("avx2")
-void round_avx2(const Block& block, const double* theta, double clip, double* gradient,
-                double* squares) {
-    add_round(block, theta, clip, gradient, squares);
+void image_avx2(const RowMap& map, const std::vector<Cell>& cells, double* z) {
+    add_cells(map, cells, z);
 }
 
 DPREG_TARGET("avx512f")
-void round_avx512(const Block& block, const double* theta, double clip, double* gradient,
-                  double* squares) {
-    add_round(block, theta, clip, gradient, squares);
+void image_avx512(const RowMap& map, const std::vector<Cell>& cells, double* z) {
+    add_cells(map, cells, z);
 }
 
-const auto round_kernel = best_of(round_portable, round_avx2, round_avx512);
+const auto image_kernel = best_of(image_portable, image_avx2, image_avx512);
 
-/// Sum of v v' over rows v of integers that `fill(first, rows, block)` writes, row-major with
-/// padding: width x width, symmetric, exact and free of order.
-template <class Fill>
-std::vector<std::int64_t> sum_of_products(std::size_t rows, std::size_t width, std::size_t threads,
-                                          const Fill& fill) {
-    const std::size_t stride = padded(width);
-    std::vector<std::int64_t> result(width * width, 0);
-    std::mutex guard;
-    parallel_ranges(rows, threads, [&](std::size_t begin, std::size_t end) {
-        std::vector<double> block(kGramRows * stride);
-        std::vector<double> sums(stride * stride, 0.0);
-        std::vector<std::int64_t> totals(stride * stride, 0);
-        std::size_t pending = 0;
-        for (std::size_t first = begin; first < end; first += kGramRows) {
-            const std::size_t count = std::min(kGramRows, end - first);
-            fill(first, count, block.data());
-            add_gram(block.data(), count, stride, sums.data());
-            pending += count;
-            if (pending < kExactRows && first + count < end) continue;
-            add_rounded(sums, totals);
-            std::fill(sums.begin(), sums.end(), 0.0);
-            pending = 0;
+/// The row of a record without a map.
+void standard_row(const Standardisation& how, const std::vector<Cell>& cells, double* z) {
+    if (how.intercept) *z++ = 1.0;
+    for (std::size_t j = 0; j < how.columns.size(); ++j) z[j] = -how.centre[j];
+    for (const auto& cell : cells) z[cell.column] = cell.value - how.centre[cell.column];
+    for (std::size_t j = 0; j < how.columns.size(); ++j) z[j] *= how.inverse_scale[j];
+}
+
+/// How much of a row is kept, so that it is no longer than the limit; NaN if it has no length.
+double kept_share(const double* z, std::size_t size, double limit) {
+    double norm = 0.0;
+    for (std::size_t j = 0; j < size; ++j) norm += z[j] * z[j];
+    norm = std::sqrt(norm);
+    if (!std::isfinite(norm)) return std::nan("");
+    return norm > limit ? limit / norm : 1.0;
+}
+
+/// Shortens z, rounds it and returns the shortened response; a row of zeros if it has no length.
+double quantise(const Standardisation& how, double limit, std::size_t regressors, std::size_t width,
+                double* z, double weight, double response, std::int16_t* q) {
+    if (!std::isfinite(weight) || !std::isfinite(response)) return 0.0;
+    for (std::size_t j = 0; j < regressors; ++j) z[j] *= weight;
+    if (regressors < width) {
+        z[regressors] =
+            std::min(std::max(weight * response, -how.response_limit), how.response_limit);
+    }
+    double squares = 0.0;
+    constexpr double most = kRowSteps;
+    for (std::size_t j = 0; j < width; ++j) {
+        // The constant first: what is not a number becomes the least step.
+        const double place = z[j] * (kRowSteps / limit);
+        const double step = std::nearbyint(std::min(std::max(-most, place), most));
+        q[j] = static_cast<std::int16_t>(step);
+        squares += step * step;
+    }
+    if (squares > row_norm(width) * row_norm(width)) {
+        std::fill(q, q + width, std::int16_t{0});
+        return 0.0;
+    }
+    return weight * response;
+}
+
+void check_public(const MatrixView& x, const VectorView& y, const Standardisation& how) {
+    const auto used = how.columns.size();
+    require(x.rows == y.size, "X and y must have the same number of rows");
+    require(how.low.size() == used && how.high.size() == used && how.centre.size() == used &&
+                how.inverse_scale.size() == used,
+            "limits, centre and scale must have one entry a used column");
+    require(how.row_limit > 0.0 && std::isfinite(how.row_limit), "row_limit must be positive");
+    require(std::isfinite(how.response_limit), "response_limit must be finite");
+    require(how.map.size() == how.mapped * (used + how.intercept),
+            "map must have a row for each used column, and the intercept");
+    require(how.turn.empty() || how.turn.size() == how.mapped * how.mapped,
+            "turn must be a square of the columns of map");
+    for (const auto column : how.columns) require(column < x.cols, "no such column");
+}
+
+/// The map and the turn after it.
+std::vector<double> turned(const Standardisation& how) {
+    const std::size_t size = how.mapped;
+    if (how.turn.empty()) return how.map;
+    std::vector<double> result(how.map.size(), 0.0);
+    for (std::size_t i = 0; i < how.map.size(); ++i) {
+        for (std::size_t j = 0; j < size; ++j) {
+            result[i / size * size + j] += how.map[i] * how.turn[i % size * size + j];
         }
-        const std::lock_guard<std::mutex> lock(guard);
-        for (std::size_t i = 0; i < width; ++i) {
-            for (std::size_t j = i; j < width; ++j) result[i * width + j] += totals[i * stride + j];
-        }
-    });
-    for (std::size_t i = 0; i < width; ++i) {
-        for (std::size_t j = 0; j < i; ++j) result[i * width + j] = result[j * width + i];
     }
     return result;
+}
+
+std::size_t row_width(const Standardisation& how) {
+    const std::size_t regressors = how.mapped > 0 ? how.mapped : how.columns.size() + how.intercept;
+    return regressors + (how.response_limit > 0.0 ? 1 : 0);
 }
 
 }  // namespace
@@ -127,156 +167,52 @@ double row_norm(std::size_t width) {
 
 double gram_sensitivity(std::size_t width) { return row_norm(width) * row_norm(width); }
 
-double scatter_sensitivity(std::size_t width) {
-    // |v| <= |q| + the rounding of p q / kRowSteps, as |p| <= kRowSteps.
-    const double norm = row_norm(width) + 0.5 * std::sqrt(static_cast<double>(width));
-    return norm * norm;
-}
-
-double gradient_sensitivity(std::size_t width) { return kRowSteps * row_norm(width); }
-
 QuantisedRows::QuantisedRows(const MatrixView& x, const VectorView& y, const Standardisation& how,
-                             std::size_t threads)
-    : width_(how.columns.size() + (how.intercept ? 1 : 0) + (how.response_limit > 0.0 ? 1 : 0)),
+                             const Grouping& units, std::size_t threads)
+    : width_(row_width(how)),
       stride_(padded(width_)),
       limit_(std::hypot(how.row_limit, std::max(how.response_limit, 0.0))),
-      q_(x.rows * stride_, 0),
-      y_(x.rows, 0.0) {
-    const auto used = how.columns.size();
-    require(x.rows == y.size, "X and y must have the same number of rows");
-    require(how.low.size() == used && how.high.size() == used && how.centre.size() == used &&
-                how.inverse_scale.size() == used,
-            "limits, centre and scale must have one entry a used column");
-    require(how.row_limit > 0.0 && std::isfinite(limit_), "row_limit must be positive");
-    for (const auto column : how.columns) require(column < x.cols, "no such column");
-    parallel_ranges(x.rows, threads, [&](std::size_t begin, std::size_t end) {
-        std::vector<double> z(stride_);
-        for (std::size_t i = begin; i < end; ++i) quantise_row(x, y, how, i, z);
+      offsets_(units.offsets) {
+    check_public(x, y, how);
+    const bool grouped = !offsets_.empty();
+    const std::size_t count = grouped ? units.rows.size() : x.rows;
+    require(!grouped || offsets_.back() == count, "the offsets of units must end with their rows");
+    q_.assign(count * stride_, 0);
+    y_.assign(count, 0.0);
+    const std::size_t regressors = width_ - (how.response_limit > 0.0 ? 1 : 0);
+    const RowMap map = row_map(how, how.map);
+    const RowMap after = row_map(how, turned(how));
+    parallel_ranges(count, threads, [&](std::size_t begin, std::size_t end) {
+        std::vector<double> z(padded(stride_ + 1));
+        std::vector<Cell> cells;
+        for (std::size_t k = begin; k < end; ++k) {
+            const std::size_t i = grouped ? units.rows[k] : k;
+            require(i < x.rows, "no such row");
+            if (!gather(how, x, i, cells)) continue;
+            if (how.mapped > 0) {
+                image_kernel(map, cells, z.data());
+            } else {
+                standard_row(how, cells, z.data());
+            }
+            const double weight = kept_share(z.data(), regressors, how.row_limit);
+            if (!how.turn.empty()) image_kernel(after, cells, z.data());
+            const double response = (y[i] - how.y_centre) * how.y_inverse_scale;
+            y_[k] = quantise(how, limit_, regressors, width_, z.data(), weight, response,
+                             q_.data() + k * stride_);
+        }
     });
 }
 
-void QuantisedRows::quantise_row(const MatrixView& x, const VectorView& y,
-                                 const Standardisation& how, std::size_t i,
-                                 std::vector<double>& z) {
-    std::size_t k = 0;
-    if (how.intercept) z[k++] = 1.0;
-    double check = 0.0;
-    for (std::size_t j = 0; j < how.columns.size(); ++j, ++k) {
-        const double value = x(i, how.columns[j]);
-        const double limited = std::min(std::max(value, how.low[j]), how.high[j]);
-        z[k] = (limited - how.centre[j]) * how.inverse_scale[j];
-        check += value * 0.0;
-    }
-    double norm = 0.0;
-    for (std::size_t j = 0; j < k; ++j) norm += z[j] * z[j];
-    norm = std::sqrt(norm);
-    const double response = (y[i] - how.y_centre) * how.y_inverse_scale;
-    if (!std::isfinite(norm) || !std::isfinite(check) || !std::isfinite(response)) return;
-
-    const double weight = norm > how.row_limit ? how.row_limit / norm : 1.0;
-    for (std::size_t j = 0; j < k; ++j) z[j] *= weight;
-    if (k < width_) {
-        const double limit = how.response_limit;
-        z[k] = std::min(std::max(weight * response, -limit), limit);
-    }
-    std::int16_t* q = q_.data() + i * stride_;
-    double squares = 0.0;
-    constexpr double most = kRowSteps;
-    for (std::size_t j = 0; j < width_; ++j) {
-        // The constant first: what is not a number becomes the least step.
-        const double place = z[j] * (kRowSteps / limit_);
-        const double step = std::nearbyint(std::min(std::max(-most, place), most));
-        q[j] = static_cast<std::int16_t>(step);
-        squares += step * step;
-    }
-    if (squares > row_norm(width_) * row_norm(width_)) {
-        std::fill(q, q + width_, std::int16_t{0});
-        return;
-    }
-    y_[i] = weight * response;
+Block QuantisedRows::block(std::size_t first, std::size_t count) const {
+    return {q_.data() + first * stride_, y_.data() + first, count, stride_, limit_ / kRowSteps};
 }
 
 std::vector<std::int64_t> QuantisedRows::gram(std::size_t threads) const {
     return sum_of_products(rows(), width_, threads,
-                           [&](std::size_t first, std::size_t rows, double* block) {
+                           [&](std::size_t first, std::size_t count, double* block) {
                                const std::int16_t* q = q_.data() + first * stride_;
-                               for (std::size_t k = 0; k < rows * stride_; ++k) block[k] = q[k];
+                               for (std::size_t k = 0; k < count * stride_; ++k) block[k] = q[k];
                            });
-}
-
-QuantisedRows::Scatter QuantisedRows::scatter(const std::vector<double>& theta, double clip,
-                                              std::size_t threads) const {
-    require(theta.size() == width_ && clip > 0.0, "theta must have width() entries, clip be > 0");
-    std::vector<double> padded_theta(stride_, 0.0);
-    std::copy(theta.begin(), theta.end(), padded_theta.begin());
-    std::atomic<std::int64_t> unclipped{0};
-    auto sums = sum_of_products(
-        rows(), width_, threads, [&](std::size_t first, std::size_t rows, double* block) {
-            const Block source{q_.data() + first * stride_, y_.data() + first, rows, stride_,
-                               limit_ / kRowSteps};
-            std::int64_t inside = 0;
-            for (std::size_t i = 0; i < rows; ++i) {
-                const double residual = shrunk_residual(source, padded_theta.data(), i);
-                const double p = clipped_steps(residual, clip) / kRowSteps;
-                inside += std::fabs(residual) < clip ? 1 : 0;
-                for (std::size_t j = 0; j < stride_; ++j) {
-                    block[i * stride_ + j] = std::nearbyint(p * source.q[i * stride_ + j]);
-                }
-            }
-            unclipped += inside;
-        });
-    return {std::move(sums), unclipped.load()};
-}
-
-QuantisedRows::Round QuantisedRows::round(const std::vector<double>& theta, double clip,
-                                          std::size_t threads) const {
-    require(theta.size() == width_ && clip > 0.0, "theta must have width() entries, clip be > 0");
-    std::vector<double> padded_theta(stride_, 0.0);
-    std::copy(theta.begin(), theta.end(), padded_theta.begin());
-    Round result{std::vector<std::int64_t>(width_, 0), 0};
-    std::mutex guard;
-    parallel_ranges(rows(), threads, [&](std::size_t begin, std::size_t end) {
-        std::vector<std::int64_t> totals(stride_, 0);
-        std::int64_t total_squares = 0;
-        std::vector<double> gradient(stride_);
-        for (std::size_t first = begin; first < end; first += kExactRows) {
-            std::fill(gradient.begin(), gradient.end(), 0.0);
-            double squares = 0.0;
-            const std::size_t last = std::min(end, first + kExactRows);
-            const Block block{q_.data() + first * stride_, y_.data() + first, last - first, stride_,
-                              limit_ / kRowSteps};
-            round_kernel(block, padded_theta.data(), clip, gradient.data(), &squares);
-            add_rounded(gradient, totals);
-            total_squares += static_cast<std::int64_t>(squares);
-        }
-        const std::lock_guard<std::mutex> lock(guard);
-        for (std::size_t j = 0; j < width_; ++j) result.gradient[j] += totals[j];
-        result.squares += total_squares;
-    });
-    return result;
-}
-
-QuantisedRows::Round QuantisedRows::round(const std::vector<double>& theta, double clip,
-                                          const std::vector<std::size_t>& sample) const {
-    require(theta.size() == width_ && clip > 0.0, "theta must have width() entries, clip be > 0");
-    std::vector<double> padded_theta(stride_, 0.0);
-    std::copy(theta.begin(), theta.end(), padded_theta.begin());
-    std::vector<std::int64_t> totals(stride_, 0);
-    std::int64_t total_squares = 0;
-    std::vector<double> gradient(stride_);
-    for (std::size_t first = 0; first < sample.size(); first += kExactRows) {
-        std::fill(gradient.begin(), gradient.end(), 0.0);
-        double squares = 0.0;
-        for (std::size_t k = first; k < std::min(sample.size(), first + kExactRows); ++k) {
-            const std::size_t i = sample[k];
-            const Block row{q_.data() + i * stride_, y_.data() + i, 1, stride_, limit_ / kRowSteps};
-            round_kernel(row, padded_theta.data(), clip, gradient.data(), &squares);
-        }
-        add_rounded(gradient, totals);
-        total_squares += static_cast<std::int64_t>(squares);
-    }
-    totals.resize(width_);
-    return {std::move(totals), total_squares};
 }
 
 }  // namespace dpreg

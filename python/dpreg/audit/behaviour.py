@@ -47,7 +47,7 @@ def charged_first(effort: Effort) -> Finding:
             seen: list[str] = []
             table = regression(30).assign(who=np.arange(30))
             data = {name: _Tripwire(table[name].to_numpy(), seen) for name in table}
-            with replaced(Budget, "spend", _noting(Budget, "spend", seen, "charge")):
+            with replaced(Budget, "reserve", _noting(Budget, "reserve", seen, "charge")):
                 dp_lm("y ~ a", data, 1.0, 1e-3, method=method, unit=unit, rng=effort.seed)
             cases += 1
             if seen.count("charge") != 1 or seen.index("charge") > seen.index("read"):
@@ -127,7 +127,7 @@ def on_the_grid(effort: Effort) -> Finding:
     bits = _core.TestBits(effort.seed)
     for epsilon, sums in ((1.0, np.array([1, -7, 12])), (0.01, np.arange(5)), (50.0, np.zeros(2))):
         noise = GaussianReleases(epsilon, 1e-5, bits)
-        out = noise.release("x", sums.astype(np.int64), 1.0, noise.share(0.5))
+        out, _ = noise.of_units("x", sums.astype(np.int64), 1.0, noise.share(0.5))
         cases += len(out)
         scaled = np.ldexp(out, 40)
         if (scaled != np.rint(scaled)).any() or np.abs(out).max() > 2.0**52:

@@ -170,9 +170,12 @@ def gaussian(effort: Effort) -> Finding:
 
     def one_run(side: int, bits: Bits) -> float:
         noise = GaussianReleases(*claim, bits)
-        return float(noise.release("x", np.array([side * 1000]), 1000.0, noise.share(1 - 1e-9))[0])
+        mu = noise.share(1 - 1e-9)
+        noisy, _ = noise.of_units("x", np.array([side * 1000]), 1000.0, mu)
+        return float(noisy[0])
 
-    return sampled_finding("GaussianReleases.release", one_run, claim, effort.runs(60_000), effort)
+    runs = effort.runs(60_000)
+    return sampled_finding("GaussianReleases.of_units", one_run, claim, runs, effort)
 
 
 def dpsgd_step(effort: Effort) -> Finding:
@@ -238,9 +241,7 @@ _WHOLE = (
         _magnitude, _AT_LEAST, 6000, _SPARE,
     ),
     _dp_lm(
-        BoostedAdaSSP(
-            bounds=_BOUNDS, standardisation=_MAGNITUDE, rounds=1, average=1, scatter_share=0.01
-        ),
+        BoostedAdaSSP(bounds=_BOUNDS, standardisation=_MAGNITUDE, rounds=1, average=1),
         _magnitude, _AT_LEAST, 6000, _SPARE,
     ),
     _dp_lm(

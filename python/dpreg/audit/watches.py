@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.audit._patch import replaced
-from dpreg.sums.accountant import GaussianReleases
+from dpreg.sums.accountant import GaussianReleases, Noisy
 
 __all__ = ["Call", "Leak", "Recording", "watching"]
 
@@ -106,18 +106,16 @@ def watching(here: Recording, script: Recording | None) -> Iterator[None]:
         **dict.fromkeys(_MECHANISMS, _mechanism_watch),
     }
     with ExitStack() as stack:
-        release = _gaussian_watch(GaussianReleases.release, here, script)
-        stack.enter_context(replaced(GaussianReleases, "release", release))
+        release = _gaussian_watch(GaussianReleases.of_units, here, script)
+        stack.enter_context(replaced(GaussianReleases, "of_units", release))
         for name, watch in watches.items():
             function = watch(name, _core.__dict__[name], here, script)
             stack.enter_context(replaced(_core, name, function))
         yield
 
 
-def _gaussian_watch(
-    real: Callable[..., Doubles], here: Recording, script: Recording | None
-) -> Watch:
-    def release(self: GaussianReleases, label: str, sums: Any, *rest: Any, **named: Any) -> Doubles:
+def _gaussian_watch(real: Callable[..., Noisy], here: Recording, script: Recording | None) -> Watch:
+    def release(self: GaussianReleases, label: str, sums: Any, *rest: Any, **named: Any) -> Noisy:
         def probe(noise: int) -> tuple[Doubles, list[tuple[int, int]]]:
             """Release with a constant for noise: 0 shows the sums, 1 the unit of the noise."""
             drawn: list[tuple[int, int]] = []
@@ -129,7 +127,8 @@ def _gaussian_watch(
             trial = copy.copy(self)
             trial.parts = list(self.parts)
             with replaced(_core, "discrete_gaussian", constant):
-                return np.array(real(trial, label, sums, *rest, **named)).ravel(), drawn
+                noisy, _ = real(trial, label, sums, *rest, **named)
+                return noisy.ravel(), drawn
 
         exact, drawn = probe(0)
         if sum(size for _, size in drawn) != exact.size:
@@ -138,14 +137,14 @@ def _gaussian_watch(
         scales = np.abs(probe(1)[0] - exact)
         if (scales == 0).any():
             raise Leak(f"{label}: a number without noise")
-        out = np.array(real(self, label, sums, *rest, **named))
+        out, scale = real(self, label, sums, *rest, **named)
         number = len(here.stages)
         if script is not None:
             if number >= len(script.stages) or script.stages[number].out.shape != out.shape:
                 raise Leak(f"{label}: the neighbours took different stages")
             out = script.stages[number].out.copy()
         here.stages.append(Stage(exact, scales, out.copy(), self.parts[-1].mu or 0.0))
-        return out
+        return Noisy(out, scale)
 
     return release
 

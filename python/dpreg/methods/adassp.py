@@ -9,30 +9,35 @@ from typing import Literal
 
 import numpy as np
 
-from dpreg import _core
 from dpreg.data.bounds import Bounds, column_bounds
 from dpreg.data.design import Design, Terms
-from dpreg.data.sampling import check_max_rows, sample_rows
-from dpreg.inference.covariance import EstimateError, sandwich, unidentified_note, user_errors
+from dpreg.data.sampling import check_max_rows
+from dpreg.inference.covariance import EstimateError, sandwich
 from dpreg.inference.normal_equations import RESPONSE_LIMIT, NoisyMoments, response_limit
 from dpreg.inference.shrinkage import SHRUNK_NOTE
 from dpreg.methods.base import Allowance, Declined, Release, check_size, needs_delta
-from dpreg.methods.schedule import final_clip
+from dpreg.methods.standardised import Standardised, standardise
 from dpreg.options import check_options
 from dpreg.privacy.cost import Cost
-from dpreg.sums.accountant import GaussianReleases, releases_cost
-from dpreg.sums.limits import prediction_limits
-from dpreg.sums.moments import (
-    Doubles,
-    found_columns,
-    noisy_gram,
-    noisy_scatter,
-    without_columns,
-)
-from dpreg.sums.rows import longest_row, standard_units, standardised_rows
+from dpreg.sums.accountant import releases_cost
+from dpreg.sums.moments import Doubles, found_columns, noisy_gram, without_columns
+from dpreg.sums.preconditioning import Directions, Preconditioning, precondition
+from dpreg.sums.rows import StandardUnits, longest_row, mapped_rows, standardised_rows
+from dpreg.sums.scores import noisy_products, noisy_score_norms
 from dpreg.sums.standardisation import Standardisation, check_scatter_share
 
 __all__ = ["AdaSSP"]
+
+# With inference, what the directions get of the squared mu that standardisation leaves.
+_PRECONDITIONING = Preconditioning(narrow=(0.05,) * 4, wide=())
+# Rows along them are shortened to this many times their expected length.
+_ROW_REACH = 2.0
+# Part of the share of the scatter that counts the norms of scores.
+_NORMS = 0.2
+# Scores are shortened to this many root mean square norms before their second moments are taken,
+_LEAST_NORM = 2.0
+# or to more, as long as noise in the second moments is no more than this share of them.
+_PRODUCT_NOISE = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +47,8 @@ class AdaSSP:
     Columns are standardised privately; the matrix of second moments of regressors and
     response is released once, with Gaussian noise; its eigenvalues below the noise are raised
     to it, and the normal equations solved.  The smallest eigenvalue is read off the noisy
-    matrix, so it costs nothing.
+    matrix, so it costs nothing.  With inference, rounds of noisy second moments first find
+    directions along which rows have unit spread, and the matrix is that of rows along them.
 
     Parameters
     ----------
@@ -50,10 +56,11 @@ class AdaSSP:
         Clip of the response, in its standard deviations.  Default 4; with inference 4 to 30, as
         the fourth root of the noisy number of units.
     row_factor : float, default 1.2
-        Rows longer than this many times their expected length are shrunk to it.
+        Without inference, rows longer than this many times their expected length are shrunk to
+        it.
     max_rows : int, default 1
         Rows that a protected unit may give, when ``dp_lm(unit=...)`` names one; of units with
-        more, that many are drawn.  All noise grows with it.
+        more, that many are drawn.  Noise grows with it.  Robust standard errors are clustered.
     bounds : mapping, optional
         ``{column: (low, high)}``, public limits of columns of the design and of the response.
     scatter_share : float, default 0.08
@@ -112,76 +119,80 @@ class AdaSSP:
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
         """See `dpreg.methods.base.Method`."""
-        rows_a_unit = 1 if design.units is None else self.max_rows
-        noise = GaussianReleases(
-            allowance.epsilon, allowance.delta, allowance.bits, rows=rows_a_unit
-        )
-        design = sample_rows(design, self.max_rows, allowance.bits)
-        bounds = column_bounds(self.bounds, design.terms)
-        scales = self.standardisation.release(design.X, design.y, noise, bounds)
-        if not scales.response_found:
-            return scales.declined(noise, "Gaussian (GDP)")
-        robust = inference and self.cov_type == "robust"
-        mu = noise.share(1 - self.standardisation.share - robust * self.scatter_share)
-        units = standard_units(scales, intercept=design.terms.intercept)
+        begun = standardise(design, allowance, self, self.max_rows)
+        if begun.declined is not None:
+            return begun.declined
+        return self._infer(begun) if inference else self._predict(begun)
+
+    def _predict(self, begun: Standardised) -> Release:
+        design, scales, units, noise = begun.design, begun.scales, begun.units, begun.noise
+        mu = noise.share(1 - self.standardisation.share)
+        limit = RESPONSE_LIMIT if self.response_limit is None else self.response_limit
         row_limit = longest_row(self.row_factor, units)
-        limit = self._response_limit(scales.units, row_limit, mu / noise.rows, inference=inference)
         rows = standardised_rows(
-            design, scales, units, row_limit, winsorise=not inference, response_limit=limit
+            design, scales, units, row_limit, winsorise=True, response_limit=limit
         )
         matrix, deviation = noisy_gram(rows, noise, mu)
         found = found_columns(scales, units, matrix, deviation)
         units = units.keeping(found)
         matrix = without_columns(matrix, found, intercept=units.intercept)
         moments = NoisyMoments(matrix, deviation, scales.units)
-        theta, error = moments.solution(bootstrap=inference and self.cov_type == "bootstrap")
-        if robust:
-            rows = standardised_rows(design, scales, units, row_limit, winsorise=False)
-            error = self._robust(rows, moments, theta, error, noise)
-        theta, error, shrunk = moments.quieted(theta, error)
-        d = len(design.terms.names)
-        to_user = units.to_user(d)
-        covariance, sampling, hidden = user_errors(
-            error if inference else None, to_user, scales.trusted
-        )
-        notes = (self._note(limit), *(SHRUNK_NOTE,) * shrunk) if inference else ()
-        params = to_user @ theta + units.offset(d)
-        limits = prediction_limits(design, scales, params, noise, self.standardisation.tail_share)
-        return Release(
-            params=params,
-            covariance=covariance,
-            sampling=sampling,
-            units=scales.units,
-            parts=tuple(noise.parts),
-            composition="Gaussian (GDP)",
-            notes=notes + unidentified_note(hidden, design.terms.coefficients),
-            limits=limits,
-        )
+        theta, _, _ = moments.quieted(*moments.solution(bootstrap=False))
+        return begun.released(theta, units, None)
 
-    def _response_limit(
-        self, units: float, row_limit: float, mu: float, *, inference: bool
-    ) -> float:
-        if self.response_limit is not None:
-            return self.response_limit
-        return response_limit(units, row_limit, mu) if inference else RESPONSE_LIMIT
+    def _infer(self, begun: Standardised) -> Release:
+        design, scales, noise = begun.design, begun.scales, begun.noise
+        units = begun.telling_units
+        scatter = self.scatter_share if self.cov_type == "robust" else 0.0
+        left = 1 - self.standardisation.share - scatter
+        directions = precondition(design, scales, units, _PRECONDITIONING.times(left), noise)
+        row_limit = _ROW_REACH * math.sqrt(max(units.width, 1))
+        mu = noise.share(left * (1 - _PRECONDITIONING.share))
+        limit = self.response_limit
+        if limit is None:
+            limit = response_limit(scales.units, row_limit, mu / noise.rows)
+        rows = mapped_rows(
+            design, scales, units, directions.change, directions.turn, row_limit,
+            response_limit=limit,
+        )  # fmt: skip
+        matrix, deviation = noisy_gram(rows, noise, mu)
+        moments = NoisyMoments(matrix, deviation, scales.units)
+        theta, error = moments.solution(bootstrap=self.cov_type == "bootstrap")
+        if self.cov_type == "robust":
+            error = self._robust(begun, units, directions, row_limit, moments, theta, error)
+        theta, error, shrunk = moments.quieted(theta, error)
+        unseen = (directions.map * ~directions.seen) @ directions.map.T
+        hidden = unseen * moments.residual(theta)
+        notes = (self._note(limit), *(SHRUNK_NOTE,) * shrunk)
+        return begun.released(
+            directions.map @ theta, units, error.along(directions.map, hidden), notes
+        )
 
     def _robust(
         self,
-        rows: _core.QuantisedRows,
+        begun: Standardised,
+        units: StandardUnits,
+        directions: Directions,
+        row_limit: float,
         moments: NoisyMoments,
         theta: Doubles,
         error: EstimateError,
-        noise: GaussianReleases,
     ) -> EstimateError:
-        """Release the scatter of the score, and put its sandwich in the place of `sampling`."""
-        mu = noise.share(self.scatter_share)
-        residual = moments.residual(theta)
-        widest = final_clip(moments.units, rows.limit, math.inf, mu / noise.rows)
-        clip = widest * math.sqrt(residual)
-        scatter, deviation, _ = noisy_scatter(rows, theta, clip, noise, mu)
+        """Release second moments of scores, and put their sandwich in the place of `sampling`."""
+        noise, width = begun.noise, max(len(theta), 1)
+        rows = mapped_rows(
+            begun.design, begun.scales, units, directions.change, directions.turn, row_limit
+        )
+        norms = noisy_score_norms(
+            rows, theta, "norms of scores", noise, noise.share(_NORMS * self.scatter_share)
+        )
+        mu = noise.share((1 - _NORMS) * self.scatter_share)
+        quiet = math.sqrt(_PRODUCT_NOISE * mu * moments.units / width)
+        limit = max(quiet, _LEAST_NORM) * norms.root_mean_square()
+        products, deviation = noisy_products(rows, theta, limit, noise, mu)
         inverse = moments.inverse
-        constant = np.asarray(residual * np.linalg.inv(inverse))
-        return replace(error, sampling=sandwich(inverse, constant, scatter, deviation))
+        constant = np.asarray(moments.residual(theta) * np.linalg.inv(inverse))
+        return replace(error, sampling=sandwich(inverse, constant, products, deviation))
 
     def _note(self, limit: float) -> str:
         assumed = (

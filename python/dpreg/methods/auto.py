@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from dpreg import _core
 from dpreg.data.design import Design, Terms
+from dpreg.data.sampling import check_max_rows
 from dpreg.errors import Choice, unusable
 from dpreg.methods.adassp import AdaSSP
 from dpreg.methods.base import (
@@ -21,7 +22,7 @@ from dpreg.methods.base import (
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
 from dpreg.methods.tukey_em import TukeyEM
 from dpreg.options import check_options
-from dpreg.planning.auto import TABULATED, best_method, expect
+from dpreg.planning.auto import TABULATED, WITH_INFERENCE, best_method, expect
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.text import counted, share_lost
@@ -50,8 +51,13 @@ class Auto:
     candidates : tuple of str, default ("boosted_adassp", "adassp", "tukey")
         Of those that are expected to predict equally well, to 0.1% of the explained variance,
         the first is taken.
+        With inference it is Boosted AdaSSP, if that is among them: its intervals are those that
+        cover least squares on real data.
     count_share : float, default 0.01
         Share of eps for the noisy number of units.
+    max_rows : int, default 1
+        Rows that a protected unit may give, when ``dp_lm(unit=...)`` names one, to candidates
+        with such an option; TukeyEM takes the mean of all of them.
 
     Privacy
     -------
@@ -63,9 +69,11 @@ class Auto:
 
     candidates: tuple[str, ...] = TABULATED
     count_share: float = 0.01
+    max_rows: int = 1
 
     def __post_init__(self) -> None:
         check_options(self)
+        check_max_rows(self.max_rows)
         unknown = sorted(set(self.candidates) - set(TABULATED))
         if unknown or not self.candidates:
             raise unusable("candidates", ("some of ", Choice(tuple(TABULATED))), self.candidates)
@@ -82,17 +90,32 @@ class Auto:
         needs_delta(self.name, delta)
         if "tukey" in self.candidates:
             rest = (1 - self.count_share) * epsilon
-            _METHODS["tukey"].check(terms, rest, delta / 2, inference=inference)
+            self._method("tukey").check(terms, rest, delta / 2, inference=inference)
 
     def cost(self, epsilon: float, delta: float) -> Cost:
         """See `dpreg.methods.base.Method`; TukeyEM may be followed by its fallback."""
         rest = (1 - self.count_share) * epsilon
-        costs = [_METHODS[name].cost(rest, delta) for name in self.candidates if name != "tukey"]
+        costs = [
+            self._method(name).cost(rest, delta) for name in self.candidates if name != "tukey"
+        ]
         if "tukey" in self.candidates:
-            both = (_METHODS[name].cost(rest, delta / 2) for name in ("tukey", _FALLBACK))
+            both = (self._method(name).cost(rest, delta / 2) for name in ("tukey", _FALLBACK))
             costs.append(functools.reduce(operator.add, both))
         dearest = functools.reduce(Cost.or_else, costs)
         return (Cost.pure(self.count_share * epsilon) + dearest).claimed(epsilon, delta)
+
+    def _candidates(self, *, inference: bool) -> tuple[str, ...]:
+        return (
+            (WITH_INFERENCE,)
+            if inference and WITH_INFERENCE in self.candidates
+            else self.candidates
+        )
+
+    def _method(self, name: str) -> Method:
+        if name == "tukey":
+            return TukeyEM()
+        summed = AdaSSP if name == "adassp" else BoostedAdaSSP
+        return summed(max_rows=self.max_rows)
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
@@ -103,7 +126,7 @@ class Auto:
         noise = int(_core.discrete_laplace(count, allowance.bits, 1)[0])
         units = float(max(0, design.unit_count + noise))
         d = len(design.terms.names)
-        chosen = best_method(self.candidates, units, d, rest, allowance.delta)
+        chosen = best_method(self._candidates(inference=inference), units, d, rest, allowance.delta)
         loss = expect(chosen, units, d, rest, allowance.delta).loss
         why = (
             f"method {chosen!r} was chosen for about {units:,.0f} units and "
@@ -121,8 +144,8 @@ class Auto:
         # With a fallback in reserve, each of the two may fail with half of delta.
         delta = allowance.delta / 2 if chosen == "tukey" else allowance.delta
         spend = Allowance(rest, delta, allowance.bits)
-        cost = Cost.pure(count) + _METHODS[chosen].cost(rest, delta)
-        outcome = _METHODS[chosen].release(design, spend, inference=inference)
+        cost = Cost.pure(count) + self._method(chosen).cost(rest, delta)
+        outcome = self._method(chosen).release(design, spend, inference=inference)
         # A choice that costs next to nothing is not news.
         plain = loss < _NEWS and chosen != "tukey"
         if chosen == "tukey":
@@ -132,8 +155,8 @@ class Auto:
             fallback = Allowance(outcome.unspent, delta, allowance.bits)
             first = (replace(part, label=f"TukeyEM: {part.label}") for part in outcome.parts)
             chosen = _FALLBACK
-            cost += _METHODS[chosen].cost(outcome.unspent, delta)
-            outcome = _METHODS[chosen].release(design, fallback, inference=inference)
+            cost += self._method(chosen).cost(outcome.unspent, delta)
+            outcome = self._method(chosen).release(design, fallback, inference=inference)
             outcome = replace(outcome, parts=(*first, *outcome.parts))
             if isinstance(outcome, Declined):
                 reason = f"TukeyEM declined, and then Boosted AdaSSP: {outcome.reason}"
@@ -147,10 +170,3 @@ class Auto:
             method=chosen,
             cost=cost.claimed(allowance.epsilon, allowance.delta),
         )
-
-
-_METHODS: dict[str, Method] = {
-    "tukey": TukeyEM(),
-    "adassp": AdaSSP(),
-    "boosted_adassp": BoostedAdaSSP(),
-}

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from dpreg import _core
 from dpreg.data.bounds import Bounds, column_bounds
 from dpreg.data.design import Design, Terms
-from dpreg.data.sampling import sample_rows
 from dpreg.errors import Argument, BudgetError, Setting, unusable, write
-from dpreg.inference.covariance import unidentified_note
 from dpreg.methods.base import Allowance, Declined, Release, check_size, needs_delta
+from dpreg.methods.standardised import standardise
 from dpreg.options import check_options
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import discreteness, gdp_mu
 from dpreg.privacy.pld import noise_multiplier
 from dpreg.sums.accountant import RESERVE, GaussianReleases
-from dpreg.sums.limits import prediction_limits
-from dpreg.sums.rows import longest_row, standard_units, standardised_rows
+from dpreg.sums.rows import longest_row, standardised_rows
 from dpreg.sums.standardisation import Scales, Standardisation
 
 __all__ = ["DPSGD"]
 
 # With less the noise is beyond exact sampling, and the answer beyond use.
 _LEAST_MU = 1e-3
+_COMPOSITION = "privacy loss distribution (PLD)"
 # Losses are added up with tails cut off at 10^-15: less than a few times that is not seen.
 _LEAST_DELTA = 1e-14
 
@@ -122,31 +121,19 @@ class DPSGD:
     ) -> Release | Declined:
         """See `dpreg.methods.base.Method`; there are no standard errors."""
         # Sampling amplifies privacy for single rows, so a unit gives one.
-        design = sample_rows(design, 1, allowance.bits)
-        noise = GaussianReleases(allowance.epsilon, allowance.delta, allowance.bits)
-        bounds = column_bounds(self.bounds, design.terms)
-        scales = self.standardisation.release(design.X, design.y, noise, bounds)
-        if not scales.response_found:
-            return scales.declined(noise, "privacy loss distribution (PLD)")
-        units = standard_units(scales, intercept=design.terms.intercept)
-        units = units.keeping(scales.identified[:-1])
+        begun = standardise(design, allowance, self, 1)
+        if begun.declined is not None:
+            return replace(begun.declined, composition=_COMPOSITION)
+        noise, scales = begun.noise, begun.scales
+        units = begun.units.keeping(scales.identified[:-1])
         limit = longest_row(self.row_factor, units)
-        rows = standardised_rows(design, scales, units, limit, winsorise=True)
+        rows = standardised_rows(begun.design, scales, units, limit, winsorise=True)
         theta, part = self._descend(rows, scales, noise, allowance)
-        d = len(design.terms.names)
-        to_user = units.to_user(d)
-        unused = np.asarray(~to_user.any(axis=1), dtype=bool)
-        params = to_user @ theta + units.offset(d)
-        limits = prediction_limits(design, scales, params, noise, self.standardisation.tail_share)
-        return Release(
-            params=params,
-            covariance=None,
-            sampling=None,
-            units=scales.units,
-            parts=(*noise.parts, part),
-            composition="privacy loss distribution (PLD)",
-            notes=unidentified_note(unused, design.terms.coefficients),
-            limits=limits,
+        released = begun.released(theta, units, None)
+        return replace(
+            released,
+            parts=(*released.parts, part),
+            composition=_COMPOSITION,
             no_errors="the noise of the steps has no simple law" if inference else "",
         )
 

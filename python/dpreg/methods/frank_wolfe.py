@@ -15,7 +15,7 @@ from dpreg.data.bounds import Bounds, column_bounds
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import one_row_a_unit
 from dpreg.errors import unusable
-from dpreg.inference.covariance import unidentified_note
+from dpreg.inference.covariance import hidden_note
 from dpreg.methods.base import Allowance, Declined, Release, needs_delta
 from dpreg.methods.frank_wolfe_run import (
     DELTA_LEFT,
@@ -169,7 +169,7 @@ class FrankWolfe:
         intercept = design.terms.intercept
         if np.isfinite(bounds).all():
             count = np.array([len(design.y)], dtype=np.int64)
-            noisy = noise.release("number of units", count, 1.0, noise.share(self.count_share))
+            noisy, _ = noise.of_rows("number of units", count, 1.0, noise.share(self.count_share))
             return scaling_from_bounds(bounds, intercept=intercept), max(0.0, float(noisy[0]))
         scales = self.standardisation.release(design.X, design.y, noise, bounds)
         if not scales.response_found:
@@ -217,4 +217,4 @@ def _notes(run: dict[str, Any], terms: Terms, scaling: Scaling, l1: float) -> tu
     if len(run["screened"]):
         names = [terms.names[j] if j < d else "constant" for j in run["screened"]]
         notes.append(f"screened: {', '.join(names)}")
-    return (*notes, *unidentified_note(~scaling.used, terms.names))
+    return (*notes, *hidden_note(~scaling.used, terms.names, inference=False))

@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 
 from dpreg.privacy.gdp import gdp_epsilon, gdp_mu
 
-__all__ = ["TABULATED", "Expectation", "best_method", "expect"]
+__all__ = ["TABULATED", "WITH_INFERENCE", "Expectation", "best_method", "expect"]
 
 TABULATED = ("boosted_adassp", "adassp", "tukey")
+# What `auto` takes when standard errors are wanted.
+WITH_INFERENCE = "boosted_adassp"
 _DELTA = 1e-5
 _DESIGNS = ("gaussian", "mixed")
 # Losses below this are the same to any user,

@@ -11,7 +11,7 @@ import numpy as np
 from dpreg import _core
 from dpreg.errors import BudgetError, Choice, unusable, write
 from dpreg.keywords import hinted
-from dpreg.planning.auto import TABULATED, best_method, expect
+from dpreg.planning.auto import TABULATED, WITH_INFERENCE, expect
 from dpreg.planning.tukey import most_units, plan_tukey
 from dpreg.planning.tukey_law import box_weights, distance
 from dpreg.privacy.checks import check_delta, check_epsilon
@@ -194,7 +194,7 @@ class _Forecast:
 def _forecast(method: str, n: float, d: int, epsilon: float, delta: float) -> tuple[str, _Forecast]:
     if method == "auto":
         epsilon *= 1 - _COUNT_AUTO
-        method = best_method(TABULATED, n, d, epsilon, delta)
+        method = WITH_INFERENCE
     expected = expect(method, n, d, epsilon, delta)
     if method == "tukey":
         released, width = _tukey(n, d, epsilon, delta)

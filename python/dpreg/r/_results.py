@@ -57,7 +57,10 @@ def _strings(value: Any) -> tuple[str, ...]:
 
 def _array(packed: Mapping[str, Any]) -> NDArray[np.float64]:
     dim = [int(size) for size in _list(packed["dim"])]
-    return np.frombuffer(packed["doubles"], "<f8").reshape(dim, order="F").copy()
+    doubles = np.frombuffer(packed["doubles"], "<f8").reshape(dim, order="F").copy()
+    # R's NA is a NaN that makes numpy warn.
+    doubles[np.isnan(doubles)] = np.nan
+    return doubles
 
 
 def in_notebooks(to_python: Callable[[Any], Any], to_r: Callable[[Any], Any]) -> Any:

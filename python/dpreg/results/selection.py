@@ -92,18 +92,25 @@ class SelectionResult:
         from statsmodels.iolib.table import SimpleTable
         from statsmodels.iolib.tableformatting import fmt_params
 
+        table = SimpleTable([[name] for name in self.selected], headers=["column"],
+                            stubs=self._places, title=self._title, txt_fmt=fmt_params)  # fmt: skip
+        return Summary((table,), self._below)
+
+    @property
+    def _title(self) -> str:
         how = "in the order they were chosen" if self.ordered else "in no particular order"
-        stubs = [f"{place}." if self.ordered else "-" for place in range(1, self.k + 1)]
-        title = f"Selected {self.k} of {len(self.candidates)} columns for {self.response}, {how}"
-        table = SimpleTable([[name] for name in self.selected], headers=["column"], stubs=stubs,
-                            title=title, txt_fmt=fmt_params)  # fmt: skip
-        return Summary(
-            (table,),
-            (
-                f"Clarity: {self.clarity.reading} How far apart the scores were is private.",
-                privacy_note(self.privacy),
-                *(f"Note: {note}." for note in self.notes),
-            ),
+        return f"Selected {self.k} of {len(self.candidates)} columns for {self.response}, {how}"
+
+    @property
+    def _places(self) -> list[str]:
+        return [f"{place}." if self.ordered else "-" for place in range(1, self.k + 1)]
+
+    @property
+    def _below(self) -> tuple[str, ...]:
+        return (
+            f"Clarity: {self.clarity.reading} How far apart the scores were is private.",
+            privacy_note(self.privacy),
+            *(f"Note: {note}." for note in self.notes),
         )
 
     def to_json(self) -> str:
@@ -139,6 +146,7 @@ class SelectionResult:
         return self.summary().as_html()
 
     def __str__(self) -> str:
-        return str(self.summary())
+        chosen = (f"  {at} {name}" for at, name in zip(self._places, self.selected, strict=True))
+        return Summary((), (f"{self._title}:", *chosen, *self._below)).as_text()
 
     __repr__ = __str__

@@ -39,10 +39,10 @@ class Summary:
 
     def as_text(self) -> str:
         """Return plain text."""
-        from statsmodels.iolib.summary import summary_return
-
         body = []
         if self.tables:
+            from statsmodels.iolib.summary import summary_return
+
             body = str(summary_return(list(self.tables), return_fmt="text")).split("\n")
         width = max([_LEAST_WIDTH, *(len(line) for line in body)])
         return "\n".join([*body, *(_wrap(note, width) for note in self.notes)])

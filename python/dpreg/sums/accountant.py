@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import InitVar, dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import discreteness, gdp_mu
 
-__all__ = ["GaussianReleases", "releases_cost"]
+__all__ = ["GaussianReleases", "Noisy", "releases_cost"]
 
 # Share of epsilon that pays for the noise being discrete, and how many releases of one call
 # may use it up.
@@ -21,6 +22,20 @@ RESERVE = 1e-6
 _MOST_RELEASES = 256
 # Half of the largest scale that `discrete_gaussian` takes.
 _MOST_SCALE = 2.0**43
+
+
+class Noisy(NamedTuple):
+    """Numbers with noise, and how much.
+
+    Attributes
+    ----------
+    values : ndarray
+    scale : float
+        Standard deviation of the noise; of an entry that counted with a weight, by that weight.
+    """
+
+    values: NDArray[np.float64]
+    scale: float
 
 
 @dataclass(slots=True)
@@ -64,7 +79,7 @@ class GaussianReleases:
         """Return the mu of a release that uses `fraction` of the squared total."""
         return self.mu * math.sqrt(fraction)
 
-    def release(
+    def of_rows(
         self,
         label: str,
         sums: NDArray[np.int64],
@@ -72,7 +87,23 @@ class GaussianReleases:
         mu: float,
         *,
         weights: NDArray[np.float64] | None = None,
-    ) -> NDArray[np.float64]:
+    ) -> Noisy:
+        """Add discrete Gaussian noise to exact sums of what single rows add.
+
+        As `of_units`, but `sensitivity` is that of one row; a unit of several has as many times
+        that.
+        """
+        return self.of_units(label, sums, sensitivity * self.rows, mu, weights=weights)
+
+    def of_units(
+        self,
+        label: str,
+        sums: NDArray[np.int64],
+        sensitivity: float,
+        mu: float,
+        *,
+        weights: NDArray[np.float64] | None = None,
+    ) -> Noisy:
         """Add discrete Gaussian noise to exact sums.
 
         Parameters
@@ -80,20 +111,18 @@ class GaussianReleases:
         label : str
             For the certificate.
         sums : ndarray of int
-            Exact, one row moving them by at most `sensitivity` in l2 norm, entry k
+            Exact, one unit moving them by at most `sensitivity` in l2 norm, entry k
             counted `weights[k]` times.
         sensitivity : float
-            Of one row; a unit of several has as many times that.
         mu : float
         weights : ndarray, optional
             Default 1 each.  Entry k gets noise of scale sigma / weights[k].
 
         Returns
         -------
-        ndarray
-            As `sums`, noisy.
+        Noisy
+            Values as `sums`.
         """
-        sensitivity *= self.rows
         flat = np.atleast_1d(sums).ravel()
         weight = np.ones(len(flat)) if weights is None else np.asarray(weights).ravel()
         # In finer steps if need be, so that the noise is hardly discrete.
@@ -111,7 +140,8 @@ class GaussianReleases:
         scales = np.ceil(sigma / weight).astype(np.int64)
         noisy = flat * (1 << max(shift, 0)) + self._noise(scales)
         self._charge(label, sensitivity, math.ldexp(sigma, -shift), scales)
-        return np.asarray(noisy.astype(np.float64) * 2.0**-shift).reshape(np.shape(sums))
+        values = np.asarray(noisy.astype(np.float64) * 2.0**-shift).reshape(np.shape(sums))
+        return Noisy(values, math.ldexp(sigma, -shift))
 
     def _noise(self, scales: NDArray[np.int64]) -> NDArray[np.int64]:
         noise = np.empty(len(scales), dtype=np.int64)

@@ -58,8 +58,8 @@ def prediction_limits(
     )
     sensitivity = _core.tail_votes_sensitivity(len(sets))
     label = "vote on the limits of predictions"
-    noisy = noise.release(label, votes, sensitivity, noise.share(share))
-    lead = _LEAD * (noise.parts[-1].scale or 0.0)
+    noisy, scale = noise.of_rows(label, votes, sensitivity, noise.share(share))
+    lead = _LEAD * scale
     return next((s for s, vote in zip(sets[1:], noisy, strict=True) if vote > lead), sets[0])
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.sums.accountant import GaussianReleases
+from dpreg.sums.accountant import GaussianReleases, Noisy
 from dpreg.sums.rows import StandardUnits
 from dpreg.sums.standardisation import Scales
 
@@ -18,7 +19,7 @@ __all__ = [
     "floored_inverse",
     "found_columns",
     "noisy_gram",
-    "noisy_scatter",
+    "symmetric",
     "without_columns",
 ]
 
@@ -26,8 +27,6 @@ Doubles = NDArray[np.float64]
 
 # Deviations of its noise that a variance must have to be clear of it.
 _CLEAR = 2.0
-# Steps of a count that is released with sums of many more steps.
-_COUNT_STEPS = 1 << 20
 
 
 def found_columns(
@@ -77,72 +76,34 @@ def noisy_gram(
         Standard deviation of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
     """
     sensitivity = _core.gram_sensitivity(rows.width)
-    sums, scale = _symmetric("sums of products", rows.gram(), None, sensitivity, noise, mu)
+    sums, scale = symmetric("sums of products", rows.gram(), sensitivity, noise.of_rows, mu)
     unit = (rows.limit / _core.ROW_STEPS) ** 2
-    return sums[:-1].reshape((rows.width,) * 2) * unit, scale * unit
+    return sums * unit, scale * unit
 
 
-def noisy_scatter(
-    rows: _core.QuantisedRows, theta: Doubles, clip: float, noise: GaussianReleases, mu: float
-) -> tuple[Doubles, float, float]:
-    """Release the second moments of the clipped gradient at `theta`.
-
-    Returns
-    -------
-    scatter : ndarray, shape (width, width)
-        Sum of psi^2 z z' over rows, psi the clipped residual.
-    deviation : float
-        Standard deviation of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
-    unclipped : float
-        Noisy number of rows whose residual is within the clip.
-    """
-    sums, inside = rows.scatter(theta.tolist(), clip)
-    # The count is one more coordinate, a hundredth as precise as the sums, in steps of its own.
-    weight = 0.1 * _core.scatter_sensitivity(rows.width) / _COUNT_STEPS
-    sensitivity = math.hypot(_core.scatter_sensitivity(rows.width), weight * _COUNT_STEPS)
-    noisy, scale = _symmetric(
-        "second moments of the gradient", sums, (inside * _COUNT_STEPS, weight), sensitivity,
-        noise, mu
-    )  # fmt: skip
-    unit = (clip * rows.limit / _core.ROW_STEPS) ** 2
-    scatter = noisy[:-1].reshape((rows.width,) * 2) * unit
-    return scatter, scale * unit, float(noisy[-1]) / _COUNT_STEPS
-
-
-def _symmetric(
+def symmetric(
     label: str,
     sums: NDArray[np.int64],
-    count: tuple[int, float] | None,
     sensitivity: float,
-    noise: GaussianReleases,
+    release: Callable[..., Noisy],
     mu: float,
-) -> tuple[Doubles, float]:
-    """Release a symmetric matrix and perhaps a count, with a weight, after it.
+) -> Noisy:
+    """Release a symmetric matrix.
 
     Noise is drawn for the upper triangle only, on the diagonal with scale sigma and above
     it with sigma / sqrt 2: the sensitivity of v v' in the matching norm is |v|^2.
 
-    Returns
-    -------
-    ndarray, shape (width * width + 1,)
-        The matrix row by row, and the count (0 if there is none).
-    float
-        sigma.
+    Parameters
+    ----------
+    release : callable
+        `GaussianReleases.of_rows` or `of_units`.
     """
-    width = len(sums)
-    upper = np.triu_indices(width)
+    upper = np.triu_indices(len(sums))
     weights = np.where(upper[0] == upper[1], 1.0, math.sqrt(2.0))
-    entries = sums[upper]
-    if count is not None:
-        entries, weights = np.append(entries, count[0]), np.append(weights, count[1])
-    noisy = noise.release(label, entries, sensitivity, mu, weights=weights)
-    matrix = np.zeros((width, width))
-    matrix[upper] = noisy[: len(upper[0])]
-    matrix += np.triu(matrix, 1).T
-    scale = noise.parts[-1].scale
-    assert scale is not None
-    last = 0.0 if count is None else noisy[-1]
-    return np.append(matrix.ravel(), last), scale
+    entries, scale = release(label, sums[upper], sensitivity, mu, weights=weights)
+    matrix = np.zeros(sums.shape)
+    matrix[upper] = entries
+    return Noisy(matrix + np.triu(matrix, 1).T, scale)
 
 
 def floored_inverse(gram: Doubles, deviation: float) -> Doubles:

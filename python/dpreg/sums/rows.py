@@ -12,7 +12,7 @@ from dpreg import _core
 from dpreg.data.design import Design
 from dpreg.sums.standardisation import Scales
 
-__all__ = ["StandardUnits", "longest_row", "standard_units", "standardised_rows"]
+__all__ = ["StandardUnits", "longest_row", "mapped_rows", "standard_units", "standardised_rows"]
 
 Doubles = NDArray[np.float64]
 
@@ -37,6 +37,11 @@ class StandardUnits:
     y_centre: float
     y_scale: float
     intercept: bool
+
+    @property
+    def width(self) -> int:
+        """Entries of a row."""
+        return len(self.columns) + self.intercept
 
     def keeping(self, kept: NDArray[np.bool_]) -> StandardUnits:
         """Use only some of the columns."""
@@ -84,7 +89,7 @@ def standard_units(scales: Scales, *, intercept: bool) -> StandardUnits:
 
 def longest_row(row_factor: float, units: StandardUnits) -> float:
     """Return the length that rows are shrunk to: this many times what is expected."""
-    return row_factor * math.sqrt(max(1, len(units.columns) + units.intercept))
+    return row_factor * math.sqrt(max(1, units.width))
 
 
 def standardised_rows(
@@ -114,6 +119,44 @@ def standardised_rows(
     response_limit : float
         Above 0, the response clipped to it is the last entry of each row.
     """
+    how = _recipe(scales, units, row_limit, winsorise=winsorise)
+    how.response_limit = response_limit
+    return _core.QuantisedRows(design.X, design.y, how)
+
+
+def mapped_rows(
+    design: Design,
+    scales: Scales,
+    units: StandardUnits,
+    change: Doubles,
+    turn: Doubles | None,
+    row_limit: float,
+    *,
+    response_limit: float = 0.0,
+) -> _core.QuantisedRows:
+    """Quantise the rows of `design` in standard units, times `change` and then `turn`.
+
+    Parameters are as for `standardised_rows`.  The rows of a unit add up to one score.
+
+    Parameters
+    ----------
+    change : ndarray, shape (width, width)
+        Rows are shortened by their norm after it.
+    turn : ndarray, shape (width, width), or None
+        Makes no row longer.
+    """
+    how = _recipe(scales, units, row_limit, winsorise=False)
+    how.response_limit, how.map = response_limit, change
+    if turn is not None:
+        how.turn = turn
+    if design.units is None:
+        return _core.QuantisedRows(design.X, design.y, how)
+    return _core.QuantisedRows(design.X, design.y, how, design.units.offsets, design.units.rows)
+
+
+def _recipe(
+    scales: Scales, units: StandardUnits, row_limit: float, *, winsorise: bool
+) -> _core.Standardisation:
     columns = units.columns
     # Beyond limits that have nothing to do with the values rows would have no length.
     reach = np.where(winsorise | ~scales.trusted[columns], 0.0, np.inf)
@@ -125,5 +168,5 @@ def standardised_rows(
     how.inverse_scale = (1 / units.scale).tolist()
     how.y_centre, how.y_inverse_scale = units.y_centre, 1 / units.y_scale
     how.intercept = units.intercept
-    how.row_limit, how.response_limit = row_limit, response_limit
-    return _core.QuantisedRows(design.X, design.y, how)
+    how.row_limit = row_limit
+    return how

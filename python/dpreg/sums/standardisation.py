@@ -24,6 +24,8 @@ Doubles = NDArray[np.float64]
 # Deviations of its noise that the variance of the response must have, to be one, and that the
 # rows must have in a histogram of it: with fewer, noise hides a third of them outside the limits.
 _SPREAD, _ROWS = 3.0, 12.5
+# Deviations of its noise that the variance of a regressor must have for its limits to be trusted.
+_TRUSTED = 2.0
 # A release with less of the squared mu says nothing, and more zooms find nothing more.
 _LEAST_SHARE, _MOST_ZOOMS, _MOST_BINS = 1e-4, 200, 256
 
@@ -70,7 +72,12 @@ class Scales:
     @property
     def trusted(self) -> NDArray[np.bool_]:
         """True: the limits are public bounds, or found with a spread within them."""
-        return self.given | (self.seen & self.identified)
+        return self.given | (self.seen & (self.spread > _TRUSTED))
+
+    @property
+    def constant(self) -> NDArray[np.bool_]:
+        """True: the values were found, and no spread among them."""
+        return np.asarray(~self.given & self.seen & (self.spread <= _TRUSTED))
 
     def declined(self, noise: GaussianReleases, composition: str) -> Declined:
         """Return what a fit says when the response was not found."""
@@ -248,19 +255,19 @@ class Standardisation:
         d = columns - 1
         sums = np.concatenate([sums_x[: d + 1], sums_y[1:2], sums_x[d + 1 :], sums_y[2:]])
         weights = column_weights(np.arange(columns), columns)
-        noisy = noise.release(
+        noisy, scale = noise.of_rows(
             "number of rows, means and variances",
             sums,
             _core.moments_sensitivity(weights),
             noise.share(self.moment_share),
             weights=np.concatenate([[1.0], weights, weights]),
         )
-        noisy *= 2.0**-_core.MOMENT_BITS
+        noisy = noisy * 2.0**-_core.MOMENT_BITS
         units = max(float(noisy[0]), 1.0)
         mean = np.clip(noisy[1 : columns + 1] / units, -1, 1)
         variance = noisy[columns + 1 :] / units - mean**2
         # One standard deviation of the noise of `variance`, by the delta method in three sums.
-        sigma = (noise.parts[-1].scale or 0.0) * 2.0**-_core.MOMENT_BITS
+        sigma = scale * 2.0**-_core.MOMENT_BITS
         deviation = sigma / units * np.sqrt((1 + 4 * mean**2) / weights**2 + mean**4)
         spread = variance / deviation
         found = given[-1] or (seen[-1] and spread[-1] > _SPREAD)
@@ -302,8 +309,8 @@ def _noisy_counts(
     """Release histograms, one a row, with these weights; return the deviations of rows too."""
     sensitivity = _core.counts_sensitivity(weights)
     entries = np.repeat(weights, cells.shape[1])
-    counts = noise.release(label, cells, sensitivity, mu, weights=entries)
-    return counts, (noise.parts[-1].scale or 0.0) / weights
+    counts, scale = noise.of_rows(label, cells, sensitivity, mu, weights=entries)
+    return counts, scale / weights
 
 
 def _split(values: Doubles) -> tuple[Doubles, Doubles]:

@@ -100,7 +100,8 @@ test_that("no record is kept after a fit", {
   before <- held()
   fit <- dp_lm(y ~ ., wide, eps = 5, delta = 1e-6)
   expect_true(all(held() - before < 1e6))
-  expect_lt(as.numeric(object.size(fit)), 1e5)
+  # A hundred times less than the records; half of it is the certificate, step by step.
+  expect_lt(as.numeric(object.size(fit)), 1.5e5)
   # One column that is kept would be seen, on either side.
   kept <- reticulate::import_builtins(convert = FALSE)$bytearray(8L * n)
   here <- rnorm(n)

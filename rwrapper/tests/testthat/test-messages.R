@@ -68,7 +68,7 @@ mistakes <- expression(
   dp_lm(price ~ carat, diamonds, 1, method = AdaSSP(bounds = list(carat = c(1, 0)))),
   dp_lm(price ~ carat, diamonds, 1, method = AdaSSP(cov_type = "z")),
   dp_lm(price ~ carat, diamonds, 1, method = BoostedAdaSSP(max_rows = 0)),
-  dp_lm(price ~ carat, diamonds, 1, method = BoostedAdaSSP(average = 3)),
+  dp_lm(price ~ carat, diamonds, 1, method = BoostedAdaSSP(average = 30)),
   dp_lm(price ~ carat, diamonds, 1, method = FrankWolfe(l1 = -1)),
   dp_lm(price ~ carat, diamonds, 1, method = FrankWolfe(screen = "q")),
   dp_lm(price ~ carat, diamonds, 1, method = DPSGD(rate = 3)),

@@ -7,6 +7,8 @@ from audit.patches import Mutant, edited, swapped
 import dpreg.lm
 from dpreg import _core
 from dpreg.data import sampling as _units
+from dpreg.methods import boosted_adassp as _boosted
+from dpreg.methods import score_rounds as _rounds
 from dpreg.methods.adassp import AdaSSP
 from dpreg.methods.auto import Auto
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
@@ -18,6 +20,7 @@ from dpreg.selection import partition as _partition
 from dpreg.selection import stage as _stage
 from dpreg.selection.sis import DPSIS
 from dpreg.sums import moments as _sums
+from dpreg.sums import preconditioning as _preconditioning
 from dpreg.sums import standardisation
 from dpreg.sums.standardisation import Standardisation
 
@@ -90,7 +93,7 @@ BOOSTED = [
     ),
     Mutant(
         "few hidden directions, counted on exact eigenvalues",
-        edited(_sums, "noisy_gram", ("return sums[:-1]", "scale *= 1 + int((np.linalg.eigvalsh(rows.gram().astype(float)) < 1e6).sum())\n    return sums[:-1]")),
+        edited(_sums, "noisy_gram", ("return sums * unit", "scale *= 1 + int((np.linalg.eigvalsh(rows.gram().astype(float)) < 1e6).sum())\n    return sums * unit")),
         ("boosted_adassp", "adassp"),
     ),
     Mutant(
@@ -99,13 +102,13 @@ BOOSTED = [
         ("boosted_adassp",),
     ),
     Mutant(
-        "standard errors at no cost",
-        edited(BoostedAdaSSP, "_left", ("- inference * self.scatter_share", "")),
+        "directions at no cost",
+        edited(_boosted, "_infer", ("_PRECONDITIONING.share + _SCORES.share", "_SCORES.share")),
         ("boosted_adassp",),
     ),
     Mutant(
         "robust errors at no cost",
-        edited(AdaSSP, "release", ("- robust * self.scatter_share", "")),
+        edited(AdaSSP, "_infer", ("- self.standardisation.share - scatter", "- self.standardisation.share")),
         ("adassp",),
     ),
     Mutant(
@@ -119,9 +122,19 @@ BOOSTED = [
         ("adassp", "boosted_adassp"),
     ),
     Mutant(
-        "unclipped rows of the scatter counted exactly",
-        edited(BoostedAdaSSP, "_error", ("boosting_error(path, scatter, deviation, unclipped", "boosting_error(path, scatter, deviation, rows.scatter(path.estimate.tolist(), path.clip)[1]")),
+        "the limit of scores from exact counts",
+        edited(_rounds, "score_root", ("norm = norms.root_mean_square()", "norm = norms.root_mean_square() * (1 + float(rows.score_norms(theta).sum()))")),
         ("boosted_adassp",),
+    ),
+    Mutant(
+        "directions seen in the exact matrix",
+        edited(_preconditioning, "precondition", ("seen = values > _SEEN * deviation", "seen = np.linalg.eigvalsh(rows.gram().astype(float)) > np.median(np.linalg.eigvalsh(rows.gram().astype(float)))")),
+        ("boosted_adassp", "adassp"),
+    ),
+    Mutant(
+        "scores of rows that are not shortened by unit",
+        swapped(_core, "score_sensitivity", lambda real: lambda width: real(width) / 2),
+        ("boosted_adassp", "units"),
     ),
 ]  # fmt: skip
 
@@ -197,18 +210,13 @@ UNITS = [
     ),
     Mutant(
         "all rows of a person in sampled gradients",
-        edited(DPSGD, "release", ("sample_rows(design, 1, allowance.bits)", "sample_rows(design, 99, allowance.bits)")),
+        edited(DPSGD, "release", ("standardise(design, allowance, self, 1)", "standardise(design, allowance, self, 99)")),
         ("dpsgd",),
     ),
     Mutant(
         "a vertex step for each row of a person",
         edited(FrankWolfe, "release", ("one_row_a_unit(design, bounds)", "Design(design.X, design.y, design.terms)")),
         ("frank_wolfe",),
-    ),
-    Mutant(
-        "max_rows a person, noise for one in boosting",
-        edited(BoostedAdaSSP, "release", ("1 if design.units is None else self.max_rows", "1")),
-        ("units",),
     ),
     Mutant(
         "one more row of a person than max_rows",

@@ -9,6 +9,7 @@ from dpreg import _core
 from dpreg.data import design
 from dpreg.data import sampling as _units
 from dpreg.methods import adassp
+from dpreg.methods import standardised as _standardised
 from dpreg.sums import moments as _sums
 from dpreg.sums import rows as _rows
 from dpreg.sums.standardisation import Standardisation
@@ -44,7 +45,7 @@ DATA = [
     ),
     Mutant(
         "clipping by a bound that depends on the data",
-        edited(_rows, "standardised_rows", ("reach = np.where(", "row_limit *= 1 + float(np.abs(design.y[:5000]).max(initial=0.0) > 5)\n    reach = np.where(")),
+        edited(_rows, "standardised_rows", ("how = _recipe(", "row_limit *= 1 + float(np.abs(design.y[:5000]).max(initial=0.0) > 5)\n    how = _recipe(")),
         ("adassp",),
     ),
     Mutant(
@@ -60,8 +61,7 @@ DATA = [
     Mutant(
         "standard errors from exact residuals",
         edited(
-            adassp.AdaSSP, "release", ("moments = NoisyMoments(", "exact = float(np.asarray(rows.gram())[-1, -1])\n    moments = NoisyMoments("),
-            ("covariance=covariance", "covariance=None if covariance is None else covariance * (1 + exact)"),
+            adassp.AdaSSP, "_infer", ("moments = NoisyMoments(matrix,", "moments = NoisyMoments(matrix + float(np.asarray(rows.gram())[-1, -1]),"),
         ),
         ("adassp",),
     ),
@@ -92,7 +92,7 @@ DATA = [
     ),
     Mutant(
         "more rows a person than noise was made for",
-        edited(adassp.AdaSSP, "release", ("1 if design.units is None else self.max_rows", "1")),
+        edited(_standardised, "standardise", ("1 if design.units is None else max_rows", "1")),
         ("units",),
     ),
 ]  # fmt: skip

@@ -12,12 +12,12 @@ from dpreg.methods.boosted_adassp import BoostedAdaSSP
 from dpreg.sums import accountant as _gaussian
 from dpreg.sums import limits as _tails
 from dpreg.sums import moments as _sums
-from dpreg.sums.accountant import GaussianReleases
+from dpreg.sums.accountant import GaussianReleases, Noisy
 from dpreg.sums.standardisation import Standardisation
 
 
 def _release_with(*changes):
-    return edited(GaussianReleases, "release", *changes)
+    return edited(GaussianReleases, "of_units", *changes)
 
 
 def _no_check(*changes):
@@ -34,12 +34,12 @@ _GAUSSIAN_RUNS = ("gaussian runs", "adassp")
 def _float_sums(self, label, sums, sensitivity, mu, *, weights=None):
     """What the peers do: doubles, and a continuous Gaussian on top."""
     flat = np.atleast_1d(sums).ravel().astype(float)
-    scale = sensitivity * self.rows / mu
+    scale = sensitivity / mu
     weight = np.ones(len(flat)) if weights is None else np.asarray(weights).ravel()
     words = [self.bits.next() for _ in range(len(flat))]
     noise = np.array([np.random.default_rng(w).standard_normal() for w in words])
     self._charge(label, sensitivity, scale, np.full(len(flat), 1 << 40))
-    return (flat + scale / weight * noise).reshape(np.shape(sums))
+    return Noisy((flat + scale / weight * noise).reshape(np.shape(sums)), scale)
 
 
 def _whole_errors(x, y, slopes, intercept, *, low, high, unit):
@@ -91,7 +91,7 @@ GAUSSIAN = [
     ),
     Mutant(
         "continuous noise on a float sum",
-        swapped(GaussianReleases, "release", lambda _: _float_sums),
+        swapped(GaussianReleases, "of_units", lambda _: _float_sums),
         ("grid",),
     ),
     Mutant(
@@ -107,7 +107,7 @@ GAUSSIAN = [
         "no composition over rounds",
         both(
             edited(
-                BoostedAdaSSP, "_boost", ("gradients * math.sqrt(share)", "gradients")
+                BoostedAdaSSP, "_boost", ("noise.share(left / self.rounds)", "noise.share(left)")
             ),
             _no_check(),
         ),
@@ -172,13 +172,13 @@ GAUSSIAN = [
         ("boosted_adassp", "dpsgd"),
     ),
     Mutant(
-        "scatter with the sensitivity of its count only",
-        swapped(_core, "scatter_sensitivity", lambda real: lambda width: real(width) / 40),
+        "second moments of scores with a part of their sensitivity",
+        swapped(_core, "score_products_sensitivity", lambda real: lambda width: real(width) / 40),
         ("boosted_adassp",),
     ),
     Mutant(
         "off-diagonal noise of a tenth of sigma",
-        edited(_sums, "_symmetric", ("math.sqrt(2.0))", "10.0)")),
+        edited(_sums, "symmetric", ("math.sqrt(2.0))", "10.0)")),
         ("adassp",),
     ),
     Mutant(

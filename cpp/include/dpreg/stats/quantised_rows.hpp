@@ -2,13 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "dpreg/matrix.hpp"
 
 namespace dpreg {
 
-/// How rows are standardised before they are summed.  All public: released or given.
+/// How records become rows.  All public: released or given.
 struct Standardisation {
     std::vector<std::size_t> columns;   ///< the columns that are used
     std::vector<double> low;            ///< winsorising limits, one a used column
@@ -20,23 +21,39 @@ struct Standardisation {
     bool intercept = true;        ///< a first entry 1 in every row
     double row_limit = 1.0;       ///< rows of a larger norm are shrunk to it
     double response_limit = 0.0;  ///< above 0: a last entry, the shrunk response clipped to it
+    std::vector<double> map;      ///< row-major, one row an entry: what rows are multiplied by
+    std::size_t mapped = 0;       ///< columns of `map`; 0: rows stay as they are
+    std::vector<double> turn;     ///< mapped x mapped: what they are multiplied by when shortened
 };
+
+/// Which records belong to which unit: unit u has rows[offsets[u]], ..., rows[offsets[u + 1] - 1].
+struct Grouping {
+    std::vector<std::size_t> offsets;
+    std::vector<std::size_t> rows;
+};
+
+struct Block;
 
 /// Standardised rows as small integers, so that every sum below is exact.
 ///
-/// With z = (1, (min(max(x, low), high) - centre) inverse_scale) and
-/// w = min(1, row_limit / |z|), a row is held as q = round(kRowSteps w z / limit()), with the
-/// response, shrunk by the same w and clipped, as a last entry if it is asked for.  Then
-/// |q| <= row_norm(width()); a row whose norm rounding would push above that is 0.
+/// With z = (1, (min(max(x, low), high) - centre) inverse_scale) times the map, if there is one,
+/// and w = min(1, row_limit / |z|), a row is held as q = round(kRowSteps w z / limit()), with the
+/// response, shrunk by the same w and clipped, as a last entry if it is asked for.  With a turn,
+/// z is multiplied by it after w is known; it should not make rows longer.  Then
+/// |q| <= row_norm(width()); a row whose norm rounding, or the turn, would push above that is 0.
 /// Shrinking x and y alike keeps a linear model linear.
+///
+/// A row's residual at theta is w (y - z'theta), and its score that times w z.
 ///
 /// Domain   total: cells that are not finite make the row 0, and its response.
 /// Memory   2 bytes a cell and 8 bytes a row.
-/// Privacy  none by itself; a row is a function of one record and public numbers.
+/// Privacy  none by itself; a row is a function of one record and public numbers, computed in an
+///          order that does not depend on its place.
 class QuantisedRows {
 public:
+    /// @param units  Which rows add up to one score; none: each by itself.
     QuantisedRows(const MatrixView& x, const VectorView& y, const Standardisation& how,
-                  std::size_t threads);
+                  const Grouping& units, std::size_t threads);
 
     std::size_t rows() const { return y_.size(); }
     /// Entries of a row: used columns, and the 1 and the response if they are there.
@@ -46,7 +63,7 @@ public:
 
     /// Sum of q q', width x width, row-major, exact for up to 2^26 rows a block of 2^20.
     ///
-    /// Privacy  none by itself; gram_sensitivity(width()) in the norm
+    /// Privacy  none by itself; gram_sensitivity(width()) by row, in the norm
     ///          sqrt(sum of diagonal^2 + 2 sum over i < j of entry_ij^2).
     std::vector<std::int64_t> gram(std::size_t threads) const;
 
@@ -55,8 +72,8 @@ public:
         std::int64_t squares;                ///< sum of p^2, in steps of (clip / kRowSteps)^2
     };
 
-    /// One boosting round: with shrunk residuals r = w (y - z'theta) and
-    /// p = round(kRowSteps min(max(r / clip, -1), 1)), the sums of p q and of p^2.
+    /// One boosting round: with residuals r and p = round(kRowSteps min(max(r / clip, -1), 1)), the
+    /// sums of p q and of p^2.
     ///
     /// Domain   theta of size width(), finite; clip > 0.
     /// Privacy  none by itself; one row moves the gradient by at most gradient_sensitivity(width())
@@ -67,31 +84,52 @@ public:
     Round round(const std::vector<double>& theta, double clip,
                 const std::vector<std::size_t>& sample) const;
 
-    struct Scatter {
-        std::vector<std::int64_t> sums;  ///< of v v', width x width, in steps of gram and clip^2
-        std::int64_t unclipped;          ///< rows with |r| < clip
-    };
-
-    /// The second moments of the gradient: v = round(p q / kRowSteps), sum of v v'.
+    /// Sum over units of their scores, each shortened to `limit`, in steps of limit / kScoreSteps.
     ///
-    /// Domain   as for `round`.
-    /// Privacy  none by itself; scatter_sensitivity(width()) in the norm named at `gram`; the
-    ///          count moves by at most 1.
-    Scatter scatter(const std::vector<double>& theta, double clip, std::size_t threads) const;
+    /// Domain   theta of size width(); limit > 0.
+    /// Privacy  none by itself; one unit moves it by at most score_sensitivity(width()) in l2 norm.
+    std::vector<std::int64_t> score(const std::vector<double>& theta, double limit,
+                                    std::size_t threads) const;
+
+    /// Number of units by the norm of their score: bin k has those from
+    /// 2^((kLeastScoreBin + k) / 2) to sqrt 2 times that; the first and the last have the rest.
+    ///
+    /// Privacy  none by itself; one unit moves one count by 1.
+    std::vector<std::int64_t> score_norms(const std::vector<double>& theta,
+                                          std::size_t threads) const;
+
+    /// Sum over units of v v', v the score as in `score` in steps of limit / kRowSteps, rounded.
+    ///
+    /// Privacy  none by itself; score_products_sensitivity(width()) by unit, in the norm named at
+    ///          `gram`.
+    std::vector<std::int64_t> score_products(const std::vector<double>& theta, double limit,
+                                             std::size_t threads) const;
 
 private:
-    void quantise_row(const MatrixView& x, const VectorView& y, const Standardisation& how,
-                      std::size_t i, std::vector<double>& z);
+    std::size_t units() const { return offsets_.empty() ? rows() : offsets_.size() - 1; }
+    /// The rows of a unit are next to one another.
+    std::pair<std::size_t, std::size_t> rows_of(std::size_t unit) const {
+        if (offsets_.empty()) return {unit, unit + 1};
+        return {offsets_[unit], offsets_[unit + 1]};
+    }
+
+    Block block(std::size_t first, std::size_t count) const;
 
     std::size_t width_;
     std::size_t stride_;
     double limit_;
     std::vector<std::int16_t> q_;
     std::vector<double> y_;  // shrunk like its row
+    std::vector<std::size_t> offsets_;
 };
 
 /// Integer steps of a row's limit and of a residual's clip.
-inline constexpr int kRowSteps = 1 << 13;
+inline constexpr int kRowSteps = 1 << 14;
+/// Steps of the limit of a score.
+inline constexpr double kScoreSteps = 268435456.0;  // 2^28
+/// Norms of scores are counted by half octaves, from 2^-20 to 2^40.
+inline constexpr int kLeastScoreBin = -40;
+inline constexpr std::size_t kScoreBins = 121;
 
 /// Largest norm of a quantised row of `width` entries.
 double row_norm(std::size_t width);
@@ -101,14 +139,17 @@ double row_norm(std::size_t width);
 /// (gram_sensitivity / sigma)-GDP.
 double gram_sensitivity(std::size_t width);
 
-/// Largest change of the scatter by one row, in the same norm.
-double scatter_sensitivity(std::size_t width);
-
 /// Largest l2 change of the gradient by one row.
 double gradient_sensitivity(std::size_t width);
 
 /// Largest change of the sum of squares by one row.
 inline constexpr double kSquaresSensitivity =
     static_cast<double>(kRowSteps) * static_cast<double>(kRowSteps);
+
+/// Largest l2 change of the score by one unit.
+double score_sensitivity(std::size_t width);
+
+/// Largest change of the products of scores by one unit, in the norm named at `gram`.
+double score_products_sensitivity(std::size_t width);
 
 }  // namespace dpreg

@@ -1,0 +1,116 @@
+"""What methods that sum standardised rows do first and last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.data.bounds import Bounds, column_bounds
+from dpreg.data.design import Design
+from dpreg.data.sampling import sample_rows
+from dpreg.inference.covariance import EstimateError, hidden_note, user_errors
+from dpreg.methods.base import Allowance, Declined, Release
+from dpreg.sums.accountant import GaussianReleases
+from dpreg.sums.limits import prediction_limits
+from dpreg.sums.rows import StandardUnits, standard_units
+from dpreg.sums.standardisation import Scales, Standardisation
+
+__all__ = ["Standardised", "standardise"]
+
+Doubles = NDArray[np.float64]
+
+COMPOSITION = "Gaussian (GDP)"
+
+
+class _Options(Protocol):
+    @property
+    def bounds(self) -> Mapping[str, Bounds] | None: ...
+    @property
+    def standardisation(self) -> Standardisation: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Standardised:
+    """A design, its private standard units, and the releases of the call.
+
+    Attributes
+    ----------
+    design : Design
+        Private: at most so many rows of each unit as the method takes.
+    noise : GaussianReleases
+    scales : Scales
+    units : StandardUnits
+        Of all columns.
+    tail_share : float
+        Of the squared mu, for the limits of predictions.
+    """
+
+    design: Design
+    noise: GaussianReleases
+    scales: Scales
+    units: StandardUnits
+    tail_share: float
+
+    @property
+    def telling_units(self) -> StandardUnits:
+        """Standard units of the columns that an intercept does not stand for already."""
+        if not self.units.intercept:
+            return self.units
+        return self.units.keeping(~self.scales.constant[:-1])
+
+    @property
+    def declined(self) -> Declined | None:
+        """What to say when the response was not found."""
+        return None if self.scales.response_found else self.scales.declined(self.noise, COMPOSITION)
+
+    def released(
+        self,
+        theta: Doubles,
+        units: StandardUnits,
+        error: EstimateError | None,
+        notes: tuple[str, ...] = (),
+    ) -> Release:
+        """Release coefficients in the user's units.
+
+        Parameters
+        ----------
+        theta : ndarray, shape (w,)
+            Released, in the units of `units`.
+        units : StandardUnits
+            Of the columns that are used.
+        error : EstimateError or None
+            Of `theta`; None without inference.
+        notes : tuple of str
+        """
+        terms = self.design.terms
+        to_user = units.to_user(len(terms.names))
+        covariance, sampling, hidden = user_errors(error, to_user, self.scales.trusted)
+        params = to_user @ theta + units.offset(len(terms.names))
+        limits = prediction_limits(self.design, self.scales, params, self.noise, self.tail_share)
+        return Release(
+            params=params,
+            covariance=covariance,
+            sampling=sampling,
+            units=self.scales.units,
+            parts=tuple(self.noise.parts),
+            composition=COMPOSITION,
+            notes=notes + hidden_note(hidden, terms.coefficients, inference=error is not None),
+            limits=limits,
+        )
+
+
+def standardise(
+    design: Design, allowance: Allowance, options: _Options, max_rows: int
+) -> Standardised:
+    """Keep at most `max_rows` rows of each unit, and find the scales of all columns."""
+    rows = 1 if design.units is None else max_rows
+    noise = GaussianReleases(allowance.epsilon, allowance.delta, allowance.bits, rows=rows)
+    design = sample_rows(design, max_rows, allowance.bits)
+    bounds = column_bounds(options.bounds, design.terms)
+    scales = options.standardisation.release(design.X, design.y, noise, bounds)
+    units = standard_units(scales, intercept=design.terms.intercept)
+    return Standardised(design, noise, scales, units, options.standardisation.tail_share)

@@ -1,0 +1,198 @@
+"""Directions along which rows have about unit second moments, found step by step in noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.data.design import Design
+from dpreg.sums.accountant import GaussianReleases
+from dpreg.sums.moments import noisy_gram
+from dpreg.sums.rows import StandardUnits, mapped_rows
+from dpreg.sums.standardisation import Scales
+
+__all__ = ["Directions", "Preconditioning", "precondition", "without_spread"]
+
+Doubles = NDArray[np.float64]
+
+# Rows longer than this many times their expected length are shortened in the first rounds.
+_NARROW = 1.2
+# and than this many in the last ones, as long as noise is no more than this share of the rows.
+_WIDEST, _NOISE = 10.0, 0.5
+# Second moments below this share of the largest that noise alone makes are taken for that much
+# in the next round, which sees them stretched.
+_LEAST_SHARE = 0.2
+# Deviations of the noise that a second moment must have in the end to be told from it.
+_SEEN = 3.0
+# Directions are stretched by at most this times the root of the number of units: a standard
+# deviation along them of less than the inverse, in those of the columns, is not told from 0.
+_FARTHEST = 0.5
+# Largest eigenvalues of noise alone that long rows must add to a second moment.
+_ADDED = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Preconditioning:
+    """Shares of the squared mu of the rounds, all public.
+
+    Attributes
+    ----------
+    narrow : tuple of float
+        Of rounds that find the directions; rows much longer than most count less in them.
+    wide : tuple of float
+        Of rounds that find along which directions long rows add to the spread.
+    """
+
+    narrow: tuple[float, ...]
+    wide: tuple[float, ...]
+
+    @property
+    def share(self) -> float:
+        """Of all rounds."""
+        return math.fsum((*self.narrow, *self.wide))
+
+    def times(self, factor: float) -> Preconditioning:
+        """Multiply all shares."""
+        return Preconditioning(
+            tuple(factor * share for share in self.narrow),
+            tuple(factor * share for share in self.wide),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Directions:
+    """What rows are multiplied by.  Everything here is public.
+
+    Attributes
+    ----------
+    change, turn : ndarray, shape (w, w)
+        Rows in standard units times `change`, then shortened, then times `turn` have second
+        moments of about 1 along each direction.
+    limit : float
+        That rows are shortened to.
+    seen : ndarray of bool, shape (w,)
+        False: no spread along this direction was told from noise; second moments are at most
+        about 1.
+    """
+
+    change: Doubles
+    turn: Doubles
+    limit: float
+    seen: NDArray[np.bool_]
+
+    @property
+    def map(self) -> Doubles:
+        """Both changes, shape (w, w): of rows that are not shortened."""
+        return self.change @ self.turn
+
+
+def precondition(
+    design: Design,
+    scales: Scales,
+    units: StandardUnits,
+    plan: Preconditioning,
+    noise: GaussianReleases,
+) -> Directions:
+    """Release second moments, round after round, of rows multiplied by what was released before.
+
+    A direction whose second moment is hidden by noise is stretched until the next round sees it,
+    if it can be seen at all.
+
+    Parameters
+    ----------
+    design : Design
+        Private.
+    scales : Scales
+        Released.
+    units : StandardUnits
+        Of `scales`.
+    plan : Preconditioning
+    noise : GaussianReleases
+
+    Privacy
+    -------
+    guarantee : plan.share mu^2 of `noise`
+    proof : preconditioning.md
+
+    References
+    ----------
+    Kamath, Li, Singhal, Ullman (2019), "Privately learning high-dimensional distributions",
+    Algorithm 3.
+    """
+    width = units.width
+    limit = _NARROW * math.sqrt(max(width, 1))
+    change = np.eye(width)
+    values, vectors, deviation = np.full(width, scales.units), np.eye(width), 0.0
+    for share in plan.narrow:
+        hidden = _LEAST_SHARE * deviation * math.sqrt(2 * width)
+        held = np.maximum(values, _least_moments(change @ vectors, hidden))
+        change = change @ _stretch(vectors, held / scales.units)
+        rows = mapped_rows(design, scales, units, change, None, limit)
+        gram, deviation = noisy_gram(rows, noise, noise.share(share))
+        values, vectors = np.linalg.eigh(gram)
+        values = without_spread(values, deviation)
+    seen = values > _SEEN * deviation
+    least = _least_moments(change @ vectors, _SEEN * deviation)
+    held = np.maximum(np.where(seen, values, 0.0), least)
+    change = _apart(change @ vectors / np.sqrt(held / scales.units), seen)
+    turn = np.eye(width)
+    for number, share in enumerate(plan.wide):
+        if number == 0:
+            limit = _long_rows(width, scales.units, noise.share(share) / noise.rows)
+        else:
+            limit = 2 * limit
+        rows = mapped_rows(design, scales, units, change, turn, limit)
+        gram, deviation = noisy_gram(rows, noise, noise.share(share))
+        values, vectors = np.linalg.eigh(gram / scales.units)
+        values = without_spread(values, deviation / scales.units)
+        told = values > 1 + _ADDED * deviation * math.sqrt(2 * width) / scales.units
+        turn = turn @ _stretch(vectors, np.where(told, values, 1.0))
+    return Directions(change, turn, limit, seen)
+
+
+def _long_rows(width: int, units: float, mu: float) -> float:
+    """Return how long rows may be, for the largest eigenvalue of the noise to be `_NOISE`."""
+    reach = math.sqrt(_NOISE * mu * units / (max(width, 1) * math.sqrt(2 * max(width, 1))))
+    return min(max(reach, _NARROW), _WIDEST) * math.sqrt(max(width, 1))
+
+
+def _least_moments(directions: Doubles, least: float) -> Doubles:
+    """Return what second moments along `directions` are taken for at least."""
+    lengths = (directions**2).sum(axis=0)
+    return np.asarray(np.maximum(least, lengths / _FARTHEST**2))
+
+
+def _apart(change: Doubles, seen: NDArray[np.bool_]) -> Doubles:
+    """Leave out of directions that were seen what lies along those that were not.
+
+    Noise put it there, and rows say nothing against it; stretched as they are, it would be large in
+    coefficients.
+    """
+    unseen, _ = np.linalg.qr(change[:, ~seen])
+    apart = change.copy()
+    apart[:, seen] -= unseen @ (unseen.T @ change[:, seen])
+    return apart
+
+
+def _stretch(vectors: Doubles, moments: Doubles) -> Doubles:
+    return np.asarray((vectors / np.sqrt(moments)) @ vectors.T)
+
+
+def without_spread(values: Doubles, deviation: float) -> Doubles:
+    """Return the second moments along the eigenvectors of a noisy matrix, of the one without noise.
+
+    Noise pushes eigenvalues apart and turns eigenvectors: along the k-th of them the matrix
+    without noise has less than a large eigenvalue and more than a small one says.  For noise
+    with this deviation on the diagonal and 1 / sqrt 2 of it elsewhere, that is
+    deviation^2 sum over j != k of 1 / (value_k - value_j); close eigenvalues count less.
+
+    References
+    ----------
+    Bun, Allez, Bouchaud, Potters (2016), "Rotational invariant estimator for general noisy
+    matrices", IEEE Transactions on Information Theory 62, additive case.
+    """
+    gaps = values[:, None] - values
+    return np.asarray(values - deviation**2 * (gaps / (gaps**2 + deviation**2)).sum(axis=1))

@@ -1,0 +1,142 @@
+"""Noisy sums of the scores of units, and limits of their norms."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.sums.accountant import GaussianReleases
+from dpreg.sums.moments import symmetric
+
+__all__ = ["ScoreNorms", "noisy_products", "noisy_score", "noisy_score_norms"]
+
+Doubles = NDArray[np.float64]
+
+# Half octaves above the bulk of the norms in which their tail is looked for.
+_SPAN = 16
+# Deviations of its noise that a count of the tail must have.
+_CLEAR = 3.0
+# A tail is taken to fall off as a power of at least and at most this.
+_LEAST_POWER, _MOST_POWER = 1.5, 8.0
+# A limit is at most this many times as large as the largest norm that was seen.
+_MOST_BEYOND = 16.0
+
+
+def noisy_score(
+    rows: _core.QuantisedRows,
+    theta: Doubles,
+    limit: float,
+    label: str,
+    noise: GaussianReleases,
+    mu: float,
+) -> tuple[Doubles, float]:
+    """Release the sum of the scores of units, each shortened to `limit`.
+
+    Returns
+    -------
+    score : ndarray, shape (width,)
+    deviation : float
+        Of the noise in each entry.
+    """
+    sums = rows.score(theta, limit)
+    noisy, scale = noise.of_units(label, sums, _core.score_sensitivity(rows.width), mu)
+    step = limit / _core.SCORE_STEPS
+    return noisy * step, scale * step
+
+
+def noisy_products(
+    rows: _core.QuantisedRows, theta: Doubles, limit: float, noise: GaussianReleases, mu: float
+) -> tuple[Doubles, float]:
+    """Release the sum of v v' over units, v the score shortened to `limit`.
+
+    Returns
+    -------
+    products : ndarray, shape (width, width)
+    deviation : float
+        Of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
+    """
+    sensitivity = _core.score_products_sensitivity(rows.width)
+    sums = rows.score_products(theta, limit)
+    label = "second moments of scores"
+    matrix, scale = symmetric(label, sums, sensitivity, noise.of_units, mu)
+    step = (limit / _core.ROW_STEPS) ** 2
+    return matrix * step, scale * step
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreNorms:
+    """Noisy numbers of units by the norm of their score, in half octaves.
+
+    Attributes
+    ----------
+    counts : ndarray
+    deviation : float
+        Of the noise in each.
+    """
+
+    counts: Doubles
+    deviation: float
+
+    @property
+    def bulk(self) -> int:
+        """The bin below whose upper end three quarters of the units that are seen are."""
+        clear = np.where(self.counts > _CLEAR * self.deviation, self.counts, 0.0)
+        if not clear.any():
+            clear = np.maximum(self.counts, 0.0)
+        return int(np.argmax(np.cumsum(clear) >= 0.75 * float(clear.sum())))
+
+    @property
+    def three_quarters(self) -> float:
+        """Norm that three quarters of the units do not exceed."""
+        return _edge(self.bulk + 1)
+
+    def root_mean_square(self) -> float:
+        """Of the norms up to the largest bin that is told from noise; more than 0."""
+        top = self.bulk + self._last_seen()
+        middle = np.array([_edge(k + 0.5) for k in range(len(self.counts))])
+        held = np.where(np.arange(len(self.counts)) <= top, np.maximum(self.counts, 0.0), 0.0)
+        mean = float(held @ middle**2) / max(float(held.sum()), 1.0)
+        return max(math.sqrt(mean), _edge(0))
+
+    def limit(self, mu: float, balance: float) -> float:
+        """Return a limit beyond which the tail of norms adds little beside the noise.
+
+        The counts in the tail are continued by a power law.  With T units beyond L, and so
+        T (L / S)^a beyond S, what is cut off all scores together is T L^a S^(1 - a) / (a - 1); it
+        is `balance` times the deviation S / mu of the noise where the limit is the result.
+        """
+        tail, deviations = self._tail()
+        last = self._last_seen()
+        near, far = max(last - 1, 0), min(last + 1, _SPAN - 1)
+        fall = math.log2(max(tail[near], 1.0) / max(tail[far], deviations[far]))
+        power = min(max(fall / max((far - near) / 2, 0.5), _LEAST_POWER), _MOST_POWER)
+        beyond = (max(tail[last], 1.0) * mu / (balance * (power - 1))) ** (1 / power)
+        return _edge(self.bulk + last) * float(min(max(beyond, 1.0), _MOST_BEYOND))
+
+    def _tail(self) -> tuple[Doubles, Doubles]:
+        """Return noisy numbers of units at or above the bulk and each bin after, and deviations."""
+        window = self.counts[self.bulk : self.bulk + _SPAN]
+        window = np.append(window, np.zeros(_SPAN - len(window)))
+        bins = np.arange(_SPAN, 0, -1)
+        return np.cumsum(window[::-1])[::-1], self.deviation * np.sqrt(bins)
+
+    def _last_seen(self) -> int:
+        tail, deviations = self._tail()
+        hidden = np.flatnonzero(tail[1:] <= _CLEAR * deviations[1:])
+        return int(hidden[0]) if len(hidden) else _SPAN - 1
+
+
+def noisy_score_norms(
+    rows: _core.QuantisedRows, theta: Doubles, label: str, noise: GaussianReleases, mu: float
+) -> ScoreNorms:
+    """Release the numbers of units by the norm of their score."""
+    counts, scale = noise.of_units(label, rows.score_norms(theta), 1.0, mu)
+    return ScoreNorms(counts, scale)
+
+
+def _edge(k: float) -> float:
+    return float(2.0 ** ((_core.LEAST_SCORE_BIN + k) / 2))

@@ -1,0 +1,150 @@
+"""Do the intervals hold on real data?  Real tables as populations, drawn from with replacement.
+
+Run as ``python tests/benchmarks/bench_populations.py DATA [--n 20000] [--eps 1] [--runs 10]
+[--out FILE] [--picture FILE]``, DATA being a folder of Parquet files with a column ``target``
+and a ``manifest.json`` that lists them.  ``dp_lm`` is called with all defaults; its 95% intervals
+are compared with the least-squares slopes of the whole table.  Left out are columns with one value
+in more than 98% of the rows, and those that the columns before them explain to 99.99%.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import dpreg
+
+DELTA = 1e-6
+LEAST_ROWS = 2_000
+
+
+def usable(X):
+    """Columns with a spread of their own."""
+    names, basis = [], np.empty((len(X), 0))
+    for name in X:
+        column = X[name].to_numpy(dtype=float)
+        if pd.Series(column).value_counts(normalize=True).iloc[0] > 0.98:
+            continue
+        z = (column - column.mean()) / column.std()
+        rest = z - basis @ (basis.T @ z)
+        if (rest**2).mean() > 1e-4:
+            names.append(name)
+            basis = np.column_stack([basis, rest / np.linalg.norm(rest)])
+    return names
+
+
+def least_squares(X, y):
+    """Coefficients and sandwich standard errors."""
+    A = np.column_stack([np.ones(len(X)), X])
+    size = np.abs(A).max(axis=0)
+    A = A / size
+    solution = np.linalg.lstsq(A, y, rcond=None)[0]
+    residual = y - A @ solution
+    inverse = np.linalg.pinv(A.T @ A)
+    scores = A * residual[:, None]
+    return solution / size, np.sqrt(np.diag(inverse @ (scores.T @ scores) @ inverse)) / size
+
+
+def measured(data, n, eps, runs):
+    """Shares of slopes covered and blank, of contrasts covered, and the median relative width."""
+    names = usable(data.drop(columns="target"))
+    data = data[[*names, "target"]].astype(float)
+    formula = "target ~ " + " + ".join(f"`{name}`" for name in names)
+    truth, _ = least_squares(data[names].to_numpy(), data["target"].to_numpy())
+    covered, blank, widths, contrasts = [], [], [], []
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        sample = data.iloc[rng.integers(0, len(data), n)].reset_index(drop=True)
+        fit = dpreg.dp_lm(formula, sample, eps, DELTA, rng=seed)
+        if not fit.released:
+            blank.append(np.ones(len(names)))
+            continue
+        error = fit.bse.to_numpy()
+        _, plain = least_squares(sample[names].to_numpy(), sample["target"].to_numpy())
+        known = np.isfinite(error[1:])
+        blank.append(~known)
+        miss = np.abs(fit.params.to_numpy() - truth) / error
+        covered += list(miss[1:][known] < 1.96)
+        widths += list((error / plain)[1:][known])
+        weights = np.zeros((10, len(truth)))
+        weights[:, 1:] = rng.standard_normal((10, len(names))) / data[names].std().to_numpy()
+        if known.all():
+            spread = np.sqrt(
+                np.einsum("ij,jk,ik->i", weights, fit.cov_params().to_numpy(), weights)
+            )
+            contrasts += list(np.abs(weights @ (fit.params.to_numpy() - truth)) < 1.96 * spread)
+    share = [float(np.mean(x)) if len(x) else np.nan for x in (covered, contrasts, blank)]
+    return len(names), *share, float(np.median(widths)) if widths else np.nan
+
+
+def report(table, n, eps, runs):
+    lines = [
+        f"# Real tables as populations: n = {n:,}, eps = {eps:g}, delta = {DELTA:g}",
+        "",
+        f"{runs} samples each, drawn with replacement; `dp_lm` with all defaults. Made by "
+        "`tests/benchmarks/bench_populations.py`.",
+        "",
+        "| population | slopes | covered | contrasts covered | blank | width over a sandwich's |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    for name, d, covered, contrasts, blank, width in table:
+        lines.append(
+            f"| {name} | {d} | {covered:.3f} | {contrasts:.3f} | {blank:.3f} | {width:.2f} |"
+        )
+    values = np.array([row[1:] for row in table])
+    told = values[:, 0] * (1 - values[:, 3])
+    over_all = np.nansum(values[:, 1] * told) / told[np.isfinite(values[:, 1])].sum()
+    lines += [
+        "",
+        f"Of all slopes with an interval {over_all:.3f} are covered; worst population "
+        f"{np.nanmin(values[:, 1]):.3f}; blank on average {values[:, 3].mean():.3f}; median "
+        f"width {np.nanmedian(values[:, 4]):.2f}.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def picture(table, path):
+    import matplotlib.pyplot as plt
+
+    rows = sorted(table, key=lambda row: row[2])
+    figure, axes = plt.subplots(figsize=(6, 0.3 * len(rows) + 1), layout="constrained")
+    axes.axvline(0.95, color="grey", linewidth=1)
+    axes.plot([row[2] for row in rows], [row[0] for row in rows], "o", label="slopes")
+    axes.plot([row[3] for row in rows], [row[0] for row in rows], "x", label="contrasts")
+    axes.set_xlabel("share of 95% intervals that cover")
+    axes.set_xlim(min(0.5, *(row[2] for row in rows)), 1.01)
+    axes.legend(loc="lower left")
+    figure.savefig(path, dpi=150)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--n", type=int, default=20_000)
+    parser.add_argument("--eps", type=float, default=1.0)
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--picture", type=Path)
+    options = parser.parse_args()
+    table = []
+    for entry in json.loads((options.data / "manifest.json").read_text()):
+        if entry["kind"] != "tabular" or entry["n"] < LEAST_ROWS:
+            continue
+        data = pd.read_parquet(options.data / f"{entry['name']}.parquet").dropna()
+        row = (entry["name"], *measured(data, options.n, options.eps, options.runs))
+        table.append(row)
+        print(row, flush=True)
+    text = report(table, options.n, options.eps, options.runs)
+    print(text)
+    if options.out is not None:
+        options.out.write_text(text, encoding="utf-8")
+    if options.picture is not None:
+        picture(table, options.picture)
+
+
+if __name__ == "__main__":
+    main()

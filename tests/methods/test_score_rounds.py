@@ -1,0 +1,166 @@
+"""Scores along directions: limits from noisy counts, the root, and its errors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpreg import _core
+from dpreg.methods.score_rounds import ScorePlan, score_errors, score_root, shrunk
+from dpreg.sums.accountant import GaussianReleases
+from dpreg.sums.preconditioning import Directions
+from dpreg.sums.scores import ScoreNorms
+
+PLAN = ScorePlan(
+    early=(0.02,) * 6,
+    every=3,
+    early_norms=0.02,
+    norms=0.06,
+    settling=(0.02,) * 4,
+    late=(0.02,) * 20,
+    products=0.1,
+)
+BINS = 121
+
+
+def rows_of(X, y, offsets=(), order=()):
+    """Rows as they are: no intercept, no shortening."""
+    how = _core.Standardisation()
+    d = X.shape[1]
+    how.columns = list(range(d))
+    how.low, how.high, how.centre = [-np.inf] * d, [np.inf] * d, [0.0] * d
+    how.inverse_scale, how.intercept, how.row_limit = [1.0] * d, False, 100.0
+    return _core.QuantisedRows(np.ascontiguousarray(X), y, how, list(offsets), list(order))
+
+
+def directions_of(d, seen=None):
+    shown = np.ones(d, dtype=bool) if seen is None else np.array(seen)
+    return Directions(np.eye(d), np.eye(d), 100.0, shown)
+
+
+def problem(n, d, rng):
+    X = rng.standard_normal((n, d))
+    truth = np.linspace(-0.5, 0.5, d)
+    return X, X @ truth + 0.5 * rng.standard_normal(n), truth
+
+
+def root_of(X, y, seed, epsilon=1.0, **units):
+    noise = GaussianReleases(epsilon, 1e-6, _core.TestBits(seed))
+    seen = np.ones(X.shape[1], dtype=bool)
+    return score_root(rows_of(X, y, **units), seen, float(len(y)), PLAN, noise), noise
+
+
+def test_the_root_is_least_squares_up_to_the_noise_that_is_stated():
+    X, y, _ = problem(20_000, 4, np.random.default_rng(1))
+    exact = np.linalg.lstsq(X, y, rcond=None)[0]
+    errors = []
+    for seed in range(60):
+        root, _ = root_of(X, y, seed)
+        errors.append((root.theta - exact) / root.deviation)
+    # Chi-square with 240 degrees of freedom: 4 standard errors are 37%.
+    assert abs(np.mean(np.square(errors)) - 1) < 0.37
+
+
+def test_everything_is_spent_and_no_more():
+    X, y, _ = problem(2_000, 3, np.random.default_rng(2))
+    _, noise = root_of(X, y, 1)
+    spent = math.fsum(part.mu**2 for part in noise.parts)
+    assert spent == pytest.approx(PLAN.share * noise.mu**2, rel=1e-3)
+    assert spent <= PLAN.share * noise.mu**2
+
+
+def test_standard_errors_are_clustered_by_unit():
+    """Five rows a unit, one effect for them all: variance is five times as large."""
+    rng = np.random.default_rng(3)
+    n, each = 20_000, 5
+    X = np.repeat(rng.standard_normal((n, 2)), each, axis=0)
+    y = X @ [1.0, -1.0] + np.repeat(rng.standard_normal(n), each)
+    offsets = np.arange(0, n * each + 1, each)
+    noise = GaussianReleases(4.0, 1e-6, _core.TestBits(1), rows=each)
+    rows = rows_of(X, y, offsets.tolist(), range(n * each))
+    root = score_root(rows, np.ones(2, dtype=bool), float(n * each), PLAN, noise)
+    error = score_errors(root, directions_of(2), np.ones(2))
+    np.testing.assert_allclose(np.diag(error.sampling), 1 / n, rtol=0.25)
+    alone, _ = root_of(X, y, 1, epsilon=4.0)
+    naive = score_errors(alone, directions_of(2), np.ones(2))
+    np.testing.assert_allclose(np.diag(naive.sampling), 1 / (n * each), rtol=0.25)
+
+
+def test_what_was_not_seen_is_hidden_and_shrunk():
+    X, y, _ = problem(5_000, 3, np.random.default_rng(4))
+    X[:, 2] = 0.0
+    noise = GaussianReleases(2.0, 1e-6, _core.TestBits(1))
+    seen = np.array([True, True, False])
+    root = score_root(rows_of(X, y), seen, 5_000.0, PLAN, noise)
+    assert abs(root.theta[2]) < 6 * root.deviation
+    stretched = Directions(np.diag([1.0, 1.0, 1e4]), np.eye(3), 100.0, seen)
+    _, kept = shrunk(root, stretched)
+    assert kept[2] < 1e-3
+    np.testing.assert_allclose(kept[:2], 1, atol=1e-3)
+    error = score_errors(root, directions_of(3, seen), np.ones(3))
+    assert error.hidden[2, 2] == pytest.approx(min(root.residual_variance, 1.0))
+    assert not error.hidden[:2, :2].any()
+
+
+def test_rounds_that_do_not_settle_are_told():
+    """Rows five times as long as they should be: steps overshoot ever further."""
+    X, y, _ = problem(20_000, 3, np.random.default_rng(5))
+    X[:, 0] *= 5.0
+    root, _ = root_of(X, y, 1)
+    assert root.unsettled[0] > 100 * root.deviation**2
+    assert not root.unsettled[1:].any()
+
+
+def counts_of(norms):
+    bins = np.floor(2 * np.log2(norms)).astype(int) - _core.LEAST_SCORE_BIN
+    return np.bincount(np.clip(bins, 0, BINS - 1), minlength=BINS).astype(float)
+
+
+@pytest.mark.parametrize("power", [2.0, 3.0])
+def test_a_limit_cuts_about_what_it_is_meant_to_of_a_power_law(power):
+    """The sum of what is cut off is about half of the deviation of the noise, within a factor 3."""
+    rng = np.random.default_rng(6)
+    norms = rng.pareto(power, 1_000_000) + 1
+    mu, balance = 0.1, 0.5
+    limit = ScoreNorms(counts_of(norms), 20.0).limit(mu, balance)
+    cut = np.maximum(norms - limit, 0).sum()
+    assert 1 / 3 < cut / (balance * limit / mu) < 3
+
+
+def test_norms_in_noise():
+    rng = np.random.default_rng(7)
+    norms = np.abs(rng.standard_normal(50_000)) * 8
+    exact = counts_of(norms)
+    for deviation in (1.0, 300.0):
+        noisy = ScoreNorms(exact + rng.normal(0, deviation, BINS), deviation)
+        assert noisy.three_quarters == pytest.approx(np.quantile(norms, 0.75), rel=0.5)
+        rms = np.sqrt((norms**2).mean())
+        assert noisy.root_mean_square() == pytest.approx(rms, rel=0.25)
+
+
+def test_noise_alone_gives_a_number():
+    rng = np.random.default_rng(8)
+    noisy = ScoreNorms(rng.normal(0, 1e6, BINS), 1e6)
+    for number in (noisy.three_quarters, noisy.root_mean_square(), noisy.limit(0.01, 0.5)):
+        assert np.isfinite(number)
+        assert number > 0
+    nothing = ScoreNorms(np.full(BINS, -5.0), 1.0)
+    assert np.isfinite(nothing.limit(0.01, 0.5))
+
+
+def test_a_response_so_skewed_that_early_limits_lead_elsewhere_settles():
+    """Early limits cut a long tail of errors, the last one does not; the mean does not remember."""
+    rng = np.random.default_rng(9)
+    X = rng.standard_normal((50_000, 2))
+    X[:, 0] = 1.0
+    y = X @ [0.5, 1.0] + 0.5 * rng.exponential(size=50_000) ** 1.5
+    exact = np.linalg.lstsq(X, y, rcond=None)[0]
+    errors = []
+    for seed in range(20):
+        root, _ = root_of(X, y, seed, epsilon=4.0)
+        assert not root.unsettled.any()
+        errors.append((root.theta - exact) / root.deviation)
+    # Means of 20: 5 standard errors.
+    assert (np.abs(np.mean(errors, axis=0)) < 5 / math.sqrt(20)).all()
