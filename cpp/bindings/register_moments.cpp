@@ -107,6 +107,7 @@ void register_rows(py::module_& m) {
     m.def("gram_sensitivity", &dpreg::gram_sensitivity, "width"_a);
     m.def("score_sensitivity", &dpreg::score_sensitivity, "width"_a);
     m.def("score_products_sensitivity", &dpreg::score_products_sensitivity, "width"_a);
+    m.attr("SCORE_NORMS_SENSITIVITY") = dpreg::kScoreNormsSensitivity;
     m.attr("SCORE_STEPS") = dpreg::kScoreSteps;
     m.attr("LEAST_SCORE_BIN") = dpreg::kLeastScoreBin;
     m.def("gradient_sensitivity", &dpreg::gradient_sensitivity, "width"_a);

@@ -217,7 +217,7 @@ def test_sensitivities_are_never_exceeded_and_nearly_attained(options):
         "squares": _core.SQUARES_SENSITIVITY,
         "score": _core.score_sensitivity(width),
         "products": _core.score_products_sensitivity(width),
-        "norms": 1.0,
+        "norms": _core.SCORE_NORMS_SENSITIVITY,
     }
     for name, bound in bounds.items():
         assert moves[name] <= bound

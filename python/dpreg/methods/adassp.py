@@ -23,7 +23,7 @@ from dpreg.sums.accountant import releases_cost
 from dpreg.sums.moments import Doubles, found_columns, noisy_gram, without_columns
 from dpreg.sums.preconditioning import Directions, Preconditioning, precondition
 from dpreg.sums.rows import StandardUnits, longest_row, mapped_rows, standardised_rows
-from dpreg.sums.scores import noisy_products, noisy_score_norms
+from dpreg.sums.scores import noisy_products, noisy_score_norms, products_limit
 from dpreg.sums.standardisation import Standardisation, check_scatter_share
 
 __all__ = ["AdaSSP"]
@@ -34,10 +34,6 @@ _PRECONDITIONING = Preconditioning(narrow=(0.05,) * 4, wide=())
 _ROW_REACH = 2.0
 # Part of the share of the scatter that counts the norms of scores.
 _NORMS = 0.2
-# Scores are shortened to this many root mean square norms before their second moments are taken,
-_LEAST_NORM = 2.0
-# or to more, as long as noise in the second moments is no more than this share of them.
-_PRODUCT_NOISE = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +175,7 @@ class AdaSSP:
         error: EstimateError,
     ) -> EstimateError:
         """Release second moments of scores, and put their sandwich in the place of `sampling`."""
-        noise, width = begun.noise, max(len(theta), 1)
+        noise = begun.noise
         rows = mapped_rows(
             begun.design, begun.scales, units, directions.change, directions.turn, row_limit
         )
@@ -187,8 +183,7 @@ class AdaSSP:
             rows, theta, "norms of scores", noise, noise.share(_NORMS * self.scatter_share)
         )
         mu = noise.share((1 - _NORMS) * self.scatter_share)
-        quiet = math.sqrt(_PRODUCT_NOISE * mu * moments.units / width)
-        limit = max(quiet, _LEAST_NORM) * norms.root_mean_square()
+        limit = products_limit(norms.root_mean_square(), moments.units, len(theta), mu)
         products, deviation = noisy_products(rows, theta, limit, noise, mu)
         inverse = moments.inverse
         constant = np.asarray(moments.residual(theta) * np.linalg.inv(inverse))

@@ -51,8 +51,8 @@ class Auto:
     candidates : tuple of str, default ("boosted_adassp", "adassp", "tukey")
         Of those that are expected to predict equally well, to 0.1% of the explained variance,
         the first is taken.
-        With inference it is Boosted AdaSSP, if that is among them: its intervals are those that
-        cover least squares on real data.
+        With inference it is Boosted AdaSSP, if that is among them: its intervals come nearest to
+        covering least squares on real data.
     count_share : float, default 0.01
         Share of eps for the noisy number of units.
     max_rows : int, default 1

@@ -13,7 +13,13 @@ from dpreg.inference.covariance import EstimateError, sandwich
 from dpreg.inference.shrinkage import kept_shares
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.preconditioning import Directions
-from dpreg.sums.scores import ScoreNorms, noisy_products, noisy_score, noisy_score_norms
+from dpreg.sums.scores import (
+    ScoreNorms,
+    noisy_products,
+    noisy_score,
+    noisy_score_norms,
+    products_limit,
+)
 
 __all__ = ["ScorePlan", "ScoreRoot", "score_errors", "score_root", "shrunk"]
 
@@ -31,8 +37,6 @@ _MOST_NOISE = 4.0
 _LEAST_LIMIT = 2.0
 # Mean squares of settled scores, in variances of their noise, are about 2 and less than this.
 _SETTLED = 6.0
-# Noise in the second moments of the scores may be this share of them.
-_PRODUCT_NOISE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +172,10 @@ def score_root(
         step(limit, share)
     theta = np.asarray(np.mean(thetas[-len(plan.late) :], axis=0))
     mu = noise.share(plan.products)
-    quiet = math.sqrt(_PRODUCT_NOISE * mu * units) * norm / math.sqrt(max(rows.width, 1))
     half = (len(plan.late) + 1) // 2
     last = np.array(scores[-half:]), np.array(deviations[-half:])
-    products, deviation = noisy_products(
-        rows, theta, min(limit, max(quiet, _LEAST_LIMIT * norm)), noise, mu
-    )
+    short = min(limit, products_limit(norm, units, rows.width, mu))
+    products, deviation = noisy_products(rows, theta, short, noise, mu)
     return ScoreRoot(
         theta=theta,
         deviation=_deviation_of_mean(np.array(deviations), len(plan.late)),

@@ -12,7 +12,13 @@ from dpreg import _core
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.moments import symmetric
 
-__all__ = ["ScoreNorms", "noisy_products", "noisy_score", "noisy_score_norms"]
+__all__ = [
+    "ScoreNorms",
+    "noisy_products",
+    "noisy_score",
+    "noisy_score_norms",
+    "products_limit",
+]
 
 Doubles = NDArray[np.float64]
 
@@ -22,6 +28,10 @@ _SPAN = 16
 _CLEAR = 3.0
 # A tail is taken to fall off as a power of at least and at most this.
 _LEAST_POWER, _MOST_POWER = 1.5, 8.0
+# Before second moments are taken, scores are shortened to this many root mean square norms,
+_LEAST_NORMS = 2.0
+# or to more, as long as noise in the second moments is no more than this share of them.
+_PRODUCT_NOISE = 0.3
 # A limit is at most this many times as large as the largest norm that was seen.
 _MOST_BEYOND = 16.0
 
@@ -65,6 +75,22 @@ def noisy_products(
     matrix, scale = symmetric(label, sums, sensitivity, noise.of_units, mu)
     step = (limit / _core.ROW_STEPS) ** 2
     return matrix * step, scale * step
+
+
+def products_limit(norm: float, units: float, width: int, mu: float) -> float:
+    """Return the limit of scores whose products are released with `mu`.
+
+    Parameters
+    ----------
+    norm : float
+        Root mean square norm of a score.
+    units : float
+        Noisy number.
+    width : int
+    mu : float
+    """
+    quiet = math.sqrt(_PRODUCT_NOISE * mu * units / max(width, 1))
+    return max(quiet, _LEAST_NORMS) * norm
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +160,8 @@ def noisy_score_norms(
     rows: _core.QuantisedRows, theta: Doubles, label: str, noise: GaussianReleases, mu: float
 ) -> ScoreNorms:
     """Release the numbers of units by the norm of their score."""
-    counts, scale = noise.of_units(label, rows.score_norms(theta), 1.0, mu)
+    sensitivity = _core.SCORE_NORMS_SENSITIVITY
+    counts, scale = noise.of_units(label, rows.score_norms(theta), sensitivity, mu)
     return ScoreNorms(counts, scale)
 
 

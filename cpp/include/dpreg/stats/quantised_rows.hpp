@@ -94,7 +94,7 @@ public:
     /// Number of units by the norm of their score: bin k has those from
     /// 2^((kLeastScoreBin + k) / 2) to sqrt 2 times that; the first and the last have the rest.
     ///
-    /// Privacy  none by itself; one unit moves one count by 1.
+    /// Privacy  none by itself; one unit moves one count by 1, kScoreNormsSensitivity.
     std::vector<std::int64_t> score_norms(const std::vector<double>& theta,
                                           std::size_t threads) const;
 
@@ -148,6 +148,9 @@ inline constexpr double kSquaresSensitivity =
 
 /// Largest l2 change of the score by one unit.
 double score_sensitivity(std::size_t width);
+
+/// Largest l2 change of the counts of norms of scores by one unit.
+inline constexpr double kScoreNormsSensitivity = 1.0;
 
 /// Largest change of the products of scores by one unit, in the norm named at `gram`.
 double score_products_sensitivity(std::size_t width);
