@@ -114,3 +114,17 @@ def test_rate_is_rounded_down():
 def test_wrong_options(options):
     with pytest.raises(ValueError, match=r"must be|rate"):
         DPSGD(**options)
+
+
+def test_what_cannot_be_reached_is_refused_before_the_charge(monkeypatch):
+    """The search for the noise is made there, and finds the same again after it."""
+    from dpreg.methods import dpsgd
+
+    def out_of_reach(*_):
+        raise BudgetError("eps", "is out of reach")
+
+    monkeypatch.setattr(dpsgd, "noise_multiplier", out_of_reach)
+    budget = dpreg.Budget(1.0, 1e-5)
+    with pytest.raises(BudgetError, match="out of reach"):
+        dpreg.dp_lm("y ~ x0", gaussian(10, 1, 1), 1.0, 1e-5, budget=budget, method="dpsgd")
+    assert tuple(budget.remaining) == (1.0, 1e-5)

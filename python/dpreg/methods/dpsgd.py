@@ -19,7 +19,7 @@ from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import discreteness, gdp_mu
 from dpreg.privacy.pld import noise_multiplier
-from dpreg.sums.accountant import RESERVE, GaussianReleases
+from dpreg.sums.accountant import RESERVE, releases_cost
 from dpreg.sums.rows import longest_row, standardised_rows
 from dpreg.sums.standardisation import Scales, Standardisation
 
@@ -109,7 +109,23 @@ class DPSGD:
                  " is too small for ", Setting("method", "dpsgd")),
                 ("write a larger ", Argument("eps")), write("method", "boosted_adassp"),
             )  # fmt: skip
-        column_bounds(self.bounds, terms)
+        multiplier = self._multiplier(terms, epsilon, delta)
+        width = len(terms.names) + terms.intercept
+        sigma = math.ceil(multiplier * _core.gradient_sensitivity(width))
+        # With fewer columns, should some not be used, it is less.
+        if discreteness(sigma, width * self.steps) > RESERVE * min(epsilon, 1.0):
+            raise BudgetError(
+                "eps", ("is too small, or ", Argument("steps"), " too many, for exact noise")
+            )
+
+    def _multiplier(self, terms: Terms, epsilon: float, delta: float) -> float:
+        """Noise multiplier of the steps, beside all that standardisation and the vote may spend."""
+        given = np.isfinite(column_bounds(self.bounds, terms)).all()
+        share = self.standardisation.moment_share if given else self.standardisation.share
+        beside = releases_cost(epsilon, delta).mu * math.sqrt(share)
+        rate = _core.poisson_rate(self.rate)
+        left = (1 - 2 * RESERVE) * epsilon, (1 - 4 * RESERVE) * delta
+        return noise_multiplier(*left, rate, self.steps, beside)
 
     def cost(self, epsilon: float, delta: float) -> Cost:
         """See `dpreg.methods.base.Method`."""
@@ -124,11 +140,13 @@ class DPSGD:
         begun = standardise(design, allowance, self, 1)
         if begun.declined is not None:
             return replace(begun.declined, composition=_COMPOSITION)
-        noise, scales = begun.noise, begun.scales
+        scales = begun.scales
         units = begun.units.keeping(scales.identified[:-1])
         limit = longest_row(self.row_factor, units)
         rows = standardised_rows(begun.design, scales, units, limit, winsorise=True)
-        theta, part = self._descend(rows, scales, noise, allowance)
+        # As in `check`, and found there: nothing can be refused now.
+        multiplier = self._multiplier(design.terms, allowance.epsilon, allowance.delta)
+        theta, part = self._descend(rows, scales, multiplier, allowance.bits)
         released = begun.released(theta, units, None)
         return replace(
             released,
@@ -141,23 +159,12 @@ class DPSGD:
         self,
         rows: _core.QuantisedRows,
         scales: Scales,
-        noise: GaussianReleases,
-        allowance: Allowance,
+        multiplier: float,
+        bits: _core.BitSource,
     ) -> tuple[np.ndarray, Part]:
-        width = rows.width
-        # What the vote on limits will spend after this is part of the composition.
-        vote = 0.0 if scales.given.all() else noise.share(self.standardisation.tail_share)
-        spent = math.sqrt(math.fsum([vote**2, *((part.mu or 0.0) ** 2 for part in noise.parts)]))
-        rate = _core.poisson_rate(self.rate)
-        epsilon = (1 - 2 * RESERVE) * allowance.epsilon
-        delta = (1 - 4 * RESERVE) * allowance.delta
-        multiplier = noise_multiplier(epsilon, delta, rate, self.steps, spent)
+        width, rate = rows.width, _core.poisson_rate(self.rate)
         sensitivity = _core.gradient_sensitivity(width)
         sigma = math.ceil(multiplier * sensitivity)
-        if discreteness(sigma, width * self.steps) > RESERVE * min(epsilon, 1.0):
-            raise BudgetError(
-                "eps", ("is too small, or ", Argument("steps"), " too many, for exact noise")
-            )
         theta = _core.dpsgd(
             rows,
             steps=self.steps,
@@ -166,7 +173,7 @@ class DPSGD:
             clip=self.clip,
             learning_rate=self.learning_rate or min(0.5, 3 / (width + 1)),
             sigma=sigma,
-            bits=allowance.bits,
+            bits=bits,
         )
         part = Part(
             f"{self.steps} gradients, each of a Poisson sample at rate {rate:.4g}",
