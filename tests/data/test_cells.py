@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from sources import codes, keys, numbers
 
 from dpreg.data.arrow import arrow_cells
-from dpreg.data.cells import Numbers, Objects
+from dpreg.data.cells import Numbers
+from dpreg.data.objects import Objects
 
 
 def broken_text():

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.data.cells import Cells, Coded, Decimals, Numbers, Objects, Texts, Ticks
+from dpreg.data.cells import Cells, Coded, Numbers, Texts, Ticks
+from dpreg.data.objects import Objects
 from dpreg.data.schema import Column
 
 if TYPE_CHECKING:
@@ -82,9 +83,11 @@ def arrow_cells(array: pa.Array) -> Cells:
         truth = array.fill_null(False).cast(pa.uint8()).to_numpy(zero_copy_only=False)
         return Numbers(truth.astype(bool), _missing(array))
     if types.is_decimal(kind):
-        return Decimals(
-            array if kind.bit_width >= 128 else array.cast(pa.decimal128(38, kind.scale))
-        )
+        wide = array if kind.bit_width >= 128 else array.cast(pa.decimal128(38, kind.scale))
+        # Entries one by one: the conversion of Arrow does not give the nearest double.
+        encoded = wide.dictionary_encode()
+        places = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return Coded(places, Objects(encoded.dictionary.to_pylist()))
     if types.is_integer(kind) or types.is_floating(kind):
         return Numbers(_fixed(array, kind.to_pandas_dtype()), _missing(array))
     if _is_text(kind) or _is_bytes(kind):

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from dpreg.data.arrow import arrow_cells, arrow_column
-from dpreg.data.cells import Cells, Coded, Numbers, Objects, Ticks
+from dpreg.data.cells import Cells, Coded, Numbers, Ticks
+from dpreg.data.objects import Objects
 from dpreg.data.schema import LIST, Column, Kind, Schema
 from dpreg.data.source import BATCH_ROWS, MemorySource, RowSource, StreamSource
 from dpreg.errors import SchemaError
