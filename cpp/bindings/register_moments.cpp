@@ -22,6 +22,12 @@ py::array_t<std::int64_t> by_column(const std::vector<std::int64_t>& values, std
     return py::array_t<std::int64_t>(shape, values.data());
 }
 
+template <class T>
+std::vector<T> entries(const py::handle& array) {
+    const auto values = array.cast<py::array_t<T, py::array::c_style>>();
+    return {values.data(), values.data() + values.size()};
+}
+
 std::vector<double> row_major(const dpreg::MatrixView& matrix) {
     std::vector<double> entries;
     for (std::size_t i = 0; i < matrix.rows; ++i) {
@@ -146,7 +152,20 @@ void register_rows(py::module_& m) {
              }),
              "x"_a, "y"_a, "how"_a, "offsets"_a = std::vector<std::size_t>{},
              "rows"_a = std::vector<std::size_t>{}, "threads"_a = 0)
+        .def(py::pickle(
+            [](const QuantisedRows& rows) {
+                const auto parts = rows.parts();
+                return py::make_tuple(parts.width, parts.limit, dpreg::bind::to_array(parts.q),
+                                      dpreg::bind::to_array(parts.y),
+                                      dpreg::bind::to_array(parts.offsets));
+            },
+            [](const py::tuple& parts) {
+                return QuantisedRows({parts[0].cast<std::size_t>(), parts[1].cast<double>(),
+                                      entries<std::int16_t>(parts[2]), entries<double>(parts[3]),
+                                      entries<std::size_t>(parts[4])});
+            }))
         .def_property_readonly("rows", &QuantisedRows::rows)
+        .def_property_readonly("bytes", &QuantisedRows::bytes)
         .def_property_readonly("width", &QuantisedRows::width)
         .def_property_readonly("limit", &QuantisedRows::limit)
         .def(

@@ -134,6 +134,7 @@ class Standardisation:
 
 class QuantisedRows:
     rows: int
+    bytes: int
     width: int
     limit: float
     def __init__(

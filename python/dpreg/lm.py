@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpreg.data.observations import check_memory
 from dpreg.data.problem import pose
 from dpreg.data.schema import Level
 from dpreg.errors import unusable
@@ -49,6 +50,7 @@ def dp_lm(
     unit: str | None = None,
     budget: Budget | None = None,
     inference: bool = True,
+    memory: float | None = None,
     rng: int | _core.BitSource | None = None,
 ) -> DPResults | NotReleased:
     """Fit a linear regression with differential privacy.
@@ -91,6 +93,10 @@ def dp_lm(
         Charged before a record is read; refuses when it cannot cover the call.
     inference : bool, default True
         Also release what standard errors and intervals need.
+    memory : float, optional
+        Bytes that rows may take before they go to a temporary file; the result is the same.
+        Default: a quarter of the machine's.  ``"tukey"``, ``"dpsgd"``, ``"frank_wolfe"``,
+        `select` and units of several rows need all rows in memory whatever this says.
     rng : int or bit source, optional
         Where the noise comes from.  Default: the entropy of the operating system, with a fresh
         key for each call.  An integer, the seed, makes the result reproducible and **not
@@ -126,6 +132,7 @@ def dp_lm(
     chosen = method_from(method)
     if not isinstance(inference, (bool, np.bool_)):
         raise unusable("inference", "True or False", inference)
+    allowed = check_memory(memory)
     bits = bit_source(rng)
     problem = pose(formula, data, levels, unit)
     terms = problem.terms
@@ -134,7 +141,7 @@ def dp_lm(
     most = stage.cost(chosen.cost(stage.epsilon_fit, delta)).claimed(epsilon, delta)
     receipt = pay(charged, "dp_lm", formula, chosen.name, data, most)
 
-    design, selection = stage.run(problem.design(), bits)
+    design, selection = stage.run(problem.design(allowed), bits)
     outcome = chosen.release(design, Allowance(stage.epsilon_fit, delta, bits), inference=inference)
 
     privacy = Certificate(

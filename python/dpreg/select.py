@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
 from dpreg.data.schema import Level
 from dpreg.keywords import hinted
@@ -96,7 +97,7 @@ def dp_select(
     most = selector.cost(k, epsilon, delta)
     receipt = pay(charged, "dp_select", formula, selector.name, data, most)
 
-    design = problem.design()
+    design = problem.design(default_memory())
     found = selector.select(design, k, Allowance(epsilon, delta, bits))
     # A set says nothing about its order: list it as the formula does.
     columns = found.columns if found.ordered else sorted(found.columns)

@@ -18,7 +18,7 @@ UNKNOWN = np.full((3, 2), np.nan)
 def design(labels, seed=1):
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((len(labels), 2)), rng.standard_normal(len(labels))
-    return Design(X, y, TERMS, Units.from_labels(np.asarray(labels, dtype=np.int64)))
+    return Design.of(X, y, TERMS, Units.from_labels(np.asarray(labels, dtype=np.int64)))
 
 
 @pytest.mark.parametrize("labels", [[], [4], [4, 4], [3, 1, 3, 3, 2, 1], list(range(9))])
@@ -38,19 +38,19 @@ def test_a_unit_that_leaves_is_a_row_that_leaves():
     whole = design(labels)
     for gone in np.unique(labels):
         kept = labels != gone
-        less = Design(whole.X[kept], whole.y[kept], TERMS, Units.from_labels(labels[kept]))
+        less = Design.of(whole.X[kept], whole.y[kept], TERMS, Units.from_labels(labels[kept]))
         rows = one_row_a_unit(whole, UNKNOWN).X
         rest = np.delete(rows, np.flatnonzero(np.unique(labels) == gone), axis=0)
         assert np.array_equal(one_row_a_unit(less, UNKNOWN).X, rest)
 
 
 def test_without_units_nothing_is_done():
-    plain = Design(np.ones((2, 2)), np.ones(2), TERMS)
+    plain = Design.of(np.ones((2, 2)), np.ones(2), TERMS)
     assert one_row_a_unit(plain, UNKNOWN) is plain
 
 
 def test_huge_cells_are_no_warning():
-    table = Design(np.full((3, 2), 1e308), np.full(3, -1e308), TERMS,
+    table = Design.of(np.full((3, 2), 1e308), np.full(3, -1e308), TERMS,
                    Units.from_labels(np.array([1, 1, 1])))  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("error")

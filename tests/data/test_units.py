@@ -30,7 +30,7 @@ def people(n, heavy, seed=1):
 
 def design_of(data):
     labels = data["person"].to_numpy()
-    return Design(
+    return Design.of(
         data[["x"]].to_numpy(), data["y"].to_numpy(), Terms("y", ("x",), True),
         Units.from_labels(labels),
     )  # fmt: skip
@@ -245,7 +245,7 @@ def test_split_units_stay_whole(grouped, bits):
     y = np.arange(n, dtype=float)
     people = np.random.default_rng(1).integers(0, 60, n)
     units = Units.from_labels(people) if grouped else None
-    design = Design(y[:, None], y, Terms("y", ("x",), intercept=True), units)
+    design = Design.of(y[:, None], y, Terms("y", ("x",), intercept=True), units)
     parts = split_units(design, 0.3, bits)
     owners = people if grouped else np.arange(n)
     rows = [part.y.astype(int) for part in parts]

@@ -172,7 +172,9 @@ BOUNDS_TOP = {k: np.full(30_000, v[1]) for k, v in BOUNDS.items()}
 def test_units_are_averaged_after_clipping():
     terms = Terms("y", ("x",), True)
     units = Units.from_labels(np.array([7, 3, 7, 7]))
-    design = Design(np.array([[2.0], [0.5], [0.0], [-1.0]]), np.array([9.0, 1, 0, 0]), terms, units)
+    design = Design.of(
+        np.array([[2.0], [0.5], [0.0], [-1.0]]), np.array([9.0, 1, 0, 0]), terms, units
+    )
     bounds = np.array([[-1.0, 1.0], [-1.0, 1.0]])
     X, y = _unit_rows(one_row_a_unit(design, bounds), scaling_from_bounds(bounds, intercept=True))
     assert X.tolist() == [[0.5, 1.0], [0.0, 1.0]]

@@ -72,7 +72,7 @@ def test_units_move_together():
 
 
 def design(n):
-    return Design(np.zeros((n, 2)), np.zeros(n), Terms("y", ("a", "b"), True))
+    return Design.of(np.zeros((n, 2)), np.zeros(n), Terms("y", ("a", "b"), True))
 
 
 def test_the_count_has_its_law(bits):

@@ -47,7 +47,7 @@ def test_public_bounds_stay_as_they_are():
 
 
 def chosen(x, y, *, epsilon=1.0, **changes):
-    design = Design(x.reshape(-1, 1), y, Terms("y", ("x",), True))
+    design = Design.of(x.reshape(-1, 1), y, Terms("y", ("x",), True))
     noise = GaussianReleases(epsilon, 1e-5, _core.TestBits(1))
     limits = prediction_limits(design, scales(**changes), np.array([5.0, 1.0]), noise, 0.02)
     return limits, noise

@@ -20,7 +20,7 @@ PLAN = Preconditioning(narrow=(0.1,) * 5, wide=(0.1, 0.1))
 def a_design(X, rng):
     names = tuple(f"x{j}" for j in range(X.shape[1]))
     y = X @ rng.standard_normal(X.shape[1]) + rng.standard_normal(len(X))
-    return Design(np.ascontiguousarray(X), y, Terms("y", names, intercept=True))
+    return Design.of(np.ascontiguousarray(X), y, Terms("y", names, intercept=True))
 
 
 def found(X, epsilon=2.0, seed=1):

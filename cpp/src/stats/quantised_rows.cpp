@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "dpreg/error.hpp"
 #include "row_blocks.hpp"
@@ -201,6 +202,18 @@ QuantisedRows::QuantisedRows(const MatrixView& x, const VectorView& y, const Sta
                              q_.data() + k * stride_);
         }
     });
+}
+
+QuantisedRows::QuantisedRows(Parts parts)
+    : width_(parts.width),
+      stride_(padded(parts.width)),
+      limit_(parts.limit),
+      q_(std::move(parts.q)),
+      y_(std::move(parts.y)),
+      offsets_(std::move(parts.offsets)) {
+    require(q_.size() == y_.size() * stride_, "rows must have `width` entries, padded");
+    require(offsets_.empty() || offsets_.back() == y_.size(),
+            "the offsets of units must end with their rows");
 }
 
 Block QuantisedRows::block(std::size_t first, std::size_t count) const {

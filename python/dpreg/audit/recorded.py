@@ -19,6 +19,7 @@ from dpreg import _core
 from dpreg.audit._finding import Finding
 from dpreg.audit.watches import Call, Leak, Recording, watching
 from dpreg.audit.worlds import Pair
+from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
 from dpreg.lm import dp_lm
 from dpreg.methods.base import Method
@@ -101,7 +102,7 @@ def replayed(run: Run, claim: Claim) -> tuple[Recording, Recording]:
 
 
 def _count_units(run: Run, table: pd.DataFrame) -> int:
-    return pose(run.formula, table, None, run.unit).design().unit_count
+    return pose(run.formula, table, None, run.unit).design(default_memory()).unit_count
 
 
 def _compare(first: Recording, second: Recording) -> None:

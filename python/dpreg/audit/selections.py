@@ -140,7 +140,7 @@ def _selected(
 ) -> Finding:
     """Runs by whether column 0 is chosen, with the last row and without it."""
     terms = Terms("y", tuple(f"x{j}" for j in range(X.shape[1])), True)
-    designs = [Design(X[:n], y[:n], terms) for n in (len(y) - 1, len(y))]
+    designs = [Design.of(X[:n], y[:n], terms) for n in (len(y) - 1, len(y))]
     claim = (2.0, 0.0)
 
     def one_run(side: int, bits: Bits) -> float:

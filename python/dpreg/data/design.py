@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.data.formula import FormulaSpec
+from dpreg.data.observations import Collector, InMemory, Observations
 from dpreg.data.source import RowSource
 from dpreg.data.units import UnitNumbers, Units
 
 __all__ = ["Design", "Terms", "read_design"]
+
+_NO_LABELS = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +52,46 @@ class Design:
 
     Attributes
     ----------
-    X : ndarray, shape (n, d)
-        Regressors without the intercept.
-    y : ndarray, shape (n,)
+    rows : Observations
     terms : Terms
     units : Units or None
         None: a unit is a row.
     """
 
-    X: NDArray[np.float64]
-    y: NDArray[np.float64]
+    rows: Observations
     terms: Terms
     units: Units | None = None
+
+    @classmethod
+    def of(
+        cls,
+        X: NDArray[np.float64],
+        y: NDArray[np.float64],
+        terms: Terms,
+        units: Units | None = None,
+    ) -> Design:
+        """Return the design of arrays of shape (n, d) and (n,)."""
+        return cls(InMemory(X, y), terms, units)
+
+    @property
+    def X(self) -> NDArray[np.float64]:  # noqa: N802
+        """Regressors without the intercept, shape (n, d), all of them in memory."""
+        return self.rows.arrays()[0]
+
+    @property
+    def y(self) -> NDArray[np.float64]:
+        """The response, shape (n,)."""
+        return self.rows.arrays()[1]
+
+    @property
+    def columns(self) -> int:
+        """The number of regressors, without the intercept.  Public."""
+        return len(self.terms.names)
 
     @property
     def unit_count(self) -> int:
         """The number of protected units.  Private."""
-        return len(self.y) if self.units is None else len(self.units.offsets) - 1
+        return self.rows.count if self.units is None else len(self.units.offsets) - 1
 
     def keep(self, columns: Sequence[int]) -> Design:
         """Return the design with these columns only, in the order they have here."""
@@ -78,10 +103,12 @@ class Design:
             ranges={name: pair for name, pair in self.terms.ranges.items() if name in names},
             dropped=tuple(name for name in self.terms.names if name not in names),
         )
-        return replace(self, X=np.ascontiguousarray(self.X[:, kept]), terms=terms)
+        return replace(self, rows=self.rows.columns(kept), terms=terms)
 
 
-def read_design(spec: FormulaSpec, source: RowSource, unit: str | None, terms: Terms) -> Design:
+def read_design(
+    spec: FormulaSpec, source: RowSource, unit: str | None, terms: Terms, memory: float
+) -> Design:
     """Read the records: evaluate the formula on every complete row.
 
     Parameters
@@ -92,38 +119,25 @@ def read_design(spec: FormulaSpec, source: RowSource, unit: str | None, terms: T
         Column that names the protected unit; rows without one are incomplete.
     terms : Terms
         Of `spec`.
+    memory : float
+        Bytes that rows may take before they go to a temporary file.
     """
     columns = spec.needed(response=True)
     if unit is not None:
         columns = (*columns, unit)
-    blocks, responses, labels = [], [], []
+    collector, labels = Collector(memory), []
     number = UnitNumbers()
     for batch in source.batches(columns):
-        rows = spec.rows(batch, response=True)
-        X, y = rows.X, rows.y
+        evaluated = spec.rows(batch, response=True)
+        X, y = evaluated.X, evaluated.y
         assert y is not None
         if unit is not None:
-            mine = number.labels(batch.cells[unit].keys())[rows.kept]
+            mine = number.labels(batch.cells[unit].keys())[evaluated.kept]
             named = mine >= 0
             X, y = X[named], y[named]
             labels.append(mine[named])
-        blocks.append(X)
-        responses.append(y)
-    X = _stacked(blocks, np.empty((0, len(spec.names))))
-    y = _stacked(responses, np.empty(0))
+        collector.append(X, y)
+    rows = collector.observations(len(spec.names))
     if unit is None:
-        return Design(X, y, terms)
-    return Design(X, y, terms, Units.from_labels(_stacked(labels, np.empty(0, dtype=np.int64))))
-
-
-def _stacked(blocks: list[NDArray[Any]], none: NDArray[Any]) -> NDArray[Any]:
-    """Put blocks together, each of which is let go when it is copied; `none` if there are none."""
-    if len(blocks) < 2:
-        return blocks[0] if blocks else none
-    whole = np.empty((sum(map(len, blocks)), *none.shape[1:]), dtype=none.dtype)
-    end = len(whole)
-    while blocks:
-        block = blocks.pop()
-        whole[end - len(block) : end] = block
-        end -= len(block)
-    return whole
+        return Design(rows, terms)
+    return Design(rows, terms, Units.from_labels(np.concatenate([*labels, _NO_LABELS])))

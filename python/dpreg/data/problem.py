@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpreg.data.containers import open_source
 from dpreg.data.design import Design, Terms, read_design
 from dpreg.data.formula import FormulaSpec
+from dpreg.data.observations import InMemory
 from dpreg.data.schema import Column, Level, Schema, no_column
 from dpreg.data.source import RowSource
 from dpreg.data.units import Units
@@ -37,8 +38,14 @@ class Problem(Protocol):
         """The columns in use."""
         ...
 
-    def design(self) -> Design:
-        """Read the records; to be called when they have been paid for."""
+    def design(self, memory: float) -> Design:
+        """Read the records; to be called when they have been paid for.
+
+        Parameters
+        ----------
+        memory : float
+            Bytes that rows may take before they go to a temporary file.
+        """
         ...
 
 
@@ -60,9 +67,9 @@ class FormulaProblem:
         """See `Problem`."""
         return self.spec.schema
 
-    def design(self) -> Design:
+    def design(self, memory: float) -> Design:
         """See `Problem.design`."""
-        return read_design(self.spec, self.source, self.unit, self.terms)
+        return read_design(self.spec, self.source, self.unit, self.terms, memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +135,7 @@ class ModelMatrix:
         """See `Problem`; the columns of the data stay with the program that has them."""
         return Schema({})
 
-    def design(self) -> Design:
+    def design(self, memory: float) -> Design:
         """See `Problem.design`."""
         records = self.read()
         n, d = len(records.y), len(records.columns)
@@ -147,7 +154,7 @@ class ModelMatrix:
         else:
             kept = np.flatnonzero(complete)
         units = None if records.labels is None else Units.from_labels(records.labels[kept])
-        return Design(X[kept], np.array(records.y[kept]), self.terms, units)
+        return Design(InMemory(X[kept], np.array(records.y[kept]), memory), self.terms, units)
 
 
 def pose(

@@ -48,13 +48,10 @@ def sample_rows(design: Design, max_rows: int, bits: _core.BitSource) -> Design:
     order = np.lexsort((keys, unit))
     place = np.arange(len(order)) - offsets[unit]
     chosen = order[place < max_rows]
-    kept = np.sort(design.units.rows[chosen])
+    kept = design.units.rows[chosen].astype(np.int64)
     if max_rows == 1:
-        return Design(design.X[kept], design.y[kept], design.terms)
-    labels = np.empty(len(design.y), dtype=np.int64)
-    labels[design.units.rows[chosen]] = unit[chosen]
-    units = Units.from_labels(labels[kept])
-    return Design(design.X[kept], design.y[kept], design.terms, units)
+        return Design(design.rows.where(_members(kept, len(order))), design.terms)
+    return _with_rows(design, kept, unit[chosen])
 
 
 def split_units(design: Design, share: float, bits: _core.BitSource) -> tuple[Design, Design]:
@@ -79,16 +76,25 @@ def split_units(design: Design, share: float, bits: _core.BitSource) -> tuple[De
 
 def _of_units(design: Design, chosen: NDArray[np.bool_]) -> Design:
     if design.units is None:
-        return Design(design.X[chosen], design.y[chosen], design.terms)
+        return Design(design.rows.where(chosen), design.terms)
     offsets = design.units.offsets.astype(np.int64)
     unit = np.repeat(np.arange(len(chosen)), np.diff(offsets))
     members = chosen[unit]
-    rows = design.units.rows[members].astype(np.int64)
-    labels = np.empty(len(design.y), dtype=np.int64)
-    labels[rows] = unit[members]
-    kept = np.sort(rows)
-    units = Units.from_labels(labels[kept])
-    return Design(design.X[kept], design.y[kept], design.terms, units)
+    return _with_rows(design, design.units.rows[members].astype(np.int64), unit[members])
+
+
+def _with_rows(design: Design, kept: NDArray[np.int64], unit: NDArray[np.int64]) -> Design:
+    """Keep these rows, each of the unit of that number; the order of rows stays."""
+    labels = np.full(design.rows.count, -1, dtype=np.int64)
+    labels[kept] = unit
+    there = labels >= 0
+    return Design(design.rows.where(there), design.terms, Units.from_labels(labels[there]))
+
+
+def _members(kept: NDArray[np.int64], rows: int) -> NDArray[np.bool_]:
+    members = np.zeros(rows, dtype=bool)
+    members[kept] = True
+    return members
 
 
 def one_row_a_unit(design: Design, bounds: NDArray[np.float64]) -> Design:
@@ -108,7 +114,7 @@ def one_row_a_unit(design: Design, bounds: NDArray[np.float64]) -> Design:
     low, high = np.where(np.isnan(bounds), [-np.inf, np.inf], bounds).T
     X = _means(np.clip(design.X, low[:-1], high[:-1]), design.units)
     y = _means(np.clip(design.y, low[-1], high[-1]), design.units)
-    return Design(X, y, design.terms)
+    return Design.of(X, y, design.terms)
 
 
 def _means(values: NDArray[np.float64], units: Units) -> NDArray[np.float64]:

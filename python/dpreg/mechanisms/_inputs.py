@@ -62,7 +62,7 @@ def design_of(X: Any, y: Any, *, intercept: bool = True) -> Design:
     if len(matrix) != len(response):
         raise ValueError("X and y must have the same number of rows")
     names = tuple(f"x{j}" for j in range(matrix.shape[1]))
-    return Design(matrix, response, Terms("y", names, intercept))
+    return Design.of(matrix, response, Terms("y", names, intercept))
 
 
 def score_range_of(sensitivity: float, *, one_sided: bool, score_range: float | None) -> float:

@@ -149,7 +149,7 @@ class AdaSSP:
             limit = response_limit(scales.units, row_limit, mu / noise.rows)
         rows = mapped_rows(
             design, scales, units, directions.change, directions.turn, row_limit,
-            response_limit=limit,
+            kept=False, response_limit=limit,
         )  # fmt: skip
         matrix, deviation = noisy_gram(rows, noise, mu)
         moments = NoisyMoments(matrix, deviation, scales.units)
@@ -177,7 +177,13 @@ class AdaSSP:
         """Release second moments of scores, and put their sandwich in the place of `sampling`."""
         noise = begun.noise
         rows = mapped_rows(
-            begun.design, begun.scales, units, directions.change, directions.turn, row_limit
+            begun.design,
+            begun.scales,
+            units,
+            directions.change,
+            directions.turn,
+            row_limit,
+            kept=True,
         )
         norms = noisy_score_norms(
             rows, theta, "norms of scores", noise, noise.share(_NORMS * self.scatter_share)

@@ -29,6 +29,7 @@ from dpreg.sums.moments import (
     without_columns,
 )
 from dpreg.sums.preconditioning import Directions, Preconditioning, precondition
+from dpreg.sums.quantised import MappedRows
 from dpreg.sums.rows import longest_row, mapped_rows, standardised_rows
 from dpreg.sums.standardisation import Scales, Standardisation, check_share_of_mu
 
@@ -170,7 +171,7 @@ class BoostedAdaSSP:
 
     def _boost(
         self,
-        rows: _core.QuantisedRows,
+        rows: MappedRows,
         gram: Doubles,
         gram_deviation: float,
         scales: Scales,
@@ -203,7 +204,9 @@ def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
     units = begun.telling_units
     factor = (1 - standardisation.share) / (_PRECONDITIONING.share + _SCORES.share) * _ROUNDED_DOWN
     directions = precondition(design, scales, units, _PRECONDITIONING.times(factor), noise)
-    rows = mapped_rows(design, scales, units, directions.change, directions.turn, directions.limit)
+    rows = mapped_rows(
+        design, scales, units, directions.change, directions.turn, directions.limit, kept=True
+    )
     plan = _SCORES.times(factor)
     root = score_root(rows, directions.seen, scales.units, plan, noise)
     root, kept = shrunk(root, directions)
@@ -222,7 +225,7 @@ def _estimand(root: ScoreRoot, directions: Directions) -> str:
 
 
 def _noisy_round(
-    rows: _core.QuantisedRows,
+    rows: MappedRows,
     theta: Doubles,
     clip: float,
     number: int,
@@ -233,7 +236,7 @@ def _noisy_round(
 
     The sum of squares is returned as at least twice its noise: smaller ones are not seen.
     """
-    gradient, squares = rows.round(theta.tolist(), clip)
+    gradient, squares = rows.round(theta, clip)
     weight = math.sqrt(_SQUARES_WEIGHT)
     sensitivity = math.hypot(
         _core.gradient_sensitivity(len(theta)), weight * _core.SQUARES_SENSITIVITY

@@ -146,7 +146,7 @@ class DPSGD:
         rows = standardised_rows(begun.design, scales, units, limit, winsorise=True)
         # As in `check`, and found there: nothing can be refused now.
         multiplier = self._multiplier(design.terms, allowance.epsilon, allowance.delta)
-        theta, part = self._descend(rows, scales, multiplier, allowance.bits)
+        theta, part = self._descend(rows.in_one(), scales, multiplier, allowance.bits)
         released = begun.released(theta, units, None)
         return replace(
             released,

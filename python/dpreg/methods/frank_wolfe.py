@@ -38,6 +38,7 @@ from dpreg.privacy.cost import Cost
 from dpreg.sums.accountant import RESERVE, GaussianReleases
 from dpreg.sums.scaling import Scaling, scaling_from_bounds, scaling_from_scales
 from dpreg.sums.standardisation import Standardisation
+from dpreg.sums.statistics import row_count
 
 __all__ = ["FrankWolfe"]
 
@@ -168,10 +169,10 @@ class FrankWolfe:
         """Return how columns are scaled, and the noisy number of units."""
         intercept = design.terms.intercept
         if np.isfinite(bounds).all():
-            count = np.array([len(design.y)], dtype=np.int64)
+            count = design.rows.total(row_count)
             noisy, _ = noise.of_rows("number of units", count, 1.0, noise.share(self.count_share))
             return scaling_from_bounds(bounds, intercept=intercept), max(0.0, float(noisy[0]))
-        scales = self.standardisation.release(design.X, design.y, noise, bounds)
+        scales = self.standardisation.release(design.rows, noise, bounds)
         if not scales.response_found:
             return scales.declined(noise, "zCDP")
         return scaling_from_scales(scales, self.reach, intercept=intercept), scales.units

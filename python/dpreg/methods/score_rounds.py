@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg import _core
 from dpreg.inference.covariance import EstimateError, sandwich
 from dpreg.inference.shrinkage import kept_shares
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.preconditioning import Directions
+from dpreg.sums.quantised import MappedRows
 from dpreg.sums.scores import (
     ScoreNorms,
     noisy_products,
@@ -126,7 +126,7 @@ class ScoreRoot:
 
 
 def score_root(
-    rows: _core.QuantisedRows,
+    rows: MappedRows,
     seen: NDArray[np.bool_],
     units: float,
     plan: ScorePlan,
@@ -136,7 +136,7 @@ def score_root(
 
     Parameters
     ----------
-    rows : QuantisedRows
+    rows : MappedRows
         Private, along directions with second moments of about 1.
     seen : ndarray of bool, shape (w,)
         Along the other directions second moments may be anything from 0 to about 1, and a ridge

@@ -111,6 +111,6 @@ def standardise(
     noise = GaussianReleases(allowance.epsilon, allowance.delta, allowance.bits, rows=rows)
     design = sample_rows(design, max_rows, allowance.bits)
     bounds = column_bounds(options.bounds, design.terms)
-    scales = options.standardisation.release(design.X, design.y, noise, bounds)
+    scales = options.standardisation.release(design.rows, noise, bounds)
     units = standard_units(scales, intercept=design.terms.intercept)
     return Standardised(design, noise, scales, units, options.standardisation.tail_share)

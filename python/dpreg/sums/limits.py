@@ -9,6 +9,7 @@ from dpreg import _core
 from dpreg.data.design import Design
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.standardisation import Scales
+from dpreg.sums.statistics import TailVotes
 
 __all__ = ["prediction_limits", "widened"]
 
@@ -47,14 +48,14 @@ def prediction_limits(
     if scales.given.all():
         return sets[0]
     intercept = design.terms.intercept
-    votes = _core.tail_votes(
-        design.X,
-        design.y,
-        params[int(intercept) :],
-        float(params[0]) if intercept else 0.0,
-        low=np.stack([limits[:, 0] for limits in sets]),
-        high=np.stack([limits[:, 1] for limits in sets]),
-        unit=float(scales.scale[-1]),
+    votes = design.rows.total(
+        TailVotes(
+            slopes=params[int(intercept) :],
+            intercept=float(params[0]) if intercept else 0.0,
+            low=np.stack([limits[:, 0] for limits in sets]),
+            high=np.stack([limits[:, 1] for limits in sets]),
+            unit=float(scales.scale[-1]),
+        )
     )
     sensitivity = _core.tail_votes_sensitivity(len(sets))
     label = "vote on the limits of predictions"

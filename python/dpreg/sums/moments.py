@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.sums.accountant import GaussianReleases, Noisy
+from dpreg.sums.quantised import MappedRows
 from dpreg.sums.rows import StandardUnits
 from dpreg.sums.standardisation import Scales
 
@@ -63,9 +64,7 @@ def without_columns(gram: Doubles, found: NDArray[np.bool_], *, intercept: bool)
     return gram[np.ix_(kept, kept)]
 
 
-def noisy_gram(
-    rows: _core.QuantisedRows, noise: GaussianReleases, mu: float
-) -> tuple[Doubles, float]:
+def noisy_gram(rows: MappedRows, noise: GaussianReleases, mu: float) -> tuple[Doubles, float]:
     """Release the Gram matrix of standardised rows.
 
     Returns

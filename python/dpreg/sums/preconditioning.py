@@ -130,7 +130,7 @@ def precondition(
         hidden = _LEAST_SHARE * deviation * math.sqrt(2 * width)
         held = np.maximum(values, _least_moments(change @ vectors, hidden))
         change = change @ _stretch(vectors, held / scales.units)
-        rows = mapped_rows(design, scales, units, change, None, limit)
+        rows = mapped_rows(design, scales, units, change, None, limit, kept=False)
         gram, deviation = noisy_gram(rows, noise, noise.share(share))
         values, vectors = np.linalg.eigh(gram)
         values = without_spread(values, deviation)
@@ -144,7 +144,7 @@ def precondition(
             limit = _long_rows(width, scales.units, noise.share(share) / noise.rows)
         else:
             limit = 2 * limit
-        rows = mapped_rows(design, scales, units, change, turn, limit)
+        rows = mapped_rows(design, scales, units, change, turn, limit, kept=False)
         gram, deviation = noisy_gram(rows, noise, noise.share(share))
         values, vectors = np.linalg.eigh(gram / scales.units)
         values = without_spread(values, deviation / scales.units)

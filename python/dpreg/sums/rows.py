@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg import _core
 from dpreg.data.design import Design
+from dpreg.sums.quantised import MappedRows, Recipe
 from dpreg.sums.standardisation import Scales
 
 __all__ = ["StandardUnits", "longest_row", "mapped_rows", "standard_units", "standardised_rows"]
@@ -100,8 +100,8 @@ def standardised_rows(
     *,
     winsorise: bool,
     response_limit: float = 0.0,
-) -> _core.QuantisedRows:
-    """Quantise the rows of `design` under released scales.
+) -> MappedRows:
+    """Quantise the rows of `design` under released scales, and keep them.
 
     Parameters
     ----------
@@ -119,9 +119,10 @@ def standardised_rows(
     response_limit : float
         Above 0, the response clipped to it is the last entry of each row.
     """
-    how = _recipe(scales, units, row_limit, winsorise=winsorise)
-    how.response_limit = response_limit
-    return _core.QuantisedRows(design.X, design.y, how)
+    recipe = _recipe(scales, units, row_limit, winsorise=winsorise)
+    return MappedRows(
+        replace(design, units=None), replace(recipe, response_limit=response_limit), kept=True
+    )
 
 
 def mapped_rows(
@@ -132,8 +133,9 @@ def mapped_rows(
     turn: Doubles | None,
     row_limit: float,
     *,
+    kept: bool,
     response_limit: float = 0.0,
-) -> _core.QuantisedRows:
+) -> MappedRows:
     """Quantise the rows of `design` in standard units, times `change` and then `turn`.
 
     Parameters are as for `standardised_rows`.  The rows of a unit add up to one score.
@@ -144,29 +146,26 @@ def mapped_rows(
         Rows are shortened by their norm after it.
     turn : ndarray, shape (width, width), or None
         Makes no row longer.
+    kept : bool
+        See `MappedRows`.
     """
-    how = _recipe(scales, units, row_limit, winsorise=False)
-    how.response_limit, how.map = response_limit, change
-    if turn is not None:
-        how.turn = turn
-    if design.units is None:
-        return _core.QuantisedRows(design.X, design.y, how)
-    return _core.QuantisedRows(design.X, design.y, how, design.units.offsets, design.units.rows)
+    recipe = _recipe(scales, units, row_limit, winsorise=False)
+    recipe = replace(recipe, response_limit=response_limit, change=change, turn=turn)
+    return MappedRows(design, recipe, kept=kept)
 
 
-def _recipe(
-    scales: Scales, units: StandardUnits, row_limit: float, *, winsorise: bool
-) -> _core.Standardisation:
+def _recipe(scales: Scales, units: StandardUnits, row_limit: float, *, winsorise: bool) -> Recipe:
     columns = units.columns
     # Beyond limits that have nothing to do with the values rows would have no length.
     reach = np.where(winsorise | ~scales.trusted[columns], 0.0, np.inf)
-    how = _core.Standardisation()
-    how.columns = columns.tolist()
-    how.low = (scales.low[columns] - reach).tolist()
-    how.high = (scales.high[columns] + reach).tolist()
-    how.centre = units.centre.tolist()
-    how.inverse_scale = (1 / units.scale).tolist()
-    how.y_centre, how.y_inverse_scale = units.y_centre, 1 / units.y_scale
-    how.intercept = units.intercept
-    how.row_limit = row_limit
-    return how
+    return Recipe(
+        columns=columns,
+        low=scales.low[columns] - reach,
+        high=scales.high[columns] + reach,
+        centre=units.centre,
+        scale=units.scale,
+        y_centre=units.y_centre,
+        y_scale=units.y_scale,
+        intercept=units.intercept,
+        row_limit=row_limit,
+    )

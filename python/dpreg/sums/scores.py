@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.moments import symmetric
+from dpreg.sums.quantised import MappedRows
 
 __all__ = [
     "ScoreNorms",
@@ -37,7 +38,7 @@ _MOST_BEYOND = 16.0
 
 
 def noisy_score(
-    rows: _core.QuantisedRows,
+    rows: MappedRows,
     theta: Doubles,
     limit: float,
     label: str,
@@ -59,7 +60,7 @@ def noisy_score(
 
 
 def noisy_products(
-    rows: _core.QuantisedRows, theta: Doubles, limit: float, noise: GaussianReleases, mu: float
+    rows: MappedRows, theta: Doubles, limit: float, noise: GaussianReleases, mu: float
 ) -> tuple[Doubles, float]:
     """Release the sum of v v' over units, v the score shortened to `limit`.
 
@@ -157,7 +158,7 @@ class ScoreNorms:
 
 
 def noisy_score_norms(
-    rows: _core.QuantisedRows, theta: Doubles, label: str, noise: GaussianReleases, mu: float
+    rows: MappedRows, theta: Doubles, label: str, noise: GaussianReleases, mu: float
 ) -> ScoreNorms:
     """Release the numbers of units by the norm of their score."""
     sensitivity = _core.SCORE_NORMS_SENSITIVITY

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.data.observations import InMemory, Observations
 from dpreg.errors import Argument, ArgumentError, Blank, Options, Setting, unusable
 from dpreg.options import check_options
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.histograms import column_weights, magnitude, narrowed
+from dpreg.sums.statistics import IntervalCounts, MagnitudeCounts, MomentSums
 
 if TYPE_CHECKING:
     from dpreg.methods.base import Declined
@@ -156,21 +158,18 @@ class Standardisation:
         histograms = self.magnitude_share + self.zooms * self.zoom_share
         return histograms + self.moment_share + self.tail_share
 
-    def release(self, X: Doubles, y: Doubles, noise: GaussianReleases, bounds: Doubles) -> Scales:
-        """Find the scales of the columns of X and, last, of y.
+    def release(self, rows: Observations, noise: GaussianReleases, bounds: Doubles) -> Scales:
+        """Find the scales of the regressors and, last, of the response.
 
         Parameters
         ----------
-        X : ndarray, shape (n, d)
-            Private.
-        y : ndarray, shape (n,)
+        rows : Observations
             Private.
         noise : GaussianReleases
             Spends `share` of it, less when all columns have bounds.
         bounds : ndarray, shape (d + 1, 2)
             Public limits of each column, NaN where none were given.
         """
-        blocks = (X, y.reshape(-1, 1))
         low, high = bounds[:, 0].copy(), bounds[:, 1].copy()
         given = np.asarray(np.isfinite(bounds).all(axis=1))
         searched = np.flatnonzero(~given)
@@ -178,9 +177,9 @@ class Standardisation:
         seen, deviations = np.ones(len(bounds), dtype=bool), np.zeros(len(bounds))
         if len(searched):
             seen[searched], deviations[searched] = self._search(
-                blocks, low, high, searched, noise, columns=len(bounds)
+                rows, low, high, searched, noise, column_weights(searched, len(bounds))
             )
-        scales = self._moments(blocks, low, high, given, seen, noise)
+        scales = self._moments(rows, low, high, given, seen, noise)
         enough = scales.units >= _ROWS * deviations[-1]
         return replace(scales, response_found=scales.response_found and bool(enough))
 
@@ -196,29 +195,27 @@ class Standardisation:
         low, high = np.full(d, -1.0), np.ones(d)
         if d == 0:
             return np.empty((0, 2))
-        blocks = (X[:, :-1], X[:, -1:])
-        seen, _ = self._search(blocks, low, high, np.arange(d), noise, columns=d + 1)
+        # The last of them in the place of a response, but with no more weight than the others.
+        rows = InMemory(X[:, :-1], X[:, -1])
+        seen, _ = self._search(rows, low, high, np.arange(d), noise, np.ones(d))
         return np.where(seen[:, None], np.column_stack([low, high]), np.nan)
 
     def _search(
         self,
-        blocks: tuple[Doubles, Doubles],
+        rows: Observations,
         low: Doubles,
         high: Doubles,
         searched: NDArray[np.int64],
         noise: GaussianReleases,
-        *,
-        columns: int,
+        weights: Doubles,
     ) -> tuple[NDArray[np.bool_], Doubles]:
         """Set `low` and `high` of the columns in `searched`; only they cost anything.
 
-        The response is the last of `columns`.
         Returns whether the order of magnitude of each of them was found, and the deviations of
         the noise in the last histogram.
         """
-        weights = column_weights(searched, columns)
         mu = noise.share(self.magnitude_share)
-        cells = np.vstack([_core.magnitude_counts(block) for block in blocks])[searched]
+        cells = rows.total(MagnitudeCounts(searched))
         label = "order of magnitude of each column"
         counts, deviations = _noisy_counts(label, cells, weights, noise, mu)
         found = [magnitude(row, dev) for row, dev in zip(counts, deviations, strict=True)]
@@ -226,10 +223,7 @@ class Standardisation:
         low[searched] = -high[searched]
         mu = noise.share(self.zoom_share)
         for zoom in range(self.zooms):
-            cells = np.vstack(
-                [_core.interval_counts(block, a, b, self.bins)
-                 for block, a, b in zip(blocks, _split(low), _split(high), strict=True)]
-            )[searched]  # fmt: skip
+            cells = rows.total(IntervalCounts(low.copy(), high.copy(), self.bins, searched))
             label = f"histogram {zoom + 1} of each column"
             counts, deviations = _noisy_counts(label, cells, weights, noise, mu)
             for j, row, dev in zip(searched, counts, deviations, strict=True):
@@ -238,7 +232,7 @@ class Standardisation:
 
     def _moments(
         self,
-        blocks: tuple[Doubles, Doubles],
+        rows: Observations,
         low: Doubles,
         high: Doubles,
         given: NDArray[np.bool_],
@@ -248,12 +242,7 @@ class Standardisation:
         """Release means and variances."""
         middle, half = (low + high) / 2, (high - low) / 2
         columns = len(low)
-        sums_x, sums_y = (
-            _core.moment_sums(block, m, h)
-            for block, m, h in zip(blocks, _split(middle), _split(half), strict=True)
-        )
-        d = columns - 1
-        sums = np.concatenate([sums_x[: d + 1], sums_y[1:2], sums_x[d + 1 :], sums_y[2:]])
+        sums = rows.total(MomentSums(middle, half))
         weights = column_weights(np.arange(columns), columns)
         noisy, scale = noise.of_rows(
             "number of rows, means and variances",
@@ -311,7 +300,3 @@ def _noisy_counts(
     entries = np.repeat(weights, cells.shape[1])
     counts, scale = noise.of_rows(label, cells, sensitivity, mu, weights=entries)
     return counts, scale / weights
-
-
-def _split(values: Doubles) -> tuple[Doubles, Doubles]:
-    return values[:-1], values[-1:]

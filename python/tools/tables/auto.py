@@ -83,7 +83,7 @@ def simulate(n: int, d: int, epsilon: float, method: str, design: str, seed: int
     y = 7 + size * signal + noise
     terms = Terms("y", tuple(f"x{j}" for j in range(d)), intercept=True)
     allowance = Allowance(epsilon, DELTA, _core.TestBits(seed))
-    release = method_from(method).release(Design(x, y, terms), allowance, inference=True)
+    release = method_from(method).release(Design.of(x, y, terms), allowance, inference=True)
     if isinstance(release, Declined):
         return [1.0, np.nan, 0.0, 1.0]
     centred = x - x.mean(axis=0)

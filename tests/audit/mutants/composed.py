@@ -98,7 +98,7 @@ BOOSTED = [
     ),
     Mutant(
         "clip follows exact residuals",
-        edited(BoostedAdaSSP, "_boost", ("math.sqrt(squares / scales.units)", "math.sqrt(rows.round(theta.tolist(), clip)[1] * (clip / _core.ROW_STEPS) ** 2 / scales.units)")),
+        edited(BoostedAdaSSP, "_boost", ("math.sqrt(squares / scales.units)", "math.sqrt(rows.round(theta, clip)[1] * (clip / _core.ROW_STEPS) ** 2 / scales.units)")),
         ("boosted_adassp",),
     ),
     Mutant(
@@ -118,7 +118,7 @@ BOOSTED = [
     ),
     Mutant(
         "declines by the exact range of the response",
-        edited(Standardisation, "_moments", ("spread[-1] > _SPREAD", "np.ptp(blocks[1]) < 50")),
+        edited(Standardisation, "_moments", ("spread[-1] > _SPREAD", "np.ptp(rows.arrays()[1]) < 50")),
         ("adassp", "boosted_adassp"),
     ),
     Mutant(
@@ -215,7 +215,7 @@ UNITS = [
     ),
     Mutant(
         "a vertex step for each row of a person",
-        edited(FrankWolfe, "release", ("one_row_a_unit(design, bounds)", "Design(design.X, design.y, design.terms)")),
+        edited(FrankWolfe, "release", ("one_row_a_unit(design, bounds)", "Design.of(design.X, design.y, design.terms)")),
         ("frank_wolfe",),
     ),
     Mutant(

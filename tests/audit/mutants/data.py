@@ -15,15 +15,14 @@ from dpreg.sums import rows as _rows
 from dpreg.sums.standardisation import Standardisation
 
 
-def _from_data(self, X, y, noise, bounds):
+def _from_data(self, rows, noise, bounds):
     """Bounds from the data where none were given, as two of the peers do."""
-    blocks = (X, y.reshape(-1, 1))
-    table = np.hstack(blocks)
+    table = np.column_stack(rows.arrays())
     given = np.isfinite(bounds).all(axis=1)
     low = np.where(given, bounds[:, 0], table.min(axis=0, initial=0.0))
     high = np.where(given, bounds[:, 1], table.max(axis=0, initial=1.0))
     seen = np.ones(len(given), dtype=bool)
-    return self._moments(blocks, low, np.maximum(high, low + 1), given, seen, noise)
+    return self._moments(rows, low, np.maximum(high, low + 1), given, seen, noise)
 
 
 def _unclipped_moments(real):
@@ -45,7 +44,7 @@ DATA = [
     ),
     Mutant(
         "clipping by a bound that depends on the data",
-        edited(_rows, "standardised_rows", ("how = _recipe(", "row_limit *= 1 + float(np.abs(design.y[:5000]).max(initial=0.0) > 5)\n    how = _recipe(")),
+        edited(_rows, "standardised_rows", ("recipe = _recipe(", "row_limit *= 1 + float(np.abs(design.y[:5000]).max(initial=0.0) > 5)\n    recipe = _recipe(")),
         ("adassp",),
     ),
     Mutant(
@@ -82,7 +81,7 @@ DATA = [
     ),
     Mutant(
         "a warning about constant columns",
-        edited(Standardisation, "release", ("blocks = (", "import warnings\n    if len(y) and (X == X[:1]).all(): warnings.warn('constant columns')\n    blocks = (")),
+        edited(Standardisation, "release", ("low, high = bounds", "import warnings\n    X = rows.arrays()[0]\n    if len(X) and (X == X[:1]).all(): warnings.warn('constant columns')\n    low, high = bounds")),
         ("no surprises",),
     ),
     Mutant(

@@ -53,7 +53,7 @@ RANDOMNESS = [
         edited(
             dpreg.lm,
             "dp_lm",
-            ("    receipt = pay(", "    problem.design()\n    receipt = pay("),
+            ("    receipt = pay(", "    problem.design(1e9)\n    receipt = pay("),
         ),
         ("charged first",),
     ),

@@ -55,7 +55,22 @@ public:
     QuantisedRows(const MatrixView& x, const VectorView& y, const Standardisation& how,
                   const Grouping& units, std::size_t threads);
 
+    /// Parts of such rows, as `parts` returned them.
+    struct Parts {
+        std::size_t width;
+        double limit;
+        std::vector<std::int16_t> q;
+        std::vector<double> y;
+        std::vector<std::size_t> offsets;
+    };
+    explicit QuantisedRows(Parts parts);
+    Parts parts() const { return {width_, limit_, q_, y_, offsets_}; }
+
     std::size_t rows() const { return y_.size(); }
+    std::size_t bytes() const {
+        return q_.size() * sizeof(q_[0]) + y_.size() * sizeof(y_[0]) +
+               offsets_.size() * sizeof(offsets_[0]);
+    }
     /// Entries of a row: used columns, and the 1 and the response if they are there.
     std::size_t width() const { return width_; }
     /// Norm that kRowSteps stand for: row_limit, or its hypotenuse with response_limit.

@@ -1,0 +1,210 @@
+"""Complete rows as numbers, and sums over them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.data.spool import Spool
+from dpreg.errors import unusable
+
+__all__ = [
+    "Collector",
+    "InMemory",
+    "Observations",
+    "Statistic",
+    "check_memory",
+    "default_memory",
+]
+
+Doubles = NDArray[np.float64]
+Sums = NDArray[np.int64]
+
+# What a block of rows adds: exact integers, each row on its own, so that neither the order of
+# rows nor how they are divided into blocks can be seen in the total.
+Statistic = Callable[[Doubles, Doubles], Sums]
+
+_LEAST_MEMORY = 1e6
+
+
+class Observations(Protocol):
+    """Rows of regressors and a response.  Private.
+
+    Attributes
+    ----------
+    count : int
+        The number of rows.
+    memory : float
+        Bytes that what is made of them may take before it goes to a temporary file.
+    """
+
+    @property
+    def count(self) -> int: ...  # noqa: D102
+    @property
+    def memory(self) -> float: ...  # noqa: D102
+
+    def arrays(self) -> tuple[Doubles, Doubles]:
+        """Return regressors, without the intercept, and response, all of them in memory."""
+        ...
+
+    def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
+        """Read all rows, some at a time."""
+        ...
+
+    def total(self, statistic: Statistic) -> Sums:
+        """Add up what blocks of rows add."""
+        ...
+
+    def where(self, chosen: NDArray[np.bool_]) -> Observations:
+        """Return these rows only."""
+        ...
+
+    def columns(self, kept: list[int]) -> Observations:
+        """Return these regressors only."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class InMemory:
+    """One block; see `Observations`.
+
+    Attributes
+    ----------
+    X : ndarray, shape (n, d)
+    y : ndarray, shape (n,)
+    memory : float
+    """
+
+    X: Doubles
+    y: Doubles
+    memory: float = field(default_factory=lambda: default_memory())
+
+    @property
+    def count(self) -> int:
+        """See `Observations`."""
+        return len(self.y)
+
+    def arrays(self) -> tuple[Doubles, Doubles]:
+        """See `Observations.arrays`."""
+        return self.X, self.y
+
+    def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
+        """See `Observations.blocks`."""
+        yield self.X, self.y
+
+    def total(self, statistic: Statistic) -> Sums:
+        """See `Observations.total`."""
+        return statistic(self.X, self.y)
+
+    def where(self, chosen: NDArray[np.bool_]) -> InMemory:
+        """See `Observations.where`."""
+        return InMemory(self.X[chosen], self.y[chosen], self.memory)
+
+    def columns(self, kept: list[int]) -> InMemory:
+        """See `Observations.columns`."""
+        return InMemory(np.ascontiguousarray(self.X[:, kept]), self.y, self.memory)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spooled:
+    """Blocks in a temporary file."""
+
+    spool: Spool[tuple[Doubles, Doubles]]
+    count: int
+    memory: float
+    kept: list[int] | None = None
+
+    def arrays(self) -> tuple[Doubles, Doubles]:
+        X, y = zip(*self.blocks(), strict=True)
+        return _stacked(list(X), np.empty((0, 0))), _stacked(list(y), np.empty(0))
+
+    def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
+        for X, y in self.spool:
+            yield (X if self.kept is None else np.ascontiguousarray(X[:, self.kept])), y
+
+    def total(self, statistic: Statistic) -> Sums:
+        # There is a block: nothing else would not have fitted in memory.
+        blocks = self.blocks()
+        sums = statistic(*next(blocks))
+        for X, y in blocks:
+            sums += statistic(X, y)
+        return sums
+
+    def where(self, chosen: NDArray[np.bool_]) -> Observations:
+        collector = Collector(self.memory)
+        start = 0
+        for X, y in self.blocks():
+            here = chosen[start : start + len(y)]
+            collector.append(X[here], y[here])
+            start += len(y)
+        return collector.observations(0)
+
+    def columns(self, kept: list[int]) -> _Spooled:
+        places = kept if self.kept is None else [self.kept[j] for j in kept]
+        return _Spooled(self.spool, self.count, self.memory, places)
+
+
+class Collector:
+    """Takes rows block after block.
+
+    Parameters
+    ----------
+    memory : float
+        Bytes; half of them for the rows, half for what is made of them.
+    """
+
+    def __init__(self, memory: float) -> None:
+        self._spool: Spool[tuple[Doubles, Doubles]] = Spool(memory / 2)
+        self._count = 0
+        self._memory = memory
+
+    def append(self, X: Doubles, y: Doubles) -> None:
+        """Add rows."""
+        self._count += len(y)
+        self._spool.append((X, y), X.nbytes + y.nbytes)
+
+    def observations(self, columns: int) -> Observations:
+        """Return all rows; of so many `columns`, should there have been no block."""
+        held = self._spool.held
+        if held is None:
+            return _Spooled(self._spool, self._count, self._memory)
+        y = _stacked([block[1] for block in held], np.empty(0))
+        blocks = [block[0] for block in held]
+        held.clear()
+        return InMemory(_stacked(blocks, np.empty((0, columns))), y, self._memory)
+
+
+def _stacked(blocks: list[NDArray[Any]], none: NDArray[Any]) -> NDArray[Any]:
+    """Put blocks together, each of which is let go when it is copied; `none` if there are none."""
+    if len(blocks) < 2:
+        return blocks[0] if blocks else none
+    whole = np.empty((sum(map(len, blocks)), *blocks[0].shape[1:]), dtype=none.dtype)
+    end = len(whole)
+    while blocks:
+        block = blocks.pop()
+        whole[end - len(block) : end] = block
+        end -= len(block)
+    return whole
+
+
+def check_memory(memory: float | None) -> float:
+    """Return how many bytes rows may take; by default a quarter of the machine's."""
+    if memory is None:
+        return default_memory()
+    number = isinstance(memory, (int, float, np.integer, np.floating))
+    if isinstance(memory, bool) or not number or not memory >= _LEAST_MEMORY:
+        raise unusable("memory", "a number of bytes, 2e9 for example, and at least 1e6", memory)
+    return float(memory)
+
+
+def default_memory() -> float:
+    """Return a quarter of the memory of this machine, in bytes."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 4
+    except (AttributeError, OSError, ValueError):  # no POSIX
+        return 2.0**31

@@ -1,0 +1,136 @@
+"""Rows as small integers, and the sums over them that methods release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.data.design import Design
+from dpreg.data.spool import Spool
+
+__all__ = ["MappedRows", "Recipe"]
+
+Doubles = NDArray[np.float64]
+Sums = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recipe:
+    """How a record becomes a row.  Public, and can be pickled; see `_core.Standardisation`.
+
+    Attributes
+    ----------
+    columns : ndarray of int, shape (k,)
+    low, high, centre, scale : ndarray, shape (k,)
+    y_centre, y_scale : float
+    intercept : bool
+    row_limit, response_limit : float
+    change, turn : ndarray, shape (width, width), or None
+    """
+
+    columns: NDArray[np.int64]
+    low: Doubles
+    high: Doubles
+    centre: Doubles
+    scale: Doubles
+    y_centre: float
+    y_scale: float
+    intercept: bool
+    row_limit: float
+    response_limit: float = 0.0
+    change: Doubles | None = None
+    turn: Doubles | None = None
+
+    def standardisation(self) -> _core.Standardisation:
+        """Return it in the words of the core."""
+        how = _core.Standardisation()
+        how.columns = self.columns.tolist()
+        how.low, how.high = self.low.tolist(), self.high.tolist()
+        how.centre, how.inverse_scale = self.centre.tolist(), (1 / self.scale).tolist()
+        how.y_centre, how.y_inverse_scale = self.y_centre, 1 / self.y_scale
+        how.intercept = self.intercept
+        how.row_limit, how.response_limit = self.row_limit, self.response_limit
+        if self.change is not None:
+            how.map = self.change
+        if self.turn is not None:
+            how.turn = self.turn
+        return how
+
+
+class MappedRows:
+    """The rows of a design by a recipe, made block by block.  Private.
+
+    Parameters
+    ----------
+    design : Design
+    recipe : Recipe
+    kept : bool
+        They are summed more than once: keep them, in memory while they fit, rather than make them
+        each time.
+    """
+
+    def __init__(self, design: Design, recipe: Recipe, *, kept: bool) -> None:
+        self._design, self._how = design, recipe.standardisation()
+        nothing = _core.QuantisedRows(np.empty((0, design.columns)), np.empty(0), self._how)
+        self.width, self.limit = nothing.width, nothing.limit
+        self._blocks = self._keep() if kept else None
+
+    def gram(self) -> Sums:
+        """See `_core.QuantisedRows.gram`."""
+        return self._total(lambda rows: rows.gram())
+
+    def round(self, theta: Doubles, clip: float) -> tuple[Sums, int]:
+        """See `_core.QuantisedRows.round`."""
+
+        def of(rows: _core.QuantisedRows) -> Sums:
+            gradient, squares = rows.round(theta.tolist(), clip)
+            return np.append(gradient, squares)
+
+        sums = self._total(of)
+        return sums[:-1], int(sums[-1])
+
+    def score(self, theta: Doubles, limit: float) -> Sums:
+        """See `_core.QuantisedRows.score`."""
+        return self._total(lambda rows: rows.score(theta, limit))
+
+    def score_norms(self, theta: Doubles) -> Sums:
+        """See `_core.QuantisedRows.score_norms`."""
+        return self._total(lambda rows: rows.score_norms(theta))
+
+    def score_products(self, theta: Doubles, limit: float) -> Sums:
+        """See `_core.QuantisedRows.score_products`."""
+        return self._total(lambda rows: rows.score_products(theta, limit))
+
+    def in_one(self) -> _core.QuantisedRows:
+        """Return all rows as one block, in memory."""
+        if self._blocks is not None and self._blocks.held is not None:
+            held = self._blocks.held
+            if len(held) == 1:
+                return held[0]
+        return _core.QuantisedRows(self._design.X, self._design.y, self._how)
+
+    def _total(self, of: Callable[[_core.QuantisedRows], Sums]) -> Sums:
+        blocks = iter(self._made() if self._blocks is None else self._blocks)
+        sums = of(next(blocks))
+        for rows in blocks:
+            sums += of(rows)
+        return sums
+
+    def _made(self) -> Iterable[_core.QuantisedRows]:
+        units = self._design.units
+        if units is not None:  # whose rows have to lie next to one another
+            X, y = self._design.X, self._design.y
+            yield _core.QuantisedRows(X, y, self._how, units.offsets, units.rows)
+            return
+        for X, y in self._design.rows.blocks():
+            yield _core.QuantisedRows(X, y, self._how)
+
+    def _keep(self) -> Spool[_core.QuantisedRows]:
+        blocks: Spool[_core.QuantisedRows] = Spool(self._design.rows.memory / 2)
+        for rows in self._made():
+            blocks.append(rows, rows.bytes)
+        return blocks

@@ -1,0 +1,180 @@
+"""Rows in memory or in a file, in one block or many: the same bits."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import itertools
+import os
+import pickle
+import tempfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import dpreg
+from dpreg import _core
+from dpreg.data.design import Design, Terms
+from dpreg.data.observations import Collector, InMemory
+from dpreg.data.spool import Spool
+from dpreg.sums.quantised import MappedRows, Recipe
+from dpreg.sums.statistics import (
+    IntervalCounts,
+    MagnitudeCounts,
+    MomentSums,
+    TailVotes,
+    row_count,
+)
+
+VALUES = st.one_of(st.floats(-1e3, 1e3), st.sampled_from([0.0, -0.0, 1e300, -1e-300, 5e-324]))
+
+
+@st.composite
+def divided(draw):
+    """Rows, and the same rows in some order, in blocks of which some may be empty."""
+    n, d = draw(st.integers(1, 30)), draw(st.integers(0, 3))
+    table = draw(hnp.arrays(np.float64, (n, d + 1), elements=VALUES))
+    order = draw(st.permutations(range(n)))
+    cuts = sorted(draw(st.lists(st.integers(0, n), max_size=5)))
+    return table[:, :d], table[:, d], np.array(order, dtype=int), [0, *cuts, n]
+
+
+def collected(X, y, cuts, memory):
+    collector = Collector(memory)
+    for begin, end in itertools.pairwise(cuts):
+        collector.append(np.ascontiguousarray(X[begin:end]), y[begin:end])
+    return collector.observations(X.shape[1])
+
+
+def recipe_of(d):
+    ones = np.ones(d)
+    rng = np.random.default_rng(d)
+    change = rng.normal(size=(d + 1, d + 1))
+    turn = np.linalg.qr(rng.normal(size=(d + 1, d + 1)))[0]
+    return Recipe(
+        np.arange(d), -5 * ones, 5 * ones, 0.1 * ones, 2 * ones, 0.5, 3.0, True, 1.5,
+        change=change, turn=turn,
+    )  # fmt: skip
+
+
+def statistics(d):
+    both, low = np.arange(d + 1), -np.arange(1.0, d + 2)
+    sets = np.stack([low, 2 * low, low / 2])
+    return [
+        row_count, MagnitudeCounts(both), MagnitudeCounts(both[-1:]),
+        IntervalCounts(low, -low, 8, both), MomentSums(low / 3, np.ones(d + 1)),
+        TailVotes(np.ones(d), 0.5, sets, -sets, 1.0),
+    ]  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(divided(), st.sampled_from([1e9, 0.0]))
+def test_sums_do_not_depend_on_blocks_nor_their_order(rows, memory):
+    X, y, order, cuts = rows
+    whole, parts = InMemory(X, y), collected(X[order], y[order], cuts, memory)
+    assert parts.count == len(y)
+    for statistic in statistics(X.shape[1]):
+        carried = pickle.loads(pickle.dumps(statistic))  # as to another process
+        np.testing.assert_array_equal(parts.total(carried), whole.total(statistic))
+
+
+@settings(max_examples=60, deadline=None)
+@given(divided(), st.sampled_from([1e9, 0.0]), st.booleans())
+def test_sums_over_mapped_rows_do_not_depend_on_blocks(rows, memory, kept):
+    X, y, order, cuts = rows
+    d = X.shape[1]
+    terms = Terms("y", tuple(f"x{j}" for j in range(d)), True)
+    theta = np.linspace(-1, 1, d + 1)
+
+    def sums(observations):
+        rows = MappedRows(Design(observations, terms), recipe_of(d), kept=kept)
+        gradient, squares = rows.round(theta, 0.7)
+        return [rows.gram(), gradient, squares, rows.score(theta, 0.9), rows.score_norms(theta),
+                rows.score_products(theta, 0.9)]  # fmt: skip
+
+    parts = collected(X[order], y[order], cuts, memory)
+    for one, other in zip(sums(InMemory(X, y)), sums(parts), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_rows_and_columns_can_be_chosen_in_a_file_as_in_memory():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(50, 4)), rng.normal(size=50)
+    held, spooled = (collected(X, y, [0, 20, 20, 50], memory) for memory in (1e9, 0.0))
+    assert isinstance(held, InMemory)
+    assert not isinstance(spooled, InMemory)
+    chosen = rng.random(50) < 0.5
+    for rows in (held, spooled):
+        found = rows.where(chosen).columns([3, 1]).columns([1]).arrays()
+        np.testing.assert_array_equal(found[0], X[chosen][:, [1]])
+        np.testing.assert_array_equal(found[1], y[chosen])
+
+
+def test_no_rows_are_no_rows():
+    nothing = Collector(0.0).observations(3)
+    assert nothing.count == 0
+    assert nothing.arrays()[0].shape == (0, 3)
+
+
+def test_quantised_rows_survive_a_pickle_with_their_units():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(9, 2)), rng.normal(size=9)
+    how = recipe_of(2).standardisation()
+    rows = _core.QuantisedRows(X, y, how, [0, 4, 9], [0, 2, 4, 6, 8, 1, 3, 5, 7])
+    again = pickle.loads(pickle.dumps(rows))
+    theta = np.ones(3)
+    np.testing.assert_array_equal(again.score(theta, 1.0), rows.score(theta, 1.0))
+    np.testing.assert_array_equal(again.gram(), rows.gram())
+    assert (again.rows, again.width, again.limit) == (rows.rows, rows.width, rows.limit)
+
+
+def test_a_spool_goes_to_a_file_without_a_name_and_that_goes_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    spool = Spool(10.0)
+    for k in range(5):
+        spool.append(k, 4)
+        assert (spool.held is None) == (k >= 2)
+    assert list(spool) == list(spool) == [0, 1, 2, 3, 4]
+    first, second = iter(spool), iter(spool)
+    assert [next(first), next(second), next(first)] == [0, 0, 1]
+    if os.name == "posix":
+        assert not list(tmp_path.iterdir())
+    del spool, first, second
+    gc.collect()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_says_what_to_do_after_the_charge(monkeypatch):
+    def full(*args, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    table = pd.DataFrame({"x": np.arange(1e5), "y": np.arange(1e5)})
+    budget = dpreg.Budget(1.0, 1e-5)
+    with pytest.raises(dpreg.SourceError, match=r"TMPDIR.*memory=") as raised:
+        dpreg.dp_lm("y ~ x", table, 1.0, 1e-5, budget=budget, memory=1e6)
+    assert raised.value.__cause__ is None
+    assert budget.remaining[0] == 0
+
+
+@pytest.mark.parametrize("method", ["boosted_adassp", "adassp", "dpsgd", "tukey", "frank_wolfe"])
+@pytest.mark.parametrize("unit", [None, "who"])
+def test_results_are_the_same_bits_however_little_memory_there_is(method, unit):
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"x": rng.normal(size=60_000), "who": rng.integers(0, 20_000, 60_000)})
+    table["y"] = table["x"] + rng.normal(size=60_000)
+    fits = [
+        dpreg.dp_lm("y ~ x", table, 1.0, 1e-6, method=method, unit=unit, rng=1, memory=memory)
+        for memory in (None, 1e6)
+    ]
+    assert fits[0].to_json() == fits[1].to_json()
+
+
+@pytest.mark.parametrize("memory", [0, -1.0, 10, True, "2 GB", float("nan")])
+def test_memory_is_a_number_of_bytes(memory):
+    with pytest.raises(ValueError, match="memory must be a number of bytes, 2e9 for example"):
+        dpreg.dp_lm("y ~ x", pd.DataFrame({"x": [1.0], "y": [1.0]}), 1.0, memory=memory)
