@@ -59,9 +59,11 @@ def dp_lm(
     ----------
     formula : str
         Wilkinson formula, ``"price ~ carat + cut"``.  Terms work row by row.
-    data : data frame, dict of arrays, or path of a Parquet file
-        Private.  pandas, polars, pyarrow and whatever else narwhals reads.  A Python list in a
-        dict declares no type, so it is read as numbers, and a note of the result says so.
+    data : data frame, dict of arrays, path, dataset, stream or query
+        Private.  pandas, polars, pyarrow and whatever else narwhals reads; Parquet files, by path,
+        folder, pattern or list; polars LazyFrames, pyarrow datasets and record batch readers,
+        DuckDB relations, ibis tables: read once, in batches, only the columns of the formula.  A
+        Python list in a dict declares no type, so it is read as numbers, and a note says so.
     eps : float
         Privacy loss in nats, greater than 0.
     delta : float, optional

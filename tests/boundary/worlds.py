@@ -10,10 +10,13 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import duckdb
+import ibis
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
@@ -224,6 +227,25 @@ def in_parquet_of_categories(table):
     return in_parquet(use_dictionary=False)(in_dictionaries(table))
 
 
+def in_files(path):
+    """Make two files, one of them perhaps empty."""
+
+    def put(table):
+        folder = tempfile.mkdtemp()
+        half = len(table) // 2
+        pq.write_table(table.slice(0, half), f"{folder}/a.parquet")
+        pq.write_table(table.slice(half), f"{folder}/b.parquet")
+        return path(folder)
+
+    return put
+
+
+def in_duckdb(table):
+    if any(pa.types.is_duration(kind) for kind in table.schema.types):
+        raise ValueError("intervals of months, days and seconds are no keys")
+    return duckdb.connect().from_arrow(table)
+
+
 CONTAINERS = {
     "pyarrow": lambda t: t,
     "pyarrow in chunks": in_chunks,
@@ -243,6 +265,12 @@ CONTAINERS = {
     "parquet without its arrow schema": in_parquet(store_schema=False),
     "parquet of polars": in_parquet_of_polars,
     "parquet of categories": in_parquet_of_categories,
+    "folder of parquet": in_files(lambda folder: folder),
+    "parquet by pattern": in_files(lambda folder: f"{folder}/*.parquet"),
+    "pyarrow dataset": in_files(lambda folder: ds.dataset(folder)),
+    "stream": lambda t: pa.RecordBatchReader.from_batches(t.schema, t.to_batches()),
+    "duckdb": in_duckdb,
+    "ibis": lambda t: ibis.memtable(t),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -16,17 +17,34 @@ def open_source(data: Any) -> RowSource:
 
     Parameters
     ----------
-    data : data frame, dict of arrays, or path of a Parquet file
+    data : data frame, dict of arrays, path of Parquet files, dataset, stream, or query
 
     Raises
     ------
     SchemaError
         If it is of no kind that can be read.
     """
-    from dpreg.data import frames, parquet
+    from dpreg.data import dataset, frames, parquet, queries
 
     if isinstance(data, (str, os.PathLike)):
-        return parquet.parquet_source(data)
+        path = os.fsdecode(data)
+        many = os.path.isdir(path) or (glob.has_magic(path) and not os.path.exists(path))
+        return dataset.files_source(path) if many else parquet.parquet_source(path)
     if isinstance(data, Mapping):
         return frames.mapping_source(data)
+    if isinstance(data, (list, tuple)) and data and isinstance(data[0], (str, os.PathLike)):
+        return dataset.files_source(data)
+    package = type(data).__module__.partition(".")[0]
+    if package in ("duckdb", "_duckdb"):
+        return queries.duckdb_source(data)
+    if package == "ibis":
+        return queries.ibis_source(data)
+    if package == "pyarrow":
+        import pyarrow
+        import pyarrow.dataset
+
+        if isinstance(data, pyarrow.dataset.Dataset):
+            return dataset.dataset_source(data)
+        if isinstance(data, pyarrow.RecordBatchReader):
+            return dataset.reader_source(data)
     return frames.frame_source(data)

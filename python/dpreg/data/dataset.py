@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow
     import pyarrow.dataset
 
-__all__ = ["arrow_schema", "dataset_source", "files_source", "reader_source"]
+__all__ = ["arrow_schema", "dataset_source", "files_source", "pieces", "reader_source"]
 
 _HIVE = re.compile(r"([^/=]+)=[^/]*")
 
@@ -111,13 +111,13 @@ def reader_source(reader: pyarrow.RecordBatchReader) -> RowSource:
 
     def read(columns: Sequence[str]) -> Iterable[Any]:
         _read.add(reader)
-        for batch in reader:
-            yield from _pieces(batch.select(list(columns)))
+        return pieces(batch.select(list(columns)) for batch in reader)
 
     return StreamSource(arrow_schema(reader.schema), read, arrow_cells)
 
 
-def _pieces(batch: Any) -> Iterator[Any]:
-    """Divide a batch that is longer than others are."""
-    for start in range(0, batch.num_rows, BATCH_ROWS):
-        yield batch.slice(start, BATCH_ROWS)
+def pieces(batches: Iterable[Any]) -> Iterator[Any]:
+    """Divide batches that are longer than others are."""
+    for batch in batches:
+        for start in range(0, batch.num_rows, BATCH_ROWS):
+            yield batch.slice(start, BATCH_ROWS)

@@ -85,12 +85,15 @@ def _polars_source(frame: Any) -> RowSource:
     import polars as pl
 
     lazy = isinstance(frame, pl.LazyFrame)
-    types = frame.collect_schema() if lazy else frame.schema
+    types = frame.collect_schema()
     columns = {str(name): _polars_column(str(name), kind) for name, kind in types.items()}
 
     def read(names: Sequence[str]) -> Any:
         chosen = frame.select(names)
-        return (chosen.collect() if lazy else chosen).to_arrow().to_batches(BATCH_ROWS)
+        if not lazy:
+            return chosen.to_arrow().to_batches(BATCH_ROWS)
+        parts = chosen.collect_batches(chunk_size=BATCH_ROWS)
+        return (batch for part in parts for batch in part.to_arrow().to_batches(BATCH_ROWS))
 
     return StreamSource(Schema(columns), read, arrow_cells)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -113,9 +114,11 @@ class StreamSource:
 
 
 def _quietly(call: Callable[..., Any], *arguments: Any) -> Any:
-    """Call something of another library; what it says of a failure may be about a record."""
+    """Call something of another library; what it says, or warns of, may be about a record."""
     try:
-        return call(*arguments)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return call(*arguments)
     except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
         raise
     except BaseException as error:  # a panic of polars is no Exception

@@ -1,0 +1,42 @@
+"""Queries of other engines as sources: run for the columns that are asked for, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dpreg.data.arrow import arrow_cells
+from dpreg.data.dataset import arrow_schema, pieces
+from dpreg.data.schema import Column, Schema
+from dpreg.data.source import BATCH_ROWS, RowSource, StreamSource
+
+__all__ = ["duckdb_source", "ibis_source"]
+
+
+def duckdb_source(relation: Any) -> RowSource:
+    """Return a DuckDB relation as a source.  An ENUM declares the levels of a factor."""
+    import duckdb
+
+    # No row is asked for: the types alone.
+    schema = arrow_schema(relation.limit(0).to_arrow_table().schema)
+    kinds = zip(relation.columns, relation.types, strict=True)
+    levels = {name: tuple(kind.children[0][1]) for name, kind in kinds if kind.id == "enum"}
+    columns = {
+        name: Column(name, "categorical", levels[name], holds="text") if name in levels else column
+        for name, column in schema.columns.items()
+    }
+
+    def read(names: Sequence[str]) -> Any:
+        chosen = relation.select(*(duckdb.ColumnExpression(name) for name in names))
+        return pieces(chosen.to_arrow_reader(BATCH_ROWS))
+
+    return StreamSource(Schema(columns), read, arrow_cells)
+
+
+def ibis_source(table: Any) -> RowSource:
+    """Return an ibis table as a source."""
+
+    def read(names: Sequence[str]) -> Any:
+        return pieces(table.select(*names).to_pyarrow_batches(chunk_size=BATCH_ROWS))
+
+    return StreamSource(arrow_schema(table.schema().to_pyarrow()), read, arrow_cells)

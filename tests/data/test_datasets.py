@@ -1,0 +1,134 @@
+"""Tables in many files, streams and queries: the rows of the same table in memory."""
+
+from __future__ import annotations
+
+import duckdb
+import ibis
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+import dpreg
+from dpreg.data.containers import open_source
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(1)
+    n = 3000
+    return pa.table({"x": rng.normal(size=n), "z": rng.exponential(size=n),
+                     "g": rng.choice(["a", "b"], n), "y": rng.normal(size=n)})  # fmt: skip
+
+
+def fit(data, formula="y ~ x + g"):
+    return dpreg.dp_lm(formula, data, 1.0, 1e-6, levels={"g": ["a", "b"]}, rng=1).to_json()
+
+
+def written(folder, table, cuts):
+    for k in range(len(cuts) - 1):
+        part = table.slice(cuts[k], cuts[k + 1] - cuts[k])
+        pq.write_table(part, folder / f"part-{k:02d}.parquet", row_group_size=100)
+    (folder / "_SUCCESS").write_text("")
+    return folder
+
+
+def test_every_way_to_hold_a_table_gives_the_same_bits(tmp_path, table):
+    expected = fit(table)
+    folder = written(tmp_path, table, [0, 1, 1, 2000, 3000])
+    files = sorted(map(str, folder.glob("*.parquet")))
+    shuffled = table.take(np.random.default_rng(2).permutation(len(table)))
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(700))
+    held = {
+        "folder": folder, "pattern": f"{folder}/part-*.parquet", "list": files,
+        "dataset": ds.dataset(files), "another order": shuffled, "reader": reader,
+        "lazy": pl.scan_parquet(files), "polars": pl.from_arrow(shuffled),
+        "duckdb": duckdb.connect().from_arrow(shuffled),
+        "files in duckdb": duckdb.connect().read_parquet(files),
+        "ibis": ibis.memtable(table), "pandas": shuffled.to_pandas(),
+    }  # fmt: skip
+    for name, data in held.items():
+        assert fit(data) == expected, name
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7, 64])
+def test_any_number_of_parts_gives_the_same_bits(tmp_path, table, parts):
+    cuts = np.linspace(0, len(table), parts + 1).astype(int).tolist()
+    assert fit(written(tmp_path, table, cuts)) == fit(table)
+
+
+def test_only_the_columns_of_the_formula_are_asked_for(table):
+    asked = []
+    source = open_source(ds.dataset(table))
+    read = source._read
+    source._read = lambda columns: asked.append(tuple(columns)) or read(columns)
+    batches = list(source.batches(["y", "x"]))
+    assert asked == [("y", "x")]
+    assert {name for batch in batches for name in batch.cells} == {"x", "y"}
+
+
+def test_folders_named_after_values_make_a_column_of_text(tmp_path, table):
+    for region in ("1", "2"):
+        part = tmp_path / f"region={region}"
+        part.mkdir()
+        pq.write_table(table, part / "a.parquet")
+    schema = open_source(tmp_path).schema
+    # Numbers would be read as numbers only as long as all that are there are some.
+    assert schema["region"].kind == "text"
+    found = dpreg.dp_lm(
+        "y ~ x + region", tmp_path, 1.0, 1e-6, levels={"region": ["1", "2", "3"]}, rng=1
+    )
+    whole = pa.concat_tables(
+        table.append_column("region", pa.array([k] * len(table))) for k in ("1", "2")
+    )
+    same = dpreg.dp_lm(
+        "y ~ x + region", whole, 1.0, 1e-6, levels={"region": ["1", "2", "3"]}, rng=1
+    )
+    assert found.to_json() == same.to_json()
+
+
+def test_an_enum_of_duckdb_declares_its_levels(table):
+    connection = duckdb.connect()
+    connection.execute("create type letter as enum ('b', 'a')")
+    relation = connection.from_arrow(table).project("y, x, g::letter as g")
+    declared = dpreg.dp_lm("y ~ x + g", relation, 1.0, 1e-6, rng=1)
+    assert list(declared.params.index) == ["Intercept", "x", "g[T.a]"]
+    named = dpreg.dp_lm("y ~ x + g", table, 1.0, 1e-6, levels={"g": ["b", "a"]}, rng=1)
+    np.testing.assert_array_equal(declared.params, named.params)
+
+
+def test_a_stream_is_read_once(table):
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    fit(reader)
+    with pytest.raises(ValueError, match=r"has been read.*make another"):
+        fit(reader)
+
+
+def test_a_query_that_fails_says_nothing_of_a_record_after_the_charge():
+    relation = duckdb.connect().sql(
+        "select case when i = 7 then error('secret 7') else i end as x, i as y from range(9) t(i)"
+    )
+    budget = dpreg.Budget(1.0, 1e-5)
+    with pytest.raises(dpreg.SourceError) as raised:
+        dpreg.dp_lm("y ~ x", relation, 1.0, 1e-5, budget=budget)
+    assert "secret" not in str(raised.value)
+    assert raised.value.__cause__ is None
+    assert raised.value.__suppress_context__ or raised.value.__context__ is None
+    assert budget.remaining[0] == 0
+
+
+def test_files_that_are_not_there_are_refused_before_the_charge(tmp_path):
+    budget = dpreg.Budget(1.0, 1e-5)
+    for data, words in [
+        (tmp_path, "no file in"),
+        (f"{tmp_path}/*.parquet", "no file in|no such file"),
+        ([f"{tmp_path}/a.parquet"], "no such file"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            dpreg.dp_lm("y ~ x", data, 1.0, 1e-5, budget=budget)
+    (tmp_path / "a.parquet").write_text("x,y\n1,2\n")
+    with pytest.raises(ValueError, match=r"cannot read .* as Parquet"):
+        dpreg.dp_lm("y ~ x", tmp_path, 1.0, 1e-5, budget=budget)
+    assert budget.remaining[0] == 1
