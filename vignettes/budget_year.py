@@ -74,7 +74,7 @@ FORMULAS = ("minutes ~ age", "minutes ~ ward", "minutes ~ age + ward")
 def at(day):
     """Let the ledger be written on a day of the year."""
     time = (NEW_YEAR + timedelta(days=float(day))).isoformat(timespec="seconds")
-    return mock.patch("dpreg.privacy.budget._now", return_value=time)
+    return mock.patch("dpreg.privacy.account.now", return_value=time)
 
 
 def fit(user, formula, eps):
@@ -122,9 +122,9 @@ before = len(dpreg.Budget.open(LEDGER).charges)
 CRASH = """
 import os, signal, sys
 import dpreg
-import dpreg.privacy.budget
+import dpreg.privacy.account
 from dpreg.methods import AdaSSP
-dpreg.privacy.budget._now = lambda: sys.argv[3]
+dpreg.privacy.account.now = lambda: sys.argv[3]
 AdaSSP.release = lambda *arguments, **options: os.kill(os.getpid(), signal.SIGKILL)
 budget = dpreg.Budget.open(sys.argv[1], user="ada")
 dpreg.dp_lm("minutes ~ age", sys.argv[2], 0.3, 1e-7, method="adassp", unit="patient", budget=budget)

@@ -15,13 +15,12 @@ from dpreg.keywords import hinted
 from dpreg.methods import method_from
 from dpreg.methods.base import Allowance, Declined, Method
 from dpreg.privacy.bits import bit_source
-from dpreg.privacy.budget import Budget
 from dpreg.privacy.certificate import PUBLIC, Certificate
 from dpreg.privacy.charge import Status
 from dpreg.privacy.checks import check_epsilon
-from dpreg.privacy.payment import budget_for, pay
+from dpreg.privacy.payment import Payer, budget_for, pay
 from dpreg.publish import publish
-from dpreg.remarks import about_columns, about_privacy, about_units
+from dpreg.remarks import about_columns, about_privacy, about_stratum, about_units
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
 from dpreg.results.predict import schema_to_dict
@@ -48,7 +47,7 @@ def dp_lm(
     split: float | None = None,
     levels: Mapping[str, Iterable[Level]] | None = None,
     unit: str | None = None,
-    budget: Budget | None = None,
+    budget: Payer | None = None,
     inference: bool = True,
     memory: float | None = None,
     rng: int | _core.BitSource | None = None,
@@ -91,8 +90,9 @@ def dp_lm(
     unit : str, optional
         Column that names the protected unit, such as a person with several rows.  It is no
         regressor, and ``.`` leaves it out.  Default: one row is one unit.
-    budget : Budget, optional
-        Charged before a record is read; refuses when it cannot cover the call.
+    budget : Budget or StratumBudget, optional
+        Charged before a record is read; refuses when it cannot cover the call.  With one of the
+        strata of `Budget.partition` the call uses the rows of that stratum and no others.
     inference : bool, default True
         Also release what standard errors and intervals need.
     memory : float, optional
@@ -136,7 +136,7 @@ def dp_lm(
         raise unusable("inference", "True or False", inference)
     allowed = check_memory(memory)
     bits = bit_source(rng)
-    problem = pose(formula, data, levels, unit)
+    problem = pose(formula, data, levels, unit, charged.stratum)
     terms = problem.terms
     stage = first_stage(select, k, split, terms, epsilon)
     chosen.check(terms, stage.epsilon_fit, delta, inference=inference)
@@ -173,6 +173,7 @@ def dp_lm(
                 unit, stage.selector, getattr(stage.selector, "name", ""), "to choose columns, "
             ),
             *about_units(unit, chosen, outcome.method or chosen.name),
+            *about_stratum(charged.stratum, unit),
             *about_columns(problem.schema),
             *about_privacy(epsilon, delta, outcome.units),
             *unwritten,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from dpreg.data.schema import LIST, Schema
+from dpreg.privacy.stratum import Stratum
 from dpreg.text import counted
 
-__all__ = ["about_columns", "about_privacy", "about_units"]
+__all__ = ["about_columns", "about_privacy", "about_stratum", "about_units"]
 
 # Above it a single record can be told nearly for sure, whatever else is done.
 _LARGE_EPSILON = 20.0
@@ -66,6 +67,16 @@ def about_privacy(epsilon: float, delta: float, units: float | None) -> tuple[st
 def _below(units: float) -> float:
     """Return a power of ten that is a tenth of 1 / units, or less."""
     return float(f"1e-{math.ceil(math.log10(units)) + 1}")
+
+
+def about_stratum(stratum: Stratum | None, unit: str | None) -> tuple[str, ...]:
+    """Say which rows were used, where a budget was charged for one stratum."""
+    if stratum is None:
+        return ()
+    note = f"only rows with {stratum} were used, a stratum of the budget"
+    if unit is None:
+        return (note,)
+    return (f"{note}, and none of a {unit!r} with rows in several strata",)
 
 
 def about_columns(schema: Schema) -> tuple[str, ...]:

@@ -11,11 +11,10 @@ from dpreg.data.schema import Level
 from dpreg.keywords import hinted
 from dpreg.methods.base import Allowance
 from dpreg.privacy.bits import bit_source
-from dpreg.privacy.budget import Budget
 from dpreg.privacy.certificate import PUBLIC, Certificate
 from dpreg.privacy.checks import check_epsilon
-from dpreg.privacy.payment import budget_for, pay
-from dpreg.remarks import about_columns, about_privacy, about_units
+from dpreg.privacy.payment import Payer, budget_for, pay
+from dpreg.remarks import about_columns, about_privacy, about_stratum, about_units
 from dpreg.results.selection import SelectionResult
 from dpreg.selection import selector_from
 from dpreg.selection.base import Selector, check_k
@@ -38,7 +37,7 @@ def dp_select(
     method: str | Selector = "kendall",
     levels: Mapping[str, Iterable[Level]] | None = None,
     unit: str | None = None,
-    budget: Budget | None = None,
+    budget: Payer | None = None,
     rng: int | _core.BitSource | None = None,
 ) -> SelectionResult:
     """Choose k columns of a regression with differential privacy.
@@ -90,7 +89,7 @@ def dp_select(
     charged, delta = budget_for(budget, epsilon, delta)
     selector = selector_from(method, "method")
     bits = bit_source(rng)
-    problem = pose(formula, data, levels, unit)
+    problem = pose(formula, data, levels, unit, charged.stratum)
     terms = problem.terms
     k = check_k(k, len(terms.names))
     selector.check(terms, k, epsilon, delta)
@@ -125,6 +124,7 @@ def dp_select(
         notes=(
             *found.notes,
             *about_units(unit, selector, selector.name),
+            *about_stratum(charged.stratum, unit),
             *about_columns(problem.schema),
             *about_privacy(epsilon, delta, found.units),
             *unwritten,

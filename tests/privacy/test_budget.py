@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import dpreg
 from dpreg.errors import BudgetError
+from dpreg.privacy.account import Account
 from dpreg.privacy.checks import check_delta, check_epsilon
 
 
@@ -213,14 +214,14 @@ def test_charges_tell_what_they_were_for(diamonds):
 
 def test_threads_cannot_overspend_together(monkeypatch):
     """A pause between the check and the charge is when another thread would slip in."""
-    allows = dpreg.Budget._allows
+    allows = Account._allows
 
     def slow(*arguments):
         answer = allows(*arguments)
         time.sleep(0.001)
         return answer
 
-    monkeypatch.setattr(dpreg.Budget, "_allows", slow)
+    monkeypatch.setattr(Account, "_allows", slow)
     budget = dpreg.Budget(1.0, 0.0)
 
     def spend():

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 import dpreg
-from dpreg.privacy.accounting import Basic, Concentrated, Gaussian
+from dpreg.privacy.accounting import Basic, Concentrated, Gaussian, sums
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import bounded_range_mu, gdp_delta, gdp_epsilon, gdp_mu, pure_mu
 from dpreg.privacy.zcdp import bounded_range_rho, pure_rho, zcdp_delta, zcdp_epsilon
@@ -192,11 +192,13 @@ def test_spent_is_never_below_the_composed_privacy_loss(gaussians, pures, approx
     costs += [Cost.approximate(epsilon, d) for epsilon, d in approximate]
     true = composed(gaussians, pures, approximate).get_epsilon_for_delta(delta)
     for accounting in (Gaussian.of(30.0, delta), Concentrated.of(30.0, delta)):
-        epsilon, at = accounting.spent(costs)
+        epsilon, at = accounting.spent(sums(accounting, costs))
         assert at == delta
         # Theirs is an upper bound itself, by its discretisation.
         assert epsilon >= true - 2 * STEP * len(costs)
-    assert Gaussian.of(30.0, delta).spent(costs[: len(gaussians)])[0] == pytest.approx(
+    assert Gaussian.of(30.0, delta).spent(sums(Gaussian.of(30.0, delta), costs[: len(gaussians)]))[
+        0
+    ] == pytest.approx(
         composed(gaussians, [], []).get_epsilon_for_delta(delta), abs=STEP * (1 + len(gaussians))
     )
 

@@ -97,7 +97,8 @@ def test_there_is_no_ledger_to_open(tmp_path):
 def test_as_a_frame(kept):
     frame = dpreg.Budget.open(kept).to_frame()
     assert list(frame.columns) == ["time", "user", "data", "label", "formula", "method", "eps",
-                                   "delta", "mu", "rho", "failure", "status"]  # fmt: skip
+                                   "delta", "mu", "rho", "failure", "status",
+                                   "stratum"]  # fmt: skip
     assert frame["user"].tolist() == ["ada", "bob", "bob"]
     assert frame["eps"].iloc[0] == 0.3
     np.testing.assert_allclose(frame["failure"], [0.0, 9.5e-8, 0.0])
@@ -124,7 +125,7 @@ def test_as_a_picture(kept):
     widths = [bar.get_width() for bar in ax.patches]
     assert sum(widths) == pytest.approx(1.0)
     paid = np.array([charge.paid.mu for charge in budget.charges])
-    np.testing.assert_allclose(widths[:-1], (paid / budget._accounting.mu) ** 2)
+    np.testing.assert_allclose(widths[:-1], (paid / budget.account.accounting.mu) ** 2)
     assert ax.get_xlabel() == "share of mu^2"
 
 

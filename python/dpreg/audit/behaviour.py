@@ -20,8 +20,8 @@ from dpreg.audit.worlds import hostile_pairs, regression
 from dpreg.lm import dp_lm
 from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP, FrankWolfe, TukeyEM
 from dpreg.methods.base import Method
+from dpreg.privacy.account import Account
 from dpreg.privacy.bits import bit_source
-from dpreg.privacy.budget import Budget
 
 __all__ = ["CHECKS"]
 
@@ -47,7 +47,7 @@ def charged_first(effort: Effort) -> Finding:
             seen: list[str] = []
             table = regression(30).assign(who=np.arange(30))
             data = {name: _Tripwire(table[name].to_numpy(), seen) for name in table}
-            with replaced(Budget, "reserve", _noting(Budget, "reserve", seen, "charge")):
+            with replaced(Account, "reserve", _noting(Account, "reserve", seen, "charge")):
                 dp_lm("y ~ a", data, 1.0, 1e-3, method=method, unit=unit, rng=effort.seed)
             cases += 1
             if seen.count("charge") != 1 or seen.index("charge") > seen.index("read"):

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.observations import Collector, InMemory, Observations
 from dpreg.data.source import RowSource
+from dpreg.data.strata import StratumRows
 from dpreg.data.units import UnitNumbers, Units
+from dpreg.privacy.stratum import Stratum
 
 __all__ = ["Design", "Terms", "read_design"]
 
@@ -107,7 +109,12 @@ class Design:
 
 
 def read_design(
-    spec: FormulaSpec, source: RowSource, unit: str | None, terms: Terms, memory: float
+    spec: FormulaSpec,
+    source: RowSource,
+    unit: str | None,
+    terms: Terms,
+    memory: float,
+    stratum: Stratum | None = None,
 ) -> Design:
     """Read the records: evaluate the formula on every complete row.
 
@@ -121,23 +128,31 @@ def read_design(
         Of `spec`.
     memory : float
         Bytes that rows may take before they go to a temporary file.
+    stratum : Stratum, optional
+        Whose rows are wanted; None: all.
     """
-    columns = spec.needed(response=True)
-    if unit is not None:
-        columns = (*columns, unit)
-    collector, labels = Collector(memory), []
+    named = [unit, None if stratum is None else stratum.column]
+    columns = [*spec.needed(response=True), *(name for name in named if name is not None)]
+    collector, labels = Collector(memory), [_NO_LABELS]
     number = UnitNumbers()
-    for batch in source.batches(columns):
+    wanted = StratumRows(0 if stratum is None else stratum.position)
+    for batch in source.batches(tuple(dict.fromkeys(columns))):
         evaluated = spec.rows(batch, response=True)
         X, y = evaluated.X, evaluated.y
         assert y is not None
-        if unit is not None:
-            mine = number.labels(batch.cells[unit].keys())[evaluated.kept]
-            named = mine >= 0
-            X, y = X[named], y[named]
-            labels.append(mine[named])
-        collector.append(X, y)
+        mine = None if unit is None else number.labels(batch.cells[unit].keys())
+        taken = np.ones(batch.rows, dtype=bool) if mine is None else mine >= 0
+        if stratum is not None:
+            taken &= wanted.inside(batch.cells[stratum.column].codes(stratum.levels), mine)
+        taken = taken[evaluated.kept]
+        collector.append(X if taken.all() else X[taken], y if taken.all() else y[taken])
+        if mine is not None:
+            labels.append(mine[evaluated.kept][taken])
     rows = collector.observations(len(spec.names))
     if unit is None:
         return Design(rows, terms)
-    return Design(rows, terms, Units.from_labels(np.concatenate([*labels, _NO_LABELS])))
+    units = np.concatenate(labels)
+    if stratum is not None:
+        alone = wanted.of_one_stratum(units)
+        rows, units = rows.where(alone), units[alone]
+    return Design(rows, terms, Units.from_labels(units))

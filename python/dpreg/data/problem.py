@@ -16,8 +16,10 @@ from dpreg.data.formula import FormulaSpec
 from dpreg.data.observations import InMemory
 from dpreg.data.schema import Column, Level, Schema, no_column
 from dpreg.data.source import RowSource
+from dpreg.data.strata import StratumRows
 from dpreg.data.units import Units
 from dpreg.errors import Argument, ArgumentError, FormulaError, SchemaError, leave_out, write
+from dpreg.privacy.stratum import Stratum
 
 __all__ = ["ModelMatrix", "Problem", "Records", "pose"]
 
@@ -56,6 +58,7 @@ class FormulaProblem:
     spec: FormulaSpec
     source: RowSource
     unit: str | None
+    stratum: Stratum | None
 
     @property
     def terms(self) -> Terms:
@@ -69,7 +72,8 @@ class FormulaProblem:
 
     def design(self, memory: float) -> Design:
         """See `Problem.design`."""
-        return read_design(self.spec, self.source, self.unit, self.terms, memory)
+        spec, source, unit = self.spec, self.source, self.unit
+        return read_design(spec, source, unit, self.terms, memory, self.stratum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +87,14 @@ class Records:
     y : ndarray, shape (n,)
     labels : ndarray of int64, shape (n,), or None
         The unit of each row, -1 where it is missing.  None: a row is a unit.
+    strata : ndarray of int, shape (n,), or None
+        Position of the level of each row's stratum, -1 where it has none.
     """
 
     columns: Sequence[NDArray[np.float64]]
     y: NDArray[np.float64]
     labels: NDArray[np.int64] | None = None
+    strata: NDArray[np.int32] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +115,8 @@ class ModelMatrix:
         Limits of those columns that are known from declared levels.
     unit : str or None
         What the labels of the records number, for messages.
+    stratum : Stratum or None
+        Whose rows are wanted of the records; their strata are numbered as its levels are.
     """
 
     response: str
@@ -116,6 +125,7 @@ class ModelMatrix:
     read: Callable[[], Records]
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     unit: str | None = None
+    stratum: Stratum | None = None
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
@@ -143,6 +153,8 @@ class ModelMatrix:
         complete = np.isfinite(records.y)
         if records.labels is not None:
             complete &= records.labels >= 0
+        if self.stratum is not None:
+            complete &= self._in_stratum(records)
         # A few rows at a time, so that what is written to is still near when the next column comes.
         for start in range(0, n, _ROWS):
             part = slice(start, start + _ROWS)
@@ -156,12 +168,20 @@ class ModelMatrix:
         units = None if records.labels is None else Units.from_labels(records.labels[kept])
         return Design(InMemory(X[kept], np.array(records.y[kept]), memory), self.terms, units)
 
+    def _in_stratum(self, records: Records) -> NDArray[np.bool_]:
+        assert self.stratum is not None
+        assert records.strata is not None
+        rows = StratumRows(self.stratum.position)
+        inside = rows.inside(records.strata, records.labels)
+        return inside if records.labels is None else inside & rows.of_one_stratum(records.labels)
+
 
 def pose(
     formula: str,
     data: Any,
     levels: Mapping[str, Iterable[Level]] | None,
     unit: str | None = None,
+    stratum: Stratum | None = None,
 ) -> Problem:
     """Check a formula against the schema of the data, and read nothing else.
 
@@ -174,30 +194,39 @@ def pose(
         As for `dp_lm`.
     unit : str, optional
         Column that names the protected unit: it is no part of the formula, nor of its ``.``.
+    stratum : Stratum, optional
+        Whose rows are wanted.  Its column is no part of the formula either: it has one value.
     """
     if isinstance(data, ModelMatrix):
         columns = {} if data.unit is None else {data.unit: Column(data.unit, "other")}
         _check_unit(unit, Schema(columns))
+        assert data.stratum == stratum
         return data
     _check_order(formula, data)
     source = open_source(data)
     _check_unit(unit, source.schema)
     schema = source.schema.with_levels(levels).without(unit)
+    apart = {unit: ("names the protected unit", leave_out("unit"))}
+    if stratum is not None:
+        _check_stratum(stratum, source.schema)
+        schema = schema.without(stratum.column)
+        whole = "charge the fit to the whole budget"
+        apart[stratum.column] = ("divides the budget", (whole,))
     try:
         spec = FormulaSpec(formula, schema)
     except FormulaError:
-        named = rf"(?<!\w){re.escape(unit or '')}(?!\w)"
-        if unit and isinstance(formula, str) and re.search(named, formula):
-            raise FormulaError(
-                "formula",
-                f"{unit!r} names the protected unit, and cannot be in the formula too",
-                "leave it out",
-                leave_out("unit"),
-            ) from None
+        for name, (role, instead) in apart.items():
+            if name and isinstance(formula, str) and _names(formula, name):
+                problem = f"{name!r} {role}, and cannot be in the formula too"
+                raise FormulaError("formula", problem, "leave it out", instead) from None
         raise
     if _INTERCEPT in spec.regressors:
         raise _taken()
-    return FormulaProblem(spec, source, unit)
+    return FormulaProblem(spec, source, unit, stratum)
+
+
+def _names(formula: str, column: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(column)}(?!\w)", formula) is not None
 
 
 def _check_order(formula: object, data: object) -> None:
@@ -236,3 +265,18 @@ def _check_unit(unit: str | None, schema: Schema) -> None:
             f"column {unit!r} holds {schema[unit].holds}, which cannot name a unit",
             "convert it to text or whole numbers before the call",
         )
+
+
+def _check_stratum(stratum: Stratum, schema: Schema) -> None:
+    """Refuse a stratum whose column is not there, or cannot have one of the declared levels."""
+    column = stratum.column
+    if column not in schema:
+        why, *advice = no_column(column, schema)
+        raise SchemaError("budget", f"is divided by {column!r}, and {why}", *advice)
+    try:
+        schema.with_levels({column: stratum.levels})
+    except SchemaError as error:
+        problem = error.problem if isinstance(error.problem, tuple) else (error.problem,)
+    else:
+        return
+    raise SchemaError("budget", (f"is divided by {column!r}, and ", *problem))

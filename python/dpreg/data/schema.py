@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
-
-from dpreg.errors import Pieces, SchemaError, Value, closest, write
+from dpreg.errors import SchemaError, Value, closest, write
+from dpreg.levels import Level, listed, such_levels
 
 __all__ = ["LIST", "Column", "Kind", "Level", "Schema", "no_column"]
 
 Kind = Literal["numeric", "categorical", "text", "other"]
-Level = str | int | float | bool
 
 # What a Python list holds, which declares no type: numbers, unless levels are declared.
 LIST = "a list"
-_SPELLED = "a list of strings or numbers"
 # Columns that a message lists.
 _SHOWN = 20
 
@@ -81,7 +78,7 @@ class Schema:
         for name, values in (levels or {}).items():
             if name not in columns:
                 raise SchemaError("levels", *no_column(name, self))
-            public = _listed(name, values)
+            public = listed(name, values)
             _check_levels(columns[name], public)
             columns[name] = replace(
                 columns[name], kind="categorical", levels=public, taken_on_trust=False
@@ -98,30 +95,17 @@ def no_column(name: str, schema: Schema) -> tuple[str, ...]:
     return (problem,) if meant is None else (problem, f"perhaps {meant!r} was meant")
 
 
-def _listed(name: str, values: Any) -> tuple[Level, ...]:
-    """Return declared levels as plain values, from a list, an array, an index or a series."""
-    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-        problem = f"those of {name!r} must be {_SPELLED}"
-        raise SchemaError("levels", problem, _such(name, "first", "second"))
-    public = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
-    if not all(isinstance(v, (str, int, float)) and v == v for v in public):
-        raise SchemaError("levels", f"the levels of {name!r} must be strings or numbers")
-    if len(public) < 2 or len(set(public)) < len(public):
-        raise SchemaError("levels", f"{name!r} needs at least two levels, all different")
-    return public
-
-
 def _check_levels(column: Column, levels: tuple[Level, ...]) -> None:
     """Refuse levels with which every row would be incomplete, by the declared type alone."""
     name, given = column.name, (", got ", Value(list(levels)))
     if column.kind == "numeric" and column.holds != LIST:
         if any(isinstance(level, str) for level in levels):
             problem = f"column {name!r} holds numbers, and its levels must be numbers too"
-            raise SchemaError("levels", (problem, *given), _such(name, 1, 2))
+            raise SchemaError("levels", (problem, *given), such_levels(name, 1, 2))
     elif column.holds == "text":
         if not all(isinstance(level, str) for level in levels):
             problem = f"column {name!r} holds text, and its levels must be text too"
-            raise SchemaError("levels", (problem, *given), _such(name, "1", "2"))
+            raise SchemaError("levels", (problem, *given), such_levels(name, "1", "2"))
     elif column.kind == "other":
         raise SchemaError(
             "levels",
@@ -131,7 +115,3 @@ def _check_levels(column: Column, levels: tuple[Level, ...]) -> None:
     elif column.levels is not None and not set(column.levels) & set(levels):
         problem = f"column {name!r} declares other levels, {list(column.levels)!r}"
         raise SchemaError("levels", (problem, *given))
-
-
-def _such(name: str, *levels: Level) -> Pieces:
-    return write("levels", {name: [*levels, ...]})

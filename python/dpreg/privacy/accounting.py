@@ -59,12 +59,12 @@ class Accounting(Protocol):
         """Return what a cost adds to each sum."""
         ...
 
-    def spent(self, costs: Iterable[Cost]) -> Pair:
-        """Return (epsilon, delta) of releases with these costs, had they been planned at once."""
+    def spent(self, found: Sums) -> Pair:
+        """Return (epsilon, delta) of releases with these sums, had they been planned at once."""
         ...
 
-    def remaining(self, costs: Iterable[Cost]) -> Pair:
-        """Return (epsilon, delta) of the largest release that can still be paid for."""
+    def remaining(self, found: Sums) -> Pair:
+        """Return (epsilon, delta) of the largest release that can be paid for beside them."""
         ...
 
 
@@ -77,11 +77,9 @@ def sums(accounting: Accounting, costs: Iterable[Cost]) -> Sums:
     return found
 
 
-def _left(accounting: Accounting, costs: Iterable[Cost]) -> dict[str, Fraction]:
-    spent = sums(accounting, costs)
-    return {
-        name: max(limit - spent[name], Fraction(0)) for name, limit in accounting.limits.items()
-    }
+def _left(accounting: Accounting, found: Sums) -> dict[str, Fraction]:
+    limits = accounting.limits.items()
+    return {name: max(limit - found[name], Fraction(0)) for name, limit in limits}
 
 
 def _typed(value: float) -> Fraction:
@@ -115,14 +113,13 @@ class Basic:
         """See `Accounting`."""
         return {"eps": _typed(cost.epsilon), "delta": _typed(cost.delta)}
 
-    def spent(self, costs: Iterable[Cost]) -> Pair:
+    def spent(self, found: Sums) -> Pair:
         """See `Accounting`."""
-        found = sums(self, costs)
         return float(found["eps"]), float(found["delta"])
 
-    def remaining(self, costs: Iterable[Cost]) -> Pair:
+    def remaining(self, found: Sums) -> Pair:
         """See `Accounting`."""
-        left = _left(self, costs)
+        left = _left(self, found)
         return float(left["eps"]), float(left["delta"])
 
 
@@ -182,18 +179,18 @@ class Gaussian:
             "discreteness": _typed(cost.discreteness),
         }
 
-    def spent(self, costs: Iterable[Cost]) -> Pair:
+    def spent(self, found: Sums) -> Pair:
         """See `Accounting`."""
-        found = {name: float(amount) for name, amount in sums(self, costs).items()}
-        if not any(found.values()):
+        amounts = {name: float(amount) for name, amount in found.items()}
+        if not any(amounts.values()):
             return 0.0, 0.0
-        discreteness = found["discreteness"]
-        tail = self.delta * math.exp(-discreteness) - found["failure"]
-        return gdp_epsilon(_root(found["mu^2"]), tail) + discreteness, self.delta
+        discreteness = amounts["discreteness"]
+        tail = self.delta * math.exp(-discreteness) - amounts["failure"]
+        return gdp_epsilon(_root(amounts["mu^2"]), tail) + discreteness, self.delta
 
-    def remaining(self, costs: Iterable[Cost]) -> Pair:
+    def remaining(self, found: Sums) -> Pair:
         """See `Accounting`."""
-        left = _left(self, costs)
+        left = _left(self, found)
         return gdp_epsilon(_root(float(left["mu^2"])), self.delta) * _DOWN, self.delta
 
 
@@ -248,15 +245,15 @@ class Concentrated:
         """See `Accounting`."""
         return {"rho": _typed(cost.rho), "failure": _typed(cost.failure)}
 
-    def spent(self, costs: Iterable[Cost]) -> Pair:
+    def spent(self, found: Sums) -> Pair:
         """See `Accounting`."""
-        found = {name: float(amount) for name, amount in sums(self, costs).items()}
-        if not any(found.values()):
+        amounts = {name: float(amount) for name, amount in found.items()}
+        if not any(amounts.values()):
             return 0.0, 0.0
-        return zcdp_epsilon(found["rho"], self.delta - found["failure"]), self.delta
+        return zcdp_epsilon(amounts["rho"], self.delta - amounts["failure"]), self.delta
 
-    def remaining(self, costs: Iterable[Cost]) -> Pair:
+    def remaining(self, found: Sums) -> Pair:
         """See `Accounting`."""
-        rho = float(_left(self, costs)["rho"])
+        rho = float(_left(self, found)["rho"])
         # A Gaussian release is mu^2/2-zCDP, and spends as much as its mu says.
         return gdp_epsilon(math.sqrt(2 * rho), self.delta) * _DOWN, self.delta

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from decimal import ROUND_DOWN, Context, Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpreg.errors import BudgetError, Value
 from dpreg.keywords import hinted
-from dpreg.privacy.accounting import Accounting, Sums, sums
-from dpreg.privacy.charge import Charge, Entry, Status, charges_from, outcome_of
-from dpreg.privacy.cost import Cost
-from dpreg.privacy.ledger import FileLedger, Ledger, MemoryLedger, untrusted
-from dpreg.privacy.totals import (
-    accounting_from,
-    accounting_of,
-    check_header,
-    cost_from,
-    shortage,
-)
-from dpreg.text import counted
+from dpreg.levels import Level
+from dpreg.privacy.account import Account, now
+from dpreg.privacy.charge import Charge
+from dpreg.privacy.ledger import FileLedger, MemoryLedger
+from dpreg.privacy.partition import Partition, declaration
+from dpreg.privacy.statement import frame_of, line_of, page_of, shares_of
+from dpreg.privacy.stratum import Stratum
+from dpreg.privacy.totals import accounting_from, accounting_of, check_header, cost_from
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,6 +94,9 @@ class Budget:
     proof : privacy/composition.md
     """
 
+    # Charges to the whole are of all units.
+    stratum: Stratum | None = None
+
     @hinted("Budget")
     def __init__(
         self,
@@ -116,42 +114,41 @@ class Budget:
         if not isinstance(name, str):
             raise BudgetError("name", ("must be a text, got ", Value(name)))
         if ledger is None:
-            self._set(found, MemoryLedger(), name, user)
+            self._account, self._name = Account(found, MemoryLedger(), user), name
             return
-        header = {"accounting": found.name, **found.typed, "name": name, "made": _now()}
+        header = {"accounting": found.name, **found.typed, "name": name, "made": now()}
         file = FileLedger(ledger, header)
         check_header(file, header)
-        self._set(found, file, file.header["name"], user)
+        self._account, self._name = Account(found, file, user), file.header["name"]
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, user: str | None = None) -> Budget:
         """Open the budget that a ledger keeps, with the totals that it was made with."""
         ledger = FileLedger(path)
         budget = cls.__new__(cls)
-        budget._set(accounting_of(ledger), ledger, str(ledger.header.get("name", "")), user)
+        budget._account = Account(accounting_of(ledger), ledger, user)
+        budget._name = str(ledger.header.get("name", ""))
         return budget
 
-    def _set(self, accounting: Accounting, ledger: Ledger, name: str, user: str | None) -> None:
-        if user is not None and (not isinstance(user, str) or not user):
-            raise BudgetError("user", ("must be a name, got ", Value(user)))
-        self._accounting, self._ledger, self._name = accounting, ledger, name
-        self._user = _who() if user is None else user
-        self._charges(ledger.entries())
+    @property
+    def account(self) -> Account:
+        """Where releases are charged."""
+        return self._account
 
     @property
     def eps(self) -> float:
         """The total epsilon; of `mu` and `rho`, what they come to with `delta`."""
-        return self._accounting.epsilon
+        return self._account.accounting.epsilon
 
     @property
     def delta(self) -> float:
         """The total delta."""
-        return self._accounting.delta
+        return self._account.accounting.delta
 
     @property
     def accounting(self) -> str:
         """How releases add up: "basic", "gdp" or "zcdp"."""
-        return self._accounting.name
+        return self._account.accounting.name
 
     @property
     def name(self) -> str:
@@ -161,26 +158,26 @@ class Budget:
     @property
     def charges(self) -> tuple[Charge, ...]:
         """All charges so far, oldest first."""
-        return self._charges(self._ledger.entries())
+        return self._account.charges
 
     @property
     def spent(self) -> tuple[float, float]:
         """Epsilon and delta of all releases so far together, had they been planned at once."""
-        return self._accounting.spent(_costs(self.charges))
+        return self._account.spent()
 
     @property
     def remaining(self) -> tuple[float, float]:
         """Epsilon and delta of the largest release that can still be paid for.
 
         With "gdp" and "zcdp" that of one release by Gaussian noise, such as a fit by
-        ``"boosted_adassp"``; several smaller ones have more.
+        ``"boosted_adassp"``; several smaller ones have more.  A stratum may have more too.
         """
-        return self._accounting.remaining(_costs(self.charges))
+        return self._account.remaining()
 
     @property
     def seal(self) -> str:
         """The last hash of the ledger, to be noted elsewhere; empty without a ledger."""
-        return self._ledger.hashes()[-1] if isinstance(self._ledger, FileLedger) else ""
+        return next(reversed(self._account.hashes), "")
 
     def verify(self, seal: str | None = None) -> int:
         """Read the whole ledger again; return the number of its entries.
@@ -195,12 +192,64 @@ class Budget:
         BudgetError
             If the ledger cannot be trusted.
         """
-        hashes = self._ledger.hashes()
-        self._charges(self._ledger.entries())
-        if seal is not None and seal not in hashes:
-            why = f"what it held when {seal!r} was its seal is not in it"
-            raise untrusted(self._path, why)
-        return max(0, len(hashes) - 1)
+        return self._account.verify(seal)
+
+    def partition(self, column: str, levels: Any = None) -> Partition:
+        """Divide the units into strata, whose releases are paid for side by side.
+
+        A unit is in one stratum only, so what the releases from all strata cost is what the
+        dearest stratum costs, not the sum (parallel composition).  Charges to the whole budget,
+        and to strata of other columns, come on top.
+
+        Parameters
+        ----------
+        column : str
+            Of every table that is charged; it must say the same of a unit in all of them.
+        levels : list, array, index or Series, optional
+            Public: what `column` says of the units of each stratum.  A ledger keeps them, and
+            they cannot be changed; so later they may be left out.
+
+        Returns
+        -------
+        Partition
+            A mapping from level to `StratumBudget`, for ``budget=`` of `dp_lm` and `dp_select`.
+
+        Raises
+        ------
+        BudgetError, SchemaError
+            If the levels cannot be used, or are not those that were declared before.
+
+        Notes
+        -----
+        The call that is charged takes the rows itself: it is given the whole table and uses those
+        with the level of its stratum.  Rows with another level, or none, are in no stratum.  With
+        ``unit=`` a unit whose rows have several of the levels is in no stratum either, and none
+        of its rows is used.
+
+        Examples
+        --------
+        >>> import dpreg
+        >>> regions = dpreg.Budget(eps=1.0).partition("region", levels=["north", "south"])
+        >>> regions["north"].spend("a count", 0.75)
+        >>> regions["south"].spend("a count", 0.5)
+        >>> regions["south"].remaining, regions["south"].budget.remaining
+        ((0.5, 1e-05), (0.25, 1e-05))
+
+        Privacy
+        -------
+        guarantee : that of the budget
+        neighbours : add or remove one unit
+        public : the name of the column and the levels
+        proof : privacy/composition.md, section 4
+        """
+        column, public = declaration(column, levels, self.partitions)
+        self._account.declare(column, public)
+        return Partition(self, column, declaration(column, public, self.partitions)[1])
+
+    @property
+    def partitions(self) -> Mapping[str, tuple[Level, ...]]:
+        """The levels of each column that was declared to divide the units."""
+        return self._account.partitions
 
     def spend(
         self, label: str, eps: float | None = None, delta: float = 0.0, *, mu: float | None = None
@@ -216,39 +265,7 @@ class Budget:
         mu : float, optional
             Instead of `eps`: it is mu-GDP, such as Gaussian noise of scale sensitivity / mu.
         """
-        self.reserve(label, cost_from(eps, delta, mu, self.delta))
-
-    def reserve(
-        self, label: str, cost: Cost, *, data: str = "", formula: str = "", method: str = ""
-    ) -> int:
-        """Charge what a release may cost at most; return the number of the charge.
-
-        Raises
-        ------
-        BudgetError
-            If the budget cannot cover it; nothing is charged then.
-        """
-        charge = Charge(label, cost, 0, _now(), self._user, data, formula, method)
-        number = self._ledger.append(charge.entry(), self._allows)
-        if number is None:
-            needed, spent = self._accounting.amounts(cost), self._sums(self.charges)
-            raise shortage(label, self._accounting, needed, spent)
-        return number
-
-    def settle(self, number: int, status: Status, paid: Cost, certificate: str = "") -> None:
-        """Enter what became of a charge, and what it costs in the end: no more than was charged.
-
-        Parameters
-        ----------
-        number : int
-            Of the charge.
-        status : {"released", "declined"}
-        paid : Cost
-        certificate : str
-            JSON.
-        """
-        entry = outcome_of(number, status, paid, certificate, _now())
-        self._ledger.append(entry, self._allows)
+        self._account.reserve(label, cost_from(eps, delta, mu, self.delta))
 
     def delta_for(self, epsilon: float) -> float:
         """Return the share of `delta` that `epsilon` is of `eps`, rounded down."""
@@ -262,76 +279,21 @@ class Budget:
         Returns
         -------
         DataFrame
-            Columns time, user, data, label, formula, method, eps, delta, mu, rho, failure and
-            status; mu and rho are upper bounds, but for events of probability `failure`.
+            Columns time, user, data, label, formula, method, eps, delta, mu, rho, failure, status
+            and stratum; mu and rho are upper bounds, but for events of probability `failure`.
         """
-        import pandas as pd
-
-        columns = ["time", "user", "data", "label", "formula", "method", "eps", "delta", "mu",
-                   "rho", "failure", "status"]  # fmt: skip
-        rows = [
-            (c.time, c.user, c.data, c.label, c.formula, c.method, c.epsilon, c.delta,
-             c.paid.mu, c.paid.rho, c.paid.failure, c.status)
-            for c in self.charges
-        ]  # fmt: skip
-        return pd.DataFrame(rows, columns=columns)
+        return frame_of(self.charges)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw what each release took, and what is left; needs matplotlib."""
         from dpreg.plots import plot_shares
 
-        limits = self._accounting.limits
-        first = next(iter(limits))
         charges = self.charges
-        shares = [float(self._accounting.amounts(c.paid)[first] / limits[first]) for c in charges]
-        return plot_shares([c.label for c in charges], shares, first, repr(self), ax)
-
-    def _charges(self, entries: tuple[Entry, ...]) -> tuple[Charge, ...]:
-        try:
-            return charges_from(entries)
-        except ValueError as error:
-            raise untrusted(self._path, str(error)) from None
-
-    @property
-    def _path(self) -> str:
-        return self._ledger.path if isinstance(self._ledger, FileLedger) else "memory"
-
-    def _allows(self, entries: tuple[Entry, ...]) -> bool:
-        spent = self._sums(self._charges(entries))
-        return all(spent[name] <= limit for name, limit in self._accounting.limits.items())
-
-    def _sums(self, charges: Iterable[Charge]) -> Sums:
-        return sums(self._accounting, _costs(charges))
+        name, shares = shares_of(self._account.accounting, charges)
+        return plot_shares([c.label for c in charges], shares, name, repr(self), ax)
 
     def _repr_html_(self) -> str:
-        import html
-
-        return f"<p>{html.escape(repr(self))}</p>\n" + self.to_frame().to_html(na_rep="")
+        return page_of(self._account.accounting, self.charges)
 
     def __repr__(self) -> str:
-        charges = self.charges
-        totals = ", ".join(f"{name}={value:g}" for name, value in self._accounting.typed.items())
-        left = "eps={:.6g}, delta={:g} left".format(*self._accounting.remaining(_costs(charges)))
-        after = f"after {counted(len(charges), 'charge')}"
-        if self.accounting == "basic":
-            return f"Budget({totals}): {left} {after}"
-        spent = "eps={:.4g}, delta={:g} spent".format(*self._accounting.spent(_costs(charges)))
-        return f"Budget({totals}, accounting={self.accounting!r}): {spent}, {left} {after}"
-
-
-def _costs(charges: Iterable[Charge]) -> list[Cost]:
-    return [charge.paid for charge in charges]
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _who() -> str:
-    """Return the user of the operating system; who may not have a name there."""
-    try:
-        import pwd
-
-        return pwd.getpwuid(os.getuid()).pw_name
-    except (ImportError, KeyError):
-        return os.environ.get("USERNAME", "") or str(getattr(os, "getuid", int)())
+        return line_of(self._account.accounting, self.charges)

@@ -8,9 +8,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
+from dpreg.levels import Level
 from dpreg.privacy.cost import Cost
+from dpreg.privacy.stratum import Stratum
 
-__all__ = ["Charge", "Entry", "Status", "charges_from", "outcome_of"]
+__all__ = [
+    "Charge",
+    "Entry",
+    "Status",
+    "charges_from",
+    "outcome_of",
+    "partition_entry",
+    "partitions_from",
+]
 
 Status = Literal["charged", "released", "declined"]
 
@@ -19,7 +29,7 @@ _FIELDS = [f.name for f in fields(Cost)]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a ledger keeps: a charge, or the outcome of one.
+    """What a ledger keeps: a charge, the outcome of one, or the declaration of a partition.
 
     Attributes
     ----------
@@ -55,6 +65,8 @@ class Charge:
         What it costs: less than `most` where less was released.
     certificate_json : str
         Of the outcome; empty before.
+    stratum : Stratum or None
+        The units that it is of; None: all.
     """
 
     label: str
@@ -68,6 +80,7 @@ class Charge:
     status: Status = "charged"
     settled: Cost | None = None
     certificate_json: str = ""
+    stratum: Stratum | None = None
 
     @property
     def paid(self) -> Cost:
@@ -92,13 +105,17 @@ class Charge:
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain data."""
         told = {name: getattr(self, name) for name in ("number", *_TOLD, "label", "status")}
+        stratum = None if self.stratum is None else asdict(self.stratum)
         costs = {"most": asdict(self.most), "paid": asdict(self.paid)}
-        return {**told, **costs, "certificate": self.certificate}
+        return {**told, "stratum": stratum, **costs, "certificate": self.certificate}
 
     def entry(self) -> Entry:
         """Return what a ledger keeps of a new charge."""
         told = {name: getattr(self, name) for name in _TOLD}
-        return Entry({"charge": self.label, "cost": asdict(self.most), **told})
+        content = {"charge": self.label, "cost": asdict(self.most), **told}
+        if self.stratum is not None:
+            content["stratum"] = self.stratum.to_dict()
+        return Entry(content)
 
 
 _TOLD = ("time", "user", "data", "formula", "method")
@@ -110,19 +127,52 @@ def outcome_of(number: int, status: Status, paid: Cost, certificate: str, time: 
     return Entry(content, certificate)
 
 
+def partition_entry(column: str, levels: tuple[Level, ...], time: str) -> Entry:
+    """Return what a ledger keeps of the declaration of a partition."""
+    return Entry({"partition": column, "levels": list(levels), "time": time})
+
+
+def partitions_from(entries: Iterable[Entry]) -> dict[str, tuple[Level, ...]]:
+    """Return the levels of each column that was declared to divide the units.
+
+    Raises
+    ------
+    ValueError
+        If an entry declares no levels, or those of a column a second time: a unit of one of the
+        first could be in two of the second.
+    """
+    found: dict[str, tuple[Level, ...]] = {}
+    for number, entry in enumerate(entries, start=1):
+        if "partition" in entry.content:
+            column, levels = entry.content["partition"], _levels(entry.content.get("levels"))
+            if not isinstance(column, str) or column in found or levels is None:
+                raise ValueError(f"entry {number} is not a partition")
+            found[column] = levels
+    return found
+
+
+def _levels(content: Any) -> tuple[Level, ...] | None:
+    """Return levels from plain data, or None."""
+    if not isinstance(content, list) or not all(isinstance(v, Level) for v in content):
+        return None
+    return tuple(content) if len(content) == len(set(content)) > 1 else None
+
+
 def charges_from(entries: Iterable[Entry]) -> tuple[Charge, ...]:
     """Put charges and their outcomes together.
 
     Raises
     ------
     ValueError
-        If an entry is neither; one below 0 would be money.
+        If an entry is not one that this module makes; an amount below 0 would be money.
     """
+    entries = tuple(entries)
     found: dict[int, Charge] = {}
+    declared = partitions_from(entries)
     for number, entry in enumerate(entries, start=1):
         if "charge" in entry.content:
-            found[number] = _charge(number, entry)
-        else:
+            found[number] = _charge(number, entry, declared)
+        elif "partition" not in entry.content:
             of = entry.content.get("outcome")
             charge = _settled(found.get(of) if type(of) is int else None, entry)
             if charge is None:
@@ -131,12 +181,14 @@ def charges_from(entries: Iterable[Entry]) -> tuple[Charge, ...]:
     return tuple(found.values())
 
 
-def _charge(number: int, entry: Entry) -> Charge:
+def _charge(number: int, entry: Entry, declared: Mapping[str, tuple[Level, ...]]) -> Charge:
     label, cost = entry.content["charge"], _cost(entry.content.get("cost"))
     told = {name: entry.content.get(name) for name in _TOLD}
     if cost is None or not all(isinstance(text, str) for text in (label, *told.values())):
         raise ValueError(f"charge {number} is not a charge")
-    return Charge(label, cost, number, **told)  # type: ignore[arg-type]
+    stratum = entry.content.get("stratum")
+    of = None if stratum is None else Stratum.from_dict(stratum, declared)
+    return Charge(label, cost, number, **told, stratum=of)  # type: ignore[arg-type]
 
 
 def _settled(charge: Charge | None, entry: Entry) -> Charge | None:

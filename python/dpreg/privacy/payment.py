@@ -6,14 +6,18 @@ import json
 import os
 from dataclasses import dataclass
 
-from dpreg.errors import BudgetError, Options
+from dpreg.errors import BudgetError, Options, Value
+from dpreg.privacy.account import Account
 from dpreg.privacy.budget import DELTA, Budget
 from dpreg.privacy.certificate import Certificate
 from dpreg.privacy.charge import Status
 from dpreg.privacy.checks import check_delta
 from dpreg.privacy.cost import Cost
+from dpreg.privacy.partition import Partition, StratumBudget
 
-__all__ = ["Receipt", "budget_for", "pay"]
+__all__ = ["Payer", "Receipt", "budget_for", "pay"]
+
+Payer = Budget | StratumBudget
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +26,14 @@ class Receipt:
 
     Attributes
     ----------
-    budget : Budget
+    account : Account
     number : int
         Of the charge in the ledger.
     most : Cost
         What was charged.
     """
 
-    budget: Budget
+    account: Account
     number: int
     most: Cost
 
@@ -54,13 +58,13 @@ class Receipt:
         # Of two bounds the first is as good, if the second is not below it throughout.
         cost = paid if paid is not None and paid.within(self.most) else self.most
         try:
-            self.budget.settle(self.number, status, cost, json.dumps(certificate.to_dict()))
+            self.account.settle(self.number, status, cost, json.dumps(certificate.to_dict()))
         except BudgetError as error:
             return (f"the ledger has the charge, but not the outcome: {error}",)
         return ()
 
 
-def budget_for(budget: object, epsilon: float, delta: float | None) -> tuple[Budget, float]:
+def budget_for(budget: object, epsilon: float, delta: float | None) -> tuple[Payer, float]:
     """Return the budget that a call is charged to, one of its own if there is none; and delta.
 
     Raises
@@ -71,20 +75,24 @@ def budget_for(budget: object, epsilon: float, delta: float | None) -> tuple[Bud
     if budget is None:
         delta = check_delta(DELTA if delta is None else delta)
         return Budget(epsilon, delta), delta
-    if not isinstance(budget, Budget):
+    if isinstance(budget, Partition):
+        level = next(iter(budget))
+        problem = ("must be that of one level, such as ", Value(level), f" of {budget.column!r}")
+        raise BudgetError("budget", problem)
+    if not isinstance(budget, Payer):
         example = Options("budget", "", "Budget", {"eps": 2.0, "delta": 1e-5})
         given = f", not {type(budget).__name__}"
         raise BudgetError("budget", ("must be a budget, such as ", example, given))
     return budget, check_delta(budget.delta_for(epsilon) if delta is None else delta)
 
 
-def pay(budget: Budget, function: str, formula: str, method: str, data: object, most: Cost
+def pay(payer: Payer, function: str, formula: str, method: str, data: object, most: Cost
         ) -> Receipt:  # fmt: skip
     """Charge a call, before a record is read.
 
     Parameters
     ----------
-    budget : Budget
+    payer : Budget or StratumBudget
     function : str
         Its name.
     formula, method : str
@@ -98,8 +106,9 @@ def pay(budget: Budget, function: str, formula: str, method: str, data: object, 
         If the budget cannot cover it; nothing is charged then.
     """
     label = f"{function}({formula!r}, method={method!r})"
-    number = budget.reserve(label, most, data=_described(data), formula=formula, method=method)
-    return Receipt(budget, number, most)
+    account, told = payer.account, _described(data)
+    number = account.reserve(label, most, payer.stratum, data=told, formula=formula, method=method)
+    return Receipt(account, number, most)
 
 
 def _described(data: object) -> str:

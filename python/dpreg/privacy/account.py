@@ -1,0 +1,173 @@
+"""The books of a budget: charges that are entered in a ledger if its total allows them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from dpreg.errors import BudgetError, Value
+from dpreg.levels import Level
+from dpreg.privacy.accounting import Accounting
+from dpreg.privacy.charge import (
+    Charge,
+    Entry,
+    Status,
+    charges_from,
+    outcome_of,
+    partition_entry,
+    partitions_from,
+)
+from dpreg.privacy.cost import Cost
+from dpreg.privacy.ledger import FileLedger, Ledger, untrusted
+from dpreg.privacy.parallel import composed
+from dpreg.privacy.stratum import Stratum
+from dpreg.privacy.totals import shortage
+
+__all__ = ["Account", "now"]
+
+
+class Account:
+    """Charges against a total.
+
+    Parameters
+    ----------
+    accounting : Accounting
+        The total, and how costs add up against it.
+    ledger : Ledger
+        Where the charges are kept.
+    user : str, optional
+        Who is charged.  Default: the user of the operating system.
+
+    Raises
+    ------
+    BudgetError
+        If the ledger cannot be trusted, or `user` is not a name.
+    """
+
+    def __init__(self, accounting: Accounting, ledger: Ledger, user: str | None) -> None:
+        if user is not None and (not isinstance(user, str) or not user):
+            raise BudgetError("user", ("must be a name, got ", Value(user)))
+        self.accounting = accounting
+        self._ledger = ledger
+        self._user = _who() if user is None else user
+        self._charges(ledger.entries())
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """All charges so far, oldest first."""
+        return self._charges(self._ledger.entries())
+
+    @property
+    def partitions(self) -> Mapping[str, tuple[Level, ...]]:
+        """The levels of each column that was declared to divide the units."""
+        try:
+            return partitions_from(self._ledger.entries())
+        except ValueError as error:
+            raise untrusted(self._path, str(error)) from None
+
+    def spent(self, of: Stratum | None = None) -> tuple[float, float]:
+        """Return epsilon and delta of all releases that a unit, or one of a stratum, may be in."""
+        return self.accounting.spent(composed(self.accounting, self.charges, of))
+
+    def remaining(self, of: Stratum | None = None) -> tuple[float, float]:
+        """Return epsilon and delta of the largest release, or one from a stratum, that fits."""
+        return self.accounting.remaining(composed(self.accounting, self.charges, of))
+
+    def declare(self, column: str, levels: tuple[Level, ...]) -> None:
+        """Enter a partition, unless its column was declared already."""
+        if column not in self.partitions:
+            entry = partition_entry(column, levels, now())
+            # Another process may have declared it in between.
+            self._ledger.append(entry, lambda entries: column not in partitions_from(entries[:-1]))
+
+    def reserve(
+        self,
+        label: str,
+        cost: Cost,
+        of: Stratum | None = None,
+        *,
+        data: str = "",
+        formula: str = "",
+        method: str = "",
+    ) -> int:
+        """Charge what a release may cost at most; return the number of the charge.
+
+        Parameters
+        ----------
+        label : str
+        cost : Cost
+        of : Stratum, optional
+            The units that the release is of; None: all.
+        data, formula, method : str
+            For the ledger.
+
+        Raises
+        ------
+        BudgetError
+            If the total cannot cover it; nothing is charged then.
+        """
+        charge = Charge(label, cost, 0, now(), self._user, data, formula, method, stratum=of)
+        number = self._ledger.append(charge.entry(), self._allows)
+        if number is None:
+            spent = composed(self.accounting, self.charges, of)
+            raise shortage(label, self.accounting, self.accounting.amounts(cost), spent)
+        return number
+
+    def settle(self, number: int, status: Status, paid: Cost, certificate: str = "") -> None:
+        """Enter what became of a charge, and what it costs in the end: no more than was charged.
+
+        Parameters
+        ----------
+        number : int
+            Of the charge.
+        status : {"released", "declined"}
+        paid : Cost
+        certificate : str
+            JSON.
+        """
+        entry = outcome_of(number, status, paid, certificate, now())
+        self._ledger.append(entry, self._allows)
+
+    @property
+    def hashes(self) -> tuple[str, ...]:
+        """Those of the ledger."""
+        return self._ledger.hashes()
+
+    def verify(self, seal: str | None) -> int:
+        """Read the whole ledger again; see `Budget.verify`."""
+        hashes = self.hashes
+        self._charges(self._ledger.entries())
+        if seal is not None and seal not in hashes:
+            why = f"what it held when {seal!r} was its seal is not in it"
+            raise untrusted(self._path, why)
+        return max(0, len(hashes) - 1)
+
+    def _charges(self, entries: tuple[Entry, ...]) -> tuple[Charge, ...]:
+        try:
+            return charges_from(entries)
+        except ValueError as error:
+            raise untrusted(self._path, str(error)) from None
+
+    @property
+    def _path(self) -> str:
+        return self._ledger.path if isinstance(self._ledger, FileLedger) else "memory"
+
+    def _allows(self, entries: tuple[Entry, ...]) -> bool:
+        spent = composed(self.accounting, self._charges(entries))
+        return all(spent[name] <= limit for name, limit in self.accounting.limits.items())
+
+
+def now() -> str:
+    """Return the time in UTC, as ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _who() -> str:
+    """Return the user of the operating system; who may not have a name there."""
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):
+        return os.environ.get("USERNAME", "") or str(getattr(os, "getuid", int)())
