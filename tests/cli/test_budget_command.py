@@ -6,6 +6,7 @@ import io
 import json
 import sqlite3
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -117,3 +118,69 @@ def test_wrong_use(arguments, says, ledger, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["budget", *(ledger if a == "LEDGER" else a for a in arguments)]) == 2
     assert says in capsys.readouterr().err
+
+
+@pytest.fixture
+def visits(tmp_path):
+    generator = np.random.default_rng(3)
+    region, x = generator.choice(["north", "south", "west"], 2000), generator.normal(size=2000)
+    frame = pd.DataFrame({"y": x + generator.normal(size=2000), "x": x, "region": region})
+    frame.to_parquet(tmp_path / "visits.parquet")
+    return str(tmp_path / "visits.parquet")
+
+
+def test_strata_pay_side_by_side(ledger, visits, capsys):
+    assert main(["budget", "partition", ledger, "region=north,south"]) == 0
+    assert "region = 'south'): eps=3" in capsys.readouterr().out
+    paid = ["--budget", ledger, "--eps", "2", "--delta", "1e-6"]
+    for level in ("north", "south"):
+        call = ["fit", "y ~ .", visits, *paid, "--stratum", f"region={level}", "--method", "adassp"]
+        assert main(call) == 0
+        assert f"only rows with region = '{level}' were used" in capsys.readouterr().out
+    assert main(["select", "y ~ .", visits, "--k", "1", "--eps", "0.5", "--budget", ledger,
+                 "--stratum", "region=south"]) == 0  # fmt: skip
+    assert main(["budget", "spend", ledger, "a count", "--eps", "0.25", "--stratum",
+                 "region=north"]) == 0  # fmt: skip
+    assert "StratumBudget(region = 'north'): eps=0.75" in capsys.readouterr().out
+    kept = dpreg.Budget.open(ledger)
+    assert kept.remaining == (0.5, 9e-6)
+    assert main(["budget", "show", ledger]) == 0
+    out = capsys.readouterr().out
+    assert "StratumBudget(region = 'south'): eps=0.5, delta=9e-06 left, 2 of" in out
+
+
+def test_levels_that_look_like_numbers(ledger):
+    assert main(["budget", "partition", ledger, "year=2024,2025"]) == 0
+    assert main(["budget", "partition", ledger, "ward=1,2", "--text"]) == 0
+    assert main(["budget", "partition", ledger, 'place=a,"b, c",1']) == 0
+    partitions = dpreg.Budget.open(ledger).partitions
+    assert partitions == {"year": (2024, 2025), "ward": ("1", "2"), "place": ("a", "b, c", "1")}
+    assert main(["budget", "spend", ledger, "x", "--eps", "1", "--stratum", "year=2025"]) == 0
+    assert dpreg.Budget.open(ledger).charges[0].stratum.level == 2025
+
+
+@pytest.mark.parametrize(("call", "says"), [
+    (["budget", "partition", "LEDGER", "region"], "COLUMN=A,B,... must be the name of a column"),
+    (["budget", "partition", "LEDGER", "region=a"], "COLUMN=A,B,...: 'region' needs at least two"),
+    (["budget", "partition", "LEDGER", "known=a,c"],
+     "COLUMN=A,B,...: those of 'known' were declared before, as ['a', 'b']"),
+    (["budget", "spend", "LEDGER", "x", "--eps", "1", "--stratum", "known=c"],
+     "--stratum: 'known' has no level 'c'; it has a, b"),
+    (["budget", "spend", "LEDGER", "x", "--eps", "1", "--stratum", "new=c"],
+     "declare its strata with dpreg budget partition LEDGER new=A,B,..."),
+    (["fit", "y ~ x", "DATA", "--eps", "1", "--stratum", "known=a"], "add --budget FILE"),
+    (["fit", "y ~ x", "DATA", "--eps", "1", "--stratum", "known=a", "--budget", "LEDGER"],
+     "--budget is divided by 'known', and there is no column 'known'"),
+    (["fit", "y ~ x", "DATA", "--eps", "1", "--stratum", "known", "--budget", "LEDGER"],
+     "--stratum must be COLUMN=LEVEL, got 'known'"),
+    (["fit", "y ~ x + region", "DATA", "--eps", "1", "--stratum", "region=north", "--budget",
+      "LEDGER"], "FORMULA: 'region' divides the budget"),
+])  # fmt: skip
+def test_mistakes_with_strata(ledger, visits, capsys, call, says):
+    budget = dpreg.Budget.open(ledger)
+    budget.partition("known", ["a", "b"])
+    budget.partition("region", ["north", "south"])
+    named = {"LEDGER": ledger, "DATA": visits}
+    assert main([named.get(word, word) for word in call]) == 2
+    assert says.replace("LEDGER", ledger) in capsys.readouterr().err
+    assert budget.charges == ()

@@ -70,6 +70,43 @@ def new(
     return DONE
 
 
+@budget.command(
+    cls=Documented,
+    examples=(
+        "dpreg budget partition visits.ledger region=north,south",
+        "dpreg budget partition visits.ledger year=2024,2025",
+        "dpreg fit 'minutes ~ age' visits.parquet --eps 1 --budget visits.ledger "
+        "--stratum region=north",
+    ),
+)
+@click.argument("file")
+@click.argument("strata", metavar="COLUMN=A,B,...")
+@click.option("--text", is_flag=True, help="The levels are text, though they look like numbers.")
+def partition(file: str, strata: str, text: bool) -> int:
+    """Divide the units by a column, once and for all.
+
+    What releases from all strata cost is then what the dearest stratum costs, not the sum: each
+    unit is in one of them.  A unit with several of the levels, or with none, is in no stratum.
+    The levels are public, and must not be looked up in the data.
+    """
+    from dpreg.cli.parameters import listed, number, pair
+    from dpreg.errors import ArgumentError
+    from dpreg.privacy.budget import Budget
+
+    column, typed = pair("COLUMN=A,B,...", strata, "the name of a column and its levels")
+    levels: list[Any] = listed(typed)
+    numbers = [number(level) for level in levels]
+    if not text and not any(isinstance(level, str) for level in numbers):
+        levels = numbers
+    try:
+        print(Budget.open(file).partition(column, levels))
+    except ArgumentError as error:
+        if error.argument != "levels":
+            raise
+        raise ArgumentError("COLUMN=A,B,...", error.problem) from None
+    return DONE
+
+
 @budget.command(cls=Documented, examples=("dpreg budget show visits.ledger --html report.html",))
 @click.argument("file")
 @click.option("--html", metavar="FILE", help="Write a report with all charges.")
@@ -84,6 +121,8 @@ def show(file: str, html: str | None, plot: str | None) -> int:
         _needs_matplotlib()
     kept = Budget.open(file)
     print(kept)
+    for column in kept.partitions:
+        print(kept.partition(column))
     frame = kept.to_frame()
     if len(frame):
         columns = ["eps", "delta"] if kept.accounting == "basic" else ["mu", "rho", "failure"]
@@ -134,13 +173,18 @@ def charges(file: str, as_json: bool) -> int:
 @click.option("--eps", type=float, help="The release is (eps, delta)-DP.")
 @click.option("--delta", type=float, default=0.0, show_default=True, help="See --eps.")
 @click.option("--mu", type=float, help="Instead of --eps: it is mu-GDP.")
-def spend(file: str, label: str, eps: float | None, delta: float, mu: float | None) -> int:
+@click.option("--stratum", metavar="COLUMN=LEVEL", help="It is of the units of one stratum alone.")
+def spend(
+    file: str, label: str, eps: float | None, delta: float, mu: float | None, stratum: str | None
+) -> int:
     """Charge a release that is made elsewhere; LABEL says what it is."""
+    from dpreg.cli.strata import stratum_of
     from dpreg.privacy.budget import Budget
 
     kept = Budget.open(file)
-    kept.spend(label, eps, delta, mu=mu)
-    print(kept)
+    payer = kept if stratum is None else stratum_of(kept, file, stratum)
+    payer.spend(label, eps, delta, mu=mu)
+    print(payer)
     return DONE
 
 

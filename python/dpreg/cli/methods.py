@@ -8,7 +8,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from dpreg.cli.parameters import _pair
+from dpreg.cli.parameters import pair
 from dpreg.errors import ArgumentError, Choice, Setting, Value, closest
 
 __all__ = ["Typed", "built", "described"]
@@ -63,7 +63,7 @@ def built(name: str, kinds: Mapping[str, Any], settings: Sequence[str], option: 
         raise ArgumentError(option, f"goes with a method, and {name!r} is none")
     nested: dict[str, list[str]] = {}
     for setting in settings:
-        key, text = _pair(option, setting, "NAME=VALUE")
+        key, text = pair(option, setting, "NAME=VALUE")
         outer, dot, inner = key.partition(".")
         if dot:
             nested.setdefault(outer, []).append(f"{inner}={text}")

@@ -8,19 +8,10 @@ import click
 
 from dpreg.cli.codes import DONE
 from dpreg.cli.help import Documented
-from dpreg.cli.methods import Typed, built, described
-from dpreg.cli.output import Outputs, output_options
-from dpreg.cli.parameters import (
-    bounds_from,
-    budget_from,
-    data_options,
-    levels_from,
-    method_options,
-    offering,
-    privacy_options,
-    selector_names,
-)
+from dpreg.cli.methods import built, described
+from dpreg.cli.parameters import method_options, offering, selector_names
 from dpreg.cli.progress import working
+from dpreg.cli.release import Release, release_options
 
 __all__ = ["select"]
 
@@ -40,34 +31,13 @@ def _options() -> str:
     ),
     details=("Options of methods", _options),
 )
-@click.argument("formula")
-@click.argument("data")
-@click.option("--k", type=int, required=True, help="How many columns to choose.")
-@privacy_options
-@click.option("--method", metavar="NAME", shell_complete=offering(selector_names),
-              default="kendall", show_default=True, help="How to choose.")  # fmt: skip
-@method_options("option", "the method")
-@data_options
-@output_options
-def select(
-    formula: str,
-    data: str,
-    k: int,
-    eps: float,
-    delta: float | None,
-    unit: str | None,
-    budget: str | None,
-    rng: int | None,
-    method: str,
-    option: Sequence[str],
-    levels: Sequence[str],
-    bounds: Sequence[str],
-    max_rows: int | None,
-    json: str | None,
-    html: str | None,
-    latex: str | None,
-    quiet: bool,
-) -> int:
+@release_options(
+    click.option("--k", type=int, required=True, help="How many columns to choose."),
+    click.option("--method", metavar="NAME", shell_complete=offering(selector_names),
+                 default="kendall", show_default=True, help="How to choose."),
+    method_options("option", "the method"),
+)  # fmt: skip
+def select(release: Release, k: int, method: str, option: Sequence[str]) -> int:
     """Choose columns of a Parquet file with differential privacy.
 
     FORMULA makes the candidates, such as 'price ~ .'; DATA is the path of the file.
@@ -75,21 +45,15 @@ def select(
     from dpreg.select import dp_select
     from dpreg.selection import SELECTORS
 
-    outputs = Outputs(json, html, latex, quiet)
-    outputs.check()
-    typed = Typed(bounds_from(bounds), max_rows)
-    typed.needs_a_taker([method], SELECTORS)
+    release.typed.needs_a_taker([method], SELECTORS)
     with working("choosing columns"):
         found = dp_select(
-            formula,
-            data,
+            release.formula,
+            release.data,
             k,
-            eps,
-            0.0 if delta is None else delta,
-            method=built(method, SELECTORS, option, "--option", typed),
-            levels=levels_from(levels, data),
-            unit=unit,
-            budget=budget_from(budget),
-            rng=rng,
+            release.eps,
+            0.0 if release.delta is None else release.delta,
+            method=built(method, SELECTORS, option, "--option", release.typed),
+            **release.arguments(),
         )
-    return outputs.tell(found, found.summary(), DONE)
+    return release.outputs.tell(found, found.summary(), DONE)

@@ -1,0 +1,162 @@
+"""What commands that make a release have in common: what is asked, who pays, where it goes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from dpreg.cli.methods import Typed
+from dpreg.cli.output import Outputs, output_options
+from dpreg.cli.parameters import listed, number, pair
+from dpreg.cli.strata import payer_from
+from dpreg.errors import ArgumentError
+
+__all__ = ["Release", "release_options"]
+
+
+Command = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What was typed for a release, whatever it is of.
+
+    Attributes
+    ----------
+    formula, data : str
+    eps : float
+    delta : float or None
+    typed : Typed
+        What goes to a method or a selector.
+    outputs : Outputs
+        Files that can be written.
+    unit, budget, stratum : str or None
+    rng : int or None
+    levels : sequence of str
+    """
+
+    formula: str
+    data: str
+    eps: float
+    delta: float | None
+    typed: Typed
+    outputs: Outputs
+    unit: str | None
+    budget: str | None
+    stratum: str | None
+    rng: int | None
+    levels: Sequence[str]
+
+    def arguments(self) -> dict[str, Any]:
+        """Return what `dp_lm` and `dp_select` take alike, by keyword."""
+        return {
+            "levels": levels_from(self.levels, self.data),
+            "unit": self.unit,
+            "budget": payer_from(self.budget, self.stratum),
+            "rng": self.rng,
+        }
+
+
+def release_options(*own: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator for a command that takes a `Release` first, and options of its own.
+
+    Parameters
+    ----------
+    *own : decorator
+        Listed in the help after what a release costs.
+    """
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def asked(**given: Any) -> Any:
+            outputs = Outputs(*(given.pop(name) for name in ("json", "html", "latex", "quiet")))
+            outputs.check()
+            typed = Typed(bounds_from(given.pop("bounds")), given.pop("max_rows"))
+            names = ("formula", "data", "eps", "delta", "unit", "budget", "stratum", "rng",
+                     "levels")  # fmt: skip
+            alike = {name: given.pop(name) for name in names}
+            return command(Release(**alike, typed=typed, outputs=outputs), **given)
+
+        arguments = [click.argument("formula"), click.argument("data")]
+        return _added(output_options(asked), [*arguments, *_PRIVACY, *own, *_DATA])
+
+    return decorate
+
+
+_PRIVACY: list[Callable[[Command], Command]] = [
+    click.option("--eps", type=float, required=True, help="Privacy loss in nats."),
+    click.option(
+        "--delta", type=float,
+        help="Failure probability.  [default: as in Python]",
+    ),
+    click.option("--unit", metavar="COLUMN", help="Column that names the protected unit."),
+    click.option(
+        "--budget", metavar="FILE",
+        help="Budget to charge, of dpreg budget new.",
+    ),
+    click.option(
+        "--stratum", metavar="COLUMN=LEVEL",
+        help="Use and charge one stratum alone, of dpreg budget partition.",
+    ),
+    click.option(
+        "--rng", type=int, metavar="SEED",
+        help="A seed: the result can be repeated, and is NOT PRIVATE.",
+    ),
+]  # fmt: skip
+
+_DATA: list[Callable[[Command], Command]] = [
+    click.option(
+        "--levels", multiple=True, metavar="COLUMN=A,B,...",
+        help="Public levels of a column; a level with a comma goes in double quotes.",
+    ),
+    click.option(
+        "--bounds", multiple=True, metavar="COLUMN=LOW,HIGH",
+        help="Public bounds of a column or of the response.",
+    ),
+    click.option(
+        "--max-rows", type=int, metavar="N",
+        help="Rows that a unit of --unit may give.",
+    ),
+]  # fmt: skip
+
+
+def _added(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def levels_from(declarations: Sequence[str], path: str) -> dict[str, list[Any]] | None:
+    """Return the levels as Python takes them: numbers, where the file declares numbers."""
+    from dpreg.data.containers import open_source
+
+    if not declarations:
+        return None
+    schema, levels = open_source(path).schema, {}
+    for declaration in declarations:
+        column, text = pair("--levels", declaration, "COLUMN=A,B,...")
+        values: list[Any] = listed(text)
+        if column in schema and schema[column].kind == "numeric":
+            values = [number(value) for value in values]
+        levels[column] = values
+    return levels
+
+
+def bounds_from(declarations: Sequence[str]) -> Mapping[str, tuple[float, float]] | None:
+    """Return the bounds as Python takes them."""
+    bounds = {}
+    for declaration in declarations:
+        # The name of a column may have "=" in it, as I(x == 1) has.
+        column, _, values = declaration.rpartition("=")
+        try:
+            low, high = (float(v) for v in values.split(","))
+        except ValueError:
+            column = ""
+        if not column:
+            raise ArgumentError("--bounds", f"must be COLUMN=LOW,HIGH, got {declaration!r}")
+        bounds[column] = (low, high)
+    return bounds or None
