@@ -32,9 +32,11 @@ def asked(function, **request):
     return answer["value"]
 
 
-def matrix(labels=None):
+def matrix(labels=None, strata=False):
     def read():
-        return {"columns": [c.tobytes() for c in x], "y": y.tobytes(), "labels": labels}
+        sex = np.tile(np.arange(-1, 3, dtype="<i4"), 1000).tobytes() if strata else None
+        columns = [c.tobytes() for c in x]
+        return {"columns": columns, "y": y.tobytes(), "labels": labels, "strata": sex}
 
     return {"response": "y", "names": ["a", "b", "c"], "intercept": True, "ranges": {},
             "unit": None if labels is None else "person", "read": read}
@@ -51,11 +53,14 @@ for selector in ("kendall", "two_stage", "sub_lasso"):
     asked("select", matrix=matrix(), method=selector, k=1.0, **common)
 asked("plan", n=50000.0, d=3.0, eps=1.0, delta=1e-6, method="auto")
 for ledger in (None, sys.argv[0] + ".ledger"):
-    budget = {"eps": 5.0, "delta": 1e-4, "ledger": ledger}
-    if ledger is None:
-        budget["key"] = asked("new_budget", eps=5.0, delta=1e-4)
+    budget = {"ledger": ledger, **asked("new_budget", eps=5.0, delta=1e-4, ledger=ledger)}
     asked("lm", matrix=matrix(), budget=budget, **common)
     assert asked("budget_state", **budget)["remaining"]["eps"] == 3.0
+    asked("partition", budget=budget, column="sex", levels=["f", "m"])
+    for position in (0.0, 1.0):
+        paid = {**budget, "stratum": {"column": "sex", "position": position}}
+        asked("lm", matrix=matrix(strata=True), budget=paid, **common)
+    assert asked("budget_state", **budget)["remaining"]["eps"] == 1.0
 asked("version")
 """
 

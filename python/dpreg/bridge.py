@@ -12,7 +12,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import typing
-import uuid
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -24,15 +23,13 @@ import dpreg
 from dpreg.data.problem import ModelMatrix, Records
 from dpreg.planning.plan import curve
 from dpreg.privacy.certificate import Certificate
+from dpreg.privacy.stratum import Stratum
+from dpreg.r_budgets import budget_state, new_budget, partition, payer_of
 from dpreg.r_words import in_r, told_in_r
 
 __all__ = ["call", "plain"]
 
 Request = Mapping[str, Any]
-
-# Budgets without a ledger live here, and R holds the key: there is one count of what was
-# spent, and no copy of it that a failed call could leave behind.
-_BUDGETS: dict[str, dpreg.Budget] = {}
 
 
 def call(function: str, request: Request) -> dict[str, Any]:
@@ -82,14 +79,15 @@ def _doubles(raw: Any) -> NDArray[np.float64]:
     return np.frombuffer(raw, dtype="<f8")
 
 
-def _matrix(sent: Request) -> ModelMatrix:
+def _matrix(sent: Request, stratum: Stratum | None) -> ModelMatrix:
     def read() -> Records:
         found = sent["read"]()
-        labels = found.get("labels")
+        labels, strata = found.get("labels"), found.get("strata")
         return Records(
             columns=[_doubles(raw) for raw in found["columns"]],
             y=_doubles(found["y"]),
             labels=None if labels is None else np.frombuffer(labels, "<i4").astype(np.int64),
+            strata=None if strata is None else np.frombuffer(strata, "<i4"),
         )
 
     return ModelMatrix(
@@ -99,13 +97,15 @@ def _matrix(sent: Request) -> ModelMatrix:
         read=read,
         ranges={name: (low, high) for name, (low, high) in dict(sent["ranges"] or {}).items()},
         unit=sent.get("unit"),
+        stratum=stratum,
     )
 
 
 def _release(function: Callable[..., Any], request: Request) -> Any:
     """Call `dp_lm` or `dp_select` with what R sent, by name."""
-    matrix = _matrix(request["matrix"])
-    given = {k: v for k, v in request.items() if k not in ("matrix", "formula")}
+    payer = None if request.get("budget") is None else payer_of(request["budget"])
+    matrix = _matrix(request["matrix"], None if payer is None else payer.stratum)
+    given = {k: v for k, v in request.items() if k not in ("matrix", "formula", "budget")}
     known = inspect.signature(function).parameters
     for name in given:
         if name not in known:
@@ -120,9 +120,7 @@ def _release(function: Callable[..., Any], request: Request) -> Any:
         given["k"] = _whole("k", given["k"])
     if given.get("rng") is not None:
         given["rng"] = int(given["rng"])
-    if given.get("budget") is not None:
-        given["budget"] = _budget(given["budget"])
-    return function(request["formula"], matrix, unit=matrix.unit, **given)
+    return function(request["formula"], matrix, unit=matrix.unit, budget=payer, **given)
 
 
 def _options(sent: Any, ranges: Mapping[str, tuple[float, float]]) -> Any:
@@ -201,35 +199,6 @@ def _modules() -> tuple[Any, ...]:
     return dpreg, methods, standardisation
 
 
-def _new_budget(request: Request) -> str:
-    key = uuid.uuid4().hex
-    _BUDGETS[key] = dpreg.Budget(request["eps"], request["delta"])
-    return key
-
-
-def _budget(sent: Request) -> dpreg.Budget:
-    if sent.get("ledger") is not None:
-        return dpreg.Budget(sent["eps"], sent["delta"], ledger=sent["ledger"])
-    if sent["key"] not in _BUDGETS:
-        raise ValueError(
-            "budget: it was made in another session, and its charges are gone; "
-            'for a budget that lasts, name a file: dp_budget(..., ledger = "path")'
-        )
-    return _BUDGETS[sent["key"]]
-
-
-def _budget_state(request: Request) -> dict[str, Any]:
-    budget = _budget(request)
-    epsilon, delta = budget.remaining
-    charges = budget.charges
-    return {
-        "remaining": {"eps": epsilon, "delta": delta},
-        "label": [c.label for c in charges],
-        "eps": np.array([c.epsilon for c in charges]),
-        "delta": np.array([c.delta for c in charges]),
-    }
-
-
 def _diamonds(request: Request) -> dict[str, Any]:
     return frame_columns(dpreg.load_diamonds())
 
@@ -268,8 +237,9 @@ _FUNCTIONS: dict[str, Callable[[Request], Any]] = {
     "lm": _lm,
     "select": _select,
     "plan": _plan,
-    "new_budget": _new_budget,
-    "budget_state": _budget_state,
+    "new_budget": new_budget,
+    "partition": partition,
+    "budget_state": budget_state,
     "diamonds": _diamonds,
     "defaults": _defaults,
     "version": _version,

@@ -14,10 +14,15 @@ from typing import Any
 __all__ = ["in_r", "told_in_r"]
 
 # What is shown to people; the other strings of an answer are names and formulas.
-_SHOWN = {"text", "claim", "notes", "reason", "advice", "no_errors", "label", "reading"}
+_SHOWN = {"text", "claim", "notes", "reason", "advice", "no_errors", "label", "reading",
+          "stratum"}  # fmt: skip
 _CONSTANTS = {"True": "TRUE", "False": "FALSE", "None": "NULL"}
 _PHRASES = {"options object": "options", "an options": "options", "a Screen or ": "",
             "a tuple or list": "a character vector", "2**20": "2^20"}  # fmt: skip
+
+
+# A list of texts.
+_LIST = re.compile(r"\[('[^'\]]*'(?:, (?:'[^']*'|\.\.\.))*)\]")
 
 
 @cache
@@ -50,6 +55,7 @@ def in_r(text: str) -> str:
     """
     text = re.sub(r"(dp_\w+)\((['\"])(.*?)\2, method='(\w+)'\)", r'\1(\3, method = "\4")', text)
     text = re.sub(r"{'([^']*)': \(low, high\)(, \.\.\.)?}", r"list(`\1` = c(low, high)\2)", text)
+    text = _LIST.sub(lambda found: f"c({found[1]})".replace("'", '"'), text)
     for python, r in _PHRASES.items():
         text = text.replace(python, r)
     text = re.sub(r"\bdpreg\.Budget\(", "dp_budget(", text)

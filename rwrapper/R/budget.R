@@ -11,48 +11,65 @@
 #'
 #' Without a `ledger` a budget ends with the session. A ledger is a file that keeps the charges, so
 #' that a session that is killed has spent what it asked for. Keep it where analysts cannot write:
-#' whoever can replace the file can spend again.
+#' whoever can replace the file can spend again. To open a ledger that is there, name it and no total.
+#'
+#' @section Accounting:
+#' With `"basic"`, the default, eps and delta add up. `"gdp"` (Gaussian differential privacy) and
+#' `"zcdp"` (zero-concentrated) know that Gaussian noise and private choices add up in squares: ten
+#' fits at `eps = 0.3`, `delta = 1e-6` by `"boosted_adassp"` cost 3 by basic composition and 0.9 by
+#' `"gdp"`, at `delta = 1e-5`. Each needs a delta, of which half is for failures of a mechanism.
 #'
 #' @param eps Total privacy loss, in nats, that the releases may add up to.
 #' @param delta Total failure probability.
 #' @param ledger Path of a file that keeps the charges, shared by all sessions that name it, those of
-#'   Python too.
+#'   Python too. It is made when it is missing.
+#' @param accounting `"basic"`, `"gdp"` or `"zcdp"`: how releases add up.
+#' @param mu,rho The total of `"gdp"`, or of `"zcdp"`, instead of `eps`.
+#' @param name Of the data set, for those who read the ledger.
+#' @param user Who is charged; `NULL`: the user of the operating system.
 #' @param x A budget.
 #' @param ... Not used.
-#' @return An object of class `dp_budget`. `as.data.frame()` gives its charges.
-#' @seealso [plot.dp_budget()]; `vignette("custodian", "dpreg")`.
+#' @return An object of class `dp_budget`. `as.data.frame()` gives its charges: when, by whom, from
+#'   what and how; `eps` and `delta` of each by itself; `mu` and `rho`, but for events of probability
+#'   `failure`; what became of it, and the stratum that it is of.
+#' @seealso [dp_partition()] for releases from disjoint groups of units; [plot.dp_budget()];
+#'   `vignette("custodian", "dpreg")`.
 #' @export
 #' @examples
 #' if (dpreg_available()) {
 #'   budget <- dp_budget(eps = 2)
 #'   fit <- dp_lm(price ~ carat, diamonds, eps = 0.5, budget = budget)
-#'   budget
+#'   print(budget)
+#'   dp_budget(mu = 0.5)
 #' }
-dp_budget <- function(eps, delta = 1e-5, ledger = NULL) {
-  check_number(eps, "eps", "1")
+dp_budget <- function(eps = NULL, delta = 1e-5, ledger = NULL, accounting = NULL, mu = NULL, rho = NULL,
+                      name = NULL, user = NULL) {
+  totals <- list(eps = eps, mu = mu, rho = rho)
+  examples <- c(eps = "1", mu = "0.5", rho = "0.1")
+  for (total in names(totals))
+    if (!is.null(totals[[total]])) check_number(totals[[total]], total, examples[[total]])
   check_number(delta, "delta", "1e-5")
-  budget <- list(eps = eps, delta = delta, ledger = ledger)
-  if (is.null(ledger)) {
-    budget$key <- call_python("new_budget", list(eps = eps, delta = delta))
-  } else {
+  check_text(accounting, "accounting", "\"gdp\"")
+  check_text(name, "name", "\"visits\"")
+  check_text(user, "user", "\"ada\"")
+  if (!is.null(ledger)) {
     if (!is.character(ledger) || length(ledger) != 1L || is.na(ledger) || !nzchar(ledger))
       refuse("ledger must be the path of a file, not ", described(ledger))
-    budget$ledger <- absolute(ledger)
+    ledger <- absolute(ledger)
   }
-  budget <- structure(budget, class = "dp_budget")
-  budget_state(budget) # makes the file, or says what is wrong with it
-  budget
-}
-
-# The share of the budget's delta that eps is of its eps, rounded down to ten digits, so that
-# shares which add up to the whole do not exceed it.
-default_delta <- function(eps, delta, budget) {
-  if (is.null(budget) || budget$delta == 0) return(delta)
-  share <- eps / budget$eps * budget$delta
-  if (!is.finite(share) || share <= 0 || share >= budget$delta) return(budget$delta)
-  unit <- 10^(floor(log10(share)) - 9)
-  down <- signif(share, 10L)
-  signif(if (down > share * (1 + 1e-14)) down - unit else down, 10L)
+  if (all(lengths(totals) == 0L)) {
+    if (is.null(ledger))
+      refuse("eps: the total is missing; write dp_budget(eps = 1), or name the ledger of a budget")
+    if (!missing(delta) || !is.null(accounting) || !is.null(name))
+      refuse("eps: the total is missing; to open a ledger that is there name it alone: ",
+             "dp_budget(ledger = \"path\")")
+    asked <- list(ledger = ledger, user = user)
+  } else {
+    asked <- c(totals, list(delta = delta, ledger = ledger, accounting = accounting, name = name,
+                            user = user))
+  }
+  made <- call_python("new_budget", Filter(Negate(is.null), asked))
+  structure(Filter(Negate(is.null), c(made, list(ledger = ledger, user = user))), class = "dp_budget")
 }
 
 # The same file after setwd(); normalizePath() leaves a file that is not there yet as it is.
@@ -66,10 +83,15 @@ budget_state <- function(budget) call_python("budget_state", budget_sent(budget)
 
 budget_sent <- function(budget) {
   if (is.null(budget)) return(NULL)
+  if (inherits(budget, "dp_partition"))
+    refuse("budget must be that of one stratum, such as budget = strata[[",
+           deparsed(names(budget)[1L]), "]], not all of them")
   if (!inherits(budget, "dp_budget"))
     refuse("budget must be made by dp_budget(), such as budget = dp_budget(eps = 2), not ",
            described(budget))
-  unclass(budget)
+  sent <- unclass(budget)[intersect(c("key", "ledger", "user"), names(budget))]
+  sent$stratum <- budget$stratum[c("column", "position")]
+  sent
 }
 
 #' @export
@@ -79,21 +101,33 @@ summary.dp_budget <- function(object, ...) object
 #' @export
 print.dp_budget <- function(x, ...) {
   state <- budget_state(x)
-  cat(sprintf("Budget: eps = %g, delta = %g; left: eps = %g, delta = %g\n", x$eps, x$delta,
-              state$remaining$eps, state$remaining$delta))
+  basic <- identical(x$accounting, "basic")
+  cat("Budget: eps = ", format(x$eps, digits = 6L), ", delta = ", format(x$delta),
+      if (!basic) sprintf(", accounting \"%s\"", x$accounting),
+      if (!is.null(x$stratum)) paste0(", for ", stratum_label(x$stratum)), "; ",
+      if (!basic) sprintf("spent: eps = %.4g, delta = %g; ", state$spent$eps, state$spent$delta),
+      sprintf("left: eps = %g, delta = %g\n", state$remaining$eps, state$remaining$delta), sep = "")
   if (!is.null(x$ledger)) cat("Ledger: ", x$ledger, "\n", sep = "")
-  charges <- as.data.frame(x)
+  charges <- charges_of(state)
   if (nrow(charges)) {
-    charges[-1L] <- lapply(charges[-1L], function(v) vapply(v, format, ""))
-    print(charges, right = FALSE)
+    shown <- charges[c("label", if (basic) c("eps", "delta") else c("eps", "delta", "mu", "rho"),
+                       if (any(nzchar(charges$stratum))) "stratum")]
+    numeric <- vapply(shown, is.numeric, NA)
+    shown[numeric] <- lapply(shown[numeric], function(v) vapply(v, format, "", digits = 4L))
+    print(shown, right = FALSE)
   }
   invisible(x)
 }
 
 #' @rdname dp_budget
 #' @export
-as.data.frame.dp_budget <- function(x, ...) {
-  state <- budget_state(x)
-  data.frame(label = as.character(unlist(state$label)), eps = unpack_doubles(state$eps),
-             delta = unpack_doubles(state$delta))
+as.data.frame.dp_budget <- function(x, ...) charges_of(budget_state(x))
+
+CHARGE_COLUMNS <- c("time", "user", "data", "label", "formula", "method", "eps", "delta", "mu", "rho",
+                    "failure", "status", "stratum")
+
+charges_of <- function(state) {
+  columns <- lapply(state$charges[CHARGE_COLUMNS], function(column)
+    if ("doubles" %in% names(column)) unpack_doubles(column) else as.character(unlist(column)))
+  data.frame(columns)
 }

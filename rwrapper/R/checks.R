@@ -6,6 +6,11 @@ check_number <- function(x, name, example) {
   refuse(name, " must be one number, such as ", name, " = ", example, ", not ", described(x))
 }
 
+check_text <- function(x, name, example) {
+  if (is.null(x) || (is.character(x) && length(x) == 1L && !is.na(x))) return(invisible())
+  refuse(name, " must be one text, such as ", name, " = ", example, ", not ", described(x))
+}
+
 check_flag <- function(x, name) {
   if (is.logical(x) && length(x) == 1L && !is.na(x)) return(invisible())
   refuse(name, " must be TRUE or FALSE, not ", described(x))

@@ -203,20 +203,20 @@ filled <- function(x, n) {
 
 #' What is sent to Python: public names and ranges, and a function that reads the records
 #' @noRd
-sent_design <- function(design, data, unit) {
+sent_design <- function(design, data, unit, stratum = NULL) {
   sent <- list(
     response = names(design$frame)[1L],
     names = as.list(regressor_names(design)),
     intercept = "(Intercept)" %in% design$names,
     ranges = lapply(design$ranges, as.list),
-    read = function() packed_records(design, data, unit)
+    read = function() packed_records(design, data, unit, stratum)
   )
   sent$unit <- unit
   sent
 }
 
 # Called by Python when the budget has been charged.
-packed_records <- function(design, data, unit) {
+packed_records <- function(design, data, unit, stratum = NULL) {
   columns <- unclass(data)[names(design$source)]
   frame <- model_variables(design, columns, .row_names_info(data, 2L))
   y <- as.double(frame[[1L]])
@@ -225,6 +225,7 @@ packed_records <- function(design, data, unit) {
   for (name in needed) y[!present(columns[[name]])] <- NA
   packed <- list(columns = lapply(model_columns(design, frame), pack_doubles), y = pack_doubles(y))
   if (!is.null(unit)) packed$labels <- pack_labels(data[[unit]])
+  if (!is.null(stratum)) packed$strata <- pack_strata(data[[stratum$column]], stratum$levels)
   packed
 }
 

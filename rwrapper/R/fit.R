@@ -54,7 +54,8 @@
 #' @param levels `list(column = c("first", "second"))` for text columns.
 #' @param unit Name of the column that says which rows belong together, such as a person with
 #'   several rows; `NULL`: one row is one unit.
-#' @param budget Made by [dp_budget()]; charged before a record is read, and may refuse.
+#' @param budget Made by [dp_budget()]; charged before a record is read, and may refuse. With one of the
+#'   strata of [dp_partition()] only the rows of that stratum are used.
 #' @param inference Also release what standard errors and intervals need?
 #' @param rng A whole number makes the result reproducible and **not private**.
 #' @param ... Must be empty: there are no `weights`, `subset`, `na.action` or `contrasts`, and the
@@ -99,7 +100,6 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
   force(data)
   check_number(eps, "eps", "1")
   sent_budget <- budget_sent(budget)
-  if (missing(delta)) delta <- default_delta(eps, delta, budget)
   check_number(delta, "delta", "1e-6")
   check_method(method, "method")
   if (!is.null(select)) check_method(select, "select")
@@ -110,13 +110,16 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
   chosen <- if (inherits(formula, "dp_selection")) formula
   if (!is.null(chosen) && !is.null(select))
     refuse("select: the formula is a selection already; leave select out")
-  design <- if (is.null(chosen)) design_of(as_formula(formula), data, levels)
-            else chosen_design(chosen, data, levels)
+  formula <- if (is.null(chosen)) as_formula(formula) else chosen$formula
+  seen <- without_stratum(data, budget$stratum, formula)
+  design <- if (is.null(chosen)) design_of(formula, seen, levels)
+            else chosen_design(chosen, seen, levels)
   request <- list(
-    formula = deparsed(design$formula), eps = eps, delta = delta, inference = inference,
-    matrix = sent_design(design, data, unit)
+    formula = deparsed(design$formula), eps = eps, inference = inference,
+    matrix = sent_design(design, data, unit, budget$stratum)
   )
-  # What is not given is left to Python, whose defaults these are.
+  # What is not given is left to Python, whose defaults these are; delta may be a share of the budget's.
+  if (!missing(delta)) request$delta <- delta
   if (!missing(method)) request$method <- as_sent(method)
   request$select <- as_sent(select)
   request$k <- k

@@ -12,7 +12,7 @@ FARTHEST <- 25
 #' so that columns in any unit share an axis; an arrow leads to what is too far out, and when
 #' everything is, intervals are drawn around their estimates. That of a plan
 #' shows the width of intervals, relative to least squares, against eps. That of a budget shows
-#' what each release took of eps, and what is left.
+#' what each release took of eps (with `"gdp"` of mu^2, with `"zcdp"` of rho), and what is left.
 #'
 #' @param x A fit, a plan or a budget, made by [dp_lm()], [dp_plan()] or [dp_budget()].
 #' @param parm Names or positions of coefficients; all but the intercept, when missing.

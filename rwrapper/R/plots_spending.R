@@ -49,17 +49,25 @@ log_axis <- function(side, ticks, limits) {
 
 #' @rdname dp_plots
 #' @export
-plot.dp_budget <- function(x, main = NULL, xlab = "eps", xlim = c(0, x$eps), ylim = NULL, col = NULL,
+plot.dp_budget <- function(x, main = NULL, xlab = NULL, xlim = NULL, ylim = NULL, col = NULL,
                            cex = 1, ...) {
   col <- chosen_colors(col, COLORS[c("total", "sampling")])
-  charges <- as.data.frame(x)
-  left <- budget_state(x)$remaining
-  size <- c(charges$eps, left$eps)
-  start <- cumsum(c(0, charges$eps))
+  state <- budget_state(x)
+  charges <- charges_of(state)
+  left <- state$remaining
+  # By what each charge raised the total: nothing, where another stratum has spent more.
+  basic <- identical(x$accounting, "basic")
+  total <- if (basic) x$eps else 1
+  shares <- total * unpack_doubles(state$shares)
+  if (is.null(xlab)) xlab <- if (basic) "eps" else paste("share of", state$of)
+  if (is.null(xlim)) xlim <- c(0, total)
+  size <- c(shares, max(0, total - sum(shares)))
+  start <- cumsum(c(0, shares))
   at <- rev(seq_along(size))
   long <- nchar(charges$label) > 40L
   charged <- ifelse(long, paste0(substr(charges$label, 1L, 37L), "..."), charges$label)
-  labels <- sprintf("%s  (%.3g, %.2g)", c(charged, "left"), size, c(charges$delta, left$delta))
+  labels <- sprintf("%s  (%.3g, %.2g)", c(charged, "left"), c(charges$eps, left$eps),
+                    c(charges$delta, left$delta))
   if (is.null(main)) main <- sprintf("Budget of eps = %.4g, delta = %.3g", x$eps, x$delta)
   old <- open_plot(rep(0, length(at)), at, labels, rep("", length(at)), legend = FALSE, main = main,
                    xlab = xlab, xlim = xlim, ylim = ylim, cex = cex, xaxs = "i", ...)

@@ -50,12 +50,14 @@ dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", leve
   check_number(delta, "delta", "1e-6")
   check_method(method, "method")
   check_unit(unit, data)
-  design <- design_of(as_formula(formula), data, levels)
+  sent_budget <- budget_sent(budget)
+  formula <- as_formula(formula)
+  design <- design_of(formula, without_stratum(data, budget$stratum, formula), levels)
   request <- list(
     formula = deparsed(design$formula), k = k, eps = eps, delta = delta, method = as_sent(method),
-    matrix = sent_design(design, data, unit)
+    matrix = sent_design(design, data, unit, budget$stratum)
   )
-  request$budget <- budget_sent(budget)
+  request$budget <- sent_budget
   request$rng <- seed_sent(rng)
   answer <- call_python("select", request)
   answer$formula <- design$formula

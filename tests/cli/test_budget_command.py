@@ -163,7 +163,7 @@ def test_levels_that_look_like_numbers(ledger):
     (["budget", "partition", "LEDGER", "region"], "COLUMN=A,B,... must be the name of a column"),
     (["budget", "partition", "LEDGER", "region=a"], "COLUMN=A,B,...: 'region' needs at least two"),
     (["budget", "partition", "LEDGER", "known=a,c"],
-     "COLUMN=A,B,...: those of 'known' were declared before, as ['a', 'b']"),
+     "COLUMN=A,B,...: those of 'known' were declared before, as a, b"),
     (["budget", "spend", "LEDGER", "x", "--eps", "1", "--stratum", "known=c"],
      "--stratum: 'known' has no level 'c'; it has a, b"),
     (["budget", "spend", "LEDGER", "x", "--eps", "1", "--stratum", "new=c"],

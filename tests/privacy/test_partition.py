@@ -333,7 +333,7 @@ MISTAKES = {
     "level must be one of 'north', 'south' of 'region', got 'nort'; perhaps 'north'": (
         lambda t, s: s["nort"]),
     "level must be one of": lambda t, s: s[["north"]],
-    "levels: those of 'region' were declared before, as .*'north', 'south'": (
+    "levels: those of 'region' were declared before, as 'north', 'south'": (
         lambda t, s: s["north"].budget.partition("region", ["north", "west"])),
     "levels: those of 'year' were not declared; write levels=": (
         lambda t, s: s["north"].budget.partition("year")),

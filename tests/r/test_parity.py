@@ -131,3 +131,35 @@ def test_selectors(name, in_r, in_embedded_r):
     found = dpreg.dp_select(formula, table(), 2, 1.0, method=method, rng=9)
     code = f"cat(dp_select({formula}, diamonds, k = 2, eps = 1, method = {r}, rng = 9)$selected)"
     assert in_r(code) == in_embedded_r(code) == list(found.selected)
+
+
+TOTALS = [
+    {"eps": 2.0}, {"eps": 2.0, "accounting": "gdp"}, {"eps": 2.0, "accounting": "zcdp"},
+    {"mu": 0.7}, {"rho": 0.2},
+]  # fmt: skip
+
+
+def test_budgets(in_r, in_embedded_r):
+    """Fits of two strata and one of all rows: the same numbers and the same charges."""
+    data, formula = table(), "log(price) ~ log(carat)"
+    expected, code = [], []
+    for total in TOTALS:
+        budget = dpreg.Budget(**total)
+        strata = budget.partition("cut", ["Ideal", "Good"])
+        for payer in (*strata.values(), budget):
+            fit = dpreg.dp_lm(formula, data, 0.5, 1e-6, method="adassp", budget=payer, rng=1)
+            expected += fit.params.tolist()
+        amounts = ["eps", "delta", "mu", "rho", "failure"]
+        expected += budget.to_frame()[amounts].to_numpy().ravel(order="F").tolist()
+        asked = ", ".join(f"{k} = {v!r}".replace("'", '"') for k, v in total.items())
+        code.append(f"""
+        budget <- dp_budget({asked})
+        strata <- dp_partition(budget, "cut", c("Ideal", "Good"))
+        for (payer in list(strata$Ideal, strata$Good, budget))
+          show(coef(dp_lm({formula}, diamonds, eps = 0.5, delta = 1e-6, method = "adassp",
+                          budget = payer, rng = 1)))
+        show(unlist(as.data.frame(budget)[c("eps", "delta", "mu", "rho", "failure")]))
+        """)
+    words = in_r("\n".join(code))
+    assert words == in_embedded_r("\n".join(code))
+    assert [float(word) for word in words] == expected

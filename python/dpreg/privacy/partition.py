@@ -155,6 +155,6 @@ def declaration(
         raise SchemaError("levels", error.problem, suggestion) from None
     before = declared.get(column, public)
     if set(before) != set(public):
-        problem = f"those of {column!r} were declared before, as {list(before)!r}"
-        raise BudgetError("levels", problem, "leave them out", "name another column")
+        others = (f"those of {column!r} were declared before, as ", Choice(before))
+        raise BudgetError("levels", others, "leave them out", "name another column")
     return column, before

@@ -83,7 +83,10 @@ def budget_for(budget: object, epsilon: float, delta: float | None) -> tuple[Pay
         example = Options("budget", "", "Budget", {"eps": 2.0, "delta": 1e-5})
         given = f", not {type(budget).__name__}"
         raise BudgetError("budget", ("must be a budget, such as ", example, given))
-    return budget, check_delta(budget.delta_for(epsilon) if delta is None else delta)
+    if delta is None:
+        # A budget without delta is to say itself that it has none.
+        delta = budget.delta_for(epsilon) or DELTA
+    return budget, check_delta(delta)
 
 
 def pay(payer: Payer, function: str, formula: str, method: str, data: object, most: Cost

@@ -67,17 +67,76 @@ test_that("the defaults of budgets and fits go together", {
 })
 
 test_that("shares of delta add up to no more than the whole", {
-  whole <- list(eps = 7, delta = 1e-5)
+  needs_python()
+  budget <- dp_budget(eps = 7)
   set.seed(1)
-  for (i in 1:200) {
-    parts <- stats::runif(sample(2:9, 1L))
-    parts <- signif(parts / sum(parts) * 7, 6)
-    parts[1L] <- 7 - sum(parts[-1L])
-    shares <- vapply(parts, default_delta, 0, delta = 1e-5, budget = whole)
+  for (i in 1:3) {
+    parts <- stats::runif(sample(2:4, 1L))
+    parts <- round(parts / sum(parts) * 7, 6)
+    parts[1L] <- round(7 - sum(parts[-1L]), 6)
+    budget <- dp_budget(eps = 7)
+    for (eps in parts) dp_lm(price ~ carat, diamonds, eps = eps, budget = budget, inference = FALSE)
+    shares <- as.data.frame(budget)$delta
     expect_lte(sum(shares), 1e-5 * (1 + 1e-15))
     expect_equal(shares, parts / 7 * 1e-5, tolerance = 1e-8)
   }
-  expect_identical(default_delta(3.5, 1e-5, whole), 5e-6)
-  expect_identical(default_delta(1, 1e-5, NULL), 1e-5)
-  expect_identical(default_delta(70, 1e-5, whole), 1e-5)
+})
+
+test_that("fits add up in squares where the budget says so", {
+  needs_python()
+  budgets <- list(gdp = dp_budget(3, accounting = "gdp"), mu = dp_budget(mu = 0.8),
+                  zcdp = dp_budget(3, accounting = "zcdp"), rho = dp_budget(rho = 0.3))
+  for (budget in budgets) {
+    for (i in 1:3)
+      dp_lm(price ~ carat, diamonds, eps = 0.3, delta = 1e-6, method = "boosted_adassp", budget = budget)
+    charges <- as.data.frame(budget)
+    spent <- budget_state(budget)$spent$eps
+    expect_lt(spent, 0.7)
+    expect_gt(spent, 0.3)
+    expect_identical(charges$eps, rep(0.3, 3))
+    squares <- sum(if (budget$accounting == "gdp") charges$mu^2 else charges$rho)
+    expect_gt(squares, 0)
+    expect_output(print(budget), sprintf("accounting \"%s\"; spent: eps = 0\\.", budget$accounting))
+    expect_identical(plot(budget), charges)
+  }
+  # 0.8-GDP, with half of delta for failures.
+  expect_equal(budgets$mu$eps, 3.6, tolerance = 0.2)
+  expect_error(dp_lm(price ~ carat, diamonds, eps = 20, delta = 1e-6, budget = budgets$mu),
+               "needs mu = ", class = "dpreg_budget")
+})
+
+test_that("a ledger is opened with the totals it was made with, and tells who was charged", {
+  needs_python()
+  path <- tempfile(fileext = ".ledger")
+  made <- dp_budget(mu = 0.5, delta = 1e-6, ledger = path, name = "diamonds", user = "ada")
+  dp_lm(price ~ carat, diamonds, eps = 0.1, delta = 1e-8, budget = made)
+  again <- dp_budget(ledger = path, user = "bob")
+  expect_identical(c(again$eps, again$delta), c(made$eps, made$delta))
+  expect_identical(again$accounting, "gdp")
+  dp_lm(price ~ depth, diamonds, eps = 0.1, delta = 1e-8, budget = again)
+  charges <- as.data.frame(made)
+  expect_identical(charges$user, c("ada", "bob"))
+  expect_identical(charges$formula, c("price ~ carat", "price ~ depth"))
+  expect_identical(charges$status, c("released", "released"))
+  # Removed behind its back: it is not made anew.
+  file.remove(path)
+  expect_error(print(made), "gone", class = "dpreg_budget")
+  expect_false(file.exists(path))
+})
+
+test_that("totals that do not go together are refused in the words of R", {
+  needs_python()
+  expect_error(dp_budget(), "write dp_budget(eps = 1), or name the ledger", fixed = TRUE)
+  expect_error(dp_budget(eps = 1, mu = 1), "mu: there are two totals, eps and mu; leave mu out")
+  expect_error(dp_budget(mu = 1, accounting = "zcdp"), "leave accounting out")
+  expect_error(dp_budget(1, accounting = "GDP"), 'write accounting = "gdp"', fixed = TRUE)
+  expect_error(dp_budget(1, 0, accounting = "gdp"), "write delta = 1e-05")
+  expect_error(dp_budget(1, accounting = 2), "accounting must be one text")
+  expect_error(dp_budget(rho = "a"), "rho must be one number, such as rho = 0.1")
+  expect_error(dp_budget(mu = 99), "mu must be between")
+  missing <- tempfile()
+  expect_error(dp_budget(ledger = missing), "there is no such file; make it with dp_budget(eps = 1, ledger = ",
+               fixed = TRUE)
+  expect_error(dp_budget(ledger = missing, delta = 1e-6), "name it alone")
+  expect_false(file.exists(missing))
 })

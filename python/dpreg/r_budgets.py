@@ -1,0 +1,102 @@
+"""Budgets of R: here they are kept and counted, and R has a key or a path."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dpreg.privacy.budget import Budget
+from dpreg.privacy.charge import Charge
+from dpreg.privacy.payment import Payer
+from dpreg.privacy.statement import shares_of
+
+__all__ = ["budget_state", "new_budget", "partition", "payer_of"]
+
+Request = Mapping[str, Any]
+
+# Budgets without a ledger live here, and R holds the key: there is one count of what was
+# spent, and no copy of it that a failed call could leave behind.
+_BUDGETS: dict[str, Budget] = {}
+
+
+def new_budget(request: Request) -> dict[str, Any]:
+    """Make a budget; with a ledger and without a total, open the one that it keeps.
+
+    Returns
+    -------
+    dict
+        Totals, and the key of a budget that has no ledger.
+    """
+    given = {name: value for name, value in request.items() if value is not None}
+    ledger, key = given.get("ledger"), None
+    if ledger is not None and not {"eps", "mu", "rho"} & set(given):
+        budget = Budget.open(ledger, user=given.get("user"))
+    else:
+        budget = Budget(**given)
+    if ledger is None:
+        key = uuid.uuid4().hex
+        _BUDGETS[key] = budget
+    return {"key": key, "eps": budget.eps, "delta": budget.delta, "accounting": budget.accounting}
+
+
+def payer_of(sent: Request) -> Payer:
+    """Return the budget that R names by path or key, or the stratum of it.
+
+    Raises
+    ------
+    ValueError
+        If its charges are gone.
+    """
+    budget = _budget(sent)
+    stratum = sent.get("stratum")
+    if stratum is None:
+        return budget
+    return list(budget.partition(stratum["column"]).values())[int(stratum["position"])]
+
+
+def _budget(sent: Request) -> Budget:
+    if sent.get("ledger") is not None:
+        return Budget.open(sent["ledger"], user=sent.get("user"))
+    if sent["key"] not in _BUDGETS:
+        raise ValueError(
+            "budget: it was made in another session, and its charges are gone; "
+            'for a budget that lasts, name a file: dp_budget(..., ledger = "path")'
+        )
+    return _BUDGETS[sent["key"]]
+
+
+def partition(request: Request) -> dict[str, Any]:
+    """Declare a partition, or look one up; return its levels."""
+    levels = request.get("levels")
+    return {"levels": list(_budget(request["budget"]).partition(request["column"], levels))}
+
+
+# What R makes a data frame of: columns of `Budget.to_frame`.
+_TEXTS = ("time", "user", "data", "label", "formula", "method", "status", "stratum")
+_AMOUNTS = {"eps": "epsilon", "delta": "delta", "mu": "mu", "rho": "rho", "failure": "failure"}
+
+
+def budget_state(request: Request) -> dict[str, Any]:
+    """Return what was charged, what is spent and what is left."""
+    payer = payer_of(request)
+    charges = payer.charges
+    of, shares = shares_of(payer.account.accounting, charges)
+    texts = {name: [_text(getattr(c, name)) for c in charges] for name in _TEXTS}
+    return {
+        "remaining": dict(zip(("eps", "delta"), payer.remaining, strict=True)),
+        "spent": dict(zip(("eps", "delta"), payer.spent, strict=True)),
+        "of": of,
+        "shares": np.array(shares),
+        "charges": {**texts, **{name: _paid(charges, a) for name, a in _AMOUNTS.items()}},
+    }
+
+
+def _paid(charges: Sequence[Charge], amount: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.array([getattr(charge.paid, amount) for charge in charges], dtype=np.float64)
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)

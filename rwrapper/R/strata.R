@@ -1,0 +1,115 @@
+# Releases from disjoint groups of units, paid for side by side. Python counts; which rows are of a
+# stratum is decided there too, from the positions of levels that are packed here.
+
+#' Divide a budget over strata
+#'
+#' A unit is in one stratum only, so releases from all strata together cost what the dearest stratum
+#' costs, not the sum (parallel composition). Charges to the whole budget, and to strata of other
+#' columns, come on top.
+#'
+#' Give the budget of a stratum, and **all** the data, to [dp_lm()] or [dp_select()]: they take the
+#' rows of the stratum themselves. Rows with another level, or none, are in no stratum. With `unit =`
+#' a unit whose rows have several of the levels is in no stratum either, and none of its rows is used.
+#' The column is left out of `y ~ .`, and cannot be in the formula.
+#'
+#' The levels are public: they must be known without a look at the data. A budget keeps them, and they
+#' cannot be changed; so later they may be left out.
+#'
+#' @param budget Made by [dp_budget()].
+#' @param column Name of a column of every data frame that is charged. It must say the same of a unit
+#'   in all of them.
+#' @param levels What the column says of the units of each stratum: text for text and factors, numbers
+#'   for numbers.
+#' @param x A divided budget.
+#' @param name,i The level of a stratum.
+#' @param ... Not used.
+#' @return An object of class `dp_partition`: a list of budgets, named by level.
+#' @seealso [dp_budget()].
+#' @references
+#' McSherry, F. (2009). Privacy integrated queries. *SIGMOD*. \doi{10.1145/1559845.1559850}
+#' @export
+#' @examples
+#' if (dpreg_available()) {
+#'   budget <- dp_budget(eps = 1)
+#'   cuts <- dp_partition(budget, "cut", c("Premium", "Ideal"))
+#'   fits <- lapply(cuts, function(b) dp_lm(log(price) ~ log(carat), diamonds, eps = 1, budget = b))
+#'   budget
+#' }
+dp_partition <- function(budget, column, levels = NULL) {
+  if (!inherits(budget, "dp_budget") || !is.null(budget$stratum))
+    refuse("budget must be a whole budget, made by dp_budget(), not ",
+           if (inherits(budget, "dp_budget")) "that of a stratum" else described(budget))
+  if (!is.character(column) || length(column) != 1L || is.na(column) || !nzchar(column))
+    refuse("column must be the name of one column, such as column = \"region\", not ",
+           described(column))
+  if (is.factor(levels)) levels <- as.character(levels)
+  if (!is.null(levels) && (!is.atomic(levels) || length(levels) < 2L || anyNA(levels) ||
+                           anyDuplicated(levels)))
+    refuse("levels: ", sQuote(column, FALSE), " needs at least two levels, all different, and none NA")
+  request <- list(budget = budget_sent(budget), column = column)
+  request$levels <- if (!is.null(levels)) as.list(if (is.character(levels)) enc2utf8(levels) else levels)
+  known <- unlist(call_python("partition", request)$levels)
+  strata <- lapply(seq_along(known), function(place) {
+    budget$stratum <- list(column = column, position = place - 1, levels = known)
+    budget
+  })
+  structure(stats::setNames(strata, as.character(known)), class = "dp_partition")
+}
+
+# A level that is not there must not be NULL: without a budget, a fit would use all rows, uncharged.
+#' @rdname dp_partition
+#' @export
+`[[.dp_partition` <- function(x, i, ...) {
+  known <- if (is.character(i)) i %in% names(x) else is.numeric(i) && i %in% seq_along(names(x))
+  if (length(i) != 1L || !known)
+    refuse("there is no stratum ", described(i), "; the levels are ", listed(names(x)))
+  unclass(x)[[i]]
+}
+
+#' @rdname dp_partition
+#' @export
+`$.dp_partition` <- function(x, name) x[[name]]
+
+#' @rdname dp_partition
+#' @export
+print.dp_partition <- function(x, ...) {
+  for (place in seq_along(names(x))) {
+    left <- budget_state(x[[place]])$remaining
+    cat(stratum_label(x[[place]]$stratum), "; left: ",
+        sprintf("eps = %g, delta = %g\n", left$eps, left$delta), sep = "")
+  }
+  invisible(x)
+}
+
+stratum_label <- function(stratum) {
+  level <- stratum$levels[stratum$position + 1]
+  paste(stratum$column, "=", if (is.character(level)) dQuote(level, FALSE) else format(level))
+}
+
+# The data as a formula may see them: the column that divides the budget has one value in a stratum.
+# Public things only are looked at.
+without_stratum <- function(data, stratum, formula) {
+  if (is.null(stratum) || !is.data.frame(data)) return(data)
+  column <- stratum$column
+  shown <- sQuote(column, FALSE)
+  if (!column %in% names(data))
+    refuse("budget is divided by ", shown, ", which is no column of the data; they have ",
+           listed(names(data)))
+  kind <- bare_kind(data[[column]])
+  fits <- if (is.character(stratum$levels)) c("text", "factor", "ordered") else c("number", "logical")
+  if (!kind %in% fits)
+    refuse("budget is divided by ", shown, " into levels that are ",
+           if (is.character(stratum$levels)) "text" else "numbers", ", and the column is of class ",
+           class(data[[column]])[1L])
+  if (inherits(formula, "formula") && column %in% all.vars(formula))
+    refuse("formula: ", shown, " divides the budget, and cannot be in the formula too; leave it out, ",
+           "or charge the fit to the whole budget")
+  structure(unclass(data)[setdiff(names(data), column)], class = "data.frame",
+            row.names = .set_row_names(.row_names_info(data, 2L)))
+}
+
+# Position of each row's level, -1 where it has none.
+pack_strata <- function(x, levels) {
+  x <- if (is.character(levels)) comparable_text(as.character(x)) else as.numeric(x)
+  writeBin(match(x, levels, nomatch = 0L) - 1L, raw(), endian = "little")
+}
