@@ -1,13 +1,23 @@
-"""What the JSON of a result has to look like, so that a wrong one is refused when it is read."""
+"""A result as JSON, and what that has to look like, so that a wrong one is refused."""
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["check_document"]
+from dpreg.inference.law import TailLaw
+from dpreg.privacy.certificate import Certificate
+
+__all__ = ["fields_from", "written"]
+
+_FORMAT = 3
+_ARRAYS = ("estimates", "covariance", "sampling", "limits")
+_TUPLES = ("names", "notes", "selected")
 
 _PART = {
     "label": str, "epsilon": float, "delta": float, "noise": str, "sensitivity": (float, None),
@@ -28,7 +38,53 @@ _DOCUMENT = {
 }  # fmt: skip
 
 
-def check_document(data: Any) -> None:
+def written(fields: Mapping[str, Any]) -> str:
+    """Return the fields of a result as JSON."""
+    law, privacy = fields["law"], fields["privacy"]
+    document = {
+        "dpreg_results": _FORMAT,
+        **fields,
+        **{name: _listed(fields[name]) for name in _ARRAYS},
+        "law": {"tail": law.tail, "critical": law.critical},
+        "privacy": privacy.to_dict(),
+    }
+    return json.dumps(document, indent=2, allow_nan=False)
+
+
+def _listed(values: NDArray[np.float64] | None) -> list[Any] | None:
+    """Return nested lists with None for NaN, which JSON does not have."""
+    if values is None:
+        return None
+    objects = values.astype(object)
+    objects[np.isnan(values)] = None
+    listed: list[Any] = objects.tolist()
+    return listed
+
+
+def fields_from(text: str) -> dict[str, Any]:
+    """Return the fields of a result that `written` made a text of.
+
+    Raises
+    ------
+    ValueError
+        If `text` is something else.
+    """
+    try:
+        data = json.loads(text)
+        _check_document(data)
+        if data.pop("dpreg_results") != _FORMAT:
+            raise ValueError("another format")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"this is not a dpreg result of format {_FORMAT}: {error}") from None
+    found = {name: None if data[name] is None else np.asarray(data[name], dtype=np.float64)
+             for name in _ARRAYS}  # fmt: skip
+    tuples = {name: None if data[name] is None else tuple(data[name]) for name in _TUPLES}
+    law = TailLaw(*(tuple(data["law"][k]) for k in ("tail", "critical")))
+    privacy = Certificate.from_dict(data["privacy"])
+    return {**data, **found, **tuples, "law": law, "privacy": privacy}
+
+
+def _check_document(data: Any) -> None:
     """Raise a ValueError that names the first entry which is not as `to_json` writes it."""
     _check(data, _DOCUMENT, "")
     size = len(data["names"])

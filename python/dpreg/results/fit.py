@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from dpreg.errors import Value, unusable
 from dpreg.inference.law import NORMAL, TailLaw, check_alpha
 from dpreg.privacy.certificate import Certificate
-from dpreg.results.document import check_document
+from dpreg.results.document import fields_from, written
 from dpreg.results.withheld import why_absent
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from dpreg.results.summary import Summary
 
 __all__ = ["DPResults"]
-
-_FORMAT = 3
 
 
 # Without slots: with them Python 3.11 raises a TypeError when an unknown attribute is set.
@@ -221,28 +218,7 @@ class DPResults:
 
     def to_json(self) -> str:
         """Return everything as JSON; `from_json` reads it."""
-        return json.dumps(
-            {
-                "dpreg_results": _FORMAT,
-                "formula": self.formula,
-                "response": self.response,
-                "names": self.names,
-                "method": self.method,
-                "estimates": _listed(self.estimates),
-                "covariance": _listed(self.covariance),
-                "sampling": _listed(self.sampling),
-                "limits": _listed(self.limits),
-                "units": self.units,
-                "privacy": self.privacy.to_dict(),
-                "schema": self.schema,
-                "law": {"tail": self.law.tail, "critical": self.law.critical},
-                "notes": self.notes,
-                "selected": self.selected,
-                "no_errors": self.no_errors,
-            },
-            indent=2,
-            allow_nan=False,
-        )
+        return written({f.name: getattr(self, f.name) for f in fields(self)})
 
     @classmethod
     def from_json(cls, text: str) -> DPResults:
@@ -253,23 +229,7 @@ class DPResults:
         ValueError
             If `text` is something else.
         """
-        try:
-            data = json.loads(text)
-            check_document(data)
-            if data.pop("dpreg_results") != _FORMAT:
-                raise ValueError("another format")
-        except (TypeError, ValueError, RecursionError) as error:
-            raise ValueError(f"this is not a dpreg result of format {_FORMAT}: {error}") from None
-        arrays = {
-            k: None if data[k] is None else np.asarray(data[k], dtype=np.float64)
-            for k in ("estimates", "covariance", "sampling", "limits")
-        }
-        tuples = {
-            k: None if data[k] is None else tuple(data[k]) for k in ("names", "notes", "selected")
-        }
-        law = TailLaw(*(tuple(data["law"][k]) for k in ("tail", "critical")))
-        privacy = Certificate.from_dict(data["privacy"])
-        return cls(**{**data, **arrays, **tuples, "law": law, "privacy": privacy})
+        return cls(**fields_from(text))
 
     def _standard_errors(self) -> NDArray[np.float64]:
         if self.covariance is None:
@@ -289,13 +249,3 @@ class DPResults:
 
     def __repr__(self) -> str:
         return str(self.summary())
-
-
-def _listed(values: NDArray[np.float64] | None) -> list[Any] | None:
-    """Return nested lists with None for NaN, which JSON does not have."""
-    if values is None:
-        return None
-    objects = values.astype(object)
-    objects[np.isnan(values)] = None
-    listed: list[Any] = objects.tolist()
-    return listed
