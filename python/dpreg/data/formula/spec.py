@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Collection, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.data.formula.functions import context
+from dpreg.data.formula.parse import factors_of, parsed, schema_of
 from dpreg.data.formula.tables import anything, categorical, grid, probe
-from dpreg.data.formula.terms import Factor, read_factor
-from dpreg.data.schema import Column, Level, Schema, no_column
+from dpreg.data.schema import Schema
 from dpreg.data.source import Batch
-from dpreg.errors import FormulaError, SchemaError, add
+from dpreg.errors import FormulaError
 
 __all__ = ["FormulaSpec", "Rows"]
 
@@ -79,9 +78,9 @@ class FormulaSpec:
 
     def __init__(self, formula: str, schema: Schema) -> None:
         self.formula = formula
-        sides = _parse(formula, schema)
-        left, right = (_factors(side) for side in sides)
-        self.schema = _schema_of([*left, *right], schema)
+        sides = parsed(formula, schema)
+        left, right = (factors_of(side) for side in sides)
+        self.schema = schema_of([*left, *right], schema)
         self._responses = tuple(dict.fromkeys(v for f in left for v in f.variables))
         self.regressors = tuple(dict.fromkeys(v for f in right for v in f.variables))
         with _quiet():
@@ -125,7 +124,7 @@ class FormulaSpec:
             kinds = [self._right.encoder_state[f][0].value for f in factors]
             if not factors or set(kinds) != {"categorical"}:
                 continue
-            variables = {v for f in _factors([structure.term]) for v in f.variables}
+            variables = {v for f in factors_of([structure.term]) for v in f.variables}
             crossed = grid(self.schema, self.regressors, variables)
             if crossed is None:
                 continue
@@ -253,82 +252,3 @@ def _encode(spec: Any, frame: Any) -> Any:
     return model.update(na_action="ignore", output="pandas").get_model_matrix(
         frame, context=context()
     )
-
-
-def _parse(formula: str, schema: Schema) -> tuple[Any, Any]:
-    from formulaic import Formula, SimpleFormula
-
-    if not isinstance(formula, str):
-        problem = f"must be a string such as 'y ~ x', not {type(formula).__name__}"
-        raise FormulaError("formula", problem)
-    try:
-        parsed = Formula(
-            formula, _context={"__formulaic_variables_available__": list(schema.columns)}
-        )
-    except Exception:
-        raise FormulaError(
-            "formula",
-            f"cannot read {formula!r}",
-            "write 'response ~ term + term', with names that are not identifiers in `backticks` "
-            "and arithmetic in I(): 'I(y / 1000) ~ I(2 * x)'",
-        ) from None
-    left, right = getattr(parsed, "lhs", None), getattr(parsed, "rhs", None)
-    simple = isinstance(left, SimpleFormula) and isinstance(right, SimpleFormula)
-    if left is None or not simple or not left.required_variables:
-        problem = f"{formula!r} must have one response and one list of terms: 'y ~ a + b'"
-        raise FormulaError("formula", problem)
-    return left, right
-
-
-def _factors(side: Any) -> list[Factor]:
-    found = []
-    for factor in (f for term in side for f in term.factors):
-        if factor.eval_method.value == "lookup":
-            found.append(Factor((str(factor.expr),), {}, ()))
-        elif factor.eval_method.value == "python":
-            found.append(read_factor(factor.expr))
-    return found
-
-
-def _schema_of(factors: Sequence[Factor], schema: Schema) -> Schema:
-    """Return the schema of the columns in use, with the levels that the formula declares."""
-    declared: dict[str, Sequence[Level]] = {}
-    for factor in factors:
-        for name in factor.variables:
-            if name not in schema.columns:
-                raise FormulaError("formula", *no_column(name, schema))
-        declared.update(factor.levels)
-    schema = schema.with_levels(declared)
-    used = {name: schema.columns[name] for factor in factors for name in factor.variables}
-    categories = {name for factor in factors for name in factor.categories}
-    _check_kinds(used.values(), categories)
-    return Schema(used)
-
-
-# Levels in a suggestion, for text and for numbers.
-_LIKE: tuple[list[Any], list[Any]] = (["first", "second", ...], [1, 2, ...])
-
-
-def _check_kinds(columns: Collection[Column], categories: AbstractSet[str]) -> None:
-    """Refuse columns that are neither numbers nor levels, all of a kind at once."""
-    undeclared = [
-        column for column in columns
-        if column.kind == "text" or (column.name in categories and column.levels is None)
-    ]  # fmt: skip
-    if undeclared:
-        holding = " and ".join(f"column {c.name!r} holds {c.holds}" for c in undeclared)
-        levels = {c.name: _LIKE[c.kind == "numeric"] for c in undeclared}
-        raise SchemaError(
-            "levels",
-            f"{holding}, without declared levels, which must not be read from the data",
-            (*add("levels", levels), " to the call"),
-            "convert numbers before it, as with astype(float)",
-        )
-    for column in columns:
-        if column.kind == "other":
-            raise SchemaError(
-                "formula",
-                f"column {column.name!r} holds {column.holds}, which are neither numbers nor "
-                "levels",
-                "convert it before the call, for example to days since a fixed date",
-            )

@@ -1,0 +1,112 @@
+"""What a formula says, checked against the schema: its sides, their factors, the columns in use."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from dpreg.data.formula.terms import Factor, read_factor
+from dpreg.data.schema import Column, Level, Schema, no_column
+from dpreg.errors import FormulaError, SchemaError, add
+
+__all__ = ["factors_of", "parsed", "schema_of"]
+
+
+def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
+    """Return the response and the terms, as formulaic has them.
+
+    Raises
+    ------
+    FormulaError
+        If it is no formula with one response.
+    """
+    from formulaic import Formula, SimpleFormula
+
+    if not isinstance(formula, str):
+        problem = f"must be a string such as 'y ~ x', not {type(formula).__name__}"
+        raise FormulaError("formula", problem)
+    try:
+        sides = Formula(
+            formula, _context={"__formulaic_variables_available__": list(schema.columns)}
+        )
+    except Exception:
+        raise FormulaError(
+            "formula",
+            f"cannot read {formula!r}",
+            "write 'response ~ term + term', with names that are not identifiers in `backticks` "
+            "and arithmetic in I(): 'I(y / 1000) ~ I(2 * x)'",
+        ) from None
+    left, right = getattr(sides, "lhs", None), getattr(sides, "rhs", None)
+    simple = isinstance(left, SimpleFormula) and isinstance(right, SimpleFormula)
+    if left is None or not simple or not left.required_variables:
+        problem = f"{formula!r} must have one response and one list of terms: 'y ~ a + b'"
+        raise FormulaError("formula", problem)
+    return left, right
+
+
+def factors_of(side: Any) -> list[Factor]:
+    """Return what the terms of one side are made of.
+
+    Raises
+    ------
+    FormulaError
+        If one of them does not work row by row.
+    """
+    found = []
+    for factor in (f for term in side for f in term.factors):
+        if factor.eval_method.value == "lookup":
+            found.append(Factor((str(factor.expr),), {}, ()))
+        elif factor.eval_method.value == "python":
+            found.append(read_factor(factor.expr))
+    return found
+
+
+def schema_of(factors: Sequence[Factor], schema: Schema) -> Schema:
+    """Return the schema of the columns in use, with the levels that the formula declares.
+
+    Raises
+    ------
+    FormulaError, SchemaError
+        If a column is not there, or is neither numbers nor levels.
+    """
+    declared: dict[str, Sequence[Level]] = {}
+    for factor in factors:
+        for name in factor.variables:
+            if name not in schema.columns:
+                raise FormulaError("formula", *no_column(name, schema))
+        declared.update(factor.levels)
+    schema = schema.with_levels(declared)
+    used = {name: schema.columns[name] for factor in factors for name in factor.variables}
+    categories = {name for factor in factors for name in factor.categories}
+    _check_kinds(used.values(), categories)
+    return Schema(used)
+
+
+# Levels in a suggestion, for text and for numbers.
+_LIKE: tuple[list[Any], list[Any]] = (["first", "second", ...], [1, 2, ...])
+
+
+def _check_kinds(columns: Collection[Column], categories: AbstractSet[str]) -> None:
+    """Refuse columns that are neither numbers nor levels, all of a kind at once."""
+    undeclared = [
+        column for column in columns
+        if column.kind == "text" or (column.name in categories and column.levels is None)
+    ]  # fmt: skip
+    if undeclared:
+        holding = " and ".join(f"column {c.name!r} holds {c.holds}" for c in undeclared)
+        levels = {c.name: _LIKE[c.kind == "numeric"] for c in undeclared}
+        raise SchemaError(
+            "levels",
+            f"{holding}, without declared levels, which must not be read from the data",
+            (*add("levels", levels), " to the call"),
+            "convert numbers before it, as with astype(float)",
+        )
+    for column in columns:
+        if column.kind == "other":
+            raise SchemaError(
+                "formula",
+                f"column {column.name!r} holds {column.holds}, which are neither numbers nor "
+                "levels",
+                "convert it before the call, for example to days since a fixed date",
+            )
