@@ -46,5 +46,5 @@ def test_only_what_is_shown_is_changed():
 
 def test_errors_are_values_in_the_words_of_r():
     answer = call("new_budget", {"eps": -1.0, "delta": 0.0})
-    assert answer["error"]["kind"] == "BudgetError"
+    assert answer["error"]["kind"] == "budget"
     assert "write eps = 1, a usual choice" in answer["error"]["message"]

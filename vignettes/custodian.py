@@ -127,6 +127,25 @@ for charge in budget.charges:
 budget.plot()
 
 # %% [markdown]
+# ## Towns side by side
+#
+# A person lives in one town, and is in no fit of another. Declare the towns, which are public, and
+# the fits of all of them cost what the dearest one costs, not the sum. Each call is given the whole
+# table and takes the rows of its town itself. Somebody with visits from two of the towns would be
+# in no fit, and nobody would be told. Which column divides a budget stays in its ledger.
+
+# %%
+TOWNS = ["Aldham", "Burton"]
+homes = visits.assign(town=rng.choice(TOWNS, PEOPLE)[person])
+towns = dpreg.Budget(eps=1.0, delta=1e-6).partition("town", levels=TOWNS)
+for town, payer in towns.items():
+    fit = dpreg.dp_lm("minutes ~ age", homes, 0.9, unit="person", budget=payer)
+    print(f"{town}: {fit.params['age']:.2f} ({fit.bse['age']:.2f})")
+whole = towns["Aldham"].budget
+print(whole)
+assert whole.spent[0] == 0.9
+
+# %% [markdown]
 # ## What is refused
 #
 # Each of these is a `ValueError` that names the argument and what to write instead. All are raised

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 import dpreg
 from dpreg.data.problem import ModelMatrix, Records
+from dpreg.errors import BudgetError
 from dpreg.planning.plan import curve
 from dpreg.privacy.certificate import Certificate
 from dpreg.privacy.stratum import Stratum
@@ -38,7 +39,8 @@ def call(function: str, request: Request) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``{"value": ...}``, or ``{"error": {"kind", "message"}}``.
+        ``{"value": ...}``, or ``{"error": {"kind", "message"}}``; kinds are "budget", "usage"
+        and "python".
     """
     try:
         # Warnings of numpy and pandas may depend on records; those of dpreg do not exist.
@@ -46,7 +48,14 @@ def call(function: str, request: Request) -> dict[str, Any]:
             warnings.simplefilter("ignore")
             return {"value": told_in_r(plain(_FUNCTIONS[function](request)))}
     except Exception as error:
-        return {"error": {"kind": type(error).__name__, "message": in_r(str(error))}}
+        return {"error": {"kind": _kind(error), "message": in_r(str(error))}}
+
+
+def _kind(error: Exception) -> str:
+    """Return what R makes a class of condition of."""
+    if isinstance(error, BudgetError):
+        return "budget"
+    return "usage" if isinstance(error, ValueError) else "python"
 
 
 def plain(value: Any) -> Any:

@@ -36,7 +36,11 @@ def _arguments() -> re.Pattern[str]:
         dpreg.dp_lm, dpreg.dp_select, dpreg.dp_plan, dpreg.Budget, Standardisation,
         *methods.METHODS.values(), dpreg.DPKendall, dpreg.DPSIS,
                  dpreg.TwoStage, dpreg.SubLasso)  # fmt: skip
-    names = {name for f in functions for name in inspect.signature(f).parameters} | {"mu", "rho"}
+    names = {name for f in functions for name in inspect.signature(f).parameters} | {
+        "mu",
+        "rho",
+        "failure",
+    }
     return re.compile(rf"\b({'|'.join(sorted(names))})=(?!=) ?")
 
 

@@ -29,6 +29,5 @@ unpack_doubles <- function(packed) {
 call_python <- function(name, request) {
   answer <- python_backend()(name, request)
   if (is.null(answer$error)) return(answer$value)
-  dpreg_stop(switch(answer$error$kind, BudgetError = "budget", ValueError = , FormulaError = ,
-                    SchemaError = "usage", "python"), answer$error$message)
+  dpreg_stop(answer$error$kind, answer$error$message)
 }

@@ -28,7 +28,7 @@
 #' @param name Of the data set, for those who read the ledger.
 #' @param user Who is charged; `NULL`: the user of the operating system.
 #' @param x A budget.
-#' @param ... Not used.
+#' @param ... Must be empty.
 #' @return An object of class `dp_budget`. `as.data.frame()` gives its charges: when, by whom, from
 #'   what and how; `eps` and `delta` of each by itself; `mu` and `rho`, but for events of probability
 #'   `failure`; what became of it, and the stratum that it is of.
@@ -43,7 +43,8 @@
 #'   dp_budget(mu = 0.5)
 #' }
 dp_budget <- function(eps = NULL, delta = 1e-5, ledger = NULL, accounting = NULL, mu = NULL, rho = NULL,
-                      name = NULL, user = NULL) {
+                      name = NULL, user = NULL, ...) {
+  no_more("dp_budget()", BUDGET_HINTS, ...)
   totals <- list(eps = eps, mu = mu, rho = rho)
   examples <- c(eps = "1", mu = "0.5", rho = "0.1")
   for (total in names(totals))
@@ -55,6 +56,9 @@ dp_budget <- function(eps = NULL, delta = 1e-5, ledger = NULL, accounting = NULL
   if (!is.null(ledger)) {
     if (!is.character(ledger) || length(ledger) != 1L || is.na(ledger) || !nzchar(ledger))
       refuse("ledger must be the path of a file, not ", described(ledger))
+    if (ledger %in% c("basic", "gdp", "zcdp"))
+      refuse("ledger must be the path of a file; write accounting = ", described(ledger), ", or ",
+             described(file.path(".", ledger)), " for a file of that name")
     ledger <- absolute(ledger)
   }
   if (all(lengths(totals) == 0L)) {

@@ -58,6 +58,9 @@ no_more <- function(what, hints, ...) {
          if (name %in% names(hints)) paste0(": ", hints[[name]]))
 }
 
+BUDGET_HINTS <- c(epsilon = "write eps = 1", path = "write ledger = \"path\"",
+                  file = "write ledger = \"path\"", seed = "nothing is drawn here")
+
 LM_HINTS <- c(
   weights = "all rows count alike",
   subset = "take the rows before the call, data = subset(data, ...), each by its own values",

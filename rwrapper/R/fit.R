@@ -53,7 +53,7 @@
 #'   intervals are honest rather than conditional on the choice.
 #' @param levels `list(column = c("first", "second"))` for text columns.
 #' @param unit Name of the column that says which rows belong together, such as a person with
-#'   several rows; `NULL`: one row is one unit.
+#'   several rows. It is no regressor, and `.` leaves it out. `NULL`: one row is one unit.
 #' @param budget Made by [dp_budget()]; charged before a record is read, and may refuse. With one of the
 #'   strata of [dp_partition()] only the rows of that stratum are used.
 #' @param inference Also release what standard errors and intervals need?
@@ -111,7 +111,8 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
   if (!is.null(chosen) && !is.null(select))
     refuse("select: the formula is a selection already; leave select out")
   formula <- if (is.null(chosen)) as_formula(formula) else chosen$formula
-  seen <- without_stratum(data, budget$stratum, formula)
+  seen <- seen_by_formula(data, formula, unit, budget$stratum)
+  levels <- levels_seen(levels, unit, budget$stratum)
   design <- if (is.null(chosen)) design_of(formula, seen, levels)
             else chosen_design(chosen, seen, levels)
   request <- list(

@@ -52,7 +52,8 @@ dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", leve
   check_unit(unit, data)
   sent_budget <- budget_sent(budget)
   formula <- as_formula(formula)
-  design <- design_of(formula, without_stratum(data, budget$stratum, formula), levels)
+  design <- design_of(formula, seen_by_formula(data, formula, unit, budget$stratum),
+                      levels_seen(levels, unit, budget$stratum))
   request <- list(
     formula = deparsed(design$formula), k = k, eps = eps, delta = delta, method = as_sent(method),
     matrix = sent_design(design, data, unit, budget$stratum)

@@ -42,7 +42,7 @@ dp_partition <- function(budget, column, levels = NULL) {
   if (!is.character(column) || length(column) != 1L || is.na(column) || !nzchar(column))
     refuse("column must be the name of one column, such as column = \"region\", not ",
            described(column))
-  if (is.factor(levels)) levels <- as.character(levels)
+  levels <- if (is.factor(levels)) as.character(levels) else unname(unlist(levels))
   if (!is.null(levels) && (!is.atomic(levels) || length(levels) < 2L || anyNA(levels) ||
                            anyDuplicated(levels)))
     refuse("levels: ", sQuote(column, FALSE), " needs at least two levels, all different, and none NA")
@@ -86,27 +86,40 @@ stratum_label <- function(stratum) {
   paste(stratum$column, "=", if (is.character(level)) dQuote(level, FALSE) else format(level))
 }
 
-# The data as a formula may see them: the column that divides the budget has one value in a stratum.
-# Public things only are looked at.
-without_stratum <- function(data, stratum, formula) {
-  if (is.null(stratum) || !is.data.frame(data)) return(data)
+# The data as a formula may see them: the column of the units is no regressor, and the one that
+# divides the budget has one value in a stratum. Public things only are looked at.
+seen_by_formula <- function(data, formula, unit, stratum) {
+  if (!is.data.frame(data)) return(data)
+  if (!is.null(stratum)) check_stratum(stratum, data)
+  mentioned <- if (inherits(formula, "formula")) all.vars(formula)
+  if (!is.null(unit) && unit %in% mentioned)
+    refuse("formula: ", sQuote(unit, FALSE), " names the protected unit, and cannot be in the formula ",
+           "too; leave it out, or leave unit out")
+  if (!is.null(stratum) && stratum$column %in% mentioned)
+    refuse("formula: ", sQuote(stratum$column, FALSE), " divides the budget, and cannot be in the ",
+           "formula too; leave it out, or charge the fit to the whole budget")
+  apart <- c(unit, stratum$column)
+  if (is.null(apart)) return(data)
+  structure(unclass(data)[setdiff(names(data), apart)], class = "data.frame",
+            row.names = .set_row_names(.row_names_info(data, 2L)))
+}
+
+check_stratum <- function(stratum, data) {
   column <- stratum$column
   shown <- sQuote(column, FALSE)
   if (!column %in% names(data))
     refuse("budget is divided by ", shown, ", which is no column of the data; they have ",
            listed(names(data)))
-  kind <- bare_kind(data[[column]])
-  fits <- if (is.character(stratum$levels)) c("text", "factor", "ordered") else c("number", "logical")
-  if (!kind %in% fits)
-    refuse("budget is divided by ", shown, " into levels that are ",
-           if (is.character(stratum$levels)) "text" else "numbers", ", and the column is of class ",
-           class(data[[column]])[1L])
-  if (inherits(formula, "formula") && column %in% all.vars(formula))
-    refuse("formula: ", shown, " divides the budget, and cannot be in the formula too; leave it out, ",
-           "or charge the fit to the whole budget")
-  structure(unclass(data)[setdiff(names(data), column)], class = "data.frame",
-            row.names = .set_row_names(.row_names_info(data, 2L)))
+  text <- is.character(stratum$levels)
+  fits <- if (text) c("text", "factor", "ordered") else c("number", "logical")
+  if (!bare_kind(data[[column]]) %in% fits)
+    refuse("budget is divided by ", shown, " into levels that are ", if (text) "text" else "numbers",
+           ", and the column is of class ", class(data[[column]])[1L])
 }
+
+# What is declared of a column that the formula does not see is of no use to it.
+levels_seen <- function(levels, unit, stratum)
+  if (is.list(levels)) levels[setdiff(names(levels), c(unit, stratum$column))] else levels
 
 # Position of each row's level, -1 where it has none.
 pack_strata <- function(x, levels) {

@@ -202,6 +202,12 @@ def test_dp_lm_is_charged_before_a_record_is_read(diamonds, monkeypatch):
         dpreg.dp_lm("price ~ carat", diamonds, 0.7, budget=budget)
 
 
+def test_a_budget_without_delta_says_so_itself(diamonds):
+    """Not that the call needs one, which could not be paid for."""
+    with pytest.raises(BudgetError, match="but only eps=1, delta=0 is left"):
+        dpreg.dp_lm("price ~ carat", diamonds, 0.5, budget=dpreg.Budget(1.0, 0.0))
+
+
 def test_charges_tell_what_they_were_for(diamonds):
     budget = dpreg.Budget(3.0, 1e-4)
     dpreg.dp_lm("price ~ carat", diamonds, 1.0, method=dpreg.AdaSSP(), budget=budget)

@@ -43,7 +43,7 @@ def _answer(name: Any, request: Any) -> Any:
     try:
         return to_sexp(bridge.call(from_sexp(name), from_sexp(request)))
     except Exception as error:  # rpy2 would print it and hand NULL to R
-        return to_sexp({"error": {"kind": type(error).__name__, "message": str(error)}})
+        return to_sexp({"error": {"kind": "python", "message": str(error)}})
 
 
 # R holds a bare pointer to this object: were it collected, the next call would end the process.

@@ -134,6 +134,10 @@ test_that("totals that do not go together are refused in the words of R", {
   expect_error(dp_budget(1, accounting = 2), "accounting must be one text")
   expect_error(dp_budget(rho = "a"), "rho must be one number, such as rho = 0.1")
   expect_error(dp_budget(mu = 99), "mu must be between")
+  expect_error(dp_budget(1, 1e-5, "gdp"), 'write accounting = "gdp"', class = "dpreg_usage")
+  expect_error(dp_budget(1, path = "x"), 'dp_budget() has no argument \'path\': write ledger = "path"', fixed = TRUE)
+  expect_error(dp_lm(price ~ carat, diamonds, eps = 1, method = "Tukey"), 'write method = "tukey"', class = "dpreg_usage")
+  expect_error(dp_lm(price ~ carat, diamonds, eps = 9, budget = dp_budget(1, accounting = "zcdp")), "failure = ")
   missing <- tempfile()
   expect_error(dp_budget(ledger = missing), "there is no such file; make it with dp_budget(eps = 1, ledger = ",
                fixed = TRUE)

@@ -10,7 +10,7 @@ visits <- function(n = 3000L) {
 # The rows that Python takes.
 taken <- function(data, column, levels, level, unit = NULL) {
   stratum <- list(column = column, position = match(level, levels) - 1, levels = levels)
-  design <- design_of(y ~ x, without_stratum(data, stratum, y ~ x))
+  design <- design_of(y ~ x, seen_by_formula(data, y ~ x, unit, stratum))
   packed <- packed_records(design, data, unit, stratum)
   codes <- readBin(packed$strata, "integer", nrow(data), endian = "little")
   expect_identical(codes, match(as.character(data[[column]]), as.character(levels), nomatch = 0L) - 1L)
@@ -98,4 +98,22 @@ test_that("no mistake with strata is a fit of all rows, or uncharged", {
   expect_error(dp_partition(budget, 3, c("a", "b")), "column must be the name of one column")
   expect_error(dp_partition(budget, "region", c("north", "west")), "were declared before")
   expect_identical(nrow(as.data.frame(budget)), 0L)
+})
+
+test_that("levels come as vectors, factors or lists, and those of the stratum are declared already", {
+  needs_python()
+  for (levels in list(c(a = "north", b = "south"), factor(c("north", "south")), list("north", "south")))
+    expect_identical(names(dp_partition(dp_budget(1), "region", levels)), c("north", "south"))
+  strata <- dp_partition(dp_budget(1), "region", c("north", "south"))
+  dp_lm(y ~ x, visits(), eps = 0.5, budget = strata$north, levels = list(region = c("north", "south")))
+  expect_identical(nrow(as.data.frame(strata$north)), 1L)
+})
+
+test_that("the unit is no regressor", {
+  needs_python()
+  data <- visits()[c("y", "x", "person")]
+  fit <- dp_lm(y ~ ., data, eps = 1, method = "adassp", unit = "person")
+  expect_identical(names(coef(fit)), c("(Intercept)", "x"))
+  expect_identical(dp_select(y ~ ., data, k = 1, eps = 1, unit = "person")$candidates, "x")
+  expect_error(dp_lm(y ~ x + person, data, eps = 1, unit = "person"), "'person' names the protected unit")
 })
