@@ -162,12 +162,12 @@ LEVELS = ["a", "b"]
 CELLS = ["a", "b", "elsewhere", None]
 
 
-def designs(table, unit=None):
+def designs(table, unit=None, memory=1e9):
     """Return the records that a fit of each stratum gets: by stratum, a list of (unit, y)."""
     found = []
     for position in range(len(LEVELS)):
         stratum = Stratum("s", tuple(LEVELS), position)
-        design = pose("y ~ x", table, None, unit, stratum).design()
+        design = pose("y ~ x", table, None, unit, stratum).design(memory)
         assert design.units is None or len(design.units.rows) == len(design.y)
         found.append(sorted(design.y.tolist()))
     return found
@@ -217,8 +217,10 @@ def expected(frame, by_unit):
     st.randoms(use_true_random=False),
     st.sampled_from([1, 2, 5, 100]),
     st.booleans(),
+    st.sampled_from([1e9, 50.0]),
 )
-def test_the_rows_of_a_stratum(units, random, batch_rows, by_unit):
+def test_the_rows_of_a_stratum(units, random, batch_rows, by_unit, memory):
+    """Whatever the order of the rows, and however they are divided into batches and blocks."""
     frame = table_of(units)
     order = list(range(len(frame)))
     random.shuffle(order)
@@ -226,7 +228,7 @@ def test_the_rows_of_a_stratum(units, random, batch_rows, by_unit):
     table = pl.from_pandas(frame.astype({"s": "string"}))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(source, "BATCH_ROWS", batch_rows)
-        found = designs(table, "person" if by_unit else None)
+        found = designs(table, "person" if by_unit else None, memory)
     assert found == expected(frame, by_unit)
     # What another program hands over, column by column, is treated alike.
     for position in range(2):
@@ -238,7 +240,7 @@ def test_the_rows_of_a_stratum(units, random, batch_rows, by_unit):
         stratum = Stratum("s", tuple(LEVELS), position)
         matrix = ModelMatrix("y", ("x",), intercept=True, read=lambda records=records: records,
                              unit="person" if by_unit else None, stratum=stratum)  # fmt: skip
-        assert sorted(matrix.design().y.tolist()) == found[position]
+        assert sorted(matrix.design(1e9).y.tolist()) == found[position]
 
 
 @pytest.fixture(scope="module")
