@@ -85,7 +85,7 @@ def test_wrong_names(diamonds, names):
 def test_bridge_answers_with_values():
     assert bridge.call("version", {}) == {"value": dpreg.__version__}
     assert bridge.call("new_budget", {"eps": -1, "delta": 0})["error"]["kind"] == "budget"
-    assert bridge.call("no such function", {})["error"]["kind"] == "KeyError"
+    assert bridge.call("no such function", {})["error"]["kind"] == "python"
 
 
 @pytest.mark.parametrize("inference", ["yes", None, 1])
