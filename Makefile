@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find cpp python rwrapper/R CMakeLists.txt pyproject.toml -type f -not -name '*.pyc')
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test lint test-core test-python test-r audit fuzz bench bench-quick format clean
+.PHONY: demo test lint test-core test-python test-r engines audit fuzz bench bench-quick format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dpreg demo
@@ -33,6 +33,11 @@ test-python: $(VENV)/test
 # The R package, with Python in the same virtual environment.
 test-r: $(VENV)/test
 	.ci/r $(VENV)
+
+# Spark on this machine; it needs Java.
+engines: $(VENV)/test
+	$(BIN)/pip install --quiet '.[engines]'
+	$(BIN)/pytest tests/data/test_engines.py tests/data/test_spark.py
 
 # Ten times the runs of `make test`, whole fits, batteries on the generator, the ledger under
 # kill -9, and the fuzzers for a minute each.

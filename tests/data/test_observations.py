@@ -19,7 +19,7 @@ from hypothesis.extra import numpy as hnp
 import dpreg
 from dpreg import _core
 from dpreg.data.design import Design, Terms
-from dpreg.data.observations import Collector, InMemory
+from dpreg.data.observations import Collector, InMemory, row_count
 from dpreg.data.spool import Spool
 from dpreg.sums.quantised import MappedRows, Recipe
 from dpreg.sums.statistics import (
@@ -27,7 +27,6 @@ from dpreg.sums.statistics import (
     MagnitudeCounts,
     MomentSums,
     TailVotes,
-    row_count,
 )
 
 VALUES = st.one_of(st.floats(-1e3, 1e3), st.sampled_from([0.0, -0.0, 1e300, -1e-300, 5e-324]))

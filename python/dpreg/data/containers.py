@@ -24,7 +24,7 @@ def open_source(data: Any) -> RowSource:
     SchemaError
         If it is of no kind that can be read.
     """
-    from dpreg.data import dataset, frames, parquet, queries
+    from dpreg.data import dataset, engines, frames, parquet, queries
 
     if isinstance(data, (str, os.PathLike)):
         path = os.fsdecode(data)
@@ -39,6 +39,10 @@ def open_source(data: Any) -> RowSource:
         return queries.duckdb_source(data)
     if package == "ibis":
         return queries.ibis_source(data)
+    if package == "dask":
+        return engines.dask_source(data)
+    if package == "pyspark":
+        return engines.spark_source(data)
     if package == "pyarrow":
         import pyarrow
         import pyarrow.dataset

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.observations import Collector, InMemory, Observations
+from dpreg.data.partitioned import PartitionedRows, PartitionedSource
 from dpreg.data.source import RowSource
 from dpreg.data.strata import StratumRows
 from dpreg.data.units import UnitNumbers, Units
@@ -131,6 +132,8 @@ def read_design(
     stratum : Stratum, optional
         Whose rows are wanted; None: all.
     """
+    if unit is None and stratum is None and isinstance(source, PartitionedSource):
+        return Design(PartitionedRows(spec, source, memory), terms)
     named = [unit, None if stratum is None else stratum.column]
     columns = [*spec.needed(response=True), *(name for name in named if name is not None)]
     collector, labels = Collector(memory), [_NO_LABELS]

@@ -20,6 +20,7 @@ __all__ = [
     "Statistic",
     "check_memory",
     "default_memory",
+    "row_count",
 ]
 
 Doubles = NDArray[np.float64]
@@ -32,6 +33,11 @@ Statistic = Callable[[Doubles, Doubles], Sums]
 _LEAST_MEMORY = 1e6
 
 
+def row_count(X: Doubles, y: Doubles) -> Sums:
+    """Count rows: a `Statistic`."""
+    return np.array([len(y)], dtype=np.int64)
+
+
 class Observations(Protocol):
     """Rows of regressors and a response.  Private.
 
@@ -39,12 +45,16 @@ class Observations(Protocol):
     ----------
     count : int
         The number of rows.
+    local : bool
+        They are in this process, so that what is made of them can be kept.
     memory : float
         Bytes that what is made of them may take before it goes to a temporary file.
     """
 
     @property
     def count(self) -> int: ...  # noqa: D102
+    @property
+    def local(self) -> bool: ...  # noqa: D102
     @property
     def memory(self) -> float: ...  # noqa: D102
 
@@ -83,6 +93,7 @@ class InMemory:
     X: Doubles
     y: Doubles
     memory: float = field(default_factory=lambda: default_memory())
+    local: bool = True
 
     @property
     def count(self) -> int:
@@ -118,6 +129,7 @@ class _Spooled:
     count: int
     memory: float
     kept: list[int] | None = None
+    local: bool = True
 
     def arrays(self) -> tuple[Doubles, Doubles]:
         X, y = zip(*self.blocks(), strict=True)

@@ -31,7 +31,7 @@ def parquet_source(path: str | os.PathLike[str]) -> RowSource:
     def read(columns: Sequence[str]) -> Iterator[Any]:
         import pyarrow.parquet as pq
 
-        with pq.ParquetFile(name) as file:
+        with pq.ParquetFile(name, pre_buffer=False) as file:
             yield from file.iter_batches(BATCH_ROWS, columns=list(columns))
 
     return StreamSource(schema, read, arrow_cells)

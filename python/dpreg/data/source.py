@@ -11,7 +11,7 @@ from dpreg.data.cells import Cells
 from dpreg.data.schema import Column, Schema
 from dpreg.errors import SourceError
 
-__all__ = ["BATCH_ROWS", "Batch", "MemorySource", "RowSource", "StreamSource"]
+__all__ = ["BATCH_ROWS", "Batch", "MemorySource", "RowSource", "StreamSource", "quietly"]
 
 # Rows of a batch, so that a few columns of it stay near the processor.
 BATCH_ROWS = 1 << 16
@@ -107,13 +107,13 @@ class StreamSource:
 
     def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
         """See `RowSource.batches`."""
-        stream = _quietly(iter, _quietly(self._read, columns))
-        while (batch := _quietly(next, stream, None)) is not None:
+        stream = quietly(iter, quietly(self._read, columns))
+        while (batch := quietly(next, stream, None)) is not None:
             cells = {name: self._cells(batch.column(name)) for name in columns}
             yield Batch(cells, batch.num_rows)
 
 
-def _quietly(call: Callable[..., Any], *arguments: Any) -> Any:
+def quietly(call: Callable[..., Any], *arguments: Any) -> Any:
     """Call something of another library; what it says, or warns of, may be about a record."""
     try:
         with warnings.catch_warnings():

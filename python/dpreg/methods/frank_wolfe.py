@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.data.bounds import Bounds, column_bounds
 from dpreg.data.design import Design, Terms
+from dpreg.data.observations import row_count
 from dpreg.data.sampling import one_row_a_unit
 from dpreg.errors import unusable
 from dpreg.inference.covariance import hidden_note
@@ -38,7 +39,6 @@ from dpreg.privacy.cost import Cost
 from dpreg.sums.accountant import RESERVE, GaussianReleases
 from dpreg.sums.scaling import Scaling, scaling_from_bounds, scaling_from_scales
 from dpreg.sums.standardisation import Standardisation
-from dpreg.sums.statistics import row_count
 
 __all__ = ["FrankWolfe"]
 

@@ -27,6 +27,8 @@ _WIDEST, _NOISE = 10.0, 0.5
 _LEAST_SHARE = 0.2
 # Deviations of the noise that a second moment must have in the end to be told from it.
 _SEEN = 3.0
+# Rounds end when all second moments are this many deviations of their noise, and this even.
+_CLEAR, _EVEN = 30.0, 0.2
 # Directions are stretched by at most this times the root of the number of units: a standard
 # deviation along them of less than the inverse, in those of the columns, is not told from 0.
 _FARTHEST = 0.5
@@ -134,6 +136,10 @@ def precondition(
         gram, deviation = noisy_gram(rows, noise, noise.share(share))
         values, vectors = np.linalg.eigh(gram)
         values = without_spread(values, deviation)
+        clear = values.min(initial=np.inf) > _CLEAR * deviation
+        even = np.abs(values / scales.units - 1).max(initial=0.0) < _EVEN
+        if clear and even:  # nothing is hidden, and another round would find the same
+            break
     seen = values > _SEEN * deviation
     least = _least_moments(change @ vectors, _SEEN * deviation)
     held = np.maximum(np.where(seen, values, 0.0), least)

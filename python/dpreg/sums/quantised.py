@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,33 @@ class Recipe:
         return how
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class OfMapped:
+    """A sum over mapped rows as a `Statistic`.
+
+    Attributes
+    ----------
+    recipe : Recipe
+    name : str
+        Of a method of `_core.QuantisedRows`.
+    arguments : tuple
+        Public.
+    """
+
+    recipe: Recipe
+    name: str
+    arguments: tuple[Any, ...]
+
+    def __call__(self, X: Doubles, y: Doubles) -> Sums:
+        """Return what this block adds."""
+        return self.of(_core.QuantisedRows(X, y, self.recipe.standardisation()))
+
+    def of(self, rows: _core.QuantisedRows) -> Sums:
+        """Return what rows that are mapped already add."""
+        found = getattr(rows, self.name)(*self.arguments)
+        return np.append(*found) if isinstance(found, tuple) else found
+
+
 class MappedRows:
     """The rows of a design by a recipe, made block by block.  Private.
 
@@ -74,36 +102,32 @@ class MappedRows:
     """
 
     def __init__(self, design: Design, recipe: Recipe, *, kept: bool) -> None:
-        self._design, self._how = design, recipe.standardisation()
+        self._design, self._recipe = design, recipe
+        self._how = recipe.standardisation()
         nothing = _core.QuantisedRows(np.empty((0, design.columns)), np.empty(0), self._how)
         self.width, self.limit = nothing.width, nothing.limit
-        self._blocks = self._keep() if kept else None
+        self._blocks = self._keep() if kept and design.rows.local else None
 
     def gram(self) -> Sums:
         """See `_core.QuantisedRows.gram`."""
-        return self._total(lambda rows: rows.gram())
+        return self._total("gram")
 
     def round(self, theta: Doubles, clip: float) -> tuple[Sums, int]:
         """See `_core.QuantisedRows.round`."""
-
-        def of(rows: _core.QuantisedRows) -> Sums:
-            gradient, squares = rows.round(theta.tolist(), clip)
-            return np.append(gradient, squares)
-
-        sums = self._total(of)
+        sums = self._total("round", theta, clip)
         return sums[:-1], int(sums[-1])
 
     def score(self, theta: Doubles, limit: float) -> Sums:
         """See `_core.QuantisedRows.score`."""
-        return self._total(lambda rows: rows.score(theta, limit))
+        return self._total("score", theta, limit)
 
     def score_norms(self, theta: Doubles) -> Sums:
         """See `_core.QuantisedRows.score_norms`."""
-        return self._total(lambda rows: rows.score_norms(theta))
+        return self._total("score_norms", theta)
 
     def score_products(self, theta: Doubles, limit: float) -> Sums:
         """See `_core.QuantisedRows.score_products`."""
-        return self._total(lambda rows: rows.score_products(theta, limit))
+        return self._total("score_products", theta, limit)
 
     def in_one(self) -> _core.QuantisedRows:
         """Return all rows as one block, in memory."""
@@ -113,11 +137,14 @@ class MappedRows:
                 return held[0]
         return _core.QuantisedRows(self._design.X, self._design.y, self._how)
 
-    def _total(self, of: Callable[[_core.QuantisedRows], Sums]) -> Sums:
+    def _total(self, name: str, *arguments: Any) -> Sums:
+        statistic = OfMapped(self._recipe, name, arguments)
+        if self._blocks is None and self._design.units is None:
+            return self._design.rows.total(statistic)
         blocks = iter(self._made() if self._blocks is None else self._blocks)
-        sums = of(next(blocks))
+        sums = statistic.of(next(blocks))
         for rows in blocks:
-            sums += of(rows)
+            sums += statistic.of(rows)
         return sums
 
     def _made(self) -> Iterable[_core.QuantisedRows]:

@@ -13,15 +13,10 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 
-__all__ = ["IntervalCounts", "MagnitudeCounts", "MomentSums", "TailVotes", "row_count"]
+__all__ = ["IntervalCounts", "MagnitudeCounts", "MomentSums", "TailVotes"]
 
 Doubles = NDArray[np.float64]
 Sums = NDArray[np.int64]
-
-
-def row_count(X: Doubles, y: Doubles) -> Sums:
-    """Count rows."""
-    return np.array([len(y)], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,10 +8,11 @@ the schema alone, so nothing public is ever read from the records.
 from __future__ import annotations
 
 import copy
+import pickle
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,12 @@ class Rows:
     X: NDArray[np.float64]
     y: NDArray[np.float64] | None
     kept: NDArray[np.int64]
+
+
+@lru_cache(maxsize=16)
+def _again(formula: str, schema: bytes) -> FormulaSpec:
+    """Parse a formula in another process, once for all tasks that it is sent with."""
+    return FormulaSpec(formula, pickle.loads(schema))
 
 
 class FormulaSpec:
@@ -109,6 +116,9 @@ class FormulaSpec:
         if self.response in columns:
             problem = f"{self.response!r} is the response of {formula!r} and a regressor too"
             raise FormulaError("formula", problem, "leave it out on the right")
+
+    def __reduce__(self) -> tuple[Any, tuple[str, bytes]]:
+        return _again, (self.formula, pickle.dumps(self.schema))
 
     @cached_property
     def ranges(self) -> dict[str, tuple[float, float]]:

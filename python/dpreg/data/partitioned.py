@@ -1,0 +1,106 @@
+"""Rows that stay in the partitions of an engine, which adds up what each of them adds.
+
+A task is a public instruction and a partition; what it returns, the sums over the rows of that
+partition, is a function of these two alone, so a task that is killed and run again, or run twice,
+changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.data.formula import FormulaSpec
+from dpreg.data.observations import Collector, Doubles, Observations, Statistic, Sums, row_count
+from dpreg.data.schema import Schema
+from dpreg.data.source import Batch, RowSource, quietly
+
+__all__ = ["PartitionedRows", "PartitionedSource", "Task"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """What a partition adds to a sum.  Public, and can be pickled.
+
+    Attributes
+    ----------
+    spec : FormulaSpec
+    statistic : Statistic
+    """
+
+    spec: FormulaSpec
+    statistic: Statistic
+
+    def __call__(self, source: RowSource) -> Sums:
+        """Add up the rows of one partition."""
+        nothing = np.empty((0, len(self.spec.names))), np.empty(0)
+        sums = self.statistic(*nothing)
+        for batch in source.batches(self.spec.needed(response=True)):
+            rows = self.spec.rows(batch, response=True)
+            assert rows.y is not None
+            sums += self.statistic(rows.X, rows.y)
+        return sums
+
+
+@runtime_checkable
+class PartitionedSource(Protocol):
+    """A source whose engine can add up what its partitions add."""
+
+    schema: Schema
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
+        """See `RowSource.batches`: through this process, one partition after another."""
+        ...
+
+    def total(self, task: Task) -> Sums:
+        """Run a task on each partition and add up what they return."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionedRows:
+    """Complete rows that stay with an engine; see `Observations`."""
+
+    spec: FormulaSpec
+    source: PartitionedSource
+    memory: float
+    local: bool = False
+
+    @property
+    def count(self) -> int:
+        """See `Observations`."""
+        return int(self.total(row_count)[0])
+
+    def total(self, statistic: Statistic) -> Sums:
+        """See `Observations.total`."""
+        sums: Sums = quietly(self.source.total, Task(self.spec, statistic))
+        return sums
+
+    def arrays(self) -> tuple[Doubles, Doubles]:
+        """See `Observations.arrays`."""
+        return self._here().arrays()
+
+    def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
+        """See `Observations.blocks`."""
+        yield from self._here().blocks()
+
+    def where(self, chosen: NDArray[np.bool_]) -> Observations:
+        """See `Observations.where`."""
+        return self._here().where(chosen)
+
+    def columns(self, kept: list[int]) -> Observations:
+        """See `Observations.columns`."""
+        return self._here().columns(kept)
+
+    def _here(self) -> Observations:
+        """Bring the rows to this process."""
+        collector = Collector(self.memory)
+        for batch in self.source.batches(self.spec.needed(response=True)):
+            rows = self.spec.rows(batch, response=True)
+            assert rows.y is not None
+            collector.append(rows.X, rows.y)
+        return collector.observations(len(self.spec.names))

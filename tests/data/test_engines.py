@@ -1,0 +1,113 @@
+"""Tables in the partitions of Dask: the same bits, whatever happens to the tasks."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+import time
+
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client, LocalCluster
+
+import dpreg
+from dpreg.data.containers import open_source
+from dpreg.data.formula import FormulaSpec
+from dpreg.data.problem import pose
+
+LEVELS = {"g": ["a", "b"]}
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(1)
+    n = 4000
+    frame = pd.DataFrame({"x": rng.normal(size=n), "g": rng.choice(["a", "b"], n)})
+    frame["who"], frame["unused"] = rng.integers(0, 900, n), 1.0
+    frame["y"] = frame["x"] + rng.normal(size=n)
+    return frame
+
+
+def fit(data, **call):
+    return dpreg.dp_lm("y ~ x + g", data, 1.0, 1e-6, levels=LEVELS, rng=1, **call).to_json()
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7])
+@pytest.mark.parametrize("call", [{}, {"method": "adassp"}, {"inference": False}])
+def test_partitions_of_dask_give_the_same_bits(table, parts, call):
+    with dask.config.set(scheduler="synchronous"):
+        assert fit(dd.from_pandas(table, npartitions=parts), **call) == fit(table, **call)
+
+
+@pytest.mark.parametrize("call", [{"unit": "who"}, {"method": "tukey"}, {"method": "frank_wolfe"}])
+def test_what_needs_all_rows_brings_them_here(table, call):
+    with dask.config.set(scheduler="synchronous"):
+        assert fit(dd.from_pandas(table, npartitions=3), **call) == fit(table, **call)
+
+
+def test_partitions_may_be_empty_or_all_of_them(table):
+    held = dd.from_pandas(table, npartitions=4)
+    with dask.config.set(scheduler="synchronous"):
+        some = fit(held[held["x"] > 1])
+        assert some == fit(table[table["x"] > 1])
+        assert fit(held[held["x"] > 100]) == fit(table[table["x"] > 100])
+
+
+def test_only_the_columns_of_the_formula_are_sent(table, monkeypatch):
+    seen = []
+
+    def spy(task, frame):
+        seen.append(sorted(frame.columns))
+        return task(open_source(frame))
+
+    monkeypatch.setattr("dpreg.data.engines._of_frame", spy)
+    with dask.config.set(scheduler="synchronous"):
+        fit(dd.from_pandas(table, npartitions=2))
+    assert seen
+    assert all(columns == ["g", "x", "y"] for columns in seen)
+
+
+def test_a_formula_survives_a_pickle(table):
+    schema = pose("y ~ x + g", table, LEVELS).schema
+    spec = FormulaSpec("log(y + 10) ~ x * g", schema)
+    again = pickle.loads(pickle.dumps(spec))
+    assert (again.names, again.response, again.ranges) == (spec.names, spec.response, spec.ranges)
+    assert pickle.loads(pickle.dumps(spec)) is again
+
+
+def _dies_once(frame, folder):
+    """Kill the worker the first time that this partition is computed."""
+    mark = f"{folder}/{len(frame)}-{frame['x'].iloc[0]}"
+    if not os.path.exists(mark):
+        open(mark, "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return frame
+
+
+def test_workers_that_are_killed_change_nothing(table, tmp_path):
+    """Real processes; each partition kills its worker once, and one more is killed from outside."""
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        held = dd.from_pandas(table, npartitions=3)
+        failing = held.map_partitions(_dies_once, str(tmp_path), meta=held._meta)
+        assert fit(failing) == fit(table)
+        assert len(list(tmp_path.iterdir())) == 3
+
+        def kill():
+            time.sleep(0.5)
+            pids = list(client.run(os.getpid).values())
+            os.kill(pids[0], signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        assert fit(held) == fit(table)
+        killer.join()
