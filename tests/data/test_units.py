@@ -75,9 +75,11 @@ def test_noise_pays_for_every_row_of_a_unit(method):
             unit="person",
             rng=1,
         )
-        by_rows[rows] = fit.privacy.parts
+        # Rounds that find directions end early in one fit and not in the other.
+        by_rows[rows] = {(part.label, f"{part.mu:.2g}"): part for part in fit.privacy.parts}
         assert fit.privacy.unit == "all rows of one 'person'"
-    for one, four in zip(by_rows[1], by_rows[4], strict=True):
+    assert by_rows[1].keys() == by_rows[4].keys()
+    for one, four in zip(by_rows[1].values(), by_rows[4].values(), strict=True):
         # Scores are shortened by unit: for them a unit of four rows is like one of one row.
         times = 1 if "score" in one.label else 4
         assert four.sensitivity == pytest.approx(times * one.sensitivity)

@@ -27,7 +27,7 @@ def found(X, epsilon=2.0, seed=1):
     design = a_design(X, np.random.default_rng(seed))
     noise = GaussianReleases(epsilon, 1e-6, _core.TestBits(seed))
     unknown = np.full((X.shape[1] + 1, 2), np.nan)
-    scales = Standardisation().release(design.X, design.y, noise, unknown)
+    scales = Standardisation().release(design.rows, noise, unknown)
     units = standard_units(scales, intercept=True)
     directions = precondition(design, scales, units, PLAN, noise)
     return design, scales, units, directions, noise
@@ -35,7 +35,8 @@ def found(X, epsilon=2.0, seed=1):
 
 def moments(design, scales, units, directions: Directions):
     """Second moments of the rows along the directions, without noise."""
-    rows = mapped_rows(design, scales, units, directions.change, directions.turn, directions.limit)
+    change, turn, limit = directions.change, directions.turn, directions.limit
+    rows = mapped_rows(design, scales, units, change, turn, limit, kept=False)
     return rows.gram() * (directions.limit / _core.ROW_STEPS) ** 2 / len(design.y)
 
 
@@ -87,11 +88,21 @@ def test_many_independent_columns_are_seen_below_the_edge_of_the_noise():
 
 def test_shares_add_up_to_those_of_the_plan():
     rng = np.random.default_rng(4)
-    *_, noise = found(rng.standard_normal((5_000, 3)))
+    *_, noise = found(rng.standard_normal((400, 3)))
     mine = [part.mu**2 for part in noise.parts if part.label == "sums of products"]
     assert len(mine) == 7
     assert sum(mine) <= PLAN.share * noise.mu**2
     assert sum(mine) == pytest.approx(PLAN.share * noise.mu**2, rel=1e-3)
+
+
+def test_rounds_end_when_nothing_is_hidden():
+    rng = np.random.default_rng(4)
+    design, scales, units, directions, noise = found(rng.standard_normal((100_000, 3)))
+    rounds = [part for part in noise.parts if part.label == "sums of products"]
+    assert len(rounds) < 5
+    assert directions.seen.all()
+    after = np.linalg.eigvalsh(moments(design, scales, units, directions))
+    np.testing.assert_allclose(after, 1, atol=0.1)
 
 
 @pytest.mark.parametrize("size", [5, 40, 200])
@@ -118,7 +129,7 @@ def test_no_columns():
     rng = np.random.default_rng(6)
     design = a_design(np.empty((1000, 0)), rng)
     noise = GaussianReleases(2.0, 1e-6, _core.TestBits(1))
-    scales = Standardisation().release(design.X, design.y, noise, np.full((1, 2), np.nan))
+    scales = Standardisation().release(design.rows, noise, np.full((1, 2), np.nan))
     units = standard_units(scales, intercept=False)
     directions = precondition(design, scales, units, PLAN, noise)
     assert directions.map.shape == (0, 0)

@@ -11,6 +11,7 @@ import dpreg
 from dpreg import _core
 from dpreg.data.bounds import column_bounds
 from dpreg.data.design import Terms
+from dpreg.data.observations import InMemory
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.histograms import column_weights, magnitude, narrowed
 from dpreg.sums.moments import found_columns, without_columns
@@ -24,7 +25,7 @@ def scales_of(X, y=None, *, epsilon=1.0, bounds=None, seed=1, how=None):
     y = np.random.default_rng(5).standard_normal(len(X)) if y is None else y
     noise = GaussianReleases(epsilon, 1e-5, _core.TestBits(seed))
     bounds = np.full((X.shape[1] + 1, 2), UNKNOWN) if bounds is None else bounds
-    scales = (how or Standardisation()).release(X, y, noise, bounds)
+    scales = (how or Standardisation()).release(InMemory(X, y), noise, bounds)
     return scales, noise
 
 
@@ -183,7 +184,7 @@ def test_limits_stay_wide_enough_to_divide_by():
     noise = GaussianReleases(500.0, 0.1, _core.TestBits(3))
     unknown = np.full((1, 2), UNKNOWN)
     y = np.full(5000, 1e-310)
-    scales = zooms.release(np.empty((len(y), 0)), y, noise, unknown)
+    scales = zooms.release(InMemory(np.empty((len(y), 0)), y), noise, unknown)
     assert scales.high[0] - scales.low[0] > 1e-100
     assert np.isfinite(1 / scales.scale).all()
 
