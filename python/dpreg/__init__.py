@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from dpreg.errors import ArgumentError, BudgetError, FormulaError, SchemaError, SourceError
     from dpreg.lm import dp_lm
     from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
+    from dpreg.moments import dp_moments
     from dpreg.planning.plan import Plan, dp_plan
     from dpreg.privacy.budget import Budget
     from dpreg.results.compare import compare
     from dpreg.results.fit import DPResults
+    from dpreg.results.moments import DPMoments
     from dpreg.results.not_released import NotReleased
     from dpreg.results.selection import SelectionResult
     from dpreg.select import dp_select
@@ -36,6 +38,7 @@ __all__ = [
     "Budget",
     "BudgetError",
     "DPKendall",
+    "DPMoments",
     "DPResults",
     "EntropyError",
     "FormulaError",
@@ -52,6 +55,7 @@ __all__ = [
     "audit",
     "compare",
     "dp_lm",
+    "dp_moments",
     "dp_plan",
     "dp_select",
     "load_diamonds",
@@ -70,10 +74,12 @@ _HOMES = {
     ),
     "dpreg.lm": ("dp_lm",),
     "dpreg.methods": ("DPSGD", "AdaSSP", "Auto", "BoostedAdaSSP", "FrankWolfe", "TukeyEM"),
+    "dpreg.moments": ("dp_moments",),
     "dpreg.planning.plan": ("Plan", "dp_plan"),
     "dpreg.privacy.budget": ("Budget",),
     "dpreg.results.compare": ("compare",),
     "dpreg.results.fit": ("DPResults",),
+    "dpreg.results.moments": ("DPMoments",),
     "dpreg.results.not_released": ("NotReleased",),
     "dpreg.results.selection": ("SelectionResult",),
     "dpreg.select": ("dp_select",),
