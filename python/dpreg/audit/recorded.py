@@ -37,11 +37,17 @@ class Replayable(Protocol):
     """One call on neighbours, whatever it calls."""
 
     @property
-    def formula(self) -> str: ...
+    def formula(self) -> str:
+        """Names the columns."""
+        ...
     @property
-    def pair(self) -> Pair: ...
+    def pair(self) -> Pair:
+        """The neighbours."""
+        ...
     @property
-    def unit(self) -> str | None: ...
+    def unit(self) -> str | None:
+        """Column of the protected unit."""
+        ...
 
     def outcome(self, table: pd.DataFrame, claim: Claim) -> str:
         """Make the call, and return all that comes out."""
