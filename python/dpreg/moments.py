@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpreg.data.bounds import Bounds
 from dpreg.data.containers import open_source
 from dpreg.data.formula import FormulaSpec
+from dpreg.data.observations import check_memory
 from dpreg.data.problem import ModelMatrix, Problem, pose
 from dpreg.data.schema import Level, Schema
 from dpreg.errors import FormulaError, unusable
@@ -51,6 +52,7 @@ def dp_moments(
     max_rows: int = 1,
     bounds: Mapping[str, Bounds] | None = None,
     budget: Budget | None = None,
+    memory: float | None = None,
     rng: int | _core.BitSource | None = None,
 ) -> DPMoments:
     """Release second moments of columns with differential privacy, for any number of regressions.
@@ -75,7 +77,7 @@ def dp_moments(
         Rows that a unit may give; of units with more, that many are drawn.
     bounds : mapping, optional
         ``{column: (low, high)}``, public limits of columns of the design.
-    budget, rng
+    budget, memory, rng
         As for `dp_lm`.
 
     Returns
@@ -112,6 +114,7 @@ def dp_moments(
     epsilon = check_epsilon(eps)
     charged, delta = budget_for(budget, epsilon, delta)
     options = SecondMoments(max_rows=max_rows, bounds=bounds)
+    allowed = check_memory(memory)
     bits = bit_source(rng)
     label, problem = _posed(formula, data, levels, unit)
     terms = problem.terms
@@ -119,7 +122,7 @@ def dp_moments(
     options.check(terms, delta)
     receipt = pay(charged, "dp_moments", label, options.name, data, options.cost(epsilon, delta))
 
-    found = options.release(problem.design(), Allowance(epsilon, delta, bits))
+    found = options.release(problem.design(allowed), Allowance(epsilon, delta, bits))
     privacy = Certificate(
         mechanism=options.name,
         epsilon=epsilon,

@@ -40,10 +40,12 @@ class Replayable(Protocol):
     def formula(self) -> str:
         """Names the columns."""
         ...
+
     @property
     def pair(self) -> Pair:
         """The neighbours."""
         ...
+
     @property
     def unit(self) -> str | None:
         """Column of the protected unit."""

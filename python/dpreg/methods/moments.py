@@ -128,7 +128,9 @@ class SecondMoments:
         norms = _noisy_norms(begun, directions.map, noise.share(left * _NORMS))
         mu = noise.share(left * (1 - _PRECONDITIONING.share - _NORMS))
         limit = norms.limit(mu / noise.rows)
-        rows = mapped_rows(begun.design, begun.scales, units, directions.map, None, limit)
+        rows = mapped_rows(
+            begun.design, begun.scales, units, directions.map, None, limit, kept=False
+        )
         matrix, deviation = noisy_gram(rows, noise, mu)
         return MomentsRelease(
             scales=begun.scales,
@@ -150,7 +152,7 @@ def _noisy_norms(begun: Standardised, change: Doubles, mu: float) -> RowNorms:
     ones = replace(units, y_centre=-_ONE, y_scale=_ONE)
     design = replace(begun.design, units=None)
     limit = _FARTHEST * math.sqrt(max(units.width, 1))
-    rows = mapped_rows(design, begun.scales, ones, change, None, limit)
+    rows = mapped_rows(design, begun.scales, ones, change, None, limit, kept=False)
     counts = rows.score_norms(np.zeros(rows.width))
     sensitivity = _core.SCORE_NORMS_SENSITIVITY
     noisy, scale = noise.of_rows("norms of rows", counts, sensitivity, mu)
