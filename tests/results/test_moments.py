@@ -145,7 +145,7 @@ def test_noise_has_the_law_that_errors_are_made_for(exact):
         found["iv"].append((fit.theta, np.sqrt(np.diag(fit.error.privacy))))
         share = rsquared(noisy, model, 0.05)
         found["r2"].append(([share["rsquared"]], [share["privacy"]]))
-        values, errors = (table.to_numpy()[upper] for table in correlations(noisy))
+        values, errors = (table[upper] for table in correlations(noisy))
         sampling = (1 - values**2) ** 2 / noisy.units
         found["corr"].append((values, np.sqrt(errors**2 - sampling)))
         table = compare_models(noisy, pair).loc[[m.formula for m in pair]]

@@ -6,29 +6,28 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpreg.results.summary import Summary, privacy_note
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dpreg.results.moments import DPMoments
 
 __all__ = ["correlations", "summarize_moments"]
+
+Doubles = NDArray[np.float64]
 
 # Wider matrices are left to `corr`.
 _MOST_SHOWN = 8
 
 
-def correlations(moments: DPMoments) -> tuple[pd.DataFrame, pd.DataFrame]:
+def correlations(moments: DPMoments) -> tuple[Doubles, Doubles]:
     """Return correlations of all columns, and their standard errors.
 
     A correlation is a'G b for vectors a and b of columns that are centred and of length 1, and
     noise N moves it by a'N b - r (a'N a + b'N b) / 2; sampling error is that of an
     elliptical law, (1 - r^2) sqrt(kurtosis / n).
     """
-    import pandas as pd
-
     joint, s = moments.joint, moments.deviation
     one = moments.basis[:, 0]
     square = float(joint.product(one, one))
@@ -54,11 +53,7 @@ def correlations(moments: DPMoments) -> tuple[pd.DataFrame, pd.DataFrame]:
                 max(s**2 * moved, 0.0) * (i != j)
                 + moments.kurtosis * (1 - r**2) ** 2 / moments.units
             )
-    labels = pd.Index(moments.names)
-    return (
-        pd.DataFrame(values, index=labels, columns=labels),
-        pd.DataFrame(errors, index=labels, columns=labels),
-    )
+    return values, errors
 
 
 def summarize_moments(moments: DPMoments) -> Summary:
@@ -67,7 +62,7 @@ def summarize_moments(moments: DPMoments) -> Summary:
     from statsmodels.iolib.tableformatting import fmt_params
 
     few = len(moments.names) <= _MOST_SHOWN
-    corr, errors = (table.to_numpy() for table in correlations(moments))
+    corr, errors = correlations(moments)
     shown = list(range(len(moments.names))) if few else []
     headers = ["mean", "std dev", *(f"({j + 1})" for j in shown)]
     cells, stubs = [], []

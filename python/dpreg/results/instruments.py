@@ -4,28 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dpreg.errors import ArgumentError, unusable
 from dpreg.results.fit import DPResults
 
 if TYPE_CHECKING:
     from dpreg.results.moments import DPMoments, Model
 
-__all__ = ["two_stage_fit"]
+__all__ = ["exogenous_model", "two_stage_fit"]
 
 # A first stage with a smaller F is called weak (Staiger and Stock, 1997).
 _WEAK = 10.0
 
 
-def two_stage_fit(moments: DPMoments, model: Model, instruments: str) -> DPResults:
-    """Fit `model` with instruments: see `DPMoments.iv`."""
-    from dpreg.results.moments import Model
-
+def exogenous_model(moments: DPMoments, model: Model, instruments: str) -> Model:
+    """Read the instruments: the response of `model` by them."""
     if not isinstance(instruments, str):
         raise unusable("instruments", "a text such as '~ z + a'", instruments)
     right = instruments.partition("~")[2] if "~" in instruments else instruments
-    # Any response will do: the right-hand side is what is wanted.
-    read = moments.model(f"{model.formula.partition('~')[0]} ~ {right}")
-    exogenous = Model(model.response, read.names, read.intercept, "")
+    return moments.model(f"{model.formula.partition('~')[0]} ~ {right}")
+
+
+def two_stage_fit(moments: DPMoments, model: Model, exogenous: Model) -> DPResults:
+    """Fit `model` with the regressors of `exogenous` as instruments: see `DPMoments.iv`."""
     if model.intercept != exogenous.intercept:
         raise ArgumentError("instruments", "must have an intercept just as the formula does")
     missing = [n for n in (*model.names, *exogenous.names) if moments.place(n) is None]
@@ -49,7 +51,9 @@ def two_stage_fit(moments: DPMoments, model: Model, instruments: str) -> DPResul
         if name in exogenous.names:
             continue
         first = moments.regress(name, exogenous.names, intercept=model.intercept)
-        known = [z for z in excluded if not first.bse.isna()[z]]
+        assert first.covariance is not None
+        told = np.isfinite(np.diag(first.covariance))
+        known = [z for z in excluded if told[first.names.index(z)]]
         rows = [[float(c == z) for c in first.names] for z in known]
         if not known:
             more.append(f"the first stage of {name} is not resolved at this eps")

@@ -25,13 +25,11 @@ __all__ = ["all_subsets", "compare_models", "inflation", "rsquared"]
 _MOST_TERMS = 14
 
 
-def rsquared(moments: DPMoments, model: Model, alpha: float) -> pd.Series:
+def rsquared(moments: DPMoments, model: Model, alpha: float) -> dict[str, float]:
     """Return R squared with its interval: see `DPMoments.rsquared`.
 
     The interval is symmetric for artanh(R), so it stays within 0 and 1.
     """
-    import pandas as pd
-
     if not model.intercept:
         raise ArgumentError("formula", "needs an intercept: R squared is about the mean")
     alpha = check_alpha(alpha)
@@ -44,15 +42,13 @@ def rsquared(moments: DPMoments, model: Model, alpha: float) -> pd.Series:
     slope = 1 / (2 * math.sqrt(max(squared, error, 1e-300)) * max(1 - squared, 1e-12))
     margin = NORMAL.critical_value(alpha) * slope * error
     middle = math.atanh(root)
-    return pd.Series(
-        {
-            "rsquared": squared,
-            "lower": math.tanh(max(middle - margin, 0.0)) ** 2,
-            "upper": math.tanh(middle + margin) ** 2,
-            "sampling": sampling,
-            "privacy": noise,
-        }
-    )
+    return {
+        "rsquared": squared,
+        "lower": math.tanh(max(middle - margin, 0.0)) ** 2,
+        "upper": math.tanh(middle + margin) ** 2,
+        "sampling": sampling,
+        "privacy": noise,
+    }
 
 
 def compare_models(moments: DPMoments, models: list[Model]) -> pd.DataFrame:

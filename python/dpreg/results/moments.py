@@ -185,9 +185,10 @@ class DPMoments:
         DPResults
             Its notes have the first-stage statistic of each regressor that is no instrument.
         """
-        from dpreg.results.instruments import two_stage_fit
+        from dpreg.results.instruments import exogenous_model, two_stage_fit
 
-        return two_stage_fit(self, self.model(formula), instruments)
+        model = self.model(formula)
+        return two_stage_fit(self, model, exogenous_model(self, model, instruments))
 
     def anova(self, small: str, large: str) -> WaldTest:
         """Test the smaller of two nested models: that the other coefficients are all 0.
@@ -214,9 +215,11 @@ class DPMoments:
             rsquared, lower, upper, sampling, privacy: the last two are standard errors, the
             first of them for rows with a normal law.
         """
+        import pandas as pd
+
         from dpreg.results.model_tables import rsquared
 
-        return rsquared(self, self.model(formula), alpha)
+        return pd.Series(rsquared(self, self.model(formula), alpha))
 
     def compare(self, formulas: Sequence[str]) -> pd.DataFrame:
         """Lay models of one response side by side: R squared, sigma, AIC and BIC.
@@ -249,15 +252,11 @@ class DPMoments:
 
     def corr(self) -> pd.DataFrame:
         """Correlations of all columns; NaN for columns in which no spread was found."""
-        from dpreg.results.correlations import correlations
-
-        return correlations(self)[0]
+        return self._labelled(0)
 
     def corr_errors(self) -> pd.DataFrame:
         """Standard errors of `corr`, sampling (of rows with a normal law) and privacy together."""
-        from dpreg.results.correlations import correlations
-
-        return correlations(self)[1]
+        return self._labelled(1)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the correlations; needs matplotlib."""
@@ -321,6 +320,14 @@ class DPMoments:
         """Squares of a column about its mean."""
         found, _ = self.regression(Model(response, (), True, ""))
         return found.residual
+
+    def _labelled(self, which: int) -> pd.DataFrame:
+        import pandas as pd
+
+        from dpreg.results.correlations import correlations
+
+        labels = pd.Index(self.names)
+        return pd.DataFrame(correlations(self)[which], index=labels, columns=labels)
 
     def _fitted(self, model: Model) -> DPResults:
         found, units = self.regression(model)
