@@ -83,10 +83,10 @@ def report(table, runs, n, eps):
     lines = [
         f"# Intervals from one `dp_moments`: n = {n:,}, eps = {eps:g}, delta = 1e-06",
         "",
-        f"{runs} simulated tables of each kind, six regressors. Shares of 95% intervals that cover, "
-        "of all slopes and of the worst; standard errors over those without privacy, as the fit has "
-        "them; shares of intervals for R squared that cover; and how often a true hypothesis "
-        "on two slopes is rejected at 5%. Made by `tests/benchmarks/bench_moments_coverage.py`.",
+        f"{runs} simulated tables of each kind, six regressors. Shares of 95% intervals that "
+        "cover, of all slopes and of the worst; standard errors over those without privacy, as the "
+        "fit has them; shares of intervals for R squared that cover; and how often a true "
+        "hypothesis on two slopes is rejected at 5%. Made by `tests/benchmarks/bench_moments_coverage.py`.",
         "",
         "| table | slopes covered | worst slope | width | R squared covered | type I error |",
         "|---|--:|--:|--:|--:|--:|",
