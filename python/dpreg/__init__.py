@@ -13,6 +13,7 @@ from dpreg.version import __version__
 if TYPE_CHECKING:
     from dpreg import audit, mechanisms, reference
     from dpreg._core import EntropyError
+    from dpreg.block_test import dp_test
     from dpreg.datasets import load_diamonds
     from dpreg.errors import ArgumentError, BudgetError, FormulaError, SchemaError, SourceError
     from dpreg.lm import dp_lm
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from dpreg.moments import dp_moments
     from dpreg.planning.plan import Plan, dp_plan
     from dpreg.privacy.budget import Budget
+    from dpreg.results.block_test import DPTest
     from dpreg.results.compare import compare
     from dpreg.results.fit import DPResults
     from dpreg.results.moments import DPMoments
@@ -40,6 +42,7 @@ __all__ = [
     "DPKendall",
     "DPMoments",
     "DPResults",
+    "DPTest",
     "EntropyError",
     "FormulaError",
     "FrankWolfe",
@@ -58,6 +61,7 @@ __all__ = [
     "dp_moments",
     "dp_plan",
     "dp_select",
+    "dp_test",
     "load_diamonds",
     "mechanisms",
     "reference",
@@ -68,6 +72,7 @@ __all__ = [
 _HOMES = {
     "dpreg": ("audit", "mechanisms", "reference"),
     "dpreg._core": ("EntropyError",),
+    "dpreg.block_test": ("dp_test",),
     "dpreg.datasets": ("load_diamonds",),
     "dpreg.errors": (
         "ArgumentError", "BudgetError", "FormulaError", "SchemaError", "SourceError",
@@ -77,6 +82,7 @@ _HOMES = {
     "dpreg.moments": ("dp_moments",),
     "dpreg.planning.plan": ("Plan", "dp_plan"),
     "dpreg.privacy.budget": ("Budget",),
+    "dpreg.results.block_test": ("DPTest",),
     "dpreg.results.compare": ("compare",),
     "dpreg.results.fit": ("DPResults",),
     "dpreg.results.moments": ("DPMoments",),

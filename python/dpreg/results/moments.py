@@ -209,6 +209,9 @@ class DPMoments:
     def rsquared(self, formula: str, alpha: float = 0.05) -> pd.Series:
         """R squared with an interval of level 1 - `alpha`, sampling and privacy together.
 
+        It is that of the rows as they were shortened: where tails are heavy and explained by the
+        model, R squared of all rows is larger, and the interval does not know by how much.
+
         Returns
         -------
         Series

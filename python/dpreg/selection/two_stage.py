@@ -105,7 +105,8 @@ class TwoStage(_VoteOptions):
     A column can have one vote of each model, and the noise of each of k rounds has scale 2 k / eps:
     with eps for the selection below about 2 k (log(d) + 3) / sqrt(n) no lead is told from noise,
     whatever the data, and a note says so.  More models do not help, as each then has fewer rows.
-    There `DPKendall`, whose scores grow with n, still sees correlations of 10 k (log(d) + 3) / (n eps).
+    There `DPKendall`, whose scores grow with n, still sees correlations of
+    10 k (log(d) + 3) / (n eps).
 
     Parameters
     ----------
