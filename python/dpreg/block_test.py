@@ -63,8 +63,8 @@ def dp_test(
     statistic : callable
         Takes the rows of one block, a pandas data frame, and returns a p-value that is valid
         there: ``lambda d: scipy.stats.ttest_1samp(d["x"], 0).pvalue``.  It must be a function of
-        these rows and nothing else, and keep nothing.  What it raises counts as a p-value of 1, and so does
-        what is no number; what it prints or warns of is not heard.
+        these rows and nothing else, and keep nothing.  What it raises counts as a p-value of 1,
+        and so does what is no number; what it prints or warns of is not heard.
     data : pandas DataFrame
         Private.
     eps : float
