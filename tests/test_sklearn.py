@@ -142,3 +142,12 @@ def test_missing_cells_are_predicted_as_missing(data):
     holed = X.head(3).copy()
     holed.iloc[1, 0] = np.nan
     assert np.isnan(model.predict(holed)).tolist() == [False, True, False]
+
+
+def test_the_budget_of_one_stratum_is_refused(data):
+    budget = dpreg.Budget(1.0, 1e-5)
+    stratum = budget.partition("g", ["a", "b"])["a"]
+    for estimator in (DPLinearRegression(budget=stratum), DPFeatureSelector(budget=stratum)):
+        with pytest.raises(BudgetError, match="of one stratum"):
+            estimator.fit(*data)
+    assert budget.charges == ()

@@ -15,7 +15,7 @@ import numpy as np
 from dpreg.data.containers import open_source
 from dpreg.data.schema import no_column
 from dpreg.data.units import UnitNumbers
-from dpreg.errors import ArgumentError, SchemaError, unusable
+from dpreg.errors import ArgumentError, BudgetError, SchemaError, unusable
 from dpreg.keywords import hinted
 from dpreg.methods.block_counts import noisy_count
 from dpreg.privacy.bits import bit_source
@@ -118,6 +118,9 @@ def dp_test(
     """
     epsilon = check_epsilon(eps)
     charged, _ = budget_for(budget, epsilon, 0.0)
+    if charged.stratum is not None:
+        why = "is that of one stratum, and all rows would be used"
+        raise BudgetError("budget", why, "give the budget of all of them")
     if not callable(statistic):
         raise unusable("statistic", "a function of a data frame", type(statistic).__name__)
     number = _checked_blocks(blocks, epsilon)

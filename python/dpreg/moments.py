@@ -21,8 +21,10 @@ from dpreg.privacy.bits import bit_source
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.certificate import PUBLIC, Certificate
 from dpreg.privacy.checks import check_epsilon
+from dpreg.privacy.partition import StratumBudget
 from dpreg.privacy.payment import budget_for, pay
-from dpreg.remarks import about_columns, about_privacy
+from dpreg.privacy.stratum import Stratum
+from dpreg.remarks import about_columns, about_privacy, about_stratum
 from dpreg.results.moments import DPMoments
 from dpreg.results.predict import schema_to_dict
 from dpreg.sums.limits import widened
@@ -51,7 +53,7 @@ def dp_moments(
     unit: str | None = None,
     max_rows: int = 1,
     bounds: Mapping[str, Bounds] | None = None,
-    budget: Budget | None = None,
+    budget: Budget | StratumBudget | None = None,
     memory: float | None = None,
     rng: int | _core.BitSource | None = None,
 ) -> DPMoments:
@@ -116,7 +118,7 @@ def dp_moments(
     options = SecondMoments(max_rows=max_rows, bounds=bounds)
     allowed = check_memory(memory)
     bits = bit_source(rng)
-    label, problem = _posed(formula, data, levels, unit)
+    label, problem = _posed(formula, data, levels, unit, charged.stratum)
     terms = problem.terms
     options = _with_bounds(options, terms.names, terms.response)
     options.check(terms, delta)
@@ -138,6 +140,7 @@ def dp_moments(
     notes = (
         *_about_columns_without(found, terms.names),
         *_about_rows(unit, max_rows),
+        *about_stratum(charged.stratum, unit),
         *about_columns(problem.schema),
         *about_privacy(epsilon, delta, found.scales.units),
         *unwritten,
@@ -150,14 +153,16 @@ def _posed(
     data: Any,
     levels: Mapping[str, Iterable[Level]] | None,
     unit: str | None,
+    stratum: Stratum | None,
 ) -> tuple[str, Problem]:
     """Return how the columns are called together, and a problem that has them as regressors.
 
     Every problem has a response: one of the numbers, which is there a second time.
     """
     if isinstance(data, ModelMatrix):
-        return f"~ {' + '.join(data.names)}", pose(str(formula), data, levels, unit)
-    schema = open_source(data).schema.with_levels(levels).without(unit)
+        return f"~ {' + '.join(data.names)}", pose(str(formula), data, levels, unit, stratum)
+    apart = None if stratum is None else stratum.column
+    schema = open_source(data).schema.with_levels(levels).without(unit).without(apart)
     right = _DOT.sub(" + ".join(map(_quoted, schema.columns)) or "1", _right_hand_side(formula))
     for name, column in schema.columns.items():
         if column.kind in ("numeric", "categorical"):
@@ -172,7 +177,7 @@ def _posed(
         )
     numbers = [name for name in spec.regressors if schema[name].kind == "numeric"]
     response = _number((numbers or list(spec.regressors))[0], spec.schema)
-    return f"~ {right}", pose(f"{response} ~ {right}", data, levels, unit)
+    return f"~ {right}", pose(f"{response} ~ {right}", data, levels, unit, stratum)
 
 
 def _right_hand_side(formula: str | Sequence[str]) -> str:

@@ -25,6 +25,7 @@ from dpreg.errors import ArgumentError, BudgetError, SchemaError, add
 from dpreg.lm import dp_lm
 from dpreg.methods.base import Method
 from dpreg.privacy.budget import Budget
+from dpreg.privacy.partition import StratumBudget
 from dpreg.results.fit import DPResults
 from dpreg.select import dp_select
 from dpreg.selection.base import Selector
@@ -46,6 +47,7 @@ class _Private(BaseEstimator):  # type: ignore[misc]
     """
 
     eps: float | None
+    budget: Budget | None
 
     def __sklearn_clone__(self) -> Any:
         """Return an unfitted copy that charges the same budget, which a deep copy would not."""
@@ -71,6 +73,9 @@ class _Private(BaseEstimator):  # type: ignore[misc]
         return ModelMatrix("y", tuple(named), True, read), named
 
     def _epsilon(self) -> float:
+        if isinstance(self.budget, StratumBudget):
+            why = "is that of one stratum, and X has no column that says which rows are in it"
+            raise BudgetError("budget", why, "give the budget of all strata")
         if self.eps is None:
             raise BudgetError("eps", "must be given", add("eps", 1.0))
         return self.eps

@@ -48,11 +48,13 @@ dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = N
   check_number(delta, "delta", "1e-6")
   if (!is.null(max_rows)) check_number(max_rows, "max_rows", "5")
   check_unit(unit, data)
-  design <- design_of(all_columns(as_formula(formula), data, unit), data, levels)
+  formula <- all_columns(as_formula(formula), data, c(unit, budget$stratum$column))
+  design <- design_of(formula, seen_by_formula(data, formula, unit, budget$stratum),
+                      levels_seen(levels, unit, budget$stratum))
   if (!"(Intercept)" %in% design$names)
     refuse("formula: keep the intercept, which models of the moments may leave out")
   request <- list(formula = deparsed(design$formula), eps = eps, delta = delta,
-                  matrix = sent_design(design, data, unit))
+                  matrix = sent_design(design, data, unit, budget$stratum))
   request$max_rows <- max_rows
   request$bounds <- lapply(bounds, as.list)
   request$budget <- sent_budget
@@ -71,13 +73,13 @@ dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = N
 }
 
 # All columns on the right; on the left one of the numbers a second time, since a design has a response.
-all_columns <- function(formula, data, unit) {
+all_columns <- function(formula, data, apart) {
   if (!inherits(formula, "formula")) refuse("formula: write the columns, such as ~ price + carat")
   if (!is.data.frame(data))
     refuse("data: a data frame is needed, not an object of class ", class(data)[1L])
   right <- formula[[length(formula)]]
   if (identical(right, as.name(".")))
-    right <- Reduce(function(a, b) call("+", a, b), lapply(setdiff(names(data), unit), as.name))
+    right <- Reduce(function(a, b) call("+", a, b), lapply(setdiff(names(data), apart), as.name))
   if (length(formula) == 3L) right <- call("+", formula[[2L]], right)
   used <- intersect(all.vars(right), names(data))
   number <- Filter(function(name) is.numeric(data[[name]]) && is.null(dim(data[[name]])), used)

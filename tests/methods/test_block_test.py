@@ -168,3 +168,11 @@ def test_it_is_charged_prints_and_comes_back():
         dpreg.DPTest.from_json("{}")
     with pytest.raises(BudgetError):
         dpreg.dp_test(t_test, frame(), 1.0, budget=budget)
+
+
+def test_the_budget_of_one_stratum_is_refused():
+    budget = dpreg.Budget(1.0, 1e-5)
+    stratum = budget.partition("g", ["a", "b"])["a"]
+    with pytest.raises(BudgetError, match="of one stratum"):
+        dpreg.dp_test(t_test, frame().assign(g="a"), 1.0, budget=stratum)
+    assert budget.charges == ()

@@ -210,3 +210,12 @@ def test_nothing_counted_is_no_kurtosis():
     empty = RowNorms(np.zeros(100), 1.0, 3, 1.0)
     assert empty.kurtosis(1.0) == 1.0
     assert empty.limit(0.1) > 0
+
+
+def test_a_stratum_is_used_alone_and_charged_alone(data):
+    budget = dpreg.Budget(2.0, 1e-5)
+    strata = budget.partition("g", ["a", "b"])
+    m = dpreg.dp_moments("~ y + x + z", data, 2.0, 1e-6, budget=strata["b"], rng=1)
+    assert m.nobs == pytest.approx((data["g"] == "b").sum(), rel=0.1)
+    assert m.lm("y ~ x + z").params["Intercept"] == pytest.approx(11.0, abs=0.5)
+    assert "g[T.b]" not in dpreg.dp_moments("~ .", data, 1.0, budget=strata["a"], rng=1).names

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -10,14 +9,8 @@ import click
 from dpreg.cli.codes import DONE
 from dpreg.cli.help import Documented
 from dpreg.cli.output import Outputs, output_options
-from dpreg.cli.parameters import (
-    bounds_from,
-    budget_from,
-    data_options,
-    levels_from,
-    privacy_options,
-)
 from dpreg.cli.progress import working
+from dpreg.cli.release import Release, release_options
 from dpreg.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -33,49 +26,26 @@ __all__ = ["lm", "moments"]
         'dpreg moments "~ ." visits.parquet --eps 1 --unit person --max-rows 5 --json moments.json',
     ),
 )
-@click.argument("formula")
-@click.argument("data")
-@privacy_options
-@data_options
-@output_options
-def moments(
-    formula: str,
-    data: str,
-    eps: float,
-    delta: float | None,
-    unit: str | None,
-    budget: str | None,
-    rng: int | None,
-    levels: Sequence[str],
-    bounds: Sequence[str],
-    max_rows: int | None,
-    json: str | None,
-    html: str | None,
-    latex: str | None,
-    quiet: bool,
-) -> int:
+@release_options()
+def moments(release: Release) -> int:
     """Release second moments of a Parquet file, for any number of regressions by dpreg lm.
 
     FORMULA names the columns, as '~ price + carat + cut'; DATA is the path of the file.
     """
     from dpreg.moments import dp_moments
 
-    outputs = Outputs(json, html, latex, quiet)
-    outputs.check()
+    typed = release.typed
     with working("releasing moments"):
         found = dp_moments(
-            formula,
-            data,
-            eps,
-            delta,
-            levels=levels_from(levels, data),
-            unit=unit,
-            max_rows=1 if max_rows is None else max_rows,
-            bounds=bounds_from(bounds),
-            budget=budget_from(budget),
-            rng=rng,
+            release.formula,
+            release.data,
+            release.eps,
+            release.delta,
+            max_rows=1 if typed.max_rows is None else typed.max_rows,
+            bounds=typed.bounds,
+            **release.arguments(),
         )
-    return outputs.tell(found, found.summary(), DONE)
+    return release.outputs.tell(found, found.summary(), DONE)
 
 
 @click.command(
