@@ -44,7 +44,6 @@ dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = N
   force(data)
   check_number(eps, "eps", "1")
   sent_budget <- budget_sent(budget)
-  if (missing(delta)) delta <- default_delta(eps, delta, budget)
   check_number(delta, "delta", "1e-6")
   if (!is.null(max_rows)) check_number(max_rows, "max_rows", "5")
   check_unit(unit, data)
@@ -53,8 +52,9 @@ dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = N
                       levels_seen(levels, unit, budget$stratum))
   if (!"(Intercept)" %in% design$names)
     refuse("formula: keep the intercept, which models of the moments may leave out")
-  request <- list(formula = deparsed(design$formula), eps = eps, delta = delta,
+  request <- list(formula = deparsed(design$formula), eps = eps,
                   matrix = sent_design(design, data, unit, budget$stratum))
+  if (!missing(delta)) request$delta <- delta
   request$max_rows <- max_rows
   request$bounds <- lapply(bounds, as.list)
   request$budget <- sent_budget

@@ -46,3 +46,10 @@ test_that("what was not released is refused", {
   expect_error(dp_moments(~ cut, diamonds, eps = 1), "numeric", class = "dpreg_usage")
   expect_error(dp_moments("price", diamonds, eps = 1), "~ price", class = "dpreg_usage")
 })
+
+test_that("a stratum is used alone", {
+  needs_python("dp_moments")
+  strata <- dp_partition(dp_budget(eps = 2), "cut", levels(diamonds$cut))
+  m <- dp_moments(~ price + carat, diamonds, eps = 2, budget = strata[["Ideal"]], rng = 1)
+  expect_equal(m$nobs, sum(diamonds$cut == "Ideal"), tolerance = 0.05)
+})
