@@ -13,14 +13,18 @@ from dpreg.version import __version__
 if TYPE_CHECKING:
     from dpreg import audit, mechanisms, reference
     from dpreg._core import EntropyError
+    from dpreg.block_test import dp_test
     from dpreg.datasets import load_diamonds
     from dpreg.errors import ArgumentError, BudgetError, FormulaError, SchemaError, SourceError
     from dpreg.lm import dp_lm
     from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
+    from dpreg.moments import dp_moments
     from dpreg.planning.plan import Plan, dp_plan
     from dpreg.privacy.budget import Budget
+    from dpreg.results.block_test import DPTest
     from dpreg.results.compare import compare
     from dpreg.results.fit import DPResults
+    from dpreg.results.moments import DPMoments
     from dpreg.results.not_released import NotReleased
     from dpreg.results.selection import SelectionResult
     from dpreg.select import dp_select
@@ -36,7 +40,9 @@ __all__ = [
     "Budget",
     "BudgetError",
     "DPKendall",
+    "DPMoments",
     "DPResults",
+    "DPTest",
     "EntropyError",
     "FormulaError",
     "FrankWolfe",
@@ -52,8 +58,10 @@ __all__ = [
     "audit",
     "compare",
     "dp_lm",
+    "dp_moments",
     "dp_plan",
     "dp_select",
+    "dp_test",
     "load_diamonds",
     "mechanisms",
     "reference",
@@ -64,16 +72,20 @@ __all__ = [
 _HOMES = {
     "dpreg": ("audit", "mechanisms", "reference"),
     "dpreg._core": ("EntropyError",),
+    "dpreg.block_test": ("dp_test",),
     "dpreg.datasets": ("load_diamonds",),
     "dpreg.errors": (
         "ArgumentError", "BudgetError", "FormulaError", "SchemaError", "SourceError",
     ),
     "dpreg.lm": ("dp_lm",),
     "dpreg.methods": ("DPSGD", "AdaSSP", "Auto", "BoostedAdaSSP", "FrankWolfe", "TukeyEM"),
+    "dpreg.moments": ("dp_moments",),
     "dpreg.planning.plan": ("Plan", "dp_plan"),
     "dpreg.privacy.budget": ("Budget",),
+    "dpreg.results.block_test": ("DPTest",),
     "dpreg.results.compare": ("compare",),
     "dpreg.results.fit": ("DPResults",),
+    "dpreg.results.moments": ("DPMoments",),
     "dpreg.results.not_released": ("NotReleased",),
     "dpreg.results.selection": ("SelectionResult",),
     "dpreg.select": ("dp_select",),

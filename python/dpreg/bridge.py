@@ -27,6 +27,9 @@ from dpreg.privacy.certificate import Certificate
 from dpreg.privacy.stratum import Stratum
 from dpreg.r_budgets import budget_state, new_budget, partition, payer_of
 from dpreg.r_words import in_r, told_in_r
+from dpreg.results.instruments import two_stage_fit
+from dpreg.results.model_tables import rsquared
+from dpreg.results.moments import Model
 
 __all__ = ["call", "plain"]
 
@@ -180,6 +183,47 @@ def _select(request: Request) -> dict[str, Any]:
     return {"text": str(found), **plain(found)}
 
 
+def _moments(request: Request) -> dict[str, Any]:
+    """Release moments; what R asks of them later, it asks with the whole of `json`."""
+    given = dict(request)
+    if given.get("max_rows") is not None:
+        given["max_rows"] = _whole("max_rows", given["max_rows"])
+    if given.get("bounds") is not None:
+        given["bounds"] = {name: tuple(limits) for name, limits in dict(given["bounds"]).items()}
+    found = _release(dpreg.dp_moments, given)
+    from dpreg.results.correlations import correlations
+
+    values, errors = correlations(found)
+    centre, scale = np.full((2, len(found.names)), np.nan)
+    centre[found.used], scale[found.used] = found.centre, found.scale
+    return {
+        "json": found.to_json(), "names": list(found.names), "nobs": found.units,
+        "mean": plain(centre), "sd": plain(scale), "correlations": plain(values),
+        "errors": plain(errors), "notes": list(found.notes), "privacy": plain(found.privacy),
+    }  # fmt: skip
+
+
+def _asked(request: Request) -> tuple[dpreg.DPMoments, Model]:
+    moments = dpreg.DPMoments.from_json(request["moments"])
+    names = tuple(request["names"])
+    model = Model(request["response"], names, bool(request["intercept"]), request["formula"])
+    return moments, moments.checked(model)
+
+
+def _moments_lm(request: Request) -> dict[str, Any]:
+    moments, model = _asked(request)
+    if request.get("instruments") is None:
+        found, units = moments.regression(model)
+        return result_fields(moments.fit_of(model, found, units, ()))
+    instruments = tuple(request["instruments"])
+    others = moments.checked(Model(model.response, instruments, model.intercept, ""))
+    return result_fields(two_stage_fit(moments, model, others))
+
+
+def _moments_r2(request: Request) -> dict[str, float]:
+    return rsquared(*_asked(request), request["alpha"])
+
+
 def _plan(request: Request) -> dict[str, Any]:
     given = dict(request)
     for name in ("n", "d"):
@@ -244,6 +288,9 @@ def _version(request: Request) -> str:
 
 _FUNCTIONS: dict[str, Callable[[Request], Any]] = {
     "lm": _lm,
+    "moments": _moments,
+    "moments_lm": _moments_lm,
+    "moments_r2": _moments_r2,
     "select": _select,
     "plan": _plan,
     "new_budget": new_budget,

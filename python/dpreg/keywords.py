@@ -50,8 +50,13 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
     "max_rows": (("select",), (
         "write ", Setting("method", Options("method", "adassp", "AdaSSP", {"max_rows": 2})),
     )),
-    "weights": (("inference",), "leave it out: all rows count alike"),
-    "sample_weight": (("inference",), "leave it out: all rows count alike"),
+    **dict.fromkeys(
+        ("weights", "sample_weight", "freq_weights", "var_weights"),
+        (("formula",), "write weighted least squares out: "
+         "'I(sqrt(w) * y) ~ 0 + sqrt(w) + I(sqrt(w) * x)'"),
+    ),
+    "offset": (("formula",), "subtract it from the response: 'I(y - x) ~ ...'"),
+    "subset": (("formula",), "take the rows before the call, each by its own values"),
     "ledger": (("unit",), ("write ", Argument("budget"), " with a budget that has a ledger")),
     "total_eps": (("unit",), ("write ", Argument("budget"), " with a budget of that total")),
     "alpha": (("inference",), "write it in what is asked of the result: summary(alpha=0.1)"),

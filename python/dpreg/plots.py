@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpreg.planning.plan import Plan
     from dpreg.results.fit import DPResults
 
-__all__ = ["plot_coefficients", "plot_plan", "plot_shares"]
+__all__ = ["new_axes", "plot_coefficients", "plot_plan", "plot_shares"]
 
 # Blue and orange of the Okabe-Ito palette, told apart by all eyes.
 SAMPLING, TOTAL, ACCENT = "#0072B2", "#E69F00", "#D55E00"
@@ -26,7 +26,8 @@ _FARTHEST = 25.0
 _MOST_BARS = 40
 
 
-def _axes(ax: Axes | None, height: float) -> Axes:
+def new_axes(ax: Axes | None, height: float) -> Axes:
+    """Return `ax`, or the axes of a new figure of this height, in inches."""
     if ax is not None:
         return ax
     try:
@@ -45,7 +46,7 @@ def plot_coefficients(fit: DPResults, ax: Axes | None = None, alpha: float = 0.0
     they are.
     """
     table = fit.tidy(alpha).drop(index="Intercept", errors="ignore")
-    ax = _axes(ax, 1.6 + 0.32 * len(table))
+    ax = new_axes(ax, 1.6 + 0.32 * len(table))
     place = np.arange(len(table), dtype=float)[::-1]
     seeded = "seeded: NOT PRIVATE" if fit.privacy.seeded else f"eps={fit.privacy.epsilon:.4g}"
     if fit.covariance is None:
@@ -121,7 +122,7 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     """Draw the width of intervals, relative to least squares, against eps."""
     from dpreg.planning.plan import curve
 
-    ax = _axes(ax, 4.0)
+    ax = new_axes(ax, 4.0)
     epsilons, found = curve(plan)
     ax.plot(epsilons, np.where(np.isfinite(found), found, np.nan), color=SAMPLING, linewidth=2)
     hidden = ~np.isfinite(found)
@@ -166,7 +167,7 @@ def plot_shares(
     title : str
     ax : Axes, optional
     """
-    ax = _axes(ax, 1.6 + 0.3 * min(len(labels), _MOST_BARS))
+    ax = new_axes(ax, 1.6 + 0.3 * min(len(labels), _MOST_BARS))
     left = max(0.0, 1.0 - math.fsum(shares))
     starts = np.cumsum([0.0, *shares])
     ax.barh(range(len(shares)), shares, left=starts[:-1], color=TOTAL, height=0.7)

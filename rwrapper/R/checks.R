@@ -62,7 +62,7 @@ BUDGET_HINTS <- c(epsilon = "write eps = 1", path = "write ledger = \"path\"",
                   file = "write ledger = \"path\"", seed = "nothing is drawn here")
 
 LM_HINTS <- c(
-  weights = "all rows count alike",
+  weights = "write weighted least squares out: I(sqrt(w) * y) ~ 0 + sqrt(w) + I(sqrt(w) * x)",
   subset = "take the rows before the call, data = subset(data, ...), each by its own values",
   na.action = "incomplete rows are always dropped, one by one",
   contrasts = "write C(g, contr.sum) in the formula, or set contrasts(data$g) before the call",

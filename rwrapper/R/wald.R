@@ -13,6 +13,9 @@
 #' With `lmtest`, `waldtest(fit, . ~ . - x)` tests whether terms may be left out, one set after the
 #' other, without fitting again.
 #'
+#' Where the method releases no covariances (`method = "tukey"`), tests of several coefficients are
+#' Bonferroni's: the least of their probabilities times their number, and no `Chisq`.
+#'
 #' The chi-squared statistic is compared with its law for normal errors. Where the law of the
 #' mechanism is not normal, the probability is that of the ratio of one estimate to its standard
 #' error that is as rare for the normal law: exact for one coefficient, an approximation for more.
@@ -78,10 +81,22 @@ wald <- function(object, columns) {
   columns <- columns[!is.na(object$coefficients[columns])]
   if (!length(columns)) return(c(0, NA, NA))
   estimate <- object$coefficients[columns]
+  if (length(columns) > 1L && !covariances_known(object)) {
+    ratio <- abs(estimate) / sqrt(diag(object$covariance)[columns])
+    return(c(length(columns), NA, min(1, length(columns) * min(p_values(object$law, ratio)))))
+  }
   solved <- tryCatch(solve(object$covariance[columns, columns, drop = FALSE], estimate),
                      error = function(e) NA)
   statistic <- sum(estimate * solved)
   c(length(columns), statistic, joint_p(object$law, statistic, length(columns)))
+}
+
+# Without covariances those of slopes are 0, which noise never makes of a covariance that it is in.
+covariances_known <- function(object) {
+  slopes <- names(object$coefficients)[!is.na(object$coefficients)]
+  V <- object$covariance[slopes, slopes, drop = FALSE]
+  V <- V[slopes != "(Intercept)", slopes != "(Intercept)", drop = FALSE]
+  !anyNA(V) && (nrow(V) < 2L || any(V[upper.tri(V)] != 0))
 }
 
 joint_p <- function(law, statistic, df) {
@@ -120,7 +135,9 @@ waldtest.dp_lm <- function(object, ...) {
       refuse("waldtest(): write formulas that leave terms out, such as . ~ . - ", kept[1L])
     now <- wald(object, which(of %in% which(!labels %in% left)))
     gain <- now[1:2] - before[1:2]
-    found[[length(found) + 1L]] <- c(-gain[1L], gain[2L], joint_p(object$law, gain[2L], gain[1L]))
+    first <- length(found) == 1L
+    p <- if (first) now[3L] else joint_p(object$law, gain[2L], gain[1L])
+    found[[length(found) + 1L]] <- c(-gain[1L], gain[2L], p)
     formulas[[length(formulas) + 1L]] <- formula
     before <- now
     kept <- left

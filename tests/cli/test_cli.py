@@ -313,3 +313,22 @@ def test_demo(capsys):
     out = io.StringIO()
     assert demo(out) in (True, False)
     assert "How to read it" in out.getvalue() or "declined" in out.getvalue()
+
+
+def test_moments_and_models_of_them(data, tmp_path, capsys):
+    path, model = tmp_path / "moments.json", tmp_path / "fit.json"
+    call = ["moments", "price ~ carat + depth", data, "--eps", "1", "--json", str(path)]
+    assert main(call) == 0
+    assert "(2) carat" in capsys.readouterr().out
+    assert main(["lm", str(path), "carat ~ price", "--json", str(model)]) == 0
+    out = capsys.readouterr().out
+    fit = dpreg.DPMoments.from_json(path.read_text()).lm("carat ~ price")
+    assert f"{fit.summary()}\n" == out
+    assert dpreg.DPResults.from_json(model.read_text()).to_json() == fit.to_json()
+    assert main(["lm", str(path), "price ~ carat", "--instruments", "~ depth"]) == 0
+    assert "two-stage" in capsys.readouterr().out
+    assert main(["lm", str(path), "price ~ cut"]) == 2
+    assert "no column 'cut'" in capsys.readouterr().err
+    assert main(["lm", str(tmp_path / "none.json"), "price ~ cut"]) == 2
+    assert main(["lm", str(model), "price ~ cut"]) == 2
+    assert "dpreg moments --json wrote" in capsys.readouterr().err

@@ -121,3 +121,16 @@ def test_votes_without_keeping_coefficients_are_the_same(bits):
     best = np.sort(votes)[::-1]
     drawn = _core.sub_lasso(X, y, models, penalty=0.2, k=2, epsilon=1e4, bits=bits, threads=2)
     assert votes[drawn.astype(int)].tolist() == best[:2].tolist()
+
+
+@pytest.mark.parametrize(("epsilon", "beyond"), [(0.05, True), (30.0, False)])
+def test_votes_that_noise_outweighs_are_told(epsilon, beyond):
+    """40 columns: the note does not depend on who is in the data, but on the noisy number."""
+    rng = np.random.default_rng(9)
+    X = rng.standard_normal((2000, 40))
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(40)]).assign(y=X[:, 0])
+    found = dpreg.dp_select("y ~ .", frame, 3, epsilon, method="two_stage", rng=1)
+    assert any("by chance only" in note for note in found.notes) == beyond
+    margin = found.clarity.margin
+    models = int(next(n for n in found.notes if "voted" in n).split()[0])
+    assert (margin > models) == beyond

@@ -16,6 +16,7 @@ from dpreg.audit import (
     containers,
     exact,
     frank_wolfe,
+    moments,
     recorded_checks,
     sampled,
     selections,
@@ -29,6 +30,7 @@ CHECKS: dict[str, Check] = {
     for module in (
         exact,
         recorded_checks,
+        moments,
         containers,
         behaviour,
         sampled,

@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -29,7 +30,30 @@ from dpreg.selection.base import Selector
 # epsilon and delta
 Claim = tuple[float, float]
 
-__all__ = ["Run", "composed_loss", "finding_of", "replayed"]
+__all__ = ["Replayable", "Run", "composed_loss", "finding_of", "replayed"]
+
+
+class Replayable(Protocol):
+    """One call on neighbours, whatever it calls."""
+
+    @property
+    def formula(self) -> str:
+        """Names the columns."""
+        ...
+
+    @property
+    def pair(self) -> Pair:
+        """The neighbours."""
+        ...
+
+    @property
+    def unit(self) -> str | None:
+        """Column of the protected unit."""
+        ...
+
+    def outcome(self, table: pd.DataFrame, claim: Claim) -> str:
+        """Make the call, and return all that comes out."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +99,7 @@ class Run:
         return fit.to_json()
 
 
-def replayed(run: Run, claim: Claim) -> tuple[Recording, Recording]:
+def replayed(run: Replayable, claim: Claim) -> tuple[Recording, Recording]:
     """Fit both sides of a pair, the second on the path of the first.
 
     Raises
@@ -101,7 +125,7 @@ def replayed(run: Run, claim: Claim) -> tuple[Recording, Recording]:
     return first, second
 
 
-def _count_units(run: Run, table: pd.DataFrame) -> int:
+def _count_units(run: Replayable, table: pd.DataFrame) -> int:
     return pose(run.formula, table, None, run.unit).design(default_memory()).unit_count
 
 
@@ -201,7 +225,7 @@ Loss = Callable[[Recording, Recording, Claim], float]
 
 
 def finding_of(
-    mechanism: str, runs: Iterable[Run], loss: Loss, claim: Claim = (1.0, 1e-5)
+    mechanism: str, runs: Iterable[Replayable], loss: Loss, claim: Claim = (1.0, 1e-5)
 ) -> Finding:
     """Replay all `runs`; the largest loss, or infinity where something leaks."""
     worst, count, remark = 0.0, 0, ""

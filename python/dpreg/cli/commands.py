@@ -14,6 +14,7 @@ from dpreg.cli.codes import CUT_OFF, FAILED, INTERRUPTED, REFUSED
 from dpreg.cli.demo import demo_command
 from dpreg.cli.face import SHELL
 from dpreg.cli.fit import fit
+from dpreg.cli.moments import lm, moments
 from dpreg.cli.output import close_quietly, refused
 from dpreg.cli.plan import plan
 from dpreg.cli.predict import predict
@@ -54,7 +55,7 @@ def dpreg() -> None:
     """Differentially private linear regression: a formula, a table and an epsilon."""
 
 
-for _command in (fit, select, predict, plan, budget, audit, demo_command):
+for _command in (fit, moments, lm, select, predict, plan, budget, audit, demo_command):
     dpreg.add_command(_command)
 
 

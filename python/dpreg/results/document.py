@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpreg.inference.law import TailLaw
 from dpreg.privacy.certificate import Certificate
 
-__all__ = ["fields_from", "written"]
+__all__ = ["CERTIFICATE", "COLUMN", "check_fields", "fields_from", "written"]
 
 _FORMAT = 3
 _ARRAYS = ("estimates", "covariance", "sampling", "limits")
@@ -23,17 +23,18 @@ _PART = {
     "label": str, "epsilon": float, "delta": float, "noise": str, "sensitivity": (float, None),
     "scale": (float, None), "mu": (float, None), "rho": (float, None),
 }  # fmt: skip
-_COLUMN = {"kind": str, "levels": ([(str, float, bool)], None), "ordered": bool}
+COLUMN = {"kind": str, "levels": ([(str, float, bool)], None), "ordered": bool}
+CERTIFICATE = {
+    "claim": str, "mechanism": str, "epsilon": float, "delta": float, "unit": str,
+    "composition": str, "parts": [_PART], "public": [str], "seeded": bool, "version": str,
+}  # fmt: skip
 # A type, a tuple of alternatives, [of entries], {key: of value}, or {str: of any value}.
 _DOCUMENT = {
     "dpreg_results": float, "formula": str, "response": str, "names": [str], "method": str,
     "estimates": [(float, None)], "covariance": ([[(float, None)]], None),
     "sampling": ([(float, None)], None), "limits": ([[(float, None)]], None), "units": float,
-    "privacy": {
-        "claim": str, "mechanism": str, "epsilon": float, "delta": float, "unit": str,
-        "composition": str, "parts": [_PART], "public": [str], "seeded": bool, "version": str,
-    },
-    "schema": {str: _COLUMN}, "law": {"tail": [float], "critical": [float]}, "notes": [str],
+    "privacy": CERTIFICATE,
+    "schema": {str: COLUMN}, "law": {"tail": [float], "critical": [float]}, "notes": [str],
     "selected": ([str], None), "no_errors": str,
 }  # fmt: skip
 
@@ -101,6 +102,11 @@ def _check_document(data: Any) -> None:
     rising = (np.diff(critical, prepend=0.0) > 0).all()
     if len(tail) != len(critical) or len(tail) == 1 or not (falling and rising):
         raise ValueError("law: tail must fall and critical must rise, at two places or more")
+
+
+def check_fields(data: Any, wanted: Any) -> None:
+    """Raise a ValueError that names the first entry of `data` which is not as `wanted`."""
+    _check(data, wanted, "")
 
 
 def _check_limits(limits: list[Any], columns: int) -> None:

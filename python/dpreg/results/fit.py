@@ -13,6 +13,7 @@ from dpreg.errors import Value, unusable
 from dpreg.inference.law import NORMAL, TailLaw, check_alpha
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import fields_from, written
+from dpreg.results.testing import LinearTests
 from dpreg.results.withheld import why_absent
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ __all__ = ["DPResults"]
 
 # Without slots: with them Python 3.11 raises a TypeError when an unknown attribute is set.
 @dataclass(frozen=True, eq=False)
-class DPResults:
+class DPResults(LinearTests):
     """A private linear model.  Holds released numbers only; nothing here costs budget.
 
     Attributes

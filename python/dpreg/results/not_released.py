@@ -102,7 +102,7 @@ class NotReleased(Exception):  # noqa: N818
         )
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("params", "bse", "conf_int", "predict", "pvalues", "tvalues", "tidy"):
+        if name in _OF_A_MODEL:
             raise AttributeError(
                 f"there is no {name!r}: the mechanism did not release a model; print the "
                 "object to see why, or test `fit.released`"
@@ -116,6 +116,12 @@ class NotReleased(Exception):  # noqa: N818
         return str(self.summary())
 
     __str__ = __repr__
+
+
+_OF_A_MODEL = (
+    "params", "bse", "conf_int", "predict", "pvalues", "tvalues", "tidy", "t_test", "wald_test",
+    "f_test", "anova", "wald_test_terms",
+)  # fmt: skip
 
 
 def _rebuild(fields: dict[str, Any]) -> NotReleased:

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
     from dpreg.privacy.certificate import Certificate
     from dpreg.results.fit import DPResults
 
-__all__ = ["Summary", "privacy_note", "summarize", "unit_noun"]
+__all__ = ["Summary", "privacy_note", "summarize", "table_of", "unit_noun"]
 
 _LEAST_WIDTH = 78
 # In the head of the table; the note on privacy has all of it.
@@ -110,18 +114,36 @@ def unit_noun(fit: DPResults) -> str:
 
 
 def _body(fit: DPResults, alpha: float) -> Any:
+    table = fit.tidy(alpha)
+    return table_of(table[["coef"]] if fit.covariance is None else table, alpha)
+
+
+def table_of(
+    table: pd.DataFrame, alpha: float, title: str | None = None, null: Sequence[str] = ()
+) -> Any:
+    """Lay out a table with limits of level 1 - `alpha` in its last two columns, if it has any.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns as those of `DPResults.tidy`; rows named by the index.
+    alpha : float
+    title : str, optional
+    null : sequence of str
+        What each row is tested to be, to be shown beside its estimate.
+    """
     from statsmodels.iolib.table import SimpleTable
     from statsmodels.iolib.tableformatting import fmt_params
 
-    table = fit.tidy(alpha)
-    if fit.covariance is None:
-        headers, columns = ["coef"], ["coef"]
-    else:
-        headers = ["coef", "std err", "sampling", "privacy", "z", "P>|z|",
-                   f"[{alpha / 2:.3g}", f"{1 - alpha / 2:.3g}]"]  # fmt: skip
-        columns = list(table.columns)
-    cells = [[_cell(c, row[c]) for c in columns] for _, row in table.iterrows()]
-    return SimpleTable(cells, headers=headers, stubs=list(fit.names), txt_fmt=fmt_params)
+    limits = {"lower": f"[{alpha / 2:.3g}", "upper": f"{1 - alpha / 2:.3g}]"}
+    headers = [limits.get(column, column) for column in table.columns]
+    cells = [[_cell(c, row[c]) for c in table.columns] for _, row in table.iterrows()]
+    if null:
+        headers.insert(1, "null")
+        cells = [[row[0], value, *row[1:]] for row, value in zip(cells, null, strict=True)]
+    return SimpleTable(
+        cells, headers=headers, stubs=list(table.index), title=title, txt_fmt=fmt_params
+    )
 
 
 def _cell(column: str, value: float) -> str:

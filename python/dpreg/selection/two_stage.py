@@ -88,7 +88,10 @@ class _VoteOptions:
             parts=(counted, votes),
             clarity=_clarity(d, scale, models.count),
             units=units,
-            notes=(f"{models.count} models of up to {models.batch} units each voted",),
+            notes=(
+                f"{models.count} models of up to {models.batch} units each voted",
+                *_beyond_reach(d, scale, models.count),
+            ),
         )
 
 
@@ -98,6 +101,12 @@ class TwoStage(_VoteOptions):
 
     About sqrt(n) models, each a Lasso fit on about sqrt(n) units, vote for the k columns with
     the largest coefficients; k columns are peeled from the votes.
+
+    A column can have one vote of each model, and the noise of each of k rounds has scale 2 k / eps:
+    with eps for the selection below about 2 k (log(d) + 3) / sqrt(n) no lead is told from noise,
+    whatever the data, and a note says so.  More models do not help, as each then has fewer rows.
+    There `DPKendall`, whose scores grow with n, still sees correlations of
+    10 k (log(d) + 3) / (n eps).
 
     Parameters
     ----------
@@ -177,6 +186,17 @@ class SubLasso(_VoteOptions):
 
     def _models(self, units: float, k: int, d: int) -> int:
         return max(1, int(units) // (k if self.batch == "k" else d))
+
+
+def _beyond_reach(d: int, scale: float, models: int) -> tuple[str, ...]:
+    """Say so where no column can have votes enough."""
+    margin = Clarity.margin_of(scale, math.log(max(1, d - 1)))
+    if margin <= models:
+        return ()
+    return (
+        f"a column that all {models:,} models vote for is chosen by chance only: noise asks for a "
+        f"lead of {margin:,.0f} votes; take 'kendall', fewer columns to keep or a larger eps",
+    )
 
 
 def _clarity(d: int, scale: float, models: int) -> Clarity:

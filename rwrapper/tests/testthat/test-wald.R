@@ -93,3 +93,12 @@ test_that("there are no residual degrees of freedom, and no rows", {
     expect_equal(model.matrix(made, data), model.matrix(formula, data), ignore_attr = TRUE)
   }
 })
+
+test_that("without covariances tests of several coefficients are Bonferroni's", {
+  V <- diag(c(1, 0.1, 0.2, 0.3))
+  alone <- fit_with(c(1, 0.5, -0.7, 2), V)
+  p <- summary(alone)$coefficients[c("z", "w"), "Pr(>|z|)"]
+  two <- waldtest.dp_lm(alone, . ~ x)
+  expect_equal(two[["Pr(>Chisq)"]][2], min(1, 2 * min(p)))
+  expect_true(is.na(two$Chisq[2]))
+})

@@ -8,6 +8,7 @@ import numpy as np
 from audit.patches import Mutant, both, edited, swapped
 
 from dpreg import _core
+from dpreg.methods import moments as _moments
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
 from dpreg.sums import accountant as _gaussian
 from dpreg.sums import limits as _tails
@@ -175,6 +176,27 @@ GAUSSIAN = [
         "second moments of scores with a part of their sensitivity",
         swapped(_core, "score_products_sensitivity", lambda real: lambda width: real(width) / 40),
         ("boosted_adassp",),
+    ),
+    Mutant(
+        "norms of the rows of a person counted as one row",
+        edited(_moments, "_noisy_norms", ("noise.of_rows(", "noise.of_units(")),
+        ("moments",),
+    ),
+    Mutant(
+        "norms of rows without noise",
+        edited(
+            _moments, "_noisy_norms",
+            ("return RowNorms(noisy,", "return RowNorms(counts.astype(float),"),
+        ),
+        ("moments",),
+    ),
+    Mutant(
+        "all of the rest for the norms, and for the moments again",
+        both(
+            edited(_moments, "_noisy_norms", ("counts, sensitivity, mu)", "counts, sensitivity, 3 * mu)")),
+            _no_check(("mu=sensitivity / scale", "mu=0.0 if label.startswith('norms') else sensitivity / scale")),
+        ),
+        ("moments",),
     ),
     Mutant(
         "off-diagonal noise of a tenth of sigma",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEARNS_FROM_DATA", "ROW_FUNCTIONS", "RowFunction", "Signature", "context"]
+__all__ = ["FOREIGN", "LEARNS_FROM_DATA", "ROW_FUNCTIONS", "RowFunction", "Signature", "context"]
 
 Doubles = NDArray[np.float64]
 
@@ -197,6 +197,32 @@ LEARNS_FROM_DATA: dict[str, str] = {
     "cc": "give knots and bounds to cr(): cr(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
     "lag": "make the lagged column before the data are protected, one row a unit",
     "hashed": "declare the levels: C(x, levels=[...])",
+}
+
+_BY_UNIT = "write unit='person', or another column, as an argument of the call: errors are by unit"
+_LEVELS = "write C(g, levels=['a', 'b']), or declare levels= in the call"
+_SMOOTH = "write cr(x, knots=[2, 4], lower_bound=0, upper_bound=6), with knots of your own"
+# Words of other packages: why they are no terms here, and what to write.
+FOREIGN: dict[str, tuple[str, str]] = {
+    "offset": ("its coefficient is 1 and not estimated", "subtract it: 'I(y - x) ~ ...'"),
+    "weights": (
+        "weights are not a term",
+        "write weighted least squares out: 'I(sqrt(w) * y) ~ 0 + sqrt(w) + I(sqrt(w) * x)'",
+    ),
+    "factor": ("levels must not be read from the data", _LEVELS),
+    "as_factor": ("levels must not be read from the data", _LEVELS),
+    "i": ("levels must not be read from the data", _LEVELS),
+    "s": ("a smooth term chooses its knots by the data", _SMOOTH),
+    "te": ("a smooth term chooses its knots by the data", _SMOOTH),
+    "ns": ("it chooses its knots by the data", _SMOOTH),
+    "cluster": ("clusters are not a term", _BY_UNIT),
+    "strata": ("strata are not a term", _BY_UNIT),
+    "Error": ("error strata are not a term", _BY_UNIT),
+    "cbind": ("a model has one response", "fit one response after the other, or use dp_moments"),
+    "diff": (
+        "its value in one row depends on the other rows",
+        "make the differences before the data are protected, one row a unit",
+    ),
 }
 
 

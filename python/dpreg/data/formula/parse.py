@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -26,6 +27,14 @@ def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
     if not isinstance(formula, str):
         problem = f"must be a string such as 'y ~ x', not {type(formula).__name__}"
         raise FormulaError("formula", problem)
+    if "|" in re.sub(r"`[^`]*`", "", formula):
+        raise FormulaError(
+            "formula",
+            f"{formula!r} has a |, and neither effects of groups nor random effects are terms",
+            "for levels that are public write C(g, levels=['a', 'b']) as one more term",
+            "for effects of persons write unit='person' as an argument of the call, and take "
+            "each person's means off the columns before it",
+        )
     try:
         sides = Formula(
             formula, _context={"__formulaic_variables_available__": list(schema.columns)}

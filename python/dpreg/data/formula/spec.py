@@ -146,6 +146,15 @@ class FormulaSpec:
                     found[str(name)] = (float(values.min()), float(values.max()))
         return found
 
+    @cached_property
+    def terms(self) -> dict[str, tuple[str, ...]]:
+        """Columns of X that each term of the right-hand side makes; the intercept is none."""
+        return {
+            str(structure.term): tuple(str(name) for name in structure.columns)
+            for structure in self._right.structure
+            if structure.term.factors and str(structure.term) != "1"
+        }
+
     def keeping(self, names: Sequence[str]) -> FormulaSpec:
         """Return the formula with only these of its columns.
 

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dpreg.data.formula.functions import LEARNS_FROM_DATA, ROW_FUNCTIONS, Signature
+from dpreg.data.formula.functions import FOREIGN, LEARNS_FROM_DATA, ROW_FUNCTIONS, Signature
 from dpreg.data.schema import Level
 from dpreg.errors import FormulaError
 
@@ -148,6 +148,8 @@ class _Reader:
         if name not in ROW_FUNCTIONS:
             if name in LEARNS_FROM_DATA:
                 raise self.refuse(_OTHER_ROWS, LEARNS_FROM_DATA[name])
+            if name in FOREIGN:
+                raise self.refuse(*FOREIGN[name])
             allowed = ", ".join(sorted(ROW_FUNCTIONS))
             raise self.refuse(
                 f"{name}() is not known to work row by row",

@@ -1,0 +1,82 @@
+"""How many blocks of the units have a small p-value, with noise."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.privacy.certificate import Part
+
+__all__ = ["blocks_of", "noisy_count"]
+
+Rows = NDArray[np.int64]
+
+
+def blocks_of(labels: Rows, blocks: int, bits: _core.BitSource) -> Iterator[Rows]:
+    """Put each unit into a block of its own drawing, and yield the rows of one block after another.
+
+    Parameters
+    ----------
+    labels : ndarray of int, shape (n,)
+        The unit of each row, from 0 on; -1: the row is left out.
+    blocks : int
+    bits : BitSource
+    """
+    units = int(labels.max(initial=-1)) + 1
+    drawn = _core.assign_independently(units, blocks, bits)
+    members, offsets = np.asarray(drawn.members), np.asarray(drawn.offsets).astype(np.int64)
+    block = np.empty(units + 1, dtype=np.int64)
+    block[-1] = -1
+    for number, (begin, end) in enumerate(itertools.pairwise(offsets)):
+        block[members[begin:end]] = number
+    of_rows = block[labels]
+    order = np.argsort(of_rows, kind="stable")
+    ends = np.searchsorted(of_rows[order], np.arange(blocks + 1))
+    for begin, end in itertools.pairwise(ends):
+        yield order[begin:end]
+
+
+def noisy_count(
+    p_values: Callable[[Rows], float],
+    labels: Rows,
+    blocks: int,
+    threshold: float,
+    epsilon: float,
+    bits: _core.BitSource,
+) -> tuple[int, Part]:
+    """Release the number of blocks whose p-value is at most `threshold`.
+
+    Parameters
+    ----------
+    p_values : callable
+        Of the rows of one block; NaN counts as large.
+    labels, blocks, bits
+        As for `blocks_of`.
+    threshold : float
+    epsilon : float
+
+    Privacy
+    -------
+    guarantee : (epsilon, 0)-DP
+    neighbours : add or remove one unit
+    proof : block_counts.md
+    """
+    small = 0
+    for rows in blocks_of(labels, blocks, bits):
+        p = p_values(rows)
+        small += bool(not math.isnan(p) and p <= threshold)
+    noise = int(_core.discrete_laplace(epsilon, bits, 1)[0])
+    part = Part(
+        f"blocks of {blocks} with a p-value of at most {threshold:g}",
+        epsilon,
+        0.0,
+        f"discrete Laplace, scale {1 / epsilon:.4g}",
+        sensitivity=1.0,
+        scale=1 / epsilon,
+    )
+    return small + noise, part

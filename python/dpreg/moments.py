@@ -1,0 +1,263 @@
+"""`dp_moments`: one release, many regressions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dpreg.data.bounds import Bounds
+from dpreg.data.containers import open_source
+from dpreg.data.formula import FormulaSpec
+from dpreg.data.observations import check_memory
+from dpreg.data.problem import ModelMatrix, Problem, pose
+from dpreg.data.schema import Level, Schema
+from dpreg.errors import FormulaError, unusable
+from dpreg.keywords import hinted
+from dpreg.methods.base import Allowance
+from dpreg.methods.moments import MomentsRelease, SecondMoments
+from dpreg.privacy.bits import bit_source
+from dpreg.privacy.budget import Budget
+from dpreg.privacy.certificate import PUBLIC, Certificate
+from dpreg.privacy.checks import check_epsilon
+from dpreg.privacy.partition import StratumBudget
+from dpreg.privacy.payment import budget_for, pay
+from dpreg.privacy.stratum import Stratum
+from dpreg.remarks import about_columns, about_privacy, about_stratum
+from dpreg.results.moments import DPMoments
+from dpreg.results.predict import schema_to_dict
+from dpreg.sums.limits import widened
+from dpreg.text import counted
+from dpreg.version import __version__
+
+if TYPE_CHECKING:
+    from dpreg import _core
+
+__all__ = ["dp_moments"]
+
+# As far as predictions follow a line beyond where values were seen, without a vote.
+_WIDER = 1.25
+# A formula's dot.
+_DOT = re.compile(r"(?<![\w.`])\.(?![\w.`])")
+
+
+@hinted("dp_moments")
+def dp_moments(
+    formula: str | Sequence[str],
+    data: Any,
+    eps: float,
+    delta: float | None = None,
+    *,
+    levels: Mapping[str, Iterable[Level]] | None = None,
+    unit: str | None = None,
+    max_rows: int = 1,
+    bounds: Mapping[str, Bounds] | None = None,
+    budget: Budget | StratumBudget | None = None,
+    memory: float | None = None,
+    rng: int | _core.BitSource | None = None,
+) -> DPMoments:
+    """Release second moments of columns with differential privacy, for any number of regressions.
+
+    Parameters
+    ----------
+    formula : str or list of str
+        The columns: ``"~ price + carat + cut + log(carat)"`` or a list of such terms.  With a
+        response, ``"price ~ carat + cut"``, that is one more column; later models may have any
+        of them on either side.  Interactions and transforms have to be named here.
+    data : data frame, dict of arrays, or path of a Parquet file
+        Private.
+    eps : float
+        Privacy loss in nats, greater than 0.
+    delta : float, optional
+        Failure probability, as for `dp_lm`.
+    levels : dict, optional
+        As for `dp_lm`.
+    unit : str, optional
+        Column that names the protected unit.  Standard errors take its rows as independent.
+    max_rows : int, default 1
+        Rows that a unit may give; of units with more, that many are drawn.
+    bounds : mapping, optional
+        ``{column: (low, high)}``, public limits of columns of the design.
+    budget, memory, rng
+        As for `dp_lm`.
+
+    Returns
+    -------
+    DPMoments
+        With `lm`, `iv`, `anova`, `rsquared`, `compare`, `subsets`, `vif` and `corr`, all free.
+
+    Raises
+    ------
+    ValueError
+        For wrong use, before a record is read; never depending on a record.
+
+    Notes
+    -----
+    Against `dp_lm`: there the noise of one model is made as small as it can be, residuals are
+    shortened and not whole rows, and standard errors hold for errors of any variance.  Here
+    rows are shortened, response included, and standard errors are those of errors of constant
+    variance, which is all that second moments tell.
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP
+    neighbours : add or remove one unit
+    public : formula, schema, levels, bounds and all options; not the number of rows
+    proof : methods/moments.md
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> m = dpreg.dp_moments("price ~ carat + depth + table", dpreg.load_diamonds(), eps=1.0)
+    >>> m.lm("price ~ carat").params.index.tolist()
+    ['Intercept', 'carat']
+    """
+    epsilon = check_epsilon(eps)
+    charged, delta = budget_for(budget, epsilon, delta)
+    options = SecondMoments(max_rows=max_rows, bounds=bounds)
+    allowed = check_memory(memory)
+    bits = bit_source(rng)
+    label, problem = _posed(formula, data, levels, unit, charged.stratum)
+    terms = problem.terms
+    options = _with_bounds(options, terms.names, terms.response)
+    options.check(terms, delta)
+    receipt = pay(charged, "dp_moments", label, options.name, data, options.cost(epsilon, delta))
+
+    found = options.release(problem.design(allowed), Allowance(epsilon, delta, bits))
+    privacy = Certificate(
+        mechanism=options.name,
+        epsilon=epsilon,
+        delta=delta,
+        unit="one row" if unit is None else f"all rows of one {unit!r}",
+        composition=found.composition,
+        parts=found.parts,
+        public=PUBLIC,
+        seeded=bits.seeded,
+        version=__version__,
+    )
+    unwritten = receipt.settle("released", privacy, None)
+    notes = (
+        *_about_columns_without(found, terms.names),
+        *_about_rows(unit, max_rows),
+        *about_stratum(charged.stratum, unit),
+        *about_columns(problem.schema),
+        *about_privacy(epsilon, delta, found.scales.units),
+        *unwritten,
+    )
+    return _result(label, terms.names, found, privacy, problem.schema, notes)
+
+
+def _posed(
+    formula: str | Sequence[str],
+    data: Any,
+    levels: Mapping[str, Iterable[Level]] | None,
+    unit: str | None,
+    stratum: Stratum | None,
+) -> tuple[str, Problem]:
+    """Return how the columns are called together, and a problem that has them as regressors.
+
+    Every problem has a response: one of the numbers, which is there a second time.
+    """
+    if isinstance(data, ModelMatrix):
+        return f"~ {' + '.join(data.names)}", pose(str(formula), data, levels, unit, stratum)
+    apart = None if stratum is None else stratum.column
+    schema = open_source(data).schema.with_levels(levels).without(unit).without(apart)
+    right = _DOT.sub(" + ".join(map(_quoted, schema.columns)) or "1", _right_hand_side(formula))
+    for name, column in schema.columns.items():
+        if column.kind in ("numeric", "categorical"):
+            first = name
+            break
+    else:
+        raise FormulaError("formula", "there is no column of numbers or levels in the data")
+    spec = FormulaSpec(f"{_number(first, schema)} ~ {right}", schema)
+    if not spec.intercept:
+        raise FormulaError(
+            "formula", "must have its intercept, which models of the moments may leave out"
+        )
+    numbers = [name for name in spec.regressors if schema[name].kind == "numeric"]
+    response = _number((numbers or list(spec.regressors))[0], spec.schema)
+    return f"~ {right}", pose(f"{response} ~ {right}", data, levels, unit, stratum)
+
+
+def _right_hand_side(formula: str | Sequence[str]) -> str:
+    """Return all columns as the right-hand side of a formula, a response first."""
+    if not isinstance(formula, str):
+        terms = list(formula) if isinstance(formula, Iterable) else []
+        if not terms or not all(isinstance(term, str) for term in terms):
+            wanted = "a text such as '~ price + carat', or a list of terms"
+            raise unusable("formula", wanted, formula)
+        return " + ".join(term if _plain(term) else _quoted(term) for term in terms)
+    left, tilde, right = formula.partition("~")
+    if not tilde:
+        return formula
+    return f"{left.strip()} + {right.strip()}" if left.strip() else right.strip()
+
+
+def _plain(term: str) -> bool:
+    """Whether a term of a list is one of a formula, and not a name with blanks."""
+    return re.fullmatch(r"[\w. ]*\s[\w. ]*", term) is None
+
+
+def _quoted(name: str) -> str:
+    return name if name.isidentifier() else f"`{name}`"
+
+
+def _number(name: str, schema: Schema) -> str:
+    """Return a term that has one number in each row, and is complete where the column is."""
+    levels = schema[name].levels
+    if levels is None or schema[name].kind == "numeric":
+        return f"I({_quoted(name)})"
+    return f"I({_quoted(name)} == {levels[0]!r})"
+
+
+def _with_bounds(options: SecondMoments, names: tuple[str, ...], response: str) -> SecondMoments:
+    """Give the second copy of a column the bounds of the first."""
+    inside = re.fullmatch(r"I\(`?(.*?)`?\)", response)
+    if options.bounds is None or inside is None or inside[1] not in options.bounds:
+        return options
+    return replace(options, bounds={**options.bounds, response: options.bounds[inside[1]]})
+
+
+def _result(
+    label: str,
+    names: tuple[str, ...],
+    found: MomentsRelease,
+    privacy: Certificate,
+    schema: Schema,
+    notes: tuple[str, ...],
+) -> DPMoments:
+    return DPMoments(
+        formula=label,
+        names=names,
+        used=found.units.columns,
+        trusted=found.scales.trusted[:-1],
+        centre=found.units.centre,
+        scale=found.units.scale,
+        basis=found.basis,
+        matrix=found.matrix,
+        deviation=found.deviation,
+        reach=found.reach,
+        kurtosis=found.kurtosis,
+        units=found.scales.units,
+        limits=widened(found.scales, _WIDER)[:-1],
+        privacy=privacy,
+        schema=schema_to_dict(schema),
+        notes=notes,
+    )
+
+
+def _about_columns_without(found: MomentsRelease, names: tuple[str, ...]) -> tuple[str, ...]:
+    lost = [name for j, name in enumerate(names) if j not in set(found.units.columns.tolist())]
+    if not lost:
+        return ()
+    return (f"no spread was found at this eps in {', '.join(lost)}",)
+
+
+def _about_rows(unit: str | None, max_rows: int) -> tuple[str, ...]:
+    if unit is None:
+        return ()
+    return (
+        f"of each {unit!r} at most {counted(max_rows, 'row')} used; standard errors take rows as "
+        "independent",
+    )

@@ -1,0 +1,234 @@
+"""Tests of linear combinations of released coefficients: post-processing, free of budget."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from dpreg.inference.law import TailLaw, check_alpha
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpreg.results.summary import Summary
+
+__all__ = ["Contrasts", "WaldTest", "combination_errors", "joint_p_value", "joint_test"]
+
+Doubles = NDArray[np.float64]
+
+# Eigenvalues of a covariance below this share of the largest count as 0.
+_SINGULAR = 1e-12
+_BOUND = (
+    "the method releases no covariances between coefficients: standard errors of combinations "
+    "are upper bounds, whatever the correlations"
+)
+_BONFERRONI = (
+    "the method releases no covariances between coefficients: the p-value is the least of those "
+    "of the rows times their number, which holds whatever the correlations"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contrasts:
+    """Linear combinations of coefficients, each tested by itself.
+
+    Attributes
+    ----------
+    labels : tuple of str, length q
+    effect : ndarray, shape (q,)
+        The combinations.
+    sd : ndarray, shape (q,)
+        Their standard errors, sampling and privacy noise together.
+    null : ndarray, shape (q,)
+        What each is tested to be.
+    law : TailLaw
+        Of (effect - null) / sd.
+    notes : tuple of str
+    """
+
+    labels: tuple[str, ...]
+    effect: Doubles
+    sd: Doubles
+    null: Doubles
+    law: TailLaw
+    notes: tuple[str, ...] = ()
+
+    @property
+    def tvalue(self) -> Doubles:
+        """(effect - null) / sd."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((self.effect - self.null) / self.sd)
+
+    @property
+    def statistic(self) -> Doubles:
+        """`tvalue`, as statsmodels names it too."""
+        return self.tvalue
+
+    @property
+    def pvalue(self) -> Doubles:
+        """Two-sided, one for each row."""
+        return self.law.p_values(np.nan_to_num(self.tvalue))
+
+    def conf_int(self, alpha: float = 0.05) -> Doubles:
+        """Intervals that cover each combination with probability 1 - `alpha`, shape (q, 2)."""
+        margin = self.law.critical_value(check_alpha(alpha)) * self.sd
+        return np.column_stack([self.effect - margin, self.effect + margin])
+
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """One row for each combination: coef, std err, z, P>|z|, lower, upper."""
+        import pandas as pd
+
+        lower, upper = self.conf_int(alpha).T
+        return pd.DataFrame(
+            {
+                "coef": self.effect,
+                "std err": self.sd,
+                "z": self.tvalue,
+                "P>|z|": self.pvalue,
+                "lower": lower,
+                "upper": upper,
+            },
+            index=pd.Index(self.labels, name="contrast"),
+        )
+
+    def summary(self, alpha: float = 0.05) -> Summary:
+        """Return the table, printable as text, HTML and LaTeX."""
+        from dpreg.results.summary import Summary, table_of
+
+        null = [f"{value:g}" for value in self.null]
+        table = table_of(self.summary_frame(alpha), alpha, "Test for Constraints", null)
+        return Summary((table,), tuple(f"Note: {note}." for note in self.notes))
+
+    def __repr__(self) -> str:
+        return str(self.summary())
+
+    def _repr_html_(self) -> str:
+        return self.summary().as_html()
+
+
+@dataclass(frozen=True, slots=True)
+class WaldTest:
+    """A joint test of several combinations.
+
+    Attributes
+    ----------
+    statistic : float
+        With ``"bonferroni"`` the largest ratio of a combination to its standard error.
+    pvalue : float
+    df_num : int
+        How many combinations.
+    distribution : {"chi2", "F", "bonferroni"}
+    notes : tuple of str
+    """
+
+    statistic: float
+    pvalue: float
+    df_num: int
+    distribution: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def fvalue(self) -> float:
+        """The statistic of an F test."""
+        return self.statistic if self.distribution == "F" else self.statistic / self.df_num
+
+    @property
+    def df_denom(self) -> float:
+        """Infinite: the number of records is not a number of degrees of freedom here."""
+        return float("inf")
+
+    def summary(self) -> str:
+        """Return one line, and notes below it."""
+        name = {"chi2": "Wald test (chi2)", "F": "F test"}.get(
+            self.distribution, "Bonferroni test (largest |z|)"
+        )
+        line = (
+            f"<{name}: statistic={self.statistic:.6g}, p-value={self.pvalue:.4g}, "
+            f"df_num={self.df_num}>"
+        )
+        notes = (textwrap.fill(f"Note: {n}.", 78, subsequent_indent="  ") for n in self.notes)
+        return "\n".join([line, *notes])
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+
+def combination_errors(
+    matrix: Doubles, covariance: Doubles, *, related: bool
+) -> tuple[Doubles, tuple[str, ...]]:
+    """Return standard errors of `matrix` @ estimate, and what is to be said about them.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (q, c)
+    covariance : ndarray, shape (c, c)
+        Known where `matrix` is not 0.
+    related : bool
+        False: nothing is known of the covariances of coefficients.  By the triangle inequality
+        the standard error of a sum is at most the sum of the standard errors.
+    """
+    if not related:
+        error = np.sqrt(np.nan_to_num(np.diag(covariance)))
+        several = ((matrix != 0).sum(axis=1) > 1).any()
+        return np.abs(matrix) @ error, (_BOUND,) * bool(several)
+    known = np.where(np.isnan(covariance), 0.0, covariance)
+    variance = np.einsum("qc,cd,qd->q", matrix, known, matrix)
+    return np.sqrt(np.maximum(variance, 0.0)), ()
+
+
+def joint_test(
+    gap: Doubles, matrix: Doubles, covariance: Doubles, law: TailLaw, *, use_f: bool, related: bool
+) -> WaldTest | None:
+    """Test that all of `gap` is noise, `gap` being a combination less what it should be.
+
+    Returns
+    -------
+    WaldTest or None
+        None: the combinations are not independent of one another.
+
+    Notes
+    -----
+    Where `law` is not normal, the probability is that of the ratio of one estimate to its
+    standard error that is as rare for the normal law: exact for one row, an approximation for
+    more.
+    """
+    rows = len(gap)
+    if np.linalg.matrix_rank(matrix) < rows:
+        return None
+    if not related and rows > 1:
+        error, _ = combination_errors(matrix, covariance, related=False)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.nan_to_num(np.abs(gap) / error)
+        least = float(law.p_values(ratio).min())
+        worst = float(ratio.max())
+        return WaldTest(worst, min(1.0, rows * least), rows, "bonferroni", (_BONFERRONI,))
+    if related:
+        known = np.where(np.isnan(covariance), 0.0, covariance)
+        among = matrix @ known @ matrix.T
+    else:
+        error, _ = combination_errors(matrix, covariance, related=False)
+        among = np.diag(error**2)
+    # In units of the standard errors: coefficients may be of very different size.
+    error = np.sqrt(np.maximum(np.diag(among), 0.0))
+    if not (error > 0).all():
+        return None
+    values, vectors = np.linalg.eigh(among / np.outer(error, error))
+    if values[0] < _SINGULAR * values[-1]:
+        return None
+    statistic = float((((gap / error) @ vectors) ** 2 / values).sum())
+    p = joint_p_value(statistic, rows, law)
+    return WaldTest(statistic / rows if use_f else statistic, p, rows, "F" if use_f else "chi2")
+
+
+def joint_p_value(statistic: float, df: int, law: TailLaw) -> float:
+    """Return the probability of a chi-squared statistic, with the tails of `law`."""
+    rarity = float(stats.chi2.sf(statistic, df))
+    if not law.tail:
+        return rarity
+    ratio = stats.norm.isf(max(rarity, 1e-300) / 2)
+    return float(law.p_values(np.array([ratio]))[0])

@@ -1,0 +1,396 @@
+"""Second moments, after release: every regression among the columns is post-processing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.data.formula import FormulaSpec
+from dpreg.errors import ArgumentError, FormulaError, closest
+from dpreg.inference.covariance import hidden_note, user_errors
+from dpreg.inference.joint_moments import JointMoments, Regression, SquaredNorm
+from dpreg.privacy.certificate import Certificate
+from dpreg.results.contrasts import WaldTest
+from dpreg.results.fit import DPResults
+from dpreg.results.predict import schema_from_dict
+from dpreg.sums.rows import StandardUnits
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from dpreg.results.summary import Summary
+
+__all__ = ["DPMoments", "Model"]
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A response and regressors, all of them columns of the release.
+
+    Attributes
+    ----------
+    response : str
+    names : tuple of str
+    intercept : bool
+    formula : str
+    """
+
+    response: str
+    names: tuple[str, ...]
+    intercept: bool
+    formula: str
+
+
+@dataclass(frozen=True, eq=False)
+class DPMoments:
+    """Noisy second moments of all columns.  What is asked of them costs nothing more.
+
+    Attributes
+    ----------
+    formula : str
+    names : tuple of str, length d
+        Of the columns, dummies one by one; without the intercept.
+    used : ndarray of int, shape (k,)
+        Columns in which a spread was found.
+    trusted : ndarray of bool, shape (d,)
+        False: where the values of the column lie was not found.
+    centre, scale : ndarray, shape (k,)
+        By which the columns in `used` were standardised.
+    basis, matrix : ndarray, shape (1 + k, 1 + k)
+        See `dpreg.inference.joint_moments`.
+    deviation : float
+        Of the noise on the diagonal of `matrix`.
+    reach : float
+        Rows that are this many times as long as usual count less.
+    kurtosis : float
+        Of the rows, in that of normal ones.
+    units : float
+        Private estimate of the number of rows.
+    limits : ndarray, shape (d, 2)
+        Where predictions move regressors, and then themselves.
+    privacy : Certificate
+    schema : mapping
+        Columns of the data: kind and levels.
+    notes : tuple of str
+    """
+
+    formula: str
+    names: tuple[str, ...]
+    used: NDArray[np.int64]
+    trusted: NDArray[np.bool_]
+    centre: Doubles
+    scale: Doubles
+    basis: Doubles
+    matrix: Doubles
+    deviation: float
+    reach: float
+    kurtosis: float
+    units: float
+    limits: Doubles
+    privacy: Certificate
+    schema: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def released(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def nobs(self) -> float:
+        """Private estimate of the number of rows."""
+        return self.units
+
+    @property
+    def joint(self) -> JointMoments:
+        """The matrix, for regressions on vectors."""
+        return JointMoments(self.basis, self.matrix, self.deviation, self.units, self.kurtosis)
+
+    def model(self, formula: str) -> Model:
+        """Read a formula; all columns that it makes must be in the release.
+
+        Raises
+        ------
+        ArgumentError
+            Naming the columns that are not.
+        """
+        if not self.schema:
+            why = "these moments were made from a matrix, which has no columns of data"
+            raise FormulaError("formula", why, "use regress")
+        spec = FormulaSpec(formula, schema_from_dict(self.schema))
+        return self.checked(Model(spec.response, spec.names, spec.intercept, formula))
+
+    def checked(self, model: Model) -> Model:
+        """Return `model` if its columns are in the release."""
+        for name in (model.response, *model.names):
+            if name not in self.names:
+                meant = closest(name, self.names)
+                raise ArgumentError(
+                    "formula",
+                    f"needs the column {name!r}, which was not released",
+                    f"write {meant!r}" if meant else f"the columns are {', '.join(self.names)}",
+                    "name it in a new call of dp_moments, which costs budget",
+                )
+        return model
+
+    def lm(self, formula: str) -> DPResults:
+        """Fit a linear model of any of the columns by any others.
+
+        Parameters
+        ----------
+        formula : str
+            ``"price ~ carat + cut"``: each column that it makes must be one of `names`.
+
+        Returns
+        -------
+        DPResults
+            With standard errors for errors of constant variance, which is all that second
+            moments tell of, and for privacy noise.
+
+        Raises
+        ------
+        ArgumentError
+            If a column was not released, or no spread of the response was found.
+        """
+        return self._fitted(self.model(formula))
+
+    def regress(
+        self, response: str, regressors: Iterable[str], *, intercept: bool = True
+    ) -> DPResults:
+        """Fit a linear model of one column of `names` by others, as `lm` does."""
+        names = tuple(regressors)
+        label = f"{response} ~ {' + '.join(names) or '1'}" + ("" if intercept else " - 1")
+        return self._fitted(self.checked(Model(response, names, intercept, label)))
+
+    def iv(self, formula: str, instruments: str) -> DPResults:
+        """Two-stage least squares.
+
+        Parameters
+        ----------
+        formula : str
+            ``"wage ~ educ + age"``
+        instruments : str
+            Right-hand side with all instruments and all exogenous regressors,
+            ``"~ nearcollege + age"``; at least as many columns as `formula` has.
+
+        Returns
+        -------
+        DPResults
+            Its notes have the first-stage statistic of each regressor that is no instrument.
+        """
+        from dpreg.results.instruments import exogenous_model, two_stage_fit
+
+        model = self.model(formula)
+        return two_stage_fit(self, model, exogenous_model(self, model, instruments))
+
+    def anova(self, small: str, large: str) -> WaldTest:
+        """Test the smaller of two nested models: that the other coefficients are all 0.
+
+        A Wald test in the larger model, with privacy noise in the covariance.
+        """
+        first, second = self.model(small), self.model(large)
+        more = [name for name in second.names if name not in first.names]
+        nested = first.response == second.response and first.intercept <= second.intercept
+        if not nested or not more or not set(first.names) < set(second.names):
+            why = "must have the response of the larger and some of its terms"
+            raise ArgumentError("small", why, "write small='y ~ a', large='y ~ a + b'")
+        if first.intercept != second.intercept:
+            more.append("Intercept")
+        fit = self._fitted(second)
+        return fit.wald_test(np.array([[float(n == m) for n in fit.names] for m in more]))
+
+    def rsquared(self, formula: str, alpha: float = 0.05) -> pd.Series:
+        """R squared with an interval of level 1 - `alpha`, sampling and privacy together.
+
+        It is that of the rows as they were shortened: where tails are heavy and explained by the
+        model, R squared of all rows is larger, and the interval does not know by how much.
+
+        Returns
+        -------
+        Series
+            rsquared, lower, upper, sampling, privacy: the last two are standard errors, the
+            first of them for rows with a normal law.
+        """
+        import pandas as pd
+
+        from dpreg.results.model_tables import rsquared
+
+        return pd.Series(rsquared(self, self.model(formula), alpha))
+
+    def compare(self, formulas: Sequence[str]) -> pd.DataFrame:
+        """Lay models of one response side by side: R squared, sigma, AIC and BIC.
+
+        Returns
+        -------
+        DataFrame
+            One row a formula, by BIC: terms, rsquared, sigma, aic, bic and noise, the standard
+            deviation that privacy noise gives the difference of its AIC from that of the first.
+        """
+        from dpreg.results.model_tables import compare_models
+
+        return compare_models(self, [self.model(formula) for formula in formulas])
+
+    def subsets(self, formula: str, best: int = 10) -> pd.DataFrame:
+        """Compare all models that leave terms of `formula` out; return the `best` by BIC.
+
+        Factors are kept or left out as a whole.  Intervals of a model that was chosen so are too
+        narrow, as after every selection: test it on other data, or choose before looking.
+        """
+        from dpreg.results.model_tables import all_subsets
+
+        return all_subsets(self, formula, best)
+
+    def vif(self, formula: str) -> pd.Series:
+        """Variance inflation of each regressor: 1 / (1 - R squared) on the others."""
+        from dpreg.results.model_tables import inflation
+
+        return inflation(self, self.model(formula))
+
+    def corr(self) -> pd.DataFrame:
+        """Correlations of all columns; NaN for columns in which no spread was found."""
+        return self._labelled(0)
+
+    def corr_errors(self) -> pd.DataFrame:
+        """Standard errors of `corr`, sampling (of rows with a normal law) and privacy together."""
+        return self._labelled(1)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the correlations; needs matplotlib."""
+        from dpreg.plots_moments import plot_correlations
+
+        return plot_correlations(self, ax)
+
+    def summary(self) -> Summary:
+        """Return means, deviations and correlations, printable as text, HTML and LaTeX."""
+        from dpreg.results.correlations import summarize_moments
+
+        return summarize_moments(self)
+
+    def regression(self, model: Model) -> tuple[Regression, StandardUnits]:
+        """Regress in standard units; return also the way back from them."""
+        units = self.standard_units(model)
+        found = self.joint.regression(self.regressors(model), self.vector(model.response, model))
+        return found, units
+
+    def standard_units(self, model: Model) -> StandardUnits:
+        """Units in which `vector` has the columns of a model."""
+        place = [self.place(name) for name in model.names]
+        columns = np.array([j for j, p in enumerate(place) if p is not None], dtype=np.int64)
+        used = [p for p in place if p is not None]
+        y = self.place(model.response)
+        if y is None:
+            raise ArgumentError(
+                "formula",
+                f"no spread of {model.response!r} was found at this eps",
+                "release with a larger eps, fewer columns or bounds for it",
+            )
+        centre, scale = self.centre, self.scale
+        if not model.intercept:
+            centre, scale = np.zeros_like(centre), np.hypot(centre, scale)
+        return StandardUnits(
+            columns, centre[used], scale[used], float(centre[y]), float(scale[y]), model.intercept
+        )
+
+    def regressors(self, model: Model) -> Doubles:
+        """Vectors of the regressors in which a spread was found, the 1 first if it is there."""
+        found = [self.vector(n, model) for n in model.names if self.place(n) is not None]
+        ones = [self.basis[:, 0]] * model.intercept
+        return np.array([*ones, *found]).reshape(-1, len(self.basis)).T
+
+    def vector(self, name: str, model: Model) -> Doubles:
+        """Vector of a column in standard units: those through the origin without intercept."""
+        place = self.place(name)
+        assert place is not None
+        vector = self.basis[:, 1 + place]
+        if model.intercept:
+            return np.asarray(vector)
+        centre, scale = self.centre[place], self.scale[place]
+        return np.asarray((scale * vector + centre * self.basis[:, 0]) / np.hypot(centre, scale))
+
+    def place(self, name: str) -> int | None:
+        """Place of a column in `used`, or None."""
+        found = np.flatnonzero(self.used == self.names.index(name))
+        return int(found[0]) if len(found) else None
+
+    def total(self, response: str) -> SquaredNorm:
+        """Squares of a column about its mean."""
+        found, _ = self.regression(Model(response, (), True, ""))
+        return found.residual
+
+    def _labelled(self, which: int) -> pd.DataFrame:
+        import pandas as pd
+
+        from dpreg.results.correlations import correlations
+
+        labels = pd.Index(self.names)
+        return pd.DataFrame(correlations(self)[which], index=labels, columns=labels)
+
+    def _fitted(self, model: Model) -> DPResults:
+        found, units = self.regression(model)
+        return self.fit_of(model, found, units, ())
+
+    def fit_of(
+        self, model: Model, found: Regression, units: StandardUnits, more: tuple[str, ...]
+    ) -> DPResults:
+        """Bring a regression into the user's units."""
+        d = len(model.names)
+        to_user = units.to_user(d)
+        every = [self.names.index(name) for name in (*model.names, model.response)]
+        covariance, sampling, hidden = user_errors(found.error, to_user, self.trusted[every])
+        coefficients = (("Intercept",) if model.intercept else ()) + model.names
+        rows = "independent rows and " if self.privacy.unit != "one row" else ""
+        return DPResults(
+            formula=model.formula,
+            response=model.response,
+            names=coefficients,
+            method="moments",
+            estimates=to_user @ found.theta + units.offset(d),
+            covariance=covariance,
+            sampling=sampling,
+            units=self.units,
+            privacy=self.privacy,
+            schema=self.schema,
+            notes=(
+                "from second moments that dp_moments released: whatever else is asked of them, "
+                "the privacy loss is that of the one release",
+                f"standard errors assume {rows}errors of constant variance, but that the variance "
+                f"of sampling is taken times {self.kurtosis:.3g} for the tails of all columns",
+                f"rows over {self.reach:.2g} times as long as usual, the response included, count "
+                "less",
+                *more,
+                *hidden_note(hidden, coefficients, inference=True),
+            ),
+            limits=self.limits[every],
+        )
+
+    def to_json(self) -> str:
+        """Return everything as JSON; `from_json` reads it."""
+        from dpreg.results.moments_document import written
+
+        return written(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> DPMoments:
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If `text` is something else.
+        """
+        from dpreg.results.moments_document import read_fields
+
+        return cls(**read_fields(text))
+
+    def _repr_html_(self) -> str:
+        return self.summary().as_html()
+
+    def __repr__(self) -> str:
+        return str(self.summary())

@@ -1,0 +1,189 @@
+"""Tests on every result that has coefficients with a covariance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.errors import ArgumentError, add
+from dpreg.inference.law import TailLaw
+from dpreg.results.constraints import Constraints, read_constraints
+from dpreg.results.contrasts import Contrasts, WaldTest, combination_errors, joint_test
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["LinearTests", "covariances_known"]
+
+Doubles = NDArray[np.float64]
+
+
+class LinearTests:
+    """Tests and contrasts from released numbers: they cost nothing and read no records."""
+
+    if TYPE_CHECKING:
+        formula: str
+        names: tuple[str, ...]
+        estimates: Doubles
+        covariance: Doubles | None
+        law: TailLaw
+        schema: Mapping[str, Mapping[str, Any]]
+        no_errors: str
+
+    def t_test(self, r_matrix: Any) -> Contrasts:
+        """Estimate linear combinations of the coefficients, and test each by itself.
+
+        Parameters
+        ----------
+        r_matrix : str, list of str, dict, array of shape (c,) or (q, c), or pair of arrays
+            ``"carat = 8000, depth = 0"`` or ``"cut[T.Ideal] - cut[T.Good]"``; a matrix, for
+            combinations that are 0; or a matrix and what each combination is.
+
+        Returns
+        -------
+        Contrasts
+            With `effect`, `sd`, `pvalue`, `conf_int()`, `summary_frame()` and `summary()`.
+
+        Raises
+        ------
+        ArgumentError
+            If a coefficient that is needed has no standard error, or the text cannot be read.
+
+        Notes
+        -----
+        Standard errors have sampling error and privacy noise.  Where the method releases no
+        covariances (`method="tukey"`), they are upper bounds, and a note says so.
+        """
+        constraints = read_constraints(r_matrix, self.names)
+        covariance = self._covariance_for(constraints)
+        related = covariances_known(covariance, self.names)
+        errors, notes = combination_errors(constraints.matrix, covariance, related=related)
+        return Contrasts(
+            labels=constraints.labels,
+            effect=constraints.matrix @ self.estimates,
+            sd=errors,
+            null=constraints.values,
+            law=self.law,
+            notes=notes,
+        )
+
+    def wald_test(self, r_matrix: Any, *, use_f: bool = False) -> WaldTest:
+        """Test several linear combinations of the coefficients at once.
+
+        Parameters
+        ----------
+        r_matrix
+            As for `t_test`.
+        use_f : bool, default False
+            Report the chi-squared statistic over its degrees of freedom, an F statistic whose
+            second degrees of freedom are infinite; the p-value is the same.
+
+        Returns
+        -------
+        WaldTest
+            Where the method releases no covariances (`method="tukey"`) and there are several
+            rows, a Bonferroni test.
+
+        Raises
+        ------
+        ArgumentError
+            As for `t_test`, and if one row follows from others.
+        """
+        constraints = read_constraints(r_matrix, self.names)
+        covariance = self._covariance_for(constraints)
+        test = self._joint(constraints.matrix, constraints.values, covariance, use_f=use_f)
+        if test is None:
+            why = "has a row that follows from the others, or whose standard error is 0"
+            raise ArgumentError("r_matrix", why, "leave it out")
+        return test
+
+    def f_test(self, r_matrix: Any) -> WaldTest:
+        """Return `wald_test` with an F statistic, whose second degrees of freedom are infinite."""
+        return self.wald_test(r_matrix, use_f=True)
+
+    def anova(self) -> pd.DataFrame:
+        """Test each term of the formula, given all the others.
+
+        Returns
+        -------
+        DataFrame
+            One row for each term but the intercept: df, statistic and P>chi2.  Coefficients
+            without a standard error are left out and do not count; a term of only such is NaN.
+            With interactions the tests of main effects depend on the contrasts, as those of
+            type III do.  Where the method releases no covariances (`method="tukey"`), tests of
+            terms with several coefficients are Bonferroni's, on the largest ``|z|``.
+
+        Raises
+        ------
+        ArgumentError
+            If the fit has no standard errors, or was not made from a formula on columns.
+        """
+        import pandas as pd
+
+        from dpreg.results.terms import term_columns
+
+        terms = term_columns(self.formula, self.schema, self.names)
+        covariance = self._any_covariance()
+        rows = []
+        for columns in terms.values():
+            known = [j for j in columns if not np.isnan(covariance[j, j])]
+            matrix = np.eye(len(self.names))[known]
+            test = self._joint(matrix, np.zeros(len(known)), covariance) if known else None
+            if test is None:
+                rows.append((len(known), np.nan, np.nan, ""))
+            else:
+                rows.append((len(known), test.statistic, test.pvalue, test.distribution))
+        return pd.DataFrame(
+            rows, columns=["df", "statistic", "P>chi2", "test"], index=pd.Index(terms, name="term")
+        )
+
+    def wald_test_terms(self) -> pd.DataFrame:
+        """Return `anova`, as statsmodels names it."""
+        return self.anova()
+
+    def _joint(
+        self, matrix: Doubles, values: Doubles, covariance: Doubles, *, use_f: bool = False
+    ) -> WaldTest | None:
+        gap = matrix @ self.estimates - values
+        related = covariances_known(covariance, self.names)
+        return joint_test(gap, matrix, covariance, self.law, use_f=use_f, related=related)
+
+    def _any_covariance(self) -> Doubles:
+        if self.covariance is None:
+            why = f", because {self.no_errors}" if self.no_errors else ""
+            advice = () if self.no_errors else ((*add("inference", True), " to the fit"),)
+            raise ArgumentError(
+                "r_matrix", f"needs standard errors, and the fit has none{why}", *advice
+            )
+        return self.covariance
+
+    def _covariance_for(self, constraints: Constraints) -> Doubles:
+        covariance = self._any_covariance()
+        used = (constraints.matrix != 0).any(axis=0)
+        blank = [
+            name for j, name in enumerate(self.names) if used[j] and np.isnan(covariance[j, j])
+        ]
+        if blank:
+            raise ArgumentError(
+                "r_matrix",
+                f"needs coefficients that have no standard error at this eps: {', '.join(blank)}",
+                "leave them out",
+                "fit with a larger eps, more rows or fewer columns",
+            )
+        return covariance
+
+
+def covariances_known(covariance: Doubles, names: tuple[str, ...]) -> bool:
+    """Tell whether the covariances of coefficients were released, and not their variances alone.
+
+    Without them those of slopes are 0, which noise never makes of a covariance that it is in.
+    """
+    known = np.flatnonzero(~np.isnan(np.diag(covariance)))
+    if np.isnan(covariance[np.ix_(known, known)]).any():
+        return False
+    slopes = [j for j in known if names[j] != "Intercept"]
+    among = covariance[np.ix_(slopes, slopes)]
+    return len(slopes) < 2 or bool((among - np.diag(np.diag(among))).any())

@@ -1,0 +1,281 @@
+"""Private estimators with the interface of scikit-learn.  Needs scikit-learn.
+
+Each call of `fit` is a release of its own and spends `eps` and `delta`; so does every fold of
+`cross_val_score` and every candidate of a search.  A `budget` counts them, and refuses.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+try:
+    from sklearn.base import BaseEstimator, RegressorMixin
+    from sklearn.exceptions import DataConversionWarning
+    from sklearn.feature_selection import SelectorMixin
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError:
+    raise ImportError("dpreg.sklearn needs scikit-learn; run `pip install scikit-learn`") from None
+
+from dpreg.data.problem import ModelMatrix, Records
+from dpreg.errors import ArgumentError, BudgetError, SchemaError, add
+from dpreg.lm import dp_lm
+from dpreg.methods.base import Method
+from dpreg.privacy.budget import Budget
+from dpreg.privacy.partition import StratumBudget
+from dpreg.results.fit import DPResults
+from dpreg.select import dp_select
+from dpreg.selection.base import Selector
+
+__all__ = ["DPFeatureSelector", "DPLinearRegression", "NotReleasedError"]
+
+Doubles = NDArray[np.float64]
+
+
+class NotReleasedError(RuntimeError):
+    """The mechanism declined: the budget is spent and there is no model to predict with."""
+
+
+class _Private(BaseEstimator):  # type: ignore[misc]
+    """What both estimators do with X and y: look at types and shapes, and at no cell.
+
+    scikit-learn's own checks raise an error where a cell is missing or infinite, or where there are
+    too few rows: that would tell of the records.  Here such rows are left out, unseen.
+    """
+
+    eps: float | None
+    budget: Budget | None
+
+    def __sklearn_clone__(self) -> Any:
+        """Return an unfitted copy that charges the same budget, which a deep copy would not."""
+        return type(self)(**self.get_params(deep=False))
+
+    def _problem(self, X: Any, y: Any) -> tuple[ModelMatrix, list[str]]:
+        X, y = validate_data(
+            self, X, y, dtype=None, ensure_all_finite=False, ensure_min_samples=0,
+            y_numeric=False, skip_check_array=True,
+        )  # fmt: skip
+        columns, target = _doubles("X", X, 2), _doubles("y", _flat(y), 1)
+        if len(columns) != len(target):
+            # Both lengths are the user's own doing: they are compared with one another only.
+            raise SchemaError("y", "must have as many entries as X has rows")
+        if columns.shape[1] == 0:
+            raise SchemaError(
+                "X", "has 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
+            )
+        self.n_features_in_ = columns.shape[1]
+        names = getattr(self, "feature_names_in_", None)
+        named = [f"x{j}" for j in range(columns.shape[1])] if names is None else list(names)
+        read = lambda: Records([*columns.T], target)  # noqa: E731
+        return ModelMatrix("y", tuple(named), True, read), named
+
+    def _epsilon(self) -> float:
+        if isinstance(self.budget, StratumBudget):
+            why = "is that of one stratum, and X has no column that says which rows are in it"
+            raise BudgetError("budget", why, "give the budget of all strata")
+        if self.eps is None:
+            raise BudgetError("eps", "must be given", add("eps", 1.0))
+        return self.eps
+
+
+def _flat(y: Any) -> Any:
+    if y is None:
+        raise ArgumentError("y", "requires y to be passed, but the target y is None")
+    array = np.asarray(y)
+    if array.ndim != 2 or array.shape[1] != 1:
+        return array
+    # As scikit-learn warns: about the axes, which are public.
+    warnings.warn(
+        "A column-vector y was passed when a 1d array was expected.",
+        DataConversionWarning,
+        stacklevel=4,
+    )
+    return array[:, 0]
+
+
+def _doubles(name: str, values: Any, ndim: int) -> Doubles:
+    """Return numbers by their type alone; what kind of numbers the cells hold is not looked at."""
+    import scipy.sparse
+
+    if scipy.sparse.issparse(values):
+        raise SchemaError(name, "is a sparse matrix, which is not supported", "use toarray()")
+    if hasattr(values, "iloc") and hasattr(values, "dtypes") and ndim == 2:
+        kinds = [np.dtype(t).kind if isinstance(t, np.dtype) else "O" for t in values.dtypes]
+        if set(kinds) - set("biuf"):
+            raise SchemaError(name, "has columns that are not numbers", "encode them before")
+        values = values.to_numpy(dtype=np.float64)
+    array = np.asarray(values)
+    if array.dtype.kind == "c":
+        raise SchemaError(name, "Complex data not supported")
+    if array.dtype.kind not in "biuf":
+        wanted = f"must hold numbers, not {array.dtype}"
+        raise SchemaError(name, wanted, "convert with astype(float)")
+    if array.ndim != ndim:
+        advice = ("Reshape your data",) if ndim == 2 else ()
+        raise SchemaError(name, f"must have {ndim} axes, not {array.ndim}", *advice)
+    return array.astype(np.float64)
+
+
+class DPLinearRegression(RegressorMixin, _Private):  # type: ignore[misc]
+    """Linear regression with differential privacy, for pipelines of scikit-learn.
+
+    Parameters
+    ----------
+    eps : float
+        Privacy loss of each call of `fit`.
+    delta : float, optional
+        As for `dp_lm`.
+    method : str or options object, default "auto"
+    inference : bool, default False
+        Also release what standard errors need: `results_` has them.
+    budget : Budget, optional
+        Charged by each call of `fit`; shared by clones, so that `cross_val_score` and searches
+        count.
+    random_state : int, optional
+        A seed, and then the fit is **not private**.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (d,)
+    intercept_ : float
+    results_ : DPResults
+    privacy_ : Certificate
+    n_features_in_ : int
+    feature_names_in_ : ndarray, where X has names
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP for each call of `fit`
+    neighbours : add or remove one row of X and y
+    public : all parameters, the number and names of the columns
+
+    Notes
+    -----
+    `score` compares predictions with records and is **not private**: use it on data that need no
+    protection.  So do `cross_val_score` and searches, whose scores are functions of the records.
+    """
+
+    def __init__(
+        self,
+        eps: float | None = 1.0,
+        delta: float | None = None,
+        *,
+        method: str | Method = "auto",
+        inference: bool = False,
+        budget: Budget | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.eps = eps
+        self.delta = delta
+        self.method = method
+        self.inference = inference
+        self.budget = budget
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> DPLinearRegression:
+        """Release a model; spends `eps` and `delta`.
+
+        Raises
+        ------
+        NotReleasedError
+            If the mechanism declines.  The budget is spent.
+        """
+        problem, names = self._problem(X, y)
+        fit = dp_lm(
+            f"y ~ {' + '.join(names)}", problem, self._epsilon(), self.delta, method=self.method,
+            inference=self.inference, budget=self.budget, rng=self.random_state,
+        )  # fmt: skip
+        if not isinstance(fit, DPResults):
+            raise NotReleasedError(str(fit))
+        self.results_ = fit
+        self.privacy_ = fit.privacy
+        self.intercept_ = float(fit.estimates[0])
+        self.coef_ = fit.estimates[1:]
+        return self
+
+    def predict(self, X: Any) -> Doubles:
+        """Predict rows that need no protection, within the limits of the fit; NaN stays NaN."""
+        check_is_fitted(self, "results_")
+        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        limits = self.results_.limits
+        least, most = -np.inf, np.inf
+        if limits is not None:
+            low, high = np.where(np.isnan(limits), [-np.inf, np.inf], limits).T
+            X, least, most = np.clip(X, low[:-1], high[:-1]), low[-1], high[-1]
+        return np.asarray(np.clip(self.intercept_ + X @ self.coef_, least, most))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        tags.regressor_tags.poor_score = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class DPFeatureSelector(SelectorMixin, _Private):  # type: ignore[misc]
+    """Choose k columns with differential privacy, for pipelines of scikit-learn.
+
+    Parameters
+    ----------
+    k : int
+        How many columns to keep; all if there are fewer.
+    eps, delta, method
+        As for `dp_select`.
+    budget, random_state
+        As for `DPLinearRegression`.
+
+    Attributes
+    ----------
+    result_ : SelectionResult
+    privacy_ : Certificate
+    n_features_in_ : int
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP for each call of `fit`
+    neighbours : add or remove one row of X and y
+    public : all parameters, the number and names of the columns
+    """
+
+    def __init__(
+        self,
+        k: int = 5,
+        eps: float | None = 1.0,
+        delta: float = 0.0,
+        *,
+        method: str | Selector = "kendall",
+        budget: Budget | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.k = k
+        self.eps = eps
+        self.delta = delta
+        self.method = method
+        self.budget = budget
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> DPFeatureSelector:
+        """Release a choice; spends `eps` and `delta`."""
+        problem, names = self._problem(X, y)
+        self.result_ = dp_select(
+            f"y ~ {' + '.join(names)}", problem, min(self.k, len(names)), self._epsilon(),
+            self.delta, method=self.method, budget=self.budget, rng=self.random_state,
+        )  # fmt: skip
+        self.privacy_ = self.result_.privacy
+        chosen = set(self.result_.selected)
+        self._kept = np.array([name in chosen for name in names])
+        return self
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self, "result_")
+        return self._kept
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        return tags

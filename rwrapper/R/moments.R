@@ -1,0 +1,148 @@
+# One release of second moments, and the regressions that it gives for nothing more.
+
+#' One release, many regressions
+#'
+#' `dp_moments()` releases the second moments of columns once. Then `moments_lm()` fits a linear model
+#' of any of the columns by any others, and the privacy loss stays that of the one release.
+#'
+#' Against [dp_lm()]: there the noise of one model is made as small as it can be, and standard errors
+#' hold for errors of any variance. Here rows are shortened, response included, and standard errors
+#' are those of errors of constant variance, taken larger for the tails of the columns.
+#'
+#' A model may have only columns that were released: interactions, `log(x)` and the like are to be
+#' named in `dp_moments()`. Intervals of a model that was chosen because it fits are too narrow, as
+#' after every selection.
+#'
+#' @inheritParams dp_lm
+#' @param formula For `dp_moments()` the columns, `~ price + carat + log(carat)`; a response is one
+#'   more of them. For the others a model of these columns, with or without an intercept.
+#' @param delta Failure probability, in (0, 1); choose it below 1 / (number of rows).
+#' @param max_rows Rows that a unit may give; of units with more, that many are drawn.
+#' @param bounds `list(column = c(low, high))`: public limits.
+#' @param moments,x What `dp_moments()` returned.
+#' @param instruments For two-stage least squares: `~ z + a` with all instruments and exogenous
+#'   regressors.
+#' @param level Of the interval.
+#' @param ... Must be empty.
+#' @return `dp_moments()`: an object of class `dp_moments`, plain data without a record in it.
+#'   `moments_lm()`: a fit of class `dp_lm`, with all that [dp_lm_methods] lists.
+#'   `moments_cor()`: a matrix, with the standard errors as its attribute `"errors"`.
+#'   `moments_r2()`: R squared with its interval.
+#' @seealso [anova.dp_lm()] for two nested models.
+#' @export
+#' @examples
+#' if (dpreg_available("dp_moments")) {
+#'   m <- dp_moments(~ price + carat + depth + table, diamonds, eps = 1)
+#'   print(m)
+#'   print(moments_lm(m, price ~ carat + depth))
+#'   print(moments_lm(m, carat ~ depth + table))
+#'   moments_r2(m, price ~ carat)
+#' }
+dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = NULL, max_rows = NULL,
+                       bounds = NULL, budget = NULL, rng = NULL, ...) {
+  no_more("dp_moments()", LM_HINTS, ...)
+  force(data)
+  check_number(eps, "eps", "1")
+  sent_budget <- budget_sent(budget)
+  check_number(delta, "delta", "1e-6")
+  if (!is.null(max_rows)) check_number(max_rows, "max_rows", "5")
+  check_unit(unit, data)
+  formula <- all_columns(as_formula(formula), data, c(unit, budget$stratum$column))
+  design <- design_of(formula, seen_by_formula(data, formula, unit, budget$stratum),
+                      levels_seen(levels, unit, budget$stratum))
+  if (!"(Intercept)" %in% design$names)
+    refuse("formula: keep the intercept, which models of the moments may leave out")
+  request <- list(formula = deparsed(design$formula), eps = eps,
+                  matrix = sent_design(design, data, unit, budget$stratum))
+  if (!missing(delta)) request$delta <- delta
+  request$max_rows <- max_rows
+  request$bounds <- lapply(bounds, as.list)
+  request$budget <- sent_budget
+  request$rng <- seed_sent(rng)
+  answer <- call_python("moments", request)
+  names <- as.character(unlist(answer$names))
+  named <- function(packed) missing_as_na(with_names(unpack_doubles(packed), names))
+  structure(list(
+    names = names, nobs = answer$nobs,
+    means = stats::setNames(missing_as_na(unpack_doubles(answer$mean)), names),
+    sds = stats::setNames(missing_as_na(unpack_doubles(answer$sd)), names),
+    correlations = named(answer$correlations), errors = named(answer$errors),
+    notes = as.character(unlist(answer$notes)), privacy = certificate(answer),
+    columns = public_columns(data, design, levels), json = answer$json
+  ), class = "dp_moments")
+}
+
+# All columns on the right; on the left one of the numbers a second time, since a design has a response.
+all_columns <- function(formula, data, apart) {
+  if (!inherits(formula, "formula")) refuse("formula: write the columns, such as ~ price + carat")
+  if (!is.data.frame(data))
+    refuse("data: a data frame is needed, not an object of class ", class(data)[1L])
+  right <- formula[[length(formula)]]
+  if (identical(right, as.name(".")))
+    right <- Reduce(function(a, b) call("+", a, b), lapply(setdiff(names(data), apart), as.name))
+  if (length(formula) == 3L) right <- call("+", formula[[2L]], right)
+  used <- intersect(all.vars(right), names(data))
+  number <- Filter(function(name) is.numeric(data[[name]]) && is.null(dim(data[[name]])), used)
+  if (!length(number)) refuse("formula: one of the columns must be numeric")
+  left <- call("I", as.name(number[1L]))
+  stats::as.formula(call("~", left, right), globalenv())
+}
+
+# The columns without their rows: names, types and levels are public.
+public_columns <- function(data, design, levels) {
+  empty <- lapply(unclass(data)[names(design$source)], function(column) column[0L])
+  for (name in intersect(names(levels), names(empty)))
+    empty[[name]] <- factor(character(), levels[[name]])
+  structure(empty, class = "data.frame", row.names = integer())
+}
+
+asked_of <- function(moments, formula, what) {
+  if (!inherits(moments, "dp_moments")) refuse(what, ": moments must be made by dp_moments()")
+  design <- design_of(as_formula(formula), moments$columns)
+  request <- list(
+    moments = moments$json, formula = deparsed(design$formula), response = names(design$frame)[1L],
+    names = as.list(regressor_names(design)), intercept = "(Intercept)" %in% design$names
+  )
+  list(design = design, request = request)
+}
+
+#' @rdname dp_moments
+#' @export
+moments_lm <- function(moments, formula, instruments = NULL) {
+  asked <- asked_of(moments, formula, "moments_lm()")
+  if (!is.null(instruments)) {
+    if (!inherits(instruments, "formula")) refuse("instruments: write them as ~ z + a")
+    both <- stats::as.formula(call("~", asked$design$formula[[2L]], instruments[[length(instruments)]]),
+                              globalenv())
+    asked$request$instruments <- as.list(regressor_names(design_of(both, moments$columns)))
+  }
+  new_fit(call_python("moments_lm", asked$request), asked$design, NULL)
+}
+
+#' @rdname dp_moments
+#' @export
+moments_r2 <- function(moments, formula, level = 0.95) {
+  check_number(level, "level", "0.95")
+  request <- asked_of(moments, formula, "moments_r2()")$request
+  request$alpha <- 1 - level
+  unlist(call_python("moments_r2", request))
+}
+
+#' @rdname dp_moments
+#' @export
+moments_cor <- function(moments) {
+  if (!inherits(moments, "dp_moments")) refuse("moments_cor(): moments must be made by dp_moments()")
+  structure(moments$correlations, errors = moments$errors)
+}
+
+#' @rdname dp_moments
+#' @export
+print.dp_moments <- function(x, ...) {
+  cat("Private moments of about", format(round(x$nobs), big.mark = ","), "rows\n\n")
+  table <- cbind(mean = x$means, sd = x$sds)
+  if (length(x$names) <= 8L) table <- cbind(table, x$correlations)
+  print(signif(table, 4L))
+  cat("\n", x$privacy$text, "\n", sep = "")
+  for (note in x$notes) cat(strwrap(paste0("Note: ", note, "."), 78, exdent = 2), sep = "\n")
+  invisible(x)
+}

@@ -1,0 +1,64 @@
+"""Words of other packages in a formula: each message says what to write, and that works."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+
+import dpreg
+from dpreg.errors import FormulaError, KeywordError
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(4)
+    n = 20_000
+    x, z = rng.standard_normal((2, n))
+    w = rng.uniform(0.25, 4.0, n)
+    y = 3 + x + z + rng.standard_normal(n) / np.sqrt(w)
+    return pd.DataFrame({"y": y, "x": x, "z": z, "w": w, "a|b": x})
+
+
+@pytest.mark.parametrize(
+    ("formula", "says"),
+    [
+        ("y ~ x | w", "write C(g, levels=['a', 'b'])"),
+        ("y ~ x + (1 | w)", "unit='person'"),
+        ("y ~ x + offset(z)", "'I(y - x) ~ ...'"),
+        ("y ~ x + weights(w)", "'I(sqrt(w) * y) ~ 0 + sqrt(w) + I(sqrt(w) * x)'"),
+        ("y ~ s(x)", "cr(x, knots=[2, 4]"),
+        ("y ~ factor(w)", "C(g, levels=['a', 'b'])"),
+        ("y ~ x + cluster(w)", "unit='person'"),
+        ("cbind(y, z) ~ x", "dp_moments"),
+        ("y ~ diff(x)", "before the data are protected"),
+    ],
+)
+def test_a_formula_says_what_to_write(data, formula, says):
+    with pytest.raises(FormulaError) as refusal:
+        dpreg.dp_lm(formula, data, 1.0)
+    assert says in str(refusal.value)
+
+
+@pytest.mark.parametrize("word", ["weights", "freq_weights", "offset", "subset"])
+def test_an_argument_says_what_to_write(data, word):
+    with pytest.raises(KeywordError, match=r"write|subtract|take"):
+        dpreg.dp_lm("y ~ x", data, 1.0, **{word: "w"})
+
+
+def test_a_bar_in_a_name_is_none(data):
+    assert dpreg.dp_lm("y ~ `a|b`", data, 1.0, rng=1).names == ("Intercept", "a|b")
+
+
+def test_weights_written_out_are_weights(data):
+    written = "I(sqrt(w) * y) ~ 0 + sqrt(w) + I(sqrt(w) * x) + I(sqrt(w) * z)"
+    fit = dpreg.dp_lm(written, data, 4.0, 1e-6, rng=1)
+    theirs = smf.wls("y ~ x + z", data, weights=data["w"]).fit()
+    assert (np.abs(fit.params.to_numpy() - theirs.params.to_numpy()) < 4 * fit.bse).all()
+    assert (fit.bse.to_numpy() < 4 * theirs.bse.to_numpy()).all()
+
+
+def test_an_offset_taken_off_is_one(data):
+    fit = dpreg.dp_lm("I(y - z) ~ x", data, 4.0, 1e-6, rng=1)
+    assert (np.abs(fit.params - [3.0, 1.0]) < 4 * fit.bse).all()

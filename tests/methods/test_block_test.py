@@ -1,0 +1,178 @@
+"""`dp_test`: one unit moves one block, the law is exact, nothing of the statistic gets out."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from laws import ALPHA
+from scipy import stats
+
+import dpreg
+from dpreg import _core
+from dpreg.errors import ArgumentError, BudgetError, SchemaError
+from dpreg.inference.noisy_binomial import noisy_binomial_p_value, noisy_binomial_tail
+from dpreg.methods.block_counts import blocks_of
+
+
+def laplace(x, epsilon):
+    q = np.exp(-epsilon)
+    return (1 - q) / (1 + q) * q ** np.abs(x)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_the_p_value_is_that_of_the_convolution(epsilon):
+    x = np.arange(-400, 401)
+    for size, probability in itertools.product((1, 5, 40), (0.05, 0.5)):
+        counts = stats.binom.pmf(np.arange(size + 1), size, probability)
+        law = np.convolve(counts, laplace(x, epsilon))
+        values = np.arange(-400, 401 + size)
+        for seen in (-3, 0, 1, size // 2, size, size + 5):
+            wanted = law[values >= seen].sum()
+            got = noisy_binomial_p_value(seen, size, probability, epsilon)
+            assert got == pytest.approx(wanted, abs=1e-9)
+    for least in range(-5, 6):
+        wanted = laplace(x[x >= least], epsilon).sum()
+        assert noisy_binomial_tail(least, epsilon) == pytest.approx(wanted, abs=1e-9)
+
+
+@pytest.mark.parametrize("probability", [0.05, 0.2, 0.5])
+def test_the_level_is_kept_for_every_alpha(probability):
+    """P(p-value <= a) <= a, from the exact law of the count."""
+    size, epsilon = 12, 1.0
+    x = np.arange(-60, 61)
+    counts = stats.binom.pmf(np.arange(size + 1), size, probability)
+    law = np.convolve(counts, laplace(x, epsilon))
+    values = np.arange(-60, 61 + size)
+    p = np.array([noisy_binomial_p_value(int(v), size, probability, epsilon) for v in values])
+    for alpha in p:
+        assert law[p <= alpha].sum() <= alpha + 1e-12
+
+
+def test_one_unit_more_changes_one_block(monkeypatch):
+    """Coupled: all others in the blocks they had."""
+    rng = np.random.default_rng(1)
+    rows = rng.integers(0, 8, 40)
+    real = _core.assign_independently
+    said = real(8, 5, _core.TestBits(1))
+    members, offsets = np.asarray(said.members), np.asarray(said.offsets).astype(int)
+    before = {k: set(members[a:b]) for k, (a, b) in enumerate(itertools.pairwise(offsets))}
+
+    def assignment(blocks):
+        flat = [u for k in range(5) for u in sorted(blocks[k])]
+        ends = np.cumsum([0] + [len(blocks[k]) for k in range(5)])
+        return _core.fixed_assignment(flat, ends.tolist())
+
+    for home in range(5):
+        after = {k: set(v) for k, v in before.items()}
+        after[home].add(8)
+        found = []
+        for blocks, labels in ((before, rows), (after, np.append(rows, [8, 8, 8]))):
+            drawn = assignment(blocks)
+            monkeypatch.setattr(_core, "assign_independently", lambda *_, d=drawn: d)
+            found.append([r.tolist() for r in blocks_of(labels, 5, None)])
+        changed = [k for k in range(5) if found[0][k] != found[1][k]]
+        assert changed == [home]
+        assert found[1][home] == [*found[0][home], 40, 41, 42]
+
+
+def frame(n=2000, shift=0.0, seed=1):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({"x": rng.standard_normal(n) + shift, "id": np.arange(n) // 4})
+
+
+def t_test(rows):
+    return stats.ttest_1samp(rows["x"], 0).pvalue
+
+
+def test_level_and_power():
+    """400 tests each: fewer than 43 of 400 reject at 5%, but for a probability of 1e-6."""
+    null = [dpreg.dp_test(t_test, frame(600, 0.0, s), 1.0, rng=s).pvalue for s in range(400)]
+    most = stats.binom.isf(ALPHA, 400, 0.05)
+    assert sum(p <= 0.05 for p in null) <= most
+    there = [dpreg.dp_test(t_test, frame(1600, 0.2, s), 1.0, rng=s).pvalue for s in range(100)]
+    assert np.mean(np.array(there) <= 0.05) > 0.8
+
+
+def test_what_the_statistic_does_wrong_counts_as_nothing(capsys):
+    def loud(rows):
+        print(rows)
+        warnings.warn("of the data", stacklevel=1)
+        if len(rows) % 2:
+            raise RuntimeError("of the data")
+        return np.nan if len(rows) % 4 else "none"
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = dpreg.dp_test(loud, frame(), 50.0, rng=1)
+    assert found.count == 0
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_few_rows_are_a_result_too(n):
+    assert 0 <= dpreg.dp_test(t_test, frame(2000).head(n), 1.0, rng=1).pvalue <= 1
+
+
+def test_persons_are_in_one_block():
+    sizes = []
+
+    def seen(rows):
+        sizes.append(rows["id"].nunique() * 4 == len(rows))
+        return 1.0
+
+    found = dpreg.dp_test(seen, frame(), 1.0, unit="id", rng=1)
+    assert all(sizes)
+    assert found.privacy.unit == "all rows of one 'id'"
+    missing = frame().assign(id=pd.array([pd.NA] * 2000, dtype="Int64"))
+    lengths = []
+    dpreg.dp_test(lambda rows: lengths.append(len(rows)) or 1.0, missing, 1.0, unit="id", rng=1)
+    assert set(lengths) == {0}
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "says"),
+    [
+        ({"statistic": 3}, ArgumentError, "statistic must be a function"),
+        ({"data": {"x": [1]}}, ArgumentError, "data must be a pandas data frame"),
+        ({"eps": 0}, BudgetError, "eps"),
+        ({"blocks": 0}, ArgumentError, "blocks must be"),
+        ({"blocks": 2.5}, ArgumentError, "blocks must be"),
+        ({"threshold": 1.0}, ArgumentError, "threshold must be"),
+        ({"threshold": True}, ArgumentError, "threshold must be"),
+        ({"unit": "who"}, SchemaError, "no column 'who'"),
+        ({"rng": "a"}, ValueError, "rng"),
+    ],
+)
+def test_wrong_use_is_refused_and_free(change, error, says):
+    budget = dpreg.Budget(1.0)
+    given = {"statistic": t_test, "data": frame(10), "eps": 1.0, "budget": budget} | change
+    with pytest.raises(error, match=says):
+        dpreg.dp_test(**given)
+    assert budget.charges == ()
+
+
+def test_it_is_charged_prints_and_comes_back():
+    budget = dpreg.Budget(1.0)
+    found = dpreg.dp_test(t_test, frame(), 1.0, budget=budget, rng=1)
+    assert len(budget.charges) == 1
+    assert found.blocks == 12
+    assert "p-value" in str(found)
+    again = dpreg.DPTest.from_json(found.to_json())
+    assert again.to_json() == found.to_json()
+    assert again.pvalue == found.pvalue
+    with pytest.raises(ValueError, match="not a test"):
+        dpreg.DPTest.from_json("{}")
+    with pytest.raises(BudgetError):
+        dpreg.dp_test(t_test, frame(), 1.0, budget=budget)
+
+
+def test_the_budget_of_one_stratum_is_refused():
+    budget = dpreg.Budget(1.0, 1e-5)
+    stratum = budget.partition("g", ["a", "b"])["a"]
+    with pytest.raises(BudgetError, match="of one stratum"):
+        dpreg.dp_test(t_test, frame().assign(g="a"), 1.0, budget=stratum)
+    assert budget.charges == ()

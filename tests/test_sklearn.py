@@ -1,0 +1,153 @@
+"""The estimators in scikit-learn: its own checks, pipelines, searches that say what they cost."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import dpreg
+from dpreg.errors import ArgumentError, BudgetError, SchemaError
+from dpreg.sklearn import DPFeatureSelector, DPLinearRegression, NotReleasedError
+
+# At such an eps even the 20 rows of the checks are a release.
+EASY = [DPLinearRegression(eps=500, delta=0.5, random_state=1), DPFeatureSelector(random_state=1)]
+_PRIVATE_CHECKS = {
+    "check_dtype_object": "whether objects are numbers would be read from the cells",
+    "check_estimators_empty_data_messages": "the number of rows is private: no error tells of it",
+}
+_OF_REGRESSION = {
+    "check_supervised_y_no_nan": "a cell that is infinite must not be told by an error",
+    "check_fit2d_1sample": "the number of rows is private: one row is declined, as any few are",
+}
+
+
+def excluded(estimator):
+    regression = isinstance(estimator, DPLinearRegression)
+    return _PRIVATE_CHECKS | (_OF_REGRESSION if regression else {})
+
+
+@pytest.mark.filterwarnings("default")
+@parametrize_with_checks(EASY, expected_failed_checks=excluded)
+def test_checks_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.standard_normal((4000, 6)), columns=list("abcdef"))
+    return X, X["a"] - 2 * X["b"] + 0.1 * rng.standard_normal(4000)
+
+
+def test_it_is_dp_lm(data):
+    X, y = data
+    model = DPLinearRegression(eps=2.0, delta=1e-6, inference=True, random_state=3).fit(X, y)
+    fit = dpreg.dp_lm("y ~ " + " + ".join(X), X.assign(y=y), 2.0, 1e-6, rng=3)
+    np.testing.assert_array_equal(model.coef_, fit.params.iloc[1:])
+    assert model.intercept_ == fit.params.iloc[0]
+    np.testing.assert_allclose(model.predict(X), fit.predict(X), rtol=1e-12)
+    assert model.privacy_ == fit.privacy
+    assert model.results_.bse.notna().all()
+    assert model.score(X, y) > 0.9
+
+
+def test_a_search_says_what_it_cost(data):
+    X, y = data
+    budget = dpreg.Budget(10.0, 1e-4)
+    model = DPLinearRegression(eps=1.0, delta=1e-6, budget=budget, random_state=1)
+    cross_val_score(model, X, y, cv=5)
+    assert len(budget.charges) == 5
+    assert clone(model).budget is budget
+    search = GridSearchCV(model, {"method": ["adassp", "boosted_adassp"]}, cv=2, refit=False)
+    search.fit(X, y)
+    assert len(budget.charges) == 9
+    with pytest.raises(BudgetError):
+        cross_val_score(model, X, y, cv=5, error_score="raise")
+
+
+def test_a_pipeline_of_selection_and_fit(data):
+    X, y = data
+    budget = dpreg.Budget(3.0, 1e-4)
+    chain = make_pipeline(
+        DPFeatureSelector(2, eps=1.0, budget=budget, random_state=1),
+        DPLinearRegression(eps=2.0, delta=1e-6, budget=budget, random_state=1),
+    )
+    chain.fit(X, y)
+    assert list(chain[0].get_feature_names_out()) == ["a", "b"]
+    assert chain.score(X, y) > 0.9
+    assert [charge.epsilon for charge in budget.charges] == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.full((50, 2), np.nan),
+        np.zeros((0, 2)),
+        np.ones((50, 2)),
+        np.array([[np.inf, -np.inf]] * 50),
+        np.array([[1e300, 5e-324]] * 50),
+    ],
+)
+def test_no_cell_and_no_number_of_rows_makes_another_error(X):
+    """Declined, or released; scikit-learn's own validation would have raised."""
+    model = DPLinearRegression(eps=1.0, random_state=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(NotReleasedError, match="cannot be told from noise"):
+            model.fit(X, np.zeros(len(X)))
+        DPFeatureSelector(1, random_state=1).fit(X, np.zeros(len(X)))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "error", "says"),
+    [
+        (np.zeros((5, 2)), None, ValueError, "y"),
+        (np.zeros((5, 2)), np.zeros(4), SchemaError, "as many entries"),
+        (np.zeros((5, 2), dtype=complex), np.zeros(5), SchemaError, "Complex"),
+        (np.zeros((5, 2), dtype=object), np.zeros(5), SchemaError, "numbers"),
+        (np.array([["a"]] * 5), np.zeros(5), SchemaError, "numbers"),
+        (pd.DataFrame({"a": list("abcde")}), np.zeros(5), SchemaError, "not numbers"),
+        (np.zeros((5, 0)), np.zeros(5), SchemaError, "0 feature"),
+        (np.zeros(5), np.zeros(5), SchemaError, "axes"),
+    ],
+)
+def test_wrong_types_are_refused_and_free(X, y, error, says):
+    budget = dpreg.Budget(1.0, 1e-5)
+    with pytest.raises(error, match=says):
+        DPLinearRegression(budget=budget).fit(X, y)
+    assert budget.charges == ()
+
+
+def test_eps_must_be_given_and_a_column_of_y_is_warned_of(data):
+    X, y = data
+    with pytest.raises(ArgumentError, match="eps"):
+        DPLinearRegression(eps=None).fit(X, y)
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        DPLinearRegression(eps=5.0, random_state=1).fit(X, y.to_numpy()[:, None])
+
+
+def test_missing_cells_are_predicted_as_missing(data):
+    X, y = data
+    model = DPLinearRegression(eps=5.0, random_state=1).fit(X, y)
+    holed = X.head(3).copy()
+    holed.iloc[1, 0] = np.nan
+    assert np.isnan(model.predict(holed)).tolist() == [False, True, False]
+
+
+def test_the_budget_of_one_stratum_is_refused(data):
+    budget = dpreg.Budget(1.0, 1e-5)
+    stratum = budget.partition("g", ["a", "b"])["a"]
+    for estimator in (DPLinearRegression(budget=stratum), DPFeatureSelector(budget=stratum)):
+        with pytest.raises(BudgetError, match="of one stratum"):
+            estimator.fit(*data)
+    assert budget.charges == ()
