@@ -14,6 +14,10 @@ namespace {
 // A column whose root mean square about its mean is below this share of its largest
 // value is constant but for rounding.
 constexpr double kConstant = 1e-12;
+// A slope of which the ridge takes this share is one that the batch cannot tell, unless a caller
+// chose a ridge that takes a hundredth of it from columns that have nothing to do with others.
+constexpr double kUntold = 1e-3;
+constexpr double kUncorrelated = 100.0;
 // Below this value of one minus a leverage, a residual says nothing about its error.
 constexpr double kLeastLeverageGap = 1e-2;
 // Log spreads are held in this range, which is that of positive doubles.
@@ -45,9 +49,10 @@ public:
           scale_(d_),
           gram_(width_ * width_),
           factor_(width_ * width_),
-          theta_(d_) {}
+          theta_(d_),
+          missed_(d_) {}
 
-    /// `sign` is that of the infinite slopes of constant columns.
+    /// `sign` is that of the infinite slopes of columns of which the batch says nothing.
     template <class Rows>
     void fit(const Rows& for_each_row, double sign, double* out) {
         gather(for_each_row);
@@ -58,7 +63,7 @@ public:
         if (!options_.log_spreads) return;
         write_log_spreads(out + d_ + (options_.intercept ? d_ + 1 : 0));
         for (std::size_t j = 0; j < d_; ++j) {
-            if (scale_[j] == 0.0) out[j] = sign * std::numeric_limits<double>::infinity();
+            if (untold(j)) out[j] = sign * std::numeric_limits<double>::infinity();
         }
     }
 
@@ -160,6 +165,15 @@ private:
         }
     }
 
+    /// Whether column j is constant in this batch, or about a linear combination of the others:
+    /// of a change along it the fit misses the sum over eigenvectors v of R, with eigenvalue e, of
+    /// v_j^2 (ridge / (ridge + e))^(1 + refinements).
+    bool untold(std::size_t j) const {
+        const double chosen = std::pow(options_.ridge / (1.0 + options_.ridge),
+                                       1.0 + static_cast<double>(options_.refinements));
+        return !solved_ || scale_[j] == 0.0 || missed_[j] > kUntold + kUncorrelated * chosen;
+    }
+
     double in_user_units(double value, std::size_t column) const {
         return std::ldexp(value, exponent_[column]);
     }
@@ -197,6 +211,7 @@ private:
             }
             power.swap(next);
         }
+        for (std::size_t j = 0; j < d_; ++j) missed_[j] = options_.ridge * power[j * width_ + j];
         return sum;
     }
 
@@ -269,6 +284,7 @@ private:
         std::vector<double> sum_squares(d_ + 1, 0.0);
         double sign = 1.0;
         double units = 0.0;
+        std::fill(missed_.begin(), missed_.end(), 1.0);
         if (solved_ && rows_ >= 2) {
             for_each_unit([&](const auto& scores, const auto& sums) {
                 for (std::size_t j = 0; j < d_; ++j) {
@@ -284,7 +300,7 @@ private:
             const double shift = (exponent_[d_] - exponent_[j]) * std::log(2.0);
             const double spread = contrast[j] * scale_[j];
             out[j] = std::clamp(half_log(spread * spread) + shift, -kLogRange, kLogRange);
-            if (scale_[j] == 0.0) out[j] = kLogRange;
+            if (untold(j)) out[j] = kLogRange;
         }
         if (!options_.intercept) return;
         // The parts of mean(y) - sum of slope_j mean(x_j) are released independently.
@@ -293,7 +309,7 @@ private:
             units > 1.0 ? mean_inflation_ * units / (units - 1.0) / (rows * rows) : 0.0;
         double variance = sum_squares[d_] * inflation;
         for (std::size_t j = 0; j < d_; ++j) {
-            if (scale_[j] == 0.0) continue;
+            if (untold(j)) continue;
             // The columns of a_ are in units of 1 / scale_ by now, the means are not.
             const double mean = mean_[j] * scale_[j];
             variance += mean * mean * score_squares[j];
@@ -320,6 +336,7 @@ private:
     std::vector<double> gram_;
     std::vector<double> factor_;
     std::vector<double> theta_;
+    std::vector<double> missed_;
 };
 
 }  // namespace

@@ -77,7 +77,8 @@ def coefficients(
         if layout.intercept:
             error = law.scale * factor * float(np.exp(log_error[0]))
             covariance = _with_intercept(np.diag(covariance), means_x, error)
-    identified = np.concatenate([np.ones(int(layout.intercept), dtype=bool), identified])
+    # Without the slopes that were not told nothing is known of the intercept.
+    identified = np.concatenate([np.full(int(layout.intercept), identified.all()), identified])
     covariance[~identified, :] = covariance[:, ~identified] = np.nan
     covariance[~np.isfinite(covariance)] = np.nan
     sampling = np.sqrt(np.diag(covariance)) * min(1.0, law.sampling / law.scale)

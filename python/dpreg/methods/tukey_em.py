@@ -43,8 +43,9 @@ _HISTOGRAMS = Standardisation(
 # whatever their share, with less of epsilon than this.
 _LEAST_SHARE = 1e-3
 _LEAST_LIMITS = 1e-9
-# Each takes as much from what shrinks a slope as the ridge leaves; four make it negligible.
 _MOST_REFINEMENTS = 1000
+# Only tells which columns of a batch are combinations of others.
+_NO_RIDGE = 1e-12
 # Smaller ones are refused by `tukey_em`.
 _LEAST_DELTA = 2.0**-50
 
@@ -62,12 +63,11 @@ class TukeyEM:
     models : int, optional
         How many fits.  Default: chosen from the noisy number of rows, d, eps and delta.
     ridge : float, optional
-        Ridge of each fit, relative to the diagonal of its correlation matrix.  Default: 0.03
-        with inference, 0.01 without.
-    refinements : int, optional
-        Further steps of iterated Tikhonov regularisation.  Default: 4 with inference, which
-        shrinks a slope by less than one part in ten million along directions of unit
-        variance; 0 without, which predicts better.
+        Ridge of each fit, relative to the diagonal of its correlation matrix.  Default: 1e-12
+        with inference, which shrinks nothing that a batch can tell; 0.01 without, which predicts
+        better.
+    refinements : int, default 0
+        Further steps of iterated Tikhonov regularisation.
     partition : {"slots", "independent"}
         How rows come to batches: a random injection into batches of equal size, or each
         row by itself.
@@ -95,7 +95,7 @@ class TukeyEM:
 
     models: int | None = None
     ridge: float | None = None
-    refinements: int | None = None
+    refinements: int = 0
     partition: Literal["slots", "independent"] = "slots"
     count_share: float = 0.02
     limits_share: float = 0.05
@@ -107,7 +107,7 @@ class TukeyEM:
             raise unusable("models", "at least 2", self.models)
         if not 0 <= (self.ridge or 0.0) < np.inf:
             raise unusable("ridge", "at least 0 and finite", self.ridge)
-        if not 0 <= (self.refinements or 0) <= _MOST_REFINEMENTS:
+        if not 0 <= self.refinements <= _MOST_REFINEMENTS:
             wanted = f"an integer from 0 to {_MOST_REFINEMENTS}"
             raise unusable("refinements", wanted, self.refinements)
         if not _LEAST_SHARE <= self.count_share < 1:
@@ -192,9 +192,16 @@ class TukeyEM:
         factor = small_batch_factor(units / plan.models, d)
         found = coefficients(point, layout, law, factor, self.grid_exponent)
         notes = [_estimand(plan)]
-        if not found.identified.all():
+        if law is not None and not found.identified.all():
+            law = release_law(
+                plan.models, layout.size, plan.epsilon_sample, plan.depth, shallowest=True
+            )
+            found = coefficients(point, layout, law, factor, self.grid_exponent)
             names = np.array(design.terms.coefficients)[~found.identified]
-            notes.append(f"not identified at this eps, set to 0: {', '.join(names)}")
+            notes.append(
+                f"not told by most parts, no value at this eps: {', '.join(names)}; what is shown "
+                "for the others is less precise for it"
+            )
         limits, spent = self._limits(design, allowance)
         return Release(
             params=found.params,
@@ -244,8 +251,8 @@ class TukeyEM:
             assignment,
             unit_offsets=None if design.units is None else design.units.offsets,
             unit_rows=None if design.units is None else design.units.rows,
-            ridge=_given(self.ridge, 0.03 if layout.spreads else 0.01),
-            refinements=_given(self.refinements, 4 if layout.spreads else 0),
+            ridge=_given(self.ridge, _NO_RIDGE if layout.spreads else 0.01),
+            refinements=self.refinements,
             intercept=layout.intercept,
             log_spreads=layout.spreads,
         )

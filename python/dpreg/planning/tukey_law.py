@@ -94,16 +94,30 @@ _TAIL = (0.9, 0.75, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.075, 0.05, 0.04, 0.03, 0.02
 
 
 def release_law(
-    models: int, dimension: int, epsilon: float, depth: int, *, draws: int = 100_000
+    models: int,
+    dimension: int,
+    epsilon: float,
+    depth: int,
+    *,
+    shallowest: bool = False,
+    draws: int = 100_000,
 ) -> ReleaseLaw:
     """Simulate the law of a released slope over its estimated standard error.
 
     A coordinate is uniform between two order statistics of the models; their joint law
     is that of uniform order statistics, which are beta variables.  The seed is fixed:
     the law is a public constant of its arguments.
+
+    Parameters
+    ----------
+    models, dimension, epsilon, depth
+        Of the release.
+    shallowest : bool, default False
+        The release is from the least depth: what a coordinate that many models cannot tell, and
+        so a region that is wide at small depths alone, does to all others.
     """
     rng = np.random.default_rng(20260101)
-    weights = box_weights(models, dimension, epsilon, depth)
+    weights = np.ones(1) if shallowest else box_weights(models, dimension, epsilon, depth)
     ranks = depth + rng.choice(len(weights), size=draws, p=weights)
     centre = _between(ranks, models, special.ndtri, rng)
     log_spread = _between(ranks, models, lambda u: np.log(special.ndtri(0.5 + u / 2)), rng)

@@ -19,8 +19,9 @@ struct BatchFit {
     /// Centre the columns and report means, instead of fitting through the origin.
     bool intercept = true;
     /// Append the logarithm of a spread for each slope and for the intercept, and give
-    /// a column that is constant within a batch an infinite slope, of a sign that
-    /// alternates between models, instead of 0: it then says nothing about the middle.
+    /// a column that is constant within a batch, or a combination of others there but for
+    /// what the ridge holds, an infinite slope, of a sign that alternates between models,
+    /// and the largest spread: it then says nothing about the middle.
     bool log_spreads = false;
 
     /// Length of the model vector for `d` columns.
