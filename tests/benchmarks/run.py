@@ -66,7 +66,7 @@ class Runs:
 def everything(runs, data, quick):
     flag = ["--quick"] if quick else []
     for name in ("bench_import", "bench_tukey", "bench_boosted", "bench_selection",
-                 "bench_frank_wolfe", "bench_scaling"):  # fmt: skip
+                 "bench_frank_wolfe", "bench_scaling", "bench_large"):  # fmt: skip
         runs.figures(name, *flag)
     runs.figures("bench_trust", *flag, "--seconds", HOSTILE_SECONDS)
     grid = ("--grid", "--minutes", COVERAGE_MINUTES, "--runs", 1000, "--jobs", os.cpu_count())
