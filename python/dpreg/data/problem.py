@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from dpreg.data.containers import open_source
 from dpreg.data.design import Design, Terms, read_design
 from dpreg.data.formula import FormulaSpec
+from dpreg.data.formula.effects import effects_of_unit
 from dpreg.data.observations import InMemory
 from dpreg.data.schema import Column, Level, Schema, no_column
 from dpreg.data.source import RowSource
 from dpreg.data.strata import StratumRows
 from dpreg.data.units import Units
+from dpreg.data.within import within_units
 from dpreg.errors import Argument, ArgumentError, FormulaError, SchemaError, leave_out, write
 from dpreg.privacy.stratum import Stratum
 
@@ -59,11 +61,17 @@ class FormulaProblem:
     source: RowSource
     unit: str | None
     stratum: Stratum | None
+    within: bool = False
 
     @property
     def terms(self) -> Terms:
         """See `Problem`."""
-        return Terms(self.spec.response, self.spec.names, self.spec.intercept, self.spec.ranges)
+        spec = self.spec
+        if not self.within:
+            return Terms(spec.response, spec.names, spec.intercept, spec.ranges)
+        # An intercept is an effect of each unit.
+        ranges = {name: (low - high, high - low) for name, (low, high) in spec.ranges.items()}
+        return Terms(spec.response, spec.names, False, ranges, within=True)
 
     @property
     def schema(self) -> Schema:
@@ -73,7 +81,8 @@ class FormulaProblem:
     def design(self, memory: float) -> Design:
         """See `Problem.design`."""
         spec, source, unit = self.spec, self.source, self.unit
-        return read_design(spec, source, unit, self.terms, memory, self.stratum)
+        design = read_design(spec, source, unit, self.terms, memory, self.stratum)
+        return within_units(design) if self.within else design
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +221,7 @@ def pose(
         schema = schema.without(stratum.column)
         whole = "charge the fit to the whole budget"
         apart[stratum.column] = ("divides the budget", (whole,))
+    formula, within = effects_of_unit(formula, unit)
     try:
         spec = FormulaSpec(formula, schema)
     except FormulaError:
@@ -222,7 +232,9 @@ def pose(
         raise
     if _INTERCEPT in spec.regressors:
         raise _taken()
-    return FormulaProblem(spec, source, unit, stratum)
+    if within and not spec.names:
+        raise FormulaError("formula", "has nothing but effects of units, which are not released")
+    return FormulaProblem(spec, source, unit, stratum, within)
 
 
 def _names(formula: str, column: str) -> bool:
