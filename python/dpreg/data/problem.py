@@ -19,7 +19,7 @@ from dpreg.data.schema import Column, Level, Schema, no_column
 from dpreg.data.source import RowSource
 from dpreg.data.strata import StratumRows
 from dpreg.data.units import Units
-from dpreg.data.within import within_units
+from dpreg.data.within import within_terms, within_units
 from dpreg.errors import Argument, ArgumentError, FormulaError, SchemaError, leave_out, write
 from dpreg.privacy.stratum import Stratum
 
@@ -67,11 +67,8 @@ class FormulaProblem:
     def terms(self) -> Terms:
         """See `Problem`."""
         spec = self.spec
-        if not self.within:
-            return Terms(spec.response, spec.names, spec.intercept, spec.ranges)
-        # An intercept is an effect of each unit.
-        ranges = {name: (low - high, high - low) for name, (low, high) in spec.ranges.items()}
-        return Terms(spec.response, spec.names, False, ranges, within=True)
+        terms = Terms(spec.response, spec.names, spec.intercept, spec.ranges)
+        return within_terms(terms) if self.within else terms
 
     @property
     def schema(self) -> Schema:
@@ -126,6 +123,8 @@ class ModelMatrix:
         What the labels of the records number, for messages.
     stratum : Stratum or None
         Whose rows are wanted of the records; their strata are numbered as its levels are.
+    within : bool
+        The model has an effect of each unit.
     """
 
     response: str
@@ -135,6 +134,7 @@ class ModelMatrix:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     unit: str | None = None
     stratum: Stratum | None = None
+    within: bool = False
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
@@ -147,7 +147,8 @@ class ModelMatrix:
     @property
     def terms(self) -> Terms:
         """See `Problem`."""
-        return Terms(self.response, self.names, self.intercept, self.ranges)
+        terms = Terms(self.response, self.names, self.intercept, self.ranges)
+        return within_terms(terms) if self.within else terms
 
     @property
     def schema(self) -> Schema:
@@ -175,7 +176,9 @@ class ModelMatrix:
         else:
             kept = np.flatnonzero(complete)
         units = None if records.labels is None else Units.from_labels(records.labels[kept])
-        return Design(InMemory(X[kept], np.array(records.y[kept]), memory), self.terms, units)
+        rows = InMemory(X[kept], np.array(records.y[kept]), memory)
+        design = Design(rows, self.terms, units)
+        return within_units(design) if self.within else design
 
     def _in_stratum(self, records: Records) -> NDArray[np.bool_]:
         assert self.stratum is not None

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.data.design import Design
+from dpreg.data.design import Design, Terms
 from dpreg.data.observations import InMemory
 from dpreg.data.units import Units
 
-__all__ = ["within_units"]
+__all__ = ["within_terms", "within_units"]
+
+
+def within_terms(terms: Terms) -> Terms:
+    """Return the terms of deviations from means: the intercept is an effect of each unit."""
+    ranges = {name: (low - high, high - low) for name, (low, high) in terms.ranges.items()}
+    return replace(terms, intercept=False, ranges=ranges, within=True)
 
 
 def within_units(design: Design) -> Design:
