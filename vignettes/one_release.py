@@ -64,9 +64,9 @@ m.plot()
 # What it costs: rows that are far out count less, response included, and there are no residuals to
 # shorten instead; sampling errors are those of a constant variance, enlarged by the kurtosis of the
 # rows. On fifteen real tables (`tests/benchmarks/moments.md`; n = 20,000, eps = 1, five models
-# each) the median share of intervals that cover is .93, with 3.6 times the width of a sandwich
+# each) the median share of intervals that cover is .915, with 3.6 times the width of a sandwich
 # interval and none blank; five calls with a fifth of eps give .90, 3.9 times, and 8% blank. Where
-# few rows decide the coefficients both fail (house_8L .58 and .43).
+# few rows decide the coefficients both fail (house_8L .56 and .43).
 #
 # And what selection always costs: the intervals of the model that `subsets` puts first are too
 # narrow. Nothing private is in that; it is so without privacy too.
