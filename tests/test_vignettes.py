@@ -25,6 +25,7 @@ def test_the_privacy_model_runs(capsys):
         ("method_and_epsilon", 2, "Not released: y ~ x0"),
         ("custodian", 2, "- BudgetError: budget: dp_lm"),
         ("budget_year", 1, "ended by SIGKILL: True"),
+        ("one_release", 1, "of eps is left"),
         ("sparse", 1, "100,000 x 20,000"),
     ],
 )

@@ -144,7 +144,7 @@ def dp_test(
         epsilon=epsilon,
         delta=0.0,
         unit="one row" if unit is None else f"all rows of one {unit!r}",
-        composition="one release",
+        composition="basic",
         parts=(part,),
         public=(*PUBLIC, "the statistic"),
         seeded=bits.seeded,

@@ -110,6 +110,7 @@ def _matrix(sent: Request, stratum: Stratum | None) -> ModelMatrix:
         ranges={name: (low, high) for name, (low, high) in dict(sent["ranges"] or {}).items()},
         unit=sent.get("unit"),
         stratum=stratum,
+        within=bool(sent.get("within")),
     )
 
 

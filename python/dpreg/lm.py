@@ -57,7 +57,9 @@ def dp_lm(
     Parameters
     ----------
     formula : str
-        Wilkinson formula, ``"price ~ carat + cut"``.  Terms work row by row.
+        Wilkinson formula, ``"price ~ carat + cut"``.  Terms work row by row.  With
+        ``unit="person"``, ``"y ~ x | person"`` has an effect of each person: their means are
+        taken off all columns, and effects and intercept are not released.
     data : data frame, dict of arrays, path, dataset, stream or query
         Private.  pandas, polars, pyarrow and whatever else narwhals reads; Parquet files, by path,
         folder, pattern or list; polars LazyFrames, pyarrow datasets and record batch readers,

@@ -89,6 +89,8 @@ update.dp_lm <- function(object, formula., ..., evaluate = TRUE) {
       refuse("update(): this fit is of columns that dp_select() chose; call dp_lm() with another ",
              "formula")
     call$formula <- stats::update(object$formula, formula.)
+    if (!is.null(object$within))
+      call$formula[[3L]] <- call("|", call$formula[[3L]], as.name(object$within))
   }
   given <- as.list(substitute(list(...)))[-1L]
   call[names(given)] <- given

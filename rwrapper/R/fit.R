@@ -30,6 +30,9 @@
 #' alternative. So is `t2 - t1` of date-times, whose unit R chooses by looking at all rows: write
 #' `difftime(t2, t1, units = "hours")`.
 #'
+#' With `unit = "person"`, `y ~ x | person` has an effect of each person: their means are taken off all
+#' columns, and neither effects nor an intercept are released, so that there are no predictions.
+#'
 #' Constants are typed out. To use one that is in a variable, and that you know without the data, put
 #' its value into the formula: `dp_lm(bquote(y ~ ns(x, knots = .(k), Boundary.knots = c(0, 6))), ...)`.
 #'
@@ -111,6 +114,8 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
   if (!is.null(chosen) && !is.null(select))
     refuse("select: the formula is a selection already; leave select out")
   formula <- if (is.null(chosen)) as_formula(formula) else chosen$formula
+  within <- has_unit_effects(formula, unit)
+  if (within) formula[[3L]] <- formula[[3L]][[2L]]
   seen <- seen_by_formula(data, formula, unit, budget$stratum)
   levels <- levels_seen(levels, unit, budget$stratum)
   design <- if (is.null(chosen)) design_of(formula, seen, levels)
@@ -119,6 +124,7 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
     formula = deparsed(design$formula), eps = eps, inference = inference,
     matrix = sent_design(design, data, unit, budget$stratum)
   )
+  if (within) request$matrix$within <- TRUE
   # What is not given is left to Python, whose defaults these are; delta may be a share of the budget's.
   if (!missing(delta)) request$delta <- delta
   if (!missing(method)) request$method <- as_sent(method)
@@ -127,7 +133,23 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
   request$split <- split
   request$budget <- sent_budget
   request$rng <- seed_sent(rng)
-  new_fit(call_python("lm", request), design, call)
+  fit <- new_fit(call_python("lm", request), design, call)
+  if (within) fit$within <- unit
+  fit
+}
+
+# y ~ x | person: an effect of each protected unit, and of no other group.
+has_unit_effects <- function(formula, unit) {
+  right <- if (inherits(formula, "formula") && length(formula) == 3L) formula[[3L]]
+  if (!is.call(right) || !identical(right[[1L]], as.name("|"))) return(FALSE)
+  group <- right[[3L]]
+  if (!is.name(group))
+    refuse("formula: behind | there can be the name of the protected unit alone")
+  if (!identical(as.character(group), unit))
+    refuse("formula: it has effects of ", sQuote(as.character(group), FALSE), ", whose means would be ",
+           "of rows of several units; add unit = \"", as.character(group), "\" if that is who is ",
+           "protected, or make a factor with public levels one more term")
+  TRUE
 }
 
 # bquote() makes a call, not a formula.

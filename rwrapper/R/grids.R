@@ -6,6 +6,7 @@
 # mean is none, stand for what is still lacking.
 recover_data.dp_lm <- function(object, data = NULL, ...) {
   if (is.null(object$terms)) return("this fit was made in Python from a formula that R cannot read")
+  if (!is.null(object$within)) return("the effects of units are not released, and without them there are no means")
   needed <- regressors_of(object)
   if (is.null(data)) data <- scattered_data(...)
   lacking <- setdiff(needed, names(data))

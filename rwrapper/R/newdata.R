@@ -8,6 +8,8 @@ new_rows <- function(object, newdata) {
 }
 
 new_frame <- function(object, newdata) {
+  if (!is.null(object$within))
+    private_stop(paste0("predictions: the effect of each ", sQuote(object$within, FALSE)))
   if (is.null(object$terms))
     refuse("predict(): this fit was made in Python from a formula that R cannot read; predict there")
   if (!is.data.frame(newdata))

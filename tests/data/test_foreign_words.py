@@ -24,7 +24,7 @@ def data():
 @pytest.mark.parametrize(
     ("formula", "says"),
     [
-        ("y ~ x | w", "write C(g, levels=['a', 'b'])"),
+        ("y ~ x | w", "write C(w, levels=[...])"),
         ("y ~ x + (1 | w)", "unit='person'"),
         ("y ~ x + offset(z)", "'I(y - x) ~ ...'"),
         ("y ~ x + weights(w)", "'I(sqrt(w) * y) ~ 0 + sqrt(w) + I(sqrt(w) * x)'"),

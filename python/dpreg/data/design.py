@@ -35,6 +35,8 @@ class Terms:
         Limits of those columns that are known from declared levels.
     dropped : tuple of str
         Columns that the formula makes and a private selection left out.
+    within : bool
+        Rows are deviations from the means of their unit.
     """
 
     response: str
@@ -42,6 +44,7 @@ class Terms:
     intercept: bool
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
+    within: bool = False
 
     @property
     def coefficients(self) -> tuple[str, ...]:

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from dpreg.data.containers import open_source
 from dpreg.data.design import Design, Terms, read_design
 from dpreg.data.formula import FormulaSpec
+from dpreg.data.formula.effects import effects_of_unit
 from dpreg.data.observations import InMemory
 from dpreg.data.schema import Column, Level, Schema, no_column
 from dpreg.data.source import RowSource
 from dpreg.data.strata import StratumRows
 from dpreg.data.units import Units
+from dpreg.data.within import within_terms, within_units
 from dpreg.errors import Argument, ArgumentError, FormulaError, SchemaError, leave_out, write
 from dpreg.privacy.stratum import Stratum
 
@@ -59,11 +61,14 @@ class FormulaProblem:
     source: RowSource
     unit: str | None
     stratum: Stratum | None
+    within: bool = False
 
     @property
     def terms(self) -> Terms:
         """See `Problem`."""
-        return Terms(self.spec.response, self.spec.names, self.spec.intercept, self.spec.ranges)
+        spec = self.spec
+        terms = Terms(spec.response, spec.names, spec.intercept, spec.ranges)
+        return within_terms(terms) if self.within else terms
 
     @property
     def schema(self) -> Schema:
@@ -73,7 +78,8 @@ class FormulaProblem:
     def design(self, memory: float) -> Design:
         """See `Problem.design`."""
         spec, source, unit = self.spec, self.source, self.unit
-        return read_design(spec, source, unit, self.terms, memory, self.stratum)
+        design = read_design(spec, source, unit, self.terms, memory, self.stratum)
+        return within_units(design) if self.within else design
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +123,8 @@ class ModelMatrix:
         What the labels of the records number, for messages.
     stratum : Stratum or None
         Whose rows are wanted of the records; their strata are numbered as its levels are.
+    within : bool
+        The model has an effect of each unit.
     """
 
     response: str
@@ -126,6 +134,7 @@ class ModelMatrix:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     unit: str | None = None
     stratum: Stratum | None = None
+    within: bool = False
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
@@ -138,7 +147,8 @@ class ModelMatrix:
     @property
     def terms(self) -> Terms:
         """See `Problem`."""
-        return Terms(self.response, self.names, self.intercept, self.ranges)
+        terms = Terms(self.response, self.names, self.intercept, self.ranges)
+        return within_terms(terms) if self.within else terms
 
     @property
     def schema(self) -> Schema:
@@ -166,7 +176,9 @@ class ModelMatrix:
         else:
             kept = np.flatnonzero(complete)
         units = None if records.labels is None else Units.from_labels(records.labels[kept])
-        return Design(InMemory(X[kept], np.array(records.y[kept]), memory), self.terms, units)
+        rows = InMemory(X[kept], np.array(records.y[kept]), memory)
+        design = Design(rows, self.terms, units)
+        return within_units(design) if self.within else design
 
     def _in_stratum(self, records: Records) -> NDArray[np.bool_]:
         assert self.stratum is not None
@@ -212,6 +224,7 @@ def pose(
         schema = schema.without(stratum.column)
         whole = "charge the fit to the whole budget"
         apart[stratum.column] = ("divides the budget", (whole,))
+    formula, within = effects_of_unit(formula, unit)
     try:
         spec = FormulaSpec(formula, schema)
     except FormulaError:
@@ -222,7 +235,9 @@ def pose(
         raise
     if _INTERCEPT in spec.regressors:
         raise _taken()
-    return FormulaProblem(spec, source, unit, stratum)
+    if within and not spec.names:
+        raise FormulaError("formula", "has nothing but effects of units, which are not released")
+    return FormulaProblem(spec, source, unit, stratum, within)
 
 
 def _names(formula: str, column: str) -> bool:

@@ -18,6 +18,7 @@ from dpreg.methods.base import (
     Release,
     after_basic,
     needs_delta,
+    refuse_within,
 )
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
 from dpreg.methods.tukey_em import TukeyEM
@@ -88,7 +89,9 @@ class Auto:
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0, with which no candidate works, and what TukeyEM cannot halve."""
         needs_delta(self.name, delta)
-        if "tukey" in self.candidates:
+        if self.candidates == ("tukey",):
+            refuse_within("tukey", terms)
+        if "tukey" in self.candidates and not terms.within:
             rest = (1 - self.count_share) * epsilon
             self._method("tukey").check(terms, rest, delta / 2, inference=inference)
 
@@ -104,12 +107,10 @@ class Auto:
         dearest = functools.reduce(Cost.or_else, costs)
         return (Cost.pure(self.count_share * epsilon) + dearest).claimed(epsilon, delta)
 
-    def _candidates(self, *, inference: bool) -> tuple[str, ...]:
-        return (
-            (WITH_INFERENCE,)
-            if inference and WITH_INFERENCE in self.candidates
-            else self.candidates
-        )
+    def _candidates(self, terms: Terms, *, inference: bool) -> tuple[str, ...]:
+        if inference and WITH_INFERENCE in self.candidates:
+            return (WITH_INFERENCE,)
+        return tuple(name for name in self.candidates if name != "tukey" or not terms.within)
 
     def _method(self, name: str) -> Method:
         if name == "tukey":
@@ -126,7 +127,9 @@ class Auto:
         noise = int(_core.discrete_laplace(count, allowance.bits, 1)[0])
         units = float(max(0, design.unit_count + noise))
         d = len(design.terms.names)
-        chosen = best_method(self._candidates(inference=inference), units, d, rest, allowance.delta)
+        chosen = best_method(
+            self._candidates(design.terms, inference=inference), units, d, rest, allowance.delta
+        )
         loss = expect(chosen, units, d, rest, allowance.delta).loss
         why = (
             f"method {chosen!r} was chosen for about {units:,.0f} units and "

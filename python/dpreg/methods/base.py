@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.data.design import Design, Terms
-from dpreg.errors import BudgetError, Setting, Words, unusable, write
+from dpreg.errors import ArgumentError, BudgetError, Setting, Words, unusable, write
 from dpreg.inference.law import NORMAL, TailLaw
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
@@ -23,6 +23,7 @@ __all__ = [
     "after_basic",
     "check_size",
     "needs_delta",
+    "refuse_within",
 ]
 
 # Other clips, factors and rates cannot be meant, and powers of them must be doubles.
@@ -139,6 +140,14 @@ def needs_delta(method: str, delta: float) -> None:
     if delta == 0:
         problem = (Setting("method", method), " needs delta > 0, far below 1 / (number of rows)")
         raise BudgetError("delta", problem, (*write("delta", 1e-6), ", for example"))
+
+
+def refuse_within(method: str, terms: Terms) -> None:
+    """Refuse effects of units for a method that takes the mean of the rows of each."""
+    if terms.within:
+        problem = (Setting("method", method), " takes the mean of each unit's rows, which effects "
+                   "of units leave nothing of")  # fmt: skip
+        raise ArgumentError("method", problem, write("method", "boosted_adassp"))
 
 
 class Method(Protocol):

@@ -14,7 +14,7 @@ from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import sample_rows
 from dpreg.errors import Argument, BudgetError, Setting, Words, leave_out, unusable
 from dpreg.inference.law import NORMAL, TailLaw
-from dpreg.methods.base import Allowance, Declined, Release, needs_delta
+from dpreg.methods.base import Allowance, Declined, Release, needs_delta, refuse_within
 from dpreg.methods.model_vector import Layout, coefficients
 from dpreg.options import check_options
 from dpreg.planning.tukey import (
@@ -127,6 +127,7 @@ class TukeyEM:
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0: the test may let unsafe data pass with probability delta."""
         needs_delta(self.name, delta)
+        refuse_within(self.name, terms)
         if (1 - self.limits_share) * delta < _LEAST_DELTA:
             raise BudgetError(
                 "delta",

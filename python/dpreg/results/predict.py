@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpreg.data.containers import open_source
 from dpreg.data.formula import FormulaSpec
+from dpreg.data.formula.effects import split_effects
 from dpreg.data.schema import Column, Schema
 from dpreg.errors import ArgumentError, SchemaError
 
@@ -89,6 +90,13 @@ def design_rows(
             "predict",
             "this model was fitted from a matrix, not from columns",
             "multiply new rows with its params instead",
+        )
+    _, group = split_effects(formula)
+    if group is not None:
+        raise ArgumentError(
+            "predict",
+            f"this model has effects of each {group!r}, which are private and not released",
+            "use params for differences",
         )
     spec = FormulaSpec(formula, schema_from_dict(schema))
     if names is not None:

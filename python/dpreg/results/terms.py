@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpreg.data.formula import FormulaSpec
+from dpreg.data.formula.effects import split_effects
 from dpreg.errors import ArgumentError
 from dpreg.results.predict import schema_from_dict
 
@@ -24,7 +25,9 @@ def term_columns(
         raise ArgumentError("anova", why, "use wald_test")
     place = {name: j for j, name in enumerate(names)}
     found = {}
-    for term, columns in FormulaSpec(formula, schema_from_dict(schema)).terms.items():
+    for term, columns in FormulaSpec(
+        str(split_effects(formula)[0]), schema_from_dict(schema)
+    ).terms.items():
         kept = [place[name] for name in columns if name in place]
         if kept:
             found[term] = kept

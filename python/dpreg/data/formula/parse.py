@@ -30,10 +30,10 @@ def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
     if "|" in re.sub(r"`[^`]*`", "", formula):
         raise FormulaError(
             "formula",
-            f"{formula!r} has a |, and neither effects of groups nor random effects are terms",
+            f"{formula!r} has a |, and neither random effects nor effects of several groups are "
+            "terms",
+            "for effects of the protected unit write 'y ~ x | person' in dp_lm, with unit='person'",
             "for levels that are public write C(g, levels=['a', 'b']) as one more term",
-            "for effects of persons write unit='person' as an argument of the call, and take "
-            "each person's means off the columns before it",
         )
     try:
         sides = Formula(

@@ -1,0 +1,115 @@
+"""Effects of the protected unit: deviations from its means, and no other unit sees them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+
+import dpreg
+from dpreg.data.observations import default_memory
+from dpreg.data.problem import pose
+from dpreg.errors import ArgumentError, FormulaError
+
+WHOLE = default_memory()
+
+
+def panel(persons=300, seed=1):
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(persons), rng.integers(1, 8, persons))
+    effect = rng.standard_normal(persons)[person]
+    n = len(person)
+    g = pd.Categorical(rng.choice(["a", "b", "c"], n), ["a", "b", "c"])
+    x = rng.standard_normal(n) + effect
+    y = 5 * effect + x + 0.5 * (g == "b") + rng.standard_normal(n)
+    frame = pd.DataFrame({"y": y, "x": x, "g": g, "person": person, "team": person % 7})
+    return frame.sample(frac=1, random_state=seed).reset_index(drop=True)
+
+
+def design(frame, formula="y ~ x + g | person"):
+    return pose(formula, frame, None, "person").design(WHOLE)
+
+
+def test_least_squares_on_the_rows_are_those_of_dummies_for_all_units():
+    frame = panel(40)
+    found = design(frame)
+    assert (found.terms.intercept, found.terms.within) == (False, True)
+    slopes = np.linalg.lstsq(found.X, found.y, rcond=None)[0]
+    theirs = smf.ols("y ~ x + g + C(person)", frame).fit().params[list(found.terms.names)]
+    np.testing.assert_allclose(slopes, theirs, rtol=1e-8)
+
+
+def test_rows_of_a_unit_add_up_to_0_and_other_units_do_not_matter():
+    frame = panel()
+    found = design(frame)
+    kept = frame["person"].to_numpy()
+    for column in (*found.X.T, found.y):
+        sums = np.bincount(kept, column)
+        assert np.abs(sums).max() < 1e-12
+    more = pd.concat([frame, frame.head(5).assign(person=-1, x=[1e300, -1e300, 1e308, 1e308, 0])])
+    again = design(more)
+    np.testing.assert_array_equal(again.X[:-5], found.X)
+    np.testing.assert_array_equal(again.y[:-5], found.y)
+    assert np.isfinite(again.X).all()
+    gone = design(frame[frame["person"] != 3])
+    np.testing.assert_array_equal(gone.X, found.X[kept != 3])
+
+
+def test_limits_of_dummies_are_those_of_their_differences():
+    terms = pose("y ~ x + g | person", panel(), None, "person").terms
+    assert dict(terms.ranges) == {"g[T.b]": (-1.0, 1.0), "g[T.c]": (-1.0, 1.0)}
+
+
+@pytest.mark.parametrize("method", ["auto", "boosted_adassp", "adassp", dpreg.AdaSSP(max_rows=5)])
+def test_a_fit_finds_what_effects_would_hide(method):
+    frame = panel(6000)
+    fit = dpreg.dp_lm("y ~ x + g | person", frame, 4.0, 1e-6, unit="person", method=method, rng=1)
+    assert fit.names == ("x", "g[T.b]", "g[T.c]")
+    assert (np.abs(fit.params - [1.0, 0.5, 0.0]) < 4.5 * fit.bse).all()
+    plain = dpreg.dp_lm("y ~ x + g", frame, 4.0, 1e-6, unit="person", method="adassp", rng=1)
+    assert plain.params["x"] - 1 > 20 * plain.bse["x"]
+    assert fit.anova().index.tolist() == ["x", "g"]
+    again = dpreg.DPResults.from_json(fit.to_json())
+    assert again.anova().equals(fit.anova())
+    with pytest.raises(ArgumentError, match="effects of each 'person'"):
+        again.predict(frame.head())
+
+
+@pytest.mark.parametrize(
+    ("formula", "unit", "says"),
+    [
+        ("y ~ x | team", "person", "has effects of 'team'"),
+        ("y ~ x | person", None, "add unit='person'"),
+        ("y ~ x | person + team", None, "effects of several groups"),
+        ("y ~ x | person | team", "team", "names the protected unit"),
+        ("y ~ x + (1 | person)", None, "random effects"),
+        ("y ~ 1 | person", "person", "nothing but effects"),
+        ("y ~ person | person", "person", "protected unit"),
+    ],
+)
+def test_other_effects_are_refused(formula, unit, says):
+    budget = dpreg.Budget(1.0, 1e-5)
+    with pytest.raises(FormulaError) as refusal:
+        dpreg.dp_lm(formula, panel(), 1.0, unit=unit, budget=budget)
+    assert says in str(refusal.value)
+    assert budget.charges == ()
+
+
+@pytest.mark.parametrize("method", ["tukey", "frank_wolfe", dpreg.Auto(candidates=("tukey",))])
+def test_methods_that_take_one_mean_of_each_unit_refuse(method):
+    with pytest.raises(ArgumentError, match="takes the mean of each unit's rows"):
+        dpreg.dp_lm("y ~ x | person", panel(), 1.0, unit="person", method=method)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_few_rows(rows):
+    fit = dpreg.dp_lm("y ~ x | person", panel().head(rows), 1.0, unit="person", rng=1)
+    assert isinstance(fit, (dpreg.DPResults, dpreg.NotReleased))
+
+
+def test_a_name_in_backticks_and_selection():
+    frame = panel(2000).rename(columns={"person": "the person"})
+    fit = dpreg.dp_lm("y ~ x + g | `the person`", frame, 4.0, unit="the person", select="kendall",
+                      k=1, rng=1)  # fmt: skip
+    assert fit.selected == ("x",)
