@@ -14,6 +14,7 @@ from dpreg.data.partitioned import PartitionedRows, PartitionedSource
 from dpreg.data.source import RowSource
 from dpreg.data.strata import StratumRows
 from dpreg.data.units import UnitNumbers, Units
+from dpreg.families import GAUSSIAN, Family
 from dpreg.privacy.stratum import Stratum
 
 __all__ = ["Design", "Terms", "read_design"]
@@ -35,6 +36,7 @@ class Terms:
         Limits of those columns that are known from declared levels.
     dropped : tuple of str
         Columns that the formula makes and a private selection left out.
+    family : Family
     """
 
     response: str
@@ -42,6 +44,12 @@ class Terms:
     intercept: bool
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
+    family: Family = GAUSSIAN
+
+    @property
+    def given(self) -> tuple[int, ...]:
+        """Places, in `names`, of offsets: their coefficient is 1."""
+        return tuple(j for j, name in enumerate(self.names) if name.startswith("offset("))
 
     @property
     def coefficients(self) -> tuple[str, ...]:
