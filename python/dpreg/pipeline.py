@@ -23,7 +23,7 @@ from dpreg.privacy.charge import Status
 from dpreg.privacy.checks import check_epsilon
 from dpreg.privacy.payment import Payer, budget_for, pay
 from dpreg.publish import publish
-from dpreg.remarks import about_columns, about_privacy, about_stratum, about_units
+from dpreg.remarks import about_columns, about_privacy, about_response, about_stratum, about_units
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
 from dpreg.results.predict import schema_to_dict
@@ -117,6 +117,7 @@ def fit(
             ),
             *about_units(unit, chosen, outcome.method or chosen.name),
             *about_stratum(charged.stratum, unit),
+            *about_response(terms.response, family),
             *about_columns(problem.schema),
             *about_privacy(epsilon, delta, outcome.units),
             *unwritten,

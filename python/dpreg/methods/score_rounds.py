@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,7 +195,8 @@ class _Rounds:
     def norms(self, label: str, share: float) -> ScoreNorms:
         """Count the norms of scores where the rounds are."""
         mu = self.noise.share(share)
-        return noisy_score_norms(self.rows, self.theta, label, self.noise, mu)
+        norms = noisy_score_norms(self.rows, self.theta, label, self.noise, mu)
+        return replace(norms, gaps=not self.model.family.least_squares)
 
     def mean(self, shares: tuple[float, ...]) -> tuple[Doubles, float]:
         """Return the mean of the last iterates, and the deviation of the noise in its score."""

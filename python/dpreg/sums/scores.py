@@ -130,10 +130,13 @@ class ScoreNorms:
     counts : ndarray
     deviation : float
         Of the noise in each.
+    gaps : bool
+        Norms may leave out bins, as those of a few kinds of rows do; else the tail has none.
     """
 
     counts: Doubles
     deviation: float
+    gaps: bool = False
 
     @property
     def bulk(self) -> int:
@@ -186,7 +189,8 @@ class ScoreNorms:
         tail, deviations = self._tail()
         hidden = np.flatnonzero(tail[1:] <= _CLEAR * deviations[1:])
         last = int(hidden[0]) if len(hidden) else _SPAN - 1
-        # Norms may leave out bins: those of few kinds of rows do.
+        if not self.gaps:
+            return last
         alone = np.flatnonzero(self._window > _CLEAR_ALONE * self.deviation)
         return max(last, int(alone[-1])) if len(alone) else last
 
