@@ -106,6 +106,39 @@ void register_tail_votes(py::module_& m) {
         "threads"_a = 0);
 }
 
+void register_losses(py::module_& m) {
+    py::enum_<dpreg::LossKind>(m, "LossKind")
+        .value("squared", dpreg::LossKind::squared)
+        .value("logistic", dpreg::LossKind::logistic)
+        .value("poisson", dpreg::LossKind::poisson)
+        .value("quantile", dpreg::LossKind::quantile);
+    py::class_<dpreg::Loss>(m, "Loss")
+        .def(py::init<>())
+        .def(py::pickle(
+            [](const dpreg::Loss& loss) {
+                return py::make_tuple(loss.kind, loss.least_response, loss.most_response,
+                                      loss.least_predictor, loss.most_predictor, loss.level,
+                                      loss.bandwidth);
+            },
+            [](const py::tuple& parts) {
+                const auto number = [&](std::size_t k) { return parts[k].cast<double>(); };
+                return dpreg::Loss{parts[0].cast<dpreg::LossKind>(),
+                                   number(1),
+                                   number(2),
+                                   number(3),
+                                   number(4),
+                                   number(5),
+                                   number(6)};
+            }))
+        .def_readwrite("kind", &dpreg::Loss::kind)
+        .def_readwrite("least_response", &dpreg::Loss::least_response)
+        .def_readwrite("most_response", &dpreg::Loss::most_response)
+        .def_readwrite("least_predictor", &dpreg::Loss::least_predictor)
+        .def_readwrite("most_predictor", &dpreg::Loss::most_predictor)
+        .def_readwrite("level", &dpreg::Loss::level)
+        .def_readwrite("bandwidth", &dpreg::Loss::bandwidth);
+}
+
 void register_rows(py::module_& m) {
     m.attr("ROW_STEPS") = dpreg::kRowSteps;
     m.attr("SQUARES_SENSITIVITY") = dpreg::kSquaresSensitivity;
@@ -117,6 +150,7 @@ void register_rows(py::module_& m) {
     m.attr("SCORE_STEPS") = dpreg::kScoreSteps;
     m.attr("LEAST_SCORE_BIN") = dpreg::kLeastScoreBin;
     m.def("gradient_sensitivity", &dpreg::gradient_sensitivity, "width"_a);
+    m.def("curvature_sensitivity", &dpreg::curvature_sensitivity, "width"_a);
     py::class_<Standardisation>(m, "Standardisation")
         .def(py::init<>())
         .def_readwrite("columns", &Standardisation::columns)
@@ -129,6 +163,8 @@ void register_rows(py::module_& m) {
         .def_readwrite("intercept", &Standardisation::intercept)
         .def_readwrite("row_limit", &Standardisation::row_limit)
         .def_readwrite("response_limit", &Standardisation::response_limit)
+        .def_readwrite("loss", &Standardisation::loss)
+        .def_readwrite("given", &Standardisation::given)
         .def_property(
             "map", [](const Standardisation& how) { return how.map; },
             [](Standardisation& how, const Array& map) {
@@ -157,12 +193,15 @@ void register_rows(py::module_& m) {
                 const auto parts = rows.parts();
                 return py::make_tuple(parts.width, parts.limit, dpreg::bind::to_array(parts.q),
                                       dpreg::bind::to_array(parts.y),
-                                      dpreg::bind::to_array(parts.offsets));
+                                      dpreg::bind::to_array(parts.offsets), parts.loss,
+                                      dpreg::bind::to_array(parts.weights),
+                                      dpreg::bind::to_array(parts.given));
             },
             [](const py::tuple& parts) {
                 return QuantisedRows({parts[0].cast<std::size_t>(), parts[1].cast<double>(),
                                       entries<std::int16_t>(parts[2]), entries<double>(parts[3]),
-                                      entries<std::size_t>(parts[4])});
+                                      entries<std::size_t>(parts[4]), parts[5].cast<dpreg::Loss>(),
+                                      entries<double>(parts[6]), entries<double>(parts[7])});
             }))
         .def_property_readonly("rows", &QuantisedRows::rows)
         .def_property_readonly("bytes", &QuantisedRows::bytes)
@@ -201,6 +240,18 @@ void register_rows(py::module_& m) {
                     sums = rows.score(theta, limit, threads);
                 }
                 return dpreg::bind::to_array(sums);
+            },
+            "theta"_a, "limit"_a, "threads"_a = 0)
+        .def(
+            "curvature",
+            [](const QuantisedRows& rows, const std::vector<double>& theta, double limit,
+               std::size_t threads) {
+                std::vector<std::int64_t> sums;
+                {
+                    const py::gil_scoped_release release;
+                    sums = rows.curvature(theta, limit, threads);
+                }
+                return by_column(sums, rows.width(), rows.width());
             },
             "theta"_a, "limit"_a, "threads"_a = 0)
         .def(
@@ -246,6 +297,7 @@ void register_dpsgd(py::module_& m) {
 void register_moments(py::module_& m) {
     register_column_counts(m);
     register_tail_votes(m);
+    register_losses(m);
     register_rows(m);
     register_dpsgd(m);
 }

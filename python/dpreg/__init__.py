@@ -1,6 +1,6 @@
-"""Differentially private linear regression and feature selection.
+"""Differentially private regression and feature selection.
 
-`dp_lm(formula, data, eps)` is the place to start.
+`dp_lm(formula, data, eps)` and `dp_glm(formula, data, eps)` are the places to start.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from dpreg.block_test import dp_test
     from dpreg.datasets import load_diamonds
     from dpreg.errors import ArgumentError, BudgetError, FormulaError, SchemaError, SourceError
+    from dpreg.families import Quantile
+    from dpreg.glm import dp_glm
     from dpreg.lm import dp_lm
     from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
     from dpreg.moments import dp_moments
@@ -48,6 +50,7 @@ __all__ = [
     "FrankWolfe",
     "NotReleased",
     "Plan",
+    "Quantile",
     "SchemaError",
     "SelectionResult",
     "SourceError",
@@ -57,6 +60,7 @@ __all__ = [
     "__version__",
     "audit",
     "compare",
+    "dp_glm",
     "dp_lm",
     "dp_moments",
     "dp_plan",
@@ -77,6 +81,8 @@ _HOMES = {
     "dpreg.errors": (
         "ArgumentError", "BudgetError", "FormulaError", "SchemaError", "SourceError",
     ),
+    "dpreg.families": ("Quantile",),
+    "dpreg.glm": ("dp_glm",),
     "dpreg.lm": ("dp_lm",),
     "dpreg.methods": ("DPSGD", "AdaSSP", "Auto", "BoostedAdaSSP", "FrankWolfe", "TukeyEM"),
     "dpreg.moments": ("dp_moments",),

@@ -117,6 +117,22 @@ def gram_sensitivity(width: int) -> float: ...
 def gradient_sensitivity(width: int) -> float: ...
 def score_sensitivity(width: int) -> float: ...
 def score_products_sensitivity(width: int) -> float: ...
+def curvature_sensitivity(width: int) -> float: ...
+
+class LossKind:
+    squared: LossKind
+    logistic: LossKind
+    poisson: LossKind
+    quantile: LossKind
+
+class Loss:
+    kind: LossKind
+    least_response: float
+    most_response: float
+    least_predictor: float
+    most_predictor: float
+    level: float
+    bandwidth: float
 
 class Standardisation:
     columns: list[int]
@@ -131,6 +147,8 @@ class Standardisation:
     response_limit: float
     map: Floats
     turn: Floats
+    loss: Loss
+    given: list[int]
 
 class QuantisedRows:
     rows: int
@@ -151,6 +169,7 @@ class QuantisedRows:
         self, theta: Floats, clip: float, threads: int = 0
     ) -> tuple[NDArray[np.int64], int]: ...
     def score(self, theta: Floats, limit: float, threads: int = 0) -> NDArray[np.int64]: ...
+    def curvature(self, theta: Floats, limit: float, threads: int = 0) -> NDArray[np.int64]: ...
     def score_norms(self, theta: Floats, threads: int = 0) -> NDArray[np.int64]: ...
     def score_products(
         self, theta: Floats, limit: float, threads: int = 0

@@ -126,7 +126,7 @@ def _release(function: Callable[..., Any], request: Request) -> Any:
                 f"{name}: dpreg {dpreg.__version__} in Python does not know this argument; "
                 "install a newer one with install_dpreg()"
             )
-    for name in ("method", "select"):
+    for name in ("method", "select", "family"):
         if name in given:
             given[name] = _options(given[name], matrix.ranges)
     if given.get("k") is not None:
@@ -167,6 +167,10 @@ def _whole(name: str, value: Any) -> int:
 def _lm(request: Request) -> dict[str, Any]:
     fit = _release(dpreg.dp_lm, request)
     return result_fields(fit)
+
+
+def _glm(request: Request) -> dict[str, Any]:
+    return result_fields(_release(_newer("dp_glm"), request))
 
 
 def result_fields(fit: dpreg.DPResults | dpreg.NotReleased) -> dict[str, Any]:
@@ -289,6 +293,7 @@ def _version(request: Request) -> str:
 
 _FUNCTIONS: dict[str, Callable[[Request], Any]] = {
     "lm": _lm,
+    "glm": _glm,
     "moments": _moments,
     "moments_lm": _moments_lm,
     "moments_r2": _moments_r2,

@@ -39,8 +39,9 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
     "missing": (("formula",), "leave it out: incomplete rows are dropped"),
     "na_action": (("formula",), "leave it out: incomplete rows are dropped"),
     "dropna": (("formula",), "leave it out: incomplete rows are dropped"),
-    "family": (("formula",), f"leave it out: {_LINEAR}"),
-    "link": (("formula",), f"leave it out: {_LINEAR}"),
+    "family": (("formula",), f"leave it out: {_LINEAR}; dp_glm() has families"),
+    "link": (("formula",), "leave it out: each family has one link, logit, log or identity"),
+    "exposure": (("family",), "write it into the formula: 'y ~ x + offset(log(years))'"),
     "cov_type": (("inference",), (
         "write ", Setting("method", Options("method", "adassp", "AdaSSP", {"cov_type": "robust"})),
     )),
@@ -55,7 +56,10 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
         (("formula",), "write weighted least squares out: "
          "'I(sqrt(w) * y) ~ 0 + sqrt(w) + I(sqrt(w) * x)'"),
     ),
-    "offset": (("formula",), "subtract it from the response: 'I(y - x) ~ ...'"),
+    "offset": (("formula",), (
+        "subtract it from the response: 'I(y - x) ~ ...', or with a link write it into the "
+        "formula: 'y ~ z + offset(x)'"
+    )),
     "subset": (("formula",), "take the rows before the call, each by its own values"),
     "ledger": (("unit",), ("write ", Argument("budget"), " with a budget that has a ledger")),
     "total_eps": (("unit",), ("write ", Argument("budget"), " with a budget of that total")),

@@ -1,31 +1,18 @@
-"""`dp_lm`: the whole pipeline."""
+"""`dp_lm`: linear regression."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from dpreg.data.observations import check_memory
-from dpreg.data.problem import pose
 from dpreg.data.schema import Level
-from dpreg.errors import unusable
+from dpreg.families import GAUSSIAN
 from dpreg.keywords import hinted
-from dpreg.methods import method_from
-from dpreg.methods.base import Allowance, Declined, Method
-from dpreg.privacy.bits import bit_source
-from dpreg.privacy.certificate import PUBLIC, Certificate
-from dpreg.privacy.charge import Status
-from dpreg.privacy.checks import check_epsilon
-from dpreg.privacy.payment import Payer, budget_for, pay
-from dpreg.publish import publish
-from dpreg.remarks import about_columns, about_privacy, about_stratum, about_units
+from dpreg.methods.base import Method
+from dpreg.pipeline import fit
+from dpreg.privacy.payment import Payer
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
-from dpreg.results.predict import schema_to_dict
-from dpreg.selection.stage import first_stage
-from dpreg.version import __version__
 
 if TYPE_CHECKING:
     from dpreg import _core
@@ -131,53 +118,21 @@ def dp_lm(
     >>> fit.params.index.tolist()
     ['Intercept', 'carat']
     """
-    epsilon = check_epsilon(eps)
-    charged, delta = budget_for(budget, epsilon, delta)
-    chosen = method_from(method)
-    if not isinstance(inference, (bool, np.bool_)):
-        raise unusable("inference", "True or False", inference)
-    allowed = check_memory(memory)
-    bits = bit_source(rng)
-    problem = pose(formula, data, levels, unit, charged.stratum)
-    terms = problem.terms
-    stage = first_stage(select, k, split, terms, epsilon)
-    chosen.check(terms, stage.epsilon_fit, delta, inference=inference)
-    most = stage.cost(chosen.cost(stage.epsilon_fit, delta)).claimed(epsilon, delta)
-    receipt = pay(charged, "dp_lm", formula, chosen.name, data, most)
-
-    design, selection = stage.run(problem.design(allowed), bits)
-    outcome = chosen.release(design, Allowance(stage.epsilon_fit, delta, bits), inference=inference)
-
-    privacy = Certificate(
-        mechanism=stage.label + (outcome.method or chosen.name),
-        epsilon=epsilon,
-        delta=delta,
-        unit="one row" if unit is None else f"all rows of one {unit!r}",
-        composition=stage.composition(outcome.composition),
-        parts=selection.parts + outcome.parts,
-        public=PUBLIC,
-        seeded=bits.seeded,
-        version=__version__,
-    )
-    status: Status = "declined" if isinstance(outcome, Declined) else "released"
-    paid = None if outcome.cost is None else stage.cost(outcome.cost).claimed(epsilon, delta)
-    unwritten = receipt.settle(status, privacy, paid)
-    return publish(
-        outcome,
-        privacy,
-        design.terms,
-        formula=formula,
-        method=chosen.name,
-        schema=schema_to_dict(problem.schema),
-        selection=selection,
-        remarks=(
-            *about_units(
-                unit, stage.selector, getattr(stage.selector, "name", ""), "to choose columns, "
-            ),
-            *about_units(unit, chosen, outcome.method or chosen.name),
-            *about_stratum(charged.stratum, unit),
-            *about_columns(problem.schema),
-            *about_privacy(epsilon, delta, outcome.units),
-            *unwritten,
-        ),
+    return fit(
+        "dp_lm",
+        GAUSSIAN,
+        formula,
+        data,
+        eps,
+        delta,
+        method=method,
+        select=select,
+        k=k,
+        split=split,
+        levels=levels,
+        unit=unit,
+        budget=budget,
+        inference=inference,
+        memory=memory,
+        rng=rng,
     )

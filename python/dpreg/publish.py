@@ -70,4 +70,5 @@ def publish(
         selected=selection.names,
         limits=outcome.limits,
         no_errors=outcome.no_errors,
+        family=terms.family,
     )

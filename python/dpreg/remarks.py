@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import math
+import re
 
 from dpreg.data.schema import LIST, Schema
+from dpreg.families import Family
 from dpreg.privacy.stratum import Stratum
 from dpreg.text import counted
 
-__all__ = ["about_columns", "about_privacy", "about_stratum", "about_units"]
+__all__ = ["about_columns", "about_privacy", "about_response", "about_stratum", "about_units"]
 
+# In the text of a response: it is true or false.
+_COMPARED = re.compile(r"[<>!=]=|[<>]")
 # Above it a single record can be told nearly for sure, whatever else is done.
 _LARGE_EPSILON = 20.0
 
 # Methods that draw rows of a unit, and how many when the options do not say.
 _DRAWN = {"boosted_adassp": 1, "adassp": 1, "dpsgd": 1}
+
+
+def about_response(response: str, family: Family) -> tuple[str, ...]:
+    """Say that there is a model for what is true or false, by the text of the formula."""
+    if not family.least_squares or not _COMPARED.search(response):
+        return ()
+    return (
+        f"{response} is 0 or 1, and this a linear model of how often it is 1; dp_glm fits a "
+        "logistic one",
+    )
 
 
 def about_units(unit: str | None, method: object, used: str, purpose: str = "") -> tuple[str, ...]:

@@ -67,7 +67,7 @@ LM_HINTS <- c(
   na.action = "incomplete rows are always dropped, one by one",
   contrasts = "write C(g, contr.sum) in the formula, or set contrasts(data$g) before the call",
   offset = "subtract it from the response: I(y - x) ~ ...",
-  family = "linear regression is all there is", epsilon = "write eps = 1", seed = "write rng = 1",
+  family = "dp_glm() has families", epsilon = "write eps = 1", seed = "write rng = 1",
   bounds = "give them to the method, such as method = AdaSSP(bounds = list(x = c(0, 6)))",
   max_rows = "give it to the method, such as method = BoostedAdaSSP(max_rows = 2)",
   ledger = "write budget = dp_budget(eps, delta, ledger = \"path\")",

@@ -101,10 +101,19 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
   call <- public_call(match.call(), "dp_lm")
   # Before all else: dp_records() stops here when the call is evaluated again.
   force(data)
+  # What is not given is left to Python, whose defaults these are; delta may be a share of the budget's.
+  given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method)
+  private_fit("lm", call, formula, data, eps, given, select, k, split, levels, unit, budget,
+              inference, rng)
+}
+
+# `given`: more arguments to be sent; what is NULL is not.
+private_fit <- function(name, call, formula, data, eps, given, select, k, split, levels, unit, budget,
+                        inference, rng) {
   check_number(eps, "eps", "1")
   sent_budget <- budget_sent(budget)
-  check_number(delta, "delta", "1e-6")
-  check_method(method, "method")
+  if (!is.null(given$delta)) check_number(given$delta, "delta", "1e-6")
+  if (!is.null(given$method)) check_method(given$method, "method")
   if (!is.null(select)) check_method(select, "select")
   if (!is.null(k)) check_number(k, "k", "5")
   if (!is.null(split)) check_number(split, "split", "0.5")
@@ -125,15 +134,13 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
     matrix = sent_design(design, data, unit, budget$stratum)
   )
   if (within) request$matrix$within <- TRUE
-  # What is not given is left to Python, whose defaults these are; delta may be a share of the budget's.
-  if (!missing(delta)) request$delta <- delta
-  if (!missing(method)) request$method <- as_sent(method)
+  for (argument in names(given)) request[[argument]] <- as_sent(given[[argument]])
   request$select <- as_sent(select)
   request$k <- k
   request$split <- split
   request$budget <- sent_budget
   request$rng <- seed_sent(rng)
-  fit <- new_fit(call_python("lm", request), design, call)
+  fit <- new_fit(call_python(name, request), design, call)
   if (within) fit$within <- unit
   fit
 }
@@ -184,10 +191,11 @@ new_fit <- function(answer, design, call) {
     limits = unpack_doubles(answer$limits), privacy = certificate(answer),
     response = answer$response, formula = formula, call = call, terms = terms,
     source = design$source, contrasts = design$contrasts, columns = design$kept,
-    xlevels = Filter(Negate(is.null), lapply(design$frame, base::levels))
+    xlevels = Filter(Negate(is.null), lapply(design$frame, base::levels)),
+    family = family_of(answer$family)
   )
   # insight takes what has a part that is NULL for nothing at all.
-  structure(Filter(Negate(is.null), fit), class = "dp_lm")
+  structure(Filter(Negate(is.null), fit), class = c(if (!is.null(fit$family)) "dp_glm", "dp_lm"))
 }
 
 # As the aliased coefficients of lm() are: those that the data cannot tell at this eps. Without

@@ -2,7 +2,7 @@
 #'
 #' Predictions for rows that need no protection, from the released coefficients: they cost nothing.
 #'
-#' @param object A fit made by [dp_lm()].
+#' @param object A fit made by [dp_lm()] or [dp_glm()].
 #' @param newdata A data frame with the regressors. It is not protected.
 #' @param se.fit Also return standard errors of the fit?
 #' @param interval `"none"`, or `"confidence"` for the mean response. There is no `"prediction"`: the
@@ -12,7 +12,8 @@
 #'   limits to them, and predictions without intervals to where the response lies, and warns of it.
 #'   `FALSE` gives the straight line. The limits are released with noise, in `object$limits`, those of
 #'   the response last.
-#' @param type `"response"`: there is one type, the mean response.
+#' @param type `"response"`: the mean response, or the quantile; of [dp_glm()] also `"link"`, the linear
+#'   predictor.
 #' @param ... Must be empty.
 #' @return As [predict.lm()]; `NA` for incomplete rows.
 #' @seealso [dp_lm_methods]; `augment()` in [dp_lm_tidiers].
@@ -26,8 +27,11 @@ predict.dp_lm <- function(object, newdata, se.fit = FALSE,
                           interval = c("none", "confidence", "prediction"), level = 0.95,
                           winsorise = TRUE, type = "response", ...) {
   no_more("predict()", PREDICT_HINTS, ...)
-  if (!identical(type, "response"))
-    refuse("predict(): type must be \"response\", the mean response, not ", described(type))
+  types <- c("response", if (inherits(object, "dp_glm")) "link")
+  if (!is.character(type) || length(type) != 1L || !type %in% types)
+    refuse("predict(): type must be \"response\", the mean response, ",
+           if (length(types) > 1L) "or \"link\", ", "not ", described(type))
+  family <- if (type == "response") object$family
   check_flag(winsorise, "winsorise")
   if (missing(newdata) || is.null(newdata))
     private_stop("predict() without newdata")
@@ -48,10 +52,11 @@ predict.dp_lm <- function(object, newdata, se.fit = FALSE,
   value <- fit
   if (interval == "confidence") {
     margin <- critical_value(object$law, 1 - level) * error
-    value <- cbind(fit = fit, lwr = fit - margin, upr = fit + margin)
+    value <- mean_of(family, cbind(fit = fit, lwr = fit - margin, upr = fit + margin))
   }
+  else if (!is.null(family)) value <- mean_of(family, fit)
   else if (winsorise) value <- response_within(value, object$limits)
-  if (se.fit) list(fit = value, se.fit = error) else value
+  if (se.fit) list(fit = value, se.fit = slope_of(family, fit) * error) else value
 }
 
 # A regularised estimate of what is not identified is good for predictions, if not for itself.

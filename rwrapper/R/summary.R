@@ -11,8 +11,8 @@ summary.dp_lm <- function(object, ...) {
                         p_values(object$law, ratio))
   dimnames(coefficients) <- list(names(estimate), c("Estimate", "Std. Error", "Sampling",
                                                     "Privacy", "z value", "Pr(>|z|)"))
-  kept <- object[c("call", "formula", "method", "nobs", "privacy", "notes", "selected",
-                   "no_errors")]
+  kept <- object[intersect(names(object), c("call", "formula", "method", "nobs", "privacy", "notes", "selected",
+                   "no_errors", "family"))]
   structure(c(list(coefficients = coefficients, inference = !is.null(object$covariance),
                    least_p = least_p(object$law)), kept),
             class = "summary.dp_lm")
@@ -46,7 +46,7 @@ print.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
 }
 
 print_head <- function(x) {
-  cat("\nPrivate linear regression, method ", x$method, "\n\n", sep = "")
+  cat("\nPrivate ", family_title(x$family), " regression, method ", x$method, "\n\n", sep = "")
   if (!is.null(x$call))
     cat("Call:\n", paste(deparse(typed_call(x$call)), collapse = "\n"), "\n\n", sep = "")
   unidentified <- sum(is.na(if (is.matrix(x$coefficients)) x$coefficients[, 1L] else x$coefficients))

@@ -217,7 +217,7 @@ def test_what_ends_a_command_otherwise(raised, code, data, monkeypatch, capsys):
     def end(*arguments, **options):
         raise raised
 
-    monkeypatch.setattr("dpreg.lm.dp_lm", end)
+    monkeypatch.setattr("dpreg.glm.dp_glm", end)
     assert main(["fit", "price ~ carat", data, "--eps", "1"]) == code
     assert capsys.readouterr().out == ""
 
@@ -332,3 +332,21 @@ def test_moments_and_models_of_them(data, tmp_path, capsys):
     assert main(["lm", str(tmp_path / "none.json"), "price ~ cut"]) == 2
     assert main(["lm", str(model), "price ~ cut"]) == 2
     assert "dpreg moments --json wrote" in capsys.readouterr().err
+
+
+def test_glm_is_dp_glm(data, capsys):
+    call = ["glm", "I(price > 5000) ~ carat", data, "--eps", "5", "--rng", "1"]
+    assert main([*call, "--exp"]) == 0
+    out = capsys.readouterr().out
+    fit = dpreg.dp_glm("I(price > 5000) ~ carat", data, 5.0, rng=1)
+    assert str(fit.summary(exp=True)) in out
+    assert main([*call, "--family", "poison"]) == 2
+    assert "--family" in capsys.readouterr().err
+    counted = ["glm", "visits ~ carat + offset(log(depth))", data, "--eps", "1"]
+    assert main(counted) == 2
+    assert "visits" in capsys.readouterr().err
+
+
+def test_a_comparison_as_a_response_is_pointed_to_glm(data, capsys):
+    assert main(["fit", "I(price > 5000) ~ carat", data, "--eps", "5"]) == 0
+    assert "dp_glm fits a logistic one" in " ".join(capsys.readouterr().out.split())

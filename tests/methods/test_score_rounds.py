@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dpreg import _core
-from dpreg.methods.score_rounds import ScorePlan, score_errors, score_root, shrunk
+from dpreg.methods.score_errors import score_errors, shrunk
+from dpreg.methods.score_rounds import ScorePlan, score_root
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.preconditioning import Directions
 from dpreg.sums.scores import ScoreNorms
@@ -100,7 +101,7 @@ def test_what_was_not_seen_is_hidden_and_shrunk():
     assert kept[2] < 1e-3
     np.testing.assert_allclose(kept[:2], 1, atol=1e-3)
     error = score_errors(root, directions_of(3, seen), np.ones(3))
-    assert error.hidden[2, 2] == pytest.approx(min(root.residual_variance, 1.0))
+    assert error.hidden[2, 2] == pytest.approx(min(root.dispersion, 1.0))
     assert not error.hidden[:2, :2].any()
 
 

@@ -127,6 +127,13 @@ double quantise(const Standardisation& how, double limit, std::size_t regressors
     return weight * response;
 }
 
+/// The sum of the cells of record i that are added to its linear predictor.
+double given_sum(const Standardisation& how, const MatrixView& x, std::size_t i) {
+    double sum = 0.0;
+    for (const auto column : how.given) sum += x(i, column);
+    return sum;
+}
+
 void check_public(const MatrixView& x, const VectorView& y, const Standardisation& how) {
     const auto used = how.columns.size();
     require(x.rows == y.size, "X and y must have the same number of rows");
@@ -140,6 +147,10 @@ void check_public(const MatrixView& x, const VectorView& y, const Standardisatio
     require(how.turn.empty() || how.turn.size() == how.mapped * how.mapped,
             "turn must be a square of the columns of map");
     for (const auto column : how.columns) require(column < x.cols, "no such column");
+    for (const auto column : how.given) require(column < x.cols, "no such column");
+    require(how.given.empty() || how.loss.kind != LossKind::squared,
+            "the squared loss has no given columns");
+    check_loss(how.loss);
 }
 
 /// The map and the turn after it.
@@ -173,6 +184,7 @@ QuantisedRows::QuantisedRows(const MatrixView& x, const VectorView& y, const Sta
     : width_(row_width(how)),
       stride_(padded(width_)),
       limit_(std::hypot(how.row_limit, std::max(how.response_limit, 0.0))),
+      loss_(how.loss),
       offsets_(units.offsets) {
     check_public(x, y, how);
     const bool grouped = !offsets_.empty();
@@ -180,6 +192,9 @@ QuantisedRows::QuantisedRows(const MatrixView& x, const VectorView& y, const Sta
     require(!grouped || offsets_.back() == count, "the offsets of units must end with their rows");
     q_.assign(count * stride_, 0);
     y_.assign(count, 0.0);
+    const bool shrunk = loss_.kind == LossKind::squared;
+    weights_.assign(shrunk ? 0 : count, 1.0);
+    given_.assign(shrunk ? 0 : count, 0.0);
     const std::size_t regressors = width_ - (how.response_limit > 0.0 ? 1 : 0);
     const RowMap map = row_map(how, how.map);
     const RowMap after = row_map(how, turned(how));
@@ -200,6 +215,10 @@ QuantisedRows::QuantisedRows(const MatrixView& x, const VectorView& y, const Sta
             const double response = (y[i] - how.y_centre) * how.y_inverse_scale;
             y_[k] = quantise(how, limit_, regressors, width_, z.data(), weight, response,
                              q_.data() + k * stride_);
+            if (shrunk || !std::isfinite(weight)) continue;
+            y_[k] = std::min(std::max(loss_.least_response, response), loss_.most_response);
+            weights_[k] = weight;
+            given_[k] = given_sum(how, x, i);
         }
     });
 }
@@ -210,14 +229,29 @@ QuantisedRows::QuantisedRows(Parts parts)
       limit_(parts.limit),
       q_(std::move(parts.q)),
       y_(std::move(parts.y)),
+      loss_(parts.loss),
+      weights_(std::move(parts.weights)),
+      given_(std::move(parts.given)),
       offsets_(std::move(parts.offsets)) {
+    const std::size_t weighed = loss_.kind == LossKind::squared ? 0 : y_.size();
+    require(weights_.size() == weighed && given_.size() == weighed,
+            "rows of another loss than the squared one must have weights");
+    check_loss(loss_);
     require(q_.size() == y_.size() * stride_, "rows must have `width` entries, padded");
     require(offsets_.empty() || offsets_.back() == y_.size(),
             "the offsets of units must end with their rows");
 }
 
 Block QuantisedRows::block(std::size_t first, std::size_t count) const {
-    return {q_.data() + first * stride_, y_.data() + first, count, stride_, limit_ / kRowSteps};
+    const bool shrunk = weights_.empty();
+    return {q_.data() + first * stride_,
+            y_.data() + first,
+            count,
+            stride_,
+            limit_ / kRowSteps,
+            &loss_,
+            shrunk ? nullptr : weights_.data() + first,
+            shrunk ? nullptr : given_.data() + first};
 }
 
 std::vector<std::int64_t> QuantisedRows::gram(std::size_t threads) const {

@@ -12,6 +12,7 @@
 #include "dpreg/linalg/simd.hpp"
 #include "dpreg/parallel.hpp"
 #include "dpreg/stats/quantised_rows.hpp"
+#include "dpreg/stats/row_losses.hpp"
 
 namespace dpreg {
 
@@ -32,19 +33,22 @@ struct Block {
     std::size_t rows;
     std::size_t stride;
     double row_unit;  ///< of q'theta, so that it becomes w z'theta
+    const Loss* loss;
+    const double* weights;  ///< w of each row; null with the squared loss
+    const double* given;    ///< what is added to z'theta; null with the squared loss
 };
 
 /// Coefficients with zeros up to a whole number of lanes.
 std::vector<double> padded_theta(const std::vector<double>& theta, std::size_t stride);
 
-struct Residual {
-    double residual;
+struct Fitted {
+    double fitted;  ///< q'theta
     double square;  ///< |q|^2
 };
 
 // In a fixed number of lanes whatever the processor has, so that the residual, and with it
 // every bit of the result, is the same on every machine.
-DPREG_INLINE Residual residual_of(const Block& block, const double* theta, std::size_t i) {
+DPREG_INLINE Fitted fitted_of(const Block& block, const double* theta, std::size_t i) {
     const std::int16_t* q = block.q + i * block.stride;
     Lanes dot{};
     Lanes square{};
@@ -59,7 +63,7 @@ DPREG_INLINE Residual residual_of(const Block& block, const double* theta, std::
         fitted += dot[k];
         norm += square[k];
     }
-    return {block.y[i] - fitted * block.row_unit, norm};
+    return {fitted, norm};
 }
 
 /// Sum of v v' over rows v of integers that `fill(first, rows, block)` writes, row-major with

@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "dpreg/error.hpp"
-#include "row_blocks.hpp"
+#include "row_residuals.hpp"
 
 namespace dpreg {
 namespace {
@@ -17,14 +17,19 @@ DPREG_INLINE double clipped_steps(double residual, double clip) {
 
 DPREG_INLINE void add_round(const Block& block, const double* theta, double clip, double* gradient,
                             double* squares) {
-    for (std::size_t i = 0; i < block.rows; ++i) {
-        const double p = clipped_steps(residual_of(block, theta, i).residual, clip);
-        const std::int16_t* q = block.q + i * block.stride;
-        for (std::size_t j = 0; j < block.stride; j += kPanel) {
-            const ShortLanes row = load_lanes(q + j);
-            add_lanes(gradient + j, p * __builtin_convertvector(row, Lanes));
+    RowTerms terms;
+    for (std::size_t first = 0; first < block.rows; first += kResidualRows) {
+        const std::size_t count = std::min(kResidualRows, block.rows - first);
+        residuals_of(block, theta, first, count, terms);
+        for (std::size_t i = 0; i < count; ++i) {
+            const double p = clipped_steps(terms.residual[i], clip);
+            const std::int16_t* q = block.q + (first + i) * block.stride;
+            for (std::size_t j = 0; j < block.stride; j += kPanel) {
+                const ShortLanes row = load_lanes(q + j);
+                add_lanes(gradient + j, p * __builtin_convertvector(row, Lanes));
+            }
+            *squares += p * p;
         }
-        *squares += p * p;
     }
 }
 

@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "dpreg/error.hpp"
-#include "row_blocks.hpp"
+#include "row_residuals.hpp"
 
 namespace dpreg {
 namespace {
@@ -20,21 +20,26 @@ struct ScoreLimit {
     ScoreLimit(double limit, double row_unit) : per_residual(kScoreSteps * row_unit / limit) {}
 
     /// The residual as an integer p with |p| |q| <= kScoreSteps + |q| / 2.
-    DPREG_INLINE double operator()(const Residual& of) const {
-        const double most = kScoreSteps / std::max(std::sqrt(of.square), 1.0);
+    DPREG_INLINE double operator()(double residual, double square) const {
+        const double most = kScoreSteps / std::max(std::sqrt(square), 1.0);
         // The constant stands first in max: what is not a number becomes the least.
-        return std::nearbyint(std::min(std::max(-most, of.residual * per_residual), most));
+        return std::nearbyint(std::min(std::max(-most, residual * per_residual), most));
     }
 };
 
 DPREG_INLINE void add_scores(const Block& block, const double* theta, const ScoreLimit& limit,
                              double* sums) {
-    for (std::size_t i = 0; i < block.rows; ++i) {
-        const double p = limit(residual_of(block, theta, i));
-        const std::int16_t* q = block.q + i * block.stride;
-        for (std::size_t j = 0; j < block.stride; j += kPanel) {
-            const ShortLanes row = load_lanes(q + j);
-            add_lanes(sums + j, p * __builtin_convertvector(row, Lanes));
+    RowTerms terms;
+    for (std::size_t first = 0; first < block.rows; first += kResidualRows) {
+        const std::size_t count = std::min(kResidualRows, block.rows - first);
+        residuals_of(block, theta, first, count, terms);
+        for (std::size_t i = 0; i < count; ++i) {
+            const double p = limit(terms.residual[i], terms.square[i]);
+            const std::int16_t* q = block.q + (first + i) * block.stride;
+            for (std::size_t j = 0; j < block.stride; j += kPanel) {
+                const ShortLanes row = load_lanes(q + j);
+                add_lanes(sums + j, p * __builtin_convertvector(row, Lanes));
+            }
         }
     }
 }
@@ -132,12 +137,15 @@ std::vector<std::int64_t> QuantisedRows::score_norms(const std::vector<double>& 
     parallel_ranges(units(), threads, [&](std::size_t begin, std::size_t end) {
         std::vector<std::int64_t> counts(kScoreBins, 0);
         std::vector<double> sum(std::max(stride_, kPanel));  // rows may have no entries
+        RowTerms terms;
         for (std::size_t u = begin; u < end; ++u) {
             const auto [from, to] = rows_of(u);
             std::fill(sum.begin(), sum.end(), 0.0);
             const Block rows = block(from, to - from);
             for (std::size_t i = 0; i < rows.rows; ++i) {
-                const auto [residual, square] = residual_of(rows, coefficients.data(), i);
+                residuals_of(rows, coefficients.data(), i, 1, terms);
+                const double residual = terms.residual[0];
+                const double square = terms.square[0];
                 const double steps = std::nearbyint(
                     std::min(std::max(-kMostResidual, residual * kResidualSteps), kMostResidual));
                 if (rows.rows == 1) sum[0] = residual * kResidualSteps * std::sqrt(square);

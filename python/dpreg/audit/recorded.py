@@ -22,7 +22,8 @@ from dpreg.audit.watches import Call, Leak, Recording, watching
 from dpreg.audit.worlds import Pair
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
-from dpreg.lm import dp_lm
+from dpreg.families import GAUSSIAN, Family
+from dpreg.glm import dp_glm
 from dpreg.methods.base import Method
 from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.selection.base import Selector
@@ -58,7 +59,7 @@ class Replayable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One call of `dp_lm` on neighbours, to be replayed.
+    """One call of `dp_lm` or `dp_glm` on neighbours, to be replayed.
 
     Attributes
     ----------
@@ -71,6 +72,7 @@ class Run:
         Of one column, before the fit.
     split : float or None
         Of the units, for the selection alone.
+    family : Family
     """
 
     method: Method
@@ -80,19 +82,21 @@ class Run:
     unit: str | None = None
     select: Selector | None = None
     split: float | None = None
+    family: Family = GAUSSIAN
 
     def __str__(self) -> str:
         inference = "" if self.inference else ", no inference"
         unit = "" if self.unit is None else f", unit {self.unit}"
         select = "" if self.select is None else f"{self.select.name}, then "
         split = "" if self.split is None else f", split {self.split}"
-        what = f"{self.method.name}: {self.formula}, {self.pair.label}"
+        family = "" if self.family.least_squares else f"{self.family.label}, "
+        what = f"{family}{self.method.name}: {self.formula}, {self.pair.label}"
         return f"{select}{what}{inference}{unit}{split}"
 
     def outcome(self, table: pd.DataFrame, claim: Claim) -> str:
         """Fit, and return all that comes out."""
-        fit = dp_lm(
-            self.formula, table, *claim, method=self.method, select=self.select,
+        fit = dp_glm(
+            self.formula, table, *claim, family=self.family, method=self.method, select=self.select,
             k=None if self.select is None else 1, unit=self.unit, inference=self.inference,
             split=self.split, rng=_core.TestBits(7),
         )  # fmt: skip

@@ -13,6 +13,7 @@ from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.recorded import Run, composed_loss, divided_loss, finding_of
 from dpreg.audit.watches import Recording
 from dpreg.audit.worlds import Pair, hostile_pairs, person_pair, regression
+from dpreg.families import BINOMIAL, POISSON, Quantile
 from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, TukeyEM
 from dpreg.methods.base import Method
 from dpreg.privacy.gdp import gdp_epsilon
@@ -52,6 +53,18 @@ def boosted_adassp(effort: Effort) -> Finding:
     methods = (BoostedAdaSSP(), BoostedAdaSSP(bounds=_BOUNDS, rounds=3))
     runs = _runs(methods, hostile_pairs() + _large_pairs())
     return finding_of("boosted_adassp", runs, composed_loss)
+
+
+def families(effort: Effort) -> Finding:
+    """Scores, curvatures and counts of other losses."""
+    runs = [
+        Run(BoostedAdaSSP(bounds=bounds), formula, pair, inference, family=family)
+        for family, pair in itertools.product((BINOMIAL, POISSON, Quantile(0.2)), hostile_pairs())
+        for formula, bounds in ((_FORMULAS[0], None), ("y ~ a + offset(b)", _RESPONSE))
+        for inference in (True, False)
+        if family.link == "log" or "offset" not in formula
+    ]
+    return finding_of("families", runs, composed_loss)
 
 
 def predictions(effort: Effort) -> Finding:
@@ -164,6 +177,7 @@ def split(effort: Effort) -> Finding:
 CHECKS = (
     Check("adassp", adassp),
     Check("boosted_adassp", boosted_adassp),
+    Check("families", families),
     Check("limits of predictions", predictions),
     Check("dpsgd", dpsgd),
     Check("units", units),

@@ -13,7 +13,7 @@ from dpreg.cli.budget import budget
 from dpreg.cli.codes import CUT_OFF, FAILED, INTERRUPTED, REFUSED
 from dpreg.cli.demo import demo_command
 from dpreg.cli.face import SHELL
-from dpreg.cli.fit import fit
+from dpreg.cli.fit import fit, glm
 from dpreg.cli.moments import lm, moments
 from dpreg.cli.output import close_quietly, refused
 from dpreg.cli.plan import plan
@@ -52,10 +52,10 @@ class Commands(click.Group):
 @click.group(cls=Commands, epilog=_EPILOG)
 @click.version_option(__version__, prog_name="dpreg", message="%(prog)s %(version)s")
 def dpreg() -> None:
-    """Differentially private linear regression: a formula, a table and an epsilon."""
+    """Differentially private regression: a formula, a table and an epsilon."""
 
 
-for _command in (fit, moments, lm, select, predict, plan, budget, audit, demo_command):
+for _command in (fit, glm, moments, lm, select, predict, plan, budget, audit, demo_command):
     dpreg.add_command(_command)
 
 

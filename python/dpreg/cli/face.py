@@ -13,7 +13,8 @@ __all__ = ["SHELL", "Shell"]
 # the same name; any other is an option of a method.
 _POSITIONAL = {"formula": "FORMULA", "data": "DATA", "ledger": "ledger"}
 _OPTIONS = {
-    "accounting", "alpha", "bounds", "budget", "d", "delta", "eps", "inference", "interval", "k",
+    "accounting", "alpha", "bounds", "budget", "d", "delta", "eps", "exp", "family",
+    "inference", "interval", "k",
     "levels", "max_rows", "method", "mu", "n", "name", "option", "rho", "rng", "select", "split",
     "stratum", "unit", "winsorise",
 }  # fmt: skip

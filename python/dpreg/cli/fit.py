@@ -1,4 +1,4 @@
-"""`dpreg fit`."""
+"""`dpreg fit` and `dpreg glm`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpreg.cli.parameters import method_names, method_options, offering, selecto
 from dpreg.cli.progress import working
 from dpreg.cli.release import Release, release_options
 
-__all__ = ["fit"]
+__all__ = ["fit", "glm"]
 
 
 def _options() -> str:
@@ -23,18 +23,7 @@ def _options() -> str:
     return described(METHODS)
 
 
-@click.command(
-    cls=Documented,
-    examples=(
-        'dpreg fit "price ~ carat + depth" diamonds.parquet --eps 1',
-        'dpreg fit "price ~ carat" diamonds.parquet --eps 1 --budget diamonds.ledger --json -',
-        'dpreg fit "y ~ x" visits.parquet --eps 1 --unit person --method adassp --max-rows 3',
-        'dpreg fit "y ~ x" d.parquet --eps 1 --method tukey --option models=500',
-        'dpreg fit "y ~ ." d.parquet --eps 1 --select kendall --k 5',
-    ),
-    details=("Options of methods", _options),
-)
-@release_options(
+_FITTING = (
     click.option("--method", metavar="NAME", shell_complete=offering(method_names),
                  default="auto", show_default=True, help="How to fit."),
     method_options("option", "the method"),
@@ -48,6 +37,20 @@ def _options() -> str:
     click.option("--alpha", type=float, default=0.05, show_default=True,
                  help="1 - coverage of the intervals in the table."),
 )  # fmt: skip
+
+
+@click.command(
+    cls=Documented,
+    examples=(
+        'dpreg fit "price ~ carat + depth" diamonds.parquet --eps 1',
+        'dpreg fit "price ~ carat" diamonds.parquet --eps 1 --budget diamonds.ledger --json -',
+        'dpreg fit "y ~ x" visits.parquet --eps 1 --unit person --method adassp --max-rows 3',
+        'dpreg fit "y ~ x" d.parquet --eps 1 --method tukey --option models=500',
+        'dpreg fit "y ~ ." d.parquet --eps 1 --select kendall --k 5',
+    ),
+    details=("Options of methods", _options),
+)
+@release_options(*_FITTING)
 def fit(
     release: Release,
     method: str,
@@ -63,8 +66,65 @@ def fit(
 
     FORMULA is a Wilkinson formula such as 'price ~ carat + cut'; DATA is the path of the file.
     """
+    return _fitted(
+        release, "gaussian", method, option, select, k, split, select_option, inference, alpha
+    )
+
+
+@click.command(
+    cls=Documented,
+    examples=(
+        'dpreg glm "default ~ income + region" loans.parquet --eps 1',
+        'dpreg glm "visits ~ age + offset(log(years))" d.parquet --eps 1 --family poisson',
+        'dpreg glm "wage ~ age" d.parquet --eps 1 --family quantile',
+    ),
+    details=("Options of methods", _options),
+)
+@release_options(
+    click.option("--family", metavar="NAME", default="binomial", show_default=True,
+                 help="binomial, poisson, gaussian or quantile."),
+    click.option("--exp/--no-exp", default=False,
+                 help="Show exponentials, such as odds ratios.  [default: do not]"),
+    *_FITTING,
+)  # fmt: skip
+def glm(
+    release: Release,
+    family: str,
+    exp: bool,
+    method: str,
+    option: Sequence[str],
+    select: str | None,
+    k: int | None,
+    split: float | None,
+    select_option: Sequence[str],
+    inference: bool,
+    alpha: float,
+) -> int:
+    """Fit a logistic, Poisson or median regression with differential privacy.
+
+    FORMULA is a Wilkinson formula such as 'default ~ income'; DATA is the path of the file.
+    """
+    return _fitted(
+        release, family, method, option, select, k, split, select_option, inference, alpha, exp=exp
+    )
+
+
+def _fitted(
+    release: Release,
+    family: str,
+    method: str,
+    option: Sequence[str],
+    select: str | None,
+    k: int | None,
+    split: float | None,
+    select_option: Sequence[str],
+    inference: bool,
+    alpha: float,
+    *,
+    exp: bool = False,
+) -> int:
+    from dpreg.glm import dp_glm
     from dpreg.inference.law import check_alpha
-    from dpreg.lm import dp_lm
     from dpreg.methods import METHODS
     from dpreg.results.fit import DPResults
     from dpreg.selection import SELECTORS
@@ -74,11 +134,12 @@ def fit(
     names = [method, *([] if select is None else [select])]
     typed.needs_a_taker(names, {**METHODS, **SELECTORS})
     with working("fitting"):
-        found = dp_lm(
+        found = dp_glm(
             release.formula,
             release.data,
             release.eps,
             release.delta,
+            family=family,
             method=built(method, METHODS, option, "--option", typed),
             select=None if select is None else built(
                 select, SELECTORS, select_option, "--select-option", typed
@@ -89,5 +150,5 @@ def fit(
             **release.arguments(),
         )  # fmt: skip
     if isinstance(found, DPResults):
-        return release.outputs.tell(found, found.summary(alpha), DONE)
+        return release.outputs.tell(found, found.summary(alpha, exp=exp), DONE)
     return release.outputs.tell(found, found.summary(SHELL), DECLINED)

@@ -31,7 +31,9 @@ def column_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> NDArray[
     """
     names = [*terms.names, terms.response]
     result = np.full((len(names), 2), np.nan)
-    for name, limits in {**terms.ranges, **(bounds or {})}.items():
+    family = terms.family.response
+    natural = {} if family is None else {terms.response: family}
+    for name, limits in {**terms.ranges, **(bounds or {}), **natural}.items():
         if name in terms.dropped:
             continue
         if name not in names:

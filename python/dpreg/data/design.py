@@ -14,6 +14,7 @@ from dpreg.data.partitioned import PartitionedRows, PartitionedSource
 from dpreg.data.source import RowSource
 from dpreg.data.strata import StratumRows
 from dpreg.data.units import UnitNumbers, Units
+from dpreg.families import GAUSSIAN, Family
 from dpreg.privacy.stratum import Stratum
 
 __all__ = ["Design", "Terms", "read_design"]
@@ -37,6 +38,7 @@ class Terms:
         Columns that the formula makes and a private selection left out.
     within : bool
         Rows are deviations from the means of their unit.
+    family : Family
     """
 
     response: str
@@ -45,6 +47,12 @@ class Terms:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
     within: bool = False
+    family: Family = GAUSSIAN
+
+    @property
+    def given(self) -> tuple[int, ...]:
+        """Places, in `names`, of offsets: their coefficient is 1."""
+        return tuple(j for j, name in enumerate(self.names) if name.startswith("offset("))
 
     @property
     def coefficients(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,10 +13,13 @@ from dpreg.data.bounds import Bounds, column_bounds
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows
 from dpreg.errors import Argument, unusable
+from dpreg.families import Family
 from dpreg.inference.boosting import BoostingPath, quieted
 from dpreg.inference.shrinkage import SHRUNK_NOTE
 from dpreg.methods.base import Allowance, Declined, Release, check_size, needs_delta
-from dpreg.methods.score_rounds import ScorePlan, ScoreRoot, score_errors, score_root, shrunk
+from dpreg.methods.score_errors import ScoreRoot, score_errors, shrunk
+from dpreg.methods.score_predictions import predicting
+from dpreg.methods.score_rounds import ScorePlan, score_root
 from dpreg.methods.standardised import Standardised, standardise
 from dpreg.options import check_options
 from dpreg.privacy.cost import Cost
@@ -32,6 +35,7 @@ from dpreg.sums.preconditioning import Directions, Preconditioning, precondition
 from dpreg.sums.quantised import MappedRows
 from dpreg.sums.rows import longest_row, mapped_rows, standardised_rows
 from dpreg.sums.standardisation import Scales, Standardisation, check_share_of_mu
+from dpreg.sums.working_model import loss_of, natural_sizes, range_note, working_model
 
 __all__ = ["BoostedAdaSSP"]
 
@@ -52,6 +56,13 @@ _SCORES = ScorePlan(
     settling=(0.02,) * 5,
     late=(0.015,) * 20,
     products=0.08,
+)
+_GLM_SCORES = replace(
+    _SCORES,
+    early_norms=0.0,
+    settling=(0.02, 0.02, 0.03, 0.03),
+    late=(0.03, 0.04, 0.05, 0.06, 0.07, 0.08),
+    curvature=(0.03, 0.06),
 )
 # Less than this share of a coordinate that is kept is mentioned.
 _KEPT = 0.98
@@ -152,7 +163,11 @@ class BoostedAdaSSP:
         begun = standardise(design, allowance, self, self.max_rows)
         if begun.declined is not None:
             return begun.declined
-        return _infer(begun, self.standardisation) if inference else self._predict(begun)
+        if inference:
+            return _infer(begun, self.standardisation)
+        if design.terms.family.least_squares:
+            return self._predict(begun)
+        return predicting(begun, begun.left)
 
     def _predict(self, begun: Standardised) -> Release:
         design, scales, units, noise = begun.design, begun.scales, begun.units, begun.noise
@@ -201,25 +216,43 @@ class BoostedAdaSSP:
 
 def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
     design, scales, noise = begun.design, begun.scales, begun.noise
-    units = begun.telling_units
-    factor = (1 - standardisation.share) / (_PRECONDITIONING.share + _SCORES.share) * _ROUNDED_DOWN
+    units, family = begun.telling_units, design.terms.family
+    plan, left = _SCORES, 1 - standardisation.share
+    if not family.least_squares:
+        plan, left = _GLM_SCORES, begun.left
+    factor = left / (_PRECONDITIONING.share + plan.share) * _ROUNDED_DOWN
     directions = precondition(design, scales, units, _PRECONDITIONING.times(factor), noise)
     rows = mapped_rows(
-        design, scales, units, directions.change, directions.turn, directions.limit, kept=True
+        design,
+        scales,
+        units,
+        directions.change,
+        directions.turn,
+        directions.limit,
+        kept=True,
+        loss=loss_of(family, scales),
     )
-    plan = _SCORES.times(factor)
-    root = score_root(rows, directions.seen, scales.units, plan, noise)
-    root, kept = shrunk(root, directions)
-    error = score_errors(root, directions, kept)
-    notes = (_estimand(root, directions), *(SHRUNK_NOTE,) * bool((kept < _KEPT).any()))
+    model = working_model(family, scales, units, directions.map, design.terms.given)
+    root = score_root(rows, directions.seen, scales.units, plan.times(factor), noise, model)
+    sizes = natural_sizes(family, scales, units)
+    root, kept = shrunk(root, directions, sizes)
+    error = score_errors(root, directions, kept, sizes)
+    notes = (
+        _estimand(root, directions, family),
+        *range_note(family, scales),
+        *(SHRUNK_NOTE,) * bool((kept < _KEPT).any()),
+    )
     return begun.released(directions.map @ root.theta, units, error, notes)
 
 
-def _estimand(root: ScoreRoot, directions: Directions) -> str:
+def _estimand(root: ScoreRoot, directions: Directions, family: Family) -> str:
     """Say what is estimated."""
     reach = directions.limit / math.sqrt(max(len(root.theta), 1))
+    what = "least squares" if family.least_squares else "maximum likelihood"
+    if family.level is not None:
+        what = f"the quantile {family.level:g}"
     return (
-        f"least squares, but rows over {reach:.2g} times and scores over "
+        f"{what}, but rows over {reach:.2g} times and scores over "
         f"{root.limit / root.norm:.2g} times as long as usual count less"
     )
 

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.inference.covariance import EstimateError, sandwich
-from dpreg.inference.shrinkage import kept_shares
+from dpreg.inference.curvature import steadied
+from dpreg.methods.score_errors import ScoreRoot
 from dpreg.sums.accountant import GaussianReleases
-from dpreg.sums.preconditioning import Directions
 from dpreg.sums.quantised import MappedRows
 from dpreg.sums.scores import (
     ScoreNorms,
+    noisy_curvature,
     noisy_products,
     noisy_score,
     noisy_score_norms,
     products_limit,
 )
+from dpreg.sums.working_model import WorkingModel, least_squares
 
-__all__ = ["ScorePlan", "ScoreRoot", "score_errors", "score_root", "shrunk"]
+__all__ = ["ScorePlan", "late_limit", "score_root"]
 
 Doubles = NDArray[np.float64]
 
@@ -35,6 +36,12 @@ _BALANCE = 0.5
 _MOST_NOISE = 4.0
 # Limits are never less than this, in root mean square norms.
 _LEAST_LIMIT = 2.0
+# Where no score is longer than this many root mean square norms, none is shortened.
+_FEW = 5.0
+# For curvature rows are shortened to so many times their usual length, by how peaked it is,
+_LEAST_CURVED, _MOST_CURVED = 3.0, 5.0
+# or to more, as long as noise in it is no more than this share of it.
+_CURVATURE_NOISE = 0.02
 # Mean squares of settled scores, in variances of their noise, are about 2 and less than this.
 _SETTLED = 6.0
 
@@ -59,6 +66,9 @@ class ScorePlan:
         Of more rounds with that limit; the result is the mean of their iterates.
     products : float
         Of the second moments of the scores.
+    curvature : tuple of two floats, or ()
+        Of the second derivatives of the loss, before and after those that settle; without them
+        curvature is what the model starts from.
     """
 
     early: tuple[float, ...]
@@ -68,12 +78,16 @@ class ScorePlan:
     settling: tuple[float, ...]
     late: tuple[float, ...]
     products: float
+    curvature: tuple[float, ...] = ()
 
     @property
     def share(self) -> float:
         """Of everything."""
-        counts = math.ceil(len(self.early) / self.every) * self.early_norms + self.norms
-        return math.fsum((*self.early, *self.settling, *self.late, counts, self.products))
+        counts = self.norms
+        if self.early_norms > 0:
+            counts += math.ceil(len(self.early) / self.every) * self.early_norms
+        rounds = (*self.early, *self.settling, *self.late, *self.curvature)
+        return math.fsum((*rounds, counts, self.products))
 
     def times(self, factor: float) -> ScorePlan:
         """Multiply all shares."""
@@ -85,44 +99,114 @@ class ScorePlan:
             settling=tuple(factor * share for share in self.settling),
             late=tuple(factor * share for share in self.late),
             products=factor * self.products,
+            curvature=tuple(factor * share for share in self.curvature),
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreRoot:
-    """What the rounds released, along w directions with second moments of about 1.
+@dataclass(slots=True)
+class _Rounds:
+    """Where the rounds are, and where they were.
 
     Attributes
     ----------
+    curvature : ndarray, shape (w, w)
+        Of the loss of a unit, on average.
+    curved : bool
+        It was released.
     theta : ndarray, shape (w,)
-    deviation : float
-        Of the privacy noise in each entry.
-    limit : float
-        Of the norms of scores, in the last rounds.
-    products : ndarray, shape (w, w)
-        Noisy sum of the products of scores.
-    products_deviation : float
-        Of the noise on its diagonal.
-    norm : float
-        Root mean square norm of a score.
-    units : float
-    unsettled : ndarray, shape (w,)
-        Mean square of the last steps beyond what noise explains: not all rounds converge.
+    steps, thetas, deviations : list
+        By round: the whole way to the root as it looked then, where the round went, and the
+        deviation of the noise in each entry of the score of a unit, on average.
     """
 
-    theta: Doubles
-    deviation: float
-    limit: float
-    products: Doubles
-    products_deviation: float
-    norm: float
+    rows: MappedRows
+    seen: NDArray[np.bool_]
     units: float
-    unsettled: Doubles
+    noise: GaussianReleases
+    model: WorkingModel
+    curvature: Doubles = field(init=False)
+    curved: bool = field(init=False, default=False)
+    theta: Doubles = field(init=False)
+    steps: list[Doubles] = field(init=False, default_factory=list)
+    thetas: list[Doubles] = field(init=False, default_factory=list)
+    deviations: list[float] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.theta = self.model.start
+        self.curvature = self.model.curvature * np.eye(self.rows.width)
 
     @property
-    def residual_variance(self) -> float:
-        """Mean square of the residuals, were they independent of the rows."""
-        return self.norm**2 / max(len(self.theta), 1)
+    def inverse(self) -> Doubles:
+        """Of the curvature, shape (w, w)."""
+        return np.asarray(np.linalg.inv(self.curvature))
+
+    def step(self, limit: float, share: float) -> None:
+        """Go a part of the way to the root of a noisy score."""
+        label = f"score of round {len(self.thetas) + 1}"
+        mu = self.noise.share(share)
+        score, deviation = noisy_score(self.rows, self.theta, limit, label, self.noise, mu)
+        ridge = np.where(self.seen, 0.0, np.diag(self.curvature))
+        pull = ridge * (self.theta - self.model.start)
+        way = self.inverse @ (score / self.units - pull)
+        if not self.model.family.standardised:
+            length = float(np.linalg.norm(way))
+            way = way * min(1.0, self.model.scale / max(length, np.finfo(float).tiny))
+        self.steps.append(way)
+        self.theta = self.theta + _STEP * self.steps[-1]
+        self.thetas.append(self.theta)
+        self.deviations.append(deviation / self.units)
+
+    def gather(self, limit: float, shares: tuple[float, ...], before: float) -> None:
+        """Go all the way, round after round, each from the mean of where the others led.
+
+        So rounds are where noise is least, and what is not linear about a score matters least.
+
+        Parameters
+        ----------
+        before : float
+            Weight of where they start, in shares.
+        """
+        total, weight = before * self.theta, before
+        for share in shares:
+            here = self.theta
+            self.step(limit, share)
+            total, weight = total + share * (here + self.steps[-1]), weight + share
+            self.theta = total / weight
+            self.thetas[-1] = here + self.steps[-1]
+
+    def expect(self) -> None:
+        """Take the curvature to be what the model expects where the rounds are."""
+        self.curvature = self.model.curvature_at(self.theta)
+
+    def curve(self, share: float) -> None:
+        """Release the curvature where the rounds are."""
+        mu, width = self.noise.share(share), max(self.rows.width, 1)
+        size = math.sqrt(max(float(np.trace(self.model.curvature_at(self.theta))), 0.0))
+        quiet = math.sqrt(_CURVATURE_NOISE * mu / self.noise.rows * self.units / width)
+        peaked = math.sqrt(self.model.most_curvature / self.model.curvature)
+        least = max(_LEAST_CURVED, min(peaked, _MOST_CURVED))
+        limit = min(
+            max(quiet, least) * size, math.sqrt(self.model.most_curvature) * self.rows.limit
+        )
+        matrix, deviation = noisy_curvature(self.rows, self.theta, limit, self.noise, mu)
+        expected = float(np.trace(self.model.curvature_at(self.theta))) / max(self.rows.width, 1)
+        self.curvature = steadied(matrix / self.units, deviation / self.units, self.seen, expected)
+
+    def norms(self, label: str, share: float) -> ScoreNorms:
+        """Count the norms of scores where the rounds are."""
+        mu = self.noise.share(share)
+        norms = noisy_score_norms(self.rows, self.theta, label, self.noise, mu)
+        return replace(norms, gaps=not self.model.family.least_squares)
+
+    def mean(self, shares: tuple[float, ...]) -> tuple[Doubles, float]:
+        """Return the mean of the last iterates, and the deviation of the noise in its score."""
+        last, deviations = len(shares), np.array(self.deviations)
+        if not self.curved:
+            theta = np.asarray(np.mean(self.thetas[-last:], axis=0))
+            return theta, _deviation_of_mean(deviations, last)
+        weights = np.array(shares) / math.fsum(shares)
+        theta = np.asarray(weights @ np.array(self.thetas[-last:]))
+        return theta, float(np.linalg.norm(weights * deviations[-last:]))
 
 
 def score_root(
@@ -131,6 +215,7 @@ def score_root(
     units: float,
     plan: ScorePlan,
     noise: GaussianReleases,
+    model: WorkingModel | None = None,
 ) -> ScoreRoot:
     """Step towards the root of the sum of shortened scores.
 
@@ -140,58 +225,65 @@ def score_root(
         Private, along directions with second moments of about 1.
     seen : ndarray of bool, shape (w,)
         Along the other directions second moments may be anything from 0 to about 1, and a ridge
-        of 1 keeps the noise from adding up.
+        as large as the curvature keeps the noise from adding up.
     units : float
         Noisy number of units.
     plan : ScorePlan
     noise : GaussianReleases
+    model : WorkingModel, optional
+        Default: least squares.
     """
-    theta, ridge = np.zeros(rows.width), np.where(seen, 0.0, 1.0)
-    scores: list[Doubles] = []
-    thetas: list[Doubles] = []
-    deviations: list[float] = []
-
-    def step(limit: float, share: float) -> None:
-        nonlocal theta
-        label = f"score of round {len(thetas) + 1}"
-        score, deviation = noisy_score(rows, theta, limit, label, noise, noise.share(share))
-        scores.append(score / units - ridge * theta)
-        theta = theta + _STEP * scores[-1]
-        thetas.append(theta)
-        deviations.append(deviation / units)
-
+    model = least_squares(rows.width) if model is None else model
+    rounds = _Rounds(rows, seen, units, noise, model)
     for number, share in enumerate(plan.early):
-        if number % plan.every == 0:
+        if model.deviation > 0:
+            usual = model.deviation * math.sqrt(max(rows.width, 1))
+        elif number % plan.every == 0:
             label = f"norms of scores in round {number + 1}"
-            norms = noisy_score_norms(rows, theta, label, noise, noise.share(plan.early_norms))
-        step(_EARLY_LIMIT * norms.three_quarters, share)
-    norms = noisy_score_norms(rows, theta, "norms of scores", noise, noise.share(plan.norms))
+            usual = rounds.norms(label, plan.early_norms).three_quarters
+        rounds.step(_EARLY_LIMIT * usual, share)
+        rounds.expect()
+    if plan.curvature:
+        rounds.curve(plan.curvature[0])
+    norms = rounds.norms("norms of scores", plan.norms)
     norm = norms.root_mean_square()
     limit = late_limit(norms, norm, units, rows.width, noise.share(math.fsum(plan.late)))
-    for share in (*plan.settling, *plan.late):
-        step(limit, share)
-    theta = np.asarray(np.mean(thetas[-len(plan.late) :], axis=0))
+    if model.most_score <= _FEW * norm:
+        limit = model.most_score
+    if plan.curvature:
+        rounds.gather(limit, plan.settling, 0.0)
+        rounds.curve(plan.curvature[1])
+        rounds.gather(limit, plan.late, math.fsum(plan.settling))
+    else:
+        for share in (*plan.settling, *plan.late):
+            rounds.step(limit, share)
+    theta, theta_deviation = rounds.mean(plan.late)
     mu = noise.share(plan.products)
-    half = (len(plan.late) + 1) // 2
-    last = np.array(scores[-half:]), np.array(deviations[-half:])
-    short = min(limit, products_limit(norm, units, rows.width, mu))
+    short = limit if rounds.curved else min(limit, products_limit(norm, units, rows.width, mu))
     products, deviation = noisy_products(rows, theta, short, noise, mu)
+    half = (len(plan.late) + 1) // 2
+    deviations = np.array(rounds.deviations)
+    usual = float((deviations[-half:] ** 2).mean()) * (rounds.inverse**2).sum(axis=1)
     return ScoreRoot(
         theta=theta,
-        deviation=_deviation_of_mean(np.array(deviations), len(plan.late)),
+        deviation=theta_deviation,
         limit=limit,
         products=products,
         products_deviation=deviation,
         norm=norm,
         units=units,
-        unsettled=_unsettled(*last),
+        unsettled=_unsettled(np.array(rounds.steps[-half:]), usual),
+        curvature=rounds.curvature,
+        start=model.start,
+        scale=model.scale,
+        fixed_dispersion=model.dispersion if noise.rows == 1 else 0.0,
+        standardised=model.family.standardised,
     )
 
 
-def _unsettled(scores: Doubles, deviations: Doubles) -> Doubles:
-    """Mean square of scores beyond so many times their noise, which settled rounds stay within."""
-    usual = _SETTLED * float((deviations**2).mean())
-    return np.asarray(np.maximum((scores**2).mean(axis=0) - usual, 0.0))
+def _unsettled(steps: Doubles, usual: Doubles) -> Doubles:
+    """Mean square of steps beyond so many times their noise, which settled rounds stay within."""
+    return np.asarray(np.maximum((steps**2).mean(axis=0) - _SETTLED * usual, 0.0))
 
 
 def late_limit(norms: ScoreNorms, norm: float, units: float, width: int, mu: float) -> float:
@@ -209,56 +301,3 @@ def _deviation_of_mean(deviations: Doubles, average: int) -> float:
         ages = np.arange(max(rounds - average, t), rounds) - t
         reach[t] = _STEP * float((left**ages).sum()) / average
     return float(np.linalg.norm(reach * deviations))
-
-
-def shrunk(root: ScoreRoot, directions: Directions) -> tuple[ScoreRoot, Doubles]:
-    """Shrink the estimate where noise would swamp predictions.
-
-    Along all directions that were seen together, see `kept_shares`.  Along each, where noise is
-    no less than a prior by which a standard deviation of the regressors moves the response by
-    about one of its own; that leaves alone whatever is told from noise.
-
-    Returns
-    -------
-    ScoreRoot
-    kept : ndarray, shape (w,)
-        Share of each coordinate that is left; 1 where nothing was done.
-    """
-    seen, variance = directions.seen, root.deviation**2
-    size = int(seen.sum())
-    gram, noise = root.units * np.eye(size), variance * np.eye(size)
-    kept = 1 / (1 + (variance / _prior_variance(directions)) ** 2)
-    theta = kept * root.theta
-    kept[seen] *= np.diag(kept_shares(gram, root.units, theta[seen], noise))
-    return replace(root, theta=kept * root.theta), kept
-
-
-def _prior_variance(directions: Directions) -> Doubles:
-    """Of the coordinate along each direction."""
-    return np.asarray(1 / np.maximum((directions.map**2).sum(axis=0), np.finfo(float).tiny))
-
-
-def score_errors(root: ScoreRoot, directions: Directions, kept: Doubles) -> EstimateError:
-    """Return the error of the coefficients in standard units, w of them.
-
-    Along directions that were not seen, coordinates are as large as would explain all that is left
-    of the response, or as the prior of `shrunk` has them.
-
-    Parameters
-    ----------
-    root : ScoreRoot
-    directions : Directions
-    kept : ndarray, shape (w,)
-        What the coordinates were multiplied by.
-    """
-    there = directions.map * kept
-    constant = root.residual_variance * root.units * np.eye(len(kept))
-    products, deviation = root.products, root.products_deviation
-    sampling = sandwich(there / root.units, constant, products, deviation)
-    largest = np.minimum(root.residual_variance, _prior_variance(directions))
-    hidden = np.where(directions.seen, (1 - kept) ** 2, 1.0) * largest
-    return EstimateError(
-        sampling=sampling,
-        privacy=root.deviation**2 * there @ there.T,
-        hidden=(directions.map * (hidden + root.unsettled)) @ directions.map.T,
-    )

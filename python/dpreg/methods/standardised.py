@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from dpreg.data.sampling import sample_rows
 from dpreg.inference.covariance import EstimateError, hidden_note, user_errors
 from dpreg.methods.base import Allowance, Declined, Release
 from dpreg.sums.accountant import GaussianReleases
-from dpreg.sums.limits import prediction_limits
+from dpreg.sums.limits import prediction_limits, regressor_limits
 from dpreg.sums.rows import StandardUnits, standard_units
 from dpreg.sums.standardisation import Scales, Standardisation
 
@@ -24,6 +25,8 @@ __all__ = ["Standardised", "standardise"]
 Doubles = NDArray[np.float64]
 
 COMPOSITION = "Gaussian (GDP)"
+# Shares are added up in doubles.
+_ROUNDED_DOWN = 1 - 1e-9
 
 
 class _Options(Protocol):
@@ -58,9 +61,17 @@ class Standardised:
     @property
     def telling_units(self) -> StandardUnits:
         """Standard units of the columns that an intercept does not stand for already."""
-        if not self.units.intercept:
-            return self.units
-        return self.units.keeping(~self.scales.constant[:-1])
+        used = np.ones(len(self.units.columns), dtype=bool)
+        used[list(self.design.terms.given)] = False
+        if self.units.intercept:
+            used &= ~self.scales.constant[:-1]
+        return self.units.keeping(used)
+
+    @property
+    def left(self) -> float:
+        """Share of the squared mu that was not spent; a public number."""
+        spent = math.fsum((part.mu or 0.0) ** 2 for part in self.noise.parts)
+        return (1 - spent / self.noise.mu**2) * _ROUNDED_DOWN
 
     @property
     def declined(self) -> Declined | None:
@@ -90,7 +101,16 @@ class Standardised:
         to_user = units.to_user(len(terms.names))
         covariance, sampling, hidden = user_errors(error, to_user, self.scales.trusted)
         params = to_user @ theta + units.offset(len(terms.names))
-        limits = prediction_limits(self.design, self.scales, params, self.noise, self.tail_share)
+        given = [int(units.intercept) + j for j in terms.given]
+        params[given], hidden[given] = 1.0, False
+        if covariance is not None and sampling is not None:
+            covariance[given, :] = covariance[:, given] = sampling[given] = 0.0
+        if terms.family.least_squares:
+            share = self.tail_share
+            limits = prediction_limits(self.design, self.scales, params, self.noise, share)
+        else:
+            limits = regressor_limits(self.scales)
+            limits[list(terms.given)] = np.nan
         return Release(
             params=params,
             covariance=covariance,
@@ -113,4 +133,6 @@ def standardise(
     bounds = column_bounds(options.bounds, design.terms)
     scales = options.standardisation.release(design.rows, noise, bounds)
     units = standard_units(scales, intercept=design.terms.intercept)
+    if not design.terms.family.standardised:
+        units = replace(units, y_centre=0.0, y_scale=1.0)
     return Standardised(design, noise, scales, units, options.standardisation.tail_share)

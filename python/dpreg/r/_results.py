@@ -10,6 +10,7 @@ import rpy2.rinterface as ri
 from numpy.typing import NDArray
 
 from dpreg import DPResults, NotReleased
+from dpreg.families import GAUSSIAN, Family
 from dpreg.inference.law import TailLaw
 from dpreg.privacy.certificate import Certificate
 
@@ -39,6 +40,7 @@ def result_from(fields: Mapping[str, Any]) -> DPResults | NotReleased:
         law=TailLaw(law.get("tail", ()), law.get("critical", ())),
         notes=_strings(fields["notes"]),
         no_errors=fields["no_errors"] or "",
+        family=GAUSSIAN if fields.get("family") is None else Family(**fields["family"]),
     )
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.families import FAMILIES, Family, Quantile
 from dpreg.inference.law import TailLaw
 from dpreg.privacy.certificate import Certificate
 
 __all__ = ["CERTIFICATE", "COLUMN", "check_fields", "fields_from", "written"]
 
-_FORMAT = 3
+_FORMAT = 4
 _ARRAYS = ("estimates", "covariance", "sampling", "limits")
 _TUPLES = ("names", "notes", "selected")
 
@@ -36,6 +38,7 @@ _DOCUMENT = {
     "privacy": CERTIFICATE,
     "schema": {str: COLUMN}, "law": {"tail": [float], "critical": [float]}, "notes": [str],
     "selected": ([str], None), "no_errors": str,
+    "family": {"name": str, "link": str, "loss": str, "level": (float, None)},
 }  # fmt: skip
 
 
@@ -48,6 +51,7 @@ def written(fields: Mapping[str, Any]) -> str:
         **{name: _listed(fields[name]) for name in _ARRAYS},
         "law": {"tail": law.tail, "critical": law.critical},
         "privacy": privacy.to_dict(),
+        "family": asdict(fields["family"]),
     }
     return json.dumps(document, indent=2, allow_nan=False)
 
@@ -82,7 +86,8 @@ def fields_from(text: str) -> dict[str, Any]:
     tuples = {name: None if data[name] is None else tuple(data[name]) for name in _TUPLES}
     law = TailLaw(*(tuple(data["law"][k]) for k in ("tail", "critical")))
     privacy = Certificate.from_dict(data["privacy"])
-    return {**data, **found, **tuples, "law": law, "privacy": privacy}
+    family = Family(**data["family"])
+    return {**data, **found, **tuples, "law": law, "privacy": privacy, "family": family}
 
 
 def _check_document(data: Any) -> None:
@@ -97,6 +102,8 @@ def _check_document(data: Any) -> None:
         raise ValueError("covariance: a variance is below 0")
     if data["limits"] is not None:
         _check_limits(data["limits"], size + 1 - (data["names"][:1] == ["Intercept"]))
+    if Family(**data["family"]) not in _families(data["family"]["level"]):
+        raise ValueError("family: there is no such family")
     tail, critical = (np.array(data["law"][k], dtype=np.float64) for k in ("tail", "critical"))
     falling = ((tail > 0) & (tail < 1)).all() and (np.diff(tail) < 0).all()
     rising = (np.diff(critical, prepend=0.0) > 0).all()
@@ -107,6 +114,10 @@ def _check_document(data: Any) -> None:
 def check_fields(data: Any, wanted: Any) -> None:
     """Raise a ValueError that names the first entry of `data` which is not as `wanted`."""
     _check(data, wanted, "")
+
+
+def _families(level: float | None) -> list[Family]:
+    return [*FAMILIES.values()] if level is None else [Quantile(level)]
 
 
 def _check_limits(limits: list[Any], columns: int) -> None:

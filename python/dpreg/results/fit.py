@@ -1,4 +1,4 @@
-"""A private linear model, after release: every method here is post-processing."""
+"""A private regression, after release: every method here is post-processing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.errors import Value, unusable
+from dpreg.errors import Choice, Value, unusable
+from dpreg.families import GAUSSIAN, Family
 from dpreg.inference.law import NORMAL, TailLaw, check_alpha
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import fields_from, written
@@ -28,7 +29,7 @@ __all__ = ["DPResults"]
 # Without slots: with them Python 3.11 raises a TypeError when an unknown attribute is set.
 @dataclass(frozen=True, eq=False)
 class DPResults(LinearTests):
-    """A private linear model.  Holds released numbers only; nothing here costs budget.
+    """A private regression.  Holds released numbers only; nothing here costs budget.
 
     Attributes
     ----------
@@ -38,7 +39,8 @@ class DPResults(LinearTests):
         Of the coefficients, the intercept first if there is one.
     method : str
     estimates : ndarray, shape (c,)
-        In units of the response per unit of each regressor.
+        In units of the linear predictor, which for least squares are those of the response, per
+        unit of each regressor.
     covariance : ndarray, shape (c, c), or None
         Sampling error and privacy noise together; None if inference was not asked for, or if
         the method has none (`no_errors`).
@@ -60,10 +62,12 @@ class DPResults(LinearTests):
         predictions, there.  NaN: not known.
     no_errors : str
         Why there are no standard errors though they were asked for; empty otherwise.
+    family : Family
+        With its link; what `predict` makes means of linear predictors by.
 
     See Also
     --------
-    dpreg.NotReleased : what `dp_lm` returns when the mechanism declines.
+    dpreg.NotReleased : what `dp_lm` and `dp_glm` return when the mechanism declines.
     """
 
     formula: str
@@ -81,6 +85,7 @@ class DPResults(LinearTests):
     selected: tuple[str, ...] | None = None
     limits: NDArray[np.float64] | None = None
     no_errors: str = ""
+    family: Family = GAUSSIAN
 
     @property
     def released(self) -> bool:
@@ -120,13 +125,20 @@ class DPResults(LinearTests):
         covariance = missing if self.covariance is None else self.covariance
         return pd.DataFrame(covariance, index=list(self.names), columns=list(self.names))
 
-    def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Intervals that cover each coefficient with probability 1 - `alpha`."""
-        table = self.tidy(alpha)[["lower", "upper"]]
+    def conf_int(self, alpha: float = 0.05, *, exp: bool = False) -> pd.DataFrame:
+        """Intervals that cover coefficients, or exponentials, with probability 1 - `alpha`."""
+        table = self.tidy(alpha, exp=exp)[["lower", "upper"]]
         return table.set_axis([0, 1], axis=1)
 
-    def tidy(self, alpha: float = 0.05) -> pd.DataFrame:
+    def tidy(self, alpha: float = 0.05, *, exp: bool = False) -> pd.DataFrame:
         """One row a coefficient; the only place these numbers are computed.
+
+        Parameters
+        ----------
+        alpha : float
+        exp : bool, default False
+            Exponentials of coefficients and intervals: odds ratios of logits, ratios of means of a
+            log link.  Standard errors stay those of the coefficients.
 
         Returns
         -------
@@ -142,17 +154,18 @@ class DPResults(LinearTests):
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratio = self.estimates / error
             margin = self.law.critical_value(alpha) * error
+            shown = np.exp if exp else np.asarray
             privacy = np.sqrt(np.maximum(error**2 - sampling**2, 0.0))
         return pd.DataFrame(
             {
-                "coef": self.estimates,
+                "coef": shown(self.estimates),
                 "std err": error,
                 "sampling": sampling,
                 "privacy": privacy,
                 "z": ratio,
                 "P>|z|": np.where(np.isnan(ratio), np.nan, self.law.p_values(np.nan_to_num(ratio))),
-                "lower": self.estimates - margin,
-                "upper": self.estimates + margin,
+                "lower": shown(self.estimates - margin),
+                "upper": shown(self.estimates + margin),
             },
             index=pd.Index(self.names, name="term"),
         )
@@ -164,6 +177,7 @@ class DPResults(LinearTests):
         winsorise: bool = True,
         interval: str | None = None,
         alpha: float = 0.05,
+        which: str = "mean",
     ) -> pd.Series | pd.DataFrame:
         """Predict the response for the rows of `data`; NaN where a row is incomplete.
 
@@ -180,6 +194,8 @@ class DPResults(LinearTests):
             limits of the response, of level 1 - `alpha`.  Intervals
             for a new observation need the variance of the errors, which is not released.
         alpha : float
+        which : {"mean", "linear"}
+            The mean response (for a quantile regression the quantile), or the linear predictor.
 
         Returns
         -------
@@ -191,6 +207,8 @@ class DPResults(LinearTests):
             wanted = (Value(None), " or ", Value("confidence"))
             why = "the variance of the errors, which other intervals need, is not released"
             raise unusable("interval", wanted, interval, why)
+        if which not in ("mean", "linear"):
+            raise unusable("which", Choice(("mean", "linear")), which)
         alpha = check_alpha(alpha)
         rows = design_rows(self.formula, self.schema, data, self.selected)
         X = rows.X
@@ -200,10 +218,11 @@ class DPResults(LinearTests):
             first = X.shape[1] - len(low) + 1
             X[:, first:] = np.clip(X[:, first:], low[:-1], high[:-1])
             least, most = low[-1], high[-1]
-        mean = rows.series(X @ self.estimates)
-        if interval is None:
-            return mean.clip(least, most)
-        return mean_intervals(self, rows, mean, alpha)
+        family = self.family if which == "mean" else GAUSSIAN
+        predictor = X @ self.estimates
+        if interval is not None:
+            return mean_intervals(self, rows, predictor, alpha, family)
+        return rows.series(np.clip(family.mean(predictor), least, most))
 
     def plot(self, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
         """Draw the coefficients with intervals, sampling and privacy parts; needs matplotlib."""
@@ -211,11 +230,11 @@ class DPResults(LinearTests):
 
         return plot_coefficients(self, ax, alpha)
 
-    def summary(self, alpha: float = 0.05) -> Summary:
-        """Return the table, printable as text, HTML and LaTeX."""
+    def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:
+        """Return the table, printable as text, HTML and LaTeX; `exp` as for `tidy`."""
         from dpreg.results.summary import summarize
 
-        return summarize(self, alpha)
+        return summarize(self, alpha, exp=exp)
 
     def to_json(self) -> str:
         """Return everything as JSON; `from_json` reads it."""

@@ -14,6 +14,7 @@ from dpreg.data.formula import FormulaSpec
 from dpreg.data.formula.effects import split_effects
 from dpreg.data.schema import Column, Schema
 from dpreg.errors import ArgumentError, SchemaError
+from dpreg.families import Family
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,8 +132,13 @@ def _check_kind(fitted: Column, new: Column) -> None:
         )
 
 
-def mean_intervals(fit: DPResults, rows: NewRows, mean: pd.Series, alpha: float) -> pd.DataFrame:
-    """Return mean responses with intervals, from the released covariance alone."""
+def mean_intervals(
+    fit: DPResults, rows: NewRows, predictor: NDArray[np.float64], alpha: float, family: Family
+) -> pd.DataFrame:
+    """Return mean responses with intervals, from the released covariance alone.
+
+    The ends of an interval are the means at those of the linear predictor's.
+    """
     import pandas as pd
 
     covariance = (
@@ -144,8 +150,12 @@ def mean_intervals(fit: DPResults, rows: NewRows, mean: pd.Series, alpha: float)
         "ij,jk,ik->i", rows.X, np.where(np.isnan(covariance), 0, covariance), rows.X
     )
     variance[(rows.X[:, unknown] != 0).any(axis=1)] = np.nan
-    error = rows.series(np.sqrt(np.maximum(variance, 0)))
+    error = np.sqrt(np.maximum(variance, 0))
     margin = fit.law.critical_value(alpha) * error
-    return pd.DataFrame(
-        {"mean": mean, "std err": error, "lower": mean - margin, "upper": mean + margin}
-    )
+    columns = {
+        "mean": family.mean(predictor),
+        "std err": family.slope(predictor) * error,
+        "lower": family.mean(predictor - margin),
+        "upper": family.mean(predictor + margin),
+    }
+    return pd.DataFrame({name: rows.series(values) for name, values in columns.items()})

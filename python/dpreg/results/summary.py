@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Summary", "privacy_note", "summarize", "table_of", "unit_noun"]
 
+_TITLES = {
+    "gaussian": "Linear",
+    "binomial": "Logistic",
+    "poisson": "Poisson",
+    "quantile": "Quantile",
+}
 _LEAST_WIDTH = 78
 # In the head of the table; the note on privacy has all of it.
 _LONGEST_UNIT = 24
@@ -71,9 +77,9 @@ class Summary:
     __repr__ = __str__
 
 
-def summarize(fit: DPResults, alpha: float) -> Summary:
+def summarize(fit: DPResults, alpha: float, *, exp: bool = False) -> Summary:
     """Lay out the table of `fit`, with intervals of level 1 - `alpha`."""
-    return Summary((_head(fit), _body(fit, alpha)), _notes(fit))
+    return Summary((_head(fit), _body(fit, alpha, exp)), _notes(fit))
 
 
 def _head(fit: DPResults) -> Any:
@@ -90,10 +96,13 @@ def _head(fit: DPResults) -> Any:
         ("Delta:", ["NOT PRIVATE" if claim.seeded else f"{claim.delta:.3g}"]),
         ("Unit:", [_shortened(claim.unit.replace("all rows of one ", "one "))]),
     ]
+    if not fit.family.least_squares:
+        left.insert(1, ("Model Family:", [fit.family.label]))
+        right.insert(0, ("Link Function:", [fit.family.link.capitalize()]))
     tables = Tables()
     tables.add_table_2cols(
         fit,
-        title="Private Linear Regression Results",
+        title=f"Private {_TITLES[fit.family.name]} Regression Results",
         gleft=left,
         gright=right,
         yname=fit.response,
@@ -113,9 +122,10 @@ def unit_noun(fit: DPResults) -> str:
     return "Units" if grouped else "Observations"
 
 
-def _body(fit: DPResults, alpha: float) -> Any:
-    table = fit.tidy(alpha)
-    return table_of(table[["coef"]] if fit.covariance is None else table, alpha)
+def _body(fit: DPResults, alpha: float, exp: bool) -> Any:
+    table = fit.tidy(alpha, exp=exp)
+    table = table[["coef"]] if fit.covariance is None else table
+    return table_of(table.rename(columns={"coef": "exp(coef)"}) if exp else table, alpha)
 
 
 def table_of(

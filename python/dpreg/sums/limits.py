@@ -11,7 +11,7 @@ from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.standardisation import Scales
 from dpreg.sums.statistics import TailVotes
 
-__all__ = ["prediction_limits", "widened"]
+__all__ = ["prediction_limits", "regressor_limits", "widened"]
 
 Doubles = NDArray[np.float64]
 
@@ -62,6 +62,19 @@ def prediction_limits(
     noisy, scale = noise.of_rows(label, votes, sensitivity, noise.share(share))
     lead = _LEAD * scale
     return next((s for s, vote in zip(sets[1:], noisy, strict=True) if vote > lead), sets[0])
+
+
+def regressor_limits(scales: Scales) -> Doubles:
+    """Return where predictions move regressors, and none for themselves.
+
+    Returns
+    -------
+    ndarray, shape (d + 1, 2)
+        NaN for the response, last: the mean of a family has the limits of its link.
+    """
+    limits = widened(scales, _FACTORS[0])
+    limits[-1] = np.nan
+    return limits
 
 
 def widened(scales: Scales, factor: float) -> Doubles:

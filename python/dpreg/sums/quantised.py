@@ -13,10 +13,42 @@ from dpreg import _core
 from dpreg.data.design import Design
 from dpreg.data.spool import Spool
 
-__all__ = ["MappedRows", "Recipe"]
+__all__ = ["SQUARED", "MappedRows", "Recipe", "RowLoss"]
 
 Doubles = NDArray[np.float64]
 Sums = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class RowLoss:
+    """The loss of a row.  Public, and can be pickled; see `_core.Loss`.
+
+    Attributes
+    ----------
+    kind : {"squared", "logistic", "poisson", "quantile"}
+    response, predictor : tuple of two floats
+        Limits to which responses and linear predictors are clipped.
+    level, bandwidth : float
+        Of the quantile.
+    """
+
+    kind: str
+    response: tuple[float, float] = (0.0, 0.0)
+    predictor: tuple[float, float] = (-1.0, 1.0)
+    level: float = 0.5
+    bandwidth: float = 1.0
+
+    def loss(self) -> _core.Loss:
+        """Return it in the words of the core."""
+        loss = _core.Loss()
+        loss.kind = getattr(_core.LossKind, self.kind)
+        loss.least_response, loss.most_response = self.response
+        loss.least_predictor, loss.most_predictor = self.predictor
+        loss.level, loss.bandwidth = self.level, self.bandwidth
+        return loss
+
+
+SQUARED = RowLoss("squared")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +63,9 @@ class Recipe:
     intercept : bool
     row_limit, response_limit : float
     change, turn : ndarray, shape (width, width), or None
+    loss : RowLoss
+    given : tuple of int
+        Columns that are added to the linear predictor as they are.
     """
 
     columns: NDArray[np.int64]
@@ -45,6 +80,8 @@ class Recipe:
     response_limit: float = 0.0
     change: Doubles | None = None
     turn: Doubles | None = None
+    loss: RowLoss = SQUARED
+    given: tuple[int, ...] = ()
 
     def standardisation(self) -> _core.Standardisation:
         """Return it in the words of the core."""
@@ -59,6 +96,7 @@ class Recipe:
             how.map = self.change
         if self.turn is not None:
             how.turn = self.turn
+        how.loss, how.given = self.loss.loss(), list(self.given)
         return how
 
 
@@ -120,6 +158,10 @@ class MappedRows:
     def score(self, theta: Doubles, limit: float) -> Sums:
         """See `_core.QuantisedRows.score`."""
         return self._total("score", theta, limit)
+
+    def curvature(self, theta: Doubles, limit: float) -> Sums:
+        """See `_core.QuantisedRows.curvature`."""
+        return self._total("curvature", theta, limit)
 
     def score_norms(self, theta: Doubles) -> Sums:
         """See `_core.QuantisedRows.score_norms`."""

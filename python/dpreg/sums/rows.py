@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.data.design import Design
-from dpreg.sums.quantised import MappedRows, Recipe
+from dpreg.sums.quantised import SQUARED, MappedRows, Recipe, RowLoss
 from dpreg.sums.standardisation import Scales
 
 __all__ = ["StandardUnits", "longest_row", "mapped_rows", "standard_units", "standardised_rows"]
@@ -118,6 +118,8 @@ def standardised_rows(
         Without it only those are moved whose limits are not `trusted`.
     response_limit : float
         Above 0, the response clipped to it is the last entry of each row.
+    loss : Loss, optional
+        Of a row.  Default: half of the squared residual.
     """
     recipe = _recipe(scales, units, row_limit, winsorise=winsorise)
     return MappedRows(
@@ -135,6 +137,7 @@ def mapped_rows(
     *,
     kept: bool,
     response_limit: float = 0.0,
+    loss: RowLoss = SQUARED,
 ) -> MappedRows:
     """Quantise the rows of `design` in standard units, times `change` and then `turn`.
 
@@ -148,9 +151,13 @@ def mapped_rows(
         Makes no row longer.
     kept : bool
         See `MappedRows`.
+    loss : RowLoss
+        Of a row.
     """
     recipe = _recipe(scales, units, row_limit, winsorise=False)
-    recipe = replace(recipe, response_limit=response_limit, change=change, turn=turn)
+    recipe = replace(recipe, response_limit=response_limit, change=change, turn=turn, loss=loss)
+    if loss is not SQUARED:
+        recipe = replace(recipe, given=design.terms.given)
     return MappedRows(design, recipe, kept=kept)
 
 

@@ -15,6 +15,7 @@ from dpreg.sums.quantised import MappedRows
 
 __all__ = [
     "ScoreNorms",
+    "noisy_curvature",
     "noisy_products",
     "noisy_score",
     "noisy_score_norms",
@@ -27,6 +28,8 @@ Doubles = NDArray[np.float64]
 _SPAN = 16
 # Deviations of its noise that a count of the tail must have.
 _CLEAR = 3.0
+# and that of one bin of it, of which there are many.
+_CLEAR_ALONE = 4.5
 # A tail is taken to fall off as a power of at least and at most this.
 _LEAST_POWER, _MOST_POWER = 1.5, 8.0
 # Before second moments are taken, scores are shortened to this many root mean square norms,
@@ -78,6 +81,30 @@ def noisy_products(
     return matrix * step, scale * step
 
 
+def noisy_curvature(
+    rows: MappedRows, theta: Doubles, limit: float, noise: GaussianReleases, mu: float
+) -> tuple[Doubles, float]:
+    """Release the sum of v v' over rows, v the row times the root of its loss's curvature.
+
+    Parameters
+    ----------
+    limit : float
+        To which v is shortened.
+
+    Returns
+    -------
+    curvature : ndarray, shape (width, width)
+    deviation : float
+        Of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
+    """
+    sensitivity = _core.curvature_sensitivity(rows.width)
+    sums = rows.curvature(theta, limit)
+    label = "second derivatives of the loss"
+    matrix, scale = symmetric(label, sums, sensitivity, noise.of_rows, mu)
+    step = (limit / _core.ROW_STEPS) ** 2
+    return matrix * step, scale * step
+
+
 def products_limit(norm: float, units: float, width: int, mu: float) -> float:
     """Return the limit of scores whose products are released with `mu`.
 
@@ -103,10 +130,13 @@ class ScoreNorms:
     counts : ndarray
     deviation : float
         Of the noise in each.
+    gaps : bool
+        Norms may leave out bins, as those of a few kinds of rows do; else the tail has none.
     """
 
     counts: Doubles
     deviation: float
+    gaps: bool = False
 
     @property
     def bulk(self) -> int:
@@ -146,15 +176,23 @@ class ScoreNorms:
 
     def _tail(self) -> tuple[Doubles, Doubles]:
         """Return noisy numbers of units at or above the bulk and each bin after, and deviations."""
-        window = self.counts[self.bulk : self.bulk + _SPAN]
-        window = np.append(window, np.zeros(_SPAN - len(window)))
         bins = np.arange(_SPAN, 0, -1)
-        return np.cumsum(window[::-1])[::-1], self.deviation * np.sqrt(bins)
+        return np.cumsum(self._window[::-1])[::-1], self.deviation * np.sqrt(bins)
+
+    @property
+    def _window(self) -> Doubles:
+        """Counts of the bulk and the bins above it."""
+        window = self.counts[self.bulk : self.bulk + _SPAN]
+        return np.append(window, np.zeros(_SPAN - len(window)))
 
     def _last_seen(self) -> int:
         tail, deviations = self._tail()
         hidden = np.flatnonzero(tail[1:] <= _CLEAR * deviations[1:])
-        return int(hidden[0]) if len(hidden) else _SPAN - 1
+        last = int(hidden[0]) if len(hidden) else _SPAN - 1
+        if not self.gaps:
+            return last
+        alone = np.flatnonzero(self._window > _CLEAR_ALONE * self.deviation)
+        return max(last, int(alone[-1])) if len(alone) else last
 
 
 def noisy_score_norms(

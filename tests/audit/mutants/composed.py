@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from audit.patches import Mutant, edited, swapped
 
-import dpreg.lm
+import dpreg.pipeline
 from dpreg import _core
 from dpreg.data import sampling as _units
 from dpreg.methods import boosted_adassp as _boosted
+from dpreg.methods import score_predictions as _predictions
 from dpreg.methods import score_rounds as _rounds
 from dpreg.methods.adassp import AdaSSP
 from dpreg.methods.auto import Auto
@@ -103,7 +104,7 @@ BOOSTED = [
     ),
     Mutant(
         "directions at no cost",
-        edited(_boosted, "_infer", ("_PRECONDITIONING.share + _SCORES.share", "_SCORES.share")),
+        edited(_boosted, "_infer", ("_PRECONDITIONING.share + plan.share", "plan.share")),
         ("boosted_adassp",),
     ),
     Mutant(
@@ -123,8 +124,18 @@ BOOSTED = [
     ),
     Mutant(
         "the limit of scores from exact counts",
-        edited(_rounds, "score_root", ("norm = norms.root_mean_square()", "norm = norms.root_mean_square() * (1 + float(rows.score_norms(theta).sum()))")),
+        edited(_rounds, "score_root", ("norm = norms.root_mean_square()", "norm = norms.root_mean_square() * (1 + float(rows.score_norms(rounds.theta).sum()))")),
         ("boosted_adassp",),
+    ),
+    Mutant(
+        "a steeper curvature by exact scores",
+        edited(_predictions, "_rounds", ("_turned(score, before, deviation)", "bool((rows.score(theta, limit) > 0).all())")),
+        ("families",),
+    ),
+    Mutant(
+        "rows shortened by their exact norms",
+        edited(_predictions, "_row_limit", ("longest = max(", "longest = 0.1 * rows.score_norms(np.zeros(units.width)).sum() + max(")),
+        ("families",),
     ),
     Mutant(
         "directions seen in the exact matrix",
@@ -141,7 +152,7 @@ BOOSTED = [
 PIPELINES = [
     Mutant(
         "selection is free",
-        edited(dpreg.lm, "dp_lm", ("Allowance(stage.epsilon_fit, delta, bits)", "Allowance(epsilon, delta, bits)")),
+        edited(dpreg.pipeline, "fit", ("Allowance(stage.epsilon_fit, delta, bits)", "Allowance(epsilon, delta, bits)")),
         ("pipelines",),
     ),
     Mutant(

@@ -199,6 +199,11 @@ GAUSSIAN = [
         ("moments",),
     ),
     Mutant(
+        "curvature with a part of its sensitivity",
+        swapped(_core, "curvature_sensitivity", lambda real: lambda width: real(width) / 40),
+        ("families",),
+    ),
+    Mutant(
         "off-diagonal noise of a tenth of sigma",
         edited(_sums, "symmetric", ("math.sqrt(2.0))", "10.0)")),
         ("adassp",),

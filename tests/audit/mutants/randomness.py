@@ -8,7 +8,7 @@ import time
 import numpy as np
 from audit.patches import Mutant, edited, swapped
 
-import dpreg.lm
+import dpreg.pipeline
 from dpreg import _core
 from dpreg.methods import dpsgd
 from dpreg.privacy import bits as rng
@@ -51,8 +51,8 @@ RANDOMNESS = [
     Mutant(
         "budget charged after the records are read",
         edited(
-            dpreg.lm,
-            "dp_lm",
+            dpreg.pipeline,
+            "fit",
             ("    receipt = pay(", "    problem.design(1e9)\n    receipt = pay("),
         ),
         ("charged first",),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dpreg/matrix.hpp"
+#include "dpreg/stats/row_losses.hpp"
 
 namespace dpreg {
 
@@ -24,6 +25,8 @@ struct Standardisation {
     std::vector<double> map;      ///< row-major, one row an entry: what rows are multiplied by
     std::size_t mapped = 0;       ///< columns of `map`; 0: rows stay as they are
     std::vector<double> turn;     ///< mapped x mapped: what they are multiplied by when shortened
+    Loss loss;
+    std::vector<std::size_t> given;  ///< columns added to the linear predictor as they are
 };
 
 /// Which records belong to which unit: unit u has rows[offsets[u]], ..., rows[offsets[u + 1] - 1].
@@ -43,7 +46,9 @@ struct Block;
 /// |q| <= row_norm(width()); a row whose norm rounding, or the turn, would push above that is 0.
 /// Shrinking x and y alike keeps a linear model linear.
 ///
-/// A row's residual at theta is w (y - z'theta), and its score that times w z.
+/// A row's residual at theta is w (y - z'theta), and its score that times w z.  With another loss
+/// than the squared one y is not shrunk, and the residual is w times that of the loss at y and
+/// z'theta + the given columns: what is estimated is that of rows which are not shrunk.
 ///
 /// Domain   total: cells that are not finite make the row 0, and its response.
 /// Memory   2 bytes a cell and 8 bytes a row.
@@ -62,13 +67,17 @@ public:
         std::vector<std::int16_t> q;
         std::vector<double> y;
         std::vector<std::size_t> offsets;
+        Loss loss;
+        std::vector<double> weights;
+        std::vector<double> given;
     };
     explicit QuantisedRows(Parts parts);
-    Parts parts() const { return {width_, limit_, q_, y_, offsets_}; }
+    Parts parts() const { return {width_, limit_, q_, y_, offsets_, loss_, weights_, given_}; }
 
     std::size_t rows() const { return y_.size(); }
     std::size_t bytes() const {
-        return q_.size() * sizeof(q_[0]) + y_.size() * sizeof(y_[0]) +
+        return q_.size() * sizeof(q_[0]) +
+               (y_.size() + weights_.size() + given_.size()) * sizeof(y_[0]) +
                offsets_.size() * sizeof(offsets_[0]);
     }
     /// Entries of a row: used columns, and the 1 and the response if they are there.
@@ -106,6 +115,14 @@ public:
     std::vector<std::int64_t> score(const std::vector<double>& theta, double limit,
                                     std::size_t threads) const;
 
+    /// Sum over rows of u u', u the row q times the root of its loss's curvature, shortened to
+    /// `limit` and rounded, in steps of limit / kRowSteps.  The squared loss has curvature 1.
+    ///
+    /// Domain   theta of size width(); limit > 0.
+    /// Privacy  none by itself; curvature_sensitivity(width()) by row, in the norm named at `gram`.
+    std::vector<std::int64_t> curvature(const std::vector<double>& theta, double limit,
+                                        std::size_t threads) const;
+
     /// Number of units by the norm of their score: bin k has those from
     /// 2^((kLeastScoreBin + k) / 2) to sqrt 2 times that; the first and the last have the rest.
     ///
@@ -134,7 +151,10 @@ private:
     std::size_t stride_;
     double limit_;
     std::vector<std::int16_t> q_;
-    std::vector<double> y_;  // shrunk like its row
+    std::vector<double> y_;  // shrunk like its row, with the squared loss
+    Loss loss_;
+    std::vector<double> weights_;  // with another loss: w, and the sum of the given columns
+    std::vector<double> given_;
     std::vector<std::size_t> offsets_;
 };
 
@@ -153,6 +173,9 @@ double row_norm(std::size_t width);
 /// for rounding.  Noise of scale sigma on the diagonal and sigma / sqrt 2 above it is
 /// (gram_sensitivity / sigma)-GDP.
 double gram_sensitivity(std::size_t width);
+
+/// Largest change of the curvature by one row, in the norm named at `gram`.
+double curvature_sensitivity(std::size_t width);
 
 /// Largest l2 change of the gradient by one row.
 double gradient_sensitivity(std::size_t width);

@@ -151,8 +151,8 @@ _CUBIC = Signature("cr(x, knots=[2, 4], lower_bound=0, upper_bound=6)", literals
 _OF_ONE: dict[str, Callable[..., Any]] = {
     "I": _identity, "abs": np.abs, "ceil": np.ceil, "cos": np.cos, "exp": np.exp,
     "expm1": np.expm1, "floor": np.floor, "log": np.log, "log10": np.log10,
-    "log1p": np.log1p, "log2": np.log2, "sign": np.sign, "sin": np.sin, "sqrt": np.sqrt,
-    "tan": np.tan, "tanh": np.tanh,
+    "log1p": np.log1p, "log2": np.log2, "offset": _identity, "sign": np.sign, "sin": np.sin,
+    "sqrt": np.sqrt, "tan": np.tan, "tanh": np.tanh,
 }  # fmt: skip
 
 ROW_FUNCTIONS: dict[str, RowFunction] = {

@@ -1,0 +1,134 @@
+"""Families of regression models: what a fit, its errors and predictions need to know of each.
+
+Public functions of public numbers; no record comes near them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.errors import ArgumentError, Choice, unknown_name, unusable
+
+__all__ = ["BINOMIAL", "FAMILIES", "GAUSSIAN", "POISSON", "Family", "Quantile", "family_from"]
+
+Doubles = NDArray[np.float64]
+Loss = Literal["squared", "logistic", "poisson", "quantile"]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A family with its link, named as statsmodels and R name them.
+
+    Attributes
+    ----------
+    name : {"gaussian", "binomial", "poisson", "quantile"}
+    link : {"identity", "logit", "log"}
+    loss : {"squared", "logistic", "poisson", "quantile"}
+        Of a row: minus the logarithm of its likelihood, or what stands for it.
+    level : float or None
+        Of the quantile; None for all others.
+    """
+
+    name: str
+    link: str
+    loss: Loss
+    level: float | None = None
+
+    @property
+    def least_squares(self) -> bool:
+        """True: the fit is that of `dp_lm`."""
+        return self.loss == "squared"
+
+    @property
+    def standardised(self) -> bool:
+        """True: the linear predictor is in units of the response, and may be scaled with it."""
+        return self.link == "identity"
+
+    @property
+    def response(self) -> tuple[float, float] | None:
+        """Public limits of the response, to which it is clipped; None: they are found."""
+        return (0.0, 1.0) if self.name == "binomial" else None
+
+    @property
+    def most_residual(self) -> float:
+        """No residual is larger."""
+        if self.level is not None:
+            return max(self.level, 1 - self.level)
+        return 1.0 if self.name == "binomial" else math.inf
+
+    @property
+    def label(self) -> str:
+        """As a summary has it."""
+        return self.name.capitalize() if self.level is None else f"Quantile {self.level:g}"
+
+    def mean(self, predictor: Doubles) -> Doubles:
+        """Return the mean response (the quantile) at linear predictors: the inverse link."""
+        if self.link == "logit":
+            return np.asarray(0.5 * (1 + np.tanh(0.5 * predictor)))
+        if self.link == "log":
+            with np.errstate(over="ignore"):
+                return np.exp(predictor)
+        return np.asarray(predictor)
+
+    def predictor(self, mean: float) -> float:
+        """Return the linear predictor at a mean response: the link."""
+        if self.link == "logit":
+            return math.log(mean / (1 - mean))
+        return math.log(mean) if self.link == "log" else mean
+
+    def slope(self, predictor: Doubles) -> Doubles:
+        """Return the derivative of `mean`."""
+        if self.link == "identity":
+            return np.ones_like(predictor)
+        mean = self.mean(predictor)
+        return np.asarray(mean * (1 - mean)) if self.link == "logit" else mean
+
+
+GAUSSIAN = Family("gaussian", "identity", "squared")
+BINOMIAL = Family("binomial", "logit", "logistic")
+POISSON = Family("poisson", "log", "poisson")
+FAMILIES = {family.name: family for family in (GAUSSIAN, BINOMIAL, POISSON)}
+
+
+def Quantile(q: float = 0.5) -> Family:  # noqa: N802
+    """Return the family of a quantile regression.
+
+    Parameters
+    ----------
+    q : float, default 0.5
+        In [0.01, 0.99]; 0.5 is the median.
+
+    Raises
+    ------
+    ValueError
+        For another `q`.
+    """
+    number = isinstance(q, (int, float)) and not isinstance(q, bool)
+    if not number or not 0.01 <= q <= 0.99:
+        raise unusable("q", "a number in [0.01, 0.99]", q)
+    return Family("quantile", "identity", "quantile", float(q))
+
+
+def family_from(family: object) -> Family:
+    """Return the family that an argument stands for.
+
+    Raises
+    ------
+    ValueError
+        If it stands for none.
+    """
+    if isinstance(family, Family):
+        return family
+    if family is Quantile or family == "quantile":
+        return Quantile()
+    if isinstance(family, str):
+        if family not in FAMILIES:
+            raise unknown_name("family", family, (*FAMILIES, "quantile"))
+        return FAMILIES[family]
+    wanted = ("must be one of ", Choice((*FAMILIES, "quantile")), " or dpreg.Quantile(0.9)")
+    raise ArgumentError("family", wanted, f"not a {type(family).__name__}")

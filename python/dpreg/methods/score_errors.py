@@ -1,0 +1,155 @@
+"""What a noisy root is off by, and how much of it is kept.  Everything here is public."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.inference.covariance import EstimateError, sandwich
+from dpreg.inference.shrinkage import kept_shares
+from dpreg.sums.preconditioning import Directions
+
+__all__ = ["ScoreRoot", "score_errors", "shrunk"]
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRoot:
+    """What the rounds released, along w directions with second moments of about 1.
+
+    Attributes
+    ----------
+    theta : ndarray, shape (w,)
+    deviation : float
+        Of the privacy noise in each entry of the score, as it is in the mean of the last rounds.
+    limit : float
+        Of the norms of scores, in the last rounds.
+    products : ndarray, shape (w, w)
+        Noisy sum of the products of scores.
+    products_deviation : float
+        Of the noise on its diagonal.
+    norm : float
+        Root mean square norm of a score.
+    units : float
+    unsettled : ndarray, shape (w,)
+        Mean square of the last steps beyond what noise explains: not all rounds converge.
+    curvature : ndarray, shape (w, w)
+        Of the loss of a unit, on average; positive definite.
+    start : ndarray, shape (w,)
+        What the estimate is shrunk to.
+    scale : float
+        What one standard deviation of the response is worth in the linear predictor.
+    fixed_dispersion : float
+        That of the family; 0: it has none of its own.
+    standardised : bool
+        The linear predictor explains no more than the variance of the response.
+    """
+
+    theta: Doubles
+    deviation: float
+    limit: float
+    products: Doubles
+    products_deviation: float
+    norm: float
+    units: float
+    unsettled: Doubles
+    curvature: Doubles
+    start: Doubles
+    scale: float = 1.0
+    fixed_dispersion: float = 0.0
+    standardised: bool = True
+
+    @property
+    def inverse(self) -> Doubles:
+        """Of the curvature, shape (w, w)."""
+        return np.asarray(np.linalg.inv(self.curvature))
+
+    @property
+    def noise(self) -> Doubles:
+        """Covariance of the privacy noise in `theta`, shape (w, w)."""
+        inverse = self.inverse
+        return np.asarray(self.deviation**2 * inverse @ inverse.T)
+
+    @property
+    def dispersion(self) -> float:
+        """Second moments of scores over curvature.
+
+        The mean square of residuals, were they independent of the rows, or the overdispersion of
+        a family.
+        """
+        if self.fixed_dispersion > 0:
+            return self.fixed_dispersion
+        return self.norm**2 / max(float(np.trace(self.curvature)), np.finfo(float).tiny)
+
+
+def shrunk(
+    root: ScoreRoot, directions: Directions, sizes: Doubles | None = None
+) -> tuple[ScoreRoot, Doubles]:
+    """Shrink the estimate where noise would swamp predictions.
+
+    Along all directions that were seen together, see `kept_shares`.  Along each, where noise is
+    no less than a prior by which a standard deviation of the regressors moves the response by
+    about one of its own; that leaves alone whatever is told from noise.
+
+    Parameters
+    ----------
+    root : ScoreRoot
+    directions : Directions
+    sizes : ndarray, shape (w,), optional
+        Standard deviations of each regressor that move the response as far.  Default: 1 each.
+
+    Returns
+    -------
+    ScoreRoot
+    kept : ndarray, shape (w,)
+        Share of each coordinate that is left; 1 where nothing was done.
+    """
+    seen, noise = directions.seen, root.noise / root.scale**2
+    size = int(seen.sum())
+    gram = root.units * np.eye(size)
+    kept = 1 / (1 + (np.diag(noise) / _prior_variance(directions, sizes)) ** 2)
+    found = (root.theta - root.start) / root.scale
+    theta = kept * found
+    explaining = theta[seen] if root.standardised else np.zeros(size)
+    kept[seen] *= np.diag(kept_shares(gram, root.units, explaining, noise[np.ix_(seen, seen)]))
+    return replace(root, theta=root.start + root.scale * kept * found), kept
+
+
+def _prior_variance(directions: Directions, sizes: Doubles | None) -> Doubles:
+    """Of the coordinate along each direction."""
+    there = directions.map if sizes is None else directions.map * sizes[:, None]
+    return np.asarray(1 / np.maximum((there**2).sum(axis=0), np.finfo(float).tiny))
+
+
+def score_errors(
+    root: ScoreRoot, directions: Directions, kept: Doubles, sizes: Doubles | None = None
+) -> EstimateError:
+    """Return the error of the coefficients in standard units, w of them.
+
+    Along directions that were not seen, coordinates are as large as would explain all that is left
+    of the response, or as the prior of `shrunk` has them.
+
+    Parameters
+    ----------
+    root : ScoreRoot
+    directions : Directions
+    kept : ndarray, shape (w,)
+        What the coordinates were multiplied by.
+    sizes : ndarray, shape (w,), optional
+        As for `shrunk`.
+    """
+    there = directions.map * kept
+    constant = root.dispersion * root.units * root.curvature
+    sampling = sandwich(
+        there @ root.inverse / root.units, constant, root.products, root.products_deviation
+    )
+    largest = np.minimum(root.dispersion, _prior_variance(directions, sizes)) * root.scale**2
+    hidden = np.where(directions.seen, (1 - kept) ** 2, 1.0) * largest
+    return EstimateError(
+        sampling=sampling,
+        privacy=there @ root.noise @ there.T,
+        hidden=(directions.map * (hidden + root.unsettled)) @ directions.map.T,
+    )

@@ -1,0 +1,164 @@
+"""Coefficients for predictions alone: rounds of noisy scores that stop early."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.inference.shrinkage import SHRUNK_NOTE, kept_shares
+from dpreg.methods.base import Release
+from dpreg.methods.standardised import Standardised
+from dpreg.sums.moments import noisy_gram
+from dpreg.sums.quantised import MappedRows
+from dpreg.sums.rows import StandardUnits, mapped_rows
+from dpreg.sums.scores import noisy_score, noisy_score_norms
+from dpreg.sums.standardisation import Scales
+from dpreg.sums.working_model import (
+    CONSTANT_LOSS,
+    CONSTANT_RESIDUAL,
+    WorkingModel,
+    loss_of,
+    range_note,
+    working_model,
+)
+
+__all__ = ["predicting"]
+
+Doubles = NDArray[np.float64]
+
+# Of the squared mu that standardisation leaves: for second moments, and for each count of norms.
+_GRAM, _NORMS = 0.2, 0.01
+# Rounds, and of how many of the last the result is the mean.  More than are needed to follow
+# what is told from noise would follow the noise.
+_ROUNDS, _LAST = 20, 10
+# Rows are shortened to this many root mean square norms, or to what three quarters do not exceed.
+_LONGEST = 1.2
+# Residuals count up to this many standard deviations of the response.
+_RESIDUAL = 4.0
+# Curvature in the rounds, as a share of what it is where they start.
+_FLATTER = 0.6
+# A step that was too long is seen when scores point back by this many deviations of noise; then
+# curvature is taken for this many times as much.
+_CLEAR, _STEEPER = 2.0, 2.0
+# No row is as long, in roots of the width.
+_NO_LIMIT = 50.0
+# Shares are added up in doubles.
+_ROUNDED_DOWN = 1 - 1e-12
+# Less than this share of the coefficients that is kept is mentioned.
+_KEPT = 0.98
+
+
+def predicting(begun: Standardised, share: float) -> Release:
+    """Fit a family for predictions, without errors.
+
+    Columns with public limits keep their natural size: among dummies rare levels then add as little
+    to the noise as to what is predicted.  Along directions whose second moments are hidden by
+    noise, rounds move as slowly as if these were as large as the noise.
+
+    Parameters
+    ----------
+    begun : Standardised
+    share : float
+        Of the squared mu.
+    """
+    design, scales, noise = begun.design, begun.scales, begun.noise
+    family = design.terms.family
+    units = _natural(begun.telling_units, scales)
+    size = max(units.width, 1)
+    limit = _row_limit(begun, units, np.eye(units.width), "norms of rows", share)
+    rows = mapped_rows(design, scales, units, np.eye(units.width), None, limit, kept=False)
+    gram, deviation = noisy_gram(rows, noise, noise.share(share * _GRAM))
+    values, vectors = np.linalg.eigh(gram / scales.units)
+    hidden = deviation / scales.units * math.sqrt(2 * size)
+    held = np.maximum(values, hidden)
+    change = vectors / np.sqrt(held)
+    limit = _row_limit(begun, units, change, "norms of rows along directions", share)
+    rows = mapped_rows(
+        design, scales, units, change, None, limit, kept=True, loss=loss_of(family, scales)
+    )
+    model = working_model(family, scales, units, change, design.terms.given)
+    theta, noises = _rounds(begun, rows, model, limit, share)
+    moments = np.clip(values / held, hidden / size / held, 1.0)
+    theta, kept = _quieted(theta, model, moments, noises, scales.units)
+    notes = (*range_note(family, scales), *(SHRUNK_NOTE,) * bool((kept < _KEPT).any()))
+    return begun.released(change @ theta, units, None, notes)
+
+
+def _natural(units: StandardUnits, scales: Scales) -> StandardUnits:
+    """Take the lower of public limits for 0, with an intercept, and their distance for 1."""
+    low, high = scales.low[units.columns], scales.high[units.columns]
+    given = scales.given[units.columns]
+    if units.intercept:
+        centre, scale = low, high - low
+    else:
+        centre, scale = np.zeros_like(low), np.maximum(np.abs(low), np.abs(high))
+    return replace(
+        units,
+        centre=np.where(given, centre, units.centre),
+        scale=np.where(given, scale, units.scale),
+    )
+
+
+def _row_limit(
+    begun: Standardised, units: StandardUnits, change: Doubles, label: str, share: float
+) -> float:
+    """Count the norms of rows, and return what they are shortened to."""
+    unlimited = _NO_LIMIT * math.sqrt(max(units.width, 1))
+    rows = mapped_rows(
+        begun.design, begun.scales, units, change, None, unlimited, kept=False, loss=CONSTANT_LOSS
+    )
+    mu = begun.noise.share(share * _NORMS)
+    norms = noisy_score_norms(rows, np.zeros(units.width), label, begun.noise, mu)
+    longest = max(norms.three_quarters, _LONGEST * norms.root_mean_square())
+    return min(longest / CONSTANT_RESIDUAL, unlimited)
+
+
+def _rounds(
+    begun: Standardised,
+    rows: MappedRows,
+    model: WorkingModel,
+    longest: float,
+    share: float,
+) -> tuple[Doubles, Doubles]:
+    """Return the mean of the last iterates, and the variance of the noise of each round."""
+    units, theta, thetas, noises = begun.scales.units, model.start, [], []
+    curvature, before = _FLATTER * model.curvature, np.zeros(len(model.start))
+    mu = begun.noise.share(share * (1 - _GRAM - 2 * _NORMS) / _ROUNDS * _ROUNDED_DOWN)
+    limit = longest * min(model.family.most_residual, _RESIDUAL * model.deviation)
+    for number in range(1, _ROUNDS + 1):
+        label = f"score of round {number}"
+        score, deviation = noisy_score(rows, theta, limit, label, begun.noise, mu)
+        if _turned(score, before, deviation):
+            curvature *= _STEEPER
+        before = score
+        theta = theta + score / (units * curvature)
+        thetas.append(theta)
+        noises.append((deviation / (units * curvature)) ** 2)
+    return np.asarray(np.mean(thetas[-_LAST:], axis=0)), np.array(noises)
+
+
+def _turned(score: Doubles, before: Doubles, deviation: float) -> bool:
+    """Whether the score points back, beyond noise: the step before was too long."""
+    noise = deviation**2 * math.sqrt(len(score)) + deviation * float(np.linalg.norm(before))
+    return float(score @ before) < -_CLEAR * noise
+
+
+def _quieted(
+    theta: Doubles, model: WorkingModel, moments: Doubles, noises: Doubles, units: float
+) -> tuple[Doubles, Doubles]:
+    """Shrink where noise would swamp predictions; return what is kept of each coordinate too.
+
+    A round multiplies what is off along a direction by 1 - m, with m its second moment, and
+    adds noise.
+    """
+    left = 1 - moments
+    ages = np.arange(_ROUNDS)[::-1]
+    powers = left[:, None] ** ages
+    # The mean of the last iterates has of a round what each of them has.
+    reach = np.array([powers[:, k : k + _LAST].sum(axis=1) for k in range(_ROUNDS)]).T / _LAST
+    variance = (reach**2) @ noises / model.scale**2
+    kept = kept_shares(np.diag(moments) * units, units, np.zeros(len(theta)), np.diag(variance))
+    return model.start + kept @ (theta - model.start), np.diag(kept)

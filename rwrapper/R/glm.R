@@ -1,0 +1,100 @@
+# Families with a link, and quantiles.
+
+#' Logistic, Poisson and quantile regression with differential privacy
+#'
+#' `dp_glm()` is [glm()] with the promise of [dp_lm()]. Scores, residuals times rows, are added up with
+#' noise, round after round, until their sum is 0 but for the noise. There are no bounds to guess and
+#' nothing to tune.
+#'
+#' Estimated is what maximum likelihood estimates, but for a few long rows and scores that count less;
+#' a note of the fit says how long. Standard errors are those of a sandwich, so they hold for
+#' overdispersed counts too, with the privacy noise added. Where the data are separated, or nearly,
+#' coefficients are finite: noise keeps them from growing, and they are shrunk.
+#'
+#' @inheritParams dp_lm
+#' @param formula A formula, as for [dp_lm()]. The response of `binomial()` is `TRUE` or `FALSE`, 1 or 0,
+#'   or a share between them; that of `poisson()` is not negative. Others are clipped.
+#' @param family `binomial()`, `poisson()`, `gaussian()`, or their names, each with its canonical link;
+#'   or [Quantile()].
+#' @param method `"auto"`, `"boosted_adassp"` or [BoostedAdaSSP()].
+#' @return An object of class `dp_glm` and `dp_lm`, or of class [dp_not_released] when the mechanism
+#'   itself declined. [dp_lm_methods] lists what it can do. [predict()][predict.dp_lm] gives means unless
+#'   `type = "link"`; `tidy(fit, exponentiate = TRUE)` gives odds ratios, or ratios of means.
+#' @seealso [dp_lm()].
+#' @export
+#' @examples
+#' if (dpreg_available()) {
+#'   fit <- dp_glm(I(price > 5000) ~ carat, diamonds, eps = 1)
+#'   print(summary(fit))
+#'   print(exp(confint(fit)))
+#'   predict(fit, data.frame(carat = c(0.5, 1)), interval = "confidence")
+#' }
+dp_glm <- function(formula, data, eps, delta = 1e-5, family = stats::binomial(), method = "auto",
+                   select = NULL, k = NULL, split = NULL, levels = NULL, unit = NULL, budget = NULL,
+                   inference = TRUE, rng = NULL, ...) {
+  no_more("dp_glm()", GLM_HINTS, ...)
+  call <- public_call(match.call(), "dp_glm")
+  force(data)
+  given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method,
+                family = family_sent(family))
+  private_fit("glm", call, formula, data, eps, given, select, k, split, levels, unit, budget,
+              inference, rng)
+}
+
+#' The family of a quantile regression
+#'
+#' @param q In \[0.01, 0.99\]; 0.5 is the median.
+#' @return What `dp_glm(family = )` takes.
+#' @seealso [dp_glm()].
+#' @export
+#' @examples
+#' Quantile(0.9)
+Quantile <- function(q = 0.5) new_options("Quantile")
+
+LINKS <- c(binomial = "logit", poisson = "log", gaussian = "identity")
+
+family_sent <- function(family) {
+  if (inherits(family, "dp_options") && family$kind == "Quantile") return(family)
+  if (is.function(family)) family <- family()
+  if (inherits(family, "family")) {
+    canonical <- LINKS[family$family]
+    if (!is.na(canonical) && family$link != canonical)
+      refuse("family: the link of ", family$family, " is ", canonical, "; write family = ",
+             family$family, "()")
+    family <- family$family
+  }
+  if (!is.character(family) || length(family) != 1L || is.na(family))
+    refuse("family must be binomial(), poisson(), gaussian() or Quantile(), not ", described(family))
+  family
+}
+
+GLM_HINTS <- c(
+  LM_HINTS[c("weights", "subset", "na.action", "contrasts", "epsilon", "seed", "bounds", "max_rows",
+             "ledger", "alpha", "level")],
+  offset = "write rates as shares with binomial(), or call dp_glm() of Python, which has offsets",
+  link = "each family has its canonical link"
+)
+
+# A family as plain data; NULL is the linear model.
+family_of <- function(answer) {
+  if (is.null(answer) || identical(answer$loss, "squared")) return(NULL)
+  answer[c("name", "link", "loss", "level")]
+}
+
+mean_of <- function(family, predictor)
+  switch(if (is.null(family)) "identity" else family$link, logit = stats::plogis(predictor),
+         log = exp(predictor), predictor)
+
+# The derivative of mean_of().
+slope_of <- function(family, predictor)
+  switch(if (is.null(family)) "identity" else family$link, logit = stats::dlogis(predictor),
+         log = exp(predictor), 1)
+
+family_title <- function(family)
+  switch(if (is.null(family)) "gaussian" else family$name, gaussian = "linear", binomial = "logistic",
+         poisson = "Poisson", quantile = paste0("quantile (", family$level, ")"))
+
+#' @export
+family.dp_glm <- function(object, ...)
+  switch(object$family$name, binomial = stats::binomial(), poisson = stats::poisson(),
+         dpreg_stop("private", "family(): a quantile regression has no family of stats"))

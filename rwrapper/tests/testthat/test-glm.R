@@ -1,0 +1,58 @@
+# dp_glm(): families as R has them, the numbers of Python, predictions by the link.
+
+binary <- function(n = 4000) {
+  set.seed(1)
+  x <- rnorm(n)
+  group <- factor(sample(c("a", "b", "c"), n, TRUE))
+  data.frame(x, group, y = runif(n) < plogis(-1 + x + (group == "b")), count = rpois(n, exp(0.5 * x)))
+}
+
+test_that("a logistic fit is near that of glm() and covers it", {
+  needs_python()
+  data <- binary(20000)
+  fit <- dp_glm(y ~ x + group, data, eps = 20, rng = 1)
+  exact <- stats::glm(y ~ x + group, stats::binomial(), data)
+  expect_s3_class(fit, c("dp_glm", "dp_lm"), exact = TRUE)
+  expect_identical(names(coef(fit)), names(coef(exact)))
+  expect_true(all(abs(coef(fit) - coef(exact)) < 4 * sqrt(diag(vcov(fit)))))
+  expect_output(print(summary(fit)), "Private logistic regression")
+  expect_identical(family(fit)$family, "binomial")
+})
+
+test_that("predictions are means by default, and intervals lie between 0 and 1", {
+  needs_python()
+  fit <- dp_glm(y ~ x, binary(), eps = 5, rng = 1)
+  new <- data.frame(x = c(-1, 0, 1))
+  link <- predict(fit, new, type = "link")
+  expect_equal(predict(fit, new), plogis(link))
+  both <- predict(fit, new, interval = "confidence", se.fit = TRUE)
+  expect_true(all(both$fit > 0 & both$fit < 1))
+  expect_equal(unname(both$fit[, "fit"]), unname(plogis(link)))
+  expect_equal(unname(both$se.fit),
+               unname(dlogis(link) * predict(fit, new, type = "link", se.fit = TRUE)$se.fit))
+  expect_equal(tidy(fit, exponentiate = TRUE)$estimate, unname(exp(coef(fit))))
+})
+
+test_that("families may be functions, objects or names, with their own link", {
+  needs_python()
+  data <- binary()
+  fits <- lapply(list(poisson, poisson(), "poisson"), function(family)
+    dp_glm(count ~ x, data, eps = 1, family = family, rng = 1))
+  expect_identical(coef(fits[[1L]]), coef(fits[[2L]]))
+  expect_identical(coef(fits[[1L]]), coef(fits[[3L]]))
+  expect_output(print(fits[[1L]]), "Private Poisson regression")
+  median <- dp_glm(x ~ group, data, eps = 1, family = Quantile(0.5), rng = 1)
+  expect_output(print(median), "quantile \\(0.5\\)")
+  expect_error(dp_glm(y ~ x, data, eps = 1, family = binomial("probit")), "link of binomial is logit")
+  expect_error(dp_glm(y ~ x, data, eps = 1, family = 3), "family must be")
+  expect_error(dp_glm(y ~ x, data, eps = 1, family = "binomal"), "family")
+  expect_error(dp_glm(y ~ x, data, eps = 1, link = "probit"), "canonical link")
+})
+
+test_that("a gaussian dp_glm() is dp_lm()", {
+  needs_python()
+  data <- binary()
+  fit <- dp_glm(x ~ group, data, eps = 1, family = gaussian(), rng = 1)
+  expect_s3_class(fit, "dp_lm", exact = TRUE)
+  expect_identical(coef(fit), coef(dp_lm(x ~ group, data, eps = 1, rng = 1)))
+})

@@ -1,0 +1,209 @@
+"""`dp_glm`: each family against statsmodels, whole fits on odd data, and what is refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from methods.sums import odd_frames
+from scipy import special
+
+import dpreg
+from dpreg.families import BINOMIAL, POISSON, Quantile
+
+FAMILIES = ["binomial", "poisson", Quantile(0.75)]
+
+
+def table(family, n, seed=1, share=0.5):
+    """A table whose model is true, and its coefficients."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.standard_normal(n), rng.random(n) < 0.3
+    truth = np.array([special.logit(share) if family == "binomial" else 0.5, 0.6, -0.4])
+    eta = truth[0] + truth[1] * a + truth[2] * b
+    if family == "binomial":
+        y = (rng.random(n) < special.expit(eta)).astype(float)
+    elif family == "poisson":
+        y = rng.poisson(np.exp(eta)).astype(float)
+    else:
+        y = eta + rng.standard_normal(n)
+        truth[0] += special.ndtri(family.level)
+    return pd.DataFrame({"a": a, "b": b.astype(float), "y": y}), truth
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=str)
+def test_intervals_cover_and_are_about_as_wide_as_without_noise(family):
+    """Of 40 fits with 3 coefficients, 120 intervals, 102 and fewer have a chance below 1e-6."""
+    covered, ratios = 0, []
+    for seed in range(40):
+        data, truth = table(family, 8_000, seed)
+        fit = dpreg.dp_glm("y ~ a + b", data, 2.0, family=family, rng=seed)
+        covered += int((np.abs(fit.estimates - truth) <= 1.96 * fit.bse.to_numpy()).sum())
+        ratios.append(fit.bse.to_numpy() / fit.sampling)
+    assert covered > 102
+    assert np.median(ratios) < 4
+
+
+def test_estimates_are_those_of_statsmodels_but_for_noise():
+    import statsmodels.api as sm
+    from statsmodels.regression.quantile_regression import QuantReg
+
+    fitted = {
+        "binomial": lambda y, X: sm.GLM(y, X, family=sm.families.Binomial()).fit(cov_type="HC0"),
+        "poisson": lambda y, X: sm.GLM(y, X, family=sm.families.Poisson()).fit(cov_type="HC0"),
+        Quantile(0.75): lambda y, X: QuantReg(y, X).fit(q=0.75),
+    }
+    for family, fit_exactly in fitted.items():
+        data, _ = table(family, 50_000)
+        exact = fit_exactly(data.y, sm.add_constant(data[["a", "b"]]))
+        fit = dpreg.dp_glm("y ~ a + b", data, 100.0, family=family, rng=1)
+        np.testing.assert_allclose(fit.estimates, exact.params, atol=2 * exact.bse.max())
+        np.testing.assert_allclose(fit.sampling, exact.bse, rtol=0.25)
+
+
+def test_predictions_without_inference_are_nearly_those_of_the_exact_fit():
+    data, truth = table("binomial", 20_000, share=0.2)
+    fit = dpreg.dp_glm("y ~ a + b", data, 1.0, inference=False, rng=3)
+    assert fit.covariance is None
+    exact = special.expit(truth[0] + data[["a", "b"]].to_numpy() @ truth[1:])
+    assert np.sqrt(np.mean((fit.predict(data) - exact) ** 2)) < 0.03
+
+
+@pytest.mark.parametrize("over", [0.0, 2.0])
+def test_offsets_have_coefficient_one_and_counts_may_be_overdispersed(over):
+    rng = np.random.default_rng(5)
+    n, truth, z = 20_000, np.array([-1.0, 0.5]), []
+    for seed in range(20):
+        years, a = rng.uniform(0.1, 5, n), rng.standard_normal(n)
+        mean = years * np.exp(truth[0] + truth[1] * a)
+        y = rng.poisson(mean * (rng.gamma(1 / over, over, n) if over else 1.0))
+        data = pd.DataFrame({"y": y, "a": a, "years": years})
+        fit = dpreg.dp_glm("y ~ a + offset(log(years))", data, 2.0, family="poisson", rng=seed)
+        assert fit.params["offset(log(years))"] == 1
+        z.append((fit.estimates[:2] - truth) / fit.bse.to_numpy()[:2])
+    assert np.sqrt(np.mean(np.square(z))) == pytest.approx(1, abs=0.45)
+    new = pd.DataFrame({"a": [0.0, 0.0], "years": [1.0, 4.0]})
+    one, four = fit.predict(new, winsorise=False)
+    assert four == pytest.approx(4 * one)
+
+
+def test_separated_data_give_finite_coefficients():
+    x = np.linspace(-1, 1, 20_000)
+    fit = dpreg.dp_glm("y ~ x", {"x": x, "y": (x > 0).astype(float)}, 1.0, rng=1)
+    assert np.isfinite(fit.estimates).all()
+    assert fit.params["x"] > 5
+    assert fit.predict({"x": np.array([0.9])})[0] > 0.95
+
+
+def test_an_outcome_that_never_happens_gives_a_small_share():
+    fit = dpreg.dp_glm("y ~ x", {"x": np.linspace(-1, 1, 5_000), "y": np.zeros(5_000)}, 1.0, rng=1)
+    assert np.isfinite(fit.estimates).all()
+    assert fit.predict({"x": np.zeros(1)})[0] < 0.1
+
+
+@pytest.mark.parametrize("inference", [True, False])
+@pytest.mark.parametrize("family", FAMILIES, ids=str)
+def test_any_table_gives_a_result(family, inference):
+    """None raises, and no number that comes out is infinite; warnings are errors here."""
+    for frame in odd_frames().values():
+        fit = dpreg.dp_glm("y ~ x0 + x1", frame, 1.0, family=family, inference=inference, rng=1)
+        if fit.released:
+            assert np.isfinite(fit.estimates).all()
+        assert "dpreg" in fit.to_json()
+
+
+@pytest.mark.parametrize("inference", [True, False])
+@pytest.mark.parametrize("family", FAMILIES, ids=str)
+def test_everything_is_spent_and_no_more(family, inference):
+    data, _ = table(family, 2_000)
+    fit = dpreg.dp_glm("y ~ a + b", data, 1.0, 1e-6, family=family, inference=inference, rng=1)
+    from dpreg.privacy.gdp import gdp_mu
+
+    spent = math.sqrt(math.fsum(part.mu**2 for part in fit.privacy.parts))
+    assert 0.999 < spent / gdp_mu(1.0, 1e-6) <= 1
+
+
+def test_persons_with_several_rows_have_wider_intervals():
+    """Five rows of one person, all alike, are one: errors are those of as many persons."""
+    once, _ = table("binomial", 10_000)
+    five = once.loc[once.index.repeat(5)].assign(person=np.repeat(np.arange(10_000), 5))
+    method = dpreg.BoostedAdaSSP(max_rows=5)
+    fit = dpreg.dp_glm("y ~ a + b", five, 50.0, unit="person", method=method, rng=1)
+    alone = dpreg.dp_glm("y ~ a + b", once, 50.0, rng=1)
+    np.testing.assert_allclose(fit.sampling, alone.sampling, rtol=0.2)
+
+
+def test_the_gaussian_family_is_dp_lm():
+    data, _ = table(Quantile(0.5), 2_000)
+    fit = dpreg.dp_glm("y ~ a + b", data, 1.0, family="gaussian", rng=1)
+    same = dpreg.dp_lm("y ~ a + b", data, 1.0, rng=1)
+    np.testing.assert_array_equal(fit.estimates, same.estimates)
+    assert "Linear" in str(fit.summary())
+
+
+def test_true_and_false_are_one_and_zero():
+    data, _ = table("binomial", 2_000)
+    fit = dpreg.dp_glm("y ~ a", data, 1.0, rng=1)
+    same = dpreg.dp_glm("y ~ a", data.assign(y=data.y == 1), 1.0, rng=1)
+    np.testing.assert_array_equal(fit.estimates, same.estimates)
+
+
+def test_a_result_keeps_its_family():
+    data, _ = table("binomial", 5_000)
+    fit = dpreg.dp_glm("y ~ a + b", data, 5.0, rng=1)
+    again = dpreg.DPResults.from_json(fit.to_json())
+    assert again.family == BINOMIAL
+    new = data.head(5)
+    pd.testing.assert_series_equal(again.predict(new), fit.predict(new))
+    linear = fit.predict(new, which="linear")
+    np.testing.assert_allclose(fit.predict(new), special.expit(linear))
+    table_ = fit.predict(new, interval="confidence")
+    assert ((table_.lower < table_["mean"]) & (table_["mean"] < table_.upper)).all()
+    assert table_.to_numpy().min() > 0
+    assert table_.to_numpy().max() < 1
+    text = str(fit.summary())
+    assert "Logistic" in text
+    assert "Binomial" in text
+    assert "Logit" in text
+
+
+def test_exponentials_are_odds_ratios():
+    data, _ = table("binomial", 5_000)
+    fit = dpreg.dp_glm("y ~ a", data, 5.0, rng=1)
+    plain, odds = fit.tidy(), fit.tidy(exp=True)
+    for name in ("coef", "lower", "upper"):
+        np.testing.assert_allclose(odds[name], np.exp(plain[name]))
+    pd.testing.assert_series_equal(odds["std err"], plain["std err"])
+    np.testing.assert_allclose(fit.conf_int(exp=True), np.exp(fit.conf_int()))
+    assert "exp(coef)" in str(fit.summary(exp=True))
+
+
+DATA = {"y": np.zeros(3), "x": np.zeros(3), "t": np.ones(3)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"family": "logit"}, "family must be one of"),
+        ({"method": "tukey"}, "'tukey' fits linear models only; write method='auto'"),
+        ({"method": dpreg.AdaSSP()}, "'adassp' fits linear models only"),
+        (
+            {"formula": "y ~ x + offset(t)", "family": "gaussian"},
+            "subtract it from the",
+        ),
+        ({"formula": "y ~ x + offset(t)", "family": Quantile()}, "subtract it from the response"),
+        (
+            {"formula": "y ~ x + offset(t)", "family": POISSON, "select": "kendall", "k": 1},
+            "select",
+        ),
+        ({"delta": 0.0}, "delta"),
+        ({"links": "log"}, r"dp_glm\(\) has no such argument"),
+    ],
+)
+def test_wrong_use_is_refused_before_anything_is_spent(arguments, message):
+    budget = dpreg.Budget(1.0, 1e-5)
+    given = {"formula": "y ~ x", "delta": 1e-6, **arguments}
+    with pytest.raises(ValueError, match=message):
+        dpreg.dp_glm(given.pop("formula"), DATA, 0.5, given.pop("delta"), budget=budget, **given)
+    assert not budget.charges
