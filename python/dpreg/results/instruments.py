@@ -10,7 +10,8 @@ from dpreg.errors import ArgumentError, unusable
 from dpreg.results.fit import DPResults
 
 if TYPE_CHECKING:
-    from dpreg.results.moments import DPMoments, Model
+    from dpreg.results.models import Model
+    from dpreg.results.moments import DPMoments
 
 __all__ = ["exogenous_model", "two_stage_fit"]
 
