@@ -29,7 +29,7 @@ from dpreg.r_budgets import budget_state, new_budget, partition, payer_of
 from dpreg.r_words import in_r, told_in_r
 from dpreg.results.instruments import two_stage_fit
 from dpreg.results.model_tables import rsquared
-from dpreg.results.moments import Model
+from dpreg.results.models import Model
 
 __all__ = ["call", "plain"]
 

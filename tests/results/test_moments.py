@@ -236,6 +236,31 @@ def test_wrong_questions(released, ask, says):
     assert says in str(refusal.value)
 
 
+def test_a_first_stage_that_noise_hides_leaves_blanks(exact):
+    rng = np.random.default_rng(2)
+    clear = with_noise(exact, rng, exact.units / 100)
+    assert np.isfinite(clear.iv("y ~ x", "~ w").bse).all()
+    hidden = with_noise(exact, rng, exact.units / 2)
+    assert hidden.iv("y ~ z", "~ g").bse.isna().all()
+
+
+def test_a_response_without_spread_is_refused_in_every_question(exact):
+    lost = dataclasses.replace(
+        exact, used=exact.used[1:], centre=exact.centre[1:], scale=exact.scale[1:],
+        basis=np.eye(6), matrix=np.eye(6) * exact.units,
+    )  # fmt: skip
+    for ask in (
+        lambda m: m.lm("y ~ x"),
+        lambda m: m.iv("y ~ x", "~ w"),
+        lambda m: m.rsquared("y ~ x"),
+        lambda m: m.compare(["y ~ x"]),
+    ):
+        with pytest.raises(ArgumentError, match="no spread of 'y' was found"):
+            ask(lost)
+    with pytest.raises(ArgumentError, match="no spread was found at this eps in y"):
+        lost.iv("x ~ y", "~ w + z")
+
+
 def test_weak_instruments_are_told(exact):
     weak = dataclasses.replace(exact)
     assert any("which is weak" in n for n in weak.iv("y ~ z", "~ g").notes)

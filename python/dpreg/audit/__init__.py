@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from dpreg.audit import (
     behaviour,
+    block_counts,
     containers,
     exact,
     frank_wolfe,
@@ -31,6 +32,7 @@ CHECKS: dict[str, Check] = {
         exact,
         recorded_checks,
         moments,
+        block_counts,
         containers,
         behaviour,
         sampled,

@@ -24,6 +24,10 @@ __all__ = ["JointMoments", "Regression", "SquaredNorm"]
 
 Doubles = NDArray[np.float64]
 
+# As many times the largest singular value of noise alone the first stage must have; where it has
+# not, errors are said to be so many times as large, and all coefficients are blank.
+_TOLD, _UNTOLD = 1.5, 100.0
+
 
 @dataclass(frozen=True, slots=True)
 class SquaredNorm:
@@ -149,11 +153,12 @@ class JointMoments:
         noise = half * (float(vector @ vector) * np.eye(len(along)) + np.outer(along, along))
         k = regressors.shape[1]
         variance = left / max(self.units - k, 1.0)
-        error = EstimateError(
-            sampling=self.kurtosis * variance * bread,
-            privacy=weights @ noise @ weights.T,
-            hidden=np.zeros((k, k)),
-        )
+        sampling, privacy = self.kurtosis * variance * bread, weights @ noise @ weights.T
+        # What instruments say of regressors has to be clear of noise, on vectors of length 1.
+        _, sizes, _ = np.linalg.svd(self.product(Q, np.linalg.qr(regressors)[0]))
+        told = sizes[-1] > _TOLD * self.deviation * math.sqrt(2 * len(along)) if k else True
+        hidden = np.zeros((k, k)) if told else _UNTOLD * (sampling + privacy)
+        error = EstimateError(sampling, privacy, hidden)
         return Regression(theta, error, SquaredNorm(left, vector))
 
     def determination(

@@ -143,7 +143,8 @@ class AdaSSP:
         left = 1 - self.standardisation.share - scatter
         directions = precondition(design, scales, units, _PRECONDITIONING.times(left), noise)
         row_limit = _ROW_REACH * math.sqrt(max(units.width, 1))
-        mu = noise.share(left * (1 - _PRECONDITIONING.share))
+        # With what is left of the rounds, should they have ended early.
+        mu = noise.share(begun.left - self.standardisation.tail_share - scatter)
         limit = self.response_limit
         if limit is None:
             limit = response_limit(scales.units, row_limit, mu / noise.rows)

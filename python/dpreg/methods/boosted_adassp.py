@@ -222,6 +222,9 @@ def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
         plan, left = _GLM_SCORES, begun.left
     factor = left / (_PRECONDITIONING.share + plan.share) * _ROUNDED_DOWN
     directions = precondition(design, scales, units, _PRECONDITIONING.times(factor), noise)
+    # Rounds that ended early have left something.
+    rest = begun.left - (standardisation.tail_share if family.least_squares else 0.0)
+    plan = plan.times(rest / plan.share * _ROUNDED_DOWN)
     rows = mapped_rows(
         design,
         scales,
@@ -233,7 +236,7 @@ def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
         loss=loss_of(family, scales),
     )
     model = working_model(family, scales, units, directions.map, design.terms.given)
-    root = score_root(rows, directions.seen, scales.units, plan.times(factor), noise, model)
+    root = score_root(rows, directions.seen, scales.units, plan, noise, model)
     sizes = natural_sizes(family, scales, units)
     root, kept = shrunk(root, directions, sizes)
     error = score_errors(root, directions, kept, sizes)

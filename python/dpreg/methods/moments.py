@@ -126,7 +126,7 @@ class SecondMoments:
         plan = _PRECONDITIONING.times(left)
         directions = precondition(begun.design, begun.scales, units, plan, noise)
         norms = _noisy_norms(begun, directions.map, noise.share(left * _NORMS))
-        mu = noise.share(left * (1 - _PRECONDITIONING.share - _NORMS))
+        mu = noise.share(begun.left)
         limit = norms.limit(mu / noise.rows)
         rows = mapped_rows(
             begun.design, begun.scales, units, directions.map, None, limit, kept=False

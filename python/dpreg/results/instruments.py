@@ -10,7 +10,8 @@ from dpreg.errors import ArgumentError, unusable
 from dpreg.results.fit import DPResults
 
 if TYPE_CHECKING:
-    from dpreg.results.moments import DPMoments, Model
+    from dpreg.results.models import Model
+    from dpreg.results.moments import DPMoments
 
 __all__ = ["exogenous_model", "two_stage_fit"]
 
@@ -28,6 +29,7 @@ def exogenous_model(moments: DPMoments, model: Model, instruments: str) -> Model
 
 def two_stage_fit(moments: DPMoments, model: Model, exogenous: Model) -> DPResults:
     """Fit `model` with the regressors of `exogenous` as instruments: see `DPMoments.iv`."""
+    units = moments.standard_units(model)
     if model.intercept != exogenous.intercept:
         raise ArgumentError("instruments", "must have an intercept just as the formula does")
     missing = [n for n in (*model.names, *exogenous.names) if moments.place(n) is None]
@@ -61,4 +63,4 @@ def two_stage_fit(moments: DPMoments, model: Model, exogenous: Model) -> DPResul
         f = first.f_test(rows).fvalue
         weak = ", which is weak: intervals may be far too narrow" if f < _WEAK else ""
         more.append(f"first stage of {name}: F = {f:.4g} on {len(known)} instruments{weak}")
-    return moments.fit_of(model, found, moments.standard_units(model), tuple(more))
+    return moments.fit_of(model, found, units, tuple(more))

@@ -17,7 +17,8 @@ from dpreg.results.predict import schema_from_dict
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpreg.results.moments import DPMoments, Model
+    from dpreg.results.models import Model
+    from dpreg.results.moments import DPMoments
 
 __all__ = ["all_subsets", "compare_models", "inflation", "rsquared"]
 
@@ -93,7 +94,7 @@ def _difference(moments: DPMoments, one: SquaredNorm, other: SquaredNorm) -> flo
 
 def all_subsets(moments: DPMoments, formula: str, best: int) -> pd.DataFrame:
     """Return the best models that leave terms out: see `DPMoments.subsets`."""
-    from dpreg.results.moments import Model
+    from dpreg.results.models import Model
 
     model = moments.model(formula)
     if isinstance(best, bool) or not isinstance(best, int | np.integer) or best < 1:
@@ -118,7 +119,7 @@ def inflation(moments: DPMoments, model: Model) -> pd.Series:
     """Return variance inflation factors: see `DPMoments.vif`."""
     import pandas as pd
 
-    from dpreg.results.moments import Model
+    from dpreg.results.models import Model
 
     values = []
     for name in model.names:

@@ -8,6 +8,7 @@ import numpy as np
 from audit.patches import Mutant, both, edited, swapped
 
 from dpreg import _core
+from dpreg.methods import block_counts as _block_counts
 from dpreg.methods import moments as _moments
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
 from dpreg.sums import accountant as _gaussian
@@ -176,6 +177,16 @@ GAUSSIAN = [
         "second moments of scores with a part of their sensitivity",
         swapped(_core, "score_products_sensitivity", lambda real: lambda width: real(width) / 40),
         ("boosted_adassp",),
+    ),
+    Mutant(
+        "rows of a person in blocks of their own",
+        edited(_block_counts, "blocks_of", ("of_rows = block[labels]", "of_rows = np.arange(len(labels)) % blocks")),
+        ("block test",),
+    ),
+    Mutant(
+        "half of the noise for a count of blocks",
+        edited(_block_counts, "noisy_count", ("discrete_laplace(epsilon,", "discrete_laplace(2 * epsilon,")),
+        ("block test",),
     ),
     Mutant(
         "norms of the rows of a person counted as one row",

@@ -1,0 +1,82 @@
+"""Grey-box audit of `dp_test`: how far one unit moves the count, in the scale of its noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpreg import _core
+from dpreg.audit._finding import Check, Effort, Finding
+from dpreg.audit._patch import replaced
+from dpreg.block_test import dp_test
+
+__all__ = ["CHECKS"]
+
+_BLOCKS, _EPSILON = 7, 1.0
+
+
+def _even(rows: pd.DataFrame) -> float:
+    """A p-value that any row more turns over."""
+    return float(len(rows) % 2)
+
+
+def _noisy(rows: pd.DataFrame) -> float:
+    raise ValueError(f"{len(rows)} rows")
+
+
+def _worlds(rng: np.random.Generator, runs: int) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
+    """Tables of persons, and the same with one more of an odd or even number of rows."""
+    for run in range(runs):
+        persons = int(rng.integers(0, 12))
+        base = pd.DataFrame({"person": rng.integers(0, max(persons, 1), 3 * persons)})
+        more = pd.DataFrame({"person": np.full(1 + run % 5, persons)})
+        yield base, pd.concat([base, more], ignore_index=True)
+
+
+def _count(table: pd.DataFrame, homes: Any, statistic: Any, unit: str | None) -> tuple[int, float]:
+    """Count with constant noise 0, units in the blocks of `homes`; return its epsilon too."""
+    seen: list[float] = []
+
+    def assigned(units: int, blocks: int, bits: Any) -> _core.Assignment:
+        order = np.argsort(homes[:units], kind="stable")
+        ends = np.searchsorted(homes[:units][order], np.arange(blocks + 1))
+        return _core.fixed_assignment(order.tolist(), ends.tolist())
+
+    def silent(epsilon: float, bits: Any, size: int) -> Any:
+        seen.append(epsilon)
+        return np.zeros(size, dtype=np.int64)
+
+    with (
+        replaced(_core, "assign_independently", assigned),
+        replaced(_core, "discrete_laplace", silent),
+    ):
+        found = dp_test(statistic, table, _EPSILON, blocks=_BLOCKS, unit=unit, rng=1)
+    return found.count, math.fsum(seen)
+
+
+def block_test(effort: Effort) -> Finding:
+    """All others in the blocks they had; whatever a unit holds, one block may turn over."""
+    rng = np.random.default_rng(effort.seed)
+    worst, runs, remark = 0.0, effort.runs(400), ""
+    for base, more in _worlds(rng, runs):
+        for statistic in (_even, _noisy):
+            for unit in ("person", None):
+                # Without a unit each row is one: one row more.
+                having = more if unit else more.iloc[: len(base) + 1]
+                homes = rng.integers(0, _BLOCKS, len(more) + 1)
+                without, _ = _count(base, homes, statistic, unit)
+                found, epsilon = _count(having, homes, statistic, unit)
+                lost = abs(found - without) * epsilon
+                if lost > worst:
+                    worst, remark = lost, f"{len(base)} rows, unit {unit}"
+    return Finding(
+        mechanism="dp_test", how="grey box", epsilon=_EPSILON, delta=0.0, lower=worst, runs=runs,
+        remark=remark,
+    )  # fmt: skip
+
+
+CHECKS = (Check("block test", block_test),)

@@ -1,0 +1,167 @@
+"""Models among columns whose second moments were released."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.errors import ArgumentError, closest
+from dpreg.inference.covariance import hidden_note, user_errors
+from dpreg.inference.joint_moments import JointMoments, Regression, SquaredNorm
+from dpreg.privacy.certificate import Certificate
+from dpreg.results.fit import DPResults
+from dpreg.sums.rows import StandardUnits
+
+__all__ = ["Model", "Models"]
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A response and regressors, all of them columns of the release.
+
+    Attributes
+    ----------
+    response : str
+    names : tuple of str
+    intercept : bool
+    formula : str
+    """
+
+    response: str
+    names: tuple[str, ...]
+    intercept: bool
+    formula: str
+
+
+class Models:
+    """What `DPMoments` does with a model: vectors of its columns, and the user's units."""
+
+    if TYPE_CHECKING:
+        names: tuple[str, ...]
+        used: NDArray[np.int64]
+        trusted: NDArray[np.bool_]
+        centre: Doubles
+        scale: Doubles
+        basis: Doubles
+        matrix: Doubles
+        deviation: float
+        reach: float
+        kurtosis: float
+        units: float
+        limits: Doubles
+        privacy: Certificate
+        schema: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def joint(self) -> JointMoments:
+        """The matrix, for regressions on vectors."""
+        return JointMoments(self.basis, self.matrix, self.deviation, self.units, self.kurtosis)
+
+    def checked(self, model: Model) -> Model:
+        """Return `model` if its columns are in the release."""
+        for name in (model.response, *model.names):
+            if name not in self.names:
+                meant = closest(name, self.names)
+                raise ArgumentError(
+                    "formula",
+                    f"needs the column {name!r}, which was not released",
+                    f"write {meant!r}" if meant else f"the columns are {', '.join(self.names)}",
+                    "name it in a new call of dp_moments, which costs budget",
+                )
+        return model
+
+    def regression(self, model: Model) -> tuple[Regression, StandardUnits]:
+        """Regress in standard units; return also the way back from them."""
+        units = self.standard_units(model)
+        found = self.joint.regression(self.regressors(model), self.vector(model.response, model))
+        return found, units
+
+    def standard_units(self, model: Model) -> StandardUnits:
+        """Units in which `vector` has the columns of a model."""
+        place = [self.place(name) for name in model.names]
+        columns = np.array([j for j, p in enumerate(place) if p is not None], dtype=np.int64)
+        used = [p for p in place if p is not None]
+        y = self.place(model.response)
+        if y is None:
+            raise ArgumentError(
+                "formula",
+                f"no spread of {model.response!r} was found at this eps",
+                "release with a larger eps, fewer columns or bounds for it",
+            )
+        centre, scale = self.centre, self.scale
+        if not model.intercept:
+            centre, scale = np.zeros_like(centre), np.hypot(centre, scale)
+        return StandardUnits(
+            columns, centre[used], scale[used], float(centre[y]), float(scale[y]), model.intercept
+        )
+
+    def regressors(self, model: Model) -> Doubles:
+        """Vectors of the regressors in which a spread was found, the 1 first if it is there."""
+        found = [self.vector(n, model) for n in model.names if self.place(n) is not None]
+        ones = [self.basis[:, 0]] * model.intercept
+        return np.array([*ones, *found]).reshape(-1, len(self.basis)).T
+
+    def vector(self, name: str, model: Model) -> Doubles:
+        """Vector of a column in standard units: those through the origin without intercept."""
+        place = self.place(name)
+        assert place is not None
+        vector = self.basis[:, 1 + place]
+        if model.intercept:
+            return np.asarray(vector)
+        centre, scale = self.centre[place], self.scale[place]
+        return np.asarray((scale * vector + centre * self.basis[:, 0]) / np.hypot(centre, scale))
+
+    def place(self, name: str) -> int | None:
+        """Place of a column in `used`, or None."""
+        found = np.flatnonzero(self.used == self.names.index(name))
+        return int(found[0]) if len(found) else None
+
+    def total(self, response: str) -> SquaredNorm:
+        """Squares of a column about its mean."""
+        found, _ = self.regression(Model(response, (), True, ""))
+        return found.residual
+
+    def fitted(self, model: Model) -> DPResults:
+        """Return the fit of a model."""
+        found, units = self.regression(model)
+        return self.fit_of(model, found, units, ())
+
+    def fit_of(
+        self, model: Model, found: Regression, units: StandardUnits, more: tuple[str, ...]
+    ) -> DPResults:
+        """Bring a regression into the user's units."""
+        d = len(model.names)
+        to_user = units.to_user(d)
+        every = [self.names.index(name) for name in (*model.names, model.response)]
+        covariance, sampling, hidden = user_errors(found.error, to_user, self.trusted[every])
+        coefficients = (("Intercept",) if model.intercept else ()) + model.names
+        rows = "independent rows and " if self.privacy.unit != "one row" else ""
+        return DPResults(
+            formula=model.formula,
+            response=model.response,
+            names=coefficients,
+            method="moments",
+            estimates=to_user @ found.theta + units.offset(d),
+            covariance=covariance,
+            sampling=sampling,
+            units=self.units,
+            privacy=self.privacy,
+            schema=self.schema,
+            notes=(
+                "from second moments that dp_moments released: whatever else is asked of them, "
+                "the privacy loss is that of the one release",
+                f"standard errors assume {rows}errors of constant variance, but that the variance "
+                f"of sampling is taken times {self.kurtosis:.3g} for the tails of all columns",
+                f"rows over {self.reach:.2g} times as long as usual, the response included, count "
+                "less",
+                *more,
+                *hidden_note(hidden, coefficients, inference=True),
+            ),
+            limits=self.limits[every],
+        )
