@@ -82,8 +82,8 @@ def fit(
     terms = replace(problem.terms, family=family)
     _check_offsets(terms, select)
     if terms.within and not family.standardised:
-        problem = f"effects of each {unit} cannot be taken out of a family with a link"
-        raise FormulaError("formula", problem, "leave them out, or use dp_lm")
+        wrong = f"effects of each {unit} cannot be taken out of a family with a link"
+        raise FormulaError("formula", wrong, "leave them out, or use dp_lm")
     stage = first_stage(select, k, split, terms, epsilon)
     chosen.check(terms, stage.epsilon_fit, delta, inference=inference)
     most = stage.cost(chosen.cost(stage.epsilon_fit, delta)).claimed(epsilon, delta)

@@ -159,10 +159,13 @@ class _Rounds:
         self.deviations.append(deviation / self.units)
 
     def _share(self, way: Doubles, deviation: float) -> float:
-        """Go all of the way where curvature is followed and the way is told from noise."""
+        """Go all of the way where it is told from noise and does not overshoot.
+
+        The curvature of a logistic loss falls on the way from the mean, so that steps are short.
+        """
         noise = deviation**2 * float((self.inverse**2).sum())
         told = float(way @ way) > _TOLD**2 * noise
-        return 1.0 if told and not self.model.family.standardised else _STEP
+        return 1.0 if told and self.model.family.link == "logit" else _STEP
 
     def gather(self, limit: float, shares: tuple[float, ...], before: float) -> None:
         """Go all the way, round after round, each from the mean of where the others led.
