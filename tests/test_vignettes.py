@@ -27,6 +27,7 @@ def test_the_privacy_model_runs(capsys):
         ("budget_year", 1, "ended by SIGKILL: True"),
         ("one_release", 1, "of eps is left"),
         ("sparse", 1, "100,000 x 20,000"),
+        ("families", 1, "Private Poisson Regression Results"),
     ],
 )
 def test_a_page_runs_and_draws(name, figures, printed, capsys, monkeypatch):

@@ -110,8 +110,12 @@ def shrunk(
     seen, noise = directions.seen, root.noise / root.scale**2
     size = int(seen.sum())
     gram = root.units * np.eye(size)
-    kept = 1 / (1 + (np.diag(noise) / _prior_variance(directions, sizes)) ** 2)
     found = (root.theta - root.start) / root.scale
+    prior = _prior_variance(directions, sizes)
+    if not root.standardised:
+        # Where much is explained, a regressor may well explain as much.
+        prior = prior * max(1.0, float(found[seen] @ found[seen]))
+    kept = 1 / (1 + (np.diag(noise) / prior) ** 2)
     theta = kept * found
     explaining = theta[seen] if root.standardised else np.zeros(size)
     kept[seen] *= np.diag(kept_shares(gram, root.units, explaining, noise[np.ix_(seen, seen)]))
@@ -120,8 +124,11 @@ def shrunk(
 
 def _prior_variance(directions: Directions, sizes: Doubles | None) -> Doubles:
     """Of the coordinate along each direction."""
-    there = directions.map if sizes is None else directions.map * sizes[:, None]
-    return np.asarray(1 / np.maximum((there**2).sum(axis=0), np.finfo(float).tiny))
+    if sizes is None:
+        farthest = (directions.map**2).sum(axis=0)
+    else:
+        farthest = ((directions.map * sizes[:, None]) ** 2).max(axis=0, initial=0.0)
+    return np.asarray(1 / np.maximum(farthest, np.finfo(float).tiny))
 
 
 def score_errors(

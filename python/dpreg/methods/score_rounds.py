@@ -28,6 +28,8 @@ Doubles = NDArray[np.float64]
 
 # A step goes this far towards the root of the score.
 _STEP = 0.5
+# and all of it where its length is this many deviations of noise.
+_TOLD = 2.0
 # Limits of early scores, in the norm that three quarters of the units do not exceed.
 _EARLY_LIMIT = 3.0
 # What late limits cut off may be this many deviations of the noise in the mean of all rounds.
@@ -41,7 +43,7 @@ _FEW = 5.0
 # For curvature rows are shortened to so many times their usual length, by how peaked it is,
 _LEAST_CURVED, _MOST_CURVED = 3.0, 5.0
 # or to more, as long as noise in it is no more than this share of it.
-_CURVATURE_NOISE = 0.02
+_CURVATURE_NOISE = 0.05
 # Mean squares of settled scores, in variances of their noise, are about 2 and less than this.
 _SETTLED = 6.0
 
@@ -152,9 +154,18 @@ class _Rounds:
             length = float(np.linalg.norm(way))
             way = way * min(1.0, self.model.scale / max(length, np.finfo(float).tiny))
         self.steps.append(way)
-        self.theta = self.theta + _STEP * self.steps[-1]
+        self.theta = self.theta + self._share(way, deviation / self.units) * way
         self.thetas.append(self.theta)
         self.deviations.append(deviation / self.units)
+
+    def _share(self, way: Doubles, deviation: float) -> float:
+        """Go all of the way where it is told from noise and does not overshoot.
+
+        The curvature of a logistic loss falls on the way from the mean, so that steps are short.
+        """
+        noise = deviation**2 * float((self.inverse**2).sum())
+        told = float(way @ way) > _TOLD**2 * noise
+        return 1.0 if told and self.model.family.link == "logit" else _STEP
 
     def gather(self, limit: float, shares: tuple[float, ...], before: float) -> None:
         """Go all the way, round after round, each from the mean of where the others led.
