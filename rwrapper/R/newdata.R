@@ -82,6 +82,14 @@ response_within <- function(value, limits) {
   kept
 }
 
+# The interval is that of the line; it reaches to the prediction, which stays where the response lies.
+interval_within <- function(value, limits) {
+  value[, "fit"] <- response_within(value[, "fit"], limits)
+  value[, "lwr"] <- pmin(value[, "lwr"], value[, "fit"])
+  value[, "upr"] <- pmax(value[, "upr"], value[, "fit"])
+  value
+}
+
 warn_of_moved <- function(X, moved) {
   odd <- colnames(X)[colSums(X != moved, na.rm = TRUE) > 0]
   if (length(odd))

@@ -9,7 +9,8 @@
 #'   variance of the errors was not released.
 #' @param level Probability with which an interval covers.
 #' @param winsorise Outside certain limits nothing was learned. `TRUE` moves regressors beyond these
-#'   limits to them, and predictions without intervals to where the response lies, and warns of it.
+#'   limits to them, and predictions to where the response lies, and warns of it; intervals are those of
+#'   the line, and reach to the prediction.
 #'   `FALSE` gives the straight line. The limits are released with noise, in `object$limits`, those of
 #'   the response last.
 #' @param type `"response"`: the mean response, or the quantile; of [dp_glm()] also `"link"`, the linear
@@ -53,6 +54,7 @@ predict.dp_lm <- function(object, newdata, se.fit = FALSE,
   if (interval == "confidence") {
     margin <- critical_value(object$law, 1 - level) * error
     value <- mean_of(family, cbind(fit = fit, lwr = fit - margin, upr = fit + margin))
+    if (is.null(family) && winsorise) value <- interval_within(value, object$limits)
   }
   else if (!is.null(family)) value <- mean_of(family, fit)
   else if (winsorise) value <- response_within(value, object$limits)
@@ -72,9 +74,29 @@ PREDICT_HINTS <- c(
 # its regressor is not 0.
 mean_errors <- function(X, covariance) {
   unknown <- is.na(diag(covariance))
+  if (anyNA(covariance[!unknown, !unknown])) return(largest_errors(X, covariance, unknown))
   covariance[is.na(covariance)] <- 0
   # Row by row, so that a long X needs no square matrix.
   variance <- rowSums((X %*% covariance) * X)
   variance[rowSums(X[, unknown, drop = FALSE] != 0) > 0] <- NA
   sqrt(pmax(variance, 0))
+}
+
+# Where covariances between slopes were not released: errors that are large enough whatever they are. The
+# intercept is the mean of the response less slopes times means of regressors, released one by one, and its
+# error is no less than that of the mean of the response.
+largest_errors <- function(X, covariance, unknown) {
+  covariance[is.na(covariance)] <- 0
+  slopes <- which(colnames(X) != "(Intercept)")
+  variances <- diag(covariance)[slopes]
+  rows <- X[, slopes, drop = FALSE]
+  middle <- 0
+  if (length(slopes) < ncol(X)) {
+    means <- -covariance[-slopes, slopes] / ifelse(variances > 0, variances, 1)
+    middle <- sqrt(covariance[-slopes, -slopes])
+    rows <- sweep(rows, 2L, means)
+  }
+  error <- middle + drop(abs(rows) %*% sqrt(variances))
+  error[rowSums(X[, unknown, drop = FALSE] != 0) > 0] <- NA
+  error
 }

@@ -204,8 +204,9 @@ def test_intervals_of_predictions(diamonds):
     assert fit.limits[-1, 0] == 0
     np.testing.assert_array_equal(fit.predict(diamonds.head(3)), np.maximum(table["mean"], 0))
     default = fit.predict(diamonds.head(3), interval="confidence")
-    np.testing.assert_array_equal(default["mean"], table["mean"])
-    assert (default["lower"] < default["upper"]).all()
+    np.testing.assert_array_equal(default["mean"], fit.predict(diamonds.head(3)))
+    np.testing.assert_array_equal(default["lower"], table["lower"])
+    assert (default["upper"] >= default["mean"]).all()
     with pytest.raises(ValueError, match="interval"):
         fit.predict(diamonds.head(), interval="prediction")
 

@@ -107,9 +107,11 @@ def test_predictions_stay_where_the_response_lies():
     assert fit.predict(new)[0] == 0.0
     assert fit.predict(new).max() <= high
     intervals = fit.predict(new, interval="confidence")
-    assert (intervals["lower"] < intervals["mean"]).all()
-    assert (intervals["mean"] < intervals["upper"]).all()
-    assert intervals["mean"].min() < 0  # the mean on the line
+    np.testing.assert_array_equal(intervals["mean"], fit.predict(new))
+    assert (intervals["lower"] <= intervals["mean"]).all()
+    assert (intervals["mean"] <= intervals["upper"]).all()
+    assert (intervals["lower"] < intervals["upper"]).all()
+    assert intervals["lower"].min() < 0  # the interval is that of the line
 
 
 def test_predictions_keep_to_public_bounds():

@@ -80,6 +80,10 @@ def coefficients(
     # Without the slopes that were not told nothing is known of the intercept.
     identified = np.concatenate([np.full(int(layout.intercept), identified.all()), identified])
     covariance[~identified, :] = covariance[:, ~identified] = np.nan
+    # Slopes come from the same fits: how they vary together is not released.
+    slopes_of = np.arange(len(covariance)) >= int(layout.intercept)
+    between = slopes_of[:, None] & slopes_of & ~np.eye(len(covariance), dtype=bool)
+    covariance[between] = np.nan
     covariance[~np.isfinite(covariance)] = np.nan
     sampling = np.sqrt(np.diag(covariance)) * min(1.0, law.sampling / law.scale)
     return Coefficients(_with_constant(slopes, mean_y, means_x), covariance, sampling, identified)

@@ -187,12 +187,14 @@ class DPResults(LinearTests):
             With the columns of the right-hand side that the coefficients need.  They are
             not protected.
         winsorise : bool, default True
-            Move regressors beyond `limits`, if there are any, to them, and then predictions
-            without intervals: beyond them nothing was learned.  False: the straight line.
+            Move regressors beyond `limits`, if there are any, to them, and then predictions:
+            beyond them nothing was learned.  False: the straight line.
         interval : {None, "confidence"}
-            "confidence": intervals for the mean response on the line, which may leave the
-            limits of the response, of level 1 - `alpha`.  Intervals
-            for a new observation need the variance of the errors, which is not released.
+            "confidence": the same predictions with intervals for the mean response on the line,
+            of level 1 - `alpha`.  Where the line leaves the limits of the response its interval
+            does too, and reaches to the prediction.  Of a method that releases no covariances
+            (``"tukey"``) they hold whatever those are, and are wide.  Intervals for a new
+            observation need the variance of the errors, which is not released.
         alpha : float
         which : {"mean", "linear"}
             The mean response (for a quantile regression the quantile), or the linear predictor.
@@ -221,7 +223,7 @@ class DPResults(LinearTests):
         family = self.family if which == "mean" else GAUSSIAN
         predictor = X @ self.estimates
         if interval is not None:
-            return mean_intervals(self, rows, predictor, alpha, family)
+            return mean_intervals(self, rows, predictor, alpha, family, (least, most))
         return rows.series(np.clip(family.mean(predictor), least, most))
 
     def plot(self, ax: Axes | None = None, alpha: float = 0.05) -> Axes:

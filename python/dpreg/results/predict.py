@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from dpreg.data.formula.effects import split_effects
 from dpreg.data.schema import Column, Schema
 from dpreg.errors import ArgumentError, SchemaError
 from dpreg.families import Family
+from dpreg.results.testing import covariances_known
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,11 +135,17 @@ def _check_kind(fitted: Column, new: Column) -> None:
 
 
 def mean_intervals(
-    fit: DPResults, rows: NewRows, predictor: NDArray[np.float64], alpha: float, family: Family
+    fit: DPResults,
+    rows: NewRows,
+    predictor: NDArray[np.float64],
+    alpha: float,
+    family: Family,
+    limits: tuple[float, float],
 ) -> pd.DataFrame:
     """Return mean responses with intervals, from the released covariance alone.
 
-    The ends of an interval are the means at those of the linear predictor's.
+    The ends of an interval are the means at those of the linear predictor's; one that lies beyond
+    `limits`, to which the mean itself is moved, reaches to it.
     """
     import pandas as pd
 
@@ -146,16 +154,36 @@ def mean_intervals(
     )
     # A coefficient without a known error only matters where its regressor is not 0.
     unknown = np.isnan(np.diag(covariance))
-    variance = np.einsum(
-        "ij,jk,ik->i", rows.X, np.where(np.isnan(covariance), 0, covariance), rows.X
-    )
-    variance[(rows.X[:, unknown] != 0).any(axis=1)] = np.nan
-    error = np.sqrt(np.maximum(variance, 0))
+    known = np.where(np.isnan(covariance), 0, covariance)
+    if covariances_known(covariance, fit.names):
+        error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows.X, known, rows.X), 0))
+    else:
+        error = _largest_errors(rows.X, known, intercept="Intercept" in fit.names)
+    error[(rows.X[:, unknown] != 0).any(axis=1)] = np.nan
     margin = fit.law.critical_value(alpha) * error
+    mean = np.clip(family.mean(predictor), *limits)
     columns = {
-        "mean": family.mean(predictor),
+        "mean": mean,
         "std err": family.slope(predictor) * error,
-        "lower": family.mean(predictor - margin),
-        "upper": family.mean(predictor + margin),
+        "lower": np.minimum(family.mean(predictor - margin), mean),
+        "upper": np.maximum(family.mean(predictor + margin), mean),
     }
     return pd.DataFrame({name: rows.series(values) for name, values in columns.items()})
+
+
+def _largest_errors(
+    X: NDArray[np.float64], covariance: NDArray[np.float64], *, intercept: bool
+) -> NDArray[np.float64]:
+    """Return standard errors of predictions whatever the covariances between slopes are.
+
+    The intercept is the mean of the response less slopes times means of regressors, which are
+    released one by one: its covariances with the slopes say where those means are, and its error
+    is no less than that of the mean of the response.
+    """
+    first = int(intercept)
+    variances = np.diag(covariance)[first:]
+    errors, rows = np.sqrt(variances), X[:, first:]
+    if not intercept:
+        return np.asarray(np.abs(rows) @ errors)
+    means = -covariance[0, 1:] / np.where(variances > 0, variances, 1.0)
+    return np.asarray(math.sqrt(covariance[0, 0]) + np.abs(rows - means) @ errors)
