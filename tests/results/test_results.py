@@ -316,3 +316,14 @@ def test_json_of_wrong_content_is_refused_when_it_is_read(diamonds, path, value,
     place[last] = value
     with pytest.raises(ValueError, match=match):
         dpreg.DPResults.from_json(json.dumps(document))
+
+
+def test_what_has_no_value_is_said_and_not_left_out():
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal(30_000)
+    data = {"x": x, "z": np.zeros(30_000), "y": x + rng.standard_normal(30_000)}
+    for method, coefficient in (("boosted_adassp", False), ("tukey", True)):
+        fit = dpreg.dp_lm("y ~ x + z", data, 1.0, 1e-6, method=method, rng=1)
+        (line,) = (row for row in str(fit).splitlines() if row.startswith("z "))
+        assert line.split()[2:] == ["n/a"] * 7
+        assert (line.split()[1] == "n/a") == coefficient

@@ -147,7 +147,7 @@ def table_of(
 
     limits = {"lower": f"[{alpha / 2:.3g}", "upper": f"{1 - alpha / 2:.3g}]"}
     headers = [limits.get(column, column) for column in table.columns]
-    cells = [[_cell(c, row[c]) for c in table.columns] for _, row in table.iterrows()]
+    cells = [[_cell(c, row[c]) for c in table.columns] for _, row in _told(table).iterrows()]
     if null:
         headers.insert(1, "null")
         cells = [[row[0], value, *row[1:]] for row, value in zip(cells, null, strict=True)]
@@ -156,9 +156,17 @@ def table_of(
     )
 
 
+def _told(table: pd.DataFrame) -> pd.DataFrame:
+    """Leave out coefficients of which nothing was released: 0 without a standard error."""
+    if not {"coef", "std err"} <= set(table.columns):
+        return table
+    untold = (table["coef"] == 0) & table["std err"].isna()
+    return table.assign(coef=table["coef"].mask(untold))
+
+
 def _cell(column: str, value: float) -> str:
     if np.isnan(value):
-        return ""
+        return "n/a"
     if column in ("z", "P>|z|"):
         return f"{value:.3f}" if abs(value) < 1e5 else f"{value:.2e}"
     if value != 0 and not 1e-3 <= abs(value) < 1e6:
