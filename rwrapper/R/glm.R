@@ -78,7 +78,8 @@ GLM_HINTS <- c(
 # A family as plain data; NULL is the linear model.
 family_of <- function(answer) {
   if (is.null(answer) || identical(answer$loss, "squared")) return(NULL)
-  answer[c("name", "link", "loss", "level")]
+  Filter(Negate(is.null),
+         list(name = answer$name, link = answer$link, loss = answer$loss, level = answer$level))
 }
 
 mean_of <- function(family, predictor)

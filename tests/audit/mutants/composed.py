@@ -134,7 +134,7 @@ BOOSTED = [
     ),
     Mutant(
         "rows shortened by their exact norms",
-        edited(_predictions, "_row_limit", ("longest = max(", "longest = 0.1 * rows.score_norms(np.zeros(units.width)).sum() + max(")),
+        edited(_predictions, "_row_limit", ("CONSTANT_RESIDUAL, unlimited)", "CONSTANT_RESIDUAL, unlimited) / (1.0 + float(rows.score_norms(np.zeros(units.width)).sum()))")),
         ("families",),
     ),
     Mutant(
