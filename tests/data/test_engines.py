@@ -79,7 +79,7 @@ def test_a_formula_survives_a_pickle(table):
 
 
 def test_workers_that_are_killed_change_nothing(tmp_path):
-    """In a process of its own, so that a cluster that does not come back fails and does not hang."""
+    """In a process of its own: a cluster that does not come back fails, and does not hang."""
     script = Path(__file__).parent / "killed_workers.py"
     done = subprocess.run(
         [sys.executable, script, tmp_path], capture_output=True, text=True, timeout=300, check=False
