@@ -26,8 +26,9 @@ def test_the_privacy_model_runs(capsys):
         ("custodian", 2, "- BudgetError: budget: dp_lm"),
         ("budget_year", 1, "ended by SIGKILL: True"),
         ("one_release", 1, "of eps is left"),
-        ("sparse", 1, "100,000 x 20,000"),
+        ("sparse_regression", 1, "100,000 x 20,000"),
         ("families", 1, "Private Poisson Regression Results"),
+        ("large_data", 0, "Private Linear Regression"),
     ],
 )
 def test_a_page_runs_and_draws(name, figures, printed, capsys, monkeypatch):

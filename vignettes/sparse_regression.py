@@ -5,7 +5,7 @@
 # at most. Each step moves towards one coefficient, chosen privately, so after T steps at most T of
 # them are not 0, and its noise grows with the logarithm of the number of columns only.
 #
-# Run it as `python vignettes/sparse.py`, or open it as a notebook (percent format).
+# Run it as `python vignettes/sparse_regression.py`, or open it as a notebook (percent format).
 
 # %%
 from __future__ import annotations

@@ -1,0 +1,92 @@
+# %% [markdown]
+# # Data larger than memory
+#
+# `dp_lm` and `dp_glm` read their data once, in batches, and only the columns of the formula. What
+# follows are sums over rows of exact integers, so that the result is the same to the last bit
+# however the rows are divided, ordered or held. This page shows which holder to use when.
+#
+# Run it as `python vignettes/large_data.py`, or open it as a notebook (percent format). It needs
+# duckdb and dask, `pip install 'dpreg[engines]'`.
+
+# %%
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import dask
+import dask.dataframe as dd
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import dpreg
+
+folder = Path(tempfile.mkdtemp())
+rng = np.random.default_rng(1)
+for day in range(4):
+    x, tip = rng.standard_normal((2, 50_000))
+    table = pa.table({"x": x, "unused": tip, "y": 2 * x + rng.standard_normal(50_000)})
+    pq.write_table(table, folder / f"day-{day}.parquet")
+
+# %% [markdown]
+# ## Files on this machine
+#
+# A folder, a pattern or a list of Parquet files; names and types of columns are those of the first
+# file. `memory=` says how many bytes rows may take before they go to a temporary file, by default
+# a quarter of the machine's memory. Here hardly any, and the result is the same:
+
+# %%
+fit = dpreg.dp_lm("y ~ x", folder, 1.0, 1e-7, rng=1)
+spooled = dpreg.dp_lm("y ~ x", f"{folder}/day-*.parquet", 1.0, 1e-7, rng=1, memory=1e6)
+print(fit.summary())
+assert fit.to_json() == spooled.to_json()
+
+# %% [markdown]
+# The file has 8 bytes for each value of the model matrix, and later 2 to 3, in the folder for
+# temporary files (`TMPDIR`). It has no name where the system allows that, and is gone with the
+# call; but it is on a disk while the call lasts, and not encrypted.
+#
+# ## Queries
+#
+# A filter, a join or a new column before the fit is a query: a polars LazyFrame, a DuckDB relation
+# or an ibis table is run once, batch by batch. An ENUM of DuckDB declares the levels of a factor.
+# What a query does with a record is up to who writes it: one that makes the rows of a person depend
+# on another's breaks the promise.
+
+# %%
+lazy = pl.scan_parquet(folder / "*.parquet").filter(pl.col("x") > -3)
+relation = duckdb.connect().sql(f"select * from '{folder}/*.parquet' where x > -3")
+found = [dpreg.dp_lm("y ~ x", query, 1.0, 1e-7, rng=1).to_json() for query in (lazy, relation)]
+assert found[0] == found[1]
+
+# %% [markdown]
+# A stream (`pyarrow.RecordBatchReader`) is enough, since rows are read once; it cannot be read
+# again, and a second call says so.
+#
+# ## Where the data cannot come here: Dask and Spark
+#
+# Of a Dask or Spark DataFrame each partition adds up its own rows, and only these sums travel: one
+# task a partition and a sum, some 50 sums a fit, so keep the frame in the memory of the workers
+# (`persist()`, `cache()`). What a task returns depends on its partition alone; a worker that dies
+# changes nothing. dpreg must be installed where the workers are.
+
+# %%
+with dask.config.set(scheduler="synchronous"):
+    partitioned = dpreg.dp_lm("y ~ x", dd.read_parquet(folder), 1.0, 1e-7, rng=1)
+assert partitioned.to_json() == fit.to_json()
+
+# %% [markdown]
+# ## What still needs memory
+#
+# | | in memory |
+# |---|---|
+# | `"boosted_adassp"`, `"adassp"` (so `"auto"` with inference), `dp_moments` | one batch |
+# | with `unit=` | 24 bytes a row; with `max_rows` above 1 all rows |
+# | `"tukey"`, `"dpsgd"`, `"frank_wolfe"`, `select=`, `y ~ x \| person` | all rows |
+#
+# Of partitions the last two rows bring the rows to this process.
+#
+# Measured by `tests/benchmarks/bench_large.py`: see the report of `make bench`.
