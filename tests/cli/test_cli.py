@@ -64,7 +64,7 @@ def test_the_same_seed_gives_what_python_gives(data, capsys):
             "--method", "adassp", "--option", "cov_type=nonrobust", "--max-rows", "2",
             "--option", "standardisation.zooms=2", "--bounds", "carat=0,5",
             "--bounds", "price=0,20000", "--unit", "shop", "--levels", GRADES,
-            "--json", "-"]  # fmt: skip
+            "--memory", "1e6", "--json", "-"]  # fmt: skip
     assert main(call) == 0
     assert dpreg.DPResults.from_json(capsys.readouterr().out).to_json() == fit.to_json()
 
@@ -124,6 +124,7 @@ FIT, SELECT = ["fit", "price ~ carat", "DATA"], ["select", "price ~ carat", "DAT
     [
         (["fit", "price ~ scale(carat)", "DATA", "--eps", "1"], "other rows"),
         ([*FIT, "--eps", "0"], "--eps must be"),
+        ([*FIT, "--eps", "1", "--memory", "10"], "--memory must be a number of bytes"),
         ([*FIT, "--eps", "a lot"], "'a lot' is not a valid float"),
         (["fit", "price ~ carat", "nope.parquet", "--eps", "1"], "DATA: cannot read"),
         (["fit", "price ~ carat", __file__, "--eps", "1"], "to_parquet("),

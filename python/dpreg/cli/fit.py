@@ -36,6 +36,9 @@ _FITTING = (
                  help="Release what standard errors need.  [default: do]"),
     click.option("--alpha", type=float, default=0.05, show_default=True,
                  help="1 - coverage of the intervals in the table."),
+    click.option("--memory", type=float, metavar="BYTES",
+                 help="What rows may take before they go to a temporary file.  [default: a "
+                 "quarter of the machine's]"),
 )  # fmt: skip
 
 
@@ -61,13 +64,25 @@ def fit(
     select_option: Sequence[str],
     inference: bool,
     alpha: float,
+    memory: float | None,
 ) -> int:
-    """Fit a linear regression to a Parquet file with differential privacy.
+    """Fit a linear regression to Parquet files with differential privacy.
 
-    FORMULA is a Wilkinson formula such as 'price ~ carat + cut'; DATA is the path of the file.
+    FORMULA is a Wilkinson formula such as 'price ~ carat + cut'; DATA is a Parquet file,
+    a folder of such files or a pattern.
     """
     return _fitted(
-        release, "gaussian", method, option, select, k, split, select_option, inference, alpha
+        release,
+        "gaussian",
+        method,
+        option,
+        select,
+        k,
+        split,
+        select_option,
+        inference,
+        alpha,
+        memory,
     )
 
 
@@ -99,13 +114,26 @@ def glm(
     select_option: Sequence[str],
     inference: bool,
     alpha: float,
+    memory: float | None,
 ) -> int:
     """Fit a logistic, Poisson or median regression with differential privacy.
 
-    FORMULA is a Wilkinson formula such as 'default ~ income'; DATA is the path of the file.
+    FORMULA is a Wilkinson formula such as 'default ~ income'; DATA is a Parquet file,
+    a folder of such files or a pattern.
     """
     return _fitted(
-        release, family, method, option, select, k, split, select_option, inference, alpha, exp=exp
+        release,
+        family,
+        method,
+        option,
+        select,
+        k,
+        split,
+        select_option,
+        inference,
+        alpha,
+        memory,
+        exp=exp,
     )
 
 
@@ -120,6 +148,7 @@ def _fitted(
     select_option: Sequence[str],
     inference: bool,
     alpha: float,
+    memory: float | None,
     *,
     exp: bool = False,
 ) -> int:
@@ -147,6 +176,7 @@ def _fitted(
             k=k,
             split=split,
             inference=inference,
+            memory=memory,
             **release.arguments(),
         )  # fmt: skip
     if isinstance(found, DPResults):
