@@ -15,7 +15,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dpreg
 from dpreg.errors import ArgumentError, BudgetError, SchemaError
-from dpreg.sklearn import DPFeatureSelector, DPLinearRegression, NotReleasedError
+from dpreg.sklearn import (
+    DPFeatureSelector,
+    DPLinearRegression,
+    DPLogisticRegression,
+    NotReleasedError,
+)
 
 # At such an eps even the 20 rows of the checks are a release.
 EASY = [DPLinearRegression(eps=500, delta=0.5, random_state=1), DPFeatureSelector(random_state=1)]
@@ -151,3 +156,20 @@ def test_the_budget_of_one_stratum_is_refused(data):
         with pytest.raises(BudgetError, match="of one stratum"):
             estimator.fit(*data)
     assert budget.charges == ()
+
+
+def test_logistic_regression_is_dp_glm_with_public_classes(data):
+    X, y = data
+    rng = np.random.default_rng(2)
+    z = np.where(rng.random(len(y)) < 1 / (1 + np.exp(-y)), 5, 3)
+    model = DPLogisticRegression(2.0, 1e-6, classes=(3, 5), random_state=3).fit(X, z)
+    fit = dpreg.dp_glm("y ~ " + " + ".join(X), X.assign(y=(z == 5) * 1.0), 2.0, 1e-6,
+                       inference=False, rng=3)  # fmt: skip
+    np.testing.assert_array_equal(model.coef_[0], fit.params.iloc[1:])
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], fit.predict(X), rtol=1e-12)
+    assert set(model.predict(X)) == {3, 5}
+    assert model.score(X, z) > 0.7
+    holed = DPLogisticRegression(2.0, 1e-6, random_state=3).fit(X, np.where(z == 5, 1.0, 7.0))
+    # Half of the rows have a value that is no class.
+    assert holed.results_.units < 0.7 * len(X)
+    assert clone(model).get_params()["classes"] == (3, 5)

@@ -67,7 +67,7 @@ print(pd.DataFrame(rows).round(2).to_string(index=False))
 # - `"tukey"`: a deep point among many small fits. Needs many rows, a few thousand times d. Nothing
 #   is clipped, intervals allow for any variance, and a person with a thousand rows (`unit=`) costs
 #   no more than one with a single row.
-# - `"dpsgd"`, `"frank_wolfe"`: no standard errors; the latter is sparse (vignettes/sparse_regression.py).
+# - `"dpsgd"`, `"frank_wolfe"`: no standard errors; the latter is sparse (`sparse_regression.py`).
 #
 # `"auto"` takes, of the first three, the one that public simulations expect to predict best.
 

@@ -88,6 +88,13 @@ class Family:
         mean = self.mean(predictor)
         return np.asarray(mean * (1 - mean)) if self.link == "logit" else mean
 
+    def bend(self, predictor: Doubles) -> Doubles:
+        """Return the second derivative of `mean`."""
+        if self.link == "identity":
+            return np.zeros_like(predictor)
+        mean = self.mean(predictor)
+        return np.asarray(mean * (1 - mean) * (1 - 2 * mean)) if self.link == "logit" else mean
+
 
 GAUSSIAN = Family("gaussian", "identity", "squared")
 BINOMIAL = Family("binomial", "logit", "logistic")

@@ -7,13 +7,14 @@ Each call of `fit` is a release of its own and spends `eps` and `delta`; so does
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 try:
-    from sklearn.base import BaseEstimator, RegressorMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
     from sklearn.exceptions import DataConversionWarning
     from sklearn.feature_selection import SelectorMixin
     from sklearn.utils.validation import check_is_fitted, validate_data
@@ -22,15 +23,17 @@ except ImportError:
 
 from dpreg.data.problem import ModelMatrix, Records
 from dpreg.errors import ArgumentError, BudgetError, SchemaError, add
+from dpreg.glm import dp_glm
 from dpreg.lm import dp_lm
 from dpreg.methods.base import Method
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.partition import StratumBudget
 from dpreg.results.fit import DPResults
+from dpreg.results.not_released import NotReleased
 from dpreg.select import dp_select
 from dpreg.selection.base import Selector
 
-__all__ = ["DPFeatureSelector", "DPLinearRegression", "NotReleasedError"]
+__all__ = ["DPFeatureSelector", "DPLinearRegression", "DPLogisticRegression", "NotReleasedError"]
 
 Doubles = NDArray[np.float64]
 
@@ -71,6 +74,20 @@ class _Private(BaseEstimator):  # type: ignore[misc]
         named = [f"x{j}" for j in range(columns.shape[1])] if names is None else list(names)
         read = lambda: Records([*columns.T], target)  # noqa: E731
         return ModelMatrix("y", tuple(named), True, read), named
+
+    def _keep(self, fit: DPResults | NotReleased) -> None:
+        if not isinstance(fit, DPResults):
+            raise NotReleasedError(str(fit))
+        self.results_, self.privacy_ = fit, fit.privacy
+
+    def _means(self, X: Any) -> Doubles:
+        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        fit, (least, most) = self.results_, (-np.inf, np.inf)
+        if fit.limits is not None:
+            low, high = np.where(np.isnan(fit.limits), [-np.inf, np.inf], fit.limits).T
+            X, least, most = np.clip(X, low[:-1], high[:-1]), low[-1], high[-1]
+        means = fit.family.mean(fit.estimates[0] + X @ fit.estimates[1:])
+        return np.asarray(np.clip(means, least, most))
 
     def _epsilon(self) -> float:
         if isinstance(self.budget, StratumBudget):
@@ -188,29 +205,114 @@ class DPLinearRegression(RegressorMixin, _Private):  # type: ignore[misc]
             f"y ~ {' + '.join(names)}", problem, self._epsilon(), self.delta, method=self.method,
             inference=self.inference, budget=self.budget, rng=self.random_state,
         )  # fmt: skip
-        if not isinstance(fit, DPResults):
-            raise NotReleasedError(str(fit))
-        self.results_ = fit
-        self.privacy_ = fit.privacy
-        self.intercept_ = float(fit.estimates[0])
-        self.coef_ = fit.estimates[1:]
+        self._keep(fit)
+        self.intercept_, self.coef_ = float(self.results_.estimates[0]), self.results_.estimates[1:]
         return self
 
     def predict(self, X: Any) -> Doubles:
         """Predict rows that need no protection, within the limits of the fit; NaN stays NaN."""
         check_is_fitted(self, "results_")
-        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
-        limits = self.results_.limits
-        least, most = -np.inf, np.inf
-        if limits is not None:
-            low, high = np.where(np.isnan(limits), [-np.inf, np.inf], limits).T
-            X, least, most = np.clip(X, low[:-1], high[:-1]), low[-1], high[-1]
-        return np.asarray(np.clip(self.intercept_ + X @ self.coef_, least, most))
+        return self._means(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.random_state is None
         tags.regressor_tags.poor_score = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class DPLogisticRegression(ClassifierMixin, _Private):  # type: ignore[misc]
+    """Logistic regression with differential privacy, for pipelines of scikit-learn.
+
+    Parameters
+    ----------
+    eps, delta, method, inference, budget, random_state
+        As for `DPLinearRegression`.
+    classes : pair of numbers, default (0, 1)
+        Public: what y holds is not looked at.  Rows with another value are left out.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (2,)
+    coef_ : ndarray, shape (1, d)
+    intercept_ : ndarray, shape (1,)
+    results_, privacy_, n_features_in_, feature_names_in_
+        As of `DPLinearRegression`.
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP for each call of `fit`
+    neighbours : add or remove one row of X and y
+    public : all parameters, the number and names of the columns
+
+    Notes
+    -----
+    As for `DPLinearRegression`, scores are **not private**.
+    """
+
+    def __init__(
+        self,
+        eps: float | None = 1.0,
+        delta: float | None = None,
+        *,
+        classes: tuple[float, float] = (0, 1),
+        method: str | Method = "auto",
+        inference: bool = False,
+        budget: Budget | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.eps = eps
+        self.delta = delta
+        self.classes = classes
+        self.method = method
+        self.inference = inference
+        self.budget = budget
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> DPLogisticRegression:
+        """Release a model; spends `eps` and `delta`.
+
+        Raises
+        ------
+        NotReleasedError
+            If the mechanism declines.  The budget is spent.
+        """
+        low, high = self.classes
+        self.classes_ = np.array([low, high])
+        problem, names = self._problem(X, y)
+        plain = problem.read
+
+        def read() -> Records:
+            records = plain()
+            known = np.where(records.y == low, 0.0, np.nan)
+            return replace(records, y=np.where(records.y == high, 1.0, known))
+
+        fit = dp_glm(
+            f"y ~ {' + '.join(names)}", replace(problem, read=read), self._epsilon(), self.delta,
+            method=self.method, inference=self.inference, budget=self.budget,
+            rng=self.random_state,
+        )  # fmt: skip
+        self._keep(fit)
+        estimates = self.results_.estimates
+        self.intercept_, self.coef_ = estimates[:1], estimates[None, 1:]
+        return self
+
+    def predict_proba(self, X: Any) -> Doubles:
+        """Return the chances of both classes, shape (n, 2), of rows that need no protection."""
+        check_is_fitted(self, "results_")
+        chance = self._means(X)
+        return np.column_stack([1 - chance, chance])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the more likely class of each row."""
+        return np.asarray(self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True
         tags.input_tags.allow_nan = True
         return tags
 

@@ -15,8 +15,8 @@ _POSITIONAL = {"formula": "FORMULA", "data": "DATA", "ledger": "ledger"}
 _OPTIONS = {
     "accounting", "alpha", "bounds", "budget", "d", "delta", "eps", "exp", "family",
     "inference", "interval", "k",
-    "levels", "max_rows", "memory", "method", "mu", "n", "name", "option", "rho", "rng", "select", "split",
-    "stratum", "unit", "winsorise",
+    "levels", "max_rows", "memory", "method", "mu", "n", "name", "option", "rho", "rng", "select",
+    "split", "stratum", "unit", "winsorise",
 }  # fmt: skip
 
 

@@ -226,6 +226,25 @@ class DPResults(LinearTests):
             return mean_intervals(self, rows, predictor, alpha, family, (least, most))
         return rows.series(np.clip(family.mean(predictor), least, most))
 
+    def marginal_effects(self, data: Any, *, alpha: float = 0.05) -> pd.DataFrame:
+        """Average over `data` what one more of each regressor adds to the mean response.
+
+        Parameters
+        ----------
+        data : data frame, dict of arrays, or path of a Parquet file
+            Rows to average over, a public grid or one row of interest: they are not protected.
+        alpha : float
+
+        Returns
+        -------
+        DataFrame
+            Columns dy/dx, std err, z, P>|z|, lower and upper; rows are the coefficients but the
+            intercept.  Of a dummy it is the derivative, not the difference.
+        """
+        from dpreg.results.margins import marginal_effects
+
+        return marginal_effects(self, data, check_alpha(alpha))
+
     def plot(self, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
         """Draw the coefficients with intervals, sampling and privacy parts; needs matplotlib."""
         from dpreg.plots import plot_coefficients
