@@ -124,7 +124,8 @@ def dp_moments(
     options.check(terms, delta)
     receipt = pay(charged, "dp_moments", label, options.name, data, options.cost(epsilon, delta))
 
-    found = options.release(problem.design(allowed), Allowance(epsilon, delta, bits))
+    with receipt.running():
+        found = options.release(problem.design(allowed), Allowance(epsilon, delta, bits))
     privacy = Certificate(
         mechanism=options.name,
         epsilon=epsilon,

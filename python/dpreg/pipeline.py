@@ -89,8 +89,10 @@ def fit(
     most = stage.cost(chosen.cost(stage.epsilon_fit, delta)).claimed(epsilon, delta)
     receipt = pay(charged, caller, formula, chosen.name, data, most)
 
-    design, selection = stage.run(replace(problem.design(allowed), terms=terms), bits)
-    outcome = chosen.release(design, Allowance(stage.epsilon_fit, delta, bits), inference=inference)
+    allowance = Allowance(stage.epsilon_fit, delta, bits)
+    with receipt.running():
+        design, selection = stage.run(replace(problem.design(allowed), terms=terms), bits)
+        outcome = chosen.release(design, allowance, inference=inference)
 
     privacy = Certificate(
         mechanism=stage.label + (outcome.method or chosen.name),

@@ -96,8 +96,9 @@ def dp_select(
     most = selector.cost(k, epsilon, delta)
     receipt = pay(charged, "dp_select", formula, selector.name, data, most)
 
-    design = problem.design(default_memory())
-    found = selector.select(design, k, Allowance(epsilon, delta, bits))
+    with receipt.running():
+        design = problem.design(default_memory())
+        found = selector.select(design, k, Allowance(epsilon, delta, bits))
     # A set says nothing about its order: list it as the formula does.
     columns = found.columns if found.ordered else sorted(found.columns)
     privacy = Certificate(

@@ -177,3 +177,19 @@ def test_results_are_the_same_bits_however_little_memory_there_is(method, unit):
 def test_memory_is_a_number_of_bytes(memory):
     with pytest.raises(ValueError, match="memory must be a number of bytes, 2e9 for example"):
         dpreg.dp_lm("y ~ x", pd.DataFrame({"x": [1.0], "y": [1.0]}), 1.0, memory=memory)
+
+
+@pytest.mark.parametrize("call", ["dp_lm", "dp_glm", "dp_select", "dp_moments"])
+def test_whoever_stops_a_release_is_told_of_the_charge(call, monkeypatch):
+    def stop(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpreg.data.frames.Numbers.numbers", stop)
+    table = pd.DataFrame({"x": [1.0], "y": [1.0]})
+    budget = dpreg.Budget(1.0, 1e-5)
+    more = {"k": 1, "delta": 0.0} if call == "dp_select" else {}
+    formula = "~ x + y" if call == "dp_moments" else "y ~ x"
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        getattr(dpreg, call)(formula, table, eps=1.0, budget=budget, **more)
+    assert "the budget is spent" in stopped.value.__notes__[0]
+    assert budget.remaining[0] == 0

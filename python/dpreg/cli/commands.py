@@ -81,7 +81,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         refused(error)
         return REFUSED
-    except click.Abort:
+    except click.Abort as stop:
+        for note in getattr(stop.__cause__, "__notes__", ()):
+            print(note, file=sys.stderr)
         return INTERRUPTED
     except RuntimeError as error:
         # Of the source of the rows, or of entropy.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from dpreg.errors import BudgetError, Options, Value
@@ -36,6 +38,15 @@ class Receipt:
     account: Account
     number: int
     most: Cost
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Say that the budget is charged to whoever stops the release."""
+        try:
+            yield
+        except KeyboardInterrupt as stop:
+            stop.add_note("dpreg: stopped after the charge: the budget is spent, without a result")
+            raise
 
     def settle(
         self, status: Status, certificate: Certificate, paid: Cost | None
