@@ -50,8 +50,9 @@ def dp_lm(
     data : data frame, dict of arrays, path, dataset, stream or query
         Private.  pandas, polars, pyarrow and whatever else narwhals reads; Parquet files, by path,
         folder, pattern or list; polars LazyFrames, pyarrow datasets and record batch readers,
-        DuckDB relations, ibis tables: read once, in batches, only the columns of the formula.  A
-        Python list in a dict declares no type, so it is read as numbers, and a note says so.
+        DuckDB relations, ibis tables: read once, in batches, only the columns of the formula.
+        Dask and Spark DataFrames, whose partitions add up their own rows.  A Python list in a
+        dict declares no type, so it is read as numbers, and a note says so.
     eps : float
         Privacy loss in nats, greater than 0.
     delta : float, optional
