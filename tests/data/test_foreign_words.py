@@ -26,7 +26,7 @@ def data():
     [
         ("y ~ x | w", "write C(w, levels=[...])"),
         ("y ~ x + (1 | w)", "unit='person'"),
-        ("y ~ x + offset(z)", "'I(y - x) ~ ...'"),
+        ("y ~ x + offset(z)", "subtract it from the response: I(y - t) ~ x"),
         ("y ~ x + weights(w)", "'I(sqrt(w) * y) ~ 0 + sqrt(w) + I(sqrt(w) * x)'"),
         ("y ~ s(x)", "cr(x, knots=[2, 4]"),
         ("y ~ factor(w)", "C(g, levels=['a', 'b'])"),

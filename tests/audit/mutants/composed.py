@@ -104,12 +104,12 @@ BOOSTED = [
     ),
     Mutant(
         "directions at no cost",
-        edited(_boosted, "_infer", ("_PRECONDITIONING.share + plan.share", "plan.share")),
+        edited(_boosted, "_infer", ("rest = begun.left", "rest = 1 - standardisation.share + standardisation.tail_share")),
         ("boosted_adassp",),
     ),
     Mutant(
         "robust errors at no cost",
-        edited(AdaSSP, "_infer", ("- self.standardisation.share - scatter", "- self.standardisation.share")),
+        edited(AdaSSP, "_infer", ("- self.standardisation.tail_share - scatter", "- self.standardisation.tail_share")),
         ("adassp",),
     ),
     Mutant(
