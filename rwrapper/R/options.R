@@ -53,7 +53,7 @@ check_bounds <- function(bounds) {
 #' @param models How many fits on parts of the data; `NULL` chooses.
 #' @param ridge Ridge of each fit, relative to the diagonal of its correlation matrix; `NULL`
 #'   chooses.
-#' @param refinements Further steps of iterated Tikhonov regularisation; `NULL` chooses.
+#' @param refinements Further steps of iterated Tikhonov regularisation.
 #' @param partition How rows come to batches: `"slots"` or `"independent"`.
 #' @param count_share Share of the budget for the noisy number of rows.
 #' @param limits_share Share of the budget for limits at which `predict()` winsorises.
@@ -75,7 +75,7 @@ Auto <- function(candidates = c("boosted_adassp", "adassp", "tukey"), count_shar
 
 #' @rdname dp_methods
 #' @export
-TukeyEM <- function(models = NULL, ridge = NULL, refinements = NULL, partition = "slots",
+TukeyEM <- function(models = NULL, ridge = NULL, refinements = 0, partition = "slots",
                     count_share = 0.02, limits_share = 0.05, grid_exponent = -60)
   new_options("TukeyEM")
 
