@@ -111,10 +111,10 @@ class _Rounds:
 
     Attributes
     ----------
-    curvature : ndarray, shape (w, w)
-        Of the loss of a unit, on average.
-    curved : bool
-        It was released.
+    curvature, inverse : ndarray, shape (w, w)
+        Of the loss of a unit, on average; and the inverse of that.
+    gathered : bool
+        The last rounds went all the way, each by itself.
     theta : ndarray, shape (w,)
     steps, thetas, deviations : list
         By round: the whole way to the root as it looked then, where the round went, and the
@@ -127,7 +127,8 @@ class _Rounds:
     noise: GaussianReleases
     model: WorkingModel
     curvature: Doubles = field(init=False)
-    curved: bool = field(init=False, default=False)
+    inverse: Doubles = field(init=False)
+    gathered: bool = field(init=False, default=False)
     theta: Doubles = field(init=False)
     steps: list[Doubles] = field(init=False, default_factory=list)
     thetas: list[Doubles] = field(init=False, default_factory=list)
@@ -135,12 +136,10 @@ class _Rounds:
 
     def __post_init__(self) -> None:
         self.theta = self.model.start
-        self.curvature = self.model.curvature * np.eye(self.rows.width)
+        self._bend(self.model.curvature * np.eye(self.rows.width))
 
-    @property
-    def inverse(self) -> Doubles:
-        """Of the curvature, shape (w, w)."""
-        return np.asarray(np.linalg.inv(self.curvature))
+    def _bend(self, curvature: Doubles) -> None:
+        self.curvature, self.inverse = curvature, np.asarray(np.linalg.inv(curvature))
 
     def step(self, limit: float, share: float) -> None:
         """Go a part of the way to the root of a noisy score."""
@@ -177,6 +176,7 @@ class _Rounds:
         before : float
             Weight of where they start, in shares.
         """
+        self.gathered = True
         total, weight = before * self.theta, before
         for share in shares:
             here = self.theta
@@ -187,7 +187,7 @@ class _Rounds:
 
     def expect(self) -> None:
         """Take the curvature to be what the model expects where the rounds are."""
-        self.curvature = self.model.curvature_at(self.theta)
+        self._bend(self.model.curvature_at(self.theta))
 
     def curve(self, share: float) -> None:
         """Release the curvature where the rounds are."""
@@ -201,7 +201,7 @@ class _Rounds:
         )
         matrix, deviation = noisy_curvature(self.rows, self.theta, limit, self.noise, mu)
         expected = float(np.trace(self.model.curvature_at(self.theta))) / max(self.rows.width, 1)
-        self.curvature = steadied(matrix / self.units, deviation / self.units, self.seen, expected)
+        self._bend(steadied(matrix / self.units, deviation / self.units, self.seen, expected))
 
     def norms(self, label: str, share: float) -> ScoreNorms:
         """Count the norms of scores where the rounds are."""
@@ -212,7 +212,7 @@ class _Rounds:
     def mean(self, shares: tuple[float, ...]) -> tuple[Doubles, float]:
         """Return the mean of the last iterates, and the deviation of the noise in its score."""
         last, deviations = len(shares), np.array(self.deviations)
-        if not self.curved:
+        if not self.gathered:
             theta = np.asarray(np.mean(self.thetas[-last:], axis=0))
             return theta, _deviation_of_mean(deviations, last)
         weights = np.array(shares) / math.fsum(shares)
@@ -270,7 +270,7 @@ def score_root(
             rounds.step(limit, share)
     theta, theta_deviation = rounds.mean(plan.late)
     mu = noise.share(plan.products)
-    short = limit if rounds.curved else min(limit, products_limit(norm, units, rows.width, mu))
+    short = min(limit, products_limit(norm, units, rows.width, mu))
     products, deviation = noisy_products(rows, theta, short, noise, mu)
     half = (len(plan.late) + 1) // 2
     deviations = np.array(rounds.deviations)
