@@ -28,7 +28,7 @@ test_that("emmeans knows the two values of a logical column", {
 test_that("emmeans and emtrends need public values, and no more", {
   needs_python()
   skip_if_not_installed("emmeans")
-  fit <- fit_of(log(price) ~ cut * carat, method = "tukey")
+  fit <- fit_of(log(price) ~ cut * carat)
   grid <- data.frame(cut = levels(diamonds$cut), carat = 1000)
   means <- as.data.frame(emmeans::emmeans(fit, "cut", at = list(carat = 1000)))
   expect_equal(means$emmean, unname(predict(fit, grid, winsorise = FALSE)))
