@@ -132,3 +132,20 @@ def test_files_that_are_not_there_are_refused_before_the_charge(tmp_path):
     with pytest.raises(ValueError, match=r"cannot read .* as Parquet"):
         dpreg.dp_lm("y ~ x", tmp_path, 1.0, 1e-5, budget=budget)
     assert budget.remaining[0] == 1
+
+
+def test_nothing_of_a_query_runs_before_the_charge():
+    """Not even for no rows: an aggregate, or a function, would run all the same."""
+    connection, ran = duckdb.connect(), []
+    connection.create_function("peek", lambda x: ran.append(x) or x, ["DOUBLE"], "DOUBLE")
+    relation = connection.sql(
+        "select peek(i::double) as x, sum(i)::double as y, {'a': i} as s "
+        "from range(9) t(i) group by i"
+    )
+    with pytest.raises(ValueError, match="no column"):
+        dpreg.dp_lm("y ~ z", relation, 1.0)
+    assert ran == []
+    assert open_source(relation).schema["s"].kind == "other"
+    assert ran == []
+    dpreg.dp_lm("y ~ x", relation, 1.0, rng=1)
+    assert sorted(ran) == list(range(9))

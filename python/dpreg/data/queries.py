@@ -16,10 +16,10 @@ __all__ = ["duckdb_source", "ibis_source"]
 def duckdb_source(relation: Any) -> RowSource:
     """Return a DuckDB relation as a source.  An ENUM declares the levels of a factor."""
     import duckdb
+    import pyarrow
 
-    # No row is asked for: the types alone.
-    schema = arrow_schema(relation.limit(0).to_arrow_table().schema)
-    kinds = zip(relation.columns, relation.types, strict=True)
+    kinds = list(zip(relation.columns, relation.types, strict=True))
+    schema = arrow_schema(pyarrow.schema([(name, _arrow_type(kind)) for name, kind in kinds]))
     levels = {name: tuple(kind.children[0][1]) for name, kind in kinds if kind.id == "enum"}
     columns = {
         name: Column(name, "categorical", levels[name], holds="text") if name in levels else column
@@ -31,6 +31,21 @@ def duckdb_source(relation: Any) -> RowSource:
         return pieces(chosen.to_arrow_reader(BATCH_ROWS))
 
     return StreamSource(Schema(columns), read, arrow_cells)
+
+
+def _arrow_type(kind: Any) -> Any:
+    """Return what a type of DuckDB is in Arrow, by a query that has nothing to do with the data.
+
+    Whatever is asked of the relation itself, if only for no rows, may run a part of it.
+    """
+    import duckdb
+    import pyarrow
+
+    try:
+        table = duckdb.connect().sql(f"select null::{kind} as x").to_arrow_table()
+    except duckdb.Error:  # a type of an extension
+        return pyarrow.null()
+    return table.schema.types[0]
 
 
 def ibis_source(table: Any) -> RowSource:
