@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from dpreg.data.arrow import arrow_cells
@@ -19,7 +20,7 @@ def duckdb_source(relation: Any) -> RowSource:
     import pyarrow
 
     kinds = list(zip(relation.columns, relation.types, strict=True))
-    schema = arrow_schema(pyarrow.schema([(name, _arrow_type(kind)) for name, kind in kinds]))
+    schema = arrow_schema(pyarrow.schema([(name, _arrow_type(str(kind))) for name, kind in kinds]))
     levels = {name: tuple(kind.children[0][1]) for name, kind in kinds if kind.id == "enum"}
     columns = {
         name: Column(name, "categorical", levels[name], holds="text") if name in levels else column
@@ -33,7 +34,8 @@ def duckdb_source(relation: Any) -> RowSource:
     return StreamSource(Schema(columns), read, arrow_cells)
 
 
-def _arrow_type(kind: Any) -> Any:
+@lru_cache(maxsize=1024)
+def _arrow_type(kind: str) -> Any:
     """Return what a type of DuckDB is in Arrow, by a query that has nothing to do with the data.
 
     Whatever is asked of the relation itself, if only for no rows, may run a part of it.
