@@ -41,6 +41,13 @@ inline std::vector<double> to_vector(const Array& a) {
     return result;
 }
 
+/// What `work` returns, while other threads of Python run.
+template <class Work>
+auto without_gil(const Work& work) {
+    const py::gil_scoped_release release;
+    return work();
+}
+
 template <class T>
 py::array_t<T> to_array(const std::vector<T>& values) {
     return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());

@@ -272,12 +272,11 @@ void register_loop(py::module_& m) {
         "dp_frank_wolfe",
         [](L1Gradient& gradient, std::size_t steps, double epsilon_step, dpreg::ScreenRule rule,
            std::vector<std::size_t> after, double epsilon_screen, double margin, BitSource& bits) {
-            dpreg::FrankWolfeRun run;
-            {
-                const py::gil_scoped_release release;
-                run = dpreg::dp_frank_wolfe(gradient, steps, epsilon_step,
-                                            {rule, std::move(after), epsilon_screen, margin}, bits);
-            }
+            const auto run = dpreg::bind::without_gil([&] {
+                return dpreg::dp_frank_wolfe(gradient, steps, epsilon_step,
+                                             {rule, std::move(after), epsilon_screen, margin},
+                                             bits);
+            });
             return to_dict(run, gradient);
         },
         "gradient"_a, py::kw_only(), "steps"_a, "epsilon_step"_a,
@@ -286,11 +285,8 @@ void register_loop(py::module_& m) {
     m.def(
         "frank_wolfe",
         [](L1Gradient& gradient, std::size_t steps) {
-            dpreg::FrankWolfeRun run;
-            {
-                const py::gil_scoped_release release;
-                run = dpreg::frank_wolfe(gradient, steps);
-            }
+            const auto run =
+                dpreg::bind::without_gil([&] { return dpreg::frank_wolfe(gradient, steps); });
             return to_dict(run, gradient);
         },
         "gradient"_a, py::kw_only(), "steps"_a);

@@ -46,11 +46,8 @@ void register_column_counts(py::module_& m) {
         "magnitude_counts",
         [](const Array& x, std::size_t threads) {
             const auto view = dpreg::bind::matrix_view(x);
-            std::vector<std::int64_t> counts;
-            {
-                const py::gil_scoped_release release;
-                counts = dpreg::magnitude_counts(view, threads);
-            }
+            const auto counts =
+                dpreg::bind::without_gil([&] { return dpreg::magnitude_counts(view, threads); });
             return by_column(counts, view.cols, dpreg::kMagnitudeBins);
         },
         "x"_a, "threads"_a = 0);
@@ -59,11 +56,8 @@ void register_column_counts(py::module_& m) {
         [](const Array& x, const std::vector<double>& low, const std::vector<double>& high,
            std::size_t bins, std::size_t threads) {
             const auto view = dpreg::bind::matrix_view(x);
-            std::vector<std::int64_t> counts;
-            {
-                const py::gil_scoped_release release;
-                counts = dpreg::interval_counts(view, low, high, bins, threads);
-            }
+            const auto counts = dpreg::bind::without_gil(
+                [&] { return dpreg::interval_counts(view, low, high, bins, threads); });
             return by_column(counts, view.cols, bins + 1);
         },
         "x"_a, "low"_a, "high"_a, "bins"_a, "threads"_a = 0);
@@ -72,11 +66,8 @@ void register_column_counts(py::module_& m) {
         [](const Array& x, const std::vector<double>& middle, const std::vector<double>& half,
            std::size_t threads) {
             const auto view = dpreg::bind::matrix_view(x);
-            std::vector<std::int64_t> sums;
-            {
-                const py::gil_scoped_release release;
-                sums = dpreg::moment_sums(view, middle, half, threads);
-            }
+            const auto sums = dpreg::bind::without_gil(
+                [&] { return dpreg::moment_sums(view, middle, half, threads); });
             return dpreg::bind::to_array(sums);
         },
         "x"_a, "middle"_a, "half"_a, "threads"_a = 0);
@@ -95,11 +86,9 @@ void register_tail_votes(py::module_& m) {
             const auto yv = dpreg::bind::vector_view(y);
             std::vector<dpreg::Limits> limits;
             for (std::size_t k = 0; k < low.size(); ++k) limits.push_back({low[k], high[k]});
-            std::vector<std::int64_t> votes;
-            {
-                const py::gil_scoped_release release;
-                votes = dpreg::tail_votes(xv, yv, {slopes, intercept}, limits, unit, threads);
-            }
+            const auto votes = dpreg::bind::without_gil([&] {
+                return dpreg::tail_votes(xv, yv, {slopes, intercept}, limits, unit, threads);
+            });
             return dpreg::bind::to_array(votes);
         },
         "x"_a, "y"_a, "slopes"_a, "intercept"_a, py::kw_only(), "low"_a, "high"_a, "unit"_a,
@@ -210,11 +199,7 @@ void register_rows(py::module_& m) {
         .def(
             "gram",
             [](const QuantisedRows& rows, std::size_t threads) {
-                std::vector<std::int64_t> sums;
-                {
-                    const py::gil_scoped_release release;
-                    sums = rows.gram(threads);
-                }
+                const auto sums = dpreg::bind::without_gil([&] { return rows.gram(threads); });
                 return by_column(sums, rows.width(), rows.width());
             },
             "threads"_a = 0)
@@ -222,11 +207,8 @@ void register_rows(py::module_& m) {
             "round",
             [](const QuantisedRows& rows, const std::vector<double>& theta, double clip,
                std::size_t threads) {
-                QuantisedRows::Round sums;
-                {
-                    const py::gil_scoped_release release;
-                    sums = rows.round(theta, clip, threads);
-                }
+                const auto sums =
+                    dpreg::bind::without_gil([&] { return rows.round(theta, clip, threads); });
                 return py::make_tuple(dpreg::bind::to_array(sums.gradient), sums.squares);
             },
             "theta"_a, "clip"_a, "threads"_a = 0)
@@ -234,11 +216,8 @@ void register_rows(py::module_& m) {
             "score",
             [](const QuantisedRows& rows, const std::vector<double>& theta, double limit,
                std::size_t threads) {
-                std::vector<std::int64_t> sums;
-                {
-                    const py::gil_scoped_release release;
-                    sums = rows.score(theta, limit, threads);
-                }
+                const auto sums =
+                    dpreg::bind::without_gil([&] { return rows.score(theta, limit, threads); });
                 return dpreg::bind::to_array(sums);
             },
             "theta"_a, "limit"_a, "threads"_a = 0)
@@ -246,22 +225,16 @@ void register_rows(py::module_& m) {
             "curvature",
             [](const QuantisedRows& rows, const std::vector<double>& theta, double limit,
                std::size_t threads) {
-                std::vector<std::int64_t> sums;
-                {
-                    const py::gil_scoped_release release;
-                    sums = rows.curvature(theta, limit, threads);
-                }
+                const auto sums =
+                    dpreg::bind::without_gil([&] { return rows.curvature(theta, limit, threads); });
                 return by_column(sums, rows.width(), rows.width());
             },
             "theta"_a, "limit"_a, "threads"_a = 0)
         .def(
             "score_norms",
             [](const QuantisedRows& rows, const std::vector<double>& theta, std::size_t threads) {
-                std::vector<std::int64_t> counts;
-                {
-                    const py::gil_scoped_release release;
-                    counts = rows.score_norms(theta, threads);
-                }
+                const auto counts =
+                    dpreg::bind::without_gil([&] { return rows.score_norms(theta, threads); });
                 return dpreg::bind::to_array(counts);
             },
             "theta"_a, "threads"_a = 0)
@@ -269,11 +242,8 @@ void register_rows(py::module_& m) {
             "score_products",
             [](const QuantisedRows& rows, const std::vector<double>& theta, double limit,
                std::size_t threads) {
-                std::vector<std::int64_t> sums;
-                {
-                    const py::gil_scoped_release release;
-                    sums = rows.score_products(theta, limit, threads);
-                }
+                const auto sums = dpreg::bind::without_gil(
+                    [&] { return rows.score_products(theta, limit, threads); });
                 return by_column(sums, rows.width(), rows.width());
             },
             "theta"_a, "limit"_a, "threads"_a = 0);

@@ -61,8 +61,7 @@ void register_kendall(py::module_& m) {
         [](const Array& x, const Array& y) {
             const auto xv = dpreg::bind::vector_view(x);
             const auto yv = dpreg::bind::vector_view(y);
-            const py::gil_scoped_release release;
-            return dpreg::kendall_tau(xv, yv);
+            return dpreg::bind::without_gil([&] { return dpreg::kendall_tau(xv, yv); });
         },
         "x"_a, "y"_a);
     m.def(
@@ -97,12 +96,10 @@ void register_lasso(py::module_& m) {
             const auto yv = dpreg::bind::vector_view(y);
             dpreg::require(xv.rows == yv.size, "X and y must have the same number of rows");
             const UnitRows units{std::move(unit_offsets), std::move(unit_rows)};
-            std::vector<double> models;
-            {
-                const py::gil_scoped_release release;
-                models = dpreg::fit_lasso_batches(xv, yv, assignment, units.offset_data(),
-                                                  units.row_data(), {penalty, scaling}, threads);
-            }
+            const auto models = dpreg::bind::without_gil([&] {
+                return dpreg::fit_lasso_batches(xv, yv, assignment, units.offset_data(),
+                                                units.row_data(), {penalty, scaling}, threads);
+            });
             return dpreg::bind::to_matrix(models, assignment.offsets.size() - 1, xv.cols);
         },
         "x"_a, "y"_a, "assignment"_a, py::kw_only(), "unit_offsets"_a = py::none(),
@@ -160,11 +157,8 @@ void register_products(py::module_& m) {
             const auto yv = dpreg::bind::vector_view(y);
             const dpreg::ProductBounds bounds{dpreg::bind::to_vector(x_centres),
                                               dpreg::bind::to_vector(x_halves), y_centre, y_half};
-            std::vector<double> scores;
-            {
-                const py::gil_scoped_release release;
-                scores = dpreg::clipped_products(xv, yv, bounds, threads);
-            }
+            const auto scores = dpreg::bind::without_gil(
+                [&] { return dpreg::clipped_products(xv, yv, bounds, threads); });
             return dpreg::bind::to_array(scores);
         },
         "x"_a, "y"_a, py::kw_only(), "x_centres"_a, "x_halves"_a, "y_centre"_a, "y_half"_a,

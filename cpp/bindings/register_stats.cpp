@@ -26,12 +26,10 @@ Array fit_batches(const Array& x, const Array& y, const dpreg::Assignment& assig
     const auto xv = dpreg::bind::matrix_view(x);
     const auto yv = dpreg::bind::vector_view(y);
     dpreg::require(xv.rows == yv.size, "X and y must have the same number of rows");
-    std::vector<double> models;
-    {
-        const py::gil_scoped_release release;
-        models = dpreg::fit_batches(xv, yv, assignment, units.offset_data(), units.row_data(),
-                                    options, threads);
-    }
+    const auto models = dpreg::bind::without_gil([&] {
+        return dpreg::fit_batches(xv, yv, assignment, units.offset_data(), units.row_data(),
+                                  options, threads);
+    });
     return dpreg::bind::to_matrix(models, assignment.offsets.size() - 1,
                                   options.vector_size(xv.cols));
 }
