@@ -20,7 +20,7 @@ from dpreg.keywords import hinted
 from dpreg.methods.block_counts import noisy_count
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.budget import Budget
-from dpreg.privacy.certificate import PUBLIC, Certificate
+from dpreg.privacy.certificate import PUBLIC, Certificate, unit_of
 from dpreg.privacy.checks import check_epsilon
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.payment import budget_for, pay
@@ -137,13 +137,14 @@ def dp_test(
     def p_value(rows: np.ndarray[Any, np.dtype[np.int64]]) -> float:
         return _told(statistic, frame.iloc[rows].reset_index(drop=True))
 
-    labels = np.arange(len(frame)) if unit is None else _labels(frame, unit)
-    count, part = noisy_count(p_value, labels, number, float(threshold), epsilon, bits)
+    with receipt.running():
+        labels = np.arange(len(frame)) if unit is None else _labels(frame, unit)
+        count, part = noisy_count(p_value, labels, number, float(threshold), epsilon, bits)
     privacy = Certificate(
         mechanism="count of blocks",
         epsilon=epsilon,
         delta=0.0,
-        unit="one row" if unit is None else f"all rows of one {unit!r}",
+        unit=unit_of(unit),
         composition="basic",
         parts=(part,),
         public=(*PUBLIC, "the statistic"),
@@ -194,5 +195,7 @@ def _told(statistic: Callable[[pd.DataFrame], float], rows: pd.DataFrame) -> flo
         warnings.simplefilter("ignore")
         try:
             return float(statistic(rows))
-        except Exception:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # an exit, or a panic of polars, would tell of the rows too
             return 1.0

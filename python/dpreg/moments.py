@@ -19,7 +19,7 @@ from dpreg.methods.base import Allowance
 from dpreg.methods.moments import MomentsRelease, SecondMoments
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.budget import Budget
-from dpreg.privacy.certificate import PUBLIC, Certificate
+from dpreg.privacy.certificate import PUBLIC, Certificate, unit_of
 from dpreg.privacy.checks import check_epsilon
 from dpreg.privacy.partition import StratumBudget
 from dpreg.privacy.payment import budget_for, pay
@@ -130,7 +130,7 @@ def dp_moments(
         mechanism=options.name,
         epsilon=epsilon,
         delta=delta,
-        unit="one row" if unit is None else f"all rows of one {unit!r}",
+        unit=unit_of(unit),
         composition=found.composition,
         parts=found.parts,
         public=PUBLIC,

@@ -18,7 +18,7 @@ from dpreg.methods import method_from
 from dpreg.methods.base import Allowance, Declined, Method
 from dpreg.methods.families import method_for
 from dpreg.privacy.bits import bit_source
-from dpreg.privacy.certificate import PUBLIC, Certificate
+from dpreg.privacy.certificate import PUBLIC, Certificate, unit_of
 from dpreg.privacy.charge import Status
 from dpreg.privacy.checks import check_epsilon
 from dpreg.privacy.payment import Payer, budget_for, pay
@@ -98,7 +98,7 @@ def fit(
         mechanism=stage.label + (outcome.method or chosen.name),
         epsilon=epsilon,
         delta=delta,
-        unit="one row" if unit is None else f"all rows of one {unit!r}",
+        unit=unit_of(unit),
         composition=stage.composition(outcome.composition),
         parts=selection.parts + outcome.parts,
         public=PUBLIC,

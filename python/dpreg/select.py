@@ -11,7 +11,7 @@ from dpreg.data.schema import Level
 from dpreg.keywords import hinted
 from dpreg.methods.base import Allowance
 from dpreg.privacy.bits import bit_source
-from dpreg.privacy.certificate import PUBLIC, Certificate
+from dpreg.privacy.certificate import PUBLIC, Certificate, unit_of
 from dpreg.privacy.checks import check_epsilon
 from dpreg.privacy.payment import Payer, budget_for, pay
 from dpreg.remarks import about_columns, about_privacy, about_stratum, about_units
@@ -105,7 +105,7 @@ def dp_select(
         mechanism=selector.name,
         epsilon=epsilon,
         delta=delta,
-        unit="one row" if unit is None else f"all rows of one {unit!r}",
+        unit=unit_of(unit),
         composition=found.composition,
         parts=found.parts,
         public=PUBLIC,

@@ -15,7 +15,7 @@ from dpreg.text import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PUBLIC", "Certificate", "Part"]
+__all__ = ["PUBLIC", "Certificate", "Part", "unit_of"]
 
 # What every release from a formula and a table takes as public.
 PUBLIC = ("formula", "column names and types", "levels", "eps, delta and all options")
@@ -65,6 +65,11 @@ class Part:
         return f"eps={self.epsilon:.4g}" + (f", delta={self.delta:.3g}" if self.delta else "")
 
 
+def unit_of(column: str | None) -> str:
+    """Say what may be added or removed: a row, or all rows of one value of a column."""
+    return "one row" if column is None else f"all rows of one {column!r}"
+
+
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """The privacy claim of one release.
@@ -75,7 +80,7 @@ class Certificate:
     epsilon, delta : float
         The whole release is (epsilon, delta)-differentially private.
     unit : str
-        What may be added or removed: "one row", or all rows of one value of a column.
+        See `unit_of`.
     composition : str
         How the parts add up.
     parts : tuple of Part

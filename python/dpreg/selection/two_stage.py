@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,7 +22,7 @@ __all__ = ["SubLasso", "TwoStage"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _VoteOptions:
+class _VoteOptions(ABC):
     """What TwoStage and SubLasso have in common."""
 
     models: int | None = None
@@ -45,8 +46,9 @@ class _VoteOptions:
         check_choice((1 - self.count_share) * epsilon / k)
         check_choice(self.count_share * epsilon)
 
+    @abstractmethod
     def _models(self, units: float, k: int, d: int) -> int:
-        raise NotImplementedError
+        """Return how many fits there are by default."""
 
     def cost(self, k: int, epsilon: float, delta: float) -> Cost:
         """See `dpreg.selection.base.Selector`."""
