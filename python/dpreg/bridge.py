@@ -20,12 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpreg
-from dpreg.data.problem import ModelMatrix, Records
 from dpreg.errors import BudgetError
 from dpreg.planning.plan import curve
 from dpreg.privacy.certificate import Certificate
-from dpreg.privacy.stratum import Stratum
 from dpreg.r_budgets import budget_state, new_budget, partition, payer_of
+from dpreg.r_rows import column_kinds, model_matrix
 from dpreg.r_words import in_r, told_in_r
 from dpreg.results.instruments import two_stage_fit
 from dpreg.results.model_tables import rsquared
@@ -87,37 +86,10 @@ def _packed(array: NDArray[Any]) -> dict[str, Any]:
     }
 
 
-def _doubles(raw: Any) -> NDArray[np.float64]:
-    return np.frombuffer(raw, dtype="<f8")
-
-
-def _matrix(sent: Request, stratum: Stratum | None) -> ModelMatrix:
-    def read() -> Records:
-        found = sent["read"]()
-        labels, strata = found.get("labels"), found.get("strata")
-        return Records(
-            columns=[_doubles(raw) for raw in found["columns"]],
-            y=_doubles(found["y"]),
-            labels=None if labels is None else np.frombuffer(labels, "<i4").astype(np.int64),
-            strata=None if strata is None else np.frombuffer(strata, "<i4"),
-        )
-
-    return ModelMatrix(
-        response=sent["response"],
-        names=tuple(sent["names"]),
-        intercept=bool(sent["intercept"]),
-        read=read,
-        ranges={name: (low, high) for name, (low, high) in dict(sent["ranges"] or {}).items()},
-        unit=sent.get("unit"),
-        stratum=stratum,
-        within=bool(sent.get("within")),
-    )
-
-
 def _release(function: Callable[..., Any], request: Request) -> Any:
     """Call `dp_lm` or `dp_select` with what R sent, by name."""
     payer = None if request.get("budget") is None else payer_of(request["budget"])
-    matrix = _matrix(request["matrix"], None if payer is None else payer.stratum)
+    matrix = model_matrix(request["matrix"], None if payer is None else payer.stratum)
     given = {k: v for k, v in request.items() if k not in ("matrix", "formula", "budget")}
     known = inspect.signature(function).parameters
     for name in given:
@@ -257,6 +229,10 @@ def _modules() -> tuple[Any, ...]:
     return dpreg, methods, standardisation
 
 
+def _columns(request: Request) -> dict[str, str]:
+    return column_kinds(list(request["paths"]))
+
+
 def _diamonds(request: Request) -> dict[str, Any]:
     return frame_columns(dpreg.load_diamonds())
 
@@ -302,6 +278,7 @@ _FUNCTIONS: dict[str, Callable[[Request], Any]] = {
     "new_budget": new_budget,
     "partition": partition,
     "budget_state": budget_state,
+    "columns": _columns,
     "diamonds": _diamonds,
     "defaults": _defaults,
     "version": _version,

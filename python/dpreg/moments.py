@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from dpreg.data.bounds import Bounds
 from dpreg.data.containers import open_source
 from dpreg.data.formula import FormulaSpec
+from dpreg.data.matrix import ModelMatrix
 from dpreg.data.observations import check_memory
-from dpreg.data.problem import ModelMatrix, Problem, pose
+from dpreg.data.problem import Problem, pose
 from dpreg.data.schema import Level, Schema
 from dpreg.errors import FormulaError, unusable
 from dpreg.keywords import hinted

@@ -7,6 +7,7 @@ Each call of `fit` is a release of its own and spends `eps` and `delta`; so does
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +22,7 @@ try:
 except ImportError:
     raise ImportError("dpreg.sklearn needs scikit-learn; run `pip install scikit-learn`") from None
 
-from dpreg.data.problem import ModelMatrix, Records
+from dpreg.data.matrix import ModelMatrix, Records
 from dpreg.errors import ArgumentError, BudgetError, SchemaError, add
 from dpreg.glm import dp_glm
 from dpreg.lm import dp_lm
@@ -72,7 +73,7 @@ class _Private(BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = columns.shape[1]
         names = getattr(self, "feature_names_in_", None)
         named = [f"x{j}" for j in range(columns.shape[1])] if names is None else list(names)
-        read = lambda: Records([*columns.T], target)  # noqa: E731
+        read = lambda: [Records([*columns.T], target)]  # noqa: E731
         return ModelMatrix("y", tuple(named), True, read), named
 
     def _keep(self, fit: DPResults | NotReleased) -> None:
@@ -283,10 +284,10 @@ class DPLogisticRegression(ClassifierMixin, _Private):  # type: ignore[misc]
         problem, names = self._problem(X, y)
         plain = problem.read
 
-        def read() -> Records:
-            records = plain()
-            known = np.where(records.y == low, 0.0, np.nan)
-            return replace(records, y=np.where(records.y == high, 1.0, known))
+        def read() -> Iterator[Records]:
+            for records in plain():
+                known = np.where(records.y == low, 0.0, np.nan)
+                yield replace(records, y=np.where(records.y == high, 1.0, known))
 
         fit = dp_glm(
             f"y ~ {' + '.join(names)}", replace(problem, read=read), self._epsilon(), self.delta,

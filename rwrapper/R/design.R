@@ -10,8 +10,6 @@
 #'   frame without rows), contrasts, names of the columns of the model matrix, and ranges.
 #' @noRd
 design_of <- function(formula, data, levels = NULL) {
-  if (!is.data.frame(data))
-    refuse("data: a data frame is needed, not an object of class ", class(data)[1L])
   terms <- check_formula(formula, names(data))
   check_levels(levels, names(data))
   mentioned <- all.vars(attr(terms, "variables"))
@@ -208,25 +206,29 @@ sent_design <- function(design, data, unit, stratum = NULL) {
     response = names(design$frame)[1L],
     names = as.list(regressor_names(design)),
     intercept = "(Intercept)" %in% design$names,
-    ranges = lapply(design$ranges, as.list),
-    read = function() packed_records(design, data, unit, stratum)
+    ranges = lapply(design$ranges, as.list)
   )
   sent$unit <- unit
-  sent
+  c(sent, if (inherits(data, "dp_files")) sent_files(design, data)
+          else list(read = function() packed_records(design, data, unit, stratum)))
 }
 
 # Called by Python when the budget has been charged.
 packed_records <- function(design, data, unit, stratum = NULL) {
   columns <- unclass(data)[names(design$source)]
-  frame <- model_variables(design, columns, .row_names_info(data, 2L))
+  packed <- packed_rows(design, columns, .row_names_info(data, 2L))
+  if (!is.null(unit)) packed$labels <- pack_labels(data[[unit]])
+  if (!is.null(stratum)) packed$strata <- pack_strata(data[[stratum$column]], stratum$levels)
+  packed
+}
+
+packed_rows <- function(design, columns, n) {
+  frame <- model_variables(design, columns, n)
   y <- as.double(frame[[1L]])
   # A row is complete when each value that it is made of is there, whatever becomes of it.
   needed <- setdiff(names(columns), c(seen_as_they_are(design), may_be_missing(design$terms)))
   for (name in needed) y[!present(columns[[name]])] <- NA
-  packed <- list(columns = lapply(model_columns(design, frame), pack_doubles), y = pack_doubles(y))
-  if (!is.null(unit)) packed$labels <- pack_labels(data[[unit]])
-  if (!is.null(stratum)) packed$strata <- pack_strata(data[[stratum$column]], stratum$levels)
-  packed
+  list(columns = lapply(model_columns(design, frame), pack_doubles), y = pack_doubles(y))
 }
 
 # Numeric columns that are columns of the model matrix too: Python will see what they lack.

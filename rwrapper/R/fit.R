@@ -43,7 +43,9 @@
 #'
 #' @param formula A formula, as for [lm()], made of terms that work row by row. Or what [dp_select()]
 #'   returned: then the columns that it chose are fitted.
-#' @param data A data frame. Private.
+#' @param data A data frame, or, for data larger than memory, the path of a Parquet file, of a folder of
+#'   them, or a pattern such as `"sales/*.parquet"`; of files only the columns of the formula are read, in
+#'   blocks, by pyarrow in Python. Private.
 #' @param eps Privacy loss in nats, greater than 0: no row changes the probability of a result by a
 #'   factor of more than exp(eps).
 #' @param delta Failure probability, in \[0, 1); choose it below 1 / (number of rows). When it is not
@@ -59,6 +61,8 @@
 #'   several rows. It is no regressor, and `.` leaves it out. `NULL`: one row is one unit.
 #' @param budget Made by [dp_budget()]; charged before a record is read, and may refuse. With one of the
 #'   strata of [dp_partition()] only the rows of that stratum are used.
+#' @param memory Bytes that rows may take before they go to a temporary file; the result is the same.
+#'   Default: a quarter of the machine's.
 #' @param inference Also release what standard errors and intervals need?
 #' @param rng A whole number makes the result reproducible and **not private**.
 #' @param ... Must be empty: there are no `weights`, `subset`, `na.action` or `contrasts`, and the
@@ -95,14 +99,16 @@
 #'   predict(fit, head(diamonds))
 #' }
 dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NULL, k = NULL,
-                  split = NULL, levels = NULL, unit = NULL, budget = NULL, inference = TRUE, rng = NULL,
-                  ...) {
+                  split = NULL, levels = NULL, unit = NULL, budget = NULL, inference = TRUE,
+                  memory = NULL, rng = NULL, ...) {
   no_more("dp_lm()", LM_HINTS, ...)
   call <- public_call(match.call(), "dp_lm")
   # Before all else: dp_records() stops here when the call is evaluated again.
   force(data)
+  if (!is.null(memory)) check_number(memory, "memory", "2e9")
   # What is not given is left to Python, whose defaults these are; delta may be a share of the budget's.
-  given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method)
+  given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method,
+                memory = memory)
   private_fit("lm", call, formula, data, eps, given, select, k, split, levels, unit, budget,
               inference, rng)
 }
@@ -118,6 +124,7 @@ private_fit <- function(name, call, formula, data, eps, given, select, k, split,
   if (!is.null(k)) check_number(k, "k", "5")
   if (!is.null(split)) check_number(split, "split", "0.5")
   check_flag(inference, "inference")
+  data <- data_of(data)
   check_unit(unit, data)
   chosen <- if (inherits(formula, "dp_selection")) formula
   if (!is.null(chosen) && !is.null(select))

@@ -31,12 +31,13 @@
 #' }
 dp_glm <- function(formula, data, eps, delta = 1e-5, family = stats::binomial(), method = "auto",
                    select = NULL, k = NULL, split = NULL, levels = NULL, unit = NULL, budget = NULL,
-                   inference = TRUE, rng = NULL, ...) {
+                   inference = TRUE, memory = NULL, rng = NULL, ...) {
   no_more("dp_glm()", GLM_HINTS, ...)
   call <- public_call(match.call(), "dp_glm")
   force(data)
+  if (!is.null(memory)) check_number(memory, "memory", "2e9")
   given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method,
-                family = family_sent(family))
+                memory = memory, family = family_sent(family))
   private_fit("glm", call, formula, data, eps, given, select, k, split, levels, unit, budget,
               inference, rng)
 }

@@ -39,12 +39,13 @@
 #'   moments_r2(m, price ~ carat)
 #' }
 dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = NULL, max_rows = NULL,
-                       bounds = NULL, budget = NULL, rng = NULL, ...) {
+                       bounds = NULL, budget = NULL, memory = NULL, rng = NULL, ...) {
   no_more("dp_moments()", LM_HINTS, ...)
-  force(data)
+  data <- data_of(data)
   check_number(eps, "eps", "1")
   sent_budget <- budget_sent(budget)
   check_number(delta, "delta", "1e-6")
+  if (!is.null(memory)) check_number(memory, "memory", "2e9")
   if (!is.null(max_rows)) check_number(max_rows, "max_rows", "5")
   check_unit(unit, data)
   formula <- all_columns(as_formula(formula), data, c(unit, budget$stratum$column))
@@ -56,6 +57,7 @@ dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = N
                   matrix = sent_design(design, data, unit, budget$stratum))
   if (!missing(delta)) request$delta <- delta
   request$max_rows <- max_rows
+  request$memory <- memory
   request$bounds <- lapply(bounds, as.list)
   request$budget <- sent_budget
   request$rng <- seed_sent(rng)
@@ -75,8 +77,6 @@ dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = N
 # All columns on the right; on the left one of the numbers a second time, since a design has a response.
 all_columns <- function(formula, data, apart) {
   if (!inherits(formula, "formula")) refuse("formula: write the columns, such as ~ price + carat")
-  if (!is.data.frame(data))
-    refuse("data: a data frame is needed, not an object of class ", class(data)[1L])
   right <- formula[[length(formula)]]
   if (identical(right, as.name(".")))
     right <- Reduce(function(a, b) call("+", a, b), lapply(setdiff(names(data), apart), as.name))

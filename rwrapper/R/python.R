@@ -56,8 +56,8 @@ PYTHON_NEEDS <- c("numpy>=1.26", "scipy>=1.11", "dp-accounting>=0.4.4")
 #'
 #' It holds what R asks of Python: numpy, scipy and dp-accounting. R itself makes columns of data
 #' frames and formulas, so pandas, pyarrow, formulaic, narwhals and statsmodels, which users of Python
-#' get with dpreg, are left out. To share an environment with Python, name it in the environment
-#' variable `RETICULATE_PYTHON` instead.
+#' get with dpreg, are left out; data in files need pyarrow as well. To share an environment with
+#' Python, name it in the environment variable `RETICULATE_PYTHON` instead.
 #'
 #' @param source What pip is to install: the name of the package, or the path of a checkout or
 #'   of a wheel.

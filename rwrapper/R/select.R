@@ -49,6 +49,7 @@ dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", leve
   check_number(eps, "eps", "0.5")
   check_number(delta, "delta", "1e-6")
   check_method(method, "method")
+  data <- data_of(data)
   check_unit(unit, data)
   sent_budget <- budget_sent(budget)
   formula <- as_formula(formula)

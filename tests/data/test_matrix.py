@@ -7,7 +7,7 @@ import pytest
 
 import dpreg
 from dpreg import bridge
-from dpreg.data.problem import ModelMatrix, Records
+from dpreg.data.matrix import ModelMatrix, Records
 
 FORMULA = "log(price) ~ log(carat) + depth"
 
@@ -16,7 +16,7 @@ def matrix_of(diamonds, labels=None, read=None, **changes):
     def records():
         columns = [np.log(diamonds["carat"]), diamonds["depth"]]
         y = np.log(diamonds["price"].astype(float))
-        return Records([c.to_numpy() for c in columns], y.to_numpy(), labels)
+        return [Records([c.to_numpy() for c in columns], y.to_numpy(), labels)]
 
     public = {"response": "log(price)", "names": ("log(carat)", "depth"), "intercept": True}
     return ModelMatrix(read=read or records, **{**public, **changes})
@@ -49,7 +49,7 @@ def test_incomplete_rows_are_dropped(n):
     y = generator.normal(size=n)
     for column in (*columns, y):
         column[generator.random(n) < 0.1] = generator.choice([np.nan, np.inf, -np.inf])
-    matrix = ModelMatrix("y", ("a", "b", "c"), intercept=True, read=lambda: Records(columns, y))
+    matrix = ModelMatrix("y", ("a", "b", "c"), intercept=True, read=lambda: [Records(columns, y)])
     design = matrix.design(1e9)
     complete = np.isfinite(np.column_stack([*columns, y])).all(axis=1)
     np.testing.assert_array_equal(design.X, np.column_stack(columns)[complete])

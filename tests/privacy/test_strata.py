@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 import dpreg
 from dpreg.data import source
-from dpreg.data.problem import ModelMatrix, Records, pose
+from dpreg.data.matrix import ModelMatrix, Records
+from dpreg.data.problem import pose
 from dpreg.errors import BudgetError, FormulaError, SchemaError
 from dpreg.privacy.charge import Charge
 from dpreg.privacy.cost import Cost
@@ -107,7 +108,7 @@ def test_the_rows_of_a_stratum(units, random, batch_rows, by_unit, memory):
             np.array([LEVELS.index(s) if s in LEVELS else -1 for s in frame["s"]], dtype=np.int32),
         )  # fmt: skip
         stratum = Stratum("s", tuple(LEVELS), position)
-        matrix = ModelMatrix("y", ("x",), intercept=True, read=lambda records=records: records,
+        matrix = ModelMatrix("y", ("x",), intercept=True, read=lambda records=records: [records],
                              unit="person" if by_unit else None, stratum=stratum)  # fmt: skip
         assert sorted(matrix.design(1e9).y.tolist()) == found[position]
 

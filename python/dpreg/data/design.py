@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.data.formula import FormulaSpec
+from dpreg.data.formula import FormulaSpec, Rows
 from dpreg.data.observations import Collector, InMemory, Observations
 from dpreg.data.partitioned import PartitionedRows, PartitionedSource
 from dpreg.data.source import RowSource
@@ -17,7 +17,7 @@ from dpreg.data.units import UnitNumbers, Units
 from dpreg.families import GAUSSIAN, Family
 from dpreg.privacy.stratum import Stratum
 
-__all__ = ["Design", "Terms", "read_design"]
+__all__ = ["Block", "Design", "Terms", "design_of", "read_design"]
 
 _NO_LABELS = np.empty(0, dtype=np.int64)
 
@@ -120,6 +120,25 @@ class Design:
         return replace(self, rows=self.rows.columns(kept), terms=terms)
 
 
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some rows of a table as numbers.  Private.
+
+    Attributes
+    ----------
+    rows : Rows
+        The complete ones of n.
+    labels : ndarray of int64, shape (n,), or None
+        The unit of each row, complete or not, -1 where it is missing.  None: a row is a unit.
+    codes : ndarray of int, shape (n,), or None
+        Position of the level of each row's stratum, -1 where it has none.
+    """
+
+    rows: Rows
+    labels: NDArray[np.int64] | None = None
+    codes: NDArray[np.int32] | None = None
+
+
 def read_design(
     spec: FormulaSpec,
     source: RowSource,
@@ -145,25 +164,54 @@ def read_design(
     """
     if unit is None and stratum is None and isinstance(source, PartitionedSource):
         return Design(PartitionedRows(spec, source, memory), terms)
-    named = [unit, None if stratum is None else stratum.column]
-    columns = [*spec.needed(response=True), *(name for name in named if name is not None)]
-    collector, labels = Collector(memory), [_NO_LABELS]
+    column = None if stratum is None else stratum.column
+    named = [name for name in (unit, column) if name is not None]
+    columns = tuple(dict.fromkeys([*spec.needed(response=True), *named]))
     number = UnitNumbers()
+
+    def blocks() -> Iterator[Block]:
+        for batch in source.batches(columns):
+            labels = None if unit is None else number.labels(batch.cells[unit].keys())
+            codes = None
+            if stratum is not None:
+                codes = batch.cells[stratum.column].codes(stratum.levels)
+            yield Block(spec.rows(batch, response=True), labels, codes)
+
+    return design_of(blocks(), terms, memory, stratum, by_unit=unit is not None)
+
+
+def design_of(
+    blocks: Iterable[Block],
+    terms: Terms,
+    memory: float,
+    stratum: Stratum | None,
+    *,
+    by_unit: bool,
+) -> Design:
+    """Return the design of blocks of rows.
+
+    Parameters
+    ----------
+    blocks : iterable of Block
+    terms, memory, stratum
+        As for `read_design`.
+    by_unit : bool
+        The blocks have labels.
+    """
+    collector, labels = Collector(memory), [_NO_LABELS]
     wanted = StratumRows(0 if stratum is None else stratum.position)
-    for batch in source.batches(tuple(dict.fromkeys(columns))):
-        evaluated = spec.rows(batch, response=True)
-        X, y = evaluated.X, evaluated.y
+    for block in blocks:
+        X, y, kept = block.rows.X, block.rows.y, block.rows.kept
         assert y is not None
-        mine = None if unit is None else number.labels(batch.cells[unit].keys())
-        taken = np.ones(batch.rows, dtype=bool) if mine is None else mine >= 0
-        if stratum is not None:
-            taken &= wanted.inside(batch.cells[stratum.column].codes(stratum.levels), mine)
-        taken = taken[evaluated.kept]
+        mine = None if block.labels is None else block.labels[kept]
+        taken = np.ones(len(kept), dtype=bool) if mine is None else mine >= 0
+        if block.codes is not None:
+            taken &= wanted.inside(block.codes, block.labels)[kept]
         collector.append(X if taken.all() else X[taken], y if taken.all() else y[taken])
         if mine is not None:
-            labels.append(mine[evaluated.kept][taken])
-    rows = collector.observations(len(spec.names))
-    if unit is None:
+            labels.append(mine[taken])
+    rows = collector.observations(len(terms.names))
+    if not by_unit:
         return Design(rows, terms)
     units = np.concatenate(labels)
     if stratum is not None:

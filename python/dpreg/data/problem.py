@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 from dpreg.data.containers import open_source
 from dpreg.data.design import Design, Terms, read_design
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.formula.effects import effects_of_unit
-from dpreg.data.observations import InMemory
+from dpreg.data.matrix import INTERCEPT, ModelMatrix, intercept_is_taken
 from dpreg.data.schema import Column, Level, Schema, no_column
 from dpreg.data.source import RowSource
-from dpreg.data.strata import StratumRows
-from dpreg.data.units import Units
 from dpreg.data.within import within_terms, within_units
-from dpreg.errors import Argument, ArgumentError, FormulaError, SchemaError, leave_out, write
+from dpreg.errors import Argument, FormulaError, SchemaError, leave_out, write
 from dpreg.privacy.stratum import Stratum
 
-__all__ = ["ModelMatrix", "Problem", "Records", "pose"]
-
-_ROWS = 1 << 13
-_INTERCEPT = "Intercept"
+__all__ = ["Problem", "pose"]
 
 
 class Problem(Protocol):
@@ -82,112 +74,6 @@ class FormulaProblem:
         return within_units(design) if self.within else design
 
 
-@dataclass(frozen=True, slots=True)
-class Records:
-    """Columns that another program made row by row.  Private.
-
-    Attributes
-    ----------
-    columns : sequence of d arrays, shape (n,)
-        Without the intercept.  A row with a value that is not finite is incomplete, and dropped.
-    y : ndarray, shape (n,)
-    labels : ndarray of int64, shape (n,), or None
-        The unit of each row, -1 where it is missing.  None: a row is a unit.
-    strata : ndarray of int, shape (n,), or None
-        Position of the level of each row's stratum, -1 where it has none.
-    """
-
-    columns: Sequence[NDArray[np.float64]]
-    y: NDArray[np.float64]
-    labels: NDArray[np.int64] | None = None
-    strata: NDArray[np.int32] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ModelMatrix:
-    """A problem whose formula another program evaluates, which `dp_lm` takes for its `data`.
-
-    R has formulas, factors and contrasts of its own.  Public, all but what `read` returns.
-
-    Attributes
-    ----------
-    response : str
-    names : tuple of str, length d
-        Of the columns, the intercept not among them.
-    intercept : bool
-    read : callable
-        Returns the `Records`; called once, after the budget was charged.
-    ranges : mapping of str to pair
-        Limits of those columns that are known from declared levels.
-    unit : str or None
-        What the labels of the records number, for messages.
-    stratum : Stratum or None
-        Whose rows are wanted of the records; their strata are numbered as its levels are.
-    within : bool
-        The model has an effect of each unit.
-    """
-
-    response: str
-    names: tuple[str, ...]
-    intercept: bool
-    read: Callable[[], Records]
-    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    unit: str | None = None
-    stratum: Stratum | None = None
-    within: bool = False
-
-    def __post_init__(self) -> None:
-        if len(set(self.names)) < len(self.names):
-            raise ArgumentError("names", "each column needs a name of its own")
-        if self.intercept and _INTERCEPT in self.names:
-            raise _taken()
-        if not self.names and not self.intercept:
-            raise FormulaError("formula", "there is nothing on its right-hand side")
-
-    @property
-    def terms(self) -> Terms:
-        """See `Problem`."""
-        terms = Terms(self.response, self.names, self.intercept, self.ranges)
-        return within_terms(terms) if self.within else terms
-
-    @property
-    def schema(self) -> Schema:
-        """See `Problem`; the columns of the data stay with the program that has them."""
-        return Schema({})
-
-    def design(self, memory: float) -> Design:
-        """See `Problem.design`."""
-        records = self.read()
-        n, d = len(records.y), len(records.columns)
-        X = np.empty((n, d))
-        complete = np.isfinite(records.y)
-        if records.labels is not None:
-            complete &= records.labels >= 0
-        if self.stratum is not None:
-            complete &= self._in_stratum(records)
-        # A few rows at a time, so that what is written to is still near when the next column comes.
-        for start in range(0, n, _ROWS):
-            part = slice(start, start + _ROWS)
-            for j, column in enumerate(records.columns):
-                X[part, j] = column[part]
-            complete[part] &= np.isfinite(X[part]).all(axis=1)
-        if complete.all():
-            kept: slice | NDArray[np.intp] = slice(None)
-        else:
-            kept = np.flatnonzero(complete)
-        units = None if records.labels is None else Units.from_labels(records.labels[kept])
-        rows = InMemory(X[kept], np.array(records.y[kept]), memory)
-        design = Design(rows, self.terms, units)
-        return within_units(design) if self.within else design
-
-    def _in_stratum(self, records: Records) -> NDArray[np.bool_]:
-        assert self.stratum is not None
-        assert records.strata is not None
-        rows = StratumRows(self.stratum.position)
-        inside = rows.inside(records.strata, records.labels)
-        return inside if records.labels is None else inside & rows.of_one_stratum(records.labels)
-
-
 def pose(
     formula: str,
     data: Any,
@@ -233,8 +119,8 @@ def pose(
                 problem = f"{name!r} {role}, and cannot be in the formula too"
                 raise FormulaError("formula", problem, "leave it out", instead) from None
         raise
-    if _INTERCEPT in spec.regressors:
-        raise _taken()
+    if INTERCEPT in spec.regressors:
+        raise intercept_is_taken()
     if within and not spec.names:
         raise FormulaError("formula", "has nothing but effects of units, which are not released")
     return FormulaProblem(spec, source, unit, stratum, within)
@@ -253,12 +139,6 @@ def _check_order(formula: object, data: object) -> None:
             ("and ", Argument("data"), " are in each other's place"),
             "write the formula first, then the data",
         )
-
-
-def _taken() -> FormulaError:
-    return FormulaError(
-        "formula", f"a column named {_INTERCEPT!r} cannot be told from the intercept", "rename it"
-    )
 
 
 # What has no keys (cells.py), by what the column holds.

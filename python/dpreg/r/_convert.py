@@ -44,8 +44,8 @@ def _scalar_or_list(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-def _callable(function: Any) -> Callable[[], Any]:
-    return lambda: from_sexp(function())
+def _callable(function: Any) -> Callable[..., Any]:
+    return lambda *arguments: from_sexp(function(*map(to_sexp, arguments)))
 
 
 def to_sexp(value: Any) -> Any:

@@ -1,0 +1,137 @@
+"""A model matrix that another program made, as a regression problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.data.design import Block, Design, Terms, design_of
+from dpreg.data.formula import Rows
+from dpreg.data.schema import Schema
+from dpreg.data.within import within_terms, within_units
+from dpreg.errors import ArgumentError, FormulaError
+from dpreg.privacy.stratum import Stratum
+
+__all__ = ["INTERCEPT", "ModelMatrix", "Records", "intercept_is_taken"]
+
+INTERCEPT = "Intercept"
+
+# Rows at a time, so that what is written to is still near when the next column comes.
+_ROWS = 1 << 13
+# Rows of a block, should there be more: a matrix of all of them may not fit in memory.
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Rows whose columns another program made, each row by itself.  Private.
+
+    Attributes
+    ----------
+    columns : sequence of d arrays, shape (n,)
+        Without the intercept.  A row with a value that is not finite is incomplete, and dropped.
+    y : ndarray, shape (n,)
+    labels : ndarray of int64, shape (n,), or None
+        The unit of each row, -1 where it is missing.  None: a row is a unit.
+    strata : ndarray of int, shape (n,), or None
+        Position of the level of each row's stratum, -1 where it has none.
+    """
+
+    columns: Sequence[NDArray[np.float64]]
+    y: NDArray[np.float64]
+    labels: NDArray[np.int64] | None = None
+    strata: NDArray[np.int32] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelMatrix:
+    """A problem whose formula another program evaluates, which `dp_lm` takes for its `data`.
+
+    R has formulas, factors and contrasts of its own.  Public, all but what `read` returns.
+
+    Attributes
+    ----------
+    response : str
+    names : tuple of str, length d
+        Of the columns, the intercept not among them.
+    intercept : bool
+    read : callable
+        Returns an iterable of `Records`; called once, after the budget was charged.
+    ranges : mapping of str to pair
+        Limits of those columns that are known from declared levels.
+    unit : str or None
+        What the labels of the records number, for messages.
+    stratum : Stratum or None
+        Whose rows are wanted of the records; their strata are numbered as its levels are.
+    within : bool
+        The model has an effect of each unit.
+    """
+
+    response: str
+    names: tuple[str, ...]
+    intercept: bool
+    read: Callable[[], Iterable[Records]]
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    unit: str | None = None
+    stratum: Stratum | None = None
+    within: bool = False
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) < len(self.names):
+            raise ArgumentError("names", "each column needs a name of its own")
+        if self.intercept and INTERCEPT in self.names:
+            raise intercept_is_taken()
+        if not self.names and not self.intercept:
+            raise FormulaError("formula", "there is nothing on its right-hand side")
+
+    @property
+    def terms(self) -> Terms:
+        """See `Problem`."""
+        terms = Terms(self.response, self.names, self.intercept, self.ranges)
+        return within_terms(terms) if self.within else terms
+
+    @property
+    def schema(self) -> Schema:
+        """See `Problem`; the columns of the data stay with the program that has them."""
+        return Schema({})
+
+    def design(self, memory: float) -> Design:
+        """See `Problem.design`."""
+        by_unit = self.unit is not None
+        design = design_of(self._blocks(), self.terms, memory, self.stratum, by_unit=by_unit)
+        return within_units(design) if self.within else design
+
+    def _blocks(self) -> Iterator[Block]:
+        for records in self.read():
+            for start in range(0, len(records.y), _BLOCK):
+                part = slice(start, start + _BLOCK)
+                labels, strata = records.labels, records.strata
+                yield Block(
+                    _complete([column[part] for column in records.columns], records.y[part]),
+                    None if labels is None else labels[part],
+                    None if strata is None else strata[part],
+                )
+
+
+def _complete(columns: Sequence[NDArray[np.float64]], y: NDArray[np.float64]) -> Rows:
+    X = np.empty((len(y), len(columns)))
+    complete = np.isfinite(y)
+    for start in range(0, len(y), _ROWS):
+        part = slice(start, start + _ROWS)
+        for j, column in enumerate(columns):
+            X[part, j] = column[part]
+        complete[part] &= np.isfinite(X[part]).all(axis=1)
+    kept = np.flatnonzero(complete)
+    if len(kept) == len(y):
+        return Rows(X, np.array(y), kept)
+    return Rows(X[kept], y[kept], kept)
+
+
+def intercept_is_taken() -> FormulaError:
+    """Return what is wrong with a column of the name of the intercept."""
+    return FormulaError(
+        "formula", f"a column named {INTERCEPT!r} cannot be told from the intercept", "rename it"
+    )
