@@ -53,8 +53,8 @@ _SCORES = ScorePlan(
     every=3,
     early_norms=0.008,
     norms=0.06,
-    settling=(0.02,) * 5,
-    late=(0.015,) * 20,
+    settling=(0.01,) * 5,
+    late=(0.0175,) * 20,
     products=0.08,
 )
 _GLM_SCORES = replace(
@@ -66,6 +66,11 @@ _GLM_SCORES = replace(
 )
 # Less than this share of a coordinate that is kept is mentioned.
 _KEPT = 0.98
+# Rows of which scores are made may be so many times as long as those of which second moments are:
+# scores have a limit of their own.
+_LONGER = 8.0
+# Rounding rows takes this share of their sampling error off slopes at most, if they can be so long.
+_ROUNDING = 0.1
 # Shares are added up in doubles.
 _ROUNDED_DOWN = 1 - 1e-12
 
@@ -225,13 +230,14 @@ def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
     # Rounds that ended early have left something.
     rest = begun.left - (standardisation.tail_share if family.least_squares else 0.0)
     plan = plan.times(rest / plan.share * _ROUNDED_DOWN)
+    longest = _longest(directions, scales.units) if family.least_squares else directions.limit
     rows = mapped_rows(
         design,
         scales,
         units,
         directions.change,
         directions.turn,
-        directions.limit,
+        longest,
         kept=True,
         loss=loss_of(family, scales),
     )
@@ -241,23 +247,37 @@ def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
     root, kept = shrunk(root, directions, sizes)
     error = score_errors(root, directions, kept, sizes)
     notes = (
-        _estimand(root, directions, family),
+        _estimand(root, longest, family),
         *range_note(family, scales),
         *(SHRUNK_NOTE,) * bool((kept < _KEPT).any()),
     )
     return begun.released(directions.map @ root.theta, units, error, notes)
 
 
-def _estimand(root: ScoreRoot, directions: Directions, family: Family) -> str:
+def _longest(directions: Directions, units: float) -> float:
+    """Return the limit of rows of which scores are made.
+
+    Entries are rounded to integers, as an error in the regressors: its variance, where theirs
+    is 1, is the share that it takes off slopes.
+    """
+    finest = _core.ROW_STEPS * math.sqrt(12 * _ROUNDING / math.sqrt(units))
+    return max(directions.limit, min(_LONGER * directions.limit, finest))
+
+
+def _estimand(root: ScoreRoot, longest: float, family: Family) -> str:
     """Say what is estimated."""
-    reach = directions.limit / math.sqrt(max(len(root.theta), 1))
+    reach = longest / math.sqrt(max(len(root.theta), 1))
     what = "least squares" if family.least_squares else "maximum likelihood"
     if family.level is not None:
         what = f"the quantile {family.level:g}"
     return (
-        f"{what}, but rows over {reach:.2g} times and scores over "
-        f"{root.limit / root.norm:.2g} times as long as usual count less"
+        f"{what}, but rows over {_times(reach)} times and scores over "
+        f"{_times(root.limit / root.norm)} times as long as usual count less"
     )
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.0f}" if factor >= 10 else f"{factor:.2g}"
 
 
 def _noisy_round(

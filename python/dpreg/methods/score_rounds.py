@@ -26,8 +26,9 @@ __all__ = ["ScorePlan", "late_limit", "score_root"]
 
 Doubles = NDArray[np.float64]
 
-# A step goes this far towards the root of the score.
-_STEP = 0.5
+# A step goes so far towards the root of the score: in early rounds, while they settle, and in
+# those that count.  Longer rows than the curvature is of may make it five times what it is there.
+_EARLY_STEP, _SETTLING_STEP, _LATE_STEP = 0.5, 0.3, 0.2
 # and all of it where its length is this many deviations of noise.
 _TOLD = 2.0
 # Limits of early scores, in the norm that three quarters of the units do not exceed.
@@ -65,7 +66,7 @@ class ScorePlan:
     settling : tuple of float
         Of rounds with that limit, which move away from where the limits before it led.
     late : tuple of float
-        Of more rounds with that limit; the result is the mean of their iterates.
+        Of more rounds with that limit; the result is the mean of where they lead.
     products : float
         Of the second moments of the scores.
     curvature : tuple of two floats, or ()
@@ -116,9 +117,9 @@ class _Rounds:
     gathered : bool
         The last rounds went all the way, each by itself.
     theta : ndarray, shape (w,)
-    steps, thetas, deviations : list
-        By round: the whole way to the root as it looked then, where the round went, and the
-        deviation of the noise in each entry of the score of a unit, on average.
+    steps, targets, deviations : list
+        By round: the whole way to the root as it looked then, where that leads, and the deviation
+        of the noise in each entry of the score of a unit, on average.
     """
 
     rows: MappedRows
@@ -131,7 +132,7 @@ class _Rounds:
     gathered: bool = field(init=False, default=False)
     theta: Doubles = field(init=False)
     steps: list[Doubles] = field(init=False, default_factory=list)
-    thetas: list[Doubles] = field(init=False, default_factory=list)
+    targets: list[Doubles] = field(init=False, default_factory=list)
     deviations: list[float] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
@@ -141,9 +142,9 @@ class _Rounds:
     def _bend(self, curvature: Doubles) -> None:
         self.curvature, self.inverse = curvature, np.asarray(np.linalg.inv(curvature))
 
-    def step(self, limit: float, share: float) -> None:
-        """Go a part of the way to the root of a noisy score."""
-        label = f"score of round {len(self.thetas) + 1}"
+    def step(self, limit: float, share: float, size: float = 1.0) -> None:
+        """Go a part of the way, `size`, to the root of a noisy score."""
+        label = f"score of round {len(self.steps) + 1}"
         mu = self.noise.share(share)
         score, deviation = noisy_score(self.rows, self.theta, limit, label, self.noise, mu)
         ridge = np.where(self.seen, 0.0, np.diag(self.curvature))
@@ -153,18 +154,18 @@ class _Rounds:
             length = float(np.linalg.norm(way))
             way = way * min(1.0, self.model.scale / max(length, np.finfo(float).tiny))
         self.steps.append(way)
-        self.theta = self.theta + self._share(way, deviation / self.units) * way
-        self.thetas.append(self.theta)
+        self.targets.append(self.theta + way)
+        self.theta = self.theta + self._size(way, deviation / self.units, size) * way
         self.deviations.append(deviation / self.units)
 
-    def _share(self, way: Doubles, deviation: float) -> float:
+    def _size(self, way: Doubles, deviation: float, size: float) -> float:
         """Go all of the way where it is told from noise and does not overshoot.
 
         The curvature of a logistic loss falls on the way from the mean, so that steps are short.
         """
         noise = deviation**2 * float((self.inverse**2).sum())
         told = float(way @ way) > _TOLD**2 * noise
-        return 1.0 if told and self.model.family.link == "logit" else _STEP
+        return 1.0 if told and self.model.family.link == "logit" else size
 
     def gather(self, limit: float, shares: tuple[float, ...], before: float) -> None:
         """Go all the way, round after round, each from the mean of where the others led.
@@ -179,11 +180,9 @@ class _Rounds:
         self.gathered = True
         total, weight = before * self.theta, before
         for share in shares:
-            here = self.theta
             self.step(limit, share)
-            total, weight = total + share * (here + self.steps[-1]), weight + share
+            total, weight = total + share * self.targets[-1], weight + share
             self.theta = total / weight
-            self.thetas[-1] = here + self.steps[-1]
 
     def expect(self) -> None:
         """Take the curvature to be what the model expects where the rounds are."""
@@ -210,14 +209,15 @@ class _Rounds:
         return replace(norms, gaps=not self.model.family.least_squares)
 
     def mean(self, shares: tuple[float, ...]) -> tuple[Doubles, float]:
-        """Return the mean of the last iterates, and the deviation of the noise in its score."""
-        last, deviations = len(shares), np.array(self.deviations)
-        if not self.gathered:
-            theta = np.asarray(np.mean(self.thetas[-last:], axis=0))
-            return theta, _deviation_of_mean(deviations, last)
-        weights = np.array(shares) / math.fsum(shares)
-        theta = np.asarray(weights @ np.array(self.thetas[-last:]))
-        return theta, float(np.linalg.norm(weights * deviations[-last:]))
+        """Return the mean of where the last rounds led, and the deviation of the noise in its score.
+
+        Each round leads all the way, whatever the share of it that was gone: the mean of the
+        iterates would remember where they started.
+        """
+        last = len(shares)
+        weights = np.array(shares) / math.fsum(shares) if self.gathered else np.full(last, 1 / last)
+        theta = np.asarray(weights @ np.array(self.targets[-last:]))
+        return theta, float(np.linalg.norm(weights * np.array(self.deviations[-last:])))
 
 
 def score_root(
@@ -252,7 +252,7 @@ def score_root(
         elif number % plan.every == 0:
             label = f"norms of scores in round {number + 1}"
             usual = rounds.norms(label, plan.early_norms).three_quarters
-        rounds.step(_EARLY_LIMIT * usual, share)
+        rounds.step(_EARLY_LIMIT * usual, share, _EARLY_STEP)
         rounds.expect()
     if plan.curvature:
         rounds.curve(plan.curvature[0])
@@ -266,8 +266,10 @@ def score_root(
         rounds.curve(plan.curvature[1])
         rounds.gather(limit, plan.late, math.fsum(plan.settling))
     else:
-        for share in (*plan.settling, *plan.late):
-            rounds.step(limit, share)
+        for share in plan.settling:
+            rounds.step(limit, share, _SETTLING_STEP)
+        for share in plan.late:
+            rounds.step(limit, share, _LATE_STEP)
     theta, theta_deviation = rounds.mean(plan.late)
     mu = noise.share(plan.products)
     short = min(limit, products_limit(norm, units, rows.width, mu))
@@ -302,13 +304,3 @@ def late_limit(norms: ScoreNorms, norm: float, units: float, width: int, mu: flo
     wanted = norms.limit(mu, _BALANCE)
     most = _MOST_NOISE * mu * math.sqrt(units / max(width, 1)) * norm
     return max(min(wanted, most), _LEAST_LIMIT * norm)
-
-
-def _deviation_of_mean(deviations: Doubles, average: int) -> float:
-    """Of the noise in the mean of the last iterates, each step forgetting a share of the past."""
-    rounds, left = len(deviations), 1 - _STEP
-    reach = np.zeros(rounds)
-    for t in range(rounds):
-        ages = np.arange(max(rounds - average, t), rounds) - t
-        reach[t] = _STEP * float((left**ages).sum()) / average
-    return float(np.linalg.norm(reach * deviations))
