@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import dpreg
 from dpreg import _core
+from dpreg.methods.boosted_adassp import _longest as longest_scored
 from dpreg.methods.score_errors import score_errors, shrunk
-from dpreg.methods.score_rounds import ScorePlan, score_root
+from dpreg.methods.score_plan import ScorePlan
+from dpreg.methods.score_rounds import score_root
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.preconditioning import Directions
 from dpreg.sums.scores import ScoreNorms
@@ -165,3 +170,60 @@ def test_a_response_so_skewed_that_early_limits_lead_elsewhere_settles():
         errors.append((root.theta - exact) / root.deviation)
     # Means of 20: 5 standard errors.
     assert (np.abs(np.mean(errors, axis=0)) < 5 / math.sqrt(20)).all()
+
+
+def test_rows_of_much_leverage_count_as_least_squares_has_it():
+    """One row in a hundred is ten times as long, and has another slope."""
+    rng = np.random.default_rng(10)
+    n = 30_000
+    long = rng.random(n) < 0.01
+    x = rng.standard_normal(n) * np.where(long, 10.0, 1.0)
+    y = np.where(long, 1.2, 1.0) * x + rng.standard_normal(n)
+    data = pd.DataFrame({"y": y, "x": x})
+    exact = np.linalg.lstsq(np.column_stack([np.ones(n), x]), y, rcond=None)[0]
+    for seed in range(4):
+        fit = dpreg.dp_lm("y ~ x", data, 2.0, 1e-6, rng=seed)
+        assert (np.abs(fit.params.to_numpy() - exact) < 4 * fit.bse.to_numpy()).all()
+        assert fit.bse["x"] < 0.05
+
+
+@pytest.mark.parametrize("units", [1.0, 1e3, 1e6, 1e9])
+@pytest.mark.parametrize("limit", [5.0, 90.0, 2000.0])
+def test_rows_may_be_as_long_as_rounding_them_allows(limit, units):
+    longest = longest_scored(limit, units)
+    assert limit <= longest <= 8 * limit
+    attenuation = (longest / _core.ROW_STEPS) ** 2 / 12
+    assert longest == limit or attenuation <= 0.1 / math.sqrt(units) * (1 + 1e-12)
+    assert longest == 8 * limit or longest == limit or attenuation > 0.099 / math.sqrt(units)
+
+
+def test_a_rare_reference_level_has_rows_that_no_step_can_follow_and_errors_all_the_same(diamonds):
+    """Of 1.4% of the rows, stretched until they are hundreds of times as long as others."""
+    formula = "log(price) ~ log(carat) + clarity"
+    level = pd.get_dummies(diamonds["clarity"], dtype=float).to_numpy()[:, 1:]
+    A = np.column_stack([np.ones(len(level)), np.log(diamonds["carat"]), level])
+    exact = np.linalg.lstsq(A, np.log(diamonds["price"]), rcond=None)[0]
+    for seed in range(3):
+        fit = dpreg.dp_lm(formula, diamonds, 1.0, 1e-6, rng=seed)
+        assert (np.abs(fit.params.to_numpy() - exact) < 4 * fit.bse.to_numpy()).all()
+        assert (fit.bse < 0.1).all()
+
+
+def test_rows_that_lead_nowhere_are_replaced_and_all_of_the_plan_is_spent_either_way():
+    """Rows three times as long as is said make steps of 0.3 overshoot by 2.7 times the way."""
+    X, y, _ = problem(20_000, 2, np.random.default_rng(11))
+    exact = np.linalg.lstsq(X, y, rcond=None)[0]
+    plan = replace(PLAN, again=0.1)
+    seen, names = np.ones(2, dtype=bool), {}
+    for steepness in (1.0, 3.0):
+        noise = GaussianReleases(4.0, 1e-6, _core.TestBits(1))
+        steep, shorter = rows_of(steepness * X, y), rows_of(X, y)
+        root = score_root(steep, seen, 20_000.0, plan, noise, shorter=lambda rows=shorter: rows)
+        assert not root.unsettled.any()
+        assert (np.abs(root.theta - exact) < 5 * root.deviation).all()
+        spent = math.fsum(part.mu**2 for part in noise.parts)
+        assert spent == pytest.approx(plan.share * noise.mu**2, rel=1e-3)
+        assert spent <= plan.share * noise.mu**2
+        names[steepness] = [part.label for part in noise.parts]
+    assert "norms of scores of shorter rows" not in names[1.0]
+    assert len(names[3.0]) == len(names[1.0]) + 1 + len(plan.settling)

@@ -18,8 +18,9 @@ from dpreg.inference.boosting import BoostingPath, quieted
 from dpreg.inference.shrinkage import SHRUNK_NOTE
 from dpreg.methods.base import Allowance, Declined, Release, check_size, needs_delta
 from dpreg.methods.score_errors import ScoreRoot, score_errors, shrunk
+from dpreg.methods.score_plan import ScorePlan
 from dpreg.methods.score_predictions import predicting
-from dpreg.methods.score_rounds import ScorePlan, score_root
+from dpreg.methods.score_rounds import score_root
 from dpreg.methods.standardised import Standardised, standardise
 from dpreg.options import check_options
 from dpreg.privacy.cost import Cost
@@ -31,7 +32,7 @@ from dpreg.sums.moments import (
     noisy_gram,
     without_columns,
 )
-from dpreg.sums.preconditioning import Directions, Preconditioning, precondition
+from dpreg.sums.preconditioning import Preconditioning, precondition
 from dpreg.sums.quantised import MappedRows
 from dpreg.sums.rows import longest_row, mapped_rows, standardised_rows
 from dpreg.sums.standardisation import Scales, Standardisation, check_share_of_mu
@@ -56,18 +57,20 @@ _SCORES = ScorePlan(
     settling=(0.01,) * 5,
     late=(0.0175,) * 20,
     products=0.08,
+    again=0.08,
 )
 _GLM_SCORES = replace(
     _SCORES,
     early_norms=0.0,
+    again=0.0,
     settling=(0.02, 0.02, 0.03, 0.03),
     late=(0.03, 0.04, 0.05, 0.06, 0.07, 0.08),
     curvature=(0.03, 0.06),
 )
 # Less than this share of a coordinate that is kept is mentioned.
 _KEPT = 0.98
-# Rows of which scores are made may be so many times as long as those of which second moments are:
-# scores have a limit of their own.
+# Rows of which scores are made may be so many times as long as those of which second moments are,
+# where that settles: scores have a limit of their own.
 _LONGER = 8.0
 # Rounding rows takes this share of their sampling error off slopes at most, if they can be so long.
 _ROUNDING = 0.1
@@ -230,43 +233,41 @@ def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
     # Rounds that ended early have left something.
     rest = begun.left - (standardisation.tail_share if family.least_squares else 0.0)
     plan = plan.times(rest / plan.share * _ROUNDED_DOWN)
-    longest = _longest(directions, scales.units) if family.least_squares else directions.limit
-    rows = mapped_rows(
-        design,
-        scales,
-        units,
-        directions.change,
-        directions.turn,
-        longest,
-        kept=True,
-        loss=loss_of(family, scales),
-    )
+    loss = loss_of(family, scales)
+    change, turn, limit = directions.change, directions.turn, directions.limit
+    longest = _longest(limit, scales.units) if family.least_squares else limit
+
+    def rows(limit: float) -> MappedRows:
+        return mapped_rows(design, scales, units, change, turn, limit, kept=True, loss=loss)
+
     model = working_model(family, scales, units, directions.map, design.terms.given)
-    root = score_root(rows, directions.seen, scales.units, plan, noise, model)
+    root = score_root(
+        rows(longest), directions.seen, scales.units, plan, noise, model, lambda: rows(limit)
+    )
     sizes = natural_sizes(family, scales, units)
     root, kept = shrunk(root, directions, sizes)
     error = score_errors(root, directions, kept, sizes)
     notes = (
-        _estimand(root, longest, family),
+        _estimand(root, family),
         *range_note(family, scales),
         *(SHRUNK_NOTE,) * bool((kept < _KEPT).any()),
     )
     return begun.released(directions.map @ root.theta, units, error, notes)
 
 
-def _longest(directions: Directions, units: float) -> float:
+def _longest(limit: float, units: float) -> float:
     """Return the limit of rows of which scores are made.
 
     Entries are rounded to integers, as an error in the regressors: its variance, where theirs
     is 1, is the share that it takes off slopes.
     """
     finest = _core.ROW_STEPS * math.sqrt(12 * _ROUNDING / math.sqrt(units))
-    return max(directions.limit, min(_LONGER * directions.limit, finest))
+    return max(limit, min(_LONGER * limit, finest))
 
 
-def _estimand(root: ScoreRoot, longest: float, family: Family) -> str:
+def _estimand(root: ScoreRoot, family: Family) -> str:
     """Say what is estimated."""
-    reach = longest / math.sqrt(max(len(root.theta), 1))
+    reach = root.row_limit / math.sqrt(max(len(root.theta), 1))
     what = "least squares" if family.least_squares else "maximum likelihood"
     if family.level is not None:
         what = f"the quantile {family.level:g}"

@@ -25,8 +25,8 @@ class ScoreRoot:
     theta : ndarray, shape (w,)
     deviation : float
         Of the privacy noise in each entry of the score, as it is in the mean of the last rounds.
-    limit : float
-        Of the norms of scores, in the last rounds.
+    limit, row_limit : float
+        Of the norms of scores, in the last rounds, and of rows.
     products : ndarray, shape (w, w)
         Noisy sum of the products of scores.
     products_deviation : float
@@ -51,6 +51,7 @@ class ScoreRoot:
     theta: Doubles
     deviation: float
     limit: float
+    row_limit: float
     products: Doubles
     products_deviation: float
     norm: float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpreg.inference.curvature import steadied
 from dpreg.methods.score_errors import ScoreRoot
+from dpreg.methods.score_plan import ScorePlan
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.quantised import MappedRows
 from dpreg.sums.scores import (
@@ -22,7 +24,7 @@ from dpreg.sums.scores import (
 )
 from dpreg.sums.working_model import WorkingModel, least_squares
 
-__all__ = ["ScorePlan", "late_limit", "score_root"]
+__all__ = ["late_limit", "score_root"]
 
 Doubles = NDArray[np.float64]
 
@@ -47,63 +49,8 @@ _LEAST_CURVED, _MOST_CURVED = 3.0, 5.0
 _CURVATURE_NOISE = 0.05
 # Mean squares of settled scores, in variances of their noise, are about 2 and less than this.
 _SETTLED = 6.0
-
-
-@dataclass(frozen=True, slots=True)
-class ScorePlan:
-    """Shares of the squared mu, all public.
-
-    Attributes
-    ----------
-    early : tuple of float
-        Of rounds whose limits follow the scores down.
-    every : int
-        Norms are counted before every so many of them.
-    early_norms : float
-        Of each of those counts.
-    norms : float
-        Of the counts from which the last limit comes.
-    settling : tuple of float
-        Of rounds with that limit, which move away from where the limits before it led.
-    late : tuple of float
-        Of more rounds with that limit; the result is the mean of where they lead.
-    products : float
-        Of the second moments of the scores.
-    curvature : tuple of two floats, or ()
-        Of the second derivatives of the loss, before and after those that settle; without them
-        curvature is what the model starts from.
-    """
-
-    early: tuple[float, ...]
-    every: int
-    early_norms: float
-    norms: float
-    settling: tuple[float, ...]
-    late: tuple[float, ...]
-    products: float
-    curvature: tuple[float, ...] = ()
-
-    @property
-    def share(self) -> float:
-        """Of everything."""
-        counts = self.norms
-        if self.early_norms > 0:
-            counts += math.ceil(len(self.early) / self.every) * self.early_norms
-        rounds = (*self.early, *self.settling, *self.late, *self.curvature)
-        return math.fsum((*rounds, counts, self.products))
-
-    def times(self, factor: float) -> ScorePlan:
-        """Multiply all shares."""
-        return ScorePlan(
-            early=tuple(factor * share for share in self.early),
-            every=self.every,
-            early_norms=factor * self.early_norms,
-            norms=factor * self.norms,
-            settling=tuple(factor * share for share in self.settling),
-            late=tuple(factor * share for share in self.late),
-            products=factor * self.products,
-            curvature=tuple(factor * share for share in self.curvature),
-        )
+# Mean squares of the last steps to a new limit, in those of the first ones, where they settle.
+_NEARER = 0.5
 
 
 @dataclass(slots=True)
@@ -158,6 +105,24 @@ class _Rounds:
         self.theta = self.theta + self._size(way, deviation / self.units, size) * way
         self.deviations.append(deviation / self.units)
 
+    def settle(self, limit: float, shares: tuple[float, ...]) -> bool:
+        """Go to where a new limit leads; return whether that gets nearer.
+
+        It does not where the score falls much faster than the curvature says: each step then
+        leads farther beyond the root.
+        """
+        for share in shares:
+            self.step(limit, share, _SETTLING_STEP)
+        steps = np.array(self.steps[-len(shares) :]) ** 2
+        before, after = steps[:2].mean(axis=0), steps[-2:].mean(axis=0)
+        told = after > (_SETTLED + math.log(max(self.rows.width, 1))) * self.usual(2)
+        return not (told & (after > _NEARER * before)).any()
+
+    def usual(self, rounds: int) -> Doubles:
+        """Return the mean square of the noise in the last steps."""
+        noise = np.array(self.deviations[-rounds:])
+        return np.asarray(float((noise**2).mean()) * (self.inverse**2).sum(axis=1))
+
     def _size(self, way: Doubles, deviation: float, size: float) -> float:
         """Go all of the way where it is told from noise and does not overshoot.
 
@@ -208,8 +173,16 @@ class _Rounds:
         norms = noisy_score_norms(self.rows, self.theta, label, self.noise, mu)
         return replace(norms, gaps=not self.model.family.least_squares)
 
+    def limit(self, label: str, share: float, late: tuple[float, ...]) -> tuple[float, float]:
+        """Count norms; return the root mean square and the limit of the rounds that count."""
+        norms, width = self.norms(label, share), self.rows.width
+        norm = norms.root_mean_square()
+        if self.model.most_score <= _FEW * norm:
+            return norm, self.model.most_score
+        return norm, late_limit(norms, norm, self.units, width, self.noise.share(math.fsum(late)))
+
     def mean(self, shares: tuple[float, ...]) -> tuple[Doubles, float]:
-        """Return the mean of where the last rounds led, and the deviation of the noise in its score.
+        """Return the mean of where late rounds led, and the deviation of the noise in its score.
 
         Each round leads all the way, whatever the share of it that was gone: the mean of the
         iterates would remember where they started.
@@ -227,6 +200,7 @@ def score_root(
     plan: ScorePlan,
     noise: GaussianReleases,
     model: WorkingModel | None = None,
+    shorter: Callable[[], MappedRows] | None = None,
 ) -> ScoreRoot:
     """Step towards the root of the sum of shortened scores.
 
@@ -243,6 +217,9 @@ def score_root(
     noise : GaussianReleases
     model : WorkingModel, optional
         Default: least squares.
+    shorter : callable, optional
+        Returns the rows to go on with should `rows`, some much longer than those that curvature is
+        of, lead nowhere.
     """
     model = least_squares(rows.width) if model is None else model
     rounds = _Rounds(rows, seen, units, noise, model)
@@ -256,36 +233,39 @@ def score_root(
         rounds.expect()
     if plan.curvature:
         rounds.curve(plan.curvature[0])
-    norms = rounds.norms("norms of scores", plan.norms)
-    norm = norms.root_mean_square()
-    limit = late_limit(norms, norm, units, rows.width, noise.share(math.fsum(plan.late)))
-    if model.most_score <= _FEW * norm:
-        limit = model.most_score
+    start, late = rounds.theta, plan.late
+    norm, limit = rounds.limit("norms of scores", plan.norms, late)
     if plan.curvature:
         rounds.gather(limit, plan.settling, 0.0)
         rounds.curve(plan.curvature[1])
-        rounds.gather(limit, plan.late, math.fsum(plan.settling))
+        rounds.gather(limit, late, math.fsum(plan.settling))
     else:
-        for share in plan.settling:
-            rounds.step(limit, share, _SETTLING_STEP)
-        for share in plan.late:
+        if rounds.settle(limit, plan.settling):
+            late = tuple(share + plan.again / len(late) for share in late)
+        elif shorter is not None:
+            rounds.rows, rounds.theta = shorter(), start
+            settling = math.fsum(plan.settling)
+            norms = plan.again * plan.norms / (plan.norms + settling)
+            norm, limit = rounds.limit("norms of scores of shorter rows", norms, late)
+            again = (plan.again - norms) / settling
+            rounds.settle(limit, tuple(again * share for share in plan.settling))
+        for share in late:
             rounds.step(limit, share, _LATE_STEP)
-    theta, theta_deviation = rounds.mean(plan.late)
+    theta, theta_deviation = rounds.mean(late)
     mu = noise.share(plan.products)
     short = min(limit, products_limit(norm, units, rows.width, mu))
-    products, deviation = noisy_products(rows, theta, short, noise, mu)
-    half = (len(plan.late) + 1) // 2
-    deviations = np.array(rounds.deviations)
-    usual = float((deviations[-half:] ** 2).mean()) * (rounds.inverse**2).sum(axis=1)
+    products, deviation = noisy_products(rounds.rows, theta, short, noise, mu)
+    half = (len(late) + 1) // 2
     return ScoreRoot(
         theta=theta,
         deviation=theta_deviation,
         limit=limit,
+        row_limit=rounds.rows.limit,
         products=products,
         products_deviation=deviation,
         norm=norm,
         units=units,
-        unsettled=_unsettled(np.array(rounds.steps[-half:]), usual),
+        unsettled=_unsettled(np.array(rounds.steps[-half:]), rounds.usual(half)),
         curvature=rounds.curvature,
         start=model.start,
         scale=model.scale,
