@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +13,12 @@ from laws import hockey_stick
 from dpreg.audit import CHECKS, Effort, Finding, Report
 from dpreg.audit._bounds import epsilon_between, sampled_epsilon_bound
 from dpreg.audit._patch import replaced
+from dpreg.audit.watches import WATCHED
 from dpreg.cli.commands import main
 
+PACKAGE = Path(__file__).parents[2] / "python" / "dpreg"
+# What is no part of a fit: published forms, single mechanisms, and the audit itself.
+APART = {"audit", "mechanisms", "reference"}
 QUICK = Effort(0.1, 20260101)
 SLOW = [name for name in CHECKS if name.startswith("dp_lm")]
 
@@ -92,3 +98,37 @@ def test_replaced_puts_back_what_was_there_after_an_error():
     with pytest.raises(KeyError):
         fail()
     assert Owner.value == 1
+
+
+def drawing_functions():
+    """Return functions of the core that take a source of random bits."""
+    return {
+        node.name
+        for node in ast.parse((PACKAGE / "_core.pyi").read_text()).body
+        if isinstance(node, ast.FunctionDef)
+        and "bits" in {a.arg for a in (*node.args.args, *node.args.kwonlyargs)}
+    }
+
+
+def core_functions_in(module):
+    """Return what a module takes of the core, by name."""
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id == "_core":
+                yield node.attr
+        elif isinstance(node, ast.ImportFrom) and node.module == "dpreg._core":
+            yield from (alias.name for alias in node.names)
+
+
+def test_every_core_function_that_draws_in_a_fit_is_watched():
+    draw = drawing_functions()
+    assert {"discrete_gaussian", "tukey_em", "peel"} <= draw
+    called = {
+        name: module.relative_to(PACKAGE)
+        for module in PACKAGE.rglob("*.py")
+        if module.relative_to(PACKAGE).parts[0] not in APART
+        for name in core_functions_in(module)
+        if name in draw
+    }
+    assert {"discrete_gaussian", "tukey_em", "dpsgd"} <= set(called)
+    assert {name: where for name, where in called.items() if name not in WATCHED} == {}

@@ -21,7 +21,7 @@ from dpreg import _core
 from dpreg.audit._patch import replaced
 from dpreg.sums.accountant import GaussianReleases, Noisy
 
-__all__ = ["Call", "Leak", "Recording", "watching"]
+__all__ = ["WATCHED", "Call", "Leak", "Recording", "watching"]
 
 Doubles = NDArray[np.float64]
 Watch = Callable[..., Any]
@@ -96,19 +96,10 @@ class Recording:
 @contextmanager
 def watching(here: Recording, script: Recording | None) -> Iterator[None]:
     """Record every release in `here`; with a `script`, return what it says instead."""
-    watches = {
-        "discrete_laplace": _count_watch,
-        "assign_to_slots": _assignment_watch,
-        "assign_independently": _assignment_watch,
-        "fit_batches": _models_watch,
-        "uniform_open": _keys_watch,
-        "L1Gradient": _gradient_watch,
-        **dict.fromkeys(_MECHANISMS, _mechanism_watch),
-    }
     with ExitStack() as stack:
         release = _gaussian_watch(GaussianReleases.of_units, here, script)
         stack.enter_context(replaced(GaussianReleases, "of_units", release))
-        for name, watch in watches.items():
+        for name, watch in _WATCHES.items():
             function = watch(name, _core.__dict__[name], here, script)
             stack.enter_context(replaced(_core, name, function))
         yield
@@ -270,3 +261,16 @@ def _gradient_watch(
         return again()
 
     return make
+
+
+_WATCHES: dict[str, Callable[..., Watch]] = {
+    "discrete_laplace": _count_watch,
+    "assign_to_slots": _assignment_watch,
+    "assign_independently": _assignment_watch,
+    "fit_batches": _models_watch,
+    "uniform_open": _keys_watch,
+    "L1Gradient": _gradient_watch,
+    **dict.fromkeys(_MECHANISMS, _mechanism_watch),
+}
+# Functions of the core that are replaced while a fit is watched; the last by `_gaussian_watch`.
+WATCHED = frozenset(_WATCHES) | {"discrete_gaussian"}
