@@ -28,6 +28,7 @@ def test_the_privacy_model_runs(capsys):
         ("one_release", 1, "of eps is left"),
         ("sparse_regression", 1, "100,000 x 20,000"),
         ("families", 1, "Private Poisson Regression Results"),
+        ("real_populations", 2, "of 36 intervals cover"),
         ("large_data", 0, "Private Linear Regression"),
     ],
 )

@@ -4,7 +4,7 @@
 # 95% intervals should hold the true coefficient in 93% to 97% of data sets, also where errors have
 # no constant variance or a heavy tail, with no bounds given. This page simulates that, beside least
 # squares without privacy and beside Wald intervals from public bounds that are right, 3 and 10
-# times too wide.
+# times too wide. In [real tables](real_populations.py) no model is true: look there first.
 #
 # `python vignettes/coverage.py` takes a few cells and eight runs of each, in half a minute: enough
 # to see that it works, not to judge an interval. `--grid` takes all cells up to 100,000 rows,

@@ -66,8 +66,8 @@ assert found[0] == found[1]
 # A stream (`pyarrow.RecordBatchReader`) is enough, since rows are read once; it cannot be read
 # again, and a second call says so.
 #
-# From R: `dp_lm(y ~ x, "sales/*.parquet", eps = 1)`. The formula stays R's own; Python reads the files
-# and hands them over in blocks, with the same `memory =`.
+# From R: `dp_lm(y ~ x, "sales/*.parquet", eps = 1)`. The formula stays R's own; Python reads the
+# files and hands them over in blocks, with the same `memory =`.
 #
 # ## Where the data cannot come here: Dask and Spark
 #
