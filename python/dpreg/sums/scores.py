@@ -37,7 +37,7 @@ _LEAST_NORMS = 2.0
 # or to more, as long as noise in the second moments is no more than this share of them.
 _PRODUCT_NOISE = 0.3
 # A limit is at most this many times as large as the largest norm that was seen.
-_MOST_BEYOND = 16.0
+_MOST_BEYOND = 6.0
 
 
 def noisy_score(
