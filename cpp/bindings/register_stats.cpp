@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "dpreg/linalg/instructions.hpp"
 #include "dpreg/stats/batch_fit.hpp"
 #include "dpreg/stats/depth.hpp"
 #include "dpreg/stats/safety.hpp"
@@ -87,9 +88,21 @@ void register_depth(py::module_& m) {
           "delta"_a);
 }
 
+void register_instructions(py::module_& m) {
+    py::enum_<dpreg::Instructions>(m, "Instructions")
+        .value("portable", dpreg::Instructions::portable)
+        .value("avx2", dpreg::Instructions::avx2)
+        .value("avx512", dpreg::Instructions::avx512)
+        .value("vnni", dpreg::Instructions::vnni);
+    m.def("instruction_sets", &dpreg::instruction_sets);
+    m.def("instructions_in_use", &dpreg::instructions_in_use);
+    m.def("use_instructions", &dpreg::use_instructions, "choice"_a);
+}
+
 }  // namespace
 
 void register_stats(py::module_& m) {
+    register_instructions(m);
     register_batch_fit(m);
     register_depth(m);
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -38,6 +39,12 @@ def rows_by_definition(x, y, how):
     return np.rint(z * (STEPS / limit)).astype(object), response, limit
 
 
+def rounded(theta):
+    """Coefficients as they are held, in steps of 2^-26 of a power of two above their norm."""
+    exponent = math.frexp(math.sqrt(sum(float(value) ** 2 for value in theta)))[1]
+    return np.ldexp(np.rint(np.ldexp(theta, 26 - exponent)), exponent - 26)
+
+
 def problem(n=300, d=4, seed=20260101):
     rng = np.random.default_rng(seed)
     x = rng.standard_t(3, (n, d)) * 2
@@ -64,7 +71,7 @@ def test_sums_equal_python_integers(options, threads):
     assert rows.limit == pytest.approx(limit)
     np.testing.assert_array_equal(rows.gram(threads), q.T @ q)
     theta = np.linspace(-1, 1, rows.width)
-    residual = response - (q.astype(float) @ theta) * (limit / STEPS)
+    residual = response - (q.astype(float) @ rounded(theta)) * (limit / STEPS)
     p = np.rint(STEPS * np.clip(residual / 1.3, -1, 1)).astype(object)
     gradient, squares = rows.round(theta.tolist(), 1.3, threads)
     np.testing.assert_array_equal(gradient, q.T @ p)
@@ -73,7 +80,7 @@ def test_sums_equal_python_integers(options, threads):
 
 def scores_by_definition(q, response, limit, theta, score_limit):
     """The integers p q of each row, its norm at most SCORE_STEPS."""
-    residual = response - (q.astype(float) @ theta) * (limit / STEPS)
+    residual = response - (q.astype(float) @ rounded(theta)) * (limit / STEPS)
     longest = _core.SCORE_STEPS / np.maximum(np.linalg.norm(q.astype(float), axis=1), 1)
     per_residual = _core.SCORE_STEPS * (limit / STEPS) / score_limit
     p = np.rint(np.clip(residual * per_residual, -longest, longest))

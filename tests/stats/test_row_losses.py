@@ -101,13 +101,13 @@ def test_curvature_is_minus_the_derivative_of_the_score(name):
 def test_exponentials_are_right_to_the_last_bits(eta):
     """With a response of 0 a row is minus the mean: where its integer changes tells which it is."""
     loss = RowLoss("poisson", (0.0, 0.0), (-700.0, 700.0))
-    how = recipe(loss, (), row_limit=1.0)
-    row = _core.QuantisedRows(np.empty((1, 0)), np.zeros(1), how)
+    how = recipe(loss, (), given=(0,), row_limit=1.0)
+    row = _core.QuantisedRows(np.array([[eta]]), np.zeros(1), how)
     mean = np.exp(eta)
     low, high = 1.99 * mean, 2.01 * mean
     for _ in range(60):  # p = round(STEPS mean / limit) falls to STEPS / 2 - 1 at a limit between
         middle = (low + high) / 2
-        p = -row.score([eta], middle)[0] // STEPS
+        p = -row.score([0.0], middle)[0] // STEPS
         low, high = (middle, high) if p >= STEPS // 2 else (low, middle)
     assert high * (STEPS // 2 - 0.5) / STEPS == pytest.approx(mean, rel=1e-14)
 

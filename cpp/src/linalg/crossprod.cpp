@@ -41,19 +41,19 @@ void portable(const double* a, const double* b, std::size_t rows, std::size_t wa
     accumulate(a, b, rows, wa, wb, c, blocks);
 }
 
-DPREG_TARGET("avx2")
+DPREG_AVX2
 void with_avx2(const double* a, const double* b, std::size_t rows, std::size_t wa, std::size_t wb,
                double* c, Blocks blocks) {
     accumulate(a, b, rows, wa, wb, c, blocks);
 }
 
-DPREG_TARGET("avx512f")
+DPREG_AVX512
 void with_avx512(const double* a, const double* b, std::size_t rows, std::size_t wa, std::size_t wb,
                  double* c, Blocks blocks) {
     accumulate(a, b, rows, wa, wb, c, blocks);
 }
 
-const auto kernel = best_of(portable, with_avx2, with_avx512);
+constexpr auto kernel = kernel_of(portable, with_avx2, with_avx512);
 
 }  // namespace
 

@@ -8,41 +8,54 @@
 namespace dpreg {
 namespace {
 
-/// What is not a number becomes 0: the constant stands first in max.
-double root_of(double curvature) { return std::sqrt(std::max(0.0, curvature)); }
+/// The factor of each row, so that it is no longer than kRowSteps.
+DPREG_INLINE void fill_factors(const Block& block, const ShortTheta& theta, double per_row,
+                               std::size_t first, std::size_t count, RowTerms& terms) {
+    terms.curvature.fill(1.0);
+    residuals_of(block, theta, first, count, terms);
+    const Lanes one = Lanes{} + 1.0;
+    for (std::size_t i = 0; i < count; i += kPanel) {
+        const Lanes norm = root_lanes(load_lanes(&terms.square[i]));
+        const Lanes most = kRowSteps / (norm > one ? norm : one);
+        const Lanes curvature = load_lanes(&terms.curvature[i]);
+        // What is not a number becomes 0.
+        const Lanes factor = root_lanes(curvature > 0.0 ? curvature : Lanes{}) * per_row;
+        store_lanes(&terms.curvature[i], factor < most ? factor : most);
+    }
+}
 
-DPREG_INLINE void fill_weighted(const Block& block, const double* theta, double per_row,
-                                double* weighted) {
+DPREG_INLINE void fill_weighted(const Block& block, const ShortTheta& theta, double per_row,
+                                std::int16_t* weighted) {
     RowTerms terms;
-    for (std::size_t first = 0; first < block.rows; first += kResidualRows) {
-        const std::size_t count = std::min(kResidualRows, block.rows - first);
-        terms.curvature.fill(1.0);
-        residuals_of(block, theta, first, count, terms);
+    for (std::size_t first = 0; first < block.rows; first += kShortRows) {
+        const std::size_t count = std::min(kShortRows, block.rows - first);
+        fill_factors(block, theta, per_row, first, count, terms);
         for (std::size_t i = 0; i < count; ++i) {
-            const double most = kRowSteps / std::max(std::sqrt(terms.square[i]), 1.0);
-            const double factor = std::min(root_of(terms.curvature[i]) * per_row, most);
             const std::int16_t* q = block.q + (first + i) * block.stride;
-            double* u = weighted + (first + i) * block.stride;
-            for (std::size_t j = 0; j < block.stride; ++j) u[j] = std::nearbyint(factor * q[j]);
+            fill_nearest(terms.curvature[i], q, block.stride,
+                         weighted + (first + i) * block.stride);
         }
     }
 }
 
-void weighted_portable(const Block& block, const double* theta, double per_row, double* weighted) {
+void weighted_portable(const Block& block, const ShortTheta& theta, double per_row,
+                       std::int16_t* weighted) {
     fill_weighted(block, theta, per_row, weighted);
 }
 
-DPREG_TARGET("avx2")
-void weighted_avx2(const Block& block, const double* theta, double per_row, double* weighted) {
+DPREG_AVX2
+void weighted_avx2(const Block& block, const ShortTheta& theta, double per_row,
+                   std::int16_t* weighted) {
     fill_weighted(block, theta, per_row, weighted);
 }
 
-DPREG_TARGET("avx512f")
-void weighted_avx512(const Block& block, const double* theta, double per_row, double* weighted) {
+DPREG_AVX512
+void weighted_avx512(const Block& block, const ShortTheta& theta, double per_row,
+                     std::int16_t* weighted) {
     fill_weighted(block, theta, per_row, weighted);
 }
 
-const auto weighted_kernel = best_of(weighted_portable, weighted_avx2, weighted_avx512);
+constexpr auto weighted_kernel = kernel_of(weighted_portable, weighted_avx2, weighted_avx512);
 
 }  // namespace
 
@@ -65,12 +78,13 @@ double curvature_sensitivity(std::size_t width) { return gram_sensitivity(width)
 std::vector<std::int64_t> QuantisedRows::curvature(const std::vector<double>& theta, double limit,
                                                    std::size_t threads) const {
     require(theta.size() == width_ && limit > 0.0, "theta must have width() entries, limit be > 0");
-    const auto coefficients = padded_theta(theta, stride_);
+    const auto coefficients = short_theta(theta, stride_);
     const double per_row = limit_ / limit;
-    return sum_of_products(
-        rows(), width_, threads, [&](std::size_t first, std::size_t count, double* weighted) {
-            weighted_kernel(block(first, count), coefficients.data(), per_row, weighted);
-        });
+    return sum_of_products(rows(), width_, threads,
+                           [&](std::size_t first, std::size_t count, std::int16_t* room) {
+                               weighted_kernel(block(first, count), coefficients, per_row, room);
+                               return room;
+                           });
 }
 
 }  // namespace dpreg

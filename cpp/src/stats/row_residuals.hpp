@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "dpreg/linalg/simd.hpp"
 #include "dpreg/stats/row_losses.hpp"
@@ -14,9 +15,6 @@
 namespace dpreg {
 
 using BitLanes = std::uint64_t __attribute__((vector_size(8 * kPanel)));
-
-/// Rows whose residuals are computed together.
-inline constexpr std::size_t kResidualRows = 32;
 
 /// e^x for |x| <= kMostPredictor, to about 1e-15: additions, multiplications and shifts alone, each
 /// lane by itself, so that its bits are those of one row on every machine.
@@ -47,14 +45,6 @@ DPREG_INLINE Lanes exp_lanes(const Lanes& x) {
     return sum * reinterpret_cast<Lanes>(bits);
 }
 
-/// `x` within [low, high]; what is not a number becomes `low`.
-DPREG_INLINE Lanes clipped_lanes(const Lanes& x, double low, double high) {
-    const Lanes least = Lanes{} + low;
-    const Lanes most = Lanes{} + high;
-    const Lanes above = x > least ? x : least;
-    return above < most ? above : most;
-}
-
 struct Derivatives {
     Lanes residual;
     Lanes curvature;
@@ -76,41 +66,52 @@ DPREG_INLINE Derivatives derivatives_of(const Loss& loss, const Lanes& eta, cons
     return {loss.level - below, below * (1.0 - below) / loss.bandwidth};
 }
 
-/// What sums need of some consecutive rows of a block.
+/// One number for each of some consecutive rows, and for whole lanes of them.
+using RowNumbers = std::array<double, kShortRows>;
+
+/// `factor` times a row, rounded; products are at most 2^15.
+DPREG_INLINE void fill_nearest(double factor, const std::int16_t* row, std::size_t stride,
+                               std::int16_t* to) {
+    for (std::size_t j = 0; j < stride; j += kPanel) {
+        const Lanes exact = factor * __builtin_convertvector(load_lanes(row + j), Lanes);
+        store_short_lanes(to + j, nearest_lanes(exact));
+    }
+}
+
+/// What sums need of some consecutive rows of a block, at most kShortRows.
 struct RowTerms {
-    std::array<double, kResidualRows> residual;   ///< shrunk like the row
-    std::array<double, kResidualRows> square;     ///< |q|^2
-    std::array<double, kResidualRows> curvature;  ///< of a row that is not shrunk
+    RowNumbers residual{};   ///< shrunk like the row
+    RowNumbers square{};     ///< |q|^2
+    RowNumbers curvature{};  ///< of a row that is not shrunk
 };
 
-/// Residuals of `count` rows from `first`, with kResidualRows at most.
-DPREG_INLINE void residuals_of(const Block& block, const double* theta, std::size_t first,
+/// Residuals of `count` rows from `first`.
+DPREG_INLINE void residuals_of(const Block& block, const ShortTheta& theta, std::size_t first,
                                std::size_t count, RowTerms& terms) {
+    RowNumbers dots{};
+    RowNumbers y{};
+    short_dots(block.q + first * block.stride, block.stride, count, theta, dots.data(),
+               terms.square.data());
+    std::copy(block.y + first, block.y + first + count, y.begin());
+    const double unit = theta.step * block.row_unit;
     if (block.loss->kind == LossKind::squared) {
-        for (std::size_t i = 0; i < count; ++i) {
-            const Fitted of = fitted_of(block, theta, first + i);
-            terms.residual[i] = block.y[first + i] - of.fitted * block.row_unit;
-            terms.square[i] = of.square;
+        for (std::size_t i = 0; i < count; i += kPanel) {
+            store_lanes(&terms.residual[i], load_lanes(&y[i]) - load_lanes(&dots[i]) * unit);
         }
         return;
     }
-    std::array<double, kResidualRows> eta{};
-    std::array<double, kResidualRows> y{};
-    for (std::size_t i = 0; i < count; ++i) {
-        const Fitted of = fitted_of(block, theta, first + i);
-        const std::size_t row = first + i;
-        eta[i] = of.fitted * block.row_unit / block.weights[row] + block.given[row];
-        y[i] = block.y[row];
-        terms.square[i] = of.square;
-    }
+    RowNumbers weight{};
+    RowNumbers given{};
+    weight.fill(1.0);
+    std::copy(block.weights + first, block.weights + first + count, weight.begin());
+    std::copy(block.given + first, block.given + first + count, given.begin());
     for (std::size_t i = 0; i < count; i += kPanel) {
-        const auto at = derivatives_of(*block.loss, load_lanes(&eta[i]), load_lanes(&y[i]));
-        for (std::size_t lane = 0; lane < kPanel; ++lane) {
-            terms.residual[i + lane] = at.residual[lane];
-            terms.curvature[i + lane] = at.curvature[lane];
-        }
+        const Lanes weights = load_lanes(&weight[i]);
+        const Lanes eta = load_lanes(&dots[i]) * unit / weights + load_lanes(&given[i]);
+        const auto at = derivatives_of(*block.loss, eta, load_lanes(&y[i]));
+        store_lanes(&terms.residual[i], at.residual * weights);
+        store_lanes(&terms.curvature[i], at.curvature);
     }
-    for (std::size_t i = 0; i < count; ++i) terms.residual[i] *= block.weights[first + i];
 }
 
 }  // namespace dpreg

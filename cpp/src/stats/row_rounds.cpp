@@ -1,5 +1,6 @@
 // Rounds of boosting: sums of rows times clipped residuals.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <mutex>
 
@@ -9,81 +10,109 @@
 namespace dpreg {
 namespace {
 
-/// kRowSteps times the clipped residual, an integer.  The constant stands first in max: what is
-/// not a number becomes -1.
-DPREG_INLINE double clipped_steps(double residual, double clip) {
-    return std::nearbyint(kRowSteps * std::min(std::max(-1.0, residual / clip), 1.0));
-}
+using Multipliers = std::array<std::int16_t, kShortRows>;
 
-DPREG_INLINE void add_round(const Block& block, const double* theta, double clip, double* gradient,
-                            double* squares) {
+/// kRowSteps times the clipped residuals of `count` rows from `first`, integers.
+DPREG_INLINE void fill_steps(const Block& block, const ShortTheta& theta, double clip,
+                             std::size_t first, std::size_t count, Multipliers& steps) {
     RowTerms terms;
-    for (std::size_t first = 0; first < block.rows; first += kResidualRows) {
-        const std::size_t count = std::min(kResidualRows, block.rows - first);
-        residuals_of(block, theta, first, count, terms);
-        for (std::size_t i = 0; i < count; ++i) {
-            const double p = clipped_steps(terms.residual[i], clip);
-            const std::int16_t* q = block.q + (first + i) * block.stride;
-            for (std::size_t j = 0; j < block.stride; j += kPanel) {
-                const ShortLanes row = load_lanes(q + j);
-                add_lanes(gradient + j, p * __builtin_convertvector(row, Lanes));
-            }
-            *squares += p * p;
-        }
+    residuals_of(block, theta, first, count, terms);
+    steps.fill(0);
+    for (std::size_t i = 0; i < count; i += kPanel) {
+        // What is not a number becomes -1.
+        const Lanes clipped = clipped_lanes(load_lanes(&terms.residual[i]) / clip, -1.0, 1.0);
+        store_lanes(&terms.residual[i], nearest_lanes(kRowSteps * clipped));
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        steps[i] = static_cast<std::int16_t>(static_cast<std::int32_t>(terms.residual[i]));
     }
 }
 
-void round_portable(const Block& block, const double* theta, double clip, double* gradient,
-                    double* squares) {
-    add_round(block, theta, clip, gradient, squares);
+void steps_portable(const Block& block, const ShortTheta& theta, double clip, std::size_t first,
+                    std::size_t count, Multipliers& steps) {
+    fill_steps(block, theta, clip, first, count, steps);
 }
 
-DPREG_TARGET("avx2")
-void round_avx2(const Block& block, const double* theta, double clip, double* gradient,
-                double* squares) {
-    add_round(block, theta, clip, gradient, squares);
+DPREG_AVX2
+void steps_avx2(const Block& block, const ShortTheta& theta, double clip, std::size_t first,
+                std::size_t count, Multipliers& steps) {
+    fill_steps(block, theta, clip, first, count, steps);
 }
 
-DPREG_TARGET("avx512f")
-void round_avx512(const Block& block, const double* theta, double clip, double* gradient,
-                  double* squares) {
-    add_round(block, theta, clip, gradient, squares);
+DPREG_AVX512
+void steps_avx512(const Block& block, const ShortTheta& theta, double clip, std::size_t first,
+                  std::size_t count, Multipliers& steps) {
+    fill_steps(block, theta, clip, first, count, steps);
 }
 
-const auto round_kernel = best_of(round_portable, round_avx2, round_avx512);
+constexpr auto steps_kernel = kernel_of(steps_portable, steps_avx2, steps_avx512);
+
+/// Sums of p q and of p^2.
+struct RoundSums {
+    Totals gradient;
+    std::int64_t squares = 0;
+
+    explicit RoundSums(std::size_t stride) : gradient(stride, 0) {}
+
+    void add(const Block& block, const ShortTheta& theta, double clip) {
+        Multipliers steps;
+        for (std::size_t first = 0; first < block.rows; first += kShortRows) {
+            const std::size_t count = std::min(kShortRows, block.rows - first);
+            steps_kernel(block, theta, clip, first, count, steps);
+            add_short_multiples(block.q + first * block.stride, block.stride, count, steps.data(),
+                                gradient);
+            for (const std::int64_t step : steps) squares += step * step;
+        }
+    }
+};
+
+/// Copies of some rows, beside one another.
+class RowSample {
+public:
+    RowSample(const Block& all, std::size_t most)
+        : all_(all), q_(most * all.stride), y_(most), weights_(most), given_(most) {}
+
+    Block of(const std::size_t* rows, std::size_t count) {
+        const bool weighed = all_.weights != nullptr;
+        for (std::size_t k = 0; k < count; ++k) {
+            const std::int16_t* row = all_.q + rows[k] * all_.stride;
+            std::copy(row, row + all_.stride, q_.data() + k * all_.stride);
+            y_[k] = all_.y[rows[k]];
+            if (!weighed) continue;
+            weights_[k] = all_.weights[rows[k]];
+            given_[k] = all_.given[rows[k]];
+        }
+        Block block = all_;
+        block.q = q_.data();
+        block.y = y_.data();
+        block.rows = count;
+        block.weights = weighed ? weights_.data() : nullptr;
+        block.given = weighed ? given_.data() : nullptr;
+        return block;
+    }
+
+private:
+    Block all_;
+    Shorts q_;
+    std::vector<double> y_, weights_, given_;
+};
 
 }  // namespace
-
-std::vector<double> padded_theta(const std::vector<double>& theta, std::size_t stride) {
-    std::vector<double> result(stride, 0.0);
-    std::copy(theta.begin(), theta.end(), result.begin());
-    return result;
-}
 
 double gradient_sensitivity(std::size_t width) { return kRowSteps * row_norm(width); }
 
 QuantisedRows::Round QuantisedRows::round(const std::vector<double>& theta, double clip,
                                           std::size_t threads) const {
     require(theta.size() == width_ && clip > 0.0, "theta must have width() entries, clip be > 0");
-    const auto coefficients = padded_theta(theta, stride_);
+    const auto coefficients = short_theta(theta, stride_);
     Round result{std::vector<std::int64_t>(width_, 0), 0};
     std::mutex guard;
     parallel_ranges(rows(), threads, [&](std::size_t begin, std::size_t end) {
-        std::vector<std::int64_t> totals(stride_, 0);
-        std::int64_t total_squares = 0;
-        std::vector<double> gradient(stride_);
-        for (std::size_t first = begin; first < end; first += kExactRows) {
-            std::fill(gradient.begin(), gradient.end(), 0.0);
-            double squares = 0.0;
-            const std::size_t last = std::min(end, first + kExactRows);
-            const Block rows = block(first, last - first);
-            round_kernel(rows, coefficients.data(), clip, gradient.data(), &squares);
-            add_rounded(gradient, totals);
-            total_squares += static_cast<std::int64_t>(squares);
-        }
+        RoundSums sums(stride_);
+        sums.add(block(begin, end - begin), coefficients, clip);
         const std::lock_guard<std::mutex> lock(guard);
-        for (std::size_t j = 0; j < width_; ++j) result.gradient[j] += totals[j];
-        result.squares += total_squares;
+        for (std::size_t j = 0; j < width_; ++j) result.gradient[j] += sums.gradient[j];
+        result.squares += sums.squares;
     });
     return result;
 }
@@ -91,21 +120,15 @@ QuantisedRows::Round QuantisedRows::round(const std::vector<double>& theta, doub
 QuantisedRows::Round QuantisedRows::round(const std::vector<double>& theta, double clip,
                                           const std::vector<std::size_t>& sample) const {
     require(theta.size() == width_ && clip > 0.0, "theta must have width() entries, clip be > 0");
-    const auto coefficients = padded_theta(theta, stride_);
-    std::vector<std::int64_t> totals(stride_, 0);
-    std::int64_t total_squares = 0;
-    std::vector<double> gradient(stride_);
-    for (std::size_t first = 0; first < sample.size(); first += kExactRows) {
-        std::fill(gradient.begin(), gradient.end(), 0.0);
-        double squares = 0.0;
-        for (std::size_t k = first; k < std::min(sample.size(), first + kExactRows); ++k) {
-            round_kernel(block(sample[k], 1), coefficients.data(), clip, gradient.data(), &squares);
-        }
-        add_rounded(gradient, totals);
-        total_squares += static_cast<std::int64_t>(squares);
+    const auto coefficients = short_theta(theta, stride_);
+    RowSample copies(block(0, rows()), kShortRows);
+    RoundSums sums(stride_);
+    for (std::size_t first = 0; first < sample.size(); first += kShortRows) {
+        const std::size_t count = std::min(kShortRows, sample.size() - first);
+        sums.add(copies.of(sample.data() + first, count), coefficients, clip);
     }
-    totals.resize(width_);
-    return {std::move(totals), total_squares};
+    sums.gradient.resize(width_);
+    return {std::move(sums.gradient), sums.squares};
 }
 
 }  // namespace dpreg

@@ -1,5 +1,6 @@
 // Scores of units: residuals times rows, added up by unit and shortened.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <mutex>
 
@@ -19,47 +20,116 @@ struct ScoreLimit {
 
     ScoreLimit(double limit, double row_unit) : per_residual(kScoreSteps * row_unit / limit) {}
 
-    /// The residual as an integer p with |p| |q| <= kScoreSteps + |q| / 2.
-    DPREG_INLINE double operator()(double residual, double square) const {
-        const double most = kScoreSteps / std::max(std::sqrt(square), 1.0);
-        // The constant stands first in max: what is not a number becomes the least.
-        return std::nearbyint(std::min(std::max(-most, residual * per_residual), most));
+    /// The residuals as integers p with |p| |q| <= kScoreSteps + |q| / 2.
+    DPREG_INLINE Lanes operator()(const Lanes& residual, const Lanes& square) const {
+        const Lanes one = Lanes{} + 1.0;
+        const Lanes norm = root_lanes(square);
+        const Lanes most = kScoreSteps / (norm > one ? norm : one);
+        const Lanes steps = residual * per_residual;
+        // What is not a number becomes the least.
+        const Lanes above = steps > -most ? steps : -most;
+        return nearest_lanes(above < most ? above : most);
     }
 };
 
-DPREG_INLINE void add_scores(const Block& block, const double* theta, const ScoreLimit& limit,
-                             double* sums) {
+/// p of some rows, kMostMultiplier times `high` and `low`.
+struct ScoreSteps {
+    std::array<std::int16_t, kShortRows> high{};
+    std::array<std::int16_t, kShortRows> low{};
+};
+
+DPREG_INLINE void fill_steps(const Block& block, const ShortTheta& theta, const ScoreLimit& limit,
+                             std::size_t first, std::size_t count, ScoreSteps& steps) {
     RowTerms terms;
-    for (std::size_t first = 0; first < block.rows; first += kResidualRows) {
-        const std::size_t count = std::min(kResidualRows, block.rows - first);
-        residuals_of(block, theta, first, count, terms);
-        for (std::size_t i = 0; i < count; ++i) {
-            const double p = limit(terms.residual[i], terms.square[i]);
-            const std::int16_t* q = block.q + (first + i) * block.stride;
-            for (std::size_t j = 0; j < block.stride; j += kPanel) {
-                const ShortLanes row = load_lanes(q + j);
-                add_lanes(sums + j, p * __builtin_convertvector(row, Lanes));
-            }
+    residuals_of(block, theta, first, count, terms);
+    for (std::size_t i = 0; i < count; i += kPanel) {
+        const Lanes p = limit(load_lanes(&terms.residual[i]), load_lanes(&terms.square[i]));
+        const Lanes high = nearest_lanes(p * (1.0 / kMostMultiplier));
+        store_short_lanes(&steps.high[i], high);
+        store_short_lanes(&steps.low[i], p - high * kMostMultiplier);
+    }
+    std::fill(steps.high.begin() + count, steps.high.end(), std::int16_t{0});
+    std::fill(steps.low.begin() + count, steps.low.end(), std::int16_t{0});
+}
+
+void steps_portable(const Block& block, const ShortTheta& theta, const ScoreLimit& limit,
+                    std::size_t first, std::size_t count, ScoreSteps& steps) {
+    fill_steps(block, theta, limit, first, count, steps);
+}
+
+DPREG_AVX2
+void steps_avx2(const Block& block, const ShortTheta& theta, const ScoreLimit& limit,
+                std::size_t first, std::size_t count, ScoreSteps& steps) {
+    fill_steps(block, theta, limit, first, count, steps);
+}
+
+DPREG_AVX512
+void steps_avx512(const Block& block, const ShortTheta& theta, const ScoreLimit& limit,
+                  std::size_t first, std::size_t count, ScoreSteps& steps) {
+    fill_steps(block, theta, limit, first, count, steps);
+}
+
+constexpr auto steps_kernel = kernel_of(steps_portable, steps_avx2, steps_avx512);
+
+/// Sum of p q over rows.
+class ScoreSums {
+public:
+    explicit ScoreSums(std::size_t stride) : high_(stride, 0), low_(stride, 0) {}
+
+    void add(const Block& block, const ShortTheta& theta, const ScoreLimit& limit) {
+        ScoreSteps steps;
+        for (std::size_t first = 0; first < block.rows; first += kShortRows) {
+            const std::size_t count = std::min(kShortRows, block.rows - first);
+            const std::int16_t* q = block.q + first * block.stride;
+            steps_kernel(block, theta, limit, first, count, steps);
+            add_half_multiples(q, block.stride, count, steps.high.data(), high_);
+            add_half_multiples(q, block.stride, count, steps.low.data(), low_);
         }
+    }
+
+    /// Returns the sum, and starts again.
+    Totals take() {
+        Totals sum(low_);
+        for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += kMostMultiplier * high_[j];
+        std::fill(high_.begin(), high_.end(), 0);
+        std::fill(low_.begin(), low_.end(), 0);
+        return sum;
+    }
+
+private:
+    Totals high_;
+    Totals low_;
+};
+
+/// Norms of the scores of rows, each by itself, in units of rows.
+DPREG_INLINE void fill_norms(const Block& block, const ShortTheta& theta, std::size_t first,
+                             std::size_t count, RowNumbers& norms) {
+    RowTerms terms;
+    residuals_of(block, theta, first, count, terms);
+    for (std::size_t i = 0; i < count; i += kPanel) {
+        const Lanes length = root_lanes(load_lanes(&terms.square[i]));
+        store_lanes(&norms[i], load_lanes(&terms.residual[i]) * length);
     }
 }
 
-void scores_portable(const Block& block, const double* theta, const ScoreLimit& limit,
-                     double* sums) {
-    add_scores(block, theta, limit, sums);
+void norms_portable(const Block& block, const ShortTheta& theta, std::size_t first,
+                    std::size_t count, RowNumbers& norms) {
+    fill_norms(block, theta, first, count, norms);
 }
 
-DPREG_TARGET("avx2")
-void scores_avx2(const Block& block, const double* theta, const ScoreLimit& limit, double* sums) {
-    add_scores(block, theta, limit, sums);
+DPREG_AVX2
+void norms_avx2(const Block& block, const ShortTheta& theta, std::size_t first, std::size_t count,
+                RowNumbers& norms) {
+    fill_norms(block, theta, first, count, norms);
 }
 
-DPREG_TARGET("avx512f")
-void scores_avx512(const Block& block, const double* theta, const ScoreLimit& limit, double* sums) {
-    add_scores(block, theta, limit, sums);
+DPREG_AVX512
+void norms_avx512(const Block& block, const ShortTheta& theta, std::size_t first, std::size_t count,
+                  RowNumbers& norms) {
+    fill_norms(block, theta, first, count, norms);
 }
 
-const auto score_kernel = best_of(scores_portable, scores_avx2, scores_avx512);
+constexpr auto norms_kernel = kernel_of(norms_portable, norms_avx2, norms_avx512);
 
 double norm_of(const std::vector<double>& values) {
     double square = 0.0;
@@ -67,15 +137,73 @@ double norm_of(const std::vector<double>& values) {
     return std::sqrt(square);
 }
 
-/// Makes a score of several rows no longer than that of one may be; that of one is at most 1 below
+/// A score of several rows, no longer than that of one may be; that of one is at most 1 below
 /// it, so that the half is for the rounding of the norm.
-void shorten(std::vector<double>& score, double most) {
-    const double norm = norm_of(score);
-    if (norm <= most - 0.5) return;
-    for (auto& entry : score) entry = std::trunc(entry * (kScoreSteps / norm));
+std::vector<double> shortened(const Totals& score, double most) {
+    std::vector<double> result(score.begin(), score.end());
+    const double norm = norm_of(result);
+    if (norm <= most - 0.5) return result;
+    for (auto& entry : result) entry = std::trunc(entry * (kScoreSteps / norm));
+    return result;
 }
 
-/// Half octaves above the least, from comparisons alone.
+/// The norm of the score of several rows, in units of rows.
+double unit_norm(const Block& rows, const ShortTheta& theta) {
+    if (rows.rows == 1) {
+        RowNumbers norms{};
+        norms_kernel(rows, theta, 0, 1, norms);
+        return std::fabs(norms[0]);
+    }
+    std::vector<double> sum(rows.stride, 0.0);
+    RowTerms terms;
+    for (std::size_t i = 0; i < rows.rows; ++i) {
+        residuals_of(rows, theta, i, 1, terms);
+        const double scaled = terms.residual[0] * kResidualSteps;
+        const double steps =
+            std::nearbyint(std::min(std::max(-kMostResidual, scaled), kMostResidual));
+        for (std::size_t j = 0; j < rows.stride; ++j) sum[j] += steps * rows.q[i * rows.stride + j];
+    }
+    return norm_of(sum) / kResidualSteps;
+}
+
+/// Scores of rows, each by itself, in steps of their limit / kRowSteps.
+DPREG_INLINE void fill_products(const Block& block, const ShortTheta& theta,
+                                const ScoreLimit& limit, std::int16_t* scores) {
+    RowTerms terms;
+    for (std::size_t first = 0; first < block.rows; first += kShortRows) {
+        const std::size_t count = std::min(kShortRows, block.rows - first);
+        residuals_of(block, theta, first, count, terms);
+        for (std::size_t i = 0; i < count; i += kPanel) {
+            const Lanes p = limit(load_lanes(&terms.residual[i]), load_lanes(&terms.square[i]));
+            store_lanes(&terms.residual[i], p * (kRowSteps / kScoreSteps));
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::size_t at = (first + i) * block.stride;
+            fill_nearest(terms.residual[i], block.q + at, block.stride, scores + at);
+        }
+    }
+}
+
+void products_portable(const Block& block, const ShortTheta& theta, const ScoreLimit& limit,
+                       std::int16_t* scores) {
+    fill_products(block, theta, limit, scores);
+}
+
+DPREG_AVX2
+void products_avx2(const Block& block, const ShortTheta& theta, const ScoreLimit& limit,
+                   std::int16_t* scores) {
+    fill_products(block, theta, limit, scores);
+}
+
+DPREG_AVX512
+void products_avx512(const Block& block, const ShortTheta& theta, const ScoreLimit& limit,
+                     std::int16_t* scores) {
+    fill_products(block, theta, limit, scores);
+}
+
+constexpr auto products_kernel = kernel_of(products_portable, products_avx2, products_avx512);
+
+/// Half octaves above the least.
 std::size_t score_bin(double norm) {
     if (!(norm > 0.0)) return 0;
     if (std::isinf(norm)) return kScoreBins - 1;
@@ -99,27 +227,24 @@ double score_products_sensitivity(std::size_t width) {
 std::vector<std::int64_t> QuantisedRows::score(const std::vector<double>& theta, double limit,
                                                std::size_t threads) const {
     require(theta.size() == width_ && limit > 0.0, "theta must have width() entries, limit be > 0");
-    const auto coefficients = padded_theta(theta, stride_);
+    const auto coefficients = short_theta(theta, stride_);
     const ScoreLimit steps(limit, limit_ / kRowSteps);
     std::vector<std::int64_t> result(width_, 0);
     std::mutex guard;
     parallel_ranges(units(), threads, [&](std::size_t begin, std::size_t end) {
-        std::vector<std::int64_t> totals(stride_, 0);
-        std::vector<double> sums(stride_), one(stride_);
-        for (std::size_t first = begin; first < end; first += kExactRows) {
-            const std::size_t last = std::min(end, first + kExactRows);
-            std::fill(sums.begin(), sums.end(), 0.0);
-            if (offsets_.empty()) {
-                score_kernel(block(first, last - first), coefficients.data(), steps, sums.data());
+        ScoreSums sums(stride_);
+        Totals totals(stride_, 0);
+        if (offsets_.empty()) {
+            sums.add(block(begin, end - begin), coefficients, steps);
+            totals = sums.take();
+        }
+        for (std::size_t u = begin; u < end && !offsets_.empty(); ++u) {
+            const auto [from, to] = rows_of(u);
+            sums.add(block(from, to - from), coefficients, steps);
+            const auto one = shortened(sums.take(), score_sensitivity(width_));
+            for (std::size_t j = 0; j < stride_; ++j) {
+                totals[j] += static_cast<std::int64_t>(one[j]);
             }
-            for (std::size_t u = first; u < last && !offsets_.empty(); ++u) {
-                const auto [from, to] = rows_of(u);
-                std::fill(one.begin(), one.end(), 0.0);
-                score_kernel(block(from, to - from), coefficients.data(), steps, one.data());
-                shorten(one, score_sensitivity(width_));
-                for (std::size_t j = 0; j < stride_; ++j) sums[j] += one[j];
-            }
-            add_rounded(sums, totals);
         }
         const std::lock_guard<std::mutex> lock(guard);
         for (std::size_t j = 0; j < width_; ++j) result[j] += totals[j];
@@ -130,30 +255,26 @@ std::vector<std::int64_t> QuantisedRows::score(const std::vector<double>& theta,
 std::vector<std::int64_t> QuantisedRows::score_norms(const std::vector<double>& theta,
                                                      std::size_t threads) const {
     require(theta.size() == width_, "theta must have width() entries");
-    const auto coefficients = padded_theta(theta, stride_);
+    const auto coefficients = short_theta(theta, stride_);
     const double row_unit = limit_ / kRowSteps;
     std::vector<std::int64_t> result(kScoreBins, 0);
     std::mutex guard;
     parallel_ranges(units(), threads, [&](std::size_t begin, std::size_t end) {
         std::vector<std::int64_t> counts(kScoreBins, 0);
-        std::vector<double> sum(std::max(stride_, kPanel));  // rows may have no entries
-        RowTerms terms;
-        for (std::size_t u = begin; u < end; ++u) {
-            const auto [from, to] = rows_of(u);
-            std::fill(sum.begin(), sum.end(), 0.0);
-            const Block rows = block(from, to - from);
-            for (std::size_t i = 0; i < rows.rows; ++i) {
-                residuals_of(rows, coefficients.data(), i, 1, terms);
-                const double residual = terms.residual[0];
-                const double square = terms.square[0];
-                const double steps = std::nearbyint(
-                    std::min(std::max(-kMostResidual, residual * kResidualSteps), kMostResidual));
-                if (rows.rows == 1) sum[0] = residual * kResidualSteps * std::sqrt(square);
-                for (std::size_t j = 0; j < stride_ && rows.rows > 1; ++j) {
-                    sum[j] += steps * rows.q[i * stride_ + j];
+        if (offsets_.empty()) {
+            const Block rows = block(begin, end - begin);
+            RowNumbers norms{};
+            for (std::size_t first = 0; first < rows.rows; first += kShortRows) {
+                const std::size_t count = std::min(kShortRows, rows.rows - first);
+                norms_kernel(rows, coefficients, first, count, norms);
+                for (std::size_t i = 0; i < count; ++i) {
+                    ++counts[score_bin(std::fabs(norms[i]) * row_unit)];
                 }
             }
-            ++counts[score_bin(norm_of(sum) * (row_unit / kResidualSteps))];
+        }
+        for (std::size_t u = begin; u < end && !offsets_.empty(); ++u) {
+            const auto [from, to] = rows_of(u);
+            ++counts[score_bin(unit_norm(block(from, to - from), coefficients) * row_unit)];
         }
         const std::lock_guard<std::mutex> lock(guard);
         for (std::size_t k = 0; k < kScoreBins; ++k) result[k] += counts[k];
@@ -164,21 +285,26 @@ std::vector<std::int64_t> QuantisedRows::score_norms(const std::vector<double>& 
 std::vector<std::int64_t> QuantisedRows::score_products(const std::vector<double>& theta,
                                                         double limit, std::size_t threads) const {
     require(theta.size() == width_ && limit > 0.0, "theta must have width() entries, limit be > 0");
-    const auto coefficients = padded_theta(theta, stride_);
+    const auto coefficients = short_theta(theta, stride_);
     const ScoreLimit steps(limit, limit_ / kRowSteps);
     return sum_of_products(
-        units(), width_, threads, [&](std::size_t first, std::size_t count, double* products) {
-            std::vector<double> one(stride_);
+        units(), width_, threads, [&](std::size_t first, std::size_t count, std::int16_t* room) {
+            if (offsets_.empty()) {
+                products_kernel(block(first, count), coefficients, steps, room);
+                return room;
+            }
+            ScoreSums sums(stride_);
             for (std::size_t u = first; u < first + count; ++u) {
                 const auto [from, to] = rows_of(u);
-                std::fill(one.begin(), one.end(), 0.0);
-                score_kernel(block(from, to - from), coefficients.data(), steps, one.data());
-                shorten(one, score_sensitivity(width_));
+                sums.add(block(from, to - from), coefficients, steps);
+                const auto one = shortened(sums.take(), score_sensitivity(width_));
+                std::int16_t* v = room + (u - first) * stride_;
                 for (std::size_t j = 0; j < stride_; ++j) {
-                    products[(u - first) * stride_ + j] =
-                        std::nearbyint(one[j] * (kRowSteps / kScoreSteps));
+                    v[j] = static_cast<std::int16_t>(
+                        std::nearbyint(one[j] * (kRowSteps / kScoreSteps)));
                 }
             }
+            return room;
         });
 }
 

@@ -7,6 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+
+#include "dpreg/linalg/instructions.hpp"
 
 namespace dpreg {
 
@@ -20,10 +23,14 @@ using ShortLanes = std::int16_t __attribute__((vector_size(2 * kPanel)));
 constexpr std::size_t padded(std::size_t size) { return (size + kPanel - 1) / kPanel * kPanel; }
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#define DPREG_TARGET(isa) __attribute__((target(isa)))
+#define DPREG_AVX2 __attribute__((target("avx2,fma")))
+#define DPREG_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#define DPREG_AVX512_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
 #define DPREG_X86 1
 #else
-#define DPREG_TARGET(isa)
+#define DPREG_AVX2
+#define DPREG_AVX512
+#define DPREG_AVX512_VNNI
 #define DPREG_X86 0
 #endif
 #define DPREG_INLINE __attribute__((always_inline)) inline
@@ -49,15 +56,36 @@ DPREG_INLINE void add_lanes(double* to, const Lanes& term) {
     reinterpret_cast<LooseLanes*>(to)->lanes += term;
 }
 
-/// The wrapper for the best instruction set of this processor.
-template <class Function>
-Function best_of(Function portable, [[maybe_unused]] Function avx2,
-                 [[maybe_unused]] Function avx512) noexcept {
-#if DPREG_X86
-    if (__builtin_cpu_supports("avx512f")) return avx512;
-    if (__builtin_cpu_supports("avx2")) return avx2;
-#endif
-    return portable;
+DPREG_INLINE void store_lanes(double* to, const Lanes& values) {
+    std::memcpy(to, &values, sizeof values);
+}
+
+/// Integers of at most 16 bits.
+DPREG_INLINE void store_short_lanes(std::int16_t* to, const Lanes& values) {
+    using IntLanes = std::int32_t __attribute__((vector_size(4 * kPanel)));
+    const auto ints = __builtin_convertvector(values, IntLanes);
+    const auto shorts = __builtin_convertvector(ints, ShortLanes);
+    std::memcpy(to, &shorts, sizeof shorts);
+}
+
+/// `x` within [low, high]; what is not a number becomes `low`.
+DPREG_INLINE Lanes clipped_lanes(const Lanes& x, double low, double high) {
+    const Lanes least = Lanes{} + low;
+    const Lanes most = Lanes{} + high;
+    const Lanes above = x > least ? x : least;
+    return above < most ? above : most;
+}
+
+/// What is nearest among the integers, half to even, for |x| <= 2^51.
+DPREG_INLINE Lanes nearest_lanes(const Lanes& x) {
+    constexpr double shift = 6755399441055744.0;  // 1.5 2^52: what is added to it is rounded
+    return (x + shift) - shift;
+}
+
+DPREG_INLINE Lanes root_lanes(const Lanes& x) {
+    Lanes roots{};
+    for (std::size_t k = 0; k < kPanel; ++k) roots[k] = __builtin_sqrt(x[k]);
+    return roots;
 }
 
 }  // namespace dpreg

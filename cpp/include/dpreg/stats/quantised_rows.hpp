@@ -46,7 +46,8 @@ struct Block;
 /// |q| <= row_norm(width()); a row whose norm rounding, or the turn, would push above that is 0.
 /// Shrinking x and y alike keeps a linear model linear.
 ///
-/// A row's residual at theta is w (y - z'theta), and its score that times w z.  With another loss
+/// A row's residual at theta is w (y - z'theta), and its score that times w z; theta is held in
+/// steps of 2^-26 of a power of two above its norm, so that q'theta is exact.  With another loss
 /// than the squared one y is not shrunk, and the residual is w times that of the loss at y and
 /// z'theta + the given columns: what is estimated is that of rows which are not shrunk.
 ///
@@ -85,7 +86,7 @@ public:
     /// Norm that kRowSteps stand for: row_limit, or its hypotenuse with response_limit.
     double limit() const { return limit_; }
 
-    /// Sum of q q', width x width, row-major, exact for up to 2^26 rows a block of 2^20.
+    /// Sum of q q', width x width, row-major, exact.
     ///
     /// Privacy  none by itself; gram_sensitivity(width()) by row, in the norm
     ///          sqrt(sum of diagonal^2 + 2 sum over i < j of entry_ij^2).

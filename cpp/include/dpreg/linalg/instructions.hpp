@@ -1,0 +1,48 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace dpreg {
+
+/// Instruction sets that kernels are compiled for, in order of preference.
+enum class Instructions : std::uint8_t {
+    portable,  ///< what every processor of the architecture has
+    avx2,      ///< AVX2 and FMA
+    avx512,    ///< AVX-512 F, BW, DQ and VL
+    vnni,      ///< that, and AVX-512 VNNI
+};
+
+inline constexpr std::size_t kInstructionSets = 4;
+
+/// Those that this processor has, in order.
+std::vector<Instructions> instruction_sets();
+
+/// The one in use: the last of them, or what was chosen.
+Instructions instructions_in_use() noexcept;
+
+/// Chooses one that this processor has, for tests and measurements: all give the same bits.
+void use_instructions(Instructions choice);
+
+/// One function compiled for each instruction set; calls go to the one in use.
+template <class Function>
+struct Kernel;
+
+template <class Result, class... Arguments>
+struct Kernel<Result (*)(Arguments...)> {
+    std::array<Result (*)(Arguments...), kInstructionSets> paths;
+
+    Result operator()(Arguments... arguments) const {
+        return paths[static_cast<std::size_t>(instructions_in_use())](arguments...);
+    }
+};
+
+/// Without a function of its own, VNNI takes that of AVX-512.
+template <class Function>
+constexpr Kernel<Function> kernel_of(Function portable, Function avx2, Function avx512) {
+    return {{portable, avx2, avx512, avx512}};
+}
+
+}  // namespace dpreg

@@ -1,0 +1,90 @@
+// Records made into quantised rows.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "dpreg/linalg/simd.hpp"
+#include "dpreg/matrix.hpp"
+#include "dpreg/stats/quantised_rows.hpp"
+
+namespace dpreg {
+
+/// Records that are made into rows together.
+inline constexpr std::size_t kMakeRows = 4;
+
+/// A public map of records, its rows padded to whole lanes.
+struct RowMap {
+    std::size_t stride = 0;
+    std::vector<double> base;    ///< the row of a record of zeros
+    std::vector<double> slopes;  ///< what one more of each column adds: lanes, columns, lane
+    bool finite = true;          ///< a cell of 0 adds 0
+};
+
+/// Where rows go: q, with padding; the response; with another loss than the squared one, weights
+/// and given sums.
+struct RowPlaces {
+    std::int16_t* q;
+    double* y;
+    double* weights;
+    double* given;
+};
+
+/// Entries of a row.
+std::size_t row_width(const Standardisation& how);
+
+/// What kRowSteps stand for.
+double row_limit(const Standardisation& how);
+
+/// Makes rows of records; what becomes of one does not depend on those beside it.
+class RowMaker {
+public:
+    /// Throws Error if `how` does not fit `x` and `y`, all of which must outlive this.
+    RowMaker(const MatrixView& x, const VectorView& y, const Standardisation& how);
+
+    std::size_t width() const { return width_; }
+    std::size_t stride() const { return padded(width_); }
+    double limit() const { return limit_; }
+    /// The loss is the squared one: responses are shrunk like their rows.
+    bool shrunk() const { return how_.loss.kind == LossKind::squared; }
+
+    /// Memory for the work of one thread.
+    struct Room {
+        explicit Room(const RowMaker& maker);
+
+        std::vector<double> values;       ///< kMakeRows x used columns, padded: cells in limits
+        std::vector<std::uint32_t> used;  ///< columns with a cell that is not 0
+        std::vector<double> cells;        ///< used x kMakeRows
+        std::vector<double> z;            ///< kMakeRows x padded row
+        std::array<bool, kMakeRows> complete{};
+    };
+
+    /// Makes the rows of `count` records.
+    void make(const std::size_t* records, std::size_t count, const RowPlaces& to, Room& room) const;
+
+    /// Makes the rows of the records from `first` on.
+    void make_from(std::size_t first, std::size_t count, const RowPlaces& to, Room& room) const;
+
+private:
+    struct Steps;
+
+    std::size_t used() const { return how_.columns.size(); }
+    double given_sum(std::size_t i) const;
+    RowPlaces beyond(const RowPlaces& to, std::size_t rows) const;
+
+    const MatrixView& x_;
+    const VectorView& y_;
+    const Standardisation& how_;
+    std::size_t width_;
+    std::size_t regressors_;
+    double limit_;
+    double steps_per_unit_;
+    double most_square_;
+    bool side_by_side_;  ///< all columns, as they lie in memory
+    RowMap map_;
+    RowMap after_;  ///< with the turn
+};
+
+}  // namespace dpreg

@@ -1,0 +1,187 @@
+"""Every instruction set gives the same bits, and the exact sums, at the ends of their ranges too."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpreg import _core
+from tests.stats.test_quantised_rows import recipe, rounded
+
+STEPS = _core.ROW_STEPS
+WIDTHS = [1, 2, 7, 8, 9, 16, 17, 24, 25, 33, 40, 65, 300]
+
+
+@pytest.fixture
+def each():
+    """Return what `work` returns with each instruction set that this processor has."""
+    before = _core.instructions_in_use()
+
+    def results(work):
+        found = []
+        for choice in _core.instruction_sets():
+            _core.use_instructions(choice)
+            found.append(work())
+        return found
+
+    yield results
+    _core.use_instructions(before)
+
+
+def rows_of(q, y, limit=1.0):
+    """Rows that hold the integers q as they are."""
+    n, width = q.shape
+    stride = -(-width // 8) * 8
+    held = np.zeros((n, stride), dtype=np.int16)
+    held[:, :width] = q
+    rows = _core.QuantisedRows.__new__(_core.QuantisedRows)
+    none = np.empty(0)
+    rows.__setstate__(
+        (width, limit, held.ravel(), y, np.empty(0, np.uint64), _core.Loss(), none, none)
+    )
+    return rows
+
+
+def kinds_of_rows(n, width, rng):
+    """Integers no longer than a row may be: random ones, and those that add up fastest."""
+    directions = rng.standard_normal((n, width))
+    directions /= np.linalg.norm(directions, axis=1)[:, None]
+    yield "random", np.trunc(STEPS * directions)
+    one = np.zeros((n, width))
+    one[:, width // 2] = STEPS
+    yield "one entry", one
+    yield "one entry, below 0", -one
+    two = np.zeros((n, width))
+    two[:, [0, -1]] = math.floor(STEPS / math.sqrt(2)) if width > 1 else STEPS
+    yield "two entries", two
+    two[:, -1] *= -1
+    yield "two entries, one below 0", two
+    yield "all alike", np.full((n, width), math.floor(STEPS / math.sqrt(width)))
+    yield "nothing", np.zeros((n, width))
+
+
+@pytest.mark.parametrize("n", [1, 2, 13, 14, 15, 47, 48, 49, 1025, 2000])
+def test_gram_matrices_are_exact(each, n):
+    rng = np.random.default_rng(n)
+    for width in WIDTHS:
+        for kind, q in kinds_of_rows(n, width, rng):
+            rows = rows_of(q, np.zeros(n))
+            whole = q.astype(np.int64)
+            for gram in each(rows.gram):
+                np.testing.assert_array_equal(gram, whole.T @ whole, err_msg=f"{kind} {width}")
+
+
+@pytest.mark.parametrize("n", [1, 5, 6, 7, 48, 49, 1001])
+@pytest.mark.parametrize("size", [0.0, 1e-3, 1.0, 1e9])
+def test_rounds_and_scores_are_exact(each, n, size):
+    rng = np.random.default_rng(n)
+    for width in WIDTHS:
+        theta = rng.standard_normal(width)
+        held = rounded(theta)
+        step = 2.0 ** (math.frexp(math.sqrt(sum(float(v) ** 2 for v in theta)))[1] - 26)
+        for kind, q in kinds_of_rows(n, width, rng):
+            y = size * rng.choice([-1.0, 1.0, 0.3], n)
+            rows, whole = rows_of(q, y), q.astype(np.int64)
+            dots = whole @ np.rint(held / step).astype(np.int64)
+            residual = y - dots * (step * (1 / STEPS))
+            p = np.rint(STEPS * np.clip(residual / 0.7, -1, 1)).astype(np.int64)
+            for gradient, squares in each(lambda r=rows, t=theta: r.round(t, 0.7)):
+                np.testing.assert_array_equal(gradient, whole.T @ p, err_msg=f"{kind} {width}")
+                assert squares == (p**2).sum()
+            longest = _core.SCORE_STEPS / np.maximum(np.sqrt((q**2).sum(axis=1)), 1)
+            per_residual = _core.SCORE_STEPS * (1 / STEPS) / 0.9
+            p = np.rint(np.clip(residual * per_residual, -longest, longest)).astype(np.int64)
+            for score in each(lambda r=rows, t=theta: r.score(t, 0.9)):
+                np.testing.assert_array_equal(score, whole.T @ p, err_msg=f"{kind} {width}")
+            v = np.rint(p[:, None] * q * (STEPS / _core.SCORE_STEPS)).astype(np.int64)
+            for products in each(lambda r=rows, t=theta: r.score_products(t, 0.9)):
+                np.testing.assert_array_equal(products, v.T @ v, err_msg=f"{kind} {width}")
+
+
+def test_rows_of_many_columns_stay_exact(each):
+    """Coefficients whose low parts all count in full: sums of them are taken in parts."""
+    rng = np.random.default_rng(5)
+    width = 5000
+    q = np.full((3, width), math.floor(STEPS / math.sqrt(width)))
+    theta = np.sign(rng.standard_normal(width)) * (1 + 2.0**-14)
+    q = q * np.sign(theta)
+    rows, held = rows_of(q, np.zeros(3)), rounded(theta)
+    residual = -(q @ held) * (1 / STEPS)
+    p = np.rint(STEPS * np.clip(residual / 80.0, -1, 1))
+    for gradient, _ in each(lambda: rows.round(theta, 80.0)):
+        np.testing.assert_array_equal(gradient, q.T @ p)
+
+
+CELLS = [0.0, 1.0, -1.0, 3.7, 1e9, -1e300, 5e-324, np.nan, np.inf]
+
+
+@pytest.mark.parametrize("mapped", ["no map", "map", "turn", "map that is not finite"])
+@pytest.mark.parametrize("response_limit", [0.0, 1.5])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_are_the_same(each, mapped, response_limit, order):
+    """All of a row, whatever lies beside it: as it would be alone."""
+    rng = np.random.default_rng(8)
+    for d in (1, 3, 8, 20, 33):
+        x = rng.choice([*CELLS, *rng.standard_normal(40)], (101, d))
+        x[::2] = rng.standard_normal((51, d))
+        x[::4, : d // 2] = 0.0
+        y = rng.standard_normal(101)
+        y[7], y[8] = np.nan, np.inf
+        how = recipe(list(range(d)), limits=np.inf, response_limit=response_limit)
+        if mapped != "no map":
+            change = rng.standard_normal((d + 1, d + 1))
+            if mapped == "map that is not finite":
+                change[1, 0] = np.inf
+            how.map = change
+        if mapped == "turn":
+            how.turn = np.linalg.qr(rng.standard_normal((d + 1, d + 1)))[0]
+
+        def state(rows):
+            return rows.__getstate__()[2].reshape(rows.rows, -1), rows.__getstate__()[3]
+
+        table = np.asarray(x, order=order)
+        first, *others = each(lambda t=table, v=y, h=how: state(_core.QuantisedRows(t, v, h)))
+        for other in others:
+            np.testing.assert_array_equal(other[0], first[0])
+            np.testing.assert_array_equal(other[1].view(np.uint64), first[1].view(np.uint64))
+        alone = [state(_core.QuantisedRows(table[i : i + 1], y[i : i + 1], how)) for i in range(101)]
+        np.testing.assert_array_equal(first[0], np.vstack([q for q, _ in alone]))
+        np.testing.assert_array_equal(first[1], np.concatenate([v for _, v in alone]))
+
+
+def test_losses_are_the_same(each):
+    rng = np.random.default_rng(3)
+    x, y = rng.standard_normal((333, 20)), rng.poisson(1.0, 333).astype(float)
+    theta = rng.standard_normal(21) / 3
+    for kind in ("logistic", "poisson", "quantile"):
+        how = recipe(list(range(20)), limits=np.inf, row_limit=5.0)
+        loss = _core.Loss()
+        loss.kind = getattr(_core.LossKind, kind)
+        loss.least_response, loss.most_response = 0.0, 5.0
+        loss.least_predictor, loss.most_predictor = -9.0, 9.0
+        how.loss = loss
+
+        def sums(how=how):
+            rows = _core.QuantisedRows(x, y, how)
+            return np.concatenate(
+                [
+                    rows.score(theta, 2.0),
+                    rows.score_norms(theta),
+                    rows.score_products(theta, 2.0).ravel(),
+                    rows.curvature(theta, 2.0).ravel(),
+                ]
+            )
+
+        first, *others = each(sums)
+        for other in others:
+            np.testing.assert_array_equal(other, first)
+
+
+def test_only_instructions_of_this_processor_can_be_chosen():
+    sets = _core.instruction_sets()
+    assert sets[0] == _core.Instructions.portable
+    if sets[-1] != _core.Instructions.vnni:
+        with pytest.raises(ValueError, match="processor"):
+            _core.use_instructions(_core.Instructions.vnni)
