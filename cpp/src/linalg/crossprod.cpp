@@ -7,53 +7,40 @@
 namespace dpreg {
 namespace {
 
-constexpr std::size_t kTile = 4;          // rows of C held in registers at a time
 constexpr std::size_t kRowsInCache = 32;  // rows of A and B that stay in the first-level cache
 
 enum class Blocks : std::uint8_t { kAll, kUpper };
 
-DPREG_INLINE void accumulate(const double* a, const double* b, std::size_t rows, std::size_t wa,
-                             std::size_t wb, double* c, Blocks blocks) {
-    for (std::size_t first = 0; first < rows; first += kRowsInCache) {
-        const std::size_t last = std::min(rows, first + kRowsInCache);
-        for (std::size_t i = 0; i < wa; i += kTile) {
-            const std::size_t from = blocks == Blocks::kUpper ? i / kPanel * kPanel : 0;
-            for (std::size_t j = from; j < wb; j += kPanel) {
-                Lanes sum[kTile];
-                for (std::size_t k = 0; k < kTile; ++k) {
-                    std::memcpy(&sum[k], c + (i + k) * wb + j, sizeof(Lanes));
-                }
-                for (std::size_t r = first; r < last; ++r) {
-                    const double* left = a + r * wa + i;
-                    const Lanes right = load_lanes(b + r * wb + j);
-                    for (std::size_t k = 0; k < kTile; ++k) sum[k] += left[k] * right;
-                }
-                for (std::size_t k = 0; k < kTile; ++k) {
-                    std::memcpy(c + (i + k) * wb + j, &sum[k], sizeof(Lanes));
+struct Accumulate {
+    template <class Lanes>
+    DPREG_INLINE static void run(const double* a, const double* b, std::size_t rows, std::size_t wa,
+                                 std::size_t wb, double* c, Blocks blocks) {
+        // Rows of C held in registers at a time: of wide registers there are more.
+        constexpr std::size_t kTile = Lanes::kParts == 1 ? 8 : 4;
+        for (std::size_t first = 0; first < rows; first += kRowsInCache) {
+            const std::size_t last = std::min(rows, first + kRowsInCache);
+            for (std::size_t i = 0; i < wa; i += kTile) {
+                const std::size_t from = blocks == Blocks::kUpper ? i / kPanel * kPanel : 0;
+                for (std::size_t j = from; j < wb; j += kPanel) {
+                    Lanes sum[kTile];
+                    for (std::size_t k = 0; k < kTile; ++k) {
+                        sum[k] = Lanes::load(c + (i + k) * wb + j);
+                    }
+                    for (std::size_t r = first; r < last; ++r) {
+                        const double* left = a + r * wa + i;
+                        const auto right = Lanes::load(b + r * wb + j);
+                        for (std::size_t k = 0; k < kTile; ++k) sum[k] += left[k] * right;
+                    }
+                    for (std::size_t k = 0; k < kTile; ++k) {
+                        sum[k].store(c + (i + k) * wb + j);
+                    }
                 }
             }
         }
     }
-}
+};
 
-void portable(const double* a, const double* b, std::size_t rows, std::size_t wa, std::size_t wb,
-              double* c, Blocks blocks) {
-    accumulate(a, b, rows, wa, wb, c, blocks);
-}
-
-DPREG_AVX2
-void with_avx2(const double* a, const double* b, std::size_t rows, std::size_t wa, std::size_t wb,
-               double* c, Blocks blocks) {
-    accumulate(a, b, rows, wa, wb, c, blocks);
-}
-
-DPREG_AVX512
-void with_avx512(const double* a, const double* b, std::size_t rows, std::size_t wa, std::size_t wb,
-                 double* c, Blocks blocks) {
-    accumulate(a, b, rows, wa, wb, c, blocks);
-}
-
-constexpr auto kernel = kernel_of(portable, with_avx2, with_avx512);
+constexpr LanesKernel<Accumulate> kernel;
 
 }  // namespace
 

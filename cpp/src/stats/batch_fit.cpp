@@ -6,6 +6,7 @@
 
 #include "dpreg/linalg/cholesky.hpp"
 #include "dpreg/linalg/crossprod.hpp"
+#include "dpreg/linalg/simd.hpp"
 #include "dpreg/parallel.hpp"
 
 namespace dpreg {
@@ -26,11 +27,75 @@ constexpr double kLogRange = 745.0;
 /// Half the logarithm of a variance, total.
 double half_log(double variance) { return variance > 0.0 ? 0.5 * std::log(variance) : -kLogRange; }
 
-bool finite_row(const MatrixView& x, const VectorView& y, std::size_t i) {
-    // A sum of finite doubles may overflow, but a product with zero may not.
-    double probe = y[i] * 0.0;
-    for (std::size_t j = 0; j < x.cols; ++j) probe += x(i, j) * 0.0;
-    return probe == 0.0;
+// Passes over the rows of a batch, which lie in the second-level cache; `width` is padded.
+
+struct Probe {
+    template <class Lanes>
+    DPREG_INLINE static void run(const double* row, std::size_t width, bool& finite) {
+        // A sum of finite doubles may overflow, but a product with zero may not.
+        Lanes probe = Lanes::of(0.0);
+        for (std::size_t j = 0; j < width; j += kPanel) probe += Lanes::load(row + j) * 0.0;
+        finite = probe.sum() == 0.0;
+    }
+};
+constexpr LanesKernel<Probe> probe_kernel;
+
+/// The largest size of each column.
+struct Largest {
+    template <class Lanes>
+    DPREG_INLINE static void run(const double* a, std::size_t rows, std::size_t width,
+                                 double* largest) {
+        for (std::size_t i = 0; i < rows; ++i) {
+            for (std::size_t j = 0; j < width; j += kPanel) {
+                const auto value = Lanes::load(a + i * width + j);
+                above(above(value, -value), Lanes::load(largest + j)).store(largest + j);
+            }
+        }
+    }
+};
+constexpr LanesKernel<Largest> largest_kernel;
+
+/// Columns times their unit, and the sums of that.
+struct Scale {
+    template <class Lanes>
+    DPREG_INLINE static void run(double* a, std::size_t rows, std::size_t width,
+                                 const double* units, double* sums) {
+        for (std::size_t i = 0; i < rows; ++i) {
+            for (std::size_t j = 0; j < width; j += kPanel) {
+                const Lanes value = Lanes::load(a + i * width + j) * Lanes::load(units + j);
+                value.store(a + i * width + j);
+                (Lanes::load(sums + j) + value).store(sums + j);
+            }
+        }
+    }
+};
+constexpr LanesKernel<Scale> scale_kernel;
+
+/// Columns less their mean, and the weighed sums of that.
+struct Centre {
+    template <class Lanes>
+    DPREG_INLINE static void run(double* a, std::size_t rows, std::size_t width,
+                                 const double* means, double* weighed) {
+        for (std::size_t i = 0; i < rows; ++i) {
+            const double weight = mean_weight(i);
+            for (std::size_t j = 0; j < width; j += kPanel) {
+                const Lanes value = Lanes::load(a + i * width + j) - Lanes::load(means + j);
+                value.store(a + i * width + j);
+                (Lanes::load(weighed + j) + weight * value).store(weighed + j);
+            }
+        }
+    }
+};
+constexpr LanesKernel<Centre> centre_kernel;
+
+// Rows of a batch lie anywhere in memory: so many are on their way at a time.
+constexpr std::size_t kAhead = 4;
+constexpr std::size_t kCacheLine = 8;
+
+void prefetch_row(const MatrixView& x, std::size_t row) {
+    if (x.col_stride != 1) return;
+    const double* cells = x.data + static_cast<std::ptrdiff_t>(row) * x.row_stride;
+    for (std::size_t j = 0; j < x.cols; j += kCacheLine) __builtin_prefetch(cells + j);
 }
 
 /// The fit of one batch, with its scratch memory.  The columns of `a` are x and then y,
@@ -44,8 +109,8 @@ public:
           d_(x.cols),
           width_(padded(x.cols + 1)),
           exponent_(d_ + 1),
-          mean_(d_ + 1),
-          weighed_(d_ + 1),
+          mean_(width_),
+          weighed_(width_),
           scale_(d_),
           gram_(width_ * width_),
           factor_(width_ * width_),
@@ -73,57 +138,45 @@ private:
         a_.clear();
         unit_.clear();
         for_each_row([&](std::size_t row, std::size_t unit) {
-            if (!finite_row(x_, y_, row)) return;
             const auto start = a_.size();
             a_.resize(start + width_, 0.0);
             for (std::size_t j = 0; j < d_; ++j) a_[start + j] = x_(row, j);
             a_[start + d_] = y_[row];
-            unit_.push_back(unit);
+            bool finite = true;
+            probe_kernel(a_.data() + start, width_, finite);
+            if (finite) {
+                unit_.push_back(unit);
+            } else {
+                a_.resize(start);
+            }
         });
         rows_ = unit_.size();
 
-        std::vector<double>& largest = mean_;
-        std::fill(largest.begin(), largest.end(), 0.0);
-        for (std::size_t i = 0; i < rows_; ++i) {
-            for (std::size_t j = 0; j <= d_; ++j) {
-                largest[j] = std::max(largest[j], std::fabs(a_[i * width_ + j]));
-            }
-        }
-        std::vector<double> unit_of(d_ + 1);
+        std::vector<double> largest(width_, 0.0);
+        largest_kernel(a_.data(), rows_, width_, largest.data());
+        std::vector<double> unit_of(width_, 0.0);
         for (std::size_t j = 0; j <= d_; ++j) {
             exponent_[j] = largest[j] > 0.0 ? std::ilogb(largest[j]) : 0;
             // 2^-1074 has no reciprocal; columns of denormals stay a little below 1.
             exponent_[j] = std::max(exponent_[j], -1000);
             unit_of[j] = std::ldexp(1.0, -exponent_[j]);
         }
-        for (std::size_t i = 0; i < rows_; ++i) {
-            for (std::size_t j = 0; j <= d_; ++j) a_[i * width_ + j] *= unit_of[j];
-        }
-    }
-
-    void centre() {
         std::fill(mean_.begin(), mean_.end(), 0.0);
-        for (std::size_t i = 0; i < rows_; ++i) {
-            for (std::size_t j = 0; j <= d_; ++j) mean_[j] += a_[i * width_ + j];
-        }
+        scale_kernel(a_.data(), rows_, width_, unit_of.data(), mean_.data());
         for (auto& mean : mean_) mean /= std::max<double>(1.0, static_cast<double>(rows_));
-        for (std::size_t i = 0; i < rows_; ++i) {
-            for (std::size_t j = 0; j <= d_; ++j) a_[i * width_ + j] -= mean_[j];
-        }
-        weigh_means();
     }
 
-    /// Means with unequal weights: plain ones of a column with few values are tied among
-    /// models of one size, and boxes that end on a tie have no volume.
-    void weigh_means() {
+    /// Takes means off.  Means with unequal weights: plain ones of a column with few values are
+    /// tied among models of one size, and boxes that end on a tie have no volume.
+    void centre() {
         double total = 0.0;
         double squares = 0.0;
         std::fill(weighed_.begin(), weighed_.end(), 0.0);
+        centre_kernel(a_.data(), rows_, width_, mean_.data(), weighed_.data());
         for (std::size_t i = 0; i < rows_; ++i) {
             const double weight = mean_weight(i);
             total += weight;
             squares += weight * weight;
-            for (std::size_t j = 0; j <= d_; ++j) weighed_[j] += weight * a_[i * width_ + j];
         }
         for (std::size_t j = 0; j <= d_; ++j) {
             weighed_[j] = mean_[j] + (rows_ > 0 ? weighed_[j] / total : 0.0);
@@ -362,8 +415,12 @@ std::vector<double> fit_batches(const MatrixView& x, const VectorView& y,
         BatchSolver solver(x, y, options);
         for (std::size_t g = begin; g < end; ++g) {
             const auto for_each_row = [&](const auto& visit) {
-                for (auto k = assignment.offsets[g]; k < assignment.offsets[g + 1]; ++k) {
+                const auto last = assignment.offsets[g + 1];
+                for (auto k = assignment.offsets[g]; k < last; ++k) {
                     const auto unit = assignment.members[k];
+                    if (unit_offsets == nullptr && k + kAhead < last) {
+                        prefetch_row(x, assignment.members[k + kAhead]);
+                    }
                     if (unit_offsets == nullptr) {
                         visit(unit, unit);
                         continue;

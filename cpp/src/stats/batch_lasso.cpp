@@ -16,14 +16,16 @@ namespace {
 // is constant but for rounding.
 constexpr double kConstant = 1e-12;
 
+using Lanes = LanesOf<16>;
+
 double sum_of_lanes(const Lanes& v) {
     return ((v[0] + v[4]) + (v[1] + v[5])) + ((v[2] + v[6]) + (v[3] + v[7]));
 }
 
 double dot(const double* a, const double* b, std::size_t padded) {
-    Lanes sum{};
+    Lanes sum = Lanes::of(0.0);
     for (std::size_t i = 0; i < padded; i += kPanel) {
-        sum += load_lanes(a + i) * load_lanes(b + i);
+        sum += Lanes::load(a + i) * Lanes::load(b + i);
     }
     return sum_of_lanes(sum);
 }
@@ -31,7 +33,7 @@ double dot(const double* a, const double* b, std::size_t padded) {
 /// y += factor * x
 void add_multiple(double factor, const double* x, double* y, std::size_t padded) {
     for (std::size_t i = 0; i < padded; i += kPanel) {
-        add_lanes(y + i, factor * load_lanes(x + i));
+        (Lanes::load(y + i) + factor * Lanes::load(x + i)).store(y + i);
     }
 }
 

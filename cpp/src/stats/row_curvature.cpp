@@ -9,53 +9,38 @@ namespace dpreg {
 namespace {
 
 /// The factor of each row, so that it is no longer than kRowSteps.
+template <class Lanes>
 DPREG_INLINE void fill_factors(const Block& block, const ShortTheta& theta, double per_row,
                                std::size_t first, std::size_t count, RowTerms& terms) {
     terms.curvature.fill(1.0);
-    residuals_of(block, theta, first, count, terms);
-    const Lanes one = Lanes{} + 1.0;
+    residuals_of<Lanes>(block, theta, first, count, terms);
     for (std::size_t i = 0; i < count; i += kPanel) {
-        const Lanes norm = root_lanes(load_lanes(&terms.square[i]));
-        const Lanes most = kRowSteps / (norm > one ? norm : one);
-        const Lanes curvature = load_lanes(&terms.curvature[i]);
+        const Lanes norm = root(Lanes::load(&terms.square[i]));
+        const Lanes most = kRowSteps / above(norm, Lanes::of(1.0));
         // What is not a number becomes 0.
-        const Lanes factor = root_lanes(curvature > 0.0 ? curvature : Lanes{}) * per_row;
-        store_lanes(&terms.curvature[i], factor < most ? factor : most);
+        const Lanes curvature = above(Lanes::load(&terms.curvature[i]), Lanes::of(0.0));
+        below(root(curvature) * per_row, most).store(&terms.curvature[i]);
     }
 }
 
-DPREG_INLINE void fill_weighted(const Block& block, const ShortTheta& theta, double per_row,
-                                std::int16_t* weighted) {
-    RowTerms terms;
-    for (std::size_t first = 0; first < block.rows; first += kShortRows) {
-        const std::size_t count = std::min(kShortRows, block.rows - first);
-        fill_factors(block, theta, per_row, first, count, terms);
-        for (std::size_t i = 0; i < count; ++i) {
-            const std::int16_t* q = block.q + (first + i) * block.stride;
-            fill_nearest(terms.curvature[i], q, block.stride,
-                         weighted + (first + i) * block.stride);
+struct FillWeighted {
+    template <class Lanes>
+    DPREG_INLINE static void run(const Block& block, const ShortTheta& theta, double per_row,
+                                 std::int16_t* weighted) {
+        RowTerms terms;
+        for (std::size_t first = 0; first < block.rows; first += kShortRows) {
+            const std::size_t count = std::min(kShortRows, block.rows - first);
+            fill_factors<Lanes>(block, theta, per_row, first, count, terms);
+            for (std::size_t i = 0; i < count; ++i) {
+                const std::int16_t* q = block.q + (first + i) * block.stride;
+                fill_nearest<Lanes>(terms.curvature[i], q, block.stride,
+                                    weighted + (first + i) * block.stride);
+            }
         }
     }
-}
+};
 
-void weighted_portable(const Block& block, const ShortTheta& theta, double per_row,
-                       std::int16_t* weighted) {
-    fill_weighted(block, theta, per_row, weighted);
-}
-
-DPREG_AVX2
-void weighted_avx2(const Block& block, const ShortTheta& theta, double per_row,
-                   std::int16_t* weighted) {
-    fill_weighted(block, theta, per_row, weighted);
-}
-
-DPREG_AVX512
-void weighted_avx512(const Block& block, const ShortTheta& theta, double per_row,
-                     std::int16_t* weighted) {
-    fill_weighted(block, theta, per_row, weighted);
-}
-
-constexpr auto weighted_kernel = kernel_of(weighted_portable, weighted_avx2, weighted_avx512);
+constexpr LanesKernel<FillWeighted> weighted_kernel;
 
 }  // namespace
 

@@ -85,6 +85,7 @@ struct RowMaker::Steps {
     DPREG_INLINE double* z_of(std::size_t r) const { return room.z.data() + r * maker.stride(); }
 
     /// Cells of a record within their limits; 0 all of them if one is not finite.
+    template <class Lanes>
     DPREG_INLINE bool gather(std::size_t record, double* values) const {
         const Standardisation& how = maker.how_;
         const std::size_t used = maker.used();
@@ -96,23 +97,21 @@ struct RowMaker::Steps {
             }
             row = values;
         }
-        Lanes check{};
+        Lanes check = Lanes::of(0.0);
         std::size_t j = 0;
         for (; j + kPanel <= used; j += kPanel) {
-            const Lanes value = load_lanes(row + j);
-            const Lanes low = load_lanes(&how.low[j]);
-            const Lanes high = load_lanes(&how.high[j]);
-            const Lanes above = value < low ? low : value;
+            const auto value = Lanes::load(row + j);
             check += value * 0.0;
-            store_lanes(values + j, high < above ? high : above);
+            // With NaN comes a row of zeros.
+            below(above(value, Lanes::load(&how.low[j])), Lanes::load(&how.high[j]))
+                .store(values + j);
         }
         double rest = 0.0;
         for (; j < used; ++j) {
             rest += row[j] * 0.0;
             values[j] = std::min(std::max(row[j], how.low[j]), how.high[j]);
         }
-        for (std::size_t k = 0; k < kPanel; ++k) rest += check[k];
-        if (std::isfinite(rest)) return true;
+        if (std::isfinite(rest + check.sum())) return true;
         std::fill(values, values + used, 0.0);
         return false;
     }
@@ -136,19 +135,20 @@ struct RowMaker::Steps {
     }
 
     /// The images of the records: cells are added in the order of columns.
+    template <class Lanes>
     DPREG_INLINE void add_cells(const RowMap& map) const {
         for (std::size_t k = 0; k < map.stride; k += kPanel) {
             const double* slopes = map.slopes.data() + k * maker.used();
             const double* cell = room.cells.data();
             std::array<Lanes, kMakeRows> sum;
-            sum.fill(load_lanes(&map.base[k]));
+            sum.fill(Lanes::load(&map.base[k]));
             for (const std::uint32_t column : room.used) {
-                const Lanes slope = load_lanes(slopes + column * kPanel);
+                const auto slope = Lanes::load(slopes + column * kPanel);
                 for (std::size_t r = 0; r < kMakeRows; ++r) sum[r] += cell[r] * slope;
                 cell += kMakeRows;
             }
             for (std::size_t r = 0; r < kMakeRows; ++r) {
-                store_lanes(z_of(r) + k, sum[r]);
+                sum[r].store(z_of(r) + k);
             }
         }
         for (std::size_t r = 0; r < kMakeRows; ++r) {
@@ -166,20 +166,20 @@ struct RowMaker::Steps {
     }
 
     /// How much of a row is kept, so that it is no longer than the limit; NaN if it has no length.
+    template <class Lanes>
     DPREG_INLINE double kept_share(const double* z) const {
-        Lanes squares{};
+        Lanes squares = Lanes::of(0.0);
         for (std::size_t k = 0; k < maker.stride(); k += kPanel) {
-            const Lanes entries = load_lanes(z + k);
+            const auto entries = Lanes::load(z + k);
             squares += entries * entries;
         }
-        double square = 0.0;
-        for (std::size_t k = 0; k < kPanel; ++k) square += squares[k];
-        const double norm = std::sqrt(square);
+        const double norm = std::sqrt(squares.sum());
         if (!std::isfinite(norm)) return std::nan("");
         return norm > maker.how_.row_limit ? maker.how_.row_limit / norm : 1.0;
     }
 
     /// Shortens z, rounds it and returns the shortened response; zeros if it has no length.
+    template <class Lanes>
     DPREG_INLINE double quantise(double* z, double weight, double response, std::int16_t* q) const {
         const Standardisation& how = maker.how_;
         const std::size_t stride = maker.stride();
@@ -188,31 +188,29 @@ struct RowMaker::Steps {
             return 0.0;
         }
         for (std::size_t k = 0; k < stride; k += kPanel) {
-            store_lanes(z + k, load_lanes(z + k) * weight);
+            (Lanes::load(z + k) * weight).store(z + k);
         }
         if (maker.regressors_ < maker.width_) {
             z[maker.regressors_] =
                 std::min(std::max(weight * response, -how.response_limit), how.response_limit);
         }
         constexpr double most = kRowSteps;
-        Lanes squares{};
+        Lanes squares = Lanes::of(0.0);
         for (std::size_t k = 0; k < stride; k += kPanel) {
             // What is not a number becomes the least step.
-            const Lanes place =
-                clipped_lanes(load_lanes(z + k) * maker.steps_per_unit_, -most, most);
-            const Lanes step = nearest_lanes(place);
-            store_short_lanes(q + k, step);
+            const Lanes place = clipped(Lanes::load(z + k) * maker.steps_per_unit_, -most, most);
+            const Lanes step = nearest(place);
+            step.store(q + k);
             squares += step * step;
         }
-        double square = 0.0;
-        for (std::size_t k = 0; k < kPanel; ++k) square += squares[k];
-        if (square > maker.most_square_) {
+        if (squares.sum() > maker.most_square_) {
             std::fill(q, q + stride, std::int16_t{0});
             return 0.0;
         }
         return weight * response;
     }
 
+    template <class Lanes>
     DPREG_INLINE void make(const std::size_t* records, std::size_t count,
                            const RowPlaces& to) const {
         const Standardisation& how = maker.how_;
@@ -220,20 +218,20 @@ struct RowMaker::Steps {
         std::array<double, kMakeRows> weights{};
         for (std::size_t r = 0; r < kMakeRows; ++r) {
             double* values = room.values.data() + r * padded_used;
-            room.complete[r] = r < count && gather(records[r], values);
+            room.complete[r] = r < count && gather<Lanes>(records[r], values);
             if (r >= count) std::fill(values, values + maker.used(), 0.0);
         }
         if (how.mapped > 0) {
             find_cells();
-            add_cells(maker.map_);
+            add_cells<Lanes>(maker.map_);
         } else {
             std::fill(room.z.begin(), room.z.end(), 0.0);
             for (std::size_t r = 0; r < count; ++r) {
                 standardise(room.values.data() + r * padded_used, z_of(r));
             }
         }
-        for (std::size_t r = 0; r < count; ++r) weights[r] = kept_share(z_of(r));
-        if (!how.turn.empty()) add_cells(maker.after_);
+        for (std::size_t r = 0; r < count; ++r) weights[r] = kept_share<Lanes>(z_of(r));
+        if (!how.turn.empty()) add_cells<Lanes>(maker.after_);
         for (std::size_t r = 0; r < count; ++r) {
             std::int16_t* q = to.q + r * stride;
             if (!maker.shrunk()) {
@@ -246,7 +244,7 @@ struct RowMaker::Steps {
                 continue;
             }
             const double response = (maker.y_[records[r]] - how.y_centre) * how.y_inverse_scale;
-            to.y[r] = quantise(z_of(r), weights[r], response, q);
+            to.y[r] = quantise<Lanes>(z_of(r), weights[r], response, q);
             if (maker.shrunk() || !std::isfinite(weights[r])) continue;
             to.y[r] = std::min(std::max(how.loss.least_response, response), how.loss.most_response);
             to.weights[r] = weights[r];
@@ -255,27 +253,13 @@ struct RowMaker::Steps {
     }
 };
 
-namespace {
-
-template <class Steps>
-void make_portable(const Steps& steps, const std::size_t* records, std::size_t count,
-                   const RowPlaces& to) {
-    steps.make(records, count, to);
-}
-
-template <class Steps>
-DPREG_AVX2 void make_avx2(const Steps& steps, const std::size_t* records, std::size_t count,
-                          const RowPlaces& to) {
-    steps.make(records, count, to);
-}
-
-template <class Steps>
-DPREG_AVX512 void make_avx512(const Steps& steps, const std::size_t* records, std::size_t count,
-                              const RowPlaces& to) {
-    steps.make(records, count, to);
-}
-
-}  // namespace
+struct RowMaker::Make {
+    template <class Lanes>
+    DPREG_INLINE static void run(const Steps& steps, const std::size_t* records, std::size_t count,
+                                 const RowPlaces& to) {
+        steps.make<Lanes>(records, count, to);
+    }
+};
 
 std::size_t row_width(const Standardisation& how) {
     const std::size_t regressors = how.mapped > 0 ? how.mapped : how.columns.size() + how.intercept;
@@ -320,7 +304,7 @@ RowPlaces RowMaker::beyond(const RowPlaces& to, std::size_t rows) const {
 
 void RowMaker::make(const std::size_t* records, std::size_t count, const RowPlaces& to,
                     Room& room) const {
-    constexpr auto kernel = kernel_of(make_portable<Steps>, make_avx2<Steps>, make_avx512<Steps>);
+    constexpr LanesKernel<Make> kernel;
     const Steps steps{*this, room, padded(used())};
     // Where a slope is not finite a cell of 0 would add something: no row beside another.
     const std::size_t most = map_.finite && after_.finite ? kMakeRows : 1;

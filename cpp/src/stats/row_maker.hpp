@@ -69,6 +69,7 @@ public:
 
 private:
     struct Steps;
+    struct Make;
 
     std::size_t used() const { return how_.columns.size(); }
     double given_sum(std::size_t i) const;

@@ -14,10 +14,9 @@
 
 namespace dpreg {
 
-using BitLanes = std::uint64_t __attribute__((vector_size(8 * kPanel)));
-
 /// e^x for |x| <= kMostPredictor, to about 1e-15: additions, multiplications and shifts alone, each
 /// lane by itself, so that its bits are those of one row on every machine.
+template <class Lanes>
 DPREG_INLINE Lanes exp_lanes(const Lanes& x) {
     constexpr double shift = 6755399441055744.0;  // 1.5 2^52: what is added to it is rounded
     constexpr double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
@@ -40,28 +39,28 @@ DPREG_INLINE Lanes exp_lanes(const Lanes& x) {
     const Lanes rest = (x - power * ln2_high) - power * ln2_low;
     Lanes sum = rest * inverse_factorials[13] + inverse_factorials[12];
     for (std::size_t k = 12; k-- > 0;) sum = sum * rest + inverse_factorials[k];
-    // The low bits of `shifted` are the power; they become an exponent.
-    const BitLanes bits = (reinterpret_cast<BitLanes>(shifted) << 52) + (std::uint64_t{1023} << 52);
-    return sum * reinterpret_cast<Lanes>(bits);
+    return sum * shifted.power_of_two();
 }
 
+template <class Lanes>
 struct Derivatives {
     Lanes residual;
     Lanes curvature;
 };
 
 /// Of the loss at linear predictors eta and responses y.
-DPREG_INLINE Derivatives derivatives_of(const Loss& loss, const Lanes& eta, const Lanes& y) {
-    const Lanes clipped = clipped_lanes(eta, loss.least_predictor, loss.most_predictor);
+template <class Lanes>
+DPREG_INLINE Derivatives<Lanes> derivatives_of(const Loss& loss, const Lanes& eta, const Lanes& y) {
+    const Lanes predictor = clipped(eta, loss.least_predictor, loss.most_predictor);
     if (loss.kind == LossKind::poisson) {
-        const Lanes mean = exp_lanes(clipped);
+        const Lanes mean = exp_lanes(predictor);
         return {y - mean, mean};
     }
     if (loss.kind == LossKind::logistic) {
-        const Lanes mean = 1.0 / (1.0 + exp_lanes(-clipped));
+        const Lanes mean = 1.0 / (1.0 + exp_lanes(-predictor));
         return {y - mean, mean * (1.0 - mean)};
     }
-    const Lanes far = clipped_lanes((clipped - y) / loss.bandwidth, -40.0, 40.0);
+    const Lanes far = clipped((predictor - y) / loss.bandwidth, -40.0, 40.0);
     const Lanes below = 1.0 / (1.0 + exp_lanes(-far));
     return {loss.level - below, below * (1.0 - below) / loss.bandwidth};
 }
@@ -70,11 +69,11 @@ DPREG_INLINE Derivatives derivatives_of(const Loss& loss, const Lanes& eta, cons
 using RowNumbers = std::array<double, kShortRows>;
 
 /// `factor` times a row, rounded; products are at most 2^15.
+template <class Lanes>
 DPREG_INLINE void fill_nearest(double factor, const std::int16_t* row, std::size_t stride,
                                std::int16_t* to) {
     for (std::size_t j = 0; j < stride; j += kPanel) {
-        const Lanes exact = factor * __builtin_convertvector(load_lanes(row + j), Lanes);
-        store_short_lanes(to + j, nearest_lanes(exact));
+        nearest(factor * Lanes::load(row + j)).store(to + j);
     }
 }
 
@@ -86,6 +85,7 @@ struct RowTerms {
 };
 
 /// Residuals of `count` rows from `first`.
+template <class Lanes>
 DPREG_INLINE void residuals_of(const Block& block, const ShortTheta& theta, std::size_t first,
                                std::size_t count, RowTerms& terms) {
     RowNumbers dots{};
@@ -96,7 +96,7 @@ DPREG_INLINE void residuals_of(const Block& block, const ShortTheta& theta, std:
     const double unit = theta.step * block.row_unit;
     if (block.loss->kind == LossKind::squared) {
         for (std::size_t i = 0; i < count; i += kPanel) {
-            store_lanes(&terms.residual[i], load_lanes(&y[i]) - load_lanes(&dots[i]) * unit);
+            (Lanes::load(&y[i]) - Lanes::load(&dots[i]) * unit).store(&terms.residual[i]);
         }
         return;
     }
@@ -106,11 +106,11 @@ DPREG_INLINE void residuals_of(const Block& block, const ShortTheta& theta, std:
     std::copy(block.weights + first, block.weights + first + count, weight.begin());
     std::copy(block.given + first, block.given + first + count, given.begin());
     for (std::size_t i = 0; i < count; i += kPanel) {
-        const Lanes weights = load_lanes(&weight[i]);
-        const Lanes eta = load_lanes(&dots[i]) * unit / weights + load_lanes(&given[i]);
-        const auto at = derivatives_of(*block.loss, eta, load_lanes(&y[i]));
-        store_lanes(&terms.residual[i], at.residual * weights);
-        store_lanes(&terms.curvature[i], at.curvature);
+        const auto weights = Lanes::load(&weight[i]);
+        const Lanes eta = Lanes::load(&dots[i]) * unit / weights + Lanes::load(&given[i]);
+        const auto at = derivatives_of(*block.loss, eta, Lanes::load(&y[i]));
+        (at.residual * weights).store(&terms.residual[i]);
+        at.curvature.store(&terms.curvature[i]);
     }
 }
 

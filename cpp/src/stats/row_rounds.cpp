@@ -13,39 +13,22 @@ namespace {
 using Multipliers = std::array<std::int16_t, kShortRows>;
 
 /// kRowSteps times the clipped residuals of `count` rows from `first`, integers.
-DPREG_INLINE void fill_steps(const Block& block, const ShortTheta& theta, double clip,
-                             std::size_t first, std::size_t count, Multipliers& steps) {
-    RowTerms terms;
-    residuals_of(block, theta, first, count, terms);
-    steps.fill(0);
-    for (std::size_t i = 0; i < count; i += kPanel) {
-        // What is not a number becomes -1.
-        const Lanes clipped = clipped_lanes(load_lanes(&terms.residual[i]) / clip, -1.0, 1.0);
-        store_lanes(&terms.residual[i], nearest_lanes(kRowSteps * clipped));
+struct FillSteps {
+    template <class Lanes>
+    DPREG_INLINE static void run(const Block& block, const ShortTheta& theta, double clip,
+                                 std::size_t first, std::size_t count, Multipliers& steps) {
+        RowTerms terms;
+        residuals_of<Lanes>(block, theta, first, count, terms);
+        for (std::size_t i = 0; i < count; i += kPanel) {
+            // What is not a number becomes -1.
+            const Lanes part = clipped(Lanes::load(&terms.residual[i]) / clip, -1.0, 1.0);
+            nearest(kRowSteps * part).store(&steps[i]);
+        }
+        std::fill(steps.begin() + count, steps.end(), std::int16_t{0});
     }
-    for (std::size_t i = 0; i < count; ++i) {
-        steps[i] = static_cast<std::int16_t>(static_cast<std::int32_t>(terms.residual[i]));
-    }
-}
+};
 
-void steps_portable(const Block& block, const ShortTheta& theta, double clip, std::size_t first,
-                    std::size_t count, Multipliers& steps) {
-    fill_steps(block, theta, clip, first, count, steps);
-}
-
-DPREG_AVX2
-void steps_avx2(const Block& block, const ShortTheta& theta, double clip, std::size_t first,
-                std::size_t count, Multipliers& steps) {
-    fill_steps(block, theta, clip, first, count, steps);
-}
-
-DPREG_AVX512
-void steps_avx512(const Block& block, const ShortTheta& theta, double clip, std::size_t first,
-                  std::size_t count, Multipliers& steps) {
-    fill_steps(block, theta, clip, first, count, steps);
-}
-
-constexpr auto steps_kernel = kernel_of(steps_portable, steps_avx2, steps_avx512);
+constexpr LanesKernel<FillSteps> steps_kernel;
 
 /// Sums of p q and of p^2.
 struct RoundSums {

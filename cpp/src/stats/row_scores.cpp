@@ -21,14 +21,11 @@ struct ScoreLimit {
     ScoreLimit(double limit, double row_unit) : per_residual(kScoreSteps * row_unit / limit) {}
 
     /// The residuals as integers p with |p| |q| <= kScoreSteps + |q| / 2.
+    template <class Lanes>
     DPREG_INLINE Lanes operator()(const Lanes& residual, const Lanes& square) const {
-        const Lanes one = Lanes{} + 1.0;
-        const Lanes norm = root_lanes(square);
-        const Lanes most = kScoreSteps / (norm > one ? norm : one);
-        const Lanes steps = residual * per_residual;
+        const Lanes most = kScoreSteps / above(root(square), Lanes::of(1.0));
         // What is not a number becomes the least.
-        const Lanes above = steps > -most ? steps : -most;
-        return nearest_lanes(above < most ? above : most);
+        return nearest(below(above(residual * per_residual, -most), most));
     }
 };
 
@@ -38,38 +35,25 @@ struct ScoreSteps {
     std::array<std::int16_t, kShortRows> low{};
 };
 
-DPREG_INLINE void fill_steps(const Block& block, const ShortTheta& theta, const ScoreLimit& limit,
-                             std::size_t first, std::size_t count, ScoreSteps& steps) {
-    RowTerms terms;
-    residuals_of(block, theta, first, count, terms);
-    for (std::size_t i = 0; i < count; i += kPanel) {
-        const Lanes p = limit(load_lanes(&terms.residual[i]), load_lanes(&terms.square[i]));
-        const Lanes high = nearest_lanes(p * (1.0 / kMostMultiplier));
-        store_short_lanes(&steps.high[i], high);
-        store_short_lanes(&steps.low[i], p - high * kMostMultiplier);
+struct FillSteps {
+    template <class Lanes>
+    DPREG_INLINE static void run(const Block& block, const ShortTheta& theta,
+                                 const ScoreLimit& limit, std::size_t first, std::size_t count,
+                                 ScoreSteps& steps) {
+        RowTerms terms;
+        residuals_of<Lanes>(block, theta, first, count, terms);
+        for (std::size_t i = 0; i < count; i += kPanel) {
+            const Lanes p = limit(Lanes::load(&terms.residual[i]), Lanes::load(&terms.square[i]));
+            const Lanes high = nearest(p * (1.0 / kMostMultiplier));
+            high.store(&steps.high[i]);
+            (p - high * kMostMultiplier).store(&steps.low[i]);
+        }
+        std::fill(steps.high.begin() + count, steps.high.end(), std::int16_t{0});
+        std::fill(steps.low.begin() + count, steps.low.end(), std::int16_t{0});
     }
-    std::fill(steps.high.begin() + count, steps.high.end(), std::int16_t{0});
-    std::fill(steps.low.begin() + count, steps.low.end(), std::int16_t{0});
-}
+};
 
-void steps_portable(const Block& block, const ShortTheta& theta, const ScoreLimit& limit,
-                    std::size_t first, std::size_t count, ScoreSteps& steps) {
-    fill_steps(block, theta, limit, first, count, steps);
-}
-
-DPREG_AVX2
-void steps_avx2(const Block& block, const ShortTheta& theta, const ScoreLimit& limit,
-                std::size_t first, std::size_t count, ScoreSteps& steps) {
-    fill_steps(block, theta, limit, first, count, steps);
-}
-
-DPREG_AVX512
-void steps_avx512(const Block& block, const ShortTheta& theta, const ScoreLimit& limit,
-                  std::size_t first, std::size_t count, ScoreSteps& steps) {
-    fill_steps(block, theta, limit, first, count, steps);
-}
-
-constexpr auto steps_kernel = kernel_of(steps_portable, steps_avx2, steps_avx512);
+constexpr LanesKernel<FillSteps> steps_kernel;
 
 /// Sum of p q over rows.
 class ScoreSums {
@@ -102,34 +86,20 @@ private:
 };
 
 /// Norms of the scores of rows, each by itself, in units of rows.
-DPREG_INLINE void fill_norms(const Block& block, const ShortTheta& theta, std::size_t first,
-                             std::size_t count, RowNumbers& norms) {
-    RowTerms terms;
-    residuals_of(block, theta, first, count, terms);
-    for (std::size_t i = 0; i < count; i += kPanel) {
-        const Lanes length = root_lanes(load_lanes(&terms.square[i]));
-        store_lanes(&norms[i], load_lanes(&terms.residual[i]) * length);
+struct FillNorms {
+    template <class Lanes>
+    DPREG_INLINE static void run(const Block& block, const ShortTheta& theta, std::size_t first,
+                                 std::size_t count, RowNumbers& norms) {
+        RowTerms terms;
+        residuals_of<Lanes>(block, theta, first, count, terms);
+        for (std::size_t i = 0; i < count; i += kPanel) {
+            const Lanes length = root(Lanes::load(&terms.square[i]));
+            (Lanes::load(&terms.residual[i]) * length).store(&norms[i]);
+        }
     }
-}
+};
 
-void norms_portable(const Block& block, const ShortTheta& theta, std::size_t first,
-                    std::size_t count, RowNumbers& norms) {
-    fill_norms(block, theta, first, count, norms);
-}
-
-DPREG_AVX2
-void norms_avx2(const Block& block, const ShortTheta& theta, std::size_t first, std::size_t count,
-                RowNumbers& norms) {
-    fill_norms(block, theta, first, count, norms);
-}
-
-DPREG_AVX512
-void norms_avx512(const Block& block, const ShortTheta& theta, std::size_t first, std::size_t count,
-                  RowNumbers& norms) {
-    fill_norms(block, theta, first, count, norms);
-}
-
-constexpr auto norms_kernel = kernel_of(norms_portable, norms_avx2, norms_avx512);
+constexpr LanesKernel<FillNorms> norms_kernel;
 
 double norm_of(const std::vector<double>& values) {
     double square = 0.0;
@@ -157,7 +127,7 @@ double unit_norm(const Block& rows, const ShortTheta& theta) {
     std::vector<double> sum(rows.stride, 0.0);
     RowTerms terms;
     for (std::size_t i = 0; i < rows.rows; ++i) {
-        residuals_of(rows, theta, i, 1, terms);
+        residuals_of<LanesOf<16>>(rows, theta, i, 1, terms);
         const double scaled = terms.residual[0] * kResidualSteps;
         const double steps =
             std::nearbyint(std::min(std::max(-kMostResidual, scaled), kMostResidual));
@@ -167,41 +137,28 @@ double unit_norm(const Block& rows, const ShortTheta& theta) {
 }
 
 /// Scores of rows, each by itself, in steps of their limit / kRowSteps.
-DPREG_INLINE void fill_products(const Block& block, const ShortTheta& theta,
-                                const ScoreLimit& limit, std::int16_t* scores) {
-    RowTerms terms;
-    for (std::size_t first = 0; first < block.rows; first += kShortRows) {
-        const std::size_t count = std::min(kShortRows, block.rows - first);
-        residuals_of(block, theta, first, count, terms);
-        for (std::size_t i = 0; i < count; i += kPanel) {
-            const Lanes p = limit(load_lanes(&terms.residual[i]), load_lanes(&terms.square[i]));
-            store_lanes(&terms.residual[i], p * (kRowSteps / kScoreSteps));
-        }
-        for (std::size_t i = 0; i < count; ++i) {
-            const std::size_t at = (first + i) * block.stride;
-            fill_nearest(terms.residual[i], block.q + at, block.stride, scores + at);
+struct FillProducts {
+    template <class Lanes>
+    DPREG_INLINE static void run(const Block& block, const ShortTheta& theta,
+                                 const ScoreLimit& limit, std::int16_t* scores) {
+        RowTerms terms;
+        for (std::size_t first = 0; first < block.rows; first += kShortRows) {
+            const std::size_t count = std::min(kShortRows, block.rows - first);
+            residuals_of<Lanes>(block, theta, first, count, terms);
+            for (std::size_t i = 0; i < count; i += kPanel) {
+                const Lanes p =
+                    limit(Lanes::load(&terms.residual[i]), Lanes::load(&terms.square[i]));
+                (p * (kRowSteps / kScoreSteps)).store(&terms.residual[i]);
+            }
+            for (std::size_t i = 0; i < count; ++i) {
+                const std::size_t at = (first + i) * block.stride;
+                fill_nearest<Lanes>(terms.residual[i], block.q + at, block.stride, scores + at);
+            }
         }
     }
-}
+};
 
-void products_portable(const Block& block, const ShortTheta& theta, const ScoreLimit& limit,
-                       std::int16_t* scores) {
-    fill_products(block, theta, limit, scores);
-}
-
-DPREG_AVX2
-void products_avx2(const Block& block, const ShortTheta& theta, const ScoreLimit& limit,
-                   std::int16_t* scores) {
-    fill_products(block, theta, limit, scores);
-}
-
-DPREG_AVX512
-void products_avx512(const Block& block, const ShortTheta& theta, const ScoreLimit& limit,
-                     std::int16_t* scores) {
-    fill_products(block, theta, limit, scores);
-}
-
-constexpr auto products_kernel = kernel_of(products_portable, products_avx2, products_avx512);
+constexpr LanesKernel<FillProducts> products_kernel;
 
 /// Half octaves above the least.
 std::size_t score_bin(double norm) {

@@ -39,10 +39,4 @@ struct Kernel<Result (*)(Arguments...)> {
     }
 };
 
-/// Without a function of its own, VNNI takes that of AVX-512.
-template <class Function>
-constexpr Kernel<Function> kernel_of(Function portable, Function avx2, Function avx512) {
-    return {{portable, avx2, avx512, avx512}};
-}
-
 }  // namespace dpreg

@@ -1,26 +1,16 @@
-// Vector types and the choice of an instruction set at run time.
+// Lanes of doubles, and kernels on them that are compiled for each instruction set.
 //
-// A kernel is an always-inlined function on these types; thin wrappers compile it for each
-// instruction set.  gcc and clang split the types into registers of whatever length there
-// is, and nothing is contracted or reassociated, so all wrappers give the same bits.
+// A kernel is a class with a static, always inlined `run<Lanes>(...)`, and is called through a
+// `LanesKernel` of that class.  Lanes are as many on every processor and nothing is contracted or
+// reassociated, so all instruction sets give the same bits.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 #include "dpreg/linalg/instructions.hpp"
-
-namespace dpreg {
-
-/// Lanes of the vector types; row-major blocks are padded with zeros to a multiple of this.
-inline constexpr std::size_t kPanel = 8;
-
-using Lanes = double __attribute__((vector_size(8 * kPanel)));
-using ShortLanes = std::int16_t __attribute__((vector_size(2 * kPanel)));
-
-/// The smallest multiple of kPanel that is at least `size`.
-constexpr std::size_t padded(std::size_t size) { return (size + kPanel - 1) / kPanel * kPanel; }
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define DPREG_AVX2 __attribute__((target("avx2,fma")))
@@ -35,57 +25,191 @@ constexpr std::size_t padded(std::size_t size) { return (size + kPanel - 1) / kP
 #endif
 #define DPREG_INLINE __attribute__((always_inline)) inline
 
+namespace dpreg {
+
+/// Lanes; row-major blocks are padded with zeros to a multiple of this.
+inline constexpr std::size_t kPanel = 8;
+
+/// The smallest multiple of kPanel that is at least `size`.
+constexpr std::size_t padded(std::size_t size) { return (size + kPanel - 1) / kPanel * kPanel; }
+
+/// Vectors of as many numbers as there are doubles in so many bytes.
+template <std::size_t Bytes>
+struct RegistersOf;
+
+#define DPREG_REGISTERS(bytes)                                               \
+    template <>                                                              \
+    struct RegistersOf<bytes> {                                              \
+        using Doubles = double __attribute__((vector_size(bytes)));          \
+        using Bits = std::uint64_t __attribute__((vector_size(bytes)));      \
+        using Ints = std::int32_t __attribute__((vector_size(bytes / 2)));   \
+        using Shorts = std::int16_t __attribute__((vector_size(bytes / 4))); \
+    };
+DPREG_REGISTERS(16)
+DPREG_REGISTERS(32)
+DPREG_REGISTERS(64)
+#undef DPREG_REGISTERS
+
 // A pointer to a vector type says that memory is aligned to all of it, and clang believes
 // that even of a type declared with less; of a packed structure it does not.
-struct __attribute__((packed, may_alias)) LooseLanes {
-    Lanes lanes;
-};
-struct __attribute__((packed, may_alias)) LooseShortLanes {
-    ShortLanes lanes;
+template <class Vector>
+struct __attribute__((packed, may_alias)) Loose {
+    Vector values;
 };
 
-DPREG_INLINE Lanes load_lanes(const double* from) {
-    return reinterpret_cast<const LooseLanes*>(from)->lanes;
-}
+/// kPanel doubles in registers of `Bytes` bytes.
+///
+/// Not one vector of 64 bytes: on narrower registers gcc keeps those in memory.
+template <std::size_t Bytes>
+struct LanesOf {
+    using Part = typename RegistersOf<Bytes>::Doubles;
+    using Bits = typename RegistersOf<Bytes>::Bits;
+    using Int = typename RegistersOf<Bytes>::Ints;
+    using Short = typename RegistersOf<Bytes>::Shorts;
+    static constexpr std::size_t kSize = Bytes / sizeof(double);
+    static constexpr std::size_t kParts = kPanel / kSize;
 
-DPREG_INLINE ShortLanes load_lanes(const std::int16_t* from) {
-    return reinterpret_cast<const LooseShortLanes*>(from)->lanes;
-}
+    Part part[kParts];
 
-DPREG_INLINE void add_lanes(double* to, const Lanes& term) {
-    reinterpret_cast<LooseLanes*>(to)->lanes += term;
-}
+    DPREG_INLINE static LanesOf of(double value) {
+        LanesOf lanes;
+        for (auto& p : lanes.part) p = value - Part{};
+        return lanes;
+    }
 
-DPREG_INLINE void store_lanes(double* to, const Lanes& values) {
-    std::memcpy(to, &values, sizeof values);
-}
+    DPREG_INLINE static LanesOf load(const double* from) {
+        LanesOf lanes;
+        for (std::size_t k = 0; k < kParts; ++k) {
+            lanes.part[k] = reinterpret_cast<const Loose<Part>*>(from + k * kSize)->values;
+        }
+        return lanes;
+    }
 
-/// Integers of at most 16 bits.
-DPREG_INLINE void store_short_lanes(std::int16_t* to, const Lanes& values) {
-    using IntLanes = std::int32_t __attribute__((vector_size(4 * kPanel)));
-    const auto ints = __builtin_convertvector(values, IntLanes);
-    const auto shorts = __builtin_convertvector(ints, ShortLanes);
-    std::memcpy(to, &shorts, sizeof shorts);
-}
+    DPREG_INLINE static LanesOf load(const std::int16_t* from) {
+        LanesOf lanes;
+        for (std::size_t k = 0; k < kParts; ++k) {
+            const Short values = reinterpret_cast<const Loose<Short>*>(from + k * kSize)->values;
+            lanes.part[k] = __builtin_convertvector(__builtin_convertvector(values, Int), Part);
+        }
+        return lanes;
+    }
+
+    DPREG_INLINE void store(double* to) const {
+        for (std::size_t k = 0; k < kParts; ++k) {
+            reinterpret_cast<Loose<Part>*>(to + k * kSize)->values = part[k];
+        }
+    }
+
+    /// Integers of at most 16 bits.
+    DPREG_INLINE void store(std::int16_t* to) const {
+        for (std::size_t k = 0; k < kParts; ++k) {
+            reinterpret_cast<Loose<Short>*>(to + k * kSize)->values =
+                __builtin_convertvector(__builtin_convertvector(part[k], Int), Short);
+        }
+    }
+
+    DPREG_INLINE double operator[](std::size_t k) const { return part[k / kSize][k % kSize]; }
+
+    /// In the order of the lanes.
+    DPREG_INLINE double sum() const {
+        double total = 0.0;
+        for (std::size_t k = 0; k < kPanel; ++k) total += (*this)[k];
+        return total;
+    }
+
+    /// `x` where it is above `least`, which takes the place of what is not a number.
+    DPREG_INLINE friend LanesOf above(const LanesOf& x, const LanesOf& least) {
+        LanesOf lanes;
+        for (std::size_t k = 0; k < kParts; ++k) {
+            lanes.part[k] = x.part[k] > least.part[k] ? x.part[k] : least.part[k];
+        }
+        return lanes;
+    }
+
+    /// `x` where it is below `most`, which takes the place of what is not a number.
+    DPREG_INLINE friend LanesOf below(const LanesOf& x, const LanesOf& most) {
+        LanesOf lanes;
+        for (std::size_t k = 0; k < kParts; ++k) {
+            lanes.part[k] = x.part[k] < most.part[k] ? x.part[k] : most.part[k];
+        }
+        return lanes;
+    }
+
+    DPREG_INLINE friend LanesOf root(const LanesOf& x) {
+        LanesOf lanes;
+        for (std::size_t k = 0; k < kParts; ++k) {
+            for (std::size_t i = 0; i < kSize; ++i) {
+                lanes.part[k][i] = __builtin_sqrt(x.part[k][i]);
+            }
+        }
+        return lanes;
+    }
+
+#define DPREG_OPERATOR(op)                                                                     \
+    DPREG_INLINE friend LanesOf operator op(const LanesOf& a, const LanesOf& b) {              \
+        LanesOf lanes;                                                                         \
+        for (std::size_t k = 0; k < kParts; ++k) lanes.part[k] = a.part[k] op b.part[k];       \
+        return lanes;                                                                          \
+    }                                                                                          \
+    DPREG_INLINE friend LanesOf operator op(const LanesOf& a, double b) { return a op of(b); } \
+    DPREG_INLINE friend LanesOf operator op(double a, const LanesOf& b) { return of(a) op b; }
+    DPREG_OPERATOR(+)
+    DPREG_OPERATOR(-)
+    DPREG_OPERATOR(*)
+    DPREG_OPERATOR(/)
+#undef DPREG_OPERATOR
+
+    DPREG_INLINE LanesOf operator-() const {
+        LanesOf lanes;
+        for (std::size_t k = 0; k < kParts; ++k) lanes.part[k] = -part[k];
+        return lanes;
+    }
+
+    /// 2^k of lanes that hold 1.5 2^52 + k.
+    DPREG_INLINE LanesOf power_of_two() const {
+        LanesOf lanes;
+        for (std::size_t k = 0; k < kParts; ++k) {
+            const Bits bits = reinterpret_cast<Bits>(part[k]) << 52;
+            lanes.part[k] = reinterpret_cast<Part>(bits + (std::uint64_t{1023} << 52));
+        }
+        return lanes;
+    }
+
+    DPREG_INLINE LanesOf& operator+=(const LanesOf& term) { return *this = *this + term; }
+};
 
 /// `x` within [low, high]; what is not a number becomes `low`.
-DPREG_INLINE Lanes clipped_lanes(const Lanes& x, double low, double high) {
-    const Lanes least = Lanes{} + low;
-    const Lanes most = Lanes{} + high;
-    const Lanes above = x > least ? x : least;
-    return above < most ? above : most;
+template <class Lanes>
+DPREG_INLINE Lanes clipped(const Lanes& x, double low, double high) {
+    return below(above(x, Lanes::of(low)), Lanes::of(high));
 }
 
 /// What is nearest among the integers, half to even, for |x| <= 2^51.
-DPREG_INLINE Lanes nearest_lanes(const Lanes& x) {
+template <class Lanes>
+DPREG_INLINE Lanes nearest(const Lanes& x) {
     constexpr double shift = 6755399441055744.0;  // 1.5 2^52: what is added to it is rounded
     return (x + shift) - shift;
 }
 
-DPREG_INLINE Lanes root_lanes(const Lanes& x) {
-    Lanes roots{};
-    for (std::size_t k = 0; k < kPanel; ++k) roots[k] = __builtin_sqrt(x[k]);
-    return roots;
-}
+template <class Work, class Function = decltype(&Work::template run<LanesOf<16>>)>
+struct LanesKernel;
+
+/// Calls Work::run<Lanes> compiled for the instruction set in use.
+template <class Work, class... Arguments>
+struct LanesKernel<Work, void (*)(Arguments...)> {
+    void operator()(Arguments... arguments) const {
+        constexpr Kernel<void (*)(Arguments...)> kernel{{portable, avx2, avx512, avx512}};
+        kernel(arguments...);
+    }
+
+private:
+    static void portable(Arguments... arguments) { Work::template run<LanesOf<16>>(arguments...); }
+    DPREG_AVX2 static void avx2(Arguments... arguments) {
+        Work::template run<LanesOf<DPREG_X86 ? 32 : 16>>(arguments...);
+    }
+    DPREG_AVX512 static void avx512(Arguments... arguments) {
+        Work::template run<LanesOf<DPREG_X86 ? 64 : 16>>(arguments...);
+    }
+};
 
 }  // namespace dpreg
