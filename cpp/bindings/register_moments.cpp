@@ -1,3 +1,4 @@
+#include <cmath>
 #include <vector>
 
 #include "dpreg/mechanisms/dpsgd.hpp"
@@ -249,6 +250,20 @@ void register_rows(py::module_& m) {
             "theta"_a, "limit"_a, "threads"_a = 0);
 }
 
+void register_mapped_gram(py::module_& m) {
+    m.def(
+        "mapped_gram",
+        [](const Array& x, const Array& y, const Standardisation& how, std::size_t threads) {
+            const auto xv = dpreg::bind::matrix_view(x);
+            const auto yv = dpreg::bind::vector_view(y);
+            const auto sums =
+                dpreg::bind::without_gil([&] { return dpreg::mapped_gram(xv, yv, how, threads); });
+            const auto width = static_cast<std::size_t>(std::llround(std::sqrt(sums.size())));
+            return by_column(sums, width, width);
+        },
+        "x"_a, "y"_a, "how"_a, "threads"_a = 0);
+}
+
 void register_dpsgd(py::module_& m) {
     m.def("poisson_rate", &dpreg::poisson_rate, "rate"_a);
     m.def(
@@ -269,5 +284,6 @@ void register_moments(py::module_& m) {
     register_tail_votes(m);
     register_losses(m);
     register_rows(m);
+    register_mapped_gram(m);
     register_dpsgd(m);
 }

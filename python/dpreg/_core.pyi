@@ -186,6 +186,9 @@ class QuantisedRows:
         self, theta: Floats, limit: float, threads: int = 0
     ) -> NDArray[np.int64]: ...
 
+def mapped_gram(
+    x: Floats, y: Floats, how: Standardisation, threads: int = 0
+) -> NDArray[np.int64]: ...
 def poisson_rate(rate: float) -> float: ...
 def dpsgd(
     rows: QuantisedRows,

@@ -185,3 +185,36 @@ def test_only_instructions_of_this_processor_can_be_chosen():
     if sets[-1] != _core.Instructions.vnni:
         with pytest.raises(ValueError, match="processor"):
             _core.use_instructions(_core.Instructions.vnni)
+
+
+@pytest.mark.parametrize("columns", [1, 3, 8, 21])
+def test_counts_and_moments_of_columns_are_the_same(each, columns):
+    rng = np.random.default_rng(columns)
+    for n in (0, 1, 7, 64, 65, 1000):
+        x = rng.choice([*CELLS, *rng.standard_normal(40)], (n, columns))
+        low, high = np.full(columns, -2.0), np.full(columns, 1.5)
+        first, *others = each(
+            lambda x=x, a=low, b=high: np.concatenate(
+                [_core.interval_counts(x, a, b, 7).ravel(), _core.moment_sums(x, a, b - a)]
+            )
+        )
+        for other in others:
+            np.testing.assert_array_equal(other, first)
+
+
+@pytest.mark.parametrize("response_limit", [0.0, 1.5])
+def test_gram_matrices_need_no_rows_in_memory(each, response_limit):
+    rng = np.random.default_rng(8)
+    x, y = rng.standard_normal((1300, 20)), rng.standard_normal(1300)
+    x[5, 3] = np.nan
+    how = recipe(list(range(20)), response_limit=response_limit)
+    expected = _core.QuantisedRows(x, y, how).gram()
+    for threads in (1, 3):
+        for gram in each(lambda t=threads: _core.mapped_gram(x, y, how, t)):
+            np.testing.assert_array_equal(gram, expected)
+    loss = _core.Loss()
+    loss.kind = _core.LossKind.logistic
+    how.loss = loss
+    np.testing.assert_array_equal(
+        _core.mapped_gram(x, y, how), _core.QuantisedRows(x, y, how).gram()
+    )

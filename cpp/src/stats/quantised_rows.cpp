@@ -82,4 +82,19 @@ std::vector<std::int64_t> QuantisedRows::gram(std::size_t threads) const {
                            });
 }
 
+std::vector<std::int64_t> mapped_gram(const MatrixView& x, const VectorView& y,
+                                      const Standardisation& how, std::size_t threads) {
+    const RowMaker maker(x, y, how);
+    return sum_of_products(x.rows, maker.width(), threads,
+                           [&](std::size_t first, std::size_t count, std::int16_t* room) {
+                               RowMaker::Room scratch(maker);
+                               std::vector<double> unused(3 * count);
+                               double* numbers = unused.data();
+                               maker.make_from(
+                                   first, count,
+                                   {room, numbers, numbers + count, numbers + 2 * count}, scratch);
+                               return room;
+                           });
+}
+
 }  // namespace dpreg

@@ -16,7 +16,7 @@
 
 namespace dpreg {
 
-inline constexpr std::size_t kGramRows = 1024;
+inline constexpr std::size_t kGramRows = 512;
 
 /// A block of quantised rows and what one round needs of it.
 struct Block {

@@ -108,6 +108,14 @@ struct LanesOf {
         }
     }
 
+    /// Integers of at most 32 bits.
+    DPREG_INLINE void store(std::int32_t* to) const {
+        for (std::size_t k = 0; k < kParts; ++k) {
+            reinterpret_cast<Loose<Int>*>(to + k * kSize)->values =
+                __builtin_convertvector(part[k], Int);
+        }
+    }
+
     DPREG_INLINE double operator[](std::size_t k) const { return part[k / kSize][k % kSize]; }
 
     /// In the order of the lanes.
@@ -131,6 +139,16 @@ struct LanesOf {
         LanesOf lanes;
         for (std::size_t k = 0; k < kParts; ++k) {
             lanes.part[k] = x.part[k] < most.part[k] ? x.part[k] : most.part[k];
+        }
+        return lanes;
+    }
+
+    /// `zero` where x is 0, `other` elsewhere.
+    DPREG_INLINE friend LanesOf if_zero(const LanesOf& x, const LanesOf& zero,
+                                        const LanesOf& other) {
+        LanesOf lanes;
+        for (std::size_t k = 0; k < kParts; ++k) {
+            lanes.part[k] = x.part[k] == 0.0 ? zero.part[k] : other.part[k];
         }
         return lanes;
     }

@@ -159,6 +159,10 @@ private:
     std::vector<std::size_t> offsets_;
 };
 
+/// QuantisedRows(x, y, how, {}, threads).gram(threads), without room for all of the rows.
+std::vector<std::int64_t> mapped_gram(const MatrixView& x, const VectorView& y,
+                                      const Standardisation& how, std::size_t threads);
+
 /// Integer steps of a row's limit and of a residual's clip.
 inline constexpr int kRowSteps = 1 << 14;
 /// Steps of the limit of a score.
