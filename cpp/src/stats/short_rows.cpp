@@ -96,7 +96,7 @@ ShortTheta short_theta(const std::vector<double>& theta, std::size_t stride) {
         const auto steps = std::llrint(std::ldexp(theta[j], kThetaBits - exponent));
         const auto high = (steps + (1 << (kLowBits - 1))) >> kLowBits;
         result.high[j] = static_cast<std::int16_t>(high);
-        result.low[j] = static_cast<std::int16_t>(steps - (high << kLowBits));
+        result.low[j] = static_cast<std::int16_t>(steps - high * (1 << kLowBits));
     }
     result.step = std::ldexp(1.0, exponent - kThetaBits);
     return result;

@@ -362,11 +362,8 @@ DPREG_HERE void pack(const std::int16_t* q, std::size_t stride, std::size_t rows
     }
 }
 
-#if DPREG_BYTES >= 64
-constexpr std::size_t kGramTile = 8;
-#else
+// Sums of more entries than these would not stay in registers.
 constexpr std::size_t kGramTile = 4;
-#endif
 
 DPREG_HERE void gram(const std::int32_t* packed, std::size_t stride, std::size_t groups,
                      std::int64_t* products, std::int64_t* squares) {
