@@ -211,3 +211,25 @@ def test_larger_random_worlds_stay_within_the_ranges():
 
         limit = _core.KENDALL_SCORE_RANGE if t else _core.KENDALL_LABEL_RANGE
         assert np.ptp(scores(columns) - scores(short)) <= limit + 1e-12
+
+
+@pytest.mark.parametrize("levels", [(1, 5), (2, 2), (30, 7), (256, 256), (257, 3), (400, 400)])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_columns_of_few_values_are_counted_in_a_table(levels, missing):
+    """By the definition, with values of both signs, zeros of both, infinities; and by sorting."""
+    rng = np.random.default_rng(sum(levels))
+    n = 1500
+    x, y = (
+        rng.choice(np.append(rng.standard_normal(size - 1), np.inf), n) if size > 2
+        else rng.integers(0, size, n) * rng.choice([-1.0, 1.0], n) * 0.0 + rng.integers(0, size, n)
+        for size in levels
+    )  # fmt: skip
+    x[rng.random(n) < missing] = np.nan
+    y[rng.random(n) < missing / 2] = np.nan
+    with np.errstate(invalid="ignore"):
+        a, b = (
+            (v[:, None] > v).astype(int) - (v[:, None] < v).astype(int) for v in (x, y)
+        )  # NaN is neither
+    assert _core.kendall_tau(x, y) == (a * b).sum() / 2 / (n - 1)
+    few = slice(0, 1000)  # too few for a table
+    assert _core.kendall_tau(x[few], y[few]) == (a * b)[few, few].sum() / 2 / 999

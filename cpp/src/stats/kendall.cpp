@@ -2,6 +2,7 @@
 
 #include "dpreg/error.hpp"
 #include "dpreg/stats/inversions.hpp"
+#include "level_table.hpp"
 
 namespace dpreg {
 namespace {
@@ -85,10 +86,13 @@ std::int64_t KendallPairs::balance(const RankedColumn& other, KendallScratch& sc
 double kendall_tau(const VectorView& x, const VectorView& y) {
     require(x.size == y.size, "x and y must have the same length");
     if (x.size < 2) return 0.0;
-    const auto other = rank_column(x);
-    KendallScratch scratch;
-    const auto balance = KendallPairs(order_column(y)).balance(other, scratch);
-    return static_cast<double>(balance) / static_cast<double>(x.size - 1);
+    auto balance = balance_by_table(x, y);
+    if (!balance) {
+        const auto other = rank_column(x);
+        KendallScratch scratch;
+        balance = KendallPairs(order_column(y)).balance(other, scratch);
+    }
+    return static_cast<double>(*balance) / static_cast<double>(x.size - 1);
 }
 
 }  // namespace dpreg
