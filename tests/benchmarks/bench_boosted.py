@@ -2,7 +2,9 @@
 
 Run as ``python tests/benchmarks/bench_boosted.py [--quick] [--json FILE]``: n = 515,345, d = 91,
 a tenth of the rows if quick.  numpy computes ``X @ v`` and ``X.T @ r`` a round; ours also clips
-and adds up exactly.  Not a test: it measures time, and fails on nothing.
+and adds up exactly.  Then the
+same, and the Gram matrix, with each instruction set.  Not a test: it measures time, and fails on
+nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import resource
 
 import numpy as np
-from measure import Sheet, arguments, seconds, with_better_blas
+from measure import Sheet, arguments, instructions, processor, seconds, with_better_blas
 
 from dpreg import _core
 
@@ -53,7 +55,7 @@ def main():
         for _ in range(ROUNDS):
             better()
 
-    print(f"n = {n:,}, d = {D}, {ROUNDS} rounds")
+    print(f"n = {n:,}, d = {D}, {ROUNDS} rounds; {processor()}")
     times = sheet.ratio(
         "boosted", ours, loop, 3, "Boosted AdaSSP over a loop in numpy", faster=False
     )
@@ -61,6 +63,21 @@ def main():
         "boosted_whole", (times[:, 0] + preparation) / times[:, 1],
         "the same, rows made ready included", f"[{preparation:.3g} s]",
     )  # fmt: skip
+    product = with_better_blas(lambda: x.T @ x)
+    for choice in _core.instruction_sets():
+        with instructions(choice):
+            sheet.ratio(
+                f"boosted_{choice.name}",
+                ours,
+                loop,
+                2,
+                f"  rounds with {choice.name}",
+                faster=False,
+            )
+            sheet.ratio(
+                f"gram_{choice.name}", rows.gram, product, 5,
+                f"  Gram matrix over X.T @ X with {choice.name}", faster=False,
+            )  # fmt: skip
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     sheet.add("boosted_memory", peak / x.nbytes, "peak memory, X and numpy included, over X")
     sheet.write(options.json)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import resource
 
 import numpy as np
-from measure import Sheet, arguments, seconds, with_better_blas
+from measure import Sheet, arguments, instructions, processor, seconds, with_better_blas
 
 from dpreg import _core
 
@@ -47,7 +47,7 @@ def main():
     x = rng.standard_normal((n, D))
     y = x @ rng.standard_normal(D) + rng.standard_normal(n)
     sheet = Sheet()
-    print(f"n = {n:,}, d = {D}, m = {models}")
+    print(f"n = {n:,}, d = {D}, m = {models}; {processor()}")
     before = peak()
     release(x, y, models)
     sheet.add("tukey_memory", 1 + (peak() - before) / x.nbytes, "TukeyEM, peak memory over X")
@@ -55,6 +55,12 @@ def main():
         "tukey", lambda: release(x, y, models), with_better_blas(lambda: x.T @ x), 7,
         "TukeyEM over one X.T @ X", faster=False,
     )  # fmt: skip
+    for choice in _core.instruction_sets():
+        with instructions(choice):
+            sheet.ratio(
+                f"tukey_{choice.name}", lambda: release(x, y, models),
+                with_better_blas(lambda: x.T @ x), 3, f"  with {choice.name}", faster=False,
+            )  # fmt: skip
     few = max(2, models // 20)
     part = slice(0, n * few // models)
     fits = with_better_blas(lambda: sklearn_fits(x[part], y[part], few))

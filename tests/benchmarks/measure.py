@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import platform
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +43,30 @@ def with_better_blas(work):
 
     choices = [limited(1), limited(None)]
     return choices[int(np.argmin([seconds(choice) for choice in choices]))]
+
+
+def processor():
+    """Return what Linux calls the processor, and the instruction sets that kernels use there."""
+    from dpreg import _core
+
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    sets = ", ".join(choice.name for choice in _core.instruction_sets())
+    return f"{names[0] if names else platform.machine()}; instruction sets {sets}"
+
+
+@contextmanager
+def instructions(choice):
+    """Use an instruction set of `_core`, and what was used before afterwards."""
+    from dpreg import _core
+
+    before = _core.instructions_in_use()
+    _core.use_instructions(choice)
+    try:
+        yield
+    finally:
+        _core.use_instructions(before)
 
 
 def spread(values, unit=""):

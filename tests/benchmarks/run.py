@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 from goals import table
+from measure import processor
 
 HERE = Path(__file__).parent
 COVERAGE = HERE.parents[1] / "vignettes" / "coverage.py"
@@ -96,7 +97,7 @@ def main():
     everything(runs, data, options.quick)
     parts = [
         f"# Benchmarks{', quick' if options.quick else ''}\n",
-        f"{platform.machine()}, {os.cpu_count()} processors, load {load:.1f} at the start; "
+        f"{processor()}, {os.cpu_count()} processors, load {load:.1f} at the start; "
         f"{platform.python_implementation()} {platform.python_version()}; "
         f"{(time.perf_counter() - start) / 60:.0f} minutes in all.\n",
         "## Goals\n",

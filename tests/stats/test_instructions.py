@@ -146,7 +146,9 @@ def test_rows_are_the_same(each, mapped, response_limit, order):
         for other in others:
             np.testing.assert_array_equal(other[0], first[0])
             np.testing.assert_array_equal(other[1].view(np.uint64), first[1].view(np.uint64))
-        alone = [state(_core.QuantisedRows(table[i : i + 1], y[i : i + 1], how)) for i in range(101)]
+        alone = [
+            state(_core.QuantisedRows(table[i : i + 1], y[i : i + 1], how)) for i in range(101)
+        ]
         np.testing.assert_array_equal(first[0], np.vstack([q for q, _ in alone]))
         np.testing.assert_array_equal(first[1], np.concatenate([v for _, v in alone]))
 

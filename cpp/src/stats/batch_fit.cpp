@@ -29,16 +29,55 @@ double half_log(double variance) { return variance > 0.0 ? 0.5 * std::log(varian
 
 // Passes over the rows of a batch, which lie in the second-level cache; `width` is padded.
 
-struct Probe {
+// Rows of a batch lie anywhere in memory: so many are on their way at a time.
+constexpr std::size_t kAhead = 8;
+constexpr std::size_t kCacheLine = 8;
+
+/// Some rows of a matrix and a vector, of units.
+struct Chosen {
+    std::vector<std::size_t> rows;
+    std::vector<std::size_t> units;
+};
+
+/// Copies the chosen rows that are finite side by side into `a`, whose padding stays as it is,
+/// and drops the others from `chosen`.
+struct Gather {
     template <class Lanes>
-    DPREG_INLINE static void run(const double* row, std::size_t width, bool& finite) {
-        // A sum of finite doubles may overflow, but a product with zero may not.
-        Lanes probe = Lanes::of(0.0);
-        for (std::size_t j = 0; j < width; j += kPanel) probe += Lanes::load(row + j) * 0.0;
-        finite = probe.sum() == 0.0;
+    DPREG_INLINE static void run(const MatrixView& x, const VectorView& y, std::size_t width,
+                                 Chosen& chosen, double* a) {
+        const std::size_t count = chosen.rows.size();
+        const bool side_by_side = x.col_stride == 1;
+        std::size_t kept = 0;
+        for (std::size_t k = 0; k < count; ++k) {
+            const double* cells = start_of(x, chosen.rows[k]);
+            if (side_by_side && k + kAhead < count) {
+                const std::size_t next = chosen.rows[k + kAhead];
+                const double* ahead = start_of(x, next);
+                for (std::size_t j = 0; j < x.cols; j += kCacheLine) __builtin_prefetch(ahead + j);
+                if (x.cols > 0) __builtin_prefetch(ahead + x.cols - 1);
+                __builtin_prefetch(y.data + static_cast<std::ptrdiff_t>(next) * y.stride);
+            }
+            double* row = a + kept * width;
+            std::size_t j = 0;
+            for (; side_by_side && j + kPanel <= x.cols; j += kPanel) {
+                Lanes::load(cells + j).store(row + j);
+            }
+            for (; j < x.cols; ++j) row[j] = cells[static_cast<std::ptrdiff_t>(j) * x.col_stride];
+            row[x.cols] = y[chosen.rows[k]];
+            // A sum of finite doubles may overflow, but a product with zero may not.
+            Lanes probe = Lanes::of(0.0);
+            for (j = 0; j < width; j += kPanel) probe += Lanes::load(row + j) * 0.0;
+            chosen.units[kept] = chosen.units[k];
+            kept += probe.sum() == 0.0 ? 1 : 0;
+        }
+        chosen.units.resize(kept);
+    }
+
+    static const double* start_of(const MatrixView& x, std::size_t row) {
+        return x.data + static_cast<std::ptrdiff_t>(row) * x.row_stride;
     }
 };
-constexpr LanesKernel<Probe> probe_kernel;
+constexpr LanesKernel<Gather> gather_kernel;
 
 /// The largest size of each column.
 struct Largest {
@@ -88,16 +127,6 @@ struct Centre {
 };
 constexpr LanesKernel<Centre> centre_kernel;
 
-// Rows of a batch lie anywhere in memory: so many are on their way at a time.
-constexpr std::size_t kAhead = 4;
-constexpr std::size_t kCacheLine = 8;
-
-void prefetch_row(const MatrixView& x, std::size_t row) {
-    if (x.col_stride != 1) return;
-    const double* cells = x.data + static_cast<std::ptrdiff_t>(row) * x.row_stride;
-    for (std::size_t j = 0; j < x.cols; j += kCacheLine) __builtin_prefetch(cells + j);
-}
-
 /// The fit of one batch, with its scratch memory.  The columns of `a` are x and then y,
 /// in units of a power of two near their largest value, so that nothing overflows.
 class BatchSolver {
@@ -135,22 +164,15 @@ public:
 private:
     template <class Rows>
     void gather(const Rows& for_each_row) {
-        a_.clear();
-        unit_.clear();
+        chosen_.rows.clear();
+        chosen_.units.clear();
         for_each_row([&](std::size_t row, std::size_t unit) {
-            const auto start = a_.size();
-            a_.resize(start + width_, 0.0);
-            for (std::size_t j = 0; j < d_; ++j) a_[start + j] = x_(row, j);
-            a_[start + d_] = y_[row];
-            bool finite = true;
-            probe_kernel(a_.data() + start, width_, finite);
-            if (finite) {
-                unit_.push_back(unit);
-            } else {
-                a_.resize(start);
-            }
+            chosen_.rows.push_back(row);
+            chosen_.units.push_back(unit);
         });
-        rows_ = unit_.size();
+        a_.assign(chosen_.rows.size() * width_, 0.0);
+        gather_kernel(x_, y_, width_, chosen_, a_.data());
+        rows_ = chosen_.units.size();
 
         std::vector<double> largest(width_, 0.0);
         largest_kernel(a_.data(), rows_, width_, largest.data());
@@ -324,7 +346,7 @@ private:
             for (std::size_t j = 0; j < d_; ++j)
                 scores[j] += weights[i * width_ + j] * residuals[i];
             for (std::size_t j = 0; j <= d_; ++j) sums[j] += a_[i * width_ + j];
-            if (i + 1 < rows_ && unit_[i + 1] == unit_[i]) continue;
+            if (i + 1 < rows_ && chosen_.units[i + 1] == chosen_.units[i]) continue;
             visit(scores, sums);
             std::fill(scores.begin(), scores.end(), 0.0);
             std::fill(sums.begin(), sums.end(), 0.0);
@@ -380,7 +402,7 @@ private:
     std::size_t rows_ = 0;
     bool solved_ = false;
     std::vector<double> a_;
-    std::vector<std::size_t> unit_;
+    Chosen chosen_;
     std::vector<int> exponent_;
     std::vector<double> mean_;
     std::vector<double> weighed_;
@@ -415,12 +437,8 @@ std::vector<double> fit_batches(const MatrixView& x, const VectorView& y,
         BatchSolver solver(x, y, options);
         for (std::size_t g = begin; g < end; ++g) {
             const auto for_each_row = [&](const auto& visit) {
-                const auto last = assignment.offsets[g + 1];
-                for (auto k = assignment.offsets[g]; k < last; ++k) {
+                for (auto k = assignment.offsets[g]; k < assignment.offsets[g + 1]; ++k) {
                     const auto unit = assignment.members[k];
-                    if (unit_offsets == nullptr && k + kAhead < last) {
-                        prefetch_row(x, assignment.members[k + kAhead]);
-                    }
                     if (unit_offsets == nullptr) {
                         visit(unit, unit);
                         continue;
