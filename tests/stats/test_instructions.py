@@ -1,4 +1,4 @@
-"""Every instruction set gives the same bits, and the exact sums, at the ends of their ranges too."""
+"""Every instruction set gives the same bits, and exact sums, at the ends of ranges too."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from row_recipes import recipe, rounded
 
 from dpreg import _core
-from tests.stats.test_quantised_rows import recipe, rounded
 
 STEPS = _core.ROW_STEPS
 WIDTHS = [1, 2, 7, 8, 9, 16, 17, 24, 25, 33, 40, 65, 300]
@@ -62,18 +62,18 @@ def kinds_of_rows(n, width, rng):
     yield "nothing", np.zeros((n, width))
 
 
-@pytest.mark.parametrize("n", [1, 2, 13, 14, 15, 47, 48, 49, 1025, 2000])
+@pytest.mark.parametrize("n", [1, 2, 13, 14, 15, 29, 513])
 def test_gram_matrices_are_exact(each, n):
     rng = np.random.default_rng(n)
     for width in WIDTHS:
         for kind, q in kinds_of_rows(n, width, rng):
             rows = rows_of(q, np.zeros(n))
-            whole = q.astype(np.int64)
+            expected = q.T @ q  # integers below 2^53: any order, the same doubles
             for gram in each(rows.gram):
-                np.testing.assert_array_equal(gram, whole.T @ whole, err_msg=f"{kind} {width}")
+                np.testing.assert_array_equal(gram, expected, err_msg=f"{kind} {width}")
 
 
-@pytest.mark.parametrize("n", [1, 5, 6, 7, 48, 49, 1001])
+@pytest.mark.parametrize("n", [1, 5, 6, 7, 48, 49, 97])
 @pytest.mark.parametrize("size", [0.0, 1e-3, 1.0, 1e9])
 def test_rounds_and_scores_are_exact(each, n, size):
     rng = np.random.default_rng(n)
@@ -83,19 +83,18 @@ def test_rounds_and_scores_are_exact(each, n, size):
         step = 2.0 ** (math.frexp(math.sqrt(sum(float(v) ** 2 for v in theta)))[1] - 26)
         for kind, q in kinds_of_rows(n, width, rng):
             y = size * rng.choice([-1.0, 1.0, 0.3], n)
-            rows, whole = rows_of(q, y), q.astype(np.int64)
-            dots = whole @ np.rint(held / step).astype(np.int64)
+            rows, dots = rows_of(q, y), q @ (held / step)
             residual = y - dots * (step * (1 / STEPS))
-            p = np.rint(STEPS * np.clip(residual / 0.7, -1, 1)).astype(np.int64)
+            p = np.rint(STEPS * np.clip(residual / 0.7, -1, 1))
             for gradient, squares in each(lambda r=rows, t=theta: r.round(t, 0.7)):
-                np.testing.assert_array_equal(gradient, whole.T @ p, err_msg=f"{kind} {width}")
+                np.testing.assert_array_equal(gradient, q.T @ p, err_msg=f"{kind} {width}")
                 assert squares == (p**2).sum()
             longest = _core.SCORE_STEPS / np.maximum(np.sqrt((q**2).sum(axis=1)), 1)
             per_residual = _core.SCORE_STEPS * (1 / STEPS) / 0.9
-            p = np.rint(np.clip(residual * per_residual, -longest, longest)).astype(np.int64)
+            p = np.rint(np.clip(residual * per_residual, -longest, longest))
             for score in each(lambda r=rows, t=theta: r.score(t, 0.9)):
-                np.testing.assert_array_equal(score, whole.T @ p, err_msg=f"{kind} {width}")
-            v = np.rint(p[:, None] * q * (STEPS / _core.SCORE_STEPS)).astype(np.int64)
+                np.testing.assert_array_equal(score, q.T @ p, err_msg=f"{kind} {width}")
+            v = np.rint(p[:, None] * q * (STEPS / _core.SCORE_STEPS))
             for products in each(lambda r=rows, t=theta: r.score_products(t, 0.9)):
                 np.testing.assert_array_equal(products, v.T @ v, err_msg=f"{kind} {width}")
 
