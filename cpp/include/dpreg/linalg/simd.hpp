@@ -37,13 +37,13 @@ constexpr std::size_t padded(std::size_t size) { return (size + kPanel - 1) / kP
 template <std::size_t Bytes>
 struct RegistersOf;
 
-#define DPREG_REGISTERS(bytes)                                               \
-    template <>                                                              \
-    struct RegistersOf<bytes> {                                              \
-        using Doubles = double __attribute__((vector_size(bytes)));          \
-        using Bits = std::uint64_t __attribute__((vector_size(bytes)));      \
-        using Ints = std::int32_t __attribute__((vector_size(bytes / 2)));   \
-        using Shorts = std::int16_t __attribute__((vector_size(bytes / 4))); \
+#define DPREG_REGISTERS(bytes)                                                 \
+    template <>                                                                \
+    struct RegistersOf<bytes> {                                                \
+        using Doubles = double __attribute__((vector_size(bytes)));            \
+        using Bits = std::uint64_t __attribute__((vector_size(bytes)));        \
+        using Ints = std::int32_t __attribute__((vector_size((bytes) / 2)));   \
+        using Shorts = std::int16_t __attribute__((vector_size((bytes) / 4))); \
     };
 DPREG_REGISTERS(16)
 DPREG_REGISTERS(32)
