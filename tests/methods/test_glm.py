@@ -113,6 +113,28 @@ def test_any_table_gives_a_result(family, inference):
         assert "dpreg" in fit.to_json()
 
 
+@pytest.mark.parametrize("x", [None, 7.0], ids=["no column", "one that is dropped"])
+@pytest.mark.parametrize("inference", [True, False])
+@pytest.mark.parametrize("family", FAMILIES, ids=str)
+def test_an_intercept_alone_is_a_model(family, inference, x):
+    data, _ = table(family, 2_000)
+    formula = "y ~ 1" if x is None else "y ~ x"
+    fit = dpreg.dp_glm(formula, data.assign(x=x), 5.0, family=family, inference=inference, rng=1)
+    mean = np.quantile(data.y, 0.75) if family == Quantile(0.75) else data.y.mean()
+    assert fit.predict({"x": np.full(1, 7.0)})[0] == pytest.approx(mean, rel=0.1)
+
+
+@pytest.mark.parametrize("inference", [True, False])
+@pytest.mark.parametrize("most", [-1.0, 0.0, 3.0])
+def test_counts_below_zero_are_counts_of_zero(inference, most):
+    """A mean of them that is below 0 has no logarithm, and must not be an exception."""
+    x = np.linspace(-1, 1, 5_000)
+    data = {"x": x, "y": np.where(x > 0.9, most, -20.0 - x)}
+    fit = dpreg.dp_glm("y ~ x", data, 1.0, family="poisson", inference=inference, rng=1)
+    assert np.isfinite(fit.estimates).all()
+    assert fit.predict({"x": np.zeros(1)})[0] < 1.0
+
+
 @pytest.mark.parametrize("inference", [True, False])
 @pytest.mark.parametrize("family", FAMILIES, ids=str)
 def test_everything_is_spent_and_no_more(family, inference):
