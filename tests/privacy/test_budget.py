@@ -187,6 +187,40 @@ def test_processes_cannot_overspend_together(tmp_path):
     assert sum(int(p.communicate(timeout=60)[0]) for p in running) == 100
 
 
+SPEND_IN_A_FORK = """
+import os, sys, dpreg
+budget = dpreg.Budget(1.0, 0.0, **({"ledger": sys.argv[1]} if len(sys.argv) > 1 else {}))
+regions = budget.partition("region", ["north", "south"])
+budget.spend("here", 0.25)
+child = os.fork()
+if child == 0:
+    for payer in (budget, regions["north"]):
+        try:
+            payer.spend("there", 0.25)
+            print("charged", flush=True)
+        except dpreg.BudgetError as error:
+            print(error, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+print(budget.remaining[0])
+"""
+
+
+def test_a_fork_charges_a_ledger_and_no_copy_of_a_budget(tmp_path):
+    """Worker processes of a pool: each would spend all that there is."""
+
+    def said(*arguments):
+        command = [sys.executable, "-c", SPEND_IN_A_FORK, *arguments]
+        run = subprocess.run(command, check=True, capture_output=True, text=True)
+        return run.stdout.splitlines()
+
+    *refused, left = said()
+    assert len(refused) == 2
+    assert all("the memory of another process" in message for message in refused)
+    assert left == "0.75"
+    assert said(str(tmp_path / "ledger")) == ["charged", "charged", "0.25"]
+
+
 def test_dp_lm_is_charged_before_a_record_is_read(diamonds, monkeypatch):
     """Whatever happens to the records, the charge is there; a refusal reads nothing."""
 

@@ -59,14 +59,26 @@ class Ledger(Protocol):
 
 
 class MemoryLedger:
-    """A ledger that lasts as long as the process."""
+    """A ledger that lasts as long as the process, and is written by no other.
+
+    A fork has a copy: what is charged there is not seen here, so it refuses to be charged.
+    """
 
     def __init__(self) -> None:
         self._entries: Entries = ()
         self._lock = threading.Lock()
+        self._process = os.getpid()
 
     def append(self, entry: Entry, allowed: Callable[[Entries], bool]) -> int | None:
-        """See `Ledger.append`."""
+        """See `Ledger.append`.
+
+        Raises
+        ------
+        BudgetError
+            In a process that was forked from the one that has the ledger.
+        """
+        if os.getpid() != self._process:
+            raise _of_another_process()
         with self._lock:
             if not allowed((*self._entries, entry)):
                 return None
@@ -227,6 +239,12 @@ class FileLedger:
 
     def _untrusted(self, why: str) -> BudgetError:
         return untrusted(self.path, why)
+
+
+def _of_another_process() -> BudgetError:
+    shared = Options("budget", "", "Budget", {"eps": 1.0, "ledger": "budget.db"})
+    problem = "is in the memory of another process, which would not see what is charged here"
+    return BudgetError("budget", problem, ("share one that is kept in a file, such as ", shared))
 
 
 def untrusted(path: str, why: str) -> BudgetError:
