@@ -32,8 +32,8 @@ Doubles = NDArray[np.float64]
 # A mean response at the end of its range is moved this share of the range inwards, or as far as
 # there would be one such response.
 _INWARDS = 1e-3
-# Where responses are below 0, rounds start from this share of the largest: steps from a mean that is
-# too large are short, and those from one that is too small are not.
+# Where responses are below 0, rounds start from this share of the largest: steps from a mean that
+# is too large are short, and those from one that is too small are not.
 _POSITIVE = 0.25
 # Linear predictors beyond it change a probability by less than 1e-17.
 _MOST_LOGIT = 40.0
