@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
+import logging
+import os
+import random
+import sys
 import warnings
 
 import numpy as np
@@ -112,6 +117,52 @@ def test_what_the_statistic_does_wrong_counts_as_nothing(capsys):
     assert capsys.readouterr() == ("", "")
 
 
+def test_nothing_that_a_block_says_is_heard_in_any_way(capfd, caplog):
+    """Handlers that hold the stream, libraries in C and other programs included."""
+    handler = logging.StreamHandler(sys.__stderr__)
+    logger = logging.getLogger("statistic")
+    logger.addHandler(handler)
+
+    def loud(rows):
+        logger.error("of %d rows", len(rows))
+        os.write(1, b"of the rows")
+        os.system("echo of the rows >&2")
+        sys.__stdout__.write("of the rows")
+        ctypes.CDLL(None).printf(b"of the rows")
+        return 0.0
+
+    print("before", flush=True)
+    dpreg.dp_test(loud, frame(), 50.0, blocks=3, rng=1)
+    logger.error("after")
+    logger.removeHandler(handler)
+    ctypes.CDLL(None).fflush(None)
+    assert [record.getMessage() for record in caplog.records] == ["after"]
+    said, failed = capfd.readouterr()
+    assert said == "before\n"
+    assert "rows" not in failed
+
+
+def test_what_one_block_draws_the_next_does_not_see():
+    """Permutations are drawn from np.random by many a test, as many as there are rows."""
+    seen = {}
+
+    def drawing(rows):
+        np.random.random(len(rows))  # noqa: NPY002
+        seen.setdefault(len(rows), []).append((np.random.random(), random.random()))  # noqa: NPY002
+        return 1.0
+
+    state, number = np.random.get_state(), random.getstate()  # noqa: NPY002
+    dpreg.dp_test(drawing, frame(), 1.0, blocks=60, rng=1)
+    assert np.random.get_state()[1].tolist() == state[1].tolist()  # noqa: NPY002
+    assert random.getstate() == number
+    drawn = [pair for pairs in seen.values() for pair in pairs]
+    assert len({x for x, _ in drawn}) == len({x for _, x in drawn}) == 60
+    again = {size: list(pairs) for size, pairs in seen.items()}
+    seen.clear()
+    dpreg.dp_test(drawing, frame(), 1.0, blocks=60, rng=1)
+    assert seen == again
+
+
 @pytest.mark.parametrize("n", [0, 1, 3])
 def test_few_rows_are_a_result_too(n):
     assert 0 <= dpreg.dp_test(t_test, frame(2000).head(n), 1.0, rng=1).pvalue <= 1
@@ -144,6 +195,8 @@ def test_persons_are_in_one_block():
         ({"threshold": 1.0}, ArgumentError, "threshold must be"),
         ({"threshold": True}, ArgumentError, "threshold must be"),
         ({"unit": "who"}, SchemaError, "no column 'who'"),
+        ({"unit": 3}, SchemaError, "unit must be the name of one column"),
+        ({"unit": "x", "data": frame(10).set_axis(["x", "x"], axis=1)}, SchemaError, "unique"),
         ({"rng": "a"}, ValueError, "rng"),
     ],
 )
