@@ -17,6 +17,7 @@ import dpreg
 from dpreg.data.containers import open_source
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.problem import pose
+from dpreg.privacy.stratum import Stratum
 
 LEVELS = {"g": ["a", "b"]}
 
@@ -46,6 +47,24 @@ def test_partitions_of_dask_give_the_same_bits(table, parts, call):
 def test_what_needs_all_rows_brings_them_here(table, call):
     with dask.config.set(scheduler="synchronous"):
         assert fit(dd.from_pandas(table, npartitions=3), **call) == fit(table, **call)
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+def test_a_unit_is_one_whatever_its_partitions_are_read_as(tmp_path, unit):
+    """Integers here, floats there where one is missing, and text where one is no number."""
+    for part, last in enumerate(["4", "", "A7"]):
+        rows = "".join(f"{i},{i}.5,{who},{who}\n" for i, who in enumerate([0, 1, 2, 3, last]))
+        (tmp_path / f"{part}.csv").write_text("x,y,who,stratum\n" + rows)
+    held = dd.from_map(pd.read_csv, sorted(tmp_path.glob("*.csv")))
+    with dask.config.set(scheduler="synchronous"):
+        design = pose("y ~ x", held, None, unit).design(1e9)
+        taken = [
+            pose("y ~ x", held, None, unit, Stratum("stratum", (0, 1), k)).design(1e9)
+            for k in range(2)
+        ]
+    rows = 15 if unit is None else 9
+    assert (design.rows.count, design.unit_count) == (rows, 15 if unit is None else 5)
+    assert [part.unit_count for part in taken] == ([2, 2] if unit is None else [1, 1])
 
 
 def test_partitions_may_be_empty_or_all_of_them(table):
