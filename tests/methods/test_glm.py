@@ -156,6 +156,20 @@ def test_persons_with_several_rows_have_wider_intervals():
     np.testing.assert_allclose(fit.sampling, alone.sampling, rtol=0.2)
 
 
+@pytest.mark.parametrize("bounds", [None, {"x": (0, 1)}])
+def test_no_score_of_a_person_is_shortened_to_that_of_a_row(bounds):
+    """Where x is 1, persons have five rows, all alike; each outcome counts as often."""
+    rng = np.random.default_rng(1)
+    x = rng.random(10_000) < 0.5
+    y = rng.random(10_000) < special.expit(-2 + 1.5 * x)
+    once = pd.DataFrame({"x": 1.0 * x, "y": y, "person": np.arange(10_000)})
+    rows = once.loc[once.index.repeat(np.where(x, 5, 1))]
+    method = dpreg.BoostedAdaSSP(max_rows=5, bounds=bounds)
+    fit = dpreg.dp_glm("y ~ x", rows, 100.0, unit="person", method=method, rng=1)
+    exact = [special.logit(y[~x].mean()), special.logit(y[x].mean()) - special.logit(y[~x].mean())]
+    np.testing.assert_allclose(fit.estimates, exact, atol=0.1)
+
+
 def test_the_gaussian_family_is_dp_lm():
     data, _ = table(Quantile(0.5), 2_000)
     fit = dpreg.dp_glm("y ~ a + b", data, 1.0, family="gaussian", rng=1)
