@@ -157,8 +157,8 @@ class DPLinearRegression(RegressorMixin, _Private):  # type: ignore[misc]
 
     Notes
     -----
-    `score` compares predictions with records and is **not private**: use it on data that need no
-    protection.  So do `cross_val_score` and searches, whose scores are functions of the records.
+    `score` compares predictions with records, as `cross_val_score` and searches do: scores are
+    functions of the records and **not private**.  Use them on data that need no protection.
     """
 
     def __init__(

@@ -61,7 +61,8 @@ class Ledger(Protocol):
 class MemoryLedger:
     """A ledger that lasts as long as the process, and is written by no other.
 
-    A fork has a copy: what is charged there is not seen here, so it refuses to be charged.
+    What is charged to a copy of it is not seen here: it cannot be copied, and the copy that a fork
+    has refuses to be charged.
     """
 
     def __init__(self) -> None:
@@ -78,12 +79,15 @@ class MemoryLedger:
             In a process that was forked from the one that has the ledger.
         """
         if os.getpid() != self._process:
-            raise _of_another_process()
+            raise _not_shared()
         with self._lock:
             if not allowed((*self._entries, entry)):
                 return None
             self._entries = (*self._entries, entry)
             return len(self._entries)
+
+    def __reduce__(self) -> Any:
+        raise _not_shared()
 
     def entries(self) -> Entries:
         """See `Ledger.entries`."""
@@ -241,9 +245,9 @@ class FileLedger:
         return untrusted(self.path, why)
 
 
-def _of_another_process() -> BudgetError:
+def _not_shared() -> BudgetError:
     shared = Options("budget", "", "Budget", {"eps": 1.0, "ledger": "budget.db"})
-    problem = "is in the memory of another process, which would not see what is charged here"
+    problem = "is in the memory of the process that made it, where charges to a copy are not seen"
     return BudgetError("budget", problem, ("share one that is kept in a file, such as ", shared))
 
 
