@@ -22,7 +22,7 @@ try:
 except ImportError:
     raise ImportError("dpreg.sklearn needs scikit-learn; run `pip install scikit-learn`") from None
 
-from dpreg.data.matrices import columns_of, is_column, matrix_source, vector_source
+from dpreg.data.arrays import columns_of, is_column, matrix_source, vector_source
 from dpreg.data.matrix import ModelMatrix, Records
 from dpreg.data.source import RowSource
 from dpreg.errors import ArgumentError, BudgetError, SchemaError, add
