@@ -13,6 +13,7 @@ import logging
 import os
 import random
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 
@@ -20,17 +21,21 @@ import numpy as np
 
 __all__ = ["drawing_from", "unheard"]
 
+# What is changed is the whole process's: who changed it second must be the first to put it back.
+_TURN = threading.RLock()
+
 
 @contextlib.contextmanager
 def unheard() -> Iterator[None]:
     """Let nothing be printed, logged or warned of.
 
     Neither by Python nor by a library in C, nor by a program that is started: whatever this process
-    writes to its standard output and error meanwhile is lost.
+    writes to its standard output and error meanwhile is lost.  Threads take turns.
     """
-    silent, level = io.StringIO(), logging.root.manager.disable
-    _flush()
+    silent = io.StringIO()
     with (
+        _TURN,
+        _unlogged(),
         _to_nowhere(1),
         _to_nowhere(2),
         warnings.catch_warnings(),
@@ -39,11 +44,9 @@ def unheard() -> Iterator[None]:
         contextlib.redirect_stderr(silent),
     ):
         warnings.simplefilter("ignore")
-        logging.disable(sys.maxsize)
         try:
             yield
         finally:
-            logging.disable(level)
             _flush()
 
 
@@ -68,7 +71,18 @@ def drawing_from(seed: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def _unlogged() -> Iterator[None]:
+    level = logging.root.manager.disable
+    logging.disable(sys.maxsize)
+    try:
+        yield
+    finally:
+        logging.disable(level)
+
+
+@contextlib.contextmanager
 def _to_nowhere(descriptor: int) -> Iterator[None]:
+    _flush()
     try:
         kept = os.dup(descriptor)
     except OSError:  # it is closed

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
 import logging
 import os
 import random
 import sys
+import threading
+import time
 import warnings
 
 import numpy as np
@@ -140,6 +143,24 @@ def test_nothing_that_a_block_says_is_heard_in_any_way(capfd, caplog):
     said, failed = capfd.readouterr()
     assert said == "before\n"
     assert "rows" not in failed
+
+
+def test_threads_take_turns_and_everything_is_put_back(capfd):
+    def slow(rows):
+        time.sleep(0.01)
+        return 1.0
+
+    call = functools.partial(dpreg.dp_test, slow, frame(40), 1.0, blocks=5)
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.01)
+    for thread in threads:
+        thread.join()
+    os.write(1, b"heard")
+    print("too", flush=True)
+    assert capfd.readouterr().out == "heardtoo\n"
+    assert logging.root.manager.disable == logging.NOTSET
 
 
 def test_what_one_block_draws_the_next_does_not_see():
