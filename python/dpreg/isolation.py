@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.random import mtrand
 
 __all__ = ["drawing_from", "unheard"]
 
@@ -60,14 +61,14 @@ def drawing_from(seed: int) -> Iterator[None]:
         In [0, 2**32).
     """
     # Those that statistics of other packages draw from when they are given none.
-    of_python, of_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    of_python, of_numpy = random.getstate(), mtrand.get_bit_generator()
     random.seed(seed)
-    np.random.seed(seed)  # noqa: NPY002
+    mtrand.set_bit_generator(np.random.MT19937(seed))
     try:
         yield
     finally:
         random.setstate(of_python)
-        np.random.set_state(of_numpy)  # noqa: NPY002
+        mtrand.set_bit_generator(of_numpy)
 
 
 @contextlib.contextmanager

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from laws import ALPHA
+from numpy.random import mtrand
 from scipy import stats
 
 import dpreg
@@ -163,8 +164,18 @@ def test_threads_take_turns_and_everything_is_put_back(capfd):
     assert logging.root.manager.disable == logging.NOTSET
 
 
-def test_what_one_block_draws_the_next_does_not_see():
+@pytest.mark.parametrize("kind", [np.random.MT19937, np.random.PCG64])
+def test_what_one_block_draws_the_next_does_not_see(kind):
     """Permutations are drawn from np.random by many a test, as many as there are rows."""
+    before = mtrand.get_bit_generator()
+    mtrand.set_bit_generator(kind(1))
+    try:
+        check_that_blocks_draw_apart()
+    finally:
+        mtrand.set_bit_generator(before)
+
+
+def check_that_blocks_draw_apart():
     seen = {}
 
     def drawing(rows):
@@ -172,9 +183,9 @@ def test_what_one_block_draws_the_next_does_not_see():
         seen.setdefault(len(rows), []).append((np.random.random(), random.random()))  # noqa: NPY002
         return 1.0
 
-    state, number = np.random.get_state(), random.getstate()  # noqa: NPY002
+    state, number = str(mtrand.get_bit_generator().state), random.getstate()
     dpreg.dp_test(drawing, frame(), 1.0, blocks=60, rng=1)
-    assert np.random.get_state()[1].tolist() == state[1].tolist()  # noqa: NPY002
+    assert str(mtrand.get_bit_generator().state) == state
     assert random.getstate() == number
     drawn = [pair for pairs in seen.values() for pair in pairs]
     assert len({x for x, _ in drawn}) == len({x for _, x in drawn}) == 60
