@@ -15,6 +15,7 @@ import pytest
 
 import dpreg
 from dpreg.data.containers import open_source
+from dpreg.data.design import Terms, read_design
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.problem import pose
 from dpreg.privacy.stratum import Stratum
@@ -87,6 +88,35 @@ def test_only_the_columns_of_the_formula_are_sent(table, monkeypatch):
         fit(dd.from_pandas(table, npartitions=2))
     assert seen
     assert all(columns == ["g", "x", "y"] for columns in seen)
+
+
+class Shuffled:
+    """A source that returns its rows in another order each time, as engines may."""
+
+    def __init__(self, frame):
+        self._frame, self._reads = frame, 0
+        self.schema = open_source(frame).schema
+
+    def _rows(self):
+        self._reads += 1
+        return open_source(self._frame.sample(frac=1, random_state=self._reads))
+
+    def batches(self, columns):
+        return self._rows().batches(columns)
+
+    def total(self, task):
+        return task(self._rows())
+
+
+def test_regressors_and_response_are_of_the_same_rows(table):
+    source = Shuffled(table.assign(y=3 * table["x"]))
+    spec = FormulaSpec("y ~ x", source.schema)
+    design = read_design(spec, source, None, Terms("y", ("x",), True), 1e9)
+    assert design.rows.count == len(table)
+    np.testing.assert_array_equal(design.y, 3 * design.X[:, 0])
+    part = design.rows.where(np.arange(len(table)) < 100)
+    np.testing.assert_array_equal(part.arrays()[0], design.X[:100])
+    np.testing.assert_array_equal(design.keep([0]).X, design.X)
 
 
 def test_a_formula_survives_a_pickle(table):
