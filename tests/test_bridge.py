@@ -1,4 +1,4 @@
-"""What R needs of Python is little: the environment that install_dpreg() makes has no more."""
+"""What R is told when something fails, and how little it needs of Python."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpreg.bridge import call
 
 ROOT = Path(__file__).parents[1]
 
@@ -92,3 +97,28 @@ def test_nothing_else_is_imported(tmp_path):
         [sys.executable, script, *sorted(absent)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("raised", [ValueError("row 3 is secret"), Warning("row 3 is secret")])
+def test_what_r_says_of_records_while_they_are_read_is_not_repeated(raised):
+    def read():
+        raise raised
+
+    matrix = {"response": "y", "names": ["a"], "intercept": True, "ranges": {}, "read": read}
+    error = call("lm", {"formula": "y ~ a", "eps": 1.0, "matrix": matrix})["error"]
+    assert error["kind"] == "python"
+    assert "secret" not in error["message"]
+    assert "the budget is charged" in error["message"]
+
+
+def test_what_fails_after_the_charge_is_no_refusal(monkeypatch):
+    def fail(*arguments, **options):
+        raise ValueError("math domain error")
+
+    monkeypatch.setattr("dpreg.methods.boosted_adassp.BoostedAdaSSP.release", fail)
+    found = {"columns": [np.zeros(5).tobytes()], "y": np.zeros(5).tobytes()}
+    matrix = {"response": "y", "names": ["a"], "intercept": True, "ranges": {},
+              "read": lambda: found}  # fmt: skip
+    error = call("lm", {"formula": "y ~ a", "eps": 1.0, "matrix": matrix})["error"]
+    assert error["kind"] == "python"
+    assert "failed after the charge: the budget is spent" in error["message"]

@@ -45,6 +45,15 @@ def test_proof_covers_the_code_as_it_is_now(proof):
         assert git_blob(ROOT / path) == blob, f"{path} changed: re-read it, then run .ci/proofs"
 
 
+def test_what_proofs_and_sources_refer_to_is_there():
+    sources = [p for top in ("cpp", "python/dpreg") for p in (ROOT / top).rglob("*.?*")]
+    texts = [p for p in sources if p.suffix in (".md", ".py", ".hpp", ".cpp")]
+    there = {p.name for p in (*sources, *(ROOT / "tests/benchmarks").glob("*.md"))}
+    named = {(p.name, name) for p in texts for name in re.findall(r"\w+\.md\b", p.read_text())}
+    assert len(named) > 100
+    assert not {pair for pair in named if pair[1] not in there}
+
+
 def covered():
     return {path for proof in PROOFS for path, _ in PROVES.findall(proof.read_text())}
 

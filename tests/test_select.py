@@ -97,7 +97,7 @@ def test_odd_data_end_in_a_valid_choice(selector, name, data):
 def test_one_candidate(selector):
     if isinstance(selector, dpreg.DPSIS):
         bounds = {name: selector.bounds[name] for name in "ay"}
-        with pytest.raises(ValueError, match="bounds: 'b' is no column of the model"):
+        with pytest.raises(ValueError, match="bounds: 'b' is not a column of the model"):
             dpreg.dp_select("y ~ a", frame(100), 1, 0.5, method=selector)
         selector = dataclasses.replace(selector, bounds=bounds)
     found = dpreg.dp_select("y ~ a", frame(100), 1, 0.5, method=selector)

@@ -6,6 +6,8 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
@@ -113,6 +115,96 @@ def test_no_cell_and_no_number_of_rows_makes_another_error(X):
         model.predict(X)
 
 
+def _matrices():
+    """Tables of one type, of which the second has a cell that the type allows."""
+    X = np.random.default_rng(1).standard_normal((40, 2))
+    rows, long, huge = X.tolist(), X.astype(np.longdouble), X.astype(np.longdouble)
+    huge[0, 0] = np.longdouble(10) ** 400
+    yes, unknown = [True, False] * 20, [True, False] * 19 + [True, None]
+    flags = pd.DataFrame({"a": yes}, dtype="boolean"), pd.DataFrame({"a": unknown}, dtype="boolean")
+    return {
+        "list, text": (rows, [*rows[1:], ["a", 1.0]]),
+        "list, None": (rows, [*rows[1:], [None, 1.0]]),
+        "list, short row": (rows, [*rows[1:], [1.0]]),
+        "list, whole number": (rows, [*rows[1:], [10**400, 1]]),
+        "list, complex": (rows, [*rows[1:], [1j, 1]]),
+        "long double": (long, huge),
+        "pandas, boolean": flags,
+        "pandas, integer": tuple(flag.astype("Int64") for flag in flags),
+        "polars": (pl.DataFrame({"a": yes}), pl.DataFrame({"a": unknown})),
+        "pyarrow": (pa.table({"a": yes}), pa.table({"a": unknown})),
+        "masked": (np.ma.masked_array(X, False), np.ma.masked_array(X, X > 1)),
+    }
+
+
+def _vectors():
+    yes, unknown = [1.0, 0.0] * 20, [1.0, 0.0] * 19 + [1.0, None]
+    truth = [bool(v) for v in yes], [None if v is None else bool(v) for v in unknown]
+    return {
+        "list": (yes, unknown),
+        "list, text": (yes, [*yes[1:], "a"]),
+        "column": ([[v] for v in yes], [[v] for v in unknown]),
+        "pandas": tuple(pd.Series(values, dtype="boolean") for values in truth),
+        "polars": tuple(pl.Series(values) for values in truth),
+        "pyarrow": tuple(pa.array(values) for values in truth),
+    }
+
+
+def _outcome(estimator, X, y):
+    """The number of charges, and the type of the error but for what may be said of records."""
+    budget = dpreg.Budget(500.0, 0.5)
+    estimator.set_params(eps=500.0, budget=budget, random_state=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", DataConversionWarning)
+        try:
+            estimator.fit(X, y)
+        except NotReleasedError:
+            pass
+        except Exception as error:
+            return len(budget.charges), type(error)
+    return len(budget.charges), None
+
+
+@pytest.mark.parametrize("pair", _matrices().values(), ids=list(_matrices()))
+def test_no_cell_of_a_matrix_makes_another_error_or_is_free(pair):
+    y = np.array([1.0, 0.0] * 20)
+    for estimator in (DPLinearRegression(), DPLogisticRegression(), DPFeatureSelector(1)):
+        assert [_outcome(estimator, X, y) for X in pair] == [(1, None)] * 2
+
+
+@pytest.mark.parametrize("pair", _vectors().values(), ids=list(_vectors()))
+def test_no_cell_of_a_vector_makes_another_error_or_is_free(pair):
+    X = np.random.default_rng(1).standard_normal((40, 1))
+    for estimator in (DPLinearRegression(), DPLogisticRegression(), DPFeatureSelector(1)):
+        assert [_outcome(estimator, X, y) for y in pair] == [(1, None)] * 2
+
+
+def test_cells_are_read_when_they_are_paid_for(monkeypatch):
+    def read(source):
+        raise RuntimeError("a record was read")
+
+    monkeypatch.setattr("dpreg.sklearn.columns_of", read)
+    budget = dpreg.Budget(1.0)
+    model = DPLinearRegression(0.75, budget=budget)
+    with pytest.raises(RuntimeError, match="was read"):
+        model.fit(np.zeros((5, 2)), np.zeros(5))
+    with pytest.raises(BudgetError):
+        model.fit(np.zeros((5, 2)), [0.0] * 5)
+    assert len(budget.charges) == 1
+
+
+def test_containers_of_the_same_numbers_give_the_same_fit(data):
+    X, y = data
+    fits = [
+        DPLinearRegression(2.0, random_state=1).fit(*both).coef_
+        for both in [(X, y), (X.to_numpy(), y.tolist()), (X.to_numpy().tolist(), y.to_numpy()),
+                     (pl.from_pandas(X), pl.from_pandas(y)), (X.astype("Float64"), pa.array(y))]
+    ]  # fmt: skip
+    for coefficients in fits[1:]:
+        np.testing.assert_array_equal(coefficients, fits[0])
+
+
 @pytest.mark.parametrize(
     ("X", "y", "error", "says"),
     [
@@ -124,6 +216,10 @@ def test_no_cell_and_no_number_of_rows_makes_another_error(X):
         (pd.DataFrame({"a": list("abcde")}), np.zeros(5), SchemaError, "not numbers"),
         (np.zeros((5, 0)), np.zeros(5), SchemaError, "0 feature"),
         (np.zeros(5), np.zeros(5), SchemaError, "axes"),
+        ([0.0] * 5, np.zeros(5), SchemaError, "X must have 2 axes"),
+        (np.zeros((5, 2)), np.zeros((5, 2)), SchemaError, "y must have 1 axes"),
+        (np.zeros((5, 2)), pd.Series(list("abcde")), SchemaError, "y must hold numbers"),
+        (np.zeros((5, 2)), pd.DataFrame({"a": list("abcde")}), SchemaError, "not numbers"),
     ],
 )
 def test_wrong_types_are_refused_and_free(X, y, error, says):

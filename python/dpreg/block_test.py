@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import math
 import numbers
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpreg.data.containers import open_source
-from dpreg.data.schema import no_column
+from dpreg.data.problem import check_unit
+from dpreg.data.source import RowSource
 from dpreg.data.units import UnitNumbers
-from dpreg.errors import ArgumentError, BudgetError, SchemaError, unusable
+from dpreg.errors import ArgumentError, BudgetError, unusable
+from dpreg.isolation import drawing_from, unheard
 from dpreg.keywords import hinted
 from dpreg.methods.block_counts import noisy_count
 from dpreg.privacy.bits import bit_source
@@ -64,7 +63,9 @@ def dp_test(
         Takes the rows of one block, a pandas data frame, and returns a p-value that is valid
         there: ``lambda d: scipy.stats.ttest_1samp(d["x"], 0).pvalue``.  It must be a function of
         these rows and nothing else, and keep nothing.  What it raises counts as a p-value of 1,
-        and so does what is no number; what it prints or warns of is not heard.
+        and so does what is not a number; what it prints, logs or warns of is not heard.  `random`
+        and ``np.random`` have a state of their own in each block; generators that it shares
+        between blocks it must not draw from.
     data : pandas DataFrame
         Private.
     eps : float
@@ -129,16 +130,17 @@ def dp_test(
         raise unusable("threshold", "a number in (0, 1)", threshold)
     bits = bit_source(rng)
     frame = _checked_frame(data)
-    if unit is not None and unit not in frame.columns:
-        raise SchemaError("unit", *no_column(unit, open_source(frame).schema))
+    source = None if unit is None else open_source(frame)
+    if source is not None:
+        check_unit(unit, source.schema)
     name = getattr(statistic, "__name__", type(statistic).__name__)
     receipt = pay(charged, "dp_test", name, "blocks", data, Cost.pure(epsilon))
 
-    def p_value(rows: np.ndarray[Any, np.dtype[np.int64]]) -> float:
-        return _told(statistic, frame.iloc[rows].reset_index(drop=True))
+    def p_value(rows: np.ndarray[Any, np.dtype[np.int64]], seed: int) -> float:
+        return _told(statistic, frame.iloc[rows].reset_index(drop=True), seed)
 
-    with receipt.running():
-        labels = np.arange(len(frame)) if unit is None else _labels(frame, unit)
+    with receipt.running(), unheard():
+        labels = np.arange(len(frame)) if source is None else _labels(source, str(unit))
         count, part = noisy_count(p_value, labels, number, float(threshold), epsilon, bits)
     privacy = Certificate(
         mechanism="count of blocks",
@@ -175,27 +177,19 @@ def _checked_frame(data: Any) -> pd.DataFrame:
     return data
 
 
-def _labels(frame: pd.DataFrame, unit: str) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _labels(source: RowSource, unit: str) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Number the units in the order in which they come; -1 where there is none."""
     number = UnitNumbers()
-    source = open_source(frame)
     found = [number.labels(batch.cells[unit].keys()) for batch in source.batches([unit])]
     return np.concatenate([*found, np.empty(0, dtype=np.int64)])
 
 
-def _told(statistic: Callable[[pd.DataFrame], float], rows: pd.DataFrame) -> float:
+def _told(statistic: Callable[[pd.DataFrame], float], rows: pd.DataFrame, seed: int) -> float:
     """Return the p-value of one block; 1 whatever goes wrong."""
-    silent = io.StringIO()
-    with (
-        warnings.catch_warnings(),
-        np.errstate(all="ignore"),
-        contextlib.redirect_stdout(silent),
-        contextlib.redirect_stderr(silent),
-    ):
-        warnings.simplefilter("ignore")
-        try:
+    try:
+        with drawing_from(seed):
             return float(statistic(rows))
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # an exit, or a panic of polars, would tell of the rows too
-            return 1.0
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # an exit, or a panic of polars, would tell of the rows too
+        return 1.0

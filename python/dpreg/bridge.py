@@ -50,11 +50,14 @@ def call(function: str, request: Request) -> dict[str, Any]:
             warnings.simplefilter("ignore")
             return {"value": told_in_r(plain(_FUNCTIONS[function](request)))}
     except Exception as error:
-        return {"error": {"kind": _kind(error), "message": in_r(str(error))}}
+        text = "\n".join([str(error), *getattr(error, "__notes__", ())])
+        return {"error": {"kind": _kind(error), "message": in_r(text)}}
 
 
 def _kind(error: Exception) -> str:
     """Return what R makes a class of condition of."""
+    if hasattr(error, "__notes__"):  # of dpreg itself, after the charge
+        return "python"
     if isinstance(error, BudgetError):
         return "budget"
     return "usage" if isinstance(error, ValueError) else "python"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpreg.data.bounds import Bounds
 from dpreg.data.containers import open_source
 from dpreg.data.formula import FormulaSpec
+from dpreg.data.formula.effects import split_effects
 from dpreg.data.matrix import ModelMatrix
 from dpreg.data.observations import check_memory
 from dpreg.data.problem import Problem, pose
@@ -165,6 +166,7 @@ def _posed(
         return f"~ {' + '.join(data.names)}", pose(str(formula), data, levels, unit, stratum)
     apart = None if stratum is None else stratum.column
     schema = open_source(data).schema.with_levels(levels).without(unit).without(apart)
+    _check_effects(formula)
     right = _DOT.sub(" + ".join(map(_quoted, schema.columns)) or "1", _right_hand_side(formula))
     for name, column in schema.columns.items():
         if column.kind in ("numeric", "categorical"):
@@ -180,6 +182,14 @@ def _posed(
     numbers = [name for name in spec.regressors if schema[name].kind == "numeric"]
     response = _number((numbers or list(spec.regressors))[0], spec.schema)
     return f"~ {right}", pose(f"{response} ~ {right}", data, levels, unit, stratum)
+
+
+def _check_effects(formula: object) -> None:
+    """Refuse effects of groups: what is released has no means of a unit."""
+    _, group = split_effects(formula)
+    if group is not None:
+        problem = f"has effects of {group!r}, which second moments do not have"
+        raise FormulaError("formula", problem, "leave them out, or use dp_lm")
 
 
 def _right_hand_side(formula: str | Sequence[str]) -> str:
@@ -259,7 +269,8 @@ def _about_columns_without(found: MomentsRelease, names: tuple[str, ...]) -> tup
 def _about_rows(unit: str | None, max_rows: int) -> tuple[str, ...]:
     if unit is None:
         return ()
+    verb = "is" if max_rows == 1 else "are"
     return (
-        f"of each {unit!r} at most {counted(max_rows, 'row')} used; standard errors take rows as "
-        "independent",
+        f"of each {unit!r} at most {counted(max_rows, 'row')} {verb} used; standard errors take "
+        "rows as independent",
     )

@@ -81,8 +81,8 @@ def fit(
     problem = pose(formula, data, levels, unit, charged.stratum)
     terms = replace(problem.terms, family=family)
     _check_offsets(terms, select)
-    if terms.within and not family.standardised:
-        why = f"effects of each {unit} cannot be taken out of a family with a link"
+    if terms.within and not family.least_squares:
+        why = f"effects of each {unit} can be taken out of a linear model only"
         raise FormulaError("formula", why, "leave them out, or use dp_lm")
     stage = first_stage(select, k, split, terms, epsilon)
     chosen.check(terms, stage.epsilon_fit, delta, inference=inference)

@@ -22,7 +22,9 @@ try:
 except ImportError:
     raise ImportError("dpreg.sklearn needs scikit-learn; run `pip install scikit-learn`") from None
 
+from dpreg.data.arrays import columns_of, is_column, matrix_source, vector_source
 from dpreg.data.matrix import ModelMatrix, Records
+from dpreg.data.source import RowSource
 from dpreg.errors import ArgumentError, BudgetError, SchemaError, add
 from dpreg.glm import dp_glm
 from dpreg.lm import dp_lm
@@ -44,10 +46,11 @@ class NotReleasedError(RuntimeError):
 
 
 class _Private(BaseEstimator):  # type: ignore[misc]
-    """What both estimators do with X and y: look at types and shapes, and at no cell.
+    """What the estimators do with X and y: look at types and shapes, and at no cell.
 
     scikit-learn's own checks raise an error where a cell is missing or infinite, or where there are
-    too few rows: that would tell of the records.  Here such rows are left out, unseen.
+    too few rows: that would tell of the records.  Here cells are read when they are paid for, and
+    such rows are left out.
     """
 
     eps: float | None
@@ -62,18 +65,19 @@ class _Private(BaseEstimator):  # type: ignore[misc]
             self, X, y, dtype=None, ensure_all_finite=False, ensure_min_samples=0,
             y_numeric=False, skip_check_array=True,
         )  # fmt: skip
-        columns, target = _doubles("X", X, 2), _doubles("y", _flat(y), 1)
-        if len(columns) != len(target):
+        table, target = matrix_source("X", X), _target(y)
+        width = len(table.schema.columns)
+        if _rows(X) != _rows(y):
             # Both lengths are the user's own doing: they are compared with one another only.
             raise SchemaError("y", "must have as many entries as X has rows")
-        if columns.shape[1] == 0:
+        if width == 0:
             raise SchemaError(
                 "X", "has 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
             )
-        self.n_features_in_ = columns.shape[1]
+        self.n_features_in_ = width
         names = getattr(self, "feature_names_in_", None)
-        named = [f"x{j}" for j in range(columns.shape[1])] if names is None else list(names)
-        read = lambda: [Records([*columns.T], target)]  # noqa: E731
+        named = [f"x{j}" for j in range(width)] if names is None else list(names)
+        read = lambda: [Records(columns_of(table), columns_of(target)[0])]  # noqa: E731
         return ModelMatrix("y", tuple(named), True, read), named
 
     def _keep(self, fit: DPResults | NotReleased) -> None:
@@ -99,42 +103,23 @@ class _Private(BaseEstimator):  # type: ignore[misc]
         return self.eps
 
 
-def _flat(y: Any) -> Any:
+def _target(y: Any) -> RowSource:
     if y is None:
         raise ArgumentError("y", "requires y to be passed, but the target y is None")
-    array = np.asarray(y)
-    if array.ndim != 2 or array.shape[1] != 1:
-        return array
+    if not is_column(y):
+        return vector_source("y", y)
+    source = matrix_source("y", y)
     # As scikit-learn warns: about the axes, which are public.
     warnings.warn(
         "A column-vector y was passed when a 1d array was expected.",
         DataConversionWarning,
         stacklevel=4,
     )
-    return array[:, 0]
+    return source
 
 
-def _doubles(name: str, values: Any, ndim: int) -> Doubles:
-    """Return numbers by their type alone; what kind of numbers the cells hold is not looked at."""
-    import scipy.sparse
-
-    if scipy.sparse.issparse(values):
-        raise SchemaError(name, "is a sparse matrix, which is not supported", "use toarray()")
-    if hasattr(values, "iloc") and hasattr(values, "dtypes") and ndim == 2:
-        kinds = [np.dtype(t).kind if isinstance(t, np.dtype) else "O" for t in values.dtypes]
-        if set(kinds) - set("biuf"):
-            raise SchemaError(name, "has columns that are not numbers", "encode them before")
-        values = values.to_numpy(dtype=np.float64)
-    array = np.asarray(values)
-    if array.dtype.kind == "c":
-        raise SchemaError(name, "Complex data not supported")
-    if array.dtype.kind not in "biuf":
-        wanted = f"must hold numbers, not {array.dtype}"
-        raise SchemaError(name, wanted, "convert with astype(float)")
-    if array.ndim != ndim:
-        advice = ("Reshape your data",) if ndim == 2 else ()
-        raise SchemaError(name, f"must have {ndim} axes, not {array.ndim}", *advice)
-    return array.astype(np.float64)
+def _rows(values: Any) -> int:
+    return len(values) if hasattr(values, "__len__") else len(np.asarray(values))
 
 
 class DPLinearRegression(RegressorMixin, _Private):  # type: ignore[misc]
@@ -172,8 +157,8 @@ class DPLinearRegression(RegressorMixin, _Private):  # type: ignore[misc]
 
     Notes
     -----
-    `score` compares predictions with records and is **not private**: use it on data that need no
-    protection.  So do `cross_val_score` and searches, whose scores are functions of the records.
+    `score` compares predictions with records, as `cross_val_score` and searches do: scores are
+    functions of the records and **not private**.  Use them on data that need no protection.
     """
 
     def __init__(

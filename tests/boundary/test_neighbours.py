@@ -84,10 +84,23 @@ def damaged(path):
     return path / "damaged.parquet"
 
 
+class Elsewhere:
+    """An array of a package that says what it cannot convert."""
+
+    dtype = np.dtype(float)
+
+    def __len__(self):
+        return 50
+
+    def __array__(self, dtype=None, copy=None):
+        raise ValueError("no number: secret")
+
+
 TABLE = pa.table({"x": np.arange(50.0), "y": np.arange(50.0), "word": ["secret"] * 50})
 WORD = pl.col("word")
 FAILING = {
     "a damaged file": damaged,
+    "an array that raises": lambda path: {"x": Elsewhere(), "y": np.zeros(50)},
     "a lazy query that raises": lambda path: (
         pl.from_arrow(TABLE).lazy().with_columns(x=WORD.cast(pl.Int64))
     ),

@@ -223,6 +223,18 @@ def test_what_ends_a_command_otherwise(raised, code, data, monkeypatch, capsys):
     assert capsys.readouterr().out == ""
 
 
+def test_what_fails_after_the_charge_is_not_wrong_use(data, ledger, monkeypatch, capsys):
+    """Even where it is an error of the family that refusals are of."""
+
+    def fail(*arguments, **options):
+        raise ValueError("math domain error")
+
+    monkeypatch.setattr("dpreg.methods.boosted_adassp.BoostedAdaSSP.release", fail)
+    assert main(["fit", "price ~ carat", data, "--eps", "1", "--budget", ledger]) == 4
+    assert "failed after the charge: the budget is spent" in capsys.readouterr().err
+    assert len(dpreg.Budget.open(ledger).charges) == 1
+
+
 def test_a_reader_that_goes_away_is_no_error(data, tmp_path):
     model = str(tmp_path / "fit.json")
     assert main(["fit", "price ~ carat", data, "--eps", "1", "--json", model]) == 0

@@ -168,6 +168,13 @@ def test_integers_beyond_the_precision_of_doubles(data):
     assert keys(data, "x")[0] == b"i" + HUGE.to_bytes(16, "big")
 
 
+def test_masked_cells_of_numpy_are_missing():
+    data = {"x": np.ma.masked_array([1, 2, 3], [False, True, False])}
+    np.testing.assert_array_equal(numbers(data, "x"), [1, np.nan, 3])
+    assert codes(data, "x", [1, 2, 3]).tolist() == [0, -1, 2]
+    assert keys(data, "x")[1] is None
+
+
 def test_a_list_has_no_type_of_its_own():
     """Whatever its cells are, and when there are none, the schema is the same."""
     odd = ["a", None, 1, True, 2.5, 10**400, object(), [1], np.float32(2), {}]

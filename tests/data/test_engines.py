@@ -15,8 +15,10 @@ import pytest
 
 import dpreg
 from dpreg.data.containers import open_source
+from dpreg.data.design import Terms, read_design
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.problem import pose
+from dpreg.privacy.stratum import Stratum
 
 LEVELS = {"g": ["a", "b"]}
 
@@ -48,6 +50,24 @@ def test_what_needs_all_rows_brings_them_here(table, call):
         assert fit(dd.from_pandas(table, npartitions=3), **call) == fit(table, **call)
 
 
+@pytest.mark.parametrize("unit", [None, "who"])
+def test_a_unit_is_one_whatever_its_partitions_are_read_as(tmp_path, unit):
+    """Integers here, floats there where one is missing, and text where one is no number."""
+    for part, last in enumerate(["4", "", "A7"]):
+        rows = "".join(f"{i},{i}.5,{who},{who}\n" for i, who in enumerate([0, 1, 2, 3, last]))
+        (tmp_path / f"{part}.csv").write_text("x,y,who,stratum\n" + rows)
+    held = dd.from_map(pd.read_csv, sorted(tmp_path.glob("*.csv")))
+    with dask.config.set(scheduler="synchronous"):
+        design = pose("y ~ x", held, None, unit).design(1e9)
+        taken = [
+            pose("y ~ x", held, None, unit, Stratum("stratum", (0, 1), k)).design(1e9)
+            for k in range(2)
+        ]
+    rows = 15 if unit is None else 9
+    assert (design.rows.count, design.unit_count) == (rows, 15 if unit is None else 5)
+    assert [part.unit_count for part in taken] == ([2, 2] if unit is None else [1, 1])
+
+
 def test_partitions_may_be_empty_or_all_of_them(table):
     held = dd.from_pandas(table, npartitions=4)
     with dask.config.set(scheduler="synchronous"):
@@ -68,6 +88,35 @@ def test_only_the_columns_of_the_formula_are_sent(table, monkeypatch):
         fit(dd.from_pandas(table, npartitions=2))
     assert seen
     assert all(columns == ["g", "x", "y"] for columns in seen)
+
+
+class Shuffled:
+    """A source that returns its rows in another order each time, as engines may."""
+
+    def __init__(self, frame):
+        self._frame, self._reads = frame, 0
+        self.schema = open_source(frame).schema
+
+    def _rows(self):
+        self._reads += 1
+        return open_source(self._frame.sample(frac=1, random_state=self._reads))
+
+    def batches(self, columns):
+        return self._rows().batches(columns)
+
+    def total(self, task):
+        return task(self._rows())
+
+
+def test_regressors_and_response_are_of_the_same_rows(table):
+    source = Shuffled(table.assign(y=3 * table["x"]))
+    spec = FormulaSpec("y ~ x", source.schema)
+    design = read_design(spec, source, None, Terms("y", ("x",), True), 1e9)
+    assert design.rows.count == len(table)
+    np.testing.assert_array_equal(design.y, 3 * design.X[:, 0])
+    part = design.rows.where(np.arange(len(table)) < 100)
+    np.testing.assert_array_equal(part.arrays()[0], design.X[:100])
+    np.testing.assert_array_equal(design.keep([0]).X, design.X)
 
 
 def test_a_formula_survives_a_pickle(table):

@@ -8,6 +8,7 @@ import pytest
 import statsmodels.formula.api as smf
 
 import dpreg
+from dpreg.data.bounds import column_bounds
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
 from dpreg.errors import ArgumentError, FormulaError
@@ -59,6 +60,28 @@ def test_rows_of_a_unit_add_up_to_0_and_other_units_do_not_matter():
 def test_limits_of_dummies_are_those_of_their_differences():
     terms = pose("y ~ x + g | person", panel(), None, "person").terms
     assert dict(terms.ranges) == {"g[T.b]": (-1.0, 1.0), "g[T.c]": (-1.0, 1.0)}
+
+
+def test_bounds_are_those_of_the_columns_and_not_of_their_deviations():
+    """Deviations are on both sides of 0."""
+    bounds = {"x": (0.0, 9.0), "y": (2, 9.0)}
+    terms = pose("y ~ x + g | person", panel(9), None, "person").terms
+    expected = [(-9, 9), (-1, 1), (-1, 1), (-7, 7)]
+    np.testing.assert_array_equal(column_bounds(bounds, terms), expected)
+    plain = pose("y ~ x + g", panel(9), None, "person").terms
+    expected = [(0, 9), (0, 1), (0, 1), (2, 9)]
+    np.testing.assert_array_equal(column_bounds(bounds, plain), expected)
+
+
+@pytest.mark.parametrize("family", ["binomial", "poisson", "quantile"])
+def test_effects_are_those_of_a_linear_model(family):
+    with pytest.raises(FormulaError, match="of a linear model only"):
+        dpreg.dp_glm("y ~ x | person", panel(40), 1.0, family=family, unit="person")
+
+
+def test_moments_have_no_effects():
+    with pytest.raises(FormulaError, match="has effects of 'person'"):
+        dpreg.dp_moments("~ y + x | person", panel(40), 1.0, unit="person")
 
 
 @pytest.mark.parametrize("method", ["auto", "boosted_adassp", "adassp", dpreg.AdaSSP(max_rows=5)])

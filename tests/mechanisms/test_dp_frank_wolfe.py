@@ -60,7 +60,7 @@ def test_certificate():
     (0.1, 1000, 0.001861), (1.0, 100, 0.04944), (1.0, 1000, 0.01564), (4.9, 1000, 0.06524),
 ])  # fmt: skip
 def test_noise_scale_is_that_of_the_design_notes(eps, steps, expected):
-    """privacy.md, section 6, and what the paper's composition would give."""
+    """The composition of the mechanism, and what the paper's composition would give."""
     plan = plan_frank_wolfe(allowed_rho(eps, 1e-5), 5, steps, None)
     assert plan.epsilon_step == pytest.approx(expected, rel=5e-4)
     assert expected > 3.9 * eps / math.sqrt(8 * steps * math.log(1e5))

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import itertools
+import logging
+import os
+import random
+import sys
+import threading
+import time
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from laws import ALPHA
+from numpy.random import mtrand
 from scipy import stats
 
 import dpreg
@@ -112,6 +121,81 @@ def test_what_the_statistic_does_wrong_counts_as_nothing(capsys):
     assert capsys.readouterr() == ("", "")
 
 
+def test_nothing_that_a_block_says_is_heard_in_any_way(capfd, caplog):
+    """Handlers that hold the stream, libraries in C and other programs included."""
+    handler = logging.StreamHandler(sys.__stderr__)
+    logger = logging.getLogger("statistic")
+    logger.addHandler(handler)
+
+    def loud(rows):
+        logger.error("of %d rows", len(rows))
+        os.write(1, b"of the rows")
+        os.system("echo of the rows >&2")
+        sys.__stdout__.write("of the rows")
+        ctypes.CDLL(None).printf(b"of the rows")
+        return 0.0
+
+    print("before", flush=True)
+    dpreg.dp_test(loud, frame(), 50.0, blocks=3, rng=1)
+    logger.error("after")
+    logger.removeHandler(handler)
+    ctypes.CDLL(None).fflush(None)
+    assert [record.getMessage() for record in caplog.records] == ["after"]
+    said, failed = capfd.readouterr()
+    assert said == "before\n"
+    assert "rows" not in failed
+
+
+def test_threads_take_turns_and_everything_is_put_back(capfd):
+    def slow(rows):
+        time.sleep(0.01)
+        return 1.0
+
+    call = functools.partial(dpreg.dp_test, slow, frame(40), 1.0, blocks=5)
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.01)
+    for thread in threads:
+        thread.join()
+    os.write(1, b"heard")
+    print("too", flush=True)
+    assert capfd.readouterr().out == "heardtoo\n"
+    assert logging.root.manager.disable == logging.NOTSET
+
+
+@pytest.mark.parametrize("kind", [np.random.MT19937, np.random.PCG64])
+def test_what_one_block_draws_the_next_does_not_see(kind):
+    """Permutations are drawn from np.random by many a test, as many as there are rows."""
+    before = mtrand.get_bit_generator()
+    mtrand.set_bit_generator(kind(1))
+    try:
+        check_that_blocks_draw_apart()
+        expected = np.random.RandomState(kind(1)).random()
+        assert np.random.random() == expected  # noqa: NPY002
+    finally:
+        mtrand.set_bit_generator(before)
+
+
+def check_that_blocks_draw_apart():
+    seen = {}
+
+    def drawing(rows):
+        np.random.random(len(rows))  # noqa: NPY002
+        seen.setdefault(len(rows), []).append((np.random.random(), random.random()))  # noqa: NPY002
+        return 1.0
+
+    number = random.getstate()
+    dpreg.dp_test(drawing, frame(), 1.0, blocks=60, rng=1)
+    assert random.getstate() == number
+    drawn = [pair for pairs in seen.values() for pair in pairs]
+    assert len({x for x, _ in drawn}) == len({x for _, x in drawn}) == 60
+    again = {size: list(pairs) for size, pairs in seen.items()}
+    seen.clear()
+    dpreg.dp_test(drawing, frame(), 1.0, blocks=60, rng=1)
+    assert seen == again
+
+
 @pytest.mark.parametrize("n", [0, 1, 3])
 def test_few_rows_are_a_result_too(n):
     assert 0 <= dpreg.dp_test(t_test, frame(2000).head(n), 1.0, rng=1).pvalue <= 1
@@ -144,6 +228,8 @@ def test_persons_are_in_one_block():
         ({"threshold": 1.0}, ArgumentError, "threshold must be"),
         ({"threshold": True}, ArgumentError, "threshold must be"),
         ({"unit": "who"}, SchemaError, "no column 'who'"),
+        ({"unit": 3}, SchemaError, "unit must be the name of one column"),
+        ({"unit": "x", "data": frame(10).set_axis(["x", "x"], axis=1)}, SchemaError, "unique"),
         ({"rng": "a"}, ValueError, "rng"),
     ],
 )

@@ -113,6 +113,28 @@ def test_any_table_gives_a_result(family, inference):
         assert "dpreg" in fit.to_json()
 
 
+@pytest.mark.parametrize("x", [None, 7.0], ids=["no column", "one that is dropped"])
+@pytest.mark.parametrize("inference", [True, False])
+@pytest.mark.parametrize("family", FAMILIES, ids=str)
+def test_an_intercept_alone_is_a_model(family, inference, x):
+    data, _ = table(family, 2_000)
+    formula = "y ~ 1" if x is None else "y ~ x"
+    fit = dpreg.dp_glm(formula, data.assign(x=x), 5.0, family=family, inference=inference, rng=1)
+    mean = np.quantile(data.y, 0.75) if family == Quantile(0.75) else data.y.mean()
+    assert fit.predict({"x": np.full(1, 7.0)})[0] == pytest.approx(mean, rel=0.1)
+
+
+@pytest.mark.parametrize("inference", [True, False])
+@pytest.mark.parametrize("most", [-1.0, 0.0, 3.0])
+def test_counts_below_zero_are_counts_of_zero(inference, most):
+    """A mean of them that is below 0 has no logarithm, and must not be an exception."""
+    x = np.linspace(-1, 1, 5_000)
+    data = {"x": x, "y": np.where(x > 0.9, most, -20.0 - x)}
+    fit = dpreg.dp_glm("y ~ x", data, 1.0, family="poisson", inference=inference, rng=1)
+    assert np.isfinite(fit.estimates).all()
+    assert fit.predict({"x": np.zeros(1)})[0] < 1.0
+
+
 @pytest.mark.parametrize("inference", [True, False])
 @pytest.mark.parametrize("family", FAMILIES, ids=str)
 def test_everything_is_spent_and_no_more(family, inference):
@@ -132,6 +154,20 @@ def test_persons_with_several_rows_have_wider_intervals():
     fit = dpreg.dp_glm("y ~ a + b", five, 50.0, unit="person", method=method, rng=1)
     alone = dpreg.dp_glm("y ~ a + b", once, 50.0, rng=1)
     np.testing.assert_allclose(fit.sampling, alone.sampling, rtol=0.2)
+
+
+@pytest.mark.parametrize("bounds", [None, {"x": (0, 1)}])
+def test_no_score_of_a_person_is_shortened_to_that_of_a_row(bounds):
+    """Where x is 1, persons have five rows, all alike; each outcome counts as often."""
+    rng = np.random.default_rng(1)
+    x = rng.random(10_000) < 0.5
+    y = rng.random(10_000) < special.expit(-2 + 1.5 * x)
+    once = pd.DataFrame({"x": 1.0 * x, "y": y, "person": np.arange(10_000)})
+    rows = once.loc[once.index.repeat(np.where(x, 5, 1))]
+    method = dpreg.BoostedAdaSSP(max_rows=5, bounds=bounds)
+    fit = dpreg.dp_glm("y ~ x", rows, 100.0, unit="person", method=method, rng=1)
+    exact = [special.logit(y[~x].mean()), special.logit(y[x].mean()) - special.logit(y[~x].mean())]
+    np.testing.assert_allclose(fit.estimates, exact, atol=0.1)
 
 
 def test_the_gaussian_family_is_dp_lm():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import math
+import pickle
 import subprocess
 import sys
 import threading
@@ -185,6 +187,52 @@ def test_processes_cannot_overspend_together(tmp_path):
     command = [sys.executable, "-c", SPEND_UNTIL_REFUSED, str(tmp_path / "ledger")]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     assert sum(int(p.communicate(timeout=60)[0]) for p in running) == 100
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda b: pickle.loads(pickle.dumps(b))])
+def test_a_copy_of_a_budget_is_one_with_it_or_refused(copied, tmp_path):
+    """As those are that other processes are sent."""
+    budget = dpreg.Budget(1.0, 0.0)
+    for payer in (budget, budget.partition("region", ["north", "south"])["north"]):
+        with pytest.raises(BudgetError, match="where charges to a copy are not seen"):
+            copied(payer)
+    on_disk = dpreg.Budget(1.0, 0.0, ledger=tmp_path / "ledger")
+    copied(on_disk).spend("there", 0.75)
+    assert on_disk.remaining == (0.25, 0.0)
+
+
+SPEND_IN_A_FORK = """
+import os, sys, dpreg
+budget = dpreg.Budget(1.0, 0.0, **({"ledger": sys.argv[1]} if len(sys.argv) > 1 else {}))
+regions = budget.partition("region", ["north", "south"])
+budget.spend("here", 0.25)
+child = os.fork()
+if child == 0:
+    for payer in (budget, regions["north"]):
+        try:
+            payer.spend("there", 0.25)
+            print("charged", flush=True)
+        except dpreg.BudgetError as error:
+            print(error, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+print(budget.remaining[0])
+"""
+
+
+def test_a_fork_charges_a_ledger_and_no_copy_of_a_budget(tmp_path):
+    """Worker processes of a pool: each would spend all that there is."""
+
+    def said(*arguments):
+        command = [sys.executable, "-c", SPEND_IN_A_FORK, *arguments]
+        run = subprocess.run(command, check=True, capture_output=True, text=True)
+        return run.stdout.splitlines()
+
+    *refused, left = said()
+    assert len(refused) == 2
+    assert all("the memory of the process that made it" in message for message in refused)
+    assert left == "0.75"
+    assert said(str(tmp_path / "ledger")) == ["charged", "charged", "0.25"]
 
 
 def test_dp_lm_is_charged_before_a_record_is_read(diamonds, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +27,12 @@ def _even(rows: pd.DataFrame) -> float:
 
 def _noisy(rows: pd.DataFrame) -> float:
     raise ValueError(f"{len(rows)} rows")
+
+
+def _drawing(rows: pd.DataFrame) -> float:
+    """Draws as many numbers as there are rows; what is drawn after them depends on it."""
+    last = np.random.random(len(rows) + 1)[-1]  # noqa: NPY002
+    return float(last + random.random()) / 2
 
 
 def _worlds(rng: np.random.Generator, runs: int) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
@@ -63,7 +70,7 @@ def block_test(effort: Effort) -> Finding:
     rng = np.random.default_rng(effort.seed)
     worst, runs, remark = 0.0, effort.runs(400), ""
     for base, more in _worlds(rng, runs):
-        for statistic in (_even, _noisy):
+        for statistic in (_even, _noisy, _drawing):
             for unit in ("person", None):
                 # Without a unit each row is one: one row more.
                 having = more if unit else more.iloc[: len(base) + 1]

@@ -79,6 +79,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         error.show()
         return REFUSED
     except ValueError as error:
+        if hasattr(error, "__notes__"):  # of dpreg itself, after the charge
+            traceback.print_exc()
+            return FAILED
         refused(error)
         return REFUSED
     except click.Abort as stop:

@@ -23,6 +23,8 @@ _LARGEST = 1e60
 def column_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> NDArray[np.float64]:
     """Return the bounds of each column of X and, last, of the response; NaN where unknown.
 
+    Those of deviations from the means of a unit are as far from 0 as the given ones are apart.
+
     Raises
     ------
     ValueError
@@ -33,7 +35,8 @@ def column_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> NDArray[
     result = np.full((len(names), 2), np.nan)
     family = terms.family.response
     natural = {} if family is None else {terms.response: family}
-    for name, limits in {**terms.ranges, **(bounds or {}), **natural}.items():
+    given = bounds or {}
+    for name, limits in {**terms.ranges, **given, **natural}.items():
         if name in terms.dropped:
             continue
         if name not in names:
@@ -51,7 +54,8 @@ def column_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> NDArray[
                 "1e-60, got ", Value(limits),
             )  # fmt: skip
             raise ArgumentError("bounds", problem, _such(name))
-        result[names.index(name)] = low, high
+        apart = terms.within and name in given
+        result[names.index(name)] = (low - high, high - low) if apart else (low, high)
     return result
 
 
@@ -64,4 +68,6 @@ def no_column_of_the_model(name: str, names: Sequence[str]) -> ArgumentError:
     listed = ", ".join(map(repr, names))
     meant = closest(name, names)
     advice = [] if meant is None else [_such(meant)]
-    return ArgumentError("bounds", f"{name!r} is no column of the model; it has {listed}", *advice)
+    return ArgumentError(
+        "bounds", f"{name!r} is not a column of the model, which has {listed}", *advice
+    )

@@ -5,9 +5,10 @@ and what cannot become one is missing.  Nothing here raises, warns or prints bec
 cells of declared types are converted by their bytes, and objects only when their type is one of
 those listed, by the methods of that type.
 
-A key is a tag for the type and the value in bytes, so that equal keys mean equal values of one
-type: 1 is not "1", nor True, nor 1.0; -0.0 is 0.0; NaN is missing; text is compared as stored,
-timestamps with a zone by their instant, whatever the unit they are counted in.
+A key is a tag for the kind of value and the value in bytes, so that equal keys mean equal values of
+one kind: 1 is neither "1" nor True, but it is 1.0, which a reader makes of it where another cell is
+missing; -0.0 is 0.0; NaN is missing; text is compared as stored, timestamps with a zone by their
+instant, whatever the unit they are counted in.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ from dpreg.data.schema import Level
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Cells", "Coded", "Numbers", "Texts", "Ticks"]
+__all__ = ["MOST_WHOLE", "Cells", "Coded", "Numbers", "Texts", "Ticks"]
 
 Doubles = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 _NANOS = 10**9
+# Whole numbers of floats below it are keys like integers.
+MOST_WHOLE = 2.0**63
 
 
 class Cells(Protocol):
@@ -90,25 +93,43 @@ class Numbers:
     def keys(self) -> pyarrow.LargeBinaryArray:
         """See `Cells.keys`."""
         kind = self.values.dtype.kind
-        missing = self.missing
         if kind == "f":
-            with np.errstate(all="ignore"):
-                # Adding 0 makes -0.0 the other zero.
-                doubles = self.values.astype(np.float64) + 0.0
-                rest = (self.values - doubles).astype(np.float64)
-            absent = np.isnan(doubles)
-            missing = absent if missing is None else missing | absent
-            if self.values.dtype.itemsize <= 8:
-                return _fixed_keys(b"f", _bytes(doubles, ">f8"), missing)
-            # Of more precision than a double: what is left of it is one more.
-            pair = np.hstack([_bytes(doubles, ">f8"), _bytes(rest, ">f8")])
-            return _fixed_keys(b"F", pair, missing)
+            return _float_keys(self.values, self.missing)
         if kind == "b":
-            return _fixed_keys(b"b", self.values.astype(np.uint8).reshape(-1, 1), missing)
-        low = _bytes(self.values, ">u8" if kind == "u" else ">i8")
-        negative = (self.values < 0) if kind == "i" else np.zeros(len(self.values), dtype=bool)
-        high = np.repeat(np.where(negative, np.uint8(255), np.uint8(0))[:, None], 8, axis=1)
-        return _fixed_keys(b"i", np.hstack([high, low]), missing)
+            return _fixed_keys(b"b", self.values.astype(np.uint8).reshape(-1, 1), self.missing)
+        return _integer_keys(self.values, self.missing)
+
+
+def _float_keys(
+    values: NDArray[np.floating[Any]], missing: NDArray[np.bool_] | None
+) -> pyarrow.LargeBinaryArray:
+    """Return keys of doubles, of whole numbers as integers, and of more than that of both parts."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    with np.errstate(all="ignore"):
+        # Adding 0 makes -0.0 the other zero.
+        doubles = values.astype(np.float64) + 0.0
+        rest = (values - doubles).astype(np.float64)
+        absent = np.isnan(doubles) if missing is None else missing | np.isnan(doubles)
+        whole = (np.abs(doubles) < MOST_WHOLE) & (np.floor(doubles) == doubles) & (rest == 0)
+        integers = _integer_keys(np.where(whole, doubles, 0).astype(np.int64), absent)
+    keys = _fixed_keys(b"f", _bytes(doubles, ">f8"), absent)
+    exact = (rest == 0) | ~np.isfinite(doubles)
+    if not exact.all():  # a type of more precision than a double
+        pair = np.hstack([_bytes(doubles, ">f8"), _bytes(rest, ">f8")])
+        keys = pc.if_else(pa.array(exact), keys, _fixed_keys(b"F", pair, absent))
+    return pc.if_else(pa.array(whole), integers, keys)
+
+
+def _integer_keys(
+    values: NDArray[np.integer[Any]], missing: NDArray[np.bool_] | None
+) -> pyarrow.LargeBinaryArray:
+    kind = values.dtype.kind
+    low = _bytes(values, ">u8" if kind == "u" else ">i8")
+    negative = (values < 0) if kind == "i" else np.zeros(len(values), dtype=bool)
+    high = np.repeat(np.where(negative, np.uint8(255), np.uint8(0))[:, None], 8, axis=1)
+    return _fixed_keys(b"i", np.hstack([high, low]), missing)
 
 
 def _as_type(level: Level, dtype: np.dtype[Any]) -> Any:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpreg.data.arrow import arrow_cells
+from dpreg.data.cells import Cells
 from dpreg.data.dataset import arrow_schema, pieces
 from dpreg.data.frames import frame_source
+from dpreg.data.objects import Objects
 from dpreg.data.observations import Sums
 from dpreg.data.partitioned import PartitionedSource, Task
-from dpreg.data.source import Batch, StreamSource, quietly
+from dpreg.data.schema import Level
+from dpreg.data.source import Batch, RowSource, StreamSource, quietly
 
 __all__ = ["dask_source", "spark_source"]
 
@@ -28,7 +33,16 @@ class _DaskSource:
 
     def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
         for part in self._frame[list(columns)].to_delayed():
-            yield from frame_source(quietly(part.compute)).batches(columns)
+            source = frame_source(quietly(part.compute))
+            for batch in source.batches(columns):
+                cells = {n: self._as_declared(n, c, source) for n, c in batch.cells.items()}
+                yield Batch(cells, batch.rows)
+
+    def _as_declared(self, name: str, cells: Cells, source: RowSource) -> Cells:
+        """Dask does not see to it that partitions have the types that it declares."""
+        declared, found = self.schema[name].holds, source.schema[name].holds
+        alike = declared == found or {declared, found} <= _WORDS
+        return cells if alike else _Keyless(cells)
 
     def total(self, task: Task) -> Sums:
         from dask.delayed import delayed
@@ -39,6 +53,29 @@ class _DaskSource:
             sums = [delayed(_added)(sums[k : k + 8]) for k in range(0, len(sums), 8)]
         total: Sums = sums[0].compute()
         return total
+
+
+# What columns of text hold, or of categories that need not be the same in all partitions.
+_WORDS = {"text", "categories", "objects"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Keyless:
+    """Cells of another kind than was declared: a unit could have two keys, 1 here and "1" there."""
+
+    cells: Cells
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def numbers(self) -> NDArray[np.float64]:
+        return self.cells.numbers()
+
+    def codes(self, levels: Sequence[Level]) -> NDArray[np.int32]:
+        return self.cells.codes(levels)
+
+    def keys(self) -> Any:
+        return Objects([None] * len(self.cells)).keys()
 
 
 def _of_frame(task: Task, frame: Any) -> Sums:

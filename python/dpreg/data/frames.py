@@ -148,6 +148,8 @@ def _mapped_column(name: str, values: Any) -> tuple[Column, Sliced]:
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise SchemaError("data", f"column {name!r} must be one-dimensional")
+        if isinstance(values, np.ma.MaskedArray) and values.dtype.kind in "biuf":
+            return _masked_column(name, values)
         return _numpy_column(name, values.dtype, lambda: values)
     if hasattr(values, "dtype"):
         import pandas as pd
@@ -245,6 +247,12 @@ def _numpy_column(
     if dtype.kind == "O":
         return Column(name, "text", holds="objects"), lambda part: Objects(values()[part])
     return Column(name, "other", holds="values of another type"), _unread
+
+
+def _masked_column(name: str, values: np.ma.MaskedArray[Any, Any]) -> tuple[Column, Sliced]:
+    numbers, missing = np.ma.getdata(values), np.ma.getmaskarray(values)
+    column = Column(name, "numeric", holds="numbers")
+    return column, lambda part: Numbers(numbers[part], missing[part])
 
 
 def _numpy_ticks(values: Any, tag: bytes) -> Cells:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.data.cells import Numbers
+from dpreg.data.cells import MOST_WHOLE, Numbers
 from dpreg.data.schema import Level
 
 if TYPE_CHECKING:
@@ -125,6 +125,8 @@ def _plain_key(value: Any) -> bytes | None:
     if isinstance(value, int):
         return _integer_key(value)
     if isinstance(value, float):
+        if abs(value) < MOST_WHOLE and value.is_integer():
+            return _integer_key(int(value))
         return None if math.isnan(value) else b"f" + struct.pack(">d", value + 0.0)
     if isinstance(value, str):
         return b"s" + value.encode("utf-8", "surrogatepass")

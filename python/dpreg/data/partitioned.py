@@ -8,7 +8,7 @@ changes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -63,12 +63,17 @@ class PartitionedSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PartitionedRows:
-    """Complete rows that stay with an engine; see `Observations`."""
+    """Complete rows that stay with an engine; see `Observations`.
+
+    Brought to this process they are read once: an engine need not return them in the same order
+    again, and half of a record must not meet half of another.
+    """
 
     spec: FormulaSpec
     source: PartitionedSource
     memory: float
     local: bool = False
+    _brought: list[Observations] = field(default_factory=list, repr=False)
 
     @property
     def count(self) -> int:
@@ -77,6 +82,8 @@ class PartitionedRows:
 
     def total(self, statistic: Statistic) -> Sums:
         """See `Observations.total`."""
+        if self._brought:
+            return self._brought[0].total(statistic)
         sums: Sums = quietly(self.source.total, Task(self.spec, statistic))
         return sums
 
@@ -98,9 +105,12 @@ class PartitionedRows:
 
     def _here(self) -> Observations:
         """Bring the rows to this process."""
+        if self._brought:
+            return self._brought[0]
         collector = Collector(self.memory)
         for batch in self.source.batches(self.spec.needed(response=True)):
             rows = self.spec.rows(batch, response=True)
             assert rows.y is not None
             collector.append(rows.X, rows.y)
-        return collector.observations(len(self.spec.names))
+        self._brought.append(collector.observations(len(self.spec.names)))
+        return self._brought[0]

@@ -18,7 +18,7 @@ from dpreg.data.within import within_terms, within_units
 from dpreg.errors import Argument, FormulaError, SchemaError, leave_out, write
 from dpreg.privacy.stratum import Stratum
 
-__all__ = ["Problem", "pose"]
+__all__ = ["Problem", "check_unit", "pose"]
 
 
 class Problem(Protocol):
@@ -97,12 +97,12 @@ def pose(
     """
     if isinstance(data, ModelMatrix):
         columns = {} if data.unit is None else {data.unit: Column(data.unit, "other")}
-        _check_unit(unit, Schema(columns))
+        check_unit(unit, Schema(columns))
         assert data.stratum == stratum
         return data
     _check_order(formula, data)
     source = open_source(data)
-    _check_unit(unit, source.schema)
+    check_unit(unit, source.schema)
     schema = source.schema.with_levels(levels).without(unit)
     apart = {unit: ("names the protected unit", leave_out("unit"))}
     if stratum is not None:
@@ -145,7 +145,7 @@ def _check_order(formula: object, data: object) -> None:
 _NO_KEYS = ("lists", "nothing", "values of another type")
 
 
-def _check_unit(unit: str | None, schema: Schema) -> None:
+def check_unit(unit: str | None, schema: Schema) -> None:
     """Refuse a unit column that is not there, or whose type cannot tell one unit from another."""
     if unit is None:
         return

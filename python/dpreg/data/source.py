@@ -79,7 +79,7 @@ class MemorySource:
         total = self._rows()
         for start in range(0, total, BATCH_ROWS):
             part = slice(start, min(start + BATCH_ROWS, total))
-            cells = {name: self._cells[name](part) for name in columns}
+            cells = {name: quietly(self._cells[name], part) for name in columns}
             yield Batch(cells, part.stop - part.start)
 
 

@@ -42,7 +42,7 @@ def blocks_of(labels: Rows, blocks: int, bits: _core.BitSource) -> Iterator[Rows
 
 
 def noisy_count(
-    p_values: Callable[[Rows], float],
+    p_values: Callable[[Rows, int], float],
     labels: Rows,
     blocks: int,
     threshold: float,
@@ -54,7 +54,8 @@ def noisy_count(
     Parameters
     ----------
     p_values : callable
-        Of the rows of one block; NaN counts as large.
+        Of the rows of one block, and of a seed in [0, 2**32) for what else it draws; NaN counts as
+        large.
     labels, blocks, bits
         As for `blocks_of`.
     threshold : float
@@ -68,7 +69,7 @@ def noisy_count(
     """
     small = 0
     for rows in blocks_of(labels, blocks, bits):
-        p = p_values(rows)
+        p = p_values(rows, int(_core.uniform_open(bits, 1)[0] * 2**32))
         small += bool(not math.isnan(p) and p <= threshold)
     noise = int(_core.discrete_laplace(epsilon, bits, 1)[0])
     part = Part(

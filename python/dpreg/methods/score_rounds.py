@@ -177,8 +177,9 @@ class _Rounds:
         """Count norms; return the root mean square and the limit of the rounds that count."""
         norms, width = self.norms(label, share), self.rows.width
         norm = norms.root_mean_square()
-        if self.model.most_score <= _FEW * norm:
-            return norm, self.model.most_score
+        longest = self.noise.rows * self.model.most_score
+        if longest <= _FEW * norm:
+            return norm, longest
         return norm, late_limit(norms, norm, self.units, width, self.noise.share(math.fsum(late)))
 
     def mean(self, shares: tuple[float, ...]) -> tuple[Doubles, float]:

@@ -47,7 +47,8 @@ class Budget:
     ledger : path, optional
         A file that keeps the charges, shared by all processes that name it.  It is made
         when missing; when it is there, its totals must be the same.  A relative path
-        is taken from the working directory of this call, once and for all.
+        is taken from the working directory of this call, once and for all.  Without one only
+        the process that made the budget can charge it.
     name : str, optional
         Of the data set, for those who read the ledger.
     user : str, optional

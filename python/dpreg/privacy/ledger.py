@@ -59,19 +59,35 @@ class Ledger(Protocol):
 
 
 class MemoryLedger:
-    """A ledger that lasts as long as the process."""
+    """A ledger that lasts as long as the process, and is written by no other.
+
+    What is charged to a copy of it is not seen here: it cannot be copied, and the copy that a fork
+    has refuses to be charged.
+    """
 
     def __init__(self) -> None:
         self._entries: Entries = ()
         self._lock = threading.Lock()
+        self._process = os.getpid()
 
     def append(self, entry: Entry, allowed: Callable[[Entries], bool]) -> int | None:
-        """See `Ledger.append`."""
+        """See `Ledger.append`.
+
+        Raises
+        ------
+        BudgetError
+            In a process that was forked from the one that has the ledger.
+        """
+        if os.getpid() != self._process:
+            raise _not_shared()
         with self._lock:
             if not allowed((*self._entries, entry)):
                 return None
             self._entries = (*self._entries, entry)
             return len(self._entries)
+
+    def __reduce__(self) -> Any:
+        raise _not_shared()
 
     def entries(self) -> Entries:
         """See `Ledger.entries`."""
@@ -227,6 +243,12 @@ class FileLedger:
 
     def _untrusted(self, why: str) -> BudgetError:
         return untrusted(self.path, why)
+
+
+def _not_shared() -> BudgetError:
+    shared = Options("budget", "", "Budget", {"eps": 1.0, "ledger": "budget.db"})
+    problem = "is in the memory of the process that made it, where charges to a copy are not seen"
+    return BudgetError("budget", problem, ("share one that is kept in a file, such as ", shared))
 
 
 def untrusted(path: str, why: str) -> BudgetError:

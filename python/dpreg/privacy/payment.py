@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from dpreg.errors import BudgetError, Options, Value
+from dpreg.errors import BudgetError, Options, SourceError, Value
 from dpreg.privacy.account import Account
 from dpreg.privacy.budget import DELTA, Budget
 from dpreg.privacy.certificate import Certificate
@@ -20,6 +20,8 @@ from dpreg.privacy.partition import Partition, StratumBudget
 __all__ = ["Payer", "Receipt", "budget_for", "pay"]
 
 Payer = Budget | StratumBudget
+
+_SPENT = ": the budget is spent, without a result"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,16 @@ class Receipt:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Say that the budget is charged to whoever stops the release."""
+        """Say that the budget is charged, to whoever stops the release or sees it fail."""
         try:
             yield
         except KeyboardInterrupt as stop:
-            stop.add_note("dpreg: stopped after the charge: the budget is spent, without a result")
+            stop.add_note(f"dpreg: stopped after the charge{_SPENT}")
+            raise
+        except SourceError:  # which says so itself
+            raise
+        except Exception as error:
+            error.add_note(f"dpreg: this failed after the charge{_SPENT}")
             raise
 
     def settle(

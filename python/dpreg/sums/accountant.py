@@ -58,7 +58,7 @@ class GaussianReleases:
     With mu the largest for which mu-GDP implies (epsilon', delta')-DP, both one part in a
     million smaller than epsilon and delta, releases whose squared mu add up to at most mu^2
     are (epsilon, delta)-DP together: the rest is more than discrete noise costs beyond
-    Gaussian noise, summed over all draws (``_gaussian.md``).
+    Gaussian noise, summed over all draws (``accountant.md``).
     """
 
     epsilon: float

@@ -118,8 +118,6 @@ def standardised_rows(
         Without it only those are moved whose limits are not `trusted`.
     response_limit : float
         Above 0, the response clipped to it is the last entry of each row.
-    loss : Loss, optional
-        Of a row.  Default: half of the squared residual.
     """
     recipe = _recipe(scales, units, row_limit, winsorise=winsorise)
     return MappedRows(

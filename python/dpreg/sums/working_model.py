@@ -32,6 +32,9 @@ Doubles = NDArray[np.float64]
 # A mean response at the end of its range is moved this share of the range inwards, or as far as
 # there would be one such response.
 _INWARDS = 1e-3
+# Where responses are below 0, rounds start from this share of the largest: steps from a mean that
+# is too large are short, and those from one that is too small are not.
+_POSITIVE = 0.25
 # Linear predictors beyond it change a probability by less than 1e-17.
 _MOST_LOGIT = 40.0
 # Responses up to this many times what nearly all are below count as they are,
@@ -147,7 +150,7 @@ def working_model(
     """
     if family.least_squares:
         return least_squares(change.shape[1])
-    mean = _inside(float(scales.centre[-1]), scales)
+    mean = _inside(float(scales.centre[-1]), family, scales)
     predictor = family.predictor(mean)
     curvature = float(family.slope(np.array([predictor]))[0])
     spread = float(scales.scale[-1])
@@ -189,8 +192,8 @@ def _longest_row(scales: Scales, units: StandardUnits, change: Doubles) -> float
     if len(halves) > _MOST_CORNERS:
         lengths = np.sqrt((halves**2).sum(axis=1))
         return float(np.sqrt((middle**2).sum()) + lengths.sum())
-    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=len(halves))))
-    corners = middle + signs.reshape(-1, len(halves)) @ halves
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=len(halves))), dtype=float)
+    corners = middle + signs @ halves
     return float(np.sqrt((corners**2).sum(axis=1).max(initial=0.0)))
 
 
@@ -211,8 +214,13 @@ def natural_sizes(family: Family, scales: Scales, units: StandardUnits) -> Doubl
     return np.concatenate([np.ones(int(units.intercept)), sizes])
 
 
-def _inside(mean: float, scales: Scales) -> float:
+def _inside(mean: float, family: Family, scales: Scales) -> float:
     low, high = float(scales.low[-1]), float(scales.high[-1])
+    if family.link == "log" and low < 0:
+        low, high = 0.0, (high if high > 0 else -low)
+        if float(scales.scale[-1]) ** 2 > mean * (high - mean):
+            # Responses in [low, high] vary less: some are below 0, which count as 0.
+            mean = max(mean, _POSITIVE * high)
     margin = max(_INWARDS, min(0.25, 1 / scales.units)) * (high - low)
     return min(max(mean, low + margin), high - margin)
 

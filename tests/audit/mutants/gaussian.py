@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 
 import numpy as np
 from audit.patches import Mutant, both, edited, swapped
 
 from dpreg import _core
+from dpreg import isolation as _isolation
 from dpreg.methods import block_counts as _block_counts
 from dpreg.methods import moments as _moments
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
@@ -181,6 +183,11 @@ GAUSSIAN = [
     Mutant(
         "rows of a person in blocks of their own",
         edited(_block_counts, "blocks_of", ("of_rows = block[labels]", "of_rows = np.arange(len(labels)) % blocks")),
+        ("block test",),
+    ),
+    Mutant(
+        "generators that one block leaves to the next",
+        swapped(_isolation, "drawing_from", lambda real: lambda seed: nullcontext()),
         ("block test",),
     ),
     Mutant(

@@ -1,0 +1,133 @@
+"""Matrices and vectors of any package as sources of rows: looked at by type and shape alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.data.frames import frame_source, mapping_source
+from dpreg.data.objects import Objects
+from dpreg.data.schema import LIST, Column
+from dpreg.data.source import MemorySource, RowSource
+from dpreg.errors import SchemaError
+
+__all__ = ["columns_of", "is_column", "matrix_source", "vector_source"]
+
+
+def matrix_source(name: str, values: Any) -> RowSource:
+    """Return a data frame, an array of two axes, or a list of rows as a source of numbers.
+
+    A list declares neither type nor width: its first row says how many columns there are, and cells
+    that are not numbers, and those of rows of another length, are missing.
+
+    Parameters
+    ----------
+    name : str
+        Of the argument, for messages.
+    values : data frame, array or list
+
+    Raises
+    ------
+    SchemaError
+        If its type is not one of numbers, or its shape not one of a matrix.
+    """
+    if _is_list(values):
+        return _rows_source(name, values)
+    if _is_sparse(values):
+        raise SchemaError(name, "is a sparse matrix, which is not supported", "use toarray()")
+    if _is_frame(values):
+        source = frame_source(values)
+        if any(column.kind != "numeric" for column in source.schema.columns.values()):
+            raise SchemaError(name, "has columns that are not numbers", "encode them before")
+        return source
+    array = _array(name, values, 2)
+    return mapping_source({str(j): array[:, j] for j in range(array.shape[1])})
+
+
+def vector_source(name: str, values: Any) -> RowSource:
+    """Return a series, an array of one axis, or a list as a source of one column of numbers.
+
+    Raises
+    ------
+    SchemaError
+        As `matrix_source`.
+    """
+    if not _is_list(values) and not hasattr(values, "to_numpy"):
+        values = _array(name, values, 1)
+    source = mapping_source({name: values})
+    if source.schema[name].kind != "numeric":
+        kind = getattr(values, "dtype", source.schema[name].holds)
+        raise SchemaError(name, f"must hold numbers, not {kind}", "convert with astype(float)")
+    return source
+
+
+def is_column(values: Any) -> bool:
+    """Whether it is a matrix of one column."""
+    if _is_list(values):
+        return bool(values) and _is_row(values[0]) and len(values[0]) == 1
+    if _is_frame(values):
+        return len(values.columns) == 1
+    return getattr(values, "ndim", 1) == 2 and values.shape[1] == 1
+
+
+def columns_of(source: RowSource) -> list[NDArray[np.float64]]:
+    """Read all columns as numbers, NaN where a cell is missing."""
+    names = list(source.schema.columns)
+    found: list[list[NDArray[np.float64]]] = [[np.empty(0)] for _ in names]
+    for batch in source.batches(names):
+        for parts, name in zip(found, names, strict=True):
+            parts.append(batch.cells[name].numbers())
+    return [np.concatenate(parts) for parts in found]
+
+
+def _is_list(values: Any) -> bool:
+    return isinstance(values, Sequence) and not isinstance(values, (str, bytes))
+
+
+def _is_sparse(values: Any) -> bool:
+    import scipy.sparse
+
+    return bool(scipy.sparse.issparse(values))
+
+
+def _is_frame(values: Any) -> bool:
+    return hasattr(values, "columns") and not isinstance(values, np.ndarray)
+
+
+def _array(name: str, values: Any, axes: int) -> NDArray[Any]:
+    array: NDArray[Any] = np.asanyarray(values)
+    if array.dtype.kind == "c":
+        raise SchemaError(name, "Complex data not supported")
+    if array.dtype.kind not in "biuf":
+        wanted = f"must hold numbers, not {array.dtype}"
+        raise SchemaError(name, wanted, "convert with astype(float)")
+    if array.ndim != axes:
+        raise _wrong_axes(name, axes, array.ndim)
+    return array
+
+
+def _wrong_axes(name: str, wanted: int, axes: int) -> SchemaError:
+    advice = ("Reshape your data",) if wanted == 2 else ()
+    return SchemaError(name, f"must have {wanted} axes, not {axes}", *advice)
+
+
+def _rows_source(name: str, rows: Sequence[Any]) -> RowSource:
+    if rows and not _is_row(rows[0]):
+        raise _wrong_axes(name, 2, 1)
+    width = len(rows[0]) if rows else 0
+
+    def column(j: int) -> Any:
+        def cells(part: slice) -> Objects:
+            here = rows[part]
+            return Objects([r[j] if _is_row(r) and len(r) == width else None for r in here])
+
+        return Column(str(j), "numeric", holds=LIST), cells
+
+    return MemorySource({str(j): column(j) for j in range(width)}, lambda: len(rows))
+
+
+def _is_row(row: Any) -> bool:
+    return _is_list(row) or (isinstance(row, np.ndarray) and row.ndim == 1)
