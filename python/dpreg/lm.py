@@ -110,7 +110,7 @@ def dp_lm(
     neighbours : add or remove one unit
     public : formula, schema, levels and all options; not the number of rows
     proof : the files of the method, in dpreg/methods, and of the selection, in dpreg/selection;
-        together by basic composition, the selection spending eps only (selection/_stage.md)
+        together by basic composition, the selection spending eps only (selection/stage.md)
 
     Examples
     --------
