@@ -67,7 +67,9 @@ def test_every_page_loads_and_fits(chromium, address, documents, width, scheme):
     for name in documents:
         page.goto(f"/{name}", wait_until="load")
         assert page.evaluate(OVERFLOW) <= 1, f"{name} is wider than {width} pixels"
-        broken = "[...document.images].filter((i) => i.complete && !i.naturalWidth).map((i) => i.src)"
+        broken = (
+            "[...document.images].filter((i) => i.complete && !i.naturalWidth).map((i) => i.src)"
+        )
         assert page.evaluate(broken) == [], name
         assert said == [], name
     context.close()
@@ -75,7 +77,8 @@ def test_every_page_loads_and_fits(chromium, address, documents, width, scheme):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
-    "name", ["guide/start", "planner", "privacy/proofs", "cpp/src/mechanisms/peel", "reference/r/dp_lm"]
+    "name",
+    ["guide/start", "planner", "privacy/proofs", "cpp/src/mechanisms/peel", "reference/r/dp_lm"],
 )
 def test_text_can_be_read(chromium, address, scheme, name):
     context = chromium.new_context(base_url=address, color_scheme=scheme)
@@ -110,7 +113,9 @@ def test_search_finds(page, words, wanted):
     page.locator("input.sidebar-search").fill(words)
     page.keyboard.press("Enter")
     page.wait_for_selector("#search-results li a")
-    page.wait_for_function("/found|matching/.test(document.querySelector('.search-summary').innerText)")
+    page.wait_for_function(
+        "/found|matching/.test(document.querySelector('.search-summary').innerText)"
+    )
     found = page.locator("#search-results li > a").evaluate_all("(all) => all.map((a) => a.href)")
     assert any(urlsplit(href).path == f"/{wanted}" for href in found), found
     page.locator(f"#search-results li > a[href*='{wanted}']").first.click()
@@ -125,7 +130,9 @@ def test_tabs_switch_together_and_stay(page):
     page.locator("label.sd-tab-label", has_text="R").first.click()
     assert r.is_visible()
     assert not python.is_visible()
-    chosen = "(all) => all.filter((i) => i.checked).map((i) => i.nextElementSibling.innerText.trim())"
+    chosen = (
+        "(all) => all.filter((i) => i.checked).map((i) => i.nextElementSibling.innerText.trim())"
+    )
     everywhere = page.locator(".sd-tab-set > input").evaluate_all(chosen)
     assert len(everywhere) > 3
     assert set(everywhere) == {"R"}

@@ -74,7 +74,9 @@ def test_no_page_says_where_it_was_built(pages):
         assert "Traceback" not in text, page
 
 
-@pytest.mark.parametrize("module", ["dpreg", "dpreg.mechanisms", "dpreg.reference", "dpreg.sklearn"])
+@pytest.mark.parametrize(
+    "module", ["dpreg", "dpreg.mechanisms", "dpreg.reference", "dpreg.sklearn"]
+)
 def test_every_public_name_of_python_has_a_page(site, module):
     # Modules have their own lists; results have their pages where they are returned.
     apart = {"__version__", "audit", "mechanisms", "reference", "NotReleasedError"}
@@ -116,6 +118,8 @@ def test_search_knows_the_manual_of_r_and_not_the_code(site):
     index = (site / "searchindex.js").read_text()
     index = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))
     places = index["terms"]["moments_r2"]
-    found = {index["docnames"][place] for place in (places if isinstance(places, list) else [places])}
+    found = {
+        index["docnames"][place] for place in (places if isinstance(places, list) else [places])
+    }
     assert "reference/r/dp_moments" in found
     assert not any(name.endswith((".py", ".cpp")) for name in found)

@@ -11,7 +11,10 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 CHUNK = re.compile(r"^```\{(python|r)\}\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
-RUNNERS = {"python": [sys.executable, "run_chunks.py"], "r": ["Rscript", "--vanilla", "run_chunks.R"]}
+RUNNERS = {
+    "python": [sys.executable, "run_chunks.py"],
+    "r": ["Rscript", "--vanilla", "run_chunks.R"],
+}
 SUFFIX = {"python": "py", "r": "R"}
 
 

@@ -24,7 +24,8 @@ extensions = [
     "sphinx_copybutton",
     "links",
 ]
-source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext"}
+# The first is that of the pages that autosummary writes.
+source_suffix = {".rst": "restructuredtext", ".md": "myst-nb", ".ipynb": "myst-nb"}
 root_doc = "index"
 exclude_patterns = ["_build"]
 templates_path = [str(HERE / "templates")]
@@ -48,6 +49,7 @@ napoleon_use_rtype = False
 html_theme = "furo"
 html_title = f"dpreg {version}"
 html_static_path = [str(HERE / "static")]
+html_favicon = str(HERE / "static/icon.svg")
 html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False

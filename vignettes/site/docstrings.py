@@ -1,10 +1,12 @@
-"""A Sphinx extension: the Privacy section of a docstring, which napoleon does not know, as fields."""
+"""A Sphinx extension: docstrings as they are written here, and none of other packages."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
+from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 
 FIELD = re.compile(r"^(\w+) : (.+)$")
@@ -12,7 +14,7 @@ FIELD = re.compile(r"^(\w+) : (.+)$")
 
 def privacy_as_fields(_app: Sphinx, _what: str, _name: str, _object: Any, _options: Any,
                       lines: list[str]) -> None:  # fmt: skip
-    """Turn ``guarantee : ...`` below the heading into a field of that name."""
+    """Turn ``guarantee : ...`` below Privacy, a heading of ours, into a field of that name."""
     if "Privacy" not in lines:
         return
     first = lines.index("Privacy") + 2
@@ -22,7 +24,23 @@ def privacy_as_fields(_app: Sphinx, _what: str, _name: str, _object: Any, _optio
         lines[place] = FIELD.sub(r":\1: \2", lines[place])
 
 
+def leave_out_others(_app: Sphinx, _what: str, _name: str, member: Any, skip: bool,
+                     _options: Any) -> bool | None:  # fmt: skip
+    """Leave out what a class has from a class of another package."""
+    home = getattr(getattr(member, "fget", member), "__module__", None) or "dpreg"
+    return True if skip or home.split(".")[0] != "dpreg" else None
+
+
+def name_attributes(_app: Sphinx, _domain: str, _kind: str, content: addnodes.desc_content) -> None:
+    """Call attributes what numpydoc calls them."""
+    for name in content.findall(nodes.field_name):
+        if name.astext() == "Variables":
+            name.children[:] = [nodes.Text("Attributes")]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     # Before napoleon, whose priority is 500.
     app.connect("autodoc-process-docstring", privacy_as_fields, priority=400)
+    app.connect("autodoc-skip-member", leave_out_others)
+    app.connect("object-description-transform", name_attributes)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

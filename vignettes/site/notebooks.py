@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
@@ -22,6 +23,8 @@ import dpreg
 
 PACKAGE = Path(dpreg.__file__).parent
 SETTINGS = 'c.InlineBackend.figure_formats = {"retina"}\n'
+# What is said to ruff and to nobody else.
+ASIDE = re.compile(r"  # (fmt: skip|noqa.*)$", re.MULTILINE)
 # Seconds that a cell may take.
 PATIENCE = 600
 
@@ -41,6 +44,7 @@ def tidied(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
         outputs = cell.get("outputs", [])
         if any(output.output_type == "display_data" for output in outputs):
             cell.outputs = [o for o in outputs if o.output_type != "execute_result"]
+        cell.source = ASIDE.sub("", cell.source)
         # Times of execution: nobody needs them, and they differ each time.
         cell.metadata.pop("execution", None)
     return notebook
@@ -48,7 +52,11 @@ def tidied(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 def execute(script: Path, kept: Path, settings: Path) -> None:
     # Two at a time on two cores.
-    os.environ |= {"IPYTHONDIR": str(settings), "OMP_NUM_THREADS": "1", "JUPYTER_PLATFORM_DIRS": "1"}
+    os.environ |= {
+        "IPYTHONDIR": str(settings),
+        "OMP_NUM_THREADS": "1",
+        "JUPYTER_PLATFORM_DIRS": "1",
+    }
     notebook = jupytext.read(script, fmt="py:percent")
     with tempfile.TemporaryDirectory() as folder:
         resources = {"metadata": {"path": folder}}

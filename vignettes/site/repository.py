@@ -52,7 +52,8 @@ def proof_page(text: str) -> str:
         files = "".join(
             f"- `{path}`, blob `{blob[:12]}`\n" for path, blob in PROVES.findall(match[2])
         )
-        return f":::{{admonition}} This proof covers\n:class: proof\n\n{files}\nStatus: {match[1]}\n:::\n"
+        status = f"Status: {match[1]}"
+        return f":::{{admonition}} This proof covers\n:class: proof\n\n{files}\n{status}\n:::\n"
 
     return HEADER.sub(note, text, count=1)
 
@@ -95,7 +96,8 @@ def stage(out: Path) -> dict[str, str]:
     for path in pictures:
         shutil.copy(ROOT / path, out / path)
 
-    site = {str(p.relative_to(ROOT)): p.read_text() for p in (ROOT / "vignettes/site").rglob("*.md")}
+    written = (ROOT / "vignettes/site").rglob("*.md")
+    site = {str(page.relative_to(ROOT)): page.read_text() for page in written}
     read = texts | {path: (ROOT / path).read_text() for path in scripts} | site
     for path, text in read.items():
         for name in NAMED.findall(text):

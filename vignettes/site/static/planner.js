@@ -3,7 +3,7 @@
 
 (() => {
   const planner = makePlanner(JSON.parse(document.getElementById("planner-tables").textContent));
-  const form = document.getElementById("planner");
+  const form = document.getElementById("planner-form");
   const answer = document.getElementById("planner-answer");
   const refusal = document.getElementById("planner-error");
   const METHODS = ["boosted_adassp", "adassp", "tukey"];
