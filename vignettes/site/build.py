@@ -16,6 +16,7 @@ import chunks
 import manual_pages
 import notebooks
 import planner_tables
+import r_vignettes
 import repository
 
 from dpreg import __version__
@@ -52,11 +53,14 @@ def main(build: Path) -> int:
     cite.write_text(cite.read_text().replace("{{version}}", __version__))
     scripts = sorted((repository.ROOT / "vignettes").glob("*.py"))
     notebooks.stage(scripts, source / "vignettes", cache)
+    of_r = sorted((repository.ROOT / "rwrapper/vignettes").glob("*.Rmd"))
+    r_vignettes.stage(of_r, source / "rwrapper/vignettes", cache, library)
 
-    html = build / "html"
-    shutil.rmtree(html, ignore_errors=True)
+    html, doctrees = build / "html", build / "doctrees"
+    for old in (html, doctrees):
+        shutil.rmtree(old, ignore_errors=True)
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-j", "auto"]
-    folders = ["-c", HERE, "-d", build / "doctrees", source, html]
+    folders = ["-c", HERE, "-d", doctrees, source, html]
     return subprocess.run([*command, *folders], check=False).returncode
 
 

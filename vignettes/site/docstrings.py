@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
+import dpreg
+
+CLASS = re.compile(r"^class (\w+)")
 FIELD = re.compile(r"^(\w+) : (.+)$")
 
 
@@ -38,9 +42,19 @@ def name_attributes(_app: Sphinx, _domain: str, _kind: str, content: addnodes.de
             name.children[:] = [nodes.Text("Attributes")]
 
 
+def source_of_core(_app: Sphinx, module: str) -> tuple[str, dict[str, tuple[str, int, int]]] | None:
+    """Return the stubs of the extension, and where its classes are in them, as its source."""
+    if module != "dpreg._core":
+        return None
+    code = (Path(dpreg.__file__).parent / "_core.pyi").read_text()
+    found = ((number, CLASS.match(line)) for number, line in enumerate(code.splitlines(), 1))
+    return code, {match[1]: ("class", number, number) for number, match in found if match}
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     # Before napoleon, whose priority is 500.
     app.connect("autodoc-process-docstring", privacy_as_fields, priority=400)
     app.connect("autodoc-skip-member", leave_out_others)
+    app.connect("viewcode-find-source", source_of_core)
     app.connect("object-description-transform", name_attributes)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

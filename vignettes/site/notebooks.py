@@ -29,13 +29,13 @@ ASIDE = re.compile(r"  # (fmt: skip|noqa.*)$", re.MULTILINE)
 PATIENCE = 600
 
 
-def stamp(script: Path) -> str:
-    """Return a name for what the script prints with this package, up to its noise."""
+def stamp(*sources: Path) -> str:
+    """Return a name for what these sources print with this package, up to its noise."""
     digest = hashlib.sha256(Path(__file__).read_bytes())
     files = (p for p in PACKAGE.rglob("*") if p.suffix in {".py", ".csv", ".so", ".parquet"})
-    for path in (script, *sorted(files)):
+    for path in (*sources, *sorted(files)):
         digest.update(path.read_bytes())
-    return f"{script.stem}-{digest.hexdigest()[:16]}.ipynb"
+    return digest.hexdigest()[:16]
 
 
 def tidied(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -74,7 +74,7 @@ def stage(scripts: list[Path], out: Path, cache: Path) -> None:
     profile = cache / "ipython/profile_default"
     profile.mkdir(parents=True, exist_ok=True)
     (profile / "ipython_kernel_config.py").write_text(SETTINGS)
-    kept = {script: cache / stamp(script) for script in scripts}
+    kept = {script: cache / f"{script.stem}-{stamp(script)}.ipynb" for script in scripts}
     for old in set(cache.glob("*.ipynb")) - set(kept.values()):
         old.unlink()
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as workers:

@@ -15,7 +15,7 @@ LEFT_OUT = ("README.md", "vignettes/site/")
 
 HEADER = re.compile(r"^status: (.+)\n((?:proves: .+\n)+)", re.MULTILINE)
 PROVES = re.compile(r"^proves: (\S+) (\S+)$", re.MULTILINE)
-NAMED = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.(?:py|cpp|hpp|md|R|csv)\b")
+NAMED = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.(?:py|cpp|hpp|md|Rmd|R|csv)\b")
 LANGUAGES = {".py": "python", ".cpp": "cpp", ".hpp": "cpp", ".R": "r"}
 
 
@@ -87,6 +87,7 @@ def stage(out: Path) -> dict[str, str]:
     scripts = [p for p in kept if p.endswith(".py") and Path(p).parent == Path("vignettes")]
     pages = {path: MOVED.get(path, path.removesuffix(".md")) for path in texts}
     pages |= {path: path.removesuffix(".py") for path in scripts}
+    pages |= {path: path.removesuffix(".Rmd") for path in kept if path.endswith(".Rmd")}
 
     for path, text in texts.items():
         target = out / f"{pages[path]}.md"
