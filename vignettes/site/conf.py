@@ -37,6 +37,10 @@ nb_output_stderr = "error"
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
+# Blocks without a language are what something printed.
+highlight_language = "text"
+# Quotes in messages and formulas are to be copied.
+smartquotes = False
 default_role = "py:obj"
 autosummary_generate = True
 autodoc_typehints = "none"

@@ -59,13 +59,13 @@ def proof_page(text: str) -> str:
 
 
 def proof_table(proofs: dict[str, str]) -> str:
-    """Return a table of all proofs: title, what the file is beside, and whether it was reviewed."""
-    lines = ["| proof | file | files covered | status |", "|---|---|--:|---|"]
+    """Return a table of all proofs: title, how many files it covers, and who has read it."""
+    lines = ["| proof | files | status |", "|---|--:|---|"]
     for path, text in proofs.items():
         title = text.splitlines()[0].removeprefix("# ")
         header = HEADER.search(text)
         status, covered = (header[1], len(PROVES.findall(header[2]))) if header else ("", 0)
-        lines.append(f"| [{title}](/{path}) | `{path}` | {covered} | {status} |")
+        lines.append(f"| [{title}](/{path}) | {covered} | {status} |")
     hidden = "\n".join(f"/{path.removesuffix('.md')}" for path in proofs)
     return "\n".join(lines) + f"\n\n```{{toctree}}\n:hidden:\n\n{hidden}\n```\n"
 

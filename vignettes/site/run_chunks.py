@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-pd.set_option("display.width", 100)
+pd.set_option("display.width", 100, "display.max_columns", None)
 for page in sorted(Path(sys.argv[1]).iterdir()):
     names: dict[str, object] = {"__name__": "__main__"}
     for chunk in sorted(page.glob("*.py")):

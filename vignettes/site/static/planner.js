@@ -72,7 +72,9 @@
   }
 
   function draw({ n, d, eps, delta }) {
-    const [width, height, left, right, top, bottom] = [640, 340, 46, 130, 14, 40];
+    const room = document.getElementById("planner-curve").clientWidth;
+    const width = Math.max(300, Math.min(640, room));
+    const [height, left, right, top, bottom] = [340, 28, 122, 14, 40];
     const [lowest, highest] = [Math.min(0.05, eps / 2), Math.max(10, eps * 2)];
     const [narrow, wide] = [1, 20];
     const x = (e) =>
@@ -159,6 +161,7 @@
 
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("input", update);
+  window.addEventListener("resize", update);
   // The browser may have kept what was typed before.
   update();
 })();
