@@ -10,7 +10,7 @@ JOBS := $(shell nproc 2>/dev/null || echo 2)
 demo: $(VENV)/installed
 	$(BIN)/dpreg demo
 
-test: test-core test-python test-r
+test: test-core test-python test-r test-docs
 
 lint: $(VENV)/lint
 	$(BIN)/ruff check .

@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 VIGNETTES = sorted((ROOT / "vignettes").glob("*.py"))
+OF_R = sorted((ROOT / "rwrapper/vignettes").glob("*.Rmd"))
 PROOFS = sorted(p for top in ("cpp/src", "python/dpreg") for p in (ROOT / top).rglob("*.md"))
 
 
@@ -112,6 +113,11 @@ def test_every_vignette_was_executed(site, script):
     figures = re.search(rf'\("{script.stem}", (\d+),', listed)
     if figures:
         assert drawn >= int(figures[1])
+
+
+@pytest.mark.parametrize("vignette", OF_R, ids=lambda path: path.stem)
+def test_every_vignette_of_r_was_run(site, vignette):
+    assert "#&gt;" in (site / f"rwrapper/vignettes/{vignette.stem}.html").read_text()
 
 
 def test_search_knows_the_manual_of_r_and_not_the_code(site):

@@ -47,13 +47,13 @@ def _anchor(match: re.Match[str]) -> str:
     return f'<a href="{target}">{shown}</a>' if inside else shown
 
 
-def r_page(document: str) -> tuple[str, str]:
+def r_page(topic: str, document: str) -> tuple[str, str]:
     """Return title and text of a help page that R made."""
     title = html.unescape(TAG.sub("", re.search(r"<h2>(.*?)</h2>", document, re.DOTALL)[1]))
     body = document.split("</h2>", 1)[1].rsplit("</div>", 1)[0]
     body = ANCHOR.sub(_anchor, body).replace("<table>", '<table class="docutils">')
     _, *parts = SECTION.split(body)
-    text = f"# {title}\n"
+    text = f"# {topic}\n\n{title}.\n"
     for heading, content in zip(parts[::2], parts[1::2], strict=True):
         raw = f"````{{raw}} html\n<div class='rd-page'>{CODE.sub(_fenced, content)}</div>\n````"
         # Nothing is between code and the ends of a section.
@@ -74,12 +74,12 @@ def stage_r(out: Path) -> None:
     with tempfile.TemporaryDirectory() as pages:
         subprocess.run(["Rscript", "--vanilla", HERE / "manual.R", MAN, pages], check=True)
         for page in Path(pages).glob("*.html"):
-            titles[page.stem], text = r_page(page.read_text())
+            titles[page.stem], text = r_page(page.stem, page.read_text())
             (folder / f"{page.stem}.md").write_text(text)
     lines: list[str] = []
     for heading, topics in TOPICS.items():
         rows = [f"| [`{topic}`](r/{topic}.md) | {titles[topic]} |" for topic in topics]
-        lines += [f"## {heading}", "", "| topic | |", "|---|---|", *rows, ""]
+        lines += [f"## {heading}", "", "| topic | title |", "|---|---|", *rows, ""]
     lines += ["```{toctree}", ":hidden:", "", *(f"r/{t}" for t in sorted(listed)), "```", ""]
     _fill(out / "reference/r.md", "\n".join(lines))
 
