@@ -58,6 +58,11 @@ def proof_page(text: str) -> str:
     return HEADER.sub(note, text, count=1)
 
 
+def changelog(news: str) -> str:
+    """Make one page of the headings of versions."""
+    return "# Changelog\n\n" + re.sub(r"^#", "##", news, flags=re.MULTILINE)
+
+
 def proof_table(proofs: dict[str, str]) -> str:
     """Return a table of all proofs: title, how many files it covers, and who has read it."""
     lines = ["| proof | files | status |", "|---|--:|---|"]
@@ -92,7 +97,7 @@ def stage(out: Path) -> dict[str, str]:
     for path, text in texts.items():
         target = out / f"{pages[path]}.md"
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(proof_page(text))
+        target.write_text(changelog(text) if pages[path] == "changelog" else proof_page(text))
     pictures = (p for p in kept if p.startswith("tests/benchmarks/") and p.endswith(".png"))
     for path in pictures:
         shutil.copy(ROOT / path, out / path)
