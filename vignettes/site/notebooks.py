@@ -25,6 +25,8 @@ PACKAGE = Path(dpreg.__file__).parent
 SETTINGS = 'c.InlineBackend.figure_formats = {"retina"}\n'
 # What is said to ruff and to nobody else.
 ASIDE = re.compile(r"  # (fmt: skip|noqa.*)$", re.MULTILINE)
+# A page that is a script in the repository.
+SCRIPT = re.compile(r"\]\((\w+)\.py\)")
 # Seconds that a cell may take.
 PATIENCE = 600
 
@@ -44,7 +46,7 @@ def tidied(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
         outputs = cell.get("outputs", [])
         if any(output.output_type == "display_data" for output in outputs):
             cell.outputs = [o for o in outputs if o.output_type != "execute_result"]
-        cell.source = ASIDE.sub("", cell.source)
+        cell.source = SCRIPT.sub(r"](\1.ipynb)", ASIDE.sub("", cell.source))
         # Times of execution: nobody needs them, and they differ each time.
         cell.metadata.pop("execution", None)
     return notebook
@@ -59,6 +61,8 @@ def execute(script: Path, kept: Path, settings: Path) -> None:
     }
     notebook = jupytext.read(script, fmt="py:percent")
     with tempfile.TemporaryDirectory() as folder:
+        for table in script.parent.glob("*.csv"):
+            shutil.copy(table, folder)
         resources = {"metadata": {"path": folder}}
         client = NotebookClient(
             notebook, timeout=PATIENCE, kernel_name="python3", resources=resources
@@ -74,7 +78,8 @@ def stage(scripts: list[Path], out: Path, cache: Path) -> None:
     profile = cache / "ipython/profile_default"
     profile.mkdir(parents=True, exist_ok=True)
     (profile / "ipython_kernel_config.py").write_text(SETTINGS)
-    kept = {script: cache / f"{script.stem}-{stamp(script)}.ipynb" for script in scripts}
+    tables = sorted(scripts[0].parent.glob("*.csv"))
+    kept = {s: cache / f"{s.stem}-{stamp(s, *tables)}.ipynb" for s in scripts}
     for old in set(cache.glob("*.ipynb")) - set(kept.values()):
         old.unlink()
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as workers:
