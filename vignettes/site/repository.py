@@ -45,6 +45,11 @@ class Names:
         return self.short.get(name)
 
 
+def title(text: str) -> str:
+    """Return the heading of a page."""
+    return text.splitlines()[0].removeprefix("# ")
+
+
 def proof_page(text: str) -> str:
     """Show the header of a proof as a note whose files are links."""
 
@@ -67,12 +72,19 @@ def proof_table(proofs: dict[str, str]) -> str:
     """Return a table of all proofs: title, how many files it covers, and who has read it."""
     lines = ["| proof | files | status |", "|---|--:|---|"]
     for path, text in proofs.items():
-        title = text.splitlines()[0].removeprefix("# ")
         header = HEADER.search(text)
         status, covered = (header[1], len(PROVES.findall(header[2]))) if header else ("", 0)
-        lines.append(f"| [{title}](/{path}) | {covered} | {status} |")
+        lines.append(f"| [{title(text)}](/{path}) | {covered} | {status} |")
     hidden = "\n".join(f"/{path.removesuffix('.md')}" for path in proofs)
     return "\n".join(lines) + f"\n\n```{{toctree}}\n:hidden:\n\n{hidden}\n```\n"
+
+
+def with_all_benchmarks(evidence: str, texts: dict[str, str]) -> str:
+    """Put what was measured, and is not in the table of the page yet, at its end."""
+    more = [p for p in texts if p.startswith("tests/benchmarks/") and f"({p})" not in evidence]
+    rows = "".join(f"| {title(texts[p])} | [{Path(p).stem}]({p}) |\n" for p in more)
+    pages = "".join(p.removesuffix(".md") + "\n" for p in more)
+    return evidence.replace("<!-- rows -->\n", rows).replace("<!-- pages -->\n", pages)
 
 
 def source_page(path: str) -> str:
@@ -119,4 +131,10 @@ def stage(out: Path) -> dict[str, str]:
     (out / "privacy").mkdir(exist_ok=True)
     template = out / "privacy/proofs.md"
     template.write_text(template.read_text().replace("<!-- table -->", proof_table(proofs)))
+    listed = "".join(site.values())
+    unlisted = [pages[path] for path in scripts if f"\n{pages[path]}\n" not in listed]
+    index = out / "index.md"
+    index.write_text(index.read_text().replace("<!-- scripts -->", "\n".join(unlisted)))
+    evidence = out / "evidence.md"
+    evidence.write_text(with_all_benchmarks(evidence.read_text(), texts))
     return pages
