@@ -74,7 +74,7 @@
   function draw({ n, d, eps, delta }) {
     const room = document.getElementById("planner-curve").clientWidth;
     const width = Math.max(300, Math.min(640, room));
-    const [height, left, right, top, bottom] = [340, 28, 122, 14, 40];
+    const [height, left, right, top, bottom] = [340, 28, 134, 14, 40];
     const [lowest, highest] = [Math.min(0.05, eps / 2), Math.max(10, eps * 2)];
     const [narrow, wide] = [1, 20];
     const x = (e) =>
