@@ -5,12 +5,12 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find cpp python rwrapper/R CMakeLists.txt pyproject.toml -type f -not -name '*.pyc')
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test lint test-core test-python test-r engines audit fuzz bench bench-quick format clean
+.PHONY: demo test lint test-core test-python test-r docs test-docs engines audit fuzz bench bench-quick format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dpreg demo
 
-test: test-core test-python test-r
+test: test-core test-python test-r test-docs
 
 lint: $(VENV)/lint
 	$(BIN)/ruff check .
@@ -33,6 +33,14 @@ test-python: $(VENV)/test
 # The R package, with Python in the same virtual environment.
 test-r: $(VENV)/test
 	.ci/r $(VENV)
+
+# The site, build/docs/html.
+docs: $(VENV)/docs
+	.ci/docs $(VENV)
+
+# The site in a headless browser.
+test-docs: docs
+	.ci/docs $(VENV) test
 
 # Spark on this machine; it needs Java.
 engines: $(VENV)/test
@@ -70,6 +78,10 @@ $(VENV)/installed: $(VENV)/created $(SOURCES)
 
 $(VENV)/test: $(VENV)/created $(SOURCES)
 	$(BIN)/pip install --quiet '.[test]'
+	touch $@ $(VENV)/installed
+
+$(VENV)/docs: $(VENV)/created $(SOURCES)
+	$(BIN)/pip install --quiet '.[docs]'
 	touch $@ $(VENV)/installed
 
 $(VENV)/lint: $(VENV)/created pyproject.toml

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -182,10 +183,17 @@ MISTAKES = [
 BEFORE = json.loads(Path(__file__).with_name("messages_before.json").read_text())
 
 
+def literally(text: str) -> str:
+    """Return `text` so that Markdown shows it as it is."""
+    return re.sub(r"[*`<\\]|_(?=_)|(?<=_)_", r"\\\g<0>", text)
+
+
 def table(folder: Path) -> str:
     """Return all mistakes, and what was and is said about them, in Markdown."""
     data = Data(folder)
-    rows = [(f"`{m.typed}`", BEFORE[m.typed], told_by(m, data)) for m in MISTAKES]
+    rows = [
+        (f"`{m.typed}`", literally(BEFORE[m.typed]), literally(told_by(m, data))) for m in MISTAKES
+    ]
     lines = ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in rows]
     head = "# Mistakes, and what is said about them\n\nMade by tests/mistakes.py.\n"
     return "\n".join([head, "| typed | before | now |", "|---|---|---|", *lines, ""])

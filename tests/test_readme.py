@@ -6,6 +6,7 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dpreg
@@ -19,6 +20,14 @@ def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
+def covers(limits, y, X):
+    """Whether all intervals, the intercept's first, cover the least-squares values."""
+    A = np.column_stack([np.ones(len(y)), np.asarray(X, dtype=float)])
+    exact = np.linalg.lstsq(A, np.asarray(y, dtype=float), rcond=None)[0]
+    low, high = np.asarray(limits).T
+    return bool(((low <= exact) & (exact <= high)).all())
+
+
 def test_examples_run_in_order(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
@@ -26,14 +35,26 @@ def test_examples_run_in_order(tmp_path, monkeypatch, capsys):
         exec(compile(example, "README.md", "exec"), names)
     printed = capsys.readouterr().out
     assert "differentially private" in printed
-    assert "(1.5, 9e-06)" in printed
+    assert "(1.0, 9e-06)" in printed
 
 
-def test_the_summary_is_the_one_shown():
-    fit = dpreg.dp_lm(
-        "price ~ carat + depth + table", dpreg.load_diamonds(), eps=1.0, delta=1e-6, rng=1
-    )
+def test_the_summary_is_the_one_shown_and_covers_least_squares():
+    diamonds = dpreg.load_diamonds()
+    fit = dpreg.dp_lm("price ~ carat + depth + table", diamonds, eps=1.0, delta=1e-6, rng=1)
     assert [str(fit.summary()).split()] == [text.split() for text in blocks("console")]
+    assert covers(fit.conf_int(), diamonds["price"], diamonds[["carat", "depth", "table"]])
+
+
+def test_the_intervals_of_r_cover_least_squares():
+    diamonds = dpreg.load_diamonds()
+    table = re.search(r"^Coefficients:\n(.*?)^---", README, re.MULTILINE | re.DOTALL)[1]
+    rows = [line.split()[1:3] for line in table.splitlines()[1:]]
+    estimates, errors = np.array(rows, dtype=float).T
+    limits = estimates[:, None] + 1.96 * errors[:, None] * [-1, 1]
+    better = diamonds["clarity"].cat.codes > list(diamonds["clarity"].cat.categories).index("SI1")
+    X = np.column_stack([np.log(diamonds["carat"]), diamonds["depth"], better])
+    assert len(limits) == 4
+    assert covers(limits, np.log(diamonds["price"]), X)
 
 
 @pytest.mark.parametrize("target", ["demo", "test"])

@@ -27,9 +27,9 @@ levels = {"cut": ["Fair", "Good", "Very Good", "Premium", "Ideal"]}
 # together. Whatever is computed from them is post-processing. The syntax is that of statsmodels:
 
 # %%
-fit = dpreg.dp_lm("log(price) ~ log(carat) + cut", diamonds, 1.0, 1e-6, levels=levels)
-print(fit.t_test("log(carat) = 1.7, cut[T.Ideal] - cut[T.Premium]"))
-print(fit.wald_test("cut[T.Good] = cut[T.Very Good], cut[T.Premium] = cut[T.Very Good]"))
+fit = dpreg.dp_lm("log(price) ~ log(carat) + color", diamonds, 1.0, 1e-6)
+print(fit.t_test("log(carat) = 1.7, color[T.E] - color[T.F]"))
+print(fit.wald_test("color[T.E] = color[T.F], color[T.F] = color[T.G]"))
 print(fit.anova())
 
 # %% [markdown]

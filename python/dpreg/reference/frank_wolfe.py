@@ -133,7 +133,7 @@ def dp_frank_wolfe(
     ----------
     lipschitz : float, default 1.0
         L, the Lipschitz constant of the loss in the l1 norm.  Khanna et al. (2025), Appendix B,
-        take 1.  That of (w.x - y)^2 / 2 with |x| <= 1, |y| <= l1 is 2 l1.
+        take 1.  That of (w.x - y)^2 / 2 with ``|x| <= 1``, ``|y| <= l1`` is 2 l1.
     """
     bits = bit_source(rng)
     scale = _vertex_scale(eps, delta, steps, len(y), lipschitz)

@@ -166,7 +166,7 @@ def _lasso_of_blocks(X: Floats, y: Floats, models: int, penalty: float) -> Float
 
 
 def sis(X: Any, y: Any, k: int) -> PublishedSelection:
-    """Sure independence screening: the k columns with the largest |x'y|, nothing clipped."""
+    """Sure independence screening: the k columns with the largest ``|x'y|``, nothing clipped."""
     scores = np.abs(np.asarray(X, dtype=np.float64).T @ np.asarray(y, dtype=np.float64))
     return PublishedSelection(_largest(scores, k), "SIS, Fan and Lv (2008)", NOT_PRIVATE)
 
@@ -174,7 +174,7 @@ def sis(X: Any, y: Any, k: int) -> PublishedSelection:
 def dp_sis(
     X: Any, y: Any, k: int, eps: float, *, gamma: float = 0.5, rng: Rng = None
 ) -> PublishedSelection:
-    """Swope et al. (2024), Algorithm 1: |x'y| and the canonical Lipschitz mechanism as printed.
+    """Swope et al. (2024), Algorithm 1: ``|x'y|`` and the canonical Lipschitz mechanism as printed.
 
     Infinity norms of at most 1 are assumed and not enforced.
     """

@@ -1,0 +1,187 @@
+"""The site in a headless browser: at three widths, light and dark, with its search and its tabs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from urllib.parse import urlsplit
+
+import pytest
+
+import dpreg
+
+# Beyond 1 there is something that cannot be seen without scrolling sideways.
+OVERFLOW = "document.documentElement.scrollWidth / document.documentElement.clientWidth"
+# Of the text of each kind against what is behind it, as WCAG 2.1 defines it; the least.
+CONTRAST = """(selector) => {
+  const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const luminance = ([r, g, b]) => [r, g, b].map((c) => c / 255)
+    .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (node) => {
+    for (; node; node = node.parentElement) {
+      const found = channels(getComputedStyle(node).backgroundColor);
+      if (found.length < 4 || found[3] === 1) return luminance(found);
+    }
+    return 1;
+  };
+  return Math.min(...[...document.querySelectorAll(selector)].slice(0, 200).map((node) => {
+    const pair = [luminance(channels(getComputedStyle(node).color)), behind(node)];
+    return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
+  }));
+}"""
+
+
+@pytest.fixture(scope="module")
+def documents(site):
+    """Return the pages that people read: not code, not the lists of names."""
+    pages = (str(page.relative_to(site)) for page in sorted(site.rglob("*.html")))
+    apart = ("_modules/", "genindex", "py-modindex", "search")
+    endings = (".py.html", ".cpp.html", ".hpp.html", ".R.html", ".csv.html")
+    return [p for p in pages if not p.startswith(apart) and not p.endswith(endings)]
+
+
+@pytest.fixture
+def page(chromium, address):
+    context = chromium.new_context(base_url=address, viewport={"width": 1400, "height": 900})
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (820, "dark"), (1400, "light")])
+def test_every_page_loads_and_fits(chromium, address, documents, width, scheme):
+    context = chromium.new_context(
+        base_url=address, viewport={"width": width, "height": 850}, color_scheme=scheme
+    )
+    page = context.new_page()
+    said: list[str] = []
+    page.on("console", lambda m: said.append(m.text) if m.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("response", lambda r: said.append(f"{r.status} {r.url}") if r.status >= 400 else None)
+    home = urlsplit(address).netloc
+    page.on(
+        "request",
+        lambda r: said.append(r.url) if urlsplit(r.url).netloc not in (home, "") else None,
+    )
+    assert len(documents) > 120
+    for name in documents:
+        page.goto(f"/{name}", wait_until="load")
+        assert page.evaluate(OVERFLOW) <= 1, f"{name} is wider than {width} pixels"
+        broken = (
+            "[...document.images].filter((i) => i.complete && !i.naturalWidth).map((i) => i.src)"
+        )
+        assert page.evaluate(broken) == [], name
+        assert said == [], name
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "name",
+    ["guide/start", "planner", "privacy/proofs", "cpp/src/mechanisms/peel", "reference/r/dp_lm"],
+)
+def test_text_can_be_read(chromium, address, scheme, name):
+    context = chromium.new_context(base_url=address, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(f"/{name}.html")
+    for selector in ("article p", "article a", "article code", "article td", "pre span"):
+        if page.locator(selector).count():
+            assert page.evaluate(CONTRAST, selector) >= 4.5, selector
+    white = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert white == (scheme == "light")
+    context.close()
+
+
+def test_the_reader_chooses_light_or_dark(page):
+    page.goto("/index.html")
+    before = page.evaluate("document.body.dataset.theme")
+    page.locator("button.theme-toggle:visible").first.click()
+    assert page.evaluate("document.body.dataset.theme") != before
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("dp_plan", "reference/python/dpreg.dp_plan.html"),
+        ("moments_r2", "reference/r/dp_moments.html"),
+        ("peeling", "cpp/src/mechanisms/peel.html"),
+        ("ledger", "guide/budgets.html"),
+    ],
+)
+def test_search_finds(page, words, wanted):
+    page.goto("/guide/start.html")
+    page.locator("input.sidebar-search").fill(words)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#search-results li a")
+    page.wait_for_function(
+        "/found|matching/.test(document.querySelector('.search-summary').innerText)"
+    )
+    found = page.locator("#search-results li > a").evaluate_all("(all) => all.map((a) => a.href)")
+    assert any(urlsplit(href).path == f"/{wanted}" for href in found), found
+    page.locator(f"#search-results li > a[href*='{wanted}']").first.click()
+    page.wait_for_url(f"**/{wanted}*")
+
+
+def test_tabs_switch_together_and_stay(page):
+    page.goto("/guide/start.html")
+    python, r = page.get_by_text("import dpreg").first, page.get_by_text("library(dpreg)").first
+    assert python.is_visible()
+    assert not r.is_visible()
+    page.locator("label.sd-tab-label", has_text="R").first.click()
+    assert r.is_visible()
+    assert not python.is_visible()
+    chosen = (
+        "(all) => all.filter((i) => i.checked).map((i) => i.nextElementSibling.innerText.trim())"
+    )
+    everywhere = page.locator(".sd-tab-set > input").evaluate_all(chosen)
+    assert len(everywhere) > 3
+    assert set(everywhere) == {"R"}
+    page.goto("/guide/budgets.html")
+    assert set(page.locator(".sd-tab-set > input").evaluate_all(chosen)) == {"R"}
+
+
+def test_the_planner_answers(page):
+    page.goto("/planner.html")
+    answer = page.locator("#planner-answer")
+    assert "This is enough." in answer.inner_text()
+    page.locator("[name=n]").fill("2,000")
+    page.locator("[name=eps]").fill("0.1")
+    plan = dpreg.dp_plan(2000, 10, 0.1, 1e-6)
+    assert not plan.works
+    assert "This is not enough." in answer.inner_text()
+    assert f"{plan.least_n:,}" in answer.inner_text()
+    assert "dpreg.dp_plan(n=2_000, d=10, eps=0.1, delta=1e-6)" in page.inner_text(
+        ".planner-python pre"
+    )
+    page.locator("[name=n]").fill("50000")
+    page.locator("[name=eps]").fill("2")
+    assert page.locator("#planner-curve polyline").count() >= 2
+    page.locator("[name=delta]").fill("2")
+    assert "delta must be between 0 and 1" in page.locator("#planner-error").inner_text()
+    assert answer.inner_text() == ""
+
+
+def test_the_planner_has_the_numbers_of_python(page):
+    page.goto("/planner.html")
+    grid = itertools.product(
+        (300, 5_000, 123_456, 10**7), (1, 7, 60), (0.05, 0.9, 4.0), (1e-9, 1e-3),
+        ("auto", "boosted_adassp", "adassp", "tukey"),
+    )  # fmt: skip
+    names = ("n", "d", "eps", "delta", "method")
+    # Every fifth: the grid has all neighbours of each.
+    asked = [dict(zip(names, values, strict=True)) for values in itertools.islice(grid, 0, None, 5)]
+    program = """(asked) => {
+      const tables = JSON.parse(document.getElementById("planner-tables").textContent);
+      const planner = makePlanner(tables);
+      return asked.map((question) => planner.plan(question));
+    }"""
+    answers = page.evaluate(program, asked)
+    assert len(asked) == len(answers) == 58
+    for question, answer in zip(asked, answers, strict=True):
+        plan = dpreg.dp_plan(**question)
+        expected = {"method": plan.method, "works": plan.works, "leastUnits": plan.least_n,
+                    "leastEpsilon": plan.least_eps}  # fmt: skip
+        assert {name: answer[name] for name in expected} == expected, question
+        for name in ("released", "declined", "width", "loss"):
+            value = math.inf if answer[name] is None else answer[name]
+            assert value == pytest.approx(getattr(plan, name), rel=1e-9, abs=1e-12), question

@@ -1,0 +1,131 @@
+"""The files of the site: complete, linked, and without anything from elsewhere."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+VIGNETTES = sorted((ROOT / "vignettes").glob("*.py"))
+OF_R = sorted((ROOT / "rwrapper/vignettes").glob("*.Rmd"))
+PROOFS = sorted(p for top in ("cpp/src", "python/dpreg") for p in (ROOT / top).rglob("*.md"))
+
+
+class Links(HTMLParser):
+    """What a page refers to, what it loads, and the places in it."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.loaded: list[str] = []
+        self.places: set[str] = set()
+        self.feed(page.read_text())
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.places |= {given[name] for name in ("id", "name") if given.get(name)}
+        if tag == "a" and given.get("href"):
+            self.targets.append(given["href"])
+        if tag == "link" and given.get("rel") in ("stylesheet", "icon", "preload"):
+            self.loaded.append(given["href"])
+        if given.get("src"):
+            self.loaded.append(given["src"])
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return {page: Links(page) for page in sorted(site.rglob("*.html"))}
+
+
+def test_links_lead_somewhere(site, pages):
+    assert len(pages) > 150
+    for page, links in pages.items():
+        for target in links.targets + links.loaded:
+            parts = urlsplit(target)
+            if parts.scheme in ("https", "mailto", "data"):
+                continue
+            assert not parts.scheme, f"{page}: {target}"
+            found = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            found = found / "index.html" if found.is_dir() else found
+            assert found.exists(), f"{page}: {target}"
+            assert found.is_relative_to(site), f"{page}: {target}"
+            if parts.fragment and found.suffix == ".html":
+                assert unquote(parts.fragment) in pages[found].places, f"{page}: {target}"
+
+
+def test_nothing_is_loaded_from_elsewhere(site, pages):
+    for page, links in pages.items():
+        for target in links.loaded:
+            assert not urlsplit(target).netloc, f"{page}: {target}"
+    for sheet in site.rglob("*.css"):
+        assert not re.search(r"url\(.?(https?:)?//|@import", sheet.read_text()), sheet
+
+
+def test_no_page_says_where_it_was_built(pages):
+    for page in pages:
+        text = page.read_text()
+        assert str(ROOT) not in text, page
+        assert str(Path.home()) + "/" not in text, page
+        assert "Traceback" not in text, page
+
+
+@pytest.mark.parametrize(
+    "module", ["dpreg", "dpreg.mechanisms", "dpreg.reference", "dpreg.sklearn"]
+)
+def test_every_public_name_of_python_has_a_page(site, module):
+    # Modules have their own lists; results have their pages where they are returned.
+    apart = {"__version__", "audit", "mechanisms", "reference", "NotReleasedError"}
+    for name in set(importlib.import_module(module).__all__) - apart:
+        page = site / f"reference/python/{module}.{name}.html"
+        assert f'id="{module}.{name}"' in page.read_text(), name
+
+
+def test_every_function_of_r_has_a_page(site):
+    pages = "".join(page.read_text() for page in (site / "reference/r").glob("*.html"))
+    exported = re.findall(r"^export\((\w+)\)$", (ROOT / "rwrapper/NAMESPACE").read_text(), re.M)
+    assert exported
+    for name in exported:
+        assert re.search(rf"\b{name}\b", pages), name
+
+
+@pytest.mark.parametrize("proof", PROOFS, ids=lambda path: path.stem)
+def test_every_proof_links_to_what_it_covers(site, pages, proof):
+    page = site / proof.relative_to(ROOT).with_suffix(".html")
+    for path, blob in re.findall(r"^proves: (\S+) (\S+)$", proof.read_text(), re.M):
+        assert blob[:12] in page.read_text()
+        code = (site / f"{path}.html").resolve()
+        assert code in {(page.parent / target).resolve() for target in pages[page].targets}
+
+
+@pytest.mark.parametrize("script", VIGNETTES, ids=lambda path: path.stem)
+def test_every_vignette_was_executed(site, script):
+    page = (site / f"vignettes/{script.stem}.html").read_text()
+    printed, drawn = page.count('class="output stream'), page.count("_images/")
+    assert printed > 0 or drawn > 0
+    # As many pictures as the script makes, by its own test.
+    listed = (ROOT / "tests/test_vignettes.py").read_text()
+    figures = re.search(rf'\("{script.stem}", (\d+),', listed)
+    if figures:
+        assert drawn >= int(figures[1])
+
+
+@pytest.mark.parametrize("vignette", OF_R, ids=lambda path: path.stem)
+def test_every_vignette_of_r_was_run(site, vignette):
+    assert "#&gt;" in (site / f"rwrapper/vignettes/{vignette.stem}.html").read_text()
+
+
+def test_search_knows_the_manual_of_r_and_not_the_code(site):
+    index = (site / "searchindex.js").read_text()
+    index = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))
+    places = index["terms"]["moments_r2"]
+    found = {
+        index["docnames"][place] for place in (places if isinstance(places, list) else [places])
+    }
+    assert "reference/r/dp_moments" in found
+    assert not any(name.endswith((".py", ".cpp")) for name in found)

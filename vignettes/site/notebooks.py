@@ -1,0 +1,94 @@
+"""The scripts of vignettes/, executed, as notebooks with their tables and pictures.
+
+A script that was executed with the same package is not executed again: what is kept goes by a hash
+of both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbclient import NotebookClient
+
+import dpreg
+
+PACKAGE = Path(dpreg.__file__).parent
+SETTINGS = 'c.InlineBackend.figure_formats = {"retina"}\n'
+# What is said to ruff and to nobody else.
+ASIDE = re.compile(r"  # (fmt: skip|noqa.*)$", re.MULTILINE)
+# A page that is a script in the repository.
+SCRIPT = re.compile(r"\]\((\w+)\.py\)")
+# Seconds that a cell may take.
+PATIENCE = 600
+
+
+def stamp(*sources: Path) -> str:
+    """Return a name for what these sources print with this package, up to its noise."""
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    files = (p for p in PACKAGE.rglob("*") if p.suffix in {".py", ".csv", ".so", ".parquet"})
+    for path in (*sources, *sorted(files)):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def tidied(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Leave out what a notebook says about an object when it has just drawn it."""
+    for cell in notebook.cells:
+        outputs = cell.get("outputs", [])
+        if any(output.output_type == "display_data" for output in outputs):
+            cell.outputs = [o for o in outputs if o.output_type != "execute_result"]
+        cell.source = SCRIPT.sub(r"](\1.ipynb)", ASIDE.sub("", cell.source))
+        # Times of execution: nobody needs them, and they differ each time.
+        cell.metadata.pop("execution", None)
+    return notebook
+
+
+def execute(script: Path, kept: Path, settings: Path) -> None:
+    # Two at a time on two cores.
+    os.environ |= {
+        "IPYTHONDIR": str(settings),
+        "OMP_NUM_THREADS": "1",
+        "JUPYTER_PLATFORM_DIRS": "1",
+    }
+    notebook = jupytext.read(script, fmt="py:percent")
+    with tempfile.TemporaryDirectory() as folder:
+        for table in script.parent.glob("*.csv"):
+            shutil.copy(table, folder)
+        resources = {"metadata": {"path": folder}}
+        client = NotebookClient(
+            notebook, timeout=PATIENCE, kernel_name="python3", resources=resources
+        )
+        client.create_kernel_manager()
+        client.km.transport, client.km.ip = "ipc", f"{folder}/kernel"
+        client.execute()
+    nbformat.write(tidied(notebook), kept)
+
+
+def stage(scripts: list[Path], out: Path, cache: Path) -> None:
+    """Write a notebook of each script into `out`."""
+    profile = cache / "ipython/profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    (profile / "ipython_kernel_config.py").write_text(SETTINGS)
+    tables = sorted(scripts[0].parent.glob("*.csv"))
+    kept = {s: cache / f"{s.stem}-{stamp(s, *tables)}.ipynb" for s in scripts}
+    for old in set(cache.glob("*.ipynb")) - set(kept.values()):
+        old.unlink()
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as workers:
+        running = [
+            workers.submit(execute, script, path, cache / "ipython")
+            for script, path in kept.items()
+            if not path.exists()
+        ]
+        for run in running:
+            run.result()
+    for script, path in kept.items():
+        shutil.copy(path, out / f"{script.stem}.ipynb")

@@ -1,0 +1,68 @@
+"""The public tables and constants of `dp_plan`, for the planner that runs in a browser."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from typing import Any
+
+from dpreg.planning import auto, plan, tukey
+
+__all__ = ["tables"]
+
+
+def _finite(values: Any) -> Any:
+    """Return nested lists in which what is not a number is None."""
+    if isinstance(values, list):
+        return [_finite(value) for value in values]
+    return None if math.isnan(values) else values
+
+
+def tables() -> str:
+    """Return, as JSON, what planner.js interpolates: that of the installed package."""
+    grids = {
+        method: {
+            design: {
+                "axes": [axis.tolist() for axis in grid.axes],
+                "loss": _finite(grid.loss.tolist()),
+                "excess": _finite(grid.width.tolist()),
+                "released": _finite(grid.released.tolist()),
+                "declined": _finite(grid.declined.tolist()),
+            }
+            for design in auto._DESIGNS
+            for grid in [auto._grid(method, design)]
+        }
+        for method in auto.TABULATED
+    }
+    dimensions, deltas, entries = tukey._table()
+    multiples = tukey._tabulated_multiples()
+    return json.dumps(
+        {
+            "grids": grids,
+            "withInference": auto.WITH_INFERENCE,
+            "tableDelta": auto._DELTA,
+            "tukey": {
+                "dimensions": dimensions,
+                "deltas": deltas,
+                "multiples": multiples,
+                "entries": [
+                    [[asdict(entries[p, delta, m]) for m in multiples] for delta in deltas]
+                    for p in dimensions
+                ],
+                "tried": tukey._MULTIPLES.tolist(),
+                "safety": tukey._SAFETY,
+                "leastSpare": tukey._LEAST_SPARE,
+                "mostUnits": [tukey._MOST_UNITS, tukey._MOST_OF_NOISE, tukey._NOISY],
+                "mostOverlap": plan._MOST_OVERLAP,
+                "countShare": plan._COUNT_TUKEY,
+                "asideShare": plan._ASIDE_TUKEY,
+            },
+            "countAuto": plan._COUNT_AUTO,
+            "likely": plan._LIKELY,
+            "widest": plan._WIDEST,
+            "mostUnits": plan._MOST_UNITS,
+        },
+        allow_nan=False,
+        separators=(",", ":"),
+    )

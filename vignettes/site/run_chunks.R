@@ -1,0 +1,21 @@
+# Run the chunks in the folders of a folder, each folder with names of its own.
+options(width = 100, cli.num_colors = 1L)
+
+# What each expression prints, as when typed, with an empty line between one and the next.
+printed <- function(chunk, names) {
+  said <- lapply(parse(chunk), function(expression) {
+    utils::capture.output({
+      value <- withVisible(eval(expression, names))
+      if (value$visible) print(value$value)
+    })
+  })
+  said <- Filter(length, said)
+  unlist(lapply(said, function(lines) c(lines, "")))
+}
+
+for (page in sort(list.dirs(commandArgs(TRUE)[[1]], recursive = FALSE))) {
+  names <- new.env(parent = globalenv())
+  for (chunk in sort(list.files(page, "[.]R$", full.names = TRUE))) {
+    writeLines(as.character(printed(chunk, names)), sub("[.]R$", ".out", chunk))
+  }
+}

@@ -1,0 +1,19 @@
+"""Run the chunks in the folders of a folder, each folder with names of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+pd.set_option("display.width", 100, "display.max_columns", None)
+for page in sorted(Path(sys.argv[1]).iterdir()):
+    names: dict[str, object] = {"__name__": "__main__"}
+    for chunk in sorted(page.glob("*.py")):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            exec(compile(chunk.read_text(), str(chunk), "exec"), names)
+        chunk.with_suffix(".out").write_text(said.getvalue())

@@ -1,0 +1,285 @@
+// What a private regression will give, from public numbers: dpreg.dp_plan in a browser.  Tables and
+// constants are those of the package, so the numbers are, too; names follow dpreg/planning.
+"use strict";
+
+function makePlanner(tables) {
+  const T = tables.tukey;
+
+  // ---- the table of all methods: dpreg/planning/auto.py
+
+  // Multilinear; beyond the grid, the value at its edge.  null: no value.
+  function interpolate(axes, values, point) {
+    if (axes.length === 0) return values === null ? NaN : values;
+    const axis = axes[0];
+    const x = Math.min(Math.max(point[0], axis[0]), axis[axis.length - 1]);
+    let upper = axis.findIndex((value) => value >= x);
+    upper = Math.min(Math.max(upper, 1), axis.length - 1);
+    const place = (x - axis[upper - 1]) / (axis[upper] - axis[upper - 1]);
+    const low = interpolate(axes.slice(1), values[upper - 1], point.slice(1));
+    const high = interpolate(axes.slice(1), values[upper], point.slice(1));
+    if (place <= 0 || Number.isNaN(high)) return place < 1 ? low : high;
+    return place < 1 ? low + place * (high - low) : high;
+  }
+
+  // Another delta counts as the epsilon that asks for the same noise.
+  const known = new Map();
+  function equivalentEpsilon(method, epsilon, delta) {
+    if (method === "tukey") return (epsilon * Math.log(tables.tableDelta)) / Math.log(delta);
+    const key = `${epsilon} ${delta}`;
+    if (!known.has(key)) {
+      const mu = Gaussian.muOf(epsilon, delta);
+      known.set(key, Gaussian.epsilonOf(mu, tables.tableDelta) || 1e-9);
+    }
+    return known.get(key);
+  }
+
+  function within(axes, units, d, epsilon) {
+    let n = Math.log(Math.max(units, 1));
+    const p = Math.log(Math.max(d, 1));
+    let e = Math.log(epsilon);
+    let off = 0;
+    const [rows, columns, epsilons] = axes;
+    const last = (axis) => axis[axis.length - 1];
+    if (p > last(columns)) {
+      n -= p - last(columns);
+      off += p - last(columns);
+    }
+    if (e < epsilons[0]) {
+      n -= epsilons[0] - e;
+      off += epsilons[0] - e;
+    }
+    if (n < rows[0]) {
+      e = Math.max(e, epsilons[0]) - (rows[0] - n);
+      off -= rows[0] - n;
+    }
+    if (n > last(rows)) off -= n - last(rows);
+    return { point: [n, p, e], off };
+  }
+
+  function expected(method, units, d, epsilon, delta) {
+    const grids = tables.grids[method];
+    const axes = grids.gaussian.axes;
+    const { point, off } = within(axes, units, d, equivalentEpsilon(method, epsilon, delta));
+    const losses = Object.values(grids).map((g) => Math.exp(interpolate(g.axes, g.loss, point)));
+    const excess = interpolate(axes, grids.gaussian.excess, point) + off;
+    return {
+      loss: losses.reduce((a, b) => a + b) / losses.length,
+      width: Number.isNaN(excess) ? Infinity : Math.sqrt(1 + Math.exp(excess)),
+      released: interpolate(axes, grids.gaussian.released, point),
+      declined: interpolate(axes, grids.gaussian.declined, point),
+    };
+  }
+
+  // ---- how many models, and how epsilon is split: dpreg/planning/tukey.py
+
+  function bracket(grid, value) {
+    let upper = grid.findIndex((x) => x >= value);
+    if (upper < 0) upper = grid.length;
+    upper = Math.min(Math.max(upper, 1), grid.length - 1);
+    const [low, high] = [grid[upper - 1], grid[upper]];
+    const place = (Math.log(value) - Math.log(low)) / (Math.log(high) - Math.log(low));
+    return [upper - 1, upper, place];
+  }
+
+  function tabulated(dimension, delta, multiple, column) {
+    const [p0, p1, p] = bracket(T.dimensions, dimension);
+    const [d0, d1, d] = bracket(T.deltas, delta);
+    const at = (a, b) => Math.log(T.entries[a][b][multiple][column]);
+    return Math.exp(
+      (1 - p) * ((1 - d) * at(p0, d0) + d * at(p0, d1)) +
+        p * ((1 - d) * at(p1, d0) + d * at(p1, d1)),
+    );
+  }
+
+  function shares(dimension, delta, multiple) {
+    let p = T.dimensions.findIndex((x) => x >= dimension);
+    if (p < 0) p = T.dimensions.length - 1;
+    const d = Math.max(T.deltas.findLastIndex((x) => x <= delta), 0);
+    const below = T.multiples.findLastIndex((x) => x <= multiple + 1e-9);
+    return T.entries[p][d][below];
+  }
+
+  function modelError(dimension, delta, multiple) {
+    const [low, high, place] = bracket(T.multiples, multiple);
+    const a = Math.log(tabulated(dimension, delta, low, "error"));
+    const b = Math.log(tabulated(dimension, delta, high, "error"));
+    return Math.exp(a + place * (b - a));
+  }
+
+  function inflation(batch, d) {
+    const spare = batch - d - 2;
+    return spare < T.leastSpare ? Infinity : (batch / spare) * (1 + 8 / batch);
+  }
+
+  // To the even neighbour where both are as near, as Python rounds.
+  function rounded(x) {
+    const low = Math.floor(x);
+    if (x - low !== 0.5) return Math.round(x);
+    return low % 2 === 0 ? low : low + 1;
+  }
+
+  function planTukey(units, d, dimension, epsilon, delta) {
+    const least = (tabulated(dimension, delta, 0, "models") / epsilon) * T.safety;
+    let best = { error: Infinity, multiple: T.tried[0] };
+    for (const multiple of T.tried) {
+      const lost = Math.sqrt(inflation(units / (least * multiple), d));
+      const error = modelError(dimension, delta, multiple) * lost;
+      if (error < best.error) best = { error, multiple };
+    }
+    const models = Math.max(8, Math.ceil(least * best.multiple));
+    const share = shares(dimension, delta, best.multiple);
+    return {
+      models,
+      depth: Math.max(2, rounded(share.depth_share * models)),
+      test: share.test_share * epsilon,
+      sample: (1 - share.test_share) * epsilon,
+      error: best.error,
+    };
+  }
+
+  // ---- the law of TukeyEM for normal models: dpreg/planning/tukey_law.py
+
+  function logVolumes(models, dimension) {
+    const volumes = new Float64Array(Math.floor((models + 1) / 2));
+    for (let i = 0; i < volumes.length; i++) {
+      const p = (i + 1 - 0.375) / (models + 0.25);
+      const side = p < 0.5 ? Math.max(-2 * Normal.lowerQuantile(p), 1e-9) : 1e-9;
+      volumes[i] = dimension * Math.log(side);
+    }
+    return volumes;
+  }
+
+  function logAdd(a, b) {
+    const most = Math.max(a, b);
+    return most === -Infinity ? most : most + Math.log1p(Math.exp(Math.min(a, b) - most));
+  }
+
+  function distance(volumes, epsilon, depth, delta) {
+    const deepest = volumes.length;
+    const here = volumes.map((v, i) => v + (epsilon * (i + 1)) / 2);
+    const shift = Math.log(-Math.expm1(-epsilon / 2));
+    const weight = new Float64Array(deepest);
+    weight[deepest - 1] = here[deepest - 1];
+    let beyond = here[deepest - 1] + shift;
+    for (let i = deepest - 2; i >= 0; i--) {
+      weight[i] = logAdd(here[i], beyond);
+      beyond = logAdd(beyond, here[i] + shift);
+    }
+    const most = Math.log(delta) - Math.log1p(-delta);
+    const steps = Math.max(0, Math.min(depth - 1, deepest - depth));
+    for (let k = 0; k < steps; k++) {
+      const [outer, inner] = [depth - 2 - k, depth + k];
+      const shell = volumes[outer] + Math.log(-Math.expm1(volumes[inner] - volumes[outer]));
+      if ((epsilon * (depth + k)) / 2 + shell - weight[inner] > most) return k - 1;
+    }
+    return steps - 1;
+  }
+
+  function scale(volumes, models, epsilon, depth) {
+    const shift = Math.log(-Math.expm1(-epsilon / 2));
+    const logits = volumes
+      .slice(depth - 1)
+      .map((v, step) => v + (step === 0 ? 0 : shift + (epsilon * step) / 2));
+    const most = logits.reduce((a, b) => Math.max(a, b), -Infinity);
+    let [total, variance] = [0, 0];
+    logits.forEach((logit, step) => {
+      const lower = Math.min((depth + step - 0.375) / (models + 0.25), 0.5);
+      const half = -Normal.lowerQuantile(lower);
+      const density = Math.exp(Normal.logDensity(half));
+      const weight = Math.exp(logit - most);
+      total += weight;
+      variance += weight * (lower / (2 * density ** 2) / models + (2 * half) ** 2 / 12);
+    });
+    return Math.sqrt(variance / total);
+  }
+
+  function tail(x, epsilon) {
+    return Math.exp(-epsilon * x) / (1 + Math.exp(-epsilon));
+  }
+
+  function releaseThreshold(epsilon, delta) {
+    const guess = -(Math.log(delta) + Math.log1p(Math.exp(-epsilon))) / epsilon;
+    let starts = Math.max(1, Math.ceil(guess) - 1);
+    while (tail(starts, epsilon) * (1 + 1e-9) > delta) starts++;
+    return starts - 2;
+  }
+
+  function tukey(n, d, epsilon, delta) {
+    const size = 3 * d + 2;
+    const plan = planTukey(n, d, size, (1 - T.asideShare) * epsilon, delta);
+    const [most, mostOfNoise, noisy] = T.mostUnits;
+    const countable = T.countShare * epsilon >= noisy ? most : mostOfNoise;
+    if (plan.error === Infinity || plan.models * (d + 2) > countable) {
+      return { released: 0, width: Infinity };
+    }
+    const volumes = logVolumes(plan.models, size);
+    const margin =
+      distance(volumes, plan.sample, plan.depth, delta) - releaseThreshold(plan.test, delta);
+    const beyond = tail(Math.abs(margin) + 1, plan.test);
+    const lost = 1 / (1 - Math.min(((d + 1) * plan.models) / n, T.mostOverlap));
+    return {
+      released: margin > 0 ? 1 - beyond : beyond,
+      width: scale(volumes, plan.models, plan.sample, plan.depth) * Math.sqrt(plan.models * lost),
+    };
+  }
+
+  // ---- the plan: dpreg/planning/plan.py
+
+  function forecast(method, n, d, epsilon, delta) {
+    if (method === "auto") {
+      epsilon *= 1 - tables.countAuto;
+      method = tables.withInference;
+    }
+    const found = { method, ...expected(method, n, d, epsilon, delta) };
+    if (method !== "tukey") return found;
+    const { released, width } = tukey(n, d, epsilon, delta);
+    return { ...found, released, declined: 1 - released, width };
+  }
+
+  const works = (found) => found.released >= tables.likely && found.width <= tables.widest;
+
+  // The largest integer whose square is at most a * b, which may be beyond 2^53.
+  function rootOfProduct(a, b) {
+    const product = BigInt(a) * BigInt(b);
+    let root = BigInt(Math.floor(Math.sqrt(a) * Math.sqrt(b)));
+    while (root * root > product) root--;
+    while ((root + 1n) * (root + 1n) <= product) root++;
+    return Number(root);
+  }
+
+  function leastUnits(method, d, epsilon, delta) {
+    let [low, high] = [1, tables.mostUnits];
+    if (!works(forecast(method, high, d, epsilon, delta))) return null;
+    while (high > low * 1.01 + 1) {
+      const middle = Math.max(low + 1, rootOfProduct(low, high));
+      if (works(forecast(method, middle, d, epsilon, delta))) high = middle;
+      else low = middle;
+    }
+    const unit = 10 ** Math.max(0, String(high).length - 2);
+    return Math.ceil(high / unit) * unit;
+  }
+
+  function leastEpsilon(method, n, d, delta) {
+    let [low, high] = [1e-6, 500];
+    if (!works(forecast(method, n, d, high, delta))) return null;
+    while (high > low * 1.01) {
+      const middle = Math.sqrt(low * high);
+      if (works(forecast(method, n, d, middle, delta))) high = middle;
+      else low = middle;
+    }
+    const short = Number(high.toPrecision(2));
+    return short >= high ? short : Number((high * 1.05).toPrecision(2));
+  }
+
+  function plan({ n, d, eps, delta, method }) {
+    const found = forecast(method, n, d, eps, delta);
+    return {
+      ...found,
+      works: works(found),
+      leastUnits: leastUnits(method, d, eps, delta),
+      leastEpsilon: leastEpsilon(method, n, d, delta),
+    };
+  }
+
+  return { plan, forecast, likely: tables.likely, widest: tables.widest };
+}

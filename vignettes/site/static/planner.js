@@ -1,0 +1,167 @@
+// The page of the planner: its form, its answer in words, and its curve.
+"use strict";
+
+(() => {
+  const planner = makePlanner(JSON.parse(document.getElementById("planner-tables").textContent));
+  const form = document.getElementById("planner-form");
+  const answer = document.getElementById("planner-answer");
+  const refusal = document.getElementById("planner-error");
+  const METHODS = ["boosted_adassp", "adassp", "tukey"];
+  const SVG = "http://www.w3.org/2000/svg";
+
+  const count = (n) => n.toLocaleString("en");
+  const short = (x) => String(Number(x.toPrecision(3)));
+  const percent = (share) => `${(100 * share).toFixed(share > 0.99 && share < 1 ? 1 : 0)}%`;
+
+  function asked() {
+    const given = Object.fromEntries(new FormData(form));
+    const number = (name) => {
+      const text = given[name].replace(/[,_\s]/g, "");
+      return text === "" ? NaN : Number(text);
+    };
+    const [n, d, eps, delta] = ["n", "d", "eps", "delta"].map(number);
+    // As dp_plan, and no more than this page can compute while one waits.
+    if (!Number.isInteger(n) || n < 1 || n > 1e9) throw "n must be an integer from 1 to 10^9";
+    if (!Number.isInteger(d) || d < 1 || d > 1e6) throw "d must be an integer of at least 1";
+    if (!(eps > 0 && eps <= 500)) throw "eps must be greater than 0 and at most 500; 1 is usual";
+    if (!(delta > 0 && delta < 1)) throw "delta must be between 0 and 1; 1e-6 is usual";
+    return { n, d, eps, delta, method: given.method, typed: given };
+  }
+
+  function row(title, cells) {
+    const line = document.createElement("tr");
+    const head = document.createElement("th");
+    head.scope = "row";
+    head.textContent = title;
+    line.append(head, ...cells.map((text) => {
+      const cell = document.createElement("td");
+      cell.textContent = text;
+      return cell;
+    }));
+    return line;
+  }
+
+  function describe(plan) {
+    const some = plan.method !== "tukey";
+    const width = Number.isFinite(plan.width) ? `${short(plan.width)} times` : "none";
+    const lines = {
+      method: plan.method,
+      "width against least squares": width,
+      [some ? "coefficients with an interval" : "chance of a release"]: percent(plan.released),
+      "chance that nothing is released": plan.declined < 0.01 ? "below 1%" : percent(plan.declined),
+      "loss in prediction": `${short(100 * plan.loss)}% of the explained variance`,
+      "least n at this eps": plan.leastUnits ? count(plan.leastUnits) : "more than 10^9",
+      "least eps at this n": plan.leastEpsilon ? short(plan.leastEpsilon) : "above 500",
+    };
+    const verdict = document.createElement("p");
+    verdict.className = plan.works ? "planner-enough" : "planner-short";
+    verdict.textContent = plan.works ? "This is enough." : "This is not enough.";
+    const table = document.createElement("table");
+    table.className = "docutils";
+    const body = document.createElement("tbody");
+    body.append(...Object.entries(lines).map(([name, text]) => row(name, [text])));
+    table.append(body);
+    answer.replaceChildren(verdict, table);
+  }
+
+  function element(name, attributes, text) {
+    const made = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    if (text !== undefined) made.textContent = text;
+    return made;
+  }
+
+  function draw({ n, d, eps, delta }) {
+    const room = document.getElementById("planner-curve").clientWidth;
+    const width = Math.max(300, Math.min(640, room));
+    const [height, left, right, top, bottom] = [340, 28, 134, 14, 40];
+    const [lowest, highest] = [Math.min(0.05, eps / 2), Math.max(10, eps * 2)];
+    const [narrow, wide] = [1, 20];
+    const x = (e) =>
+      left + ((width - left - right) * Math.log(e / lowest)) / Math.log(highest / lowest);
+    const y = (w) =>
+      height - bottom - ((height - top - bottom) * Math.log(w / narrow)) / Math.log(wide / narrow);
+    const picture = element("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
+    picture.append(element("title", {}, "Width of intervals against eps, for each method"));
+    for (const w of [1, 2, 3, 5, 10, 20]) {
+      const line = w === planner.widest ? "limit" : "grid";
+      picture.append(
+        element("line", { x1: left, x2: width - right, y1: y(w), y2: y(w), class: line }),
+        element("text", { x: left - 8, y: y(w) + 4, "text-anchor": "end" }, w),
+      );
+    }
+    for (const e of [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300]) {
+      if (e < lowest || e > highest) continue;
+      picture.append(
+        element("text", { x: x(e), y: height - bottom + 18, "text-anchor": "middle" }, e),
+      );
+    }
+    picture.append(
+      element("text", { x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, "eps"),
+    );
+    const labels = [];
+    METHODS.forEach((method, number) => {
+      const points = [];
+      for (let i = 0; i <= 40; i++) {
+        const e = lowest * (highest / lowest) ** (i / 40);
+        const found = planner.forecast(method, n, d, e, delta);
+        if (found.released >= planner.likely && found.width <= wide) points.push([e, found.width]);
+      }
+      if (points.length === 0) return;
+      const path = points.map(([e, w]) => `${x(e).toFixed(1)},${y(w).toFixed(1)}`).join(" ");
+      picture.append(element("polyline", { points: path, class: `line method-${number}` }));
+      labels.push({ method, number, y: y(points[points.length - 1][1]) });
+      const here = planner.forecast(method, n, d, eps, delta);
+      if (here.released >= planner.likely && here.width <= wide) {
+        const place = { cx: x(eps), cy: y(here.width), r: 5, class: `dot method-${number}` };
+        picture.append(element("circle", place));
+      }
+    });
+    // From the bottom up, none on another.
+    labels.sort((a, b) => b.y - a.y);
+    let free = Infinity;
+    for (const label of labels) {
+      const at = Math.min(label.y + 4, free);
+      free = at - 17;
+      const place = { x: width - right + 8, y: at, class: `label method-${label.number}` };
+      picture.append(element("text", place, label.method));
+    }
+    document.getElementById("planner-curve").replaceChildren(picture);
+  }
+
+  function showCall({ n, d, method, typed }) {
+    const [eps, delta] = [typed.eps.trim(), typed.delta.trim()];
+    const chosen = method === "auto" ? "" : method;
+    const grouped = String(n).replace(/\B(?=(\d{3})+$)/g, "_");
+    const python = `dpreg.dp_plan(n=${grouped}, d=${d}, eps=${eps}, delta=${delta}`;
+    const r = `dp_plan(n = ${n}, d = ${d}, eps = ${eps}, delta = ${delta}`;
+    const calls = {
+      python: `${python}${chosen && `, method="${chosen}"`})`,
+      r: `${r}${chosen && `, method = "${chosen}"`})`,
+    };
+    for (const [language, call] of Object.entries(calls)) {
+      document.querySelector(`.planner-${language} pre`).textContent = call;
+    }
+  }
+
+  function update() {
+    try {
+      const question = asked();
+      describe(planner.plan(question));
+      showCall(question);
+      draw(question);
+      refusal.hidden = true;
+    } catch (problem) {
+      if (typeof problem !== "string") throw problem;
+      refusal.textContent = `${problem}.`;
+      refusal.hidden = false;
+      answer.replaceChildren();
+    }
+  }
+
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("input", update);
+  window.addEventListener("resize", update);
+  // The browser may have kept what was typed before.
+  update();
+})();
