@@ -37,6 +37,8 @@ class Work:
     ----------
     bytes, products : float
         That are read, and multiplications.
+    why : str
+        What keeps it from the roof.
     run : callable
         Takes a number of threads.
     """
@@ -44,6 +46,7 @@ class Work:
     name: str
     bytes: float
     products: float
+    why: str
     run: object
     threads: tuple[int, ...] = (1, 2)
 
@@ -94,24 +97,48 @@ def works(quick):
     design = design_of(sparse)
     touched = sparse.nnz / sparse.shape[1] * sparse.nnz / sparse.shape[0]
     yield Work("interval_counts", cells, n * D,
+               "a counter a cell, at any place",
                lambda t: _core.interval_counts(x, middle - half, half, 64, threads=t))  # fmt: skip
     yield Work("moment_sums", cells, 3 * n * D,
+               "a division and two roundings a cell",
                lambda t: _core.moment_sums(x, middle, half, threads=t))  # fmt: skip
     yield Work("mapped_gram", cells + y.nbytes, n * (width * width + upper),
+               "the map is in doubles; norm, limits and rounding of each row",
                lambda t: _core.mapped_gram(x, y, how, t))  # fmt: skip
-    yield Work("gram", held, n * upper, lambda t: rows.gram(t))
-    yield Work("round", held, 2 * n * width, lambda t: rows.round(theta, 2.5, t))
-    yield Work("score", held, 3 * n * width, lambda t: rows.score(theta, 20.0, t))
+    yield Work("gram", held, n * upper, "widening of sums to 64 bits", lambda t: rows.gram(t))
+    yield Work(
+        "round",
+        held,
+        2 * n * width,
+        "a division and a rounding a row",
+        lambda t: rows.round(theta, 2.5, t),
+    )
+    yield Work(
+        "score",
+        held,
+        3 * n * width,
+        "a root, a division and a rounding a row",
+        lambda t: rows.score(theta, 20.0, t),
+    )
     yield Work("score_products", held, n * (2 * width + upper),
+               "the same, and rows rounded again",
                lambda t: rows.score_products(theta, 20.0, t))  # fmt: skip
     yield Work("fit_batches", cells + y.nbytes, n * upper,
+               "rows at any place; four passes over a batch",
                lambda t: _core.fit_batches(
                    x, y, assignment, ridge=0.03, refinements=4, intercept=True,
                    log_spreads=False, threads=t))  # fmt: skip
-    yield Work("kendall_tau", pairs.nbytes, 0.0, lambda _: _core.kendall_tau(*pairs), (1,))
+    yield Work(
+        "kendall_tau",
+        pairs.nbytes,
+        0.0,
+        "two sorts and twenty partitions",
+        lambda _: _core.kendall_tau(*pairs),
+        (1,),
+    )
     yield Work(
         f"dp_frank_wolfe, set-up and {STEPS} steps", 12.0 * (sparse.nnz + STEPS * touched),
-        sparse.nnz + STEPS * touched,
+        sparse.nnz + STEPS * touched, "columns are sorted first; entries at any place",
         lambda _: _core.dp_frank_wolfe(_core.L1Gradient(design, response, l1=5.0), steps=STEPS,
                                        epsilon_step=0.05, bits=bits), (1,),
     )  # fmt: skip
@@ -133,12 +160,12 @@ def measured(quick, sheet):
             copy, multiply = roofs[threads]
             of_bytes, of_products = work.bytes / copy, work.products / multiply
             share = max(of_bytes, of_products) / time_taken
-            kept_by = "bytes" if of_bytes > of_products else "products"
+            roof_of = "bytes" if of_bytes > of_products else "products"
             sheet.add(f"roof_{work.name}_{threads}", share, f"{work.name}, {threads} threads")
             table.append(
                 f"| {work.name} | {threads} | {work.bytes / 1e6:.0f} | {work.products / 1e6:.0f} | "
                 f"{1e3 * time_taken:.1f} | {work.bytes / time_taken / 1e9:.2f} | "
-                f"{work.products / time_taken / 1e9:.2f} | {kept_by} | {share:.2f} |"
+                f"{work.products / time_taken / 1e9:.2f} | {roof_of} | {share:.2f} | {work.why} |"
             )
     return lines, table
 
@@ -155,8 +182,8 @@ def page(lines, table, quick):
             *lines,
             "\nThe roof of a kernel is the longer of the times in which its bytes could have been "
             "copied and its\nmultiplications made in doubles; its share is that over its time.\n",
-            "| kernel | threads | MB | 10^6 products | ms | GB/s | 10^9 products/s | kept by "
-            "| share |\n|---|--:|--:|--:|--:|--:|--:|---|--:|",
+            "| kernel | threads | MB | 10^6 products | ms | GB/s | 10^9 products/s | roof of "
+            "| share | what keeps it from there |\n|---|--:|--:|--:|--:|--:|--:|---|--:|---|",
             *table,
             "",
         ]
