@@ -136,6 +136,24 @@ def test_counts_below_zero_are_counts_of_zero(inference, most):
 
 
 @pytest.mark.parametrize("inference", [True, False])
+@pytest.mark.parametrize("formula", ["y ~ 1", "y ~ x"])
+def test_a_model_without_telling_columns_has_an_intercept(formula, inference):
+    """Whether a column is told from the intercept depends on records, so it must not matter."""
+    data = {"x": np.ones(4_000), "y": np.arange(4_000) % 4 == 0}
+    fit = dpreg.dp_glm(formula, data, 3.0, inference=inference, rng=1)
+    assert special.expit(fit.estimates[0]) == pytest.approx(0.25, abs=0.02)
+
+
+@pytest.mark.parametrize("inference", [True, False])
+def test_counts_that_are_all_negative_count_as_zero(inference):
+    """Where responses lie is private: no place of theirs may raise an error."""
+    rng = np.random.default_rng(1)
+    data = {"x": rng.random(3_000), "y": -rng.random(3_000) - 3}
+    fit = dpreg.dp_glm("y ~ x", data, 1.0, family="poisson", inference=inference, rng=3)
+    assert fit.predict({"x": np.array([0.5])})[0] < 1
+
+
+@pytest.mark.parametrize("inference", [True, False])
 @pytest.mark.parametrize("family", FAMILIES, ids=str)
 def test_everything_is_spent_and_no_more(family, inference):
     data, _ = table(family, 2_000)
