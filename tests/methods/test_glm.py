@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from methods.sums import odd_frames
 from scipy import special
@@ -203,6 +205,15 @@ def test_true_and_false_are_one_and_zero():
     np.testing.assert_array_equal(fit.estimates, same.estimates)
 
 
+@pytest.mark.parametrize("make", [pd.DataFrame, dict, pl.DataFrame, pa.table])
+def test_a_linear_model_of_a_boolean_response_says_that_there_is_another(make):
+    """The declared type says it; numbers that are 0 and 1 do not."""
+    x = np.linspace(-1, 1, 2_000)
+    for y, said in [(x > 0, True), ((x > 0).astype(float), False), ((x > 0).astype(int), False)]:
+        fit = dpreg.dp_lm("y ~ x", make({"x": x, "y": y}), 1.0, rng=1)
+        assert any("dp_glm fits a logistic one" in note for note in fit.notes) == said
+
+
 def test_a_result_keeps_its_family():
     data, _ = table("binomial", 5_000)
     fit = dpreg.dp_glm("y ~ a + b", data, 5.0, rng=1)
@@ -240,13 +251,13 @@ DATA = {"y": np.zeros(3), "x": np.zeros(3), "t": np.ones(3)}
     ("arguments", "message"),
     [
         ({"family": "logit"}, "family must be one of"),
-        ({"method": "tukey"}, "'tukey' fits linear models only; write method='auto'"),
-        ({"method": dpreg.AdaSSP()}, "'adassp' fits linear models only"),
+        ({"method": "dpsgd"}, "'dpsgd' fits no binomial family; write method='auto'"),
+        ({"method": dpreg.AdaSSP()}, "'adassp' fits no binomial family"),
+        ({"method": "tukey", "family": Quantile()}, "'tukey' fits no quantile family"),
         (
-            {"formula": "y ~ x + offset(t)", "family": "gaussian"},
-            "subtract it from the",
+            {"method": "tukey", "family": POISSON, "formula": "y ~ x + offset(t)"},
+            "no use for offsets",
         ),
-        ({"formula": "y ~ x + offset(t)", "family": Quantile()}, "subtract it from the response"),
         (
             {"formula": "y ~ x + offset(t)", "family": POISSON, "select": "kendall", "k": 1},
             "select",
