@@ -171,6 +171,14 @@ def test_an_offset_that_overflows_is_no_news():
     assert dpreg.dp_lm("y ~ x + offset(t)", data, 1.0, rng=1).released in (True, False)
 
 
+@pytest.mark.parametrize(
+    "call", [dpreg.dp_moments, lambda *a: dpreg.dp_select(a[0], a[1], 1, a[2])]
+)
+def test_an_offset_is_no_column_to_choose_or_to_release(call):
+    with pytest.raises(ValueError, match=r"no use for offset\(t\)"):
+        call("y ~ x + offset(t)", table("gaussian", 20), 1.0)
+
+
 DATA = {"y": np.zeros(3), "x": np.zeros(3), "w": np.ones(3), "g": np.array(["a", "b", "a"])}
 
 

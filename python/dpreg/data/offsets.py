@@ -9,8 +9,9 @@ import numpy as np
 
 from dpreg.data.design import Design, Terms
 from dpreg.data.observations import Collector, Doubles, InMemory, Observations, Statistic, Sums
+from dpreg.errors import FormulaError
 
-__all__ = ["without_offset_terms", "without_offsets"]
+__all__ = ["refuse_offsets", "without_offset_terms", "without_offsets"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,13 @@ class _OffsetRows:
         for X, y in self.blocks():
             collector.append(np.ascontiguousarray(X[:, kept]), y)
         return collector.observations(len(kept))
+
+
+def refuse_offsets(terms: Terms, function: str) -> None:
+    """Refuse offsets where nothing is fitted that they could be added to."""
+    if terms.given:
+        problem = f"{function} has no use for {terms.names[terms.given[0]]}"
+        raise FormulaError("formula", problem, "leave it out")
 
 
 def without_offset_terms(terms: Terms) -> Terms:
