@@ -9,7 +9,7 @@ import numpy as np
 from dpreg import _core
 
 
-def recipe(columns, *, limits=4.0, row_limit=2.0, intercept=True, response_limit=0.0):
+def recipe(columns, *, limits=4.0, row_limit=2.0, intercept=True, response_limit=0.0, **weights):
     how = _core.Standardisation()
     how.columns = list(columns)
     how.low, how.high = [-limits] * len(columns), [limits] * len(columns)
@@ -17,6 +17,8 @@ def recipe(columns, *, limits=4.0, row_limit=2.0, intercept=True, response_limit
     how.inverse_scale = [0.5] * len(columns)
     how.y_centre, how.y_inverse_scale = 1.0, 0.5
     how.intercept, how.row_limit, how.response_limit = intercept, row_limit, response_limit
+    for name, value in weights.items():
+        setattr(how, name, value)
     return how
 
 

@@ -74,6 +74,19 @@ def test_any_cells_end_in_a_result(data, method, formula, eps, inference, seed):
 
 
 @settings(max_examples=60 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(tables(), st.sampled_from(["binomial", "poisson", "quantile"]), st.sampled_from(FORMULAS),
+       st.sampled_from([0.1, 1.0, 300.0]), st.booleans(), st.integers(0, 2**32))  # fmt: skip
+def test_any_cells_end_in_a_generalized_model(data, family, formula, eps, inference, seed):
+    fit = check_call(
+        lambda: dpreg.dp_glm(
+            formula, data, eps, 1e-4, family=family, inference=inference, rng=seed
+        )
+    )  # fmt: skip
+    if fit.released:
+        assert not np.isnan(fit.params).any()
+
+
+@settings(max_examples=60 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(tables(), st.sampled_from(["kendall", "two_stage", "sub_lasso", "sis"]), st.integers(1, 2),
        st.integers(0, 2**32))  # fmt: skip
 def test_any_cells_end_in_a_selection(data, method, k, seed):

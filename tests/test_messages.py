@@ -51,7 +51,7 @@ def test_an_unknown_argument_is_a_type_error_and_a_value_error():
 
 def test_the_value_of_an_unknown_argument_is_not_shown():
     with pytest.raises(KeywordError) as refusal:
-        dpreg.dp_lm("y ~ x", {}, 1, weights=[1234.5])
+        dpreg.dp_lm("y ~ x", {}, 1, var_weights=[1234.5])
     assert "1234" not in str(refusal.value)
 
 

@@ -155,6 +155,9 @@ void register_rows(py::module_& m) {
         .def_readwrite("response_limit", &Standardisation::response_limit)
         .def_readwrite("loss", &Standardisation::loss)
         .def_readwrite("given", &Standardisation::given)
+        .def_readwrite("weight", &Standardisation::weight)
+        .def_readwrite("inverse_weight", &Standardisation::inverse_weight)
+        .def_readwrite("most_weight", &Standardisation::most_weight)
         .def_property(
             "map", [](const Standardisation& how) { return how.map; },
             [](Standardisation& how, const Array& map) {

@@ -160,6 +160,9 @@ class Standardisation:
     turn: Floats
     loss: Loss
     given: list[int]
+    weight: int | None
+    inverse_weight: float
+    most_weight: float
 
 class QuantisedRows:
     rows: int

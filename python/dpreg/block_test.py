@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpreg.data.containers import open_source
-from dpreg.data.problem import check_unit
+from dpreg.data.roles import check_unit
 from dpreg.data.source import RowSource
 from dpreg.data.units import UnitNumbers
 from dpreg.errors import ArgumentError, BudgetError, unusable

@@ -208,9 +208,12 @@ def _plan(request: Request) -> dict[str, Any]:
     given = dict(request)
     for name in ("n", "d"):
         given[name] = _whole(name, given[name])
+    if "family" in given:
+        given["family"] = _options(given["family"], {})
     plan = _newer("dp_plan")(**given)
     epsilons, widths = curve(plan)
-    return {"text": str(plan), **plain(plan), "curve": plain({"eps": epsilons, "width": widths})}
+    return {"text": str(plan), "exact": plan.exact, **plain(plan),
+            "curve": plain({"eps": epsilons, "width": widths})}  # fmt: skip
 
 
 def _newer(name: str) -> Callable[..., Any]:

@@ -13,6 +13,7 @@ from dpreg.pipeline import fit
 from dpreg.privacy.payment import Payer
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
+from dpreg.sums.residuals import Extras
 
 if TYPE_CHECKING:
     from dpreg import _core
@@ -35,8 +36,12 @@ def dp_glm(
     split: float | None = None,
     levels: Mapping[str, Iterable[Level]] | None = None,
     unit: str | None = None,
+    weights: str | None = None,
+    weight_limit: float | None = None,
     budget: Payer | None = None,
     inference: bool = True,
+    fit_stats: bool = False,
+    diagnostics: bool = False,
     memory: float | None = None,
     rng: int | _core.BitSource | None = None,
 ) -> DPResults | NotReleased:
@@ -49,6 +54,7 @@ def dp_glm(
     ----------
     formula : str
         Wilkinson formula, ``"default ~ income + region"``.  Terms work row by row.
+        ``offset(log(years))`` is a term whose coefficient is 1.
     data : data frame, dict of arrays, or path of a Parquet file
         Private.  As for `dp_lm`.
     eps : float
@@ -62,8 +68,11 @@ def dp_glm(
         ``"gaussian"``: `dp_lm`.
     method : str or options object, default "auto"
         ``"auto"`` and ``"boosted_adassp"``, or a `BoostedAdaSSP`, are the methods for families
-        other than ``"gaussian"``.
-    select, k, split, levels, unit, budget, inference, memory, rng
+        other than ``"gaussian"``; and ``"tukey"``, or a `TukeyEM`, for ``"binomial"`` and
+        ``"poisson"``, the middle of Firth fits to many parts.
+    select, k, split, levels, unit, weights, weight_limit, budget, inference, fit_stats
+        As for `dp_lm`.
+    diagnostics, memory, rng
         As for `dp_lm`.
 
     Returns
@@ -109,8 +118,11 @@ def dp_glm(
         split=split,
         levels=levels,
         unit=unit,
+        weights=weights,
+        weight_limit=weight_limit,
         budget=budget,
         inference=inference,
+        extras=Extras(fit_stats, diagnostics),
         memory=memory,
         rng=rng,
     )

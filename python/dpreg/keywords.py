@@ -52,14 +52,10 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
         "write ", Setting("method", Options("method", "adassp", "AdaSSP", {"max_rows": 2})),
     )),
     **dict.fromkeys(
-        ("weights", "sample_weight", "freq_weights", "var_weights"),
-        (("formula",), "write weighted least squares out: "
-         "'I(sqrt(w) * y) ~ 0 + sqrt(w) + I(sqrt(w) * x)'"),
+        ("sample_weight", "freq_weights", "var_weights", "sampling_weights"),
+        (("weights",), ("write ", Argument("weights"), " with the name of a column")),
     ),
-    "offset": (("formula",), (
-        "subtract it from the response: 'I(y - x) ~ ...', or with a link write it into the "
-        "formula: 'y ~ z + offset(x)'"
-    )),
+    "offset": (("inference",), "write it into the formula: 'y ~ z + offset(x)'"),
     "subset": (("formula",), "take the rows before the call, each by its own values"),
     "ledger": (("unit",), ("write ", Argument("budget"), " with a budget that has a ledger")),
     "total_eps": (("unit",), ("write ", Argument("budget"), " with a budget of that total")),

@@ -13,6 +13,7 @@ from dpreg.pipeline import fit
 from dpreg.privacy.payment import Payer
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
+from dpreg.sums.residuals import Extras
 
 if TYPE_CHECKING:
     from dpreg import _core
@@ -34,8 +35,12 @@ def dp_lm(
     split: float | None = None,
     levels: Mapping[str, Iterable[Level]] | None = None,
     unit: str | None = None,
+    weights: str | None = None,
+    weight_limit: float | None = None,
     budget: Payer | None = None,
     inference: bool = True,
+    fit_stats: bool = False,
+    diagnostics: bool = False,
     memory: float | None = None,
     rng: int | _core.BitSource | None = None,
 ) -> DPResults | NotReleased:
@@ -46,7 +51,8 @@ def dp_lm(
     formula : str
         Wilkinson formula, ``"price ~ carat + cut"``.  Terms work row by row.  With
         ``unit="person"``, ``"y ~ x | person"`` has an effect of each person: their means are
-        taken off all columns, and effects and intercept are not released.
+        taken off all columns, and effects and intercept are not released.  ``offset(t)`` is a term
+        whose coefficient is 1: it is taken off the response, to which bounds then apply.
     data : data frame, dict of arrays, path, dataset, stream or query
         Private.  pandas, polars, pyarrow and whatever else narwhals reads; Parquet files, by path,
         folder, pattern or list; polars LazyFrames, pyarrow datasets and record batch readers,
@@ -80,11 +86,26 @@ def dp_lm(
     unit : str, optional
         Column that names the protected unit, such as a person with several rows.  It is no
         regressor, and ``.`` leaves it out.  Default: one row is one unit.
+    weights : str, optional
+        Column of weights of rows, as of inverse variances or of a survey: each adds to the
+        sums that are released as often as it says.  Its cells
+        are private; ``.`` leaves it out.  Rows whose weight is not above 0 are incomplete.  For
+        ``"boosted_adassp"`` and ``"adassp"``, so for ``"auto"`` too.
+    weight_limit : float, optional
+        Public: larger weights count as this.  Default: found privately, four times what nearly all
+        are below.  No limit widens what a row may add: rows are shortened after they are weighed.
     budget : Budget or StratumBudget, optional
         Charged before a record is read; refuses when it cannot cover the call.  With one of the
         strata of `Budget.partition` the call uses the rows of that stratum and no others.
     inference : bool, default True
         Also release what standard errors and intervals need.
+    fit_stats : bool, default False
+        Also release R squared and the residual scale, with errors, for 5% of the squared mu of the
+        fit; see `DPResults.fit_stats`.  `predict` then has intervals for new observations.
+    diagnostics : bool, default False
+        Also release numbers of rows by fitted mean and residual, for 10% of the squared mu; see
+        `DPResults.plot_residuals`, `DPResults.plot_qq` and, of a binomial family,
+        `DPResults.plot_calibration`.
     memory : float, optional
         Bytes that rows may take before they go to a temporary file; the result is the same.
         Default: a quarter of the machine's.  ``"tukey"``, ``"dpsgd"``, ``"frank_wolfe"``,
@@ -132,8 +153,11 @@ def dp_lm(
         split=split,
         levels=levels,
         unit=unit,
+        weights=weights,
+        weight_limit=weight_limit,
         budget=budget,
         inference=inference,
+        extras=Extras(fit_stats, diagnostics),
         memory=memory,
         rng=rng,
     )

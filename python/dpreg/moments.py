@@ -13,6 +13,7 @@ from dpreg.data.formula import FormulaSpec
 from dpreg.data.formula.effects import split_effects
 from dpreg.data.matrix import ModelMatrix
 from dpreg.data.observations import check_memory
+from dpreg.data.offsets import refuse_offsets
 from dpreg.data.problem import Problem, pose
 from dpreg.data.schema import Level, Schema
 from dpreg.errors import FormulaError, unusable
@@ -122,6 +123,7 @@ def dp_moments(
     bits = bit_source(rng)
     label, problem = _posed(formula, data, levels, unit, charged.stratum)
     terms = problem.terms
+    refuse_offsets(terms, "dp_moments()")
     options = _with_bounds(options, terms.names, terms.response)
     options.check(terms, delta)
     receipt = pay(charged, "dp_moments", label, options.name, data, options.cost(epsilon, delta))

@@ -10,24 +10,34 @@ import numpy as np
 
 from dpreg.data.design import Terms
 from dpreg.data.observations import check_memory
+from dpreg.data.offsets import without_offset_terms, without_offsets
 from dpreg.data.problem import pose
 from dpreg.data.schema import Level
-from dpreg.errors import ArgumentError, FormulaError, unusable
+from dpreg.data.weights import check_weights
+from dpreg.errors import Argument, ArgumentError, FormulaError, leave_out, unusable
 from dpreg.families import Family
 from dpreg.methods import method_from
-from dpreg.methods.base import Allowance, Declined, Method
-from dpreg.methods.families import method_for
+from dpreg.methods.base import Allowance, Declined, Method, with_offsets
+from dpreg.methods.families import check_extras, method_for
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.certificate import PUBLIC, Certificate, unit_of
 from dpreg.privacy.charge import Status
 from dpreg.privacy.checks import check_epsilon
 from dpreg.privacy.payment import Payer, budget_for, pay
 from dpreg.publish import publish
-from dpreg.remarks import about_columns, about_privacy, about_response, about_stratum, about_units
+from dpreg.remarks import (
+    about_columns,
+    about_extras,
+    about_privacy,
+    about_response,
+    about_stratum,
+    about_units,
+)
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
 from dpreg.results.predict import schema_to_dict
 from dpreg.selection.stage import first_stage
+from dpreg.sums.residuals import Extras
 from dpreg.version import __version__
 
 if TYPE_CHECKING:
@@ -51,8 +61,11 @@ def fit(
     split: float | None,
     levels: Mapping[str, Iterable[Level]] | None,
     unit: str | None,
+    weights: str | None,
+    weight_limit: float | None,
     budget: Payer | None,
     inference: bool,
+    extras: Extras,
     memory: float | None,
     rng: int | _core.BitSource | None,
 ) -> DPResults | NotReleased:
@@ -63,6 +76,7 @@ def fit(
     caller : str
         Name of the public function, for the budget.
     family : Family
+    extras : Extras
     formula, ..., rng
         As for `dp_lm`.
 
@@ -74,24 +88,33 @@ def fit(
     epsilon = check_epsilon(eps)
     charged, delta = budget_for(budget, epsilon, delta)
     chosen = method_for(family, method_from(method))
-    if not isinstance(inference, (bool, np.bool_)):
-        raise unusable("inference", "True or False", inference)
+    asked = {"inference": inference, "fit_stats": extras.fit_stats,
+             "diagnostics": extras.diagnostics}  # fmt: skip
+    for name, value in asked.items():
+        if not isinstance(value, (bool, np.bool_)):
+            raise unusable(name, "True or False", value)
     allowed = check_memory(memory)
     bits = bit_source(rng)
-    problem = pose(formula, data, levels, unit, charged.stratum)
+    weighed = check_weights(weights, weight_limit)
+    problem = pose(formula, data, levels, unit, charged.stratum, weighed)
     terms = replace(problem.terms, family=family)
-    _check_offsets(terms, select)
+    _check_places(terms, select)
+    fitted = without_offset_terms(terms) if family.standardised else terms
     if terms.within and not family.least_squares:
         why = f"effects of each {unit} can be taken out of a linear model only"
         raise FormulaError("formula", why, "leave them out, or use dp_lm")
-    stage = first_stage(select, k, split, terms, epsilon)
-    chosen.check(terms, stage.epsilon_fit, delta, inference=inference)
+    check_extras(extras, chosen, terms, inference=inference)
+    stage = first_stage(select, k, split, fitted, epsilon)
+    chosen.check(fitted, stage.epsilon_fit, delta, inference=inference)
     most = stage.cost(chosen.cost(stage.epsilon_fit, delta)).claimed(epsilon, delta)
     receipt = pay(charged, caller, formula, chosen.name, data, most)
 
-    allowance = Allowance(stage.epsilon_fit, delta, bits)
+    allowance = Allowance(stage.epsilon_fit, delta, bits, extras)
     with receipt.running():
-        design, selection = stage.run(replace(problem.design(allowed), terms=terms), bits)
+        design = replace(problem.design(allowed), terms=terms)
+        if family.standardised:
+            design = without_offsets(design)
+        design, selection = stage.run(design, bits)
         outcome = chosen.release(design, allowance, inference=inference)
 
     privacy = Certificate(
@@ -108,21 +131,27 @@ def fit(
     status: Status = "declined" if isinstance(outcome, Declined) else "released"
     paid = None if outcome.cost is None else stage.cost(outcome.cost).claimed(epsilon, delta)
     unwritten = receipt.settle(status, privacy, paid)
+    published = design.terms
+    if fitted is not terms:
+        published = terms
+        if not isinstance(outcome, Declined):
+            outcome = with_offsets(outcome, terms)
     return publish(
         outcome,
         privacy,
-        design.terms,
+        published,
         formula=formula,
         method=chosen.name,
         schema=schema_to_dict(problem.schema),
         selection=selection,
         remarks=(
+            *about_extras(extras),
             *about_units(
                 unit, stage.selector, getattr(stage.selector, "name", ""), "to choose columns, "
             ),
             *about_units(unit, chosen, outcome.method or chosen.name),
             *about_stratum(charged.stratum, unit),
-            *about_response(terms.response, family),
+            *about_response(terms.response, family, problem.schema),
             *about_columns(problem.schema),
             *about_privacy(epsilon, delta, outcome.units),
             *unwritten,
@@ -130,13 +159,15 @@ def fit(
     )
 
 
-def _check_offsets(terms: Terms, select: object) -> None:
-    """Refuse offsets where the response or a selection has no use for them."""
-    if not terms.given:
-        return
-    name = terms.names[terms.given[0]]
-    if terms.family.standardised:
-        problem = f"{name} is for a family with a link"
-        raise FormulaError("formula", problem, "subtract it from the response: I(y - t) ~ x")
-    if select is not None:
+def _check_places(terms: Terms, select: object) -> None:
+    """Refuse offsets and weights where there is no use for them."""
+    if select is not None and terms.given:
+        name = terms.names[terms.given[0]]
         raise ArgumentError("select", f"cannot be used together with {name}")
+    if terms.weight is None:
+        return
+    if select is not None:
+        raise ArgumentError("select", ("cannot be used together with ", Argument("weights")))
+    if terms.within:
+        why = "cannot be used together with effects of units, whose rows have one mean"
+        raise ArgumentError("weights", why, leave_out("weights"))

@@ -119,7 +119,7 @@ def _write_beside(ax: Axes, y: float, text: str) -> None:
 
 
 def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
-    """Draw the width of intervals, relative to least squares, against eps."""
+    """Draw the width of intervals, relative to those without privacy, against eps."""
     from dpreg.planning.plan import curve
 
     ax = new_axes(ax, 4.0)
@@ -145,7 +145,7 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     ax.minorticks_off()
     ax.set_ylim(0.95, 1.3 * top)
     ax.set_xlabel("eps")
-    ax.set_ylabel("interval width / least squares")
+    ax.set_ylabel(f"interval width / {plan.exact}")
     ax.set_title(f"{plan.n:,} units, {plan.d} regressors, {plan.method}", loc="left")
     _bare(ax)
     return ax

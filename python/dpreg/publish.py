@@ -71,4 +71,6 @@ def publish(
         limits=outcome.limits,
         no_errors=outcome.no_errors,
         family=terms.family,
+        stats=outcome.stats,
+        diagnostics=outcome.diagnostics,
     )

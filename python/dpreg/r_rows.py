@@ -68,7 +68,7 @@ def model_matrix(sent: Request, stratum: Stratum | None) -> ModelMatrix:
     sent : mapping
         ``response``, ``names``, ``intercept``, ``ranges`` and ``unit`` as in `ModelMatrix`;
         and either ``read``, a function of R that returns all rows, or ``paths``, ``columns`` and
-        ``rows``, one that returns those of a block.
+        ``rows``, one that returns those of a block; then ``weights`` names their column.
     stratum : Stratum or None
     """
     read = _of_frame(sent["read"]) if "read" in sent else _of_files(sent, stratum)
@@ -92,11 +92,13 @@ def _of_frame(ask: Callable[[], Request]) -> Callable[[], Iterable[Records]]:
     def read() -> Iterator[Records]:
         found = quietly(ask)
         labels, strata = found.get("labels"), found.get("strata")
+        weights = found.get("weights")
         yield Records(
             columns=[_doubles(raw) for raw in found["columns"]],
             y=_doubles(found["y"]),
             labels=None if labels is None else np.frombuffer(labels, "<i4").astype(np.int64),
             strata=None if strata is None else np.frombuffer(strata, "<i4"),
+            weights=None if weights is None else _doubles(weights),
         )
 
     return read
@@ -105,7 +107,8 @@ def _of_frame(ask: Callable[[], Request]) -> Callable[[], Iterable[Records]]:
 def _of_files(sent: Request, stratum: Stratum | None) -> Callable[[], Iterable[Records]]:
     source = _files(_listed(sent["paths"]))
     used, ask, unit = _listed(sent["columns"]), sent["rows"], sent.get("unit")
-    apart = [unit, None if stratum is None else stratum.column]
+    weights = sent.get("weights")
+    apart = [unit, None if stratum is None else stratum.column, weights]
     columns = tuple(dict.fromkeys([*used, *(name for name in apart if name is not None)]))
 
     def read() -> Iterator[Records]:
@@ -119,6 +122,7 @@ def _of_files(sent: Request, stratum: Stratum | None) -> Callable[[], Iterable[R
                 labels=None if unit is None else number.labels(batch.cells[unit].keys()),
                 strata=None if stratum is None
                 else batch.cells[stratum.column].codes(stratum.levels),
+                weights=None if weights is None else batch.cells[weights].numbers(),
             )  # fmt: skip
 
     return read

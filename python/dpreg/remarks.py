@@ -8,9 +8,17 @@ import re
 from dpreg.data.schema import LIST, Schema
 from dpreg.families import Family
 from dpreg.privacy.stratum import Stratum
+from dpreg.sums.residuals import Extras
 from dpreg.text import counted
 
-__all__ = ["about_columns", "about_privacy", "about_response", "about_stratum", "about_units"]
+__all__ = [
+    "about_columns",
+    "about_extras",
+    "about_privacy",
+    "about_response",
+    "about_stratum",
+    "about_units",
+]
 
 # In the text of a response: it is true or false.
 _COMPARED = re.compile(r"[<>!=]=|[<>]")
@@ -21,13 +29,29 @@ _LARGE_EPSILON = 20.0
 _DRAWN = {"boosted_adassp": 1, "adassp": 1, "dpsgd": 1}
 
 
-def about_response(response: str, family: Family) -> tuple[str, ...]:
-    """Say that there is a model for what is true or false, by the text of the formula."""
-    if not family.least_squares or not _COMPARED.search(response):
+def about_response(response: str, family: Family, schema: Schema) -> tuple[str, ...]:
+    """Say that there is a model for what is true or false.
+
+    By the text of the formula or the declared type of the response, never by its values.
+    """
+    declared = response in schema and schema[response].truth
+    if not family.least_squares or not (declared or _COMPARED.search(response)):
         return ()
     return (
         f"{response} is 0 or 1, and this a linear model of how often it is 1; dp_glm fits a "
         "logistic one",
+    )
+
+
+def about_extras(extras: Extras) -> tuple[str, ...]:
+    """Say what they cost."""
+    if extras.share == 0:
+        return ()
+    asked = " and ".join(name for name in ("fit_stats", "diagnostics") if getattr(extras, name))
+    wider = 100 * (1 / math.sqrt(1 - extras.share) - 1)
+    return (
+        f"{asked} took {100 * extras.share:.0f}% of the squared mu of the fit, which widens what "
+        f"is noise in its intervals by {wider:.1f}%",
     )
 
 

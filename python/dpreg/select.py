@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpreg.data.observations import default_memory
+from dpreg.data.offsets import refuse_offsets
 from dpreg.data.problem import pose
 from dpreg.data.schema import Level
 from dpreg.keywords import hinted
@@ -91,6 +92,7 @@ def dp_select(
     bits = bit_source(rng)
     problem = pose(formula, data, levels, unit, charged.stratum)
     terms = problem.terms
+    refuse_offsets(terms, "dp_select()")
     k = check_k(k, len(terms.names))
     selector.check(terms, k, epsilon, delta)
     most = selector.cost(k, epsilon, delta)

@@ -62,11 +62,10 @@ BUDGET_HINTS <- c(epsilon = "write eps = 1", path = "write ledger = \"path\"",
                   file = "write ledger = \"path\"", seed = "nothing is drawn here")
 
 LM_HINTS <- c(
-  weights = "write weighted least squares out: I(sqrt(w) * y) ~ 0 + sqrt(w) + I(sqrt(w) * x)",
   subset = "take the rows before the call, data = subset(data, ...), each by its own values",
   na.action = "incomplete rows are always dropped, one by one",
   contrasts = "write C(g, contr.sum) in the formula, or set contrasts(data$g) before the call",
-  offset = "subtract it from the response: I(y - x) ~ ...",
+  offset = "write it into the formula: y ~ z + offset(x)",
   family = "dp_glm() has families", epsilon = "write eps = 1", seed = "write rng = 1",
   bounds = "give them to the method, such as method = AdaSSP(bounds = list(x = c(0, 6)))",
   max_rows = "give it to the method, such as method = BoostedAdaSSP(max_rows = 2)",

@@ -201,22 +201,24 @@ filled <- function(x, n) {
 
 #' What is sent to Python: public names and ranges, and a function that reads the records
 #' @noRd
-sent_design <- function(design, data, unit, stratum = NULL) {
+sent_design <- function(design, data, unit, stratum = NULL, weights = NULL) {
   sent <- list(
     response = names(design$frame)[1L],
-    names = as.list(regressor_names(design)),
+    names = as.list(c(regressor_names(design), offset_names(design$terms))),
     intercept = "(Intercept)" %in% design$names,
     ranges = lapply(design$ranges, as.list)
   )
   sent$unit <- unit
+  sent$weights <- weights
   c(sent, if (inherits(data, "dp_files")) sent_files(design, data)
-          else list(read = function() packed_records(design, data, unit, stratum)))
+          else list(read = function() packed_records(design, data, unit, stratum, weights)))
 }
 
 # Called by Python when the budget has been charged.
-packed_records <- function(design, data, unit, stratum = NULL) {
+packed_records <- function(design, data, unit, stratum = NULL, weights = NULL) {
   columns <- unclass(data)[names(design$source)]
   packed <- packed_rows(design, columns, .row_names_info(data, 2L))
+  if (!is.null(weights)) packed$weights <- pack_doubles(as.double(data[[weights]]))
   if (!is.null(unit)) packed$labels <- pack_labels(data[[unit]])
   if (!is.null(stratum)) packed$strata <- pack_strata(data[[stratum$column]], stratum$levels)
   packed
@@ -228,7 +230,9 @@ packed_rows <- function(design, columns, n) {
   # A row is complete when each value that it is made of is there, whatever becomes of it.
   needed <- setdiff(names(columns), c(seen_as_they_are(design), may_be_missing(design$terms)))
   for (name in needed) y[!present(columns[[name]])] <- NA
-  list(columns = lapply(model_columns(design, frame), pack_doubles), y = pack_doubles(y))
+  offsets <- lapply(frame[offset_names(design$terms)], as.double)
+  list(columns = lapply(c(model_columns(design, frame), unname(offsets)), pack_doubles),
+       y = pack_doubles(y))
 }
 
 # Numeric columns that are columns of the model matrix too: Python will see what they lack.

@@ -30,6 +30,8 @@
 #' alternative. So is `t2 - t1` of date-times, whose unit R chooses by looking at all rows: write
 #' `difftime(t2, t1, units = "hours")`.
 #'
+#' `offset(x)` is a term whose coefficient is 1.
+#'
 #' With `unit = "person"`, `y ~ x | person` has an effect of each person: their means are taken off all
 #' columns, and neither effects nor an intercept are released, so that there are no predictions.
 #'
@@ -59,14 +61,22 @@
 #' @param levels `list(column = c("first", "second"))` for text columns.
 #' @param unit Name of the column that says which rows belong together, such as a person with
 #'   several rows. It is no regressor, and `.` leaves it out. `NULL`: one row is one unit.
+#' @param weights A column of weights of rows, by its name, as of inverse variances or of a survey; private
+#'   as all columns are, and left out by `.`. Rows whose weight is not above 0 are incomplete. For
+#'   `"boosted_adassp"`, `"adassp"` and so for `"auto"`.
+#' @param weight_limit Public: larger weights count as this. `NULL`: found privately, four times what nearly
+#'   all are below.
 #' @param budget Made by [dp_budget()]; charged before a record is read, and may refuse. With one of the
 #'   strata of [dp_partition()] only the rows of that stratum are used.
 #' @param memory Bytes that rows may take before they go to a temporary file; the result is the same.
 #'   Default: a quarter of the machine's.
 #' @param inference Also release what standard errors and intervals need?
+#' @param fit_stats Also release R squared and the residual scale, for 5% of the squared mu of the fit? See
+#'   [fit_stats()].
+#' @param diagnostics Also release counts of residuals, for 10% of the squared mu? See [plot_diagnostics()].
 #' @param rng A whole number makes the result reproducible and **not private**.
-#' @param ... Must be empty: there are no `weights`, `subset`, `na.action` or `contrasts`, and the
-#'   error says what to do instead.
+#' @param ... Must be empty: there are no `subset`, `na.action` or `contrasts`, and the error says what to do
+#'   instead.
 #' @return An object of class `dp_lm`, or of class [dp_not_released] when the mechanism itself
 #'   declined. It is plain data without a record in it, so that it can be saved and shared.
 #'   [dp_lm_methods] lists what it can do, [dp_lm_packages] what other packages do with it.
@@ -99,7 +109,8 @@
 #'   predict(fit, head(diamonds))
 #' }
 dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NULL, k = NULL,
-                  split = NULL, levels = NULL, unit = NULL, budget = NULL, inference = TRUE,
+                  split = NULL, levels = NULL, unit = NULL, weights = NULL, weight_limit = NULL,
+                  budget = NULL, inference = TRUE, fit_stats = FALSE, diagnostics = FALSE,
                   memory = NULL, rng = NULL, ...) {
   no_more("dp_lm()", LM_HINTS, ...)
   call <- public_call(match.call(), "dp_lm")
@@ -108,9 +119,17 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
   if (!is.null(memory)) check_number(memory, "memory", "2e9")
   # What is not given is left to Python, whose defaults these are; delta may be a share of the budget's.
   given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method,
-                memory = memory)
+                weights = weight_column(substitute(weights), function() weights, data),
+                weight_limit = weight_limit, fit_stats = flag_sent(fit_stats, "fit_stats"),
+                diagnostics = flag_sent(diagnostics, "diagnostics"), memory = memory)
   private_fit("lm", call, formula, data, eps, given, select, k, split, levels, unit, budget,
               inference, rng)
+}
+
+# Python's default is not sent.
+flag_sent <- function(x, name) {
+  check_flag(x, name)
+  if (x) TRUE
 }
 
 # `given`: more arguments to be sent; what is NULL is not.
@@ -123,6 +142,7 @@ private_fit <- function(name, call, formula, data, eps, given, select, k, split,
   if (!is.null(select)) check_method(select, "select")
   if (!is.null(k)) check_number(k, "k", "5")
   if (!is.null(split)) check_number(split, "split", "0.5")
+  if (!is.null(given$weight_limit)) check_number(given$weight_limit, "weight_limit", "10")
   check_flag(inference, "inference")
   data <- data_of(data)
   check_unit(unit, data)
@@ -132,13 +152,13 @@ private_fit <- function(name, call, formula, data, eps, given, select, k, split,
   formula <- if (is.null(chosen)) as_formula(formula) else chosen$formula
   within <- has_unit_effects(formula, unit)
   if (within) formula[[3L]] <- formula[[3L]][[2L]]
-  seen <- seen_by_formula(data, formula, unit, budget$stratum)
+  seen <- without_weights(seen_by_formula(data, formula, unit, budget$stratum), formula, given$weights)
   levels <- levels_seen(levels, unit, budget$stratum)
   design <- if (is.null(chosen)) design_of(formula, seen, levels)
             else chosen_design(chosen, seen, levels)
   request <- list(
     formula = deparsed(design$formula), eps = eps, inference = inference,
-    matrix = sent_design(design, data, unit, budget$stratum)
+    matrix = sent_design(design, data, unit, budget$stratum, given$weights)
   )
   if (within) request$matrix$within <- TRUE
   for (argument in names(given)) request[[argument]] <- as_sent(given[[argument]])
@@ -187,22 +207,40 @@ new_fit <- function(answer, design, call) {
   if (!is.null(terms)) attr(terms, ".Environment") <- globalenv()
   estimates <- stats::setNames(unpack_doubles(answer$estimates), names)
   covariance <- with_names(missing_as_na(unpack_doubles(answer$covariance)), names)
+  sampling <- missing_as_na(unpack_doubles(answer$sampling))
+  limits <- unpack_doubles(answer$limits)
+  # An offset is not among the coefficients of lm(): it is 1.
+  offset <- names %in% offset_names(terms)
+  if (any(offset)) {
+    estimates <- estimates[!offset]
+    covariance <- covariance[!offset, !offset, drop = FALSE]
+    sampling <- sampling[!offset]
+    limits <- limits[c(!offset[names != "(Intercept)"], TRUE), , drop = FALSE]
+  }
   unidentified <- unidentified_among(estimates, covariance, answer$method)
   fit <- list(
     coefficients = replace(estimates, unidentified, NA), covariance = covariance,
-    sampling = missing_as_na(unpack_doubles(answer$sampling)), estimates = estimates,
+    sampling = sampling, estimates = estimates,
     nobs = answer$units, method = answer$method,
     law = lapply(answer$law, function(v) as.numeric(unlist(v))),
     notes = c(as.character(unlist(answer$notes)), design$note), no_errors = answer$no_errors,
     selected = if (is.null(design$kept)) unlist(answer$selected) else design$kept,
-    limits = unpack_doubles(answer$limits), privacy = certificate(answer),
+    limits = limits, privacy = certificate(answer),
     response = answer$response, formula = formula, call = call, terms = terms,
     source = design$source, contrasts = design$contrasts, columns = design$kept,
     xlevels = Filter(Negate(is.null), lapply(design$frame, base::levels)),
-    family = family_of(answer$family)
+    family = family_of(answer$family), stats = if (!is.null(answer$stats)) lapply(answer$stats, missing_as_na),
+    diagnostics = unpacked_diagnostics(answer$diagnostics)
   )
   # insight takes what has a part that is NULL for nothing at all.
   structure(Filter(Negate(is.null), fit), class = c(if (!is.null(fit$family)) "dp_glm", "dp_lm"))
+}
+
+unpacked_diagnostics <- function(found) {
+  if (is.null(found)) return(NULL)
+  packed <- c("counts", "fitted", "residual")
+  found[packed] <- lapply(found[packed], unpack_doubles)
+  found
 }
 
 # As the aliased coefficients of lm() are: those that the data cannot tell at this eps. Without

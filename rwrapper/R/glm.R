@@ -13,10 +13,12 @@
 #'
 #' @inheritParams dp_lm
 #' @param formula A formula, as for [dp_lm()]. The response of `binomial()` is `TRUE` or `FALSE`, 1 or 0,
-#'   or a share between them; that of `poisson()` is not negative. Others are clipped.
+#'   or a share between them; that of `poisson()` is not negative. Others are clipped. `offset(log(years))`
+#'   is added to the linear predictor as it is.
 #' @param family `binomial()`, `poisson()`, `gaussian()`, or their names, each with its canonical link;
 #'   or [Quantile()].
-#' @param method `"auto"`, `"boosted_adassp"` or [BoostedAdaSSP()].
+#' @param method `"auto"`, `"boosted_adassp"` or [BoostedAdaSSP()]; of `binomial()` and `poisson()` also
+#'   `"tukey"` or [TukeyEM()], the middle of Firth fits to many parts.
 #' @return An object of class `dp_glm` and `dp_lm`, or of class [dp_not_released] when the mechanism
 #'   itself declined. [dp_lm_methods] lists what it can do. [predict()][predict.dp_lm] gives means unless
 #'   `type = "link"`; `tidy(fit, exponentiate = TRUE)` gives odds ratios, or ratios of means.
@@ -30,14 +32,18 @@
 #'   predict(fit, data.frame(carat = c(0.5, 1)), interval = "confidence")
 #' }
 dp_glm <- function(formula, data, eps, delta = 1e-5, family = stats::binomial(), method = "auto",
-                   select = NULL, k = NULL, split = NULL, levels = NULL, unit = NULL, budget = NULL,
-                   inference = TRUE, memory = NULL, rng = NULL, ...) {
+                   select = NULL, k = NULL, split = NULL, levels = NULL, unit = NULL, weights = NULL,
+                   weight_limit = NULL, budget = NULL, inference = TRUE, diagnostics = FALSE,
+                   memory = NULL, rng = NULL, ...) {
   no_more("dp_glm()", GLM_HINTS, ...)
   call <- public_call(match.call(), "dp_glm")
   force(data)
   if (!is.null(memory)) check_number(memory, "memory", "2e9")
   given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method,
-                memory = memory, family = family_sent(family))
+                family = family_sent(family),
+                weights = weight_column(substitute(weights), function() weights, data),
+                weight_limit = weight_limit, diagnostics = flag_sent(diagnostics, "diagnostics"),
+                memory = memory)
   private_fit("glm", call, formula, data, eps, given, select, k, split, levels, unit, budget,
               inference, rng)
 }
@@ -70,9 +76,9 @@ family_sent <- function(family) {
 }
 
 GLM_HINTS <- c(
-  LM_HINTS[c("weights", "subset", "na.action", "contrasts", "epsilon", "seed", "bounds", "max_rows",
+  LM_HINTS[c("subset", "na.action", "contrasts", "epsilon", "seed", "bounds", "max_rows",
              "ledger", "alpha", "level")],
-  offset = "write rates as shares with binomial(), or call dp_glm() of Python, which has offsets",
+  offset = "write it into the formula: y ~ x + offset(log(years))",
   link = "each family has its canonical link"
 )
 

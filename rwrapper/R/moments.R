@@ -51,6 +51,7 @@ dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = N
   formula <- all_columns(as_formula(formula), data, c(unit, budget$stratum$column))
   design <- design_of(formula, seen_by_formula(data, formula, unit, budget$stratum),
                       levels_seen(levels, unit, budget$stratum))
+  refuse_offsets(design, "dp_moments()")
   if (!"(Intercept)" %in% design$names)
     refuse("formula: keep the intercept, which models of the moments may leave out")
   request <- list(formula = deparsed(design$formula), eps = eps,
@@ -98,7 +99,7 @@ public_columns <- function(data, design, levels) {
 
 asked_of <- function(moments, formula, what) {
   if (!inherits(moments, "dp_moments")) refuse(what, ": moments must be made by dp_moments()")
-  design <- design_of(as_formula(formula), moments$columns)
+  design <- refuse_offsets(design_of(as_formula(formula), moments$columns), what)
   request <- list(
     moments = moments$json, formula = deparsed(design$formula), response = names(design$frame)[1L],
     names = as.list(regressor_names(design)), intercept = "(Intercept)" %in% design$names

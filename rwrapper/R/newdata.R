@@ -7,6 +7,13 @@ new_rows <- function(object, newdata) {
   model_rows(new$design, new$frame)[, names(object$coefficients), drop = FALSE]
 }
 
+# What offsets add to the linear predictors of new rows.
+new_offset <- function(object, newdata) {
+  if (!length(attr(object$terms, "offset"))) return(0)
+  new <- new_frame(object, newdata)
+  offset_sum(new$design$terms, new$frame)
+}
+
 new_frame <- function(object, newdata) {
   if (!is.null(object$within))
     private_stop(paste0("predictions: the effect of each ", sQuote(object$within, FALSE)))

@@ -2,7 +2,7 @@
 
 #' @rdname dp_plots
 #' @export
-plot.dp_plan <- function(x, main = NULL, xlab = "eps", ylab = "interval width / least squares",
+plot.dp_plan <- function(x, main = NULL, xlab = "eps", ylab = paste("interval width /", x$exact),
                          xlim = range(shown$eps), ylim = c(0.95, top), col = NULL, cex = 1, ...) {
   col <- chosen_colors(col, COLORS[c("sampling", "accent")])
   shown <- data.frame(eps = unpack_doubles(x$curve$eps), width = unpack_doubles(x$curve$width))

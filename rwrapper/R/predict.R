@@ -5,8 +5,8 @@
 #' @param object A fit made by [dp_lm()] or [dp_glm()].
 #' @param newdata A data frame with the regressors. It is not protected.
 #' @param se.fit Also return standard errors of the fit?
-#' @param interval `"none"`, or `"confidence"` for the mean response. There is no `"prediction"`: the
-#'   variance of the errors was not released.
+#' @param interval `"none"`, `"confidence"` for the mean response, or `"prediction"` for a new response with a
+#'   normal error, of a fit of `dp_lm(fit_stats = TRUE)`, which has released the variance of the errors.
 #' @param level Probability with which an interval covers.
 #' @param winsorise Outside certain limits nothing was learned. `TRUE` moves regressors beyond these
 #'   limits to them, and predictions to where the response lies, and warns of it; intervals are those of
@@ -37,9 +37,9 @@ predict.dp_lm <- function(object, newdata, se.fit = FALSE,
   if (missing(newdata) || is.null(newdata))
     private_stop("predict() without newdata")
   interval <- match.arg(interval)
-  if (interval == "prediction")
-    dpreg_stop("private", "interval = \"prediction\" needs the variance of the errors, which was not ",
-               "released; \"confidence\" is for the mean response")
+  if (interval == "prediction" && !is.null(object$family))
+    refuse("interval: \"prediction\" is for linear models; \"confidence\" is for the mean response")
+  scale <- if (interval == "prediction") stats_of(object, "interval = \"prediction\"")$scale else 0
   check_level(level)
   X <- new_rows(object, newdata)
   if (winsorise) {
@@ -47,12 +47,12 @@ predict.dp_lm <- function(object, newdata, se.fit = FALSE,
     warn_of_moved(X, moved)
     X <- moved
   }
-  fit <- drop(X %*% used_coefficients(object))
+  fit <- drop(X %*% used_coefficients(object)) + new_offset(object, newdata)
   names(fit) <- row.names(newdata)
   error <- mean_errors(X, vcov(object))
   value <- fit
-  if (interval == "confidence") {
-    margin <- critical_value(object$law, 1 - level) * error
+  if (interval != "none") {
+    margin <- critical_value(object$law, 1 - level) * sqrt(error^2 + scale)
     value <- mean_of(family, cbind(fit = fit, lwr = fit - margin, upr = fit + margin))
     if (is.null(family) && winsorise) value <- interval_within(value, object$limits)
   }

@@ -46,6 +46,7 @@ ROW_FUNCTIONS <- c(
                       c("x", "knots", "Boundary.knots"), "matrix"),
     scale = row_function(function(x, center, scale) NULL, NUMBERS, c("center", "scale"),
                          c("x", "center", "scale")),
+    offset = row_function(function(object) NULL),
     is.na = row_function(function(x) NULL, c(WITH_NUMBERS, "text", "label")),
     nchar = row_function(function(x) NULL, c("text", "label")),
     grepl = row_function(function(pattern, x, ignore.case, perl, fixed) NULL, c("text", "label"),
@@ -151,7 +152,7 @@ row_environment <- function() {
     out[is.na(test)] <- NA
     out
   }
-  for (name in c("C", "relevel", "contr.treatment", "contr.sum", "contr.helmert", "contr.poly",
+  for (name in c("C", "offset", "relevel", "contr.treatment", "contr.sum", "contr.helmert", "contr.poly",
                  "contr.SAS"))
     assign(name, getExportedValue("stats", name), envir = e)
   e

@@ -55,6 +55,7 @@ dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", leve
   formula <- as_formula(formula)
   design <- design_of(formula, seen_by_formula(data, formula, unit, budget$stratum),
                       levels_seen(levels, unit, budget$stratum))
+  refuse_offsets(design, "dp_select()")
   request <- list(
     formula = deparsed(design$formula), k = k, eps = eps, delta = delta, method = as_sent(method),
     matrix = sent_design(design, data, unit, budget$stratum)

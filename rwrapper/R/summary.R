@@ -12,7 +12,7 @@ summary.dp_lm <- function(object, ...) {
   dimnames(coefficients) <- list(names(estimate), c("Estimate", "Std. Error", "Sampling",
                                                     "Privacy", "z value", "Pr(>|z|)"))
   kept <- object[intersect(names(object), c("call", "formula", "method", "nobs", "privacy", "notes", "selected",
-                   "no_errors", "family"))]
+                   "no_errors", "family", "stats"))]
   structure(c(list(coefficients = coefficients, inference = !is.null(object$covariance),
                    least_p = least_p(object$law)), kept),
             class = "summary.dp_lm")
@@ -34,6 +34,9 @@ print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L),
     cat_wrapped("Standard errors: ", if (is.null(x$no_errors) || !nzchar(x$no_errors)) "not asked for"
                 else paste0("none, because ", x$no_errors), ".")
   }
+  if (!is.null(x$stats))
+    cat("R-squared: ", format(x$stats$rsquared, digits = digits), ", sigma: ",
+        format(sqrt(x$stats$scale), digits = digits), "\n", sep = "")
   print_privacy(x, x$privacy$text)
 }
 

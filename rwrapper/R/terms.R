@@ -15,17 +15,9 @@ check_formula <- function(formula, columns) {
                          class = "data.frame", row.names = integer())
   terms <- tryCatch(stats::terms(formula, data = prototype),
                     error = function(e) refuse("formula: ", conditionMessage(e)))
-  if (!is.null(attr(terms, "offset"))) refuse_offset(terms)
   if (attr(terms, "intercept") == 0L && !length(attr(terms, "term.labels")))
     refuse("formula: there is nothing on its right-hand side")
   without_unused(terms)
-}
-
-refuse_offset <- function(terms) {
-  offset <- attr(terms, "variables")[[attr(terms, "offset")[1L] + 1L]]
-  refuse_term(offset, "offsets are not estimated",
-              paste0("subtract it from the response: I(", deparsed(terms[[2L]]), " - ",
-                     deparsed(offset[[2L]]), ") ~ ..."))
 }
 
 # y ~ . - s mentions s without using it.
@@ -33,8 +25,9 @@ without_unused <- function(terms) {
   factors <- attr(terms, "factors")
   used <- if (length(factors)) rowSums(factors) > 0
           else rep(FALSE, length(attr(terms, "variables")) - 1L)
+  used[attr(terms, "offset")] <- TRUE
   if (all(used[-1L])) return(terms)
-  labels <- attr(terms, "term.labels")
+  labels <- c(attr(terms, "term.labels"), offset_names(terms))
   stats::terms(stats::reformulate(if (length(labels)) labels else "1", terms[[2L]],
                                   attr(terms, "intercept") == 1L, environment(terms)))
 }

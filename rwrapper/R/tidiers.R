@@ -68,8 +68,9 @@ tidy.dp_selection <- function(x, ...) {
 #' @rdname dp_lm_tidiers
 #' @export
 glance.dp_lm <- function(x, ...) {
-  as_tibble(list(nobs = x$nobs, epsilon = x$privacy$epsilon, delta = x$privacy$delta,
-                 method = x$method, seeded = x$privacy$seeded))
+  stats <- if (!is.null(x$stats)) list(r.squared = x$stats$rsquared, sigma = sqrt(x$stats$scale))
+  as_tibble(c(stats, list(nobs = x$nobs, epsilon = x$privacy$epsilon, delta = x$privacy$delta,
+                          method = x$method, seeded = x$privacy$seeded)))
 }
 
 #' @rdname dp_lm_tidiers

@@ -56,6 +56,3 @@ simulate.dp_lm <- function(object, ...) private_stop("simulate()")
 #' @export
 logLik.dp_lm <- function(object, ...) private_stop("logLik()")
 
-#' @export
-sigma.dp_lm <- function(object, ...)
-  dpreg_stop("private", "sigma() is not available: the variance of the errors was not released")

@@ -360,6 +360,21 @@ def test_glm_is_dp_glm(data, capsys):
     assert "visits" in capsys.readouterr().err
 
 
+def test_weights_offsets_and_extras_are_those_of_python(data, capsys):
+    call = ["fit", "price ~ carat + offset(depth)", data, "--eps", "5", "--rng", "1"]
+    assert main([*call, "--weights", "carat", "--weight-limit", "2"]) == 0
+    options = {"weights": "carat", "weight_limit": 2.0}
+    fit = dpreg.dp_lm("price ~ carat + offset(depth)", data, 5.0, rng=1, **options)
+    assert str(fit.summary()) in capsys.readouterr().out
+    assert main([*call, "--fit-stats", "--diagnostics"]) == 0
+    out = capsys.readouterr().out
+    fit = dpreg.dp_lm(call[1], data, 5.0, rng=1, fit_stats=True, diagnostics=True)
+    assert str(fit.summary()) in out
+    assert "R-squared" in out
+    assert main(["plan", "--n", "50000", "--d", "3", "--eps", "1", "--family", "poisson"]) == 0
+    assert str(dpreg.dp_plan(50_000, 3, 1.0, family="poisson")) in capsys.readouterr().out
+
+
 def test_a_comparison_as_a_response_is_pointed_to_glm(data, capsys):
     assert main(["fit", "I(price > 5000) ~ carat", data, "--eps", "5"]) == 0
     assert "dp_glm fits a logistic one" in " ".join(capsys.readouterr().out.split())

@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from methods.sums import odd_frames
 from scipy import special
@@ -136,6 +138,24 @@ def test_counts_below_zero_are_counts_of_zero(inference, most):
 
 
 @pytest.mark.parametrize("inference", [True, False])
+@pytest.mark.parametrize("formula", ["y ~ 1", "y ~ x"])
+def test_a_model_without_telling_columns_has_an_intercept(formula, inference):
+    """Whether a column is told from the intercept depends on records, so it must not matter."""
+    data = {"x": np.ones(4_000), "y": np.arange(4_000) % 4 == 0}
+    fit = dpreg.dp_glm(formula, data, 3.0, inference=inference, rng=1)
+    assert special.expit(fit.estimates[0]) == pytest.approx(0.25, abs=0.02)
+
+
+@pytest.mark.parametrize("inference", [True, False])
+def test_counts_that_are_all_negative_count_as_zero(inference):
+    """Where responses lie is private: no place of theirs may raise an error."""
+    rng = np.random.default_rng(1)
+    data = {"x": rng.random(3_000), "y": -rng.random(3_000) - 3}
+    fit = dpreg.dp_glm("y ~ x", data, 1.0, family="poisson", inference=inference, rng=3)
+    assert fit.predict({"x": np.array([0.5])})[0] < 1
+
+
+@pytest.mark.parametrize("inference", [True, False])
 @pytest.mark.parametrize("family", FAMILIES, ids=str)
 def test_everything_is_spent_and_no_more(family, inference):
     data, _ = table(family, 2_000)
@@ -185,6 +205,15 @@ def test_true_and_false_are_one_and_zero():
     np.testing.assert_array_equal(fit.estimates, same.estimates)
 
 
+@pytest.mark.parametrize("make", [pd.DataFrame, dict, pl.DataFrame, pa.table])
+def test_a_linear_model_of_a_boolean_response_says_that_there_is_another(make):
+    """The declared type says it; numbers that are 0 and 1 do not."""
+    x = np.linspace(-1, 1, 2_000)
+    for y, said in [(x > 0, True), ((x > 0).astype(float), False), ((x > 0).astype(int), False)]:
+        fit = dpreg.dp_lm("y ~ x", make({"x": x, "y": y}), 1.0, rng=1)
+        assert any("dp_glm fits a logistic one" in note for note in fit.notes) == said
+
+
 def test_a_result_keeps_its_family():
     data, _ = table("binomial", 5_000)
     fit = dpreg.dp_glm("y ~ a + b", data, 5.0, rng=1)
@@ -222,13 +251,13 @@ DATA = {"y": np.zeros(3), "x": np.zeros(3), "t": np.ones(3)}
     ("arguments", "message"),
     [
         ({"family": "logit"}, "family must be one of"),
-        ({"method": "tukey"}, "'tukey' fits linear models only; write method='auto'"),
-        ({"method": dpreg.AdaSSP()}, "'adassp' fits linear models only"),
+        ({"method": "dpsgd"}, "'dpsgd' fits no binomial family; write method='auto'"),
+        ({"method": dpreg.AdaSSP()}, "'adassp' fits no binomial family"),
+        ({"method": "tukey", "family": Quantile()}, "'tukey' fits no quantile family"),
         (
-            {"formula": "y ~ x + offset(t)", "family": "gaussian"},
-            "subtract it from the",
+            {"method": "tukey", "family": POISSON, "formula": "y ~ x + offset(t)"},
+            "no use for offsets",
         ),
-        ({"formula": "y ~ x + offset(t)", "family": Quantile()}, "subtract it from the response"),
         (
             {"formula": "y ~ x + offset(t)", "family": POISSON, "select": "kendall", "k": 1},
             "select",

@@ -58,7 +58,8 @@ def test_wrong_alpha(fit, alpha, diamonds):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("rsquared", "residuals"),
+        ("rsquared", "fit_stats=True"),
+        ("aic", "residuals"),
         ("llf", "residuals"),
         ("resid", "each record"),
         ("fittedvalues", r"each record.*predict"),

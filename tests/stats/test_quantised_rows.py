@@ -9,6 +9,7 @@ import pytest
 from row_recipes import recipe, rounded
 
 from dpreg import _core
+from dpreg.sums.quantised import RowLoss
 
 STEPS = _core.ROW_STEPS
 
@@ -18,8 +19,12 @@ def rows_by_definition(x, y, how):
     z = (np.clip(x[:, how.columns], how.low, how.high) - how.centre) * how.inverse_scale
     if how.intercept:
         z = np.column_stack([np.ones(len(z)), z])
+    root = np.ones(len(z))
+    if how.weight is not None:
+        weight = np.nan_to_num(x[:, how.weight] * how.inverse_weight)
+        root = np.sqrt(np.clip(weight, 0, how.most_weight))
     norm = np.sqrt((z**2).sum(axis=1))
-    w = np.minimum(1.0, how.row_limit / np.maximum(norm, 1e-300))
+    w = np.minimum(root, how.row_limit / np.maximum(norm, 1e-300))
     response = w * (y - how.y_centre) * how.y_inverse_scale
     z = z * w[:, None]
     limit = np.hypot(how.row_limit, how.response_limit)
@@ -34,6 +39,12 @@ def problem(n=300, d=4, seed=20260101):
     return x, x @ np.arange(1, d + 1) + rng.standard_t(3, n)
 
 
+WEIGHTS = {"weight": 3, "inverse_weight": 0.5, "most_weight": 2.0}
+WEIGHED = [
+    {**WEIGHTS},
+    {**WEIGHTS, "response_limit": 1.5},
+    {**WEIGHTS, "most_weight": 1e9, "limits": np.inf, "row_limit": 0.7},
+]
 OPTIONS = [
     {},
     {"intercept": False},
@@ -43,7 +54,7 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("options", OPTIONS + WEIGHED)
 @pytest.mark.parametrize("threads", [1, 2, 7])
 def test_sums_equal_python_integers(options, threads):
     x, y = problem()
@@ -70,7 +81,7 @@ def scores_by_definition(q, response, limit, theta, score_limit):
     return (p[:, None] * q.astype(float)).astype(object), residual
 
 
-@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("options", OPTIONS + WEIGHED)
 @pytest.mark.parametrize("threads", [1, 7])
 @pytest.mark.parametrize("score_limit", [0.2, 5.0])
 def test_scores_equal_python_integers(options, threads, score_limit):
@@ -216,6 +227,60 @@ def test_sensitivities_are_never_exceeded_and_nearly_attained(options):
         names = ("gram", "gradient", "score", "products")
         assert min(moves[name] / bounds[name] for name in names) > 0.998
     assert moves["squares"] == bounds["squares"]
+
+
+LOSSES = [
+    RowLoss("squared"),
+    RowLoss("logistic", (0.0, 1.0), (-40.0, 40.0)),
+    RowLoss("poisson", (0.0, 9.0), (-20.0, 2.5)),
+    RowLoss("quantile", (-50.0, 50.0), (-50.0, 50.0), 0.3, 0.2),
+]
+
+
+@pytest.mark.parametrize("most_weight", [2.0, 1e300])
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.kind)
+def test_no_weight_moves_sums_by_more_than_a_row_without_one_may(loss, most_weight):
+    """Rows with and without, any cells as regressor, weight and response."""
+    x, y = problem(10, 2)
+    how = recipe([0], weight=1, inverse_weight=0.5, most_weight=most_weight)
+    how.loss = loss.loss()
+    before = _core.QuantisedRows(x, y, how)
+    theta, width = [0.5, -0.25], before.width
+    bounds = {
+        "gram": _core.gram_sensitivity(width),
+        "curvature": _core.curvature_sensitivity(width),
+        "score": _core.score_sensitivity(width),
+        "score_products": _core.score_products_sensitivity(width),
+        "score_norms": _core.SCORE_NORMS_SENSITIVITY,
+    }
+    given = {"gram": (), "score_norms": (theta,)}
+    moves = dict.fromkeys(bounds, 0.0)
+    for a, b, c in itertools.product(CELLS, CELLS, CELLS):
+        after = _core.QuantisedRows(np.vstack([x, [a, b]]), np.append(y, c), how)
+        for name in bounds:
+            asked = given.get(name, (theta, 0.3))
+            change = getattr(after, name)(*asked) - getattr(before, name)(*asked)
+            moves[name] = max(moves[name], weighted_norm(change))
+    for name, bound in bounds.items():
+        assert moves[name] <= bound
+    assert moves["gram"] > 0.998 * bounds["gram"]
+
+
+def test_a_row_of_weight_four_is_four_rows():
+    """Where none is shortened, and but for the rounding of rows to integers."""
+    x, y = problem()
+    x = np.column_stack([np.clip(x[:, :2], -2, 2), np.where(np.arange(len(x)) % 3, 1.0, 4.0)])
+    four, y = np.repeat(np.arange(len(x)), x[:, 2].astype(int)), np.clip(y, -5, 5)
+    theta = [0.1, 0.4, -0.3]
+    for loss in LOSSES:
+        weighed = recipe([0, 1], row_limit=9.0, weight=2, most_weight=10.0)
+        plain = recipe([0, 1], row_limit=9.0)
+        weighed.loss = plain.loss = loss.loss()
+        one = _core.QuantisedRows(x, y, weighed)
+        many = _core.QuantisedRows(x[four], y[four], plain)
+        for name, arguments in [("gram", ()), ("score", (theta, 99.0)), ("curvature", (theta, 9))]:
+            a, b = (getattr(rows, name)(*arguments).astype(float) for rows in (one, many))
+            np.testing.assert_allclose(a, b, rtol=1e-2, atol=1e-3 * np.abs(b).max())
 
 
 @pytest.mark.parametrize("theta", [np.inf, -np.inf, np.nan, 1e308])

@@ -60,6 +60,10 @@ void check_public(const MatrixView& x, const VectorView& y, const Standardisatio
             "turn must be a square of the columns of map");
     for (const auto column : how.columns) require(column < x.cols, "no such column");
     for (const auto column : how.given) require(column < x.cols, "no such column");
+    require(!how.weight || *how.weight < x.cols, "no such column");
+    require(how.inverse_weight > 0.0 && std::isfinite(how.inverse_weight) &&
+                how.most_weight > 0.0 && std::isfinite(how.most_weight),
+            "inverse_weight and most_weight must be positive");
     require(how.given.empty() || how.loss.kind != LossKind::squared,
             "the squared loss has no given columns");
     check_loss(how.loss);
@@ -165,9 +169,10 @@ struct RowMaker::Steps {
         }
     }
 
-    /// How much of a row is kept, so that it is no longer than the limit; NaN if it has no length.
+    /// What a row is multiplied by: `root`, or less, so that it is no longer than the limit; NaN if
+    /// it has no length.
     template <class Lanes>
-    DPREG_INLINE double kept_share(const double* z) const {
+    DPREG_INLINE double kept_share(const double* z, double root) const {
         Lanes squares = Lanes::of(0.0);
         for (std::size_t k = 0; k < maker.stride(); k += kPanel) {
             const auto entries = Lanes::load(z + k);
@@ -175,7 +180,8 @@ struct RowMaker::Steps {
         }
         const double norm = std::sqrt(squares.sum());
         if (!std::isfinite(norm)) return std::nan("");
-        return norm > maker.how_.row_limit ? maker.how_.row_limit / norm : 1.0;
+        const double limit = maker.how_.row_limit;
+        return norm * root > limit ? limit / norm : root;
     }
 
     /// Shortens z, rounds it and returns the shortened response; zeros if it has no length.
@@ -230,7 +236,9 @@ struct RowMaker::Steps {
                 standardise(room.values.data() + r * padded_used, z_of(r));
             }
         }
-        for (std::size_t r = 0; r < count; ++r) weights[r] = kept_share<Lanes>(z_of(r));
+        for (std::size_t r = 0; r < count; ++r) {
+            weights[r] = kept_share<Lanes>(z_of(r), maker.root_weight(records[r]));
+        }
         if (!how.turn.empty()) add_cells<Lanes>(maker.after_);
         for (std::size_t r = 0; r < count; ++r) {
             std::int16_t* q = to.q + r * stride;
@@ -245,7 +253,7 @@ struct RowMaker::Steps {
             }
             const double response = (maker.y_[records[r]] - how.y_centre) * how.y_inverse_scale;
             to.y[r] = quantise<Lanes>(z_of(r), weights[r], response, q);
-            if (maker.shrunk() || !std::isfinite(weights[r])) continue;
+            if (maker.shrunk() || !(weights[r] > 0.0)) continue;
             to.y[r] = std::min(std::max(how.loss.least_response, response), how.loss.most_response);
             to.weights[r] = weights[r];
             to.given[r] = maker.given_sum(records[r]);
@@ -295,6 +303,13 @@ double RowMaker::given_sum(std::size_t i) const {
     double sum = 0.0;
     for (const auto column : how_.given) sum += x_(i, column);
     return sum;
+}
+
+double RowMaker::root_weight(std::size_t i) const {
+    if (!how_.weight) return 1.0;
+    // The constant first in max: what is not a number becomes 0.
+    const double weight = std::max(0.0, x_(i, *how_.weight) * how_.inverse_weight);
+    return std::sqrt(std::min(weight, how_.most_weight));
 }
 
 RowPlaces RowMaker::beyond(const RowPlaces& to, std::size_t rows) const {

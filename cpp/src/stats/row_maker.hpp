@@ -73,6 +73,8 @@ private:
 
     std::size_t used() const { return how_.columns.size(); }
     double given_sum(std::size_t i) const;
+    /// What the row of a record is multiplied by for its weight.
+    double root_weight(std::size_t i) const;
     RowPlaces beyond(const RowPlaces& to, std::size_t rows) const;
 
     const MatrixView& x_;

@@ -10,16 +10,25 @@ from dpreg.cli.help import Documented
 __all__ = ["plan"]
 
 
-@click.command(cls=Documented, examples=("dpreg plan --n 50000 --d 10 --eps 1",))
+@click.command(
+    cls=Documented,
+    examples=(
+        "dpreg plan --n 50000 --d 10 --eps 1",
+        "dpreg plan --n 50000 --d 10 --eps 1 --family binomial",
+    ),
+)
 @click.option("--n", "--rows", "n", type=int, required=True,
               help="Number of units, as far as it is public.")  # fmt: skip
 @click.option("--d", "--features", "d", type=int, required=True, help="Number of regressors.")
 @click.option("--eps", type=float, required=True, help="Privacy loss in nats.")
 @click.option("--delta", type=float, default=1e-5, show_default=True, help="Failure probability.")
-@click.option("--method", default="auto", show_default=True, help="How to fit.")
-def plan(n: int, d: int, eps: float, delta: float, method: str) -> int:
+@click.option("--method", default="auto", show_default=True,
+              help="How to fit, or moments: one release, many models.")  # fmt: skip
+@click.option("--family", metavar="NAME", default="gaussian", show_default=True,
+              help="gaussian, binomial, poisson or quantile.")  # fmt: skip
+def plan(n: int, d: int, eps: float, delta: float, method: str, family: str) -> int:
     """Say what a fit will give, before any data is touched."""
     from dpreg.planning.plan import dp_plan
 
-    print(dp_plan(n, d, eps, delta, method=method))
+    print(dp_plan(n, d, eps, delta, method=method, family=family))
     return DONE

@@ -33,7 +33,7 @@ def arrow_column(name: str, kind: pa.DataType) -> Column:
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         return Column(name, "numeric", holds="numbers")
     if types.is_boolean(kind):
-        return Column(name, "numeric", holds="numbers")
+        return Column(name, "numeric", holds="numbers", truth=True)
     if _is_text(kind):
         return Column(name, "text", holds="text")
     return Column(name, "other", holds=_holds(kind))

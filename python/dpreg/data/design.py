@@ -14,10 +14,11 @@ from dpreg.data.partitioned import PartitionedRows, PartitionedSource
 from dpreg.data.source import RowSource
 from dpreg.data.strata import StratumRows
 from dpreg.data.units import UnitNumbers, Units
+from dpreg.data.weights import Weights, weight_name
 from dpreg.families import GAUSSIAN, Family
 from dpreg.privacy.stratum import Stratum
 
-__all__ = ["Block", "Design", "Terms", "design_of", "read_design"]
+__all__ = ["Block", "Design", "Terms", "design_of", "read_design", "weighed_terms"]
 
 _NO_LABELS = np.empty(0, dtype=np.int64)
 
@@ -29,8 +30,8 @@ class Terms:
     Attributes
     ----------
     response : str
-    names : tuple of str, length d
-        Of the columns of X, the intercept not among them.
+    names : tuple of str
+        Of the columns of X, the intercept not among them; weights are the last of them.
     intercept : bool
     ranges : mapping of str to pair
         Limits of those columns that are known from declared levels.
@@ -55,9 +56,34 @@ class Terms:
         return tuple(j for j, name in enumerate(self.names) if name.startswith("offset("))
 
     @property
+    def weight(self) -> int | None:
+        """Place, in `names`, of the weights; None: all rows weigh the same."""
+        last = len(self.names) - 1
+        return last if last >= 0 and self.names[last].startswith("weights(") else None
+
+    @property
+    def regressors(self) -> tuple[str, ...]:
+        """Names of the columns of X without the weights."""
+        return self.names[: self.weight]
+
+    @property
     def coefficients(self) -> tuple[str, ...]:
         """Names of the coefficients, the intercept first if there is one."""
-        return (("Intercept",) if self.intercept else ()) + self.names
+        return (("Intercept",) if self.intercept else ()) + self.regressors
+
+    def keeping(self, kept: Sequence[int]) -> Terms:
+        """Return the terms of these columns only, in this order."""
+        names = tuple(self.names[j] for j in kept)
+        ranges = {name: pair for name, pair in self.ranges.items() if name in names}
+        return replace(self, names=names, ranges=ranges)
+
+
+def weighed_terms(terms: Terms, weights: Weights | None) -> Terms:
+    """Return the terms of a design whose last column has the weights, if there are any."""
+    if weights is None:
+        return terms
+    names = (*terms.names, weight_name(weights.column))
+    return replace(terms, names=names, ranges={**terms.ranges, **weights.ranges})
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +136,9 @@ class Design:
     def keep(self, columns: Sequence[int]) -> Design:
         """Return the design with these columns only, in the order they have here."""
         kept = sorted(columns)
-        names = tuple(self.terms.names[j] for j in kept)
-        terms = replace(
-            self.terms,
-            names=names,
-            ranges={name: pair for name, pair in self.terms.ranges.items() if name in names},
-            dropped=tuple(name for name in self.terms.names if name not in names),
-        )
-        return replace(self, rows=self.rows.columns(kept), terms=terms)
+        terms = self.terms.keeping(kept)
+        dropped = tuple(name for name in self.terms.names if name not in terms.names)
+        return replace(self, rows=self.rows.columns(kept), terms=replace(terms, dropped=dropped))
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ def _polars_column(name: str, kind: Any) -> Column:
     if kind == pl.Enum:
         return Column(name, "categorical", tuple(kind.categories.to_list()), holds="text")
     if kind.is_numeric() or kind == pl.Boolean:
-        return Column(name, "numeric", holds="numbers")
+        return Column(name, "numeric", holds="numbers", truth=kind == pl.Boolean)
     if kind in (pl.String, pl.Categorical):
         # A Categorical lists what occurs in the data.
         return Column(name, "text", holds="text")
@@ -184,7 +184,8 @@ def _pandas_column(name: str, dtype: Any, series: Callable[[], Any]) -> tuple[Co
     if isinstance(dtype, np.dtype):
         return _numpy_column(name, dtype, lambda: series().to_numpy())
     if pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, pd.SparseDtype):
-        return Column(name, "numeric", holds="numbers"), _of_series(series)
+        truth = pd.api.types.is_bool_dtype(dtype)
+        return Column(name, "numeric", holds="numbers", truth=truth), _of_series(series)
     return Column(name, "other", holds="values of another type"), _unread
 
 
@@ -235,7 +236,8 @@ def _numpy_column(
     name: str, dtype: np.dtype[Any], values: Callable[[], Any]
 ) -> tuple[Column, Sliced]:
     if dtype.kind in "biuf":
-        return Column(name, "numeric", holds="numbers"), lambda part: Numbers(values()[part])
+        column = Column(name, "numeric", holds="numbers", truth=dtype.kind == "b")
+        return column, lambda part: Numbers(values()[part])
     if dtype.kind in "Mm":
         column = Column(name, "other", holds="timestamps" if dtype.kind == "M" else "durations")
         tag = b"N" if dtype.kind == "M" else b"P"

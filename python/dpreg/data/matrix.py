@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.data.design import Block, Design, Terms, design_of
+from dpreg.data.design import Block, Design, Terms, design_of, weighed_terms
 from dpreg.data.formula import Rows
 from dpreg.data.schema import Schema
+from dpreg.data.weights import Weights, usable_weights
 from dpreg.data.within import within_terms, within_units
 from dpreg.errors import ArgumentError, FormulaError
 from dpreg.privacy.stratum import Stratum
@@ -38,12 +39,19 @@ class Records:
         The unit of each row, -1 where it is missing.  None: a row is a unit.
     strata : ndarray of int, shape (n,), or None
         Position of the level of each row's stratum, -1 where it has none.
+    weights : ndarray, shape (n,), or None
+        Of the rows, when there are any.
     """
 
     columns: Sequence[NDArray[np.float64]]
     y: NDArray[np.float64]
     labels: NDArray[np.int64] | None = None
     strata: NDArray[np.int32] | None = None
+    weights: NDArray[np.float64] | None = None
+
+    def all_columns(self) -> list[NDArray[np.float64]]:
+        """Return the columns, and weights as the last of them."""
+        return [*self.columns, *([] if self.weights is None else [usable_weights(self.weights)])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +76,8 @@ class ModelMatrix:
         Whose rows are wanted of the records; their strata are numbered as its levels are.
     within : bool
         The model has an effect of each unit.
+    weights : Weights or None
+        The records have weights.
     """
 
     response: str
@@ -78,6 +88,7 @@ class ModelMatrix:
     unit: str | None = None
     stratum: Stratum | None = None
     within: bool = False
+    weights: Weights | None = None
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
@@ -91,6 +102,7 @@ class ModelMatrix:
     def terms(self) -> Terms:
         """See `Problem`."""
         terms = Terms(self.response, self.names, self.intercept, self.ranges)
+        terms = weighed_terms(terms, self.weights)
         return within_terms(terms) if self.within else terms
 
     @property
@@ -106,11 +118,12 @@ class ModelMatrix:
 
     def _blocks(self) -> Iterator[Block]:
         for records in self.read():
+            columns = records.all_columns()
             for start in range(0, len(records.y), _BLOCK):
                 part = slice(start, start + _BLOCK)
                 labels, strata = records.labels, records.strata
                 yield Block(
-                    _complete([column[part] for column in records.columns], records.y[part]),
+                    _complete([column[part] for column in columns], records.y[part]),
                     None if labels is None else labels[part],
                     None if strata is None else strata[part],
                 )

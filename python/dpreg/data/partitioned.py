@@ -37,7 +37,7 @@ class Task:
 
     def __call__(self, source: RowSource) -> Sums:
         """Add up the rows of one partition."""
-        nothing = np.empty((0, len(self.spec.names))), np.empty(0)
+        nothing = np.empty((0, self.spec.width)), np.empty(0)
         sums = self.statistic(*nothing)
         for batch in source.batches(self.spec.needed(response=True)):
             rows = self.spec.rows(batch, response=True)
@@ -112,5 +112,5 @@ class PartitionedRows:
             rows = self.spec.rows(batch, response=True)
             assert rows.y is not None
             collector.append(rows.X, rows.y)
-        self._brought.append(collector.observations(len(self.spec.names)))
+        self._brought.append(collector.observations(self.spec.width))
         return self._brought[0]

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from dpreg.data.containers import open_source
-from dpreg.data.design import Design, Terms, read_design
+from dpreg.data.design import Design, Terms, read_design, weighed_terms
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.formula.effects import effects_of_unit
 from dpreg.data.matrix import INTERCEPT, ModelMatrix, intercept_is_taken
-from dpreg.data.schema import Column, Level, Schema, no_column
+from dpreg.data.roles import check_stratum, check_unit, check_weight_column
+from dpreg.data.schema import Column, Level, Schema
 from dpreg.data.source import RowSource
+from dpreg.data.weights import Weights
 from dpreg.data.within import within_terms, within_units
-from dpreg.errors import Argument, FormulaError, SchemaError, leave_out, write
+from dpreg.errors import Argument, FormulaError, leave_out
 from dpreg.privacy.stratum import Stratum
 
-__all__ = ["Problem", "check_unit", "pose"]
+__all__ = ["Problem", "pose"]
 
 
 class Problem(Protocol):
@@ -54,12 +56,14 @@ class FormulaProblem:
     unit: str | None
     stratum: Stratum | None
     within: bool = False
+    weights: Weights | None = None
 
     @property
     def terms(self) -> Terms:
         """See `Problem`."""
         spec = self.spec
         terms = Terms(spec.response, spec.names, spec.intercept, spec.ranges)
+        terms = weighed_terms(terms, self.weights)
         return within_terms(terms) if self.within else terms
 
     @property
@@ -80,6 +84,7 @@ def pose(
     levels: Mapping[str, Iterable[Level]] | None,
     unit: str | None = None,
     stratum: Stratum | None = None,
+    weights: Weights | None = None,
 ) -> Problem:
     """Check a formula against the schema of the data, and read nothing else.
 
@@ -94,25 +99,30 @@ def pose(
         Column that names the protected unit: it is no part of the formula, nor of its ``.``.
     stratum : Stratum, optional
         Whose rows are wanted.  Its column is no part of the formula either: it has one value.
+    weights : Weights, optional
+        Of the rows; ``.`` leaves their column out.
     """
     if isinstance(data, ModelMatrix):
         columns = {} if data.unit is None else {data.unit: Column(data.unit, "other")}
         check_unit(unit, Schema(columns))
         assert data.stratum == stratum
-        return data
+        return data if weights is None else replace(data, weights=weights)
     _check_order(formula, data)
     source = open_source(data)
     check_unit(unit, source.schema)
+    check_weight_column(weights, source.schema)
     schema = source.schema.with_levels(levels).without(unit)
+    if weights is not None and not _names(str(formula), weights.column):
+        schema = schema.without(weights.column)
     apart = {unit: ("names the protected unit", leave_out("unit"))}
     if stratum is not None:
-        _check_stratum(stratum, source.schema)
+        check_stratum(stratum, source.schema)
         schema = schema.without(stratum.column)
         whole = "charge the fit to the whole budget"
         apart[stratum.column] = ("divides the budget", (whole,))
     formula, within = effects_of_unit(formula, unit)
     try:
-        spec = FormulaSpec(formula, schema)
+        spec = FormulaSpec(formula, schema, None if weights is None else weights.column)
     except FormulaError:
         for name, (role, instead) in apart.items():
             if name and isinstance(formula, str) and _names(formula, name):
@@ -123,7 +133,7 @@ def pose(
         raise intercept_is_taken()
     if within and not spec.names:
         raise FormulaError("formula", "has nothing but effects of units, which are not released")
-    return FormulaProblem(spec, source, unit, stratum, within)
+    return FormulaProblem(spec, source, unit, stratum, within, weights)
 
 
 def _names(formula: str, column: str) -> bool:
@@ -139,39 +149,3 @@ def _check_order(formula: object, data: object) -> None:
             ("and ", Argument("data"), " are in each other's place"),
             "write the formula first, then the data",
         )
-
-
-# What has no keys (cells.py), by what the column holds.
-_NO_KEYS = ("lists", "nothing", "values of another type")
-
-
-def check_unit(unit: str | None, schema: Schema) -> None:
-    """Refuse a unit column that is not there, or whose type cannot tell one unit from another."""
-    if unit is None:
-        return
-    if not isinstance(unit, str):
-        problem = f"must be the name of one column, a string, not a {type(unit).__name__}"
-        raise SchemaError("unit", problem, (*write("unit", "person"), ", for example"))
-    if unit not in schema:
-        raise SchemaError("unit", *no_column(unit, schema))
-    if schema[unit].holds in _NO_KEYS:
-        raise SchemaError(
-            "unit",
-            f"column {unit!r} holds {schema[unit].holds}, which cannot name a unit",
-            "convert it to text or whole numbers before the call",
-        )
-
-
-def _check_stratum(stratum: Stratum, schema: Schema) -> None:
-    """Refuse a stratum whose column is not there, or cannot have one of the declared levels."""
-    column = stratum.column
-    if column not in schema:
-        why, *advice = no_column(column, schema)
-        raise SchemaError("budget", f"is divided by {column!r}, and {why}", *advice)
-    try:
-        schema.with_levels({column: stratum.levels})
-    except SchemaError as error:
-        problem = error.problem if isinstance(error.problem, tuple) else (error.problem,)
-    else:
-        return
-    raise SchemaError("budget", (f"is divided by {column!r}, and ", *problem))

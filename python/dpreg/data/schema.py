@@ -35,6 +35,8 @@ class Column:
         It says no more than that: whether integers or floats may depend on a missing cell.
     taken_on_trust : bool
         True: the levels are those of a pandas category, which may have been read from cells.
+    truth : bool
+        True: the declared type is boolean.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Column:
     ordered: bool = False
     holds: str = ""
     taken_on_trust: bool = False
+    truth: bool = False
 
 
 @dataclass(frozen=True, slots=True)

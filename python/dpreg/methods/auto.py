@@ -18,6 +18,7 @@ from dpreg.methods.base import (
     Release,
     after_basic,
     needs_delta,
+    refuse_weights,
     refuse_within,
 )
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
@@ -91,7 +92,8 @@ class Auto:
         needs_delta(self.name, delta)
         if self.candidates == ("tukey",):
             refuse_within("tukey", terms)
-        if "tukey" in self.candidates and not terms.within:
+            refuse_weights("tukey", terms)
+        if "tukey" in self._candidates(terms, inference=False):
             rest = (1 - self.count_share) * epsilon
             self._method("tukey").check(terms, rest, delta / 2, inference=inference)
 
@@ -110,7 +112,8 @@ class Auto:
     def _candidates(self, terms: Terms, *, inference: bool) -> tuple[str, ...]:
         if inference and WITH_INFERENCE in self.candidates:
             return (WITH_INFERENCE,)
-        return tuple(name for name in self.candidates if name != "tukey" or not terms.within)
+        summed = terms.within or terms.weight is not None
+        return tuple(name for name in self.candidates if name != "tukey" or not summed)
 
     def _method(self, name: str) -> Method:
         if name == "tukey":
@@ -126,7 +129,7 @@ class Auto:
         rest = (1 - self.count_share) * allowance.epsilon
         noise = int(_core.discrete_laplace(count, allowance.bits, 1)[0])
         units = float(max(0, design.unit_count + noise))
-        d = len(design.terms.names)
+        d = len(design.terms.regressors)
         chosen = best_method(
             self._candidates(design.terms, inference=inference), units, d, rest, allowance.delta
         )
@@ -146,7 +149,7 @@ class Auto:
         )
         # With a fallback in reserve, each of the two may fail with half of delta.
         delta = allowance.delta / 2 if chosen == "tukey" else allowance.delta
-        spend = Allowance(rest, delta, allowance.bits)
+        spend = Allowance(rest, delta, allowance.bits, allowance.extras)
         cost = Cost.pure(count) + self._method(chosen).cost(rest, delta)
         outcome = self._method(chosen).release(design, spend, inference=inference)
         # A choice that costs next to nothing is not news.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -12,10 +12,13 @@ from dpreg import _core
 from dpreg.data.design import Design, Terms
 from dpreg.errors import ArgumentError, BudgetError, Setting, Words, unusable, write
 from dpreg.inference.law import NORMAL, TailLaw
+from dpreg.inference.residuals import Diagnostics, FitStats
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
+from dpreg.sums.residuals import Extras
 
 __all__ = [
+    "NOTHING_MORE",
     "Allowance",
     "Declined",
     "Method",
@@ -23,8 +26,12 @@ __all__ = [
     "after_basic",
     "check_size",
     "needs_delta",
+    "refuse_weights",
     "refuse_within",
+    "with_offsets",
 ]
+
+NOTHING_MORE = Extras()
 
 # Other clips, factors and rates cannot be meant, and powers of them must be doubles.
 _LEAST_OPTION, _LARGEST_OPTION = 1e-6, 1e6
@@ -46,11 +53,14 @@ class Allowance:
         Charged already.
     bits : BitSource
         The source of all noise of the release.
+    extras : Extras
+        What to release beside the coefficients, out of the same allowance.
     """
 
     epsilon: float
     delta: float
     bits: _core.BitSource
+    extras: Extras = NOTHING_MORE
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +93,8 @@ class Release:
         Why there are no standard errors though they were asked for; empty otherwise.
     cost : Cost or None
         What it has cost, when that is less than `Method.cost` said.
+    stats : FitStats or None
+    diagnostics : Diagnostics or None
     """
 
     params: NDArray[np.float64]
@@ -97,6 +109,8 @@ class Release:
     method: str | None = None
     no_errors: str = ""
     cost: Cost | None = None
+    stats: FitStats | None = None
+    diagnostics: Diagnostics | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +144,39 @@ class Declined:
     cost: Cost | None = None
 
 
+def with_offsets(release: Release, terms: Terms) -> Release:
+    """Put offsets among the coefficients: each is 1, and known.
+
+    Parameters
+    ----------
+    release : Release
+        Without them.
+    terms : Terms
+        With them.
+    """
+    given = [int(terms.intercept) + j for j in terms.given]
+    size = len(terms.coefficients)
+    others = [j for j in range(size) if j not in given]
+    params, sampling, covariance = np.ones(size), np.zeros(size), np.zeros((size, size))
+    params[others] = release.params
+    if release.covariance is not None:
+        covariance[np.ix_(others, others)] = release.covariance
+    if release.sampling is not None:
+        sampling[others] = release.sampling
+    known = [j - terms.intercept for j in others if j >= terms.intercept]
+    limits = np.full((len(terms.regressors) + 1, 2), np.nan)
+    if release.limits is not None:
+        limits[known] = release.limits[:-1]
+    return replace(
+        release,
+        params=params,
+        covariance=None if release.covariance is None else covariance,
+        sampling=None if release.sampling is None else sampling,
+        # Where the response lies says nothing about what an offset is added to.
+        limits=None if release.limits is None else limits,
+    )
+
+
 def after_basic(composition: str) -> str:
     """Say how parts add up when a stage before them is added by basic composition."""
     return composition if composition.startswith("basic") else f"basic and {composition}"
@@ -147,6 +194,13 @@ def refuse_within(method: str, terms: Terms) -> None:
     if terms.within:
         problem = (Setting("method", method), " takes the mean of each unit's rows, which effects "
                    "of units leave nothing of")  # fmt: skip
+        raise ArgumentError("method", problem, write("method", "boosted_adassp"))
+
+
+def refuse_weights(method: str, terms: Terms) -> None:
+    """Refuse weights of rows for a method that has no use for them."""
+    if terms.weight is not None:
+        problem = (Setting("method", method), " has no use for weights of rows")
         raise ArgumentError("method", problem, write("method", "boosted_adassp"))
 
 

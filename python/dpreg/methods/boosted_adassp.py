@@ -240,7 +240,10 @@ def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
     def rows(limit: float) -> MappedRows:
         return mapped_rows(design, scales, units, change, turn, limit, kept=True, loss=loss)
 
-    model = working_model(family, scales, units, directions.map, design.terms.given)
+    weighed = design.terms.weight is not None
+    model = working_model(
+        family, scales, units, directions.map, design.terms.given, weighed=weighed
+    )
     root = score_root(
         rows(longest), directions.seen, scales.units, plan, noise, model, lambda: rows(limit)
     )

@@ -12,7 +12,14 @@ from dpreg import _core
 from dpreg.data.bounds import Bounds, column_bounds
 from dpreg.data.design import Design, Terms
 from dpreg.errors import Argument, BudgetError, Setting, unusable, write
-from dpreg.methods.base import Allowance, Declined, Release, check_size, needs_delta
+from dpreg.methods.base import (
+    Allowance,
+    Declined,
+    Release,
+    check_size,
+    needs_delta,
+    refuse_weights,
+)
 from dpreg.methods.standardised import standardise
 from dpreg.options import check_options
 from dpreg.privacy.certificate import Part
@@ -95,6 +102,7 @@ class DPSGD:
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0, what exact noise cannot reach, and bounds that cannot be used."""
         needs_delta(self.name, delta)
+        refuse_weights(self.name, terms)
         if delta < _LEAST_DELTA:
             wanted = (
                 "must be at least 1e-14 for ",

@@ -1,27 +1,60 @@
-"""Which method fits which family."""
+"""Which method fits which family, and which has more to release than coefficients."""
 
 from __future__ import annotations
 
-from dpreg.errors import ArgumentError, Setting
+from dpreg.data.design import Terms
+from dpreg.errors import ArgumentError, Setting, leave_out, write
 from dpreg.families import Family
+from dpreg.methods.adassp import AdaSSP
 from dpreg.methods.auto import Auto
 from dpreg.methods.base import Method
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
+from dpreg.methods.tukey_em import TukeyEM
+from dpreg.planning.auto import WITH_INFERENCE
+from dpreg.sums.residuals import Extras
 
-__all__ = ["method_for"]
+__all__ = ["check_extras", "method_for"]
 
 
 def method_for(family: Family, method: Method) -> Method:
-    """Return the method for a family: of those for linear models only `auto` stands for another.
+    """Return the method for a family: `auto` stands for the one that fits all of them.
 
     Raises
     ------
     ValueError
-        If the method fits linear models only.
+        If the method does not fit the family.
     """
     if family.least_squares or isinstance(method, BoostedAdaSSP):
         return method
+    if isinstance(method, TukeyEM) and family.level is None:
+        return method
     if isinstance(method, Auto):
         return BoostedAdaSSP(max_rows=method.max_rows)
-    problem = f"{method.name!r} fits linear models only"
+    problem = f"{method.name!r} fits no {family.name} family"
     raise ArgumentError("method", problem, ("write ", Setting("method", "auto")))
+
+
+def check_extras(extras: Extras, method: Method, terms: Terms, *, inference: bool) -> None:
+    """Refuse what the method or the family has not.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument.
+    """
+    if extras.share == 0:
+        return
+    name = "fit_stats" if extras.fit_stats else "diagnostics"
+    sums = isinstance(method, BoostedAdaSSP | AdaSSP)
+    if isinstance(method, Auto):
+        sums = inference and WITH_INFERENCE in method.candidates
+    if not sums:
+        problem = f"{method.name!r} releases nothing beside coefficients"
+        if isinstance(method, Auto):
+            problem = "'auto' may choose a method that releases nothing beside coefficients"
+        raise ArgumentError(name, problem, write("method", "boosted_adassp"), leave_out(name))
+    if extras.fit_stats and not terms.family.least_squares:
+        problem = f"a {terms.family.name} family has neither R squared nor a residual scale"
+        raise ArgumentError("fit_stats", problem, leave_out("fit_stats"))
+    if terms.weight is not None:
+        raise ArgumentError(name, "is of rows that all weigh the same", leave_out(name))

@@ -17,7 +17,14 @@ from dpreg.data.observations import row_count
 from dpreg.data.sampling import one_row_a_unit
 from dpreg.errors import unusable
 from dpreg.inference.covariance import hidden_note
-from dpreg.methods.base import Allowance, Declined, Release, needs_delta, refuse_within
+from dpreg.methods.base import (
+    Allowance,
+    Declined,
+    Release,
+    needs_delta,
+    refuse_weights,
+    refuse_within,
+)
 from dpreg.methods.frank_wolfe_run import (
     DELTA_LEFT,
     allowed_rho,
@@ -118,6 +125,7 @@ class FrankWolfe:
         """Refuse what cannot be used whatever the data: no delta, bad bounds, too many steps."""
         needs_delta(self.name, delta)
         refuse_within(self.name, terms)
+        refuse_weights(self.name, terms)
         column_bounds(self.bounds, terms)
         left = 1 - max(self.count_share, self.standardisation.share)
         rho = left * allowed_rho(epsilon, delta)

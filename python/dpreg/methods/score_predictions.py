@@ -79,7 +79,8 @@ def predicting(begun: Standardised, share: float) -> Release:
     rows = mapped_rows(
         design, scales, units, change, None, limit, kept=True, loss=loss_of(family, scales)
     )
-    model = working_model(family, scales, units, change, design.terms.given)
+    weighed = design.terms.weight is not None
+    model = working_model(family, scales, units, change, design.terms.given, weighed=weighed)
     theta, noises = _rounds(begun, rows, model, limit, share)
     moments = np.clip(values / held, hidden / size / held, 1.0)
     theta, kept = _quieted(theta, model, moments, noises, scales.units)

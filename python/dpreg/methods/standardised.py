@@ -14,10 +14,11 @@ from dpreg.data.bounds import Bounds, column_bounds
 from dpreg.data.design import Design
 from dpreg.data.sampling import sample_rows
 from dpreg.inference.covariance import EstimateError, hidden_note, user_errors
-from dpreg.methods.base import Allowance, Declined, Release
+from dpreg.methods.base import NOTHING_MORE, Allowance, Declined, Release
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.limits import prediction_limits, regressor_limits
-from dpreg.sums.rows import StandardUnits, standard_units
+from dpreg.sums.residuals import Extras, released_extras
+from dpreg.sums.rows import StandardUnits, most_weight, standard_units
 from dpreg.sums.standardisation import Scales, Standardisation
 
 __all__ = ["Standardised", "standardise"]
@@ -50,6 +51,7 @@ class Standardised:
         Of all columns.
     tail_share : float
         Of the squared mu, for the limits of predictions.
+    extras : Extras
     """
 
     design: Design
@@ -57,6 +59,7 @@ class Standardised:
     scales: Scales
     units: StandardUnits
     tail_share: float
+    extras: Extras = NOTHING_MORE
 
     @property
     def telling_units(self) -> StandardUnits:
@@ -64,7 +67,7 @@ class Standardised:
         used = np.ones(len(self.units.columns), dtype=bool)
         used[list(self.design.terms.given)] = False
         if self.units.intercept:
-            used &= ~self.scales.constant[:-1]
+            used &= ~self.scales.constant[self.units.columns]
         return self.units.keeping(used)
 
     @property
@@ -98,9 +101,11 @@ class Standardised:
         notes : tuple of str
         """
         terms = self.design.terms
-        to_user = units.to_user(len(terms.names))
-        covariance, sampling, hidden = user_errors(error, to_user, self.scales.trusted)
-        params = to_user @ theta + units.offset(len(terms.names))
+        d = len(terms.regressors)
+        of_model = [*range(d), -1]
+        to_user = units.to_user(d)
+        covariance, sampling, hidden = user_errors(error, to_user, self.scales.trusted[of_model])
+        params = to_user @ theta + units.offset(d)
         given = [int(units.intercept) + j for j in terms.given]
         params[given], hidden[given] = 1.0, False
         if covariance is not None and sampling is not None:
@@ -111,6 +116,9 @@ class Standardised:
         else:
             limits = regressor_limits(self.scales)
             limits[list(terms.given)] = np.nan
+        stats, diagnostics = released_extras(
+            self.design, self.scales, params, self.noise, self.extras
+        )
         return Release(
             params=params,
             covariance=covariance,
@@ -118,9 +126,24 @@ class Standardised:
             units=self.scales.units,
             parts=tuple(self.noise.parts),
             composition=COMPOSITION,
-            notes=notes + hidden_note(hidden, terms.coefficients, inference=error is not None),
-            limits=limits,
+            notes=(
+                *notes,
+                *self._about_weights(),
+                *hidden_note(hidden, terms.coefficients, inference=error is not None),
+            ),
+            limits=limits[of_model],
+            stats=stats,
+            diagnostics=diagnostics,
         )
+
+    def _about_weights(self) -> tuple[str, ...]:
+        """Say how rows were weighed."""
+        place = self.design.terms.weight
+        if place is None:
+            return ()
+        most = most_weight(self.scales, place)
+        name = self.design.terms.names[place].removeprefix("weights(").removesuffix(")")
+        return (f"rows were weighed by {name}, and weights above {most:.3g} count as {most:.3g}",)
 
 
 def standardise(
@@ -128,11 +151,15 @@ def standardise(
 ) -> Standardised:
     """Keep at most `max_rows` rows of each unit, and find the scales of all columns."""
     rows = 1 if design.units is None else max_rows
-    noise = GaussianReleases(allowance.epsilon, allowance.delta, allowance.bits, rows=rows)
+    extras = allowance.extras
+    noise = GaussianReleases(
+        allowance.epsilon, allowance.delta, allowance.bits, rows=rows, aside=extras.share
+    )
     design = sample_rows(design, max_rows, allowance.bits)
     bounds = column_bounds(options.bounds, design.terms)
     scales = options.standardisation.release(design.rows, noise, bounds)
     units = standard_units(scales, intercept=design.terms.intercept)
     if not design.terms.family.standardised:
         units = replace(units, y_centre=0.0, y_scale=1.0)
-    return Standardised(design, noise, scales, units, options.standardisation.tail_share)
+    units = units.keeping(np.arange(len(units.columns)) != design.terms.weight)
+    return Standardised(design, noise, scales, units, options.standardisation.tail_share, extras)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -12,9 +12,26 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import sample_rows
-from dpreg.errors import Argument, BudgetError, Setting, Words, leave_out, unusable
+from dpreg.errors import (
+    Argument,
+    ArgumentError,
+    BudgetError,
+    Setting,
+    Words,
+    leave_out,
+    unusable,
+    write,
+)
 from dpreg.inference.law import NORMAL, TailLaw
-from dpreg.methods.base import Allowance, Declined, Release, needs_delta, refuse_within
+from dpreg.methods.base import (
+    Allowance,
+    Declined,
+    Release,
+    needs_delta,
+    refuse_weights,
+    refuse_within,
+)
+from dpreg.methods.block_glm import fit_glm_blocks
 from dpreg.methods.model_vector import Layout, coefficients
 from dpreg.options import check_options
 from dpreg.planning.tukey import (
@@ -46,6 +63,9 @@ _LEAST_LIMITS = 1e-9
 _MOST_REFINEMENTS = 1000
 # Only tells which columns of a batch are combinations of others.
 _NO_RIDGE = 1e-12
+# What a row tells of a coefficient of a family, beside one of a linear model, where means are
+# neither rare nor all but certain: blocks are as much larger.
+_TELLING = {"gaussian": 1.0, "binomial": 0.15, "poisson": 0.2}
 # Smaller ones are refused by `tukey_em`.
 _LEAST_DELTA = 2.0**-50
 
@@ -54,7 +74,8 @@ _LEAST_DELTA = 2.0**-50
 class TukeyEM:
     """Options of TukeyEM (Amin et al., 2023), all public.
 
-    Each of `models` batches of rows gives one least-squares fit; a point that is deep
+    Each of `models` batches of rows gives one least-squares fit, or of a binomial or Poisson family
+    one by Firth's (1993) method, without its bias in small batches; a point that is deep
     among the fits, coordinate by coordinate, is released after a private test that such
     a point can be released safely.  No bounds on the data are needed.
 
@@ -63,9 +84,9 @@ class TukeyEM:
     models : int, optional
         How many fits.  Default: chosen from the noisy number of rows, d, eps and delta.
     ridge : float, optional
-        Ridge of each fit, relative to the diagonal of its correlation matrix.  Default: 1e-12
-        with inference, which shrinks nothing that a batch can tell; 0.01 without, which predicts
-        better.
+        Ridge of each least-squares fit, relative to the diagonal of its correlation matrix.
+        Default: 1e-12 with inference, which shrinks nothing that a batch can tell; 0.01 without,
+        which predicts better.
     refinements : int, default 0
         Further steps of iterated Tikhonov regularisation.
     partition : {"slots", "independent"}
@@ -128,6 +149,10 @@ class TukeyEM:
         """Refuse delta = 0: the test may let unsafe data pass with probability delta."""
         needs_delta(self.name, delta)
         refuse_within(self.name, terms)
+        refuse_weights(self.name, terms)
+        if terms.given:
+            problem = (Setting("method", self.name), " has no use for offsets of a link")
+            raise ArgumentError("method", problem, write("method", "boosted_adassp"))
         if (1 - self.limits_share) * delta < _LEAST_DELTA:
             raise BudgetError(
                 "delta",
@@ -141,7 +166,7 @@ class TukeyEM:
         if self.models is not None:
             # With a given number of models nothing in this condition comes from the data.
             layout = Layout(len(terms.names), terms.intercept, inference)
-            plan = self._plan(0.0, layout, epsilon, delta)
+            plan = self._plan(0.0, layout, epsilon, delta, 1.0)
             if not _rounding_is_paid(plan, layout):
                 raise BudgetError(
                     "eps",
@@ -169,11 +194,13 @@ class TukeyEM:
         noise = int(_core.discrete_laplace(epsilon_count, allowance.bits, 1)[0])
         units = float(min(max(0, design.unit_count + noise), most_units(epsilon_count)))
 
-        plan = self._plan(units, layout, allowance.epsilon, allowance.delta)
+        family = design.terms.family
+        telling = _TELLING[family.name]
+        plan = self._plan(units, layout, allowance.epsilon, allowance.delta, telling)
         delta = (1 - self.limits_share) * allowance.delta
         parts = _parts(epsilon_count, plan, delta)
         # Spreads need residuals: the plan has no error when batches leave none.
-        few = plan.batch < d + 2 or (inference and math.isinf(plan.error))
+        few = plan.batch * telling < d + 2 or (inference and math.isinf(plan.error))
         if few or not _rounding_is_paid(plan, layout):
             return _too_few(units, layout, allowance, parts[:1], self.models)
         fits = self._fit(design, plan, layout, allowance.bits)
@@ -190,7 +217,7 @@ class TukeyEM:
         law = None
         if inference:
             law = release_law(plan.models, layout.size, plan.epsilon_sample, plan.depth)
-        factor = small_batch_factor(units / plan.models, d)
+        factor = small_batch_factor(units / plan.models * telling, d)
         found = coefficients(point, layout, law, factor, self.grid_exponent)
         notes = [_estimand(plan)]
         if law is not None and not found.identified.all():
@@ -215,10 +242,15 @@ class TukeyEM:
             limits=limits,
         )
 
-    def _plan(self, units: float, layout: Layout, epsilon: float, delta: float) -> TukeyPlan:
+    def _plan(
+        self, units: float, layout: Layout, epsilon: float, delta: float, telling: float
+    ) -> TukeyPlan:
         epsilon *= 1 - self.count_share - self.limits_share
         delta *= 1 - self.limits_share
-        return plan_tukey(units, layout.d, layout.size, epsilon, delta, models=self.models)
+        found = plan_tukey(
+            telling * units, layout.d, layout.size, epsilon, delta, models=self.models
+        )
+        return replace(found, batch=math.ceil(max(units, 1.0) / found.models))
 
     def _limits(
         self, design: Design, allowance: Allowance
@@ -246,6 +278,9 @@ class TukeyEM:
             if self.partition == "slots"
             else _core.assign_independently(n, plan.models, bits)
         )
+        family = design.terms.family
+        if not family.least_squares:
+            return fit_glm_blocks(design, assignment, family, log_spreads=layout.spreads)
         return _core.fit_batches(
             design.X,
             design.y,

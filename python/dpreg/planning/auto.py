@@ -1,6 +1,8 @@
-"""What each method is expected to give, from public numbers: `auto_table.csv` interpolated.
+"""What each method is expected to give, from public numbers: tables interpolated.
 
-The table is made by `python/tools/tables/auto.py`, at delta = 1e-5.  Another delta
+`auto_table.csv`, of linear regressions, is made by `python/tools/tables/auto.py`, and
+`family_table.csv`, of other families and of `dp_moments`, by `families.py` beside it, at
+delta = 1e-5.  Another delta
 counts as the epsilon that asks for the same noise: of Gaussian noise, the one with the same mu; of
 TukeyEM, whose number of models is proportional to log(1/delta) / epsilon, the one with the
 same ratio.
@@ -19,9 +21,11 @@ from numpy.typing import NDArray
 
 from dpreg.privacy.gdp import gdp_epsilon, gdp_mu
 
-__all__ = ["TABULATED", "WITH_INFERENCE", "Expectation", "best_method", "expect"]
+__all__ = ["OTHERS", "TABULATED", "WITH_INFERENCE", "Expectation", "best_method", "expect"]
 
 TABULATED = ("boosted_adassp", "adassp", "tukey")
+# By the name of a family, and one release of moments.
+OTHERS = ("binomial", "poisson", "quantile", "moments")
 # What `auto` takes when standard errors are wanted.
 WITH_INFERENCE = "boosted_adassp"
 _DELTA = 1e-5
@@ -41,10 +45,10 @@ class Expectation:
     Attributes
     ----------
     loss : float
-        Excess prediction error as a share of the explained variance, at most 1; the mean
-        over the designs of the table.
+        Excess prediction error as a share of the explained variance, or deviance, at most 1; the
+        mean over the designs of the table.
     width : float
-        Standard error of a slope over that of least squares, for Gaussian data.
+        Standard error of a slope over that without privacy, for Gaussian regressors.
     released : float
         Share of slopes that get a standard error, for Gaussian data; between 0 and 1.
     declined : float
@@ -70,7 +74,8 @@ class _Grid:
 
 @cache
 def _grid(method: str, design: str) -> _Grid:
-    text = resources.files("dpreg.planning").joinpath("auto_table.csv").read_text()
+    table = "family_table.csv" if method in OTHERS else "auto_table.csv"
+    text = resources.files("dpreg.planning").joinpath(table).read_text()
     rows = [
         r
         for r in csv.DictReader(text.splitlines())
@@ -140,7 +145,7 @@ def expect(method: str, units: float, d: int, epsilon: float, delta: float) -> E
     Parameters
     ----------
     method : str
-        One of `TABULATED`.
+        One of `TABULATED` or `OTHERS`.
     units : float
         Number of units, noisy or planned.
     d : int

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpreg import _core
-from dpreg.errors import BudgetError, Choice, unusable, write
+from dpreg.errors import ArgumentError, BudgetError, Choice, unusable, write
+from dpreg.families import GAUSSIAN, Family, family_from
 from dpreg.keywords import hinted
 from dpreg.planning.auto import TABULATED, WITH_INFERENCE, expect
 from dpreg.planning.tukey import most_units, plan_tukey
@@ -33,6 +34,21 @@ _MOST_UNITS = 10**9
 _MOST_OVERLAP = 0.7
 # What `Auto` and `TukeyEM` set aside for counts and limits, by default.
 _COUNT_AUTO, _COUNT_TUKEY, _ASIDE_TUKEY = 0.01, 0.02, 0.07
+_METHODS = ("auto", *TABULATED, "moments")
+# What fits without privacy are called, and what regressors explain.
+_EXACT = {"gaussian": "least squares", "quantile": "quantile regression"}
+_LIKELIHOOD = "maximum likelihood"
+
+
+_NORMAL = "from public simulations; nothing is spent."
+# What a plan goes by, by family.
+_EXPECTED = {
+    "gaussian": f"Expected for regressors and errors that are roughly normal, {_NORMAL}",
+    "binomial": "Expected for roughly normal regressors and a response that is 1 as often as 0, "
+    + _NORMAL,
+    "poisson": f"Expected for roughly normal regressors and responses around 2, {_NORMAL}",
+    "quantile": f"Expected for regressors and errors that are roughly normal, {_NORMAL}",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +68,16 @@ class Plan:
     declined : float
         Probability that nothing is released.
     width : float
-        Its standard error, and so its interval, relative to least squares without privacy.
+        Its standard error, and so its interval, relative to the fit without privacy.
     loss : float
-        Expected loss in prediction, as a share of the explained variance.
+        Expected loss in prediction, as a share of the explained variance; of families with a
+        link, of the explained deviance.
     least_n : int or None
         Fewest units with which the plan works at this eps: `released` at least 0.9,
-        standard errors at most 3 times those of least squares.  None: more than 10^9.
+        standard errors at most 3 times those without privacy.  None: more than 10^9.
     least_eps : float or None
         Least eps with which it works for n units.  None: more than 500.
+    family : Family
     """
 
     n: int
@@ -73,6 +91,12 @@ class Plan:
     loss: float
     least_n: int | None
     least_eps: float | None
+    family: Family = GAUSSIAN
+
+    @property
+    def exact(self) -> str:
+        """What the fit without privacy is called."""
+        return _EXACT.get(self.family.name, _LIKELIHOOD)
 
     @property
     def works(self) -> bool:
@@ -87,7 +111,8 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {name: getattr(self, name) for name in (*self.__slots__, "works")}
+        found = {name: getattr(self, name) for name in (*self.__slots__, "works")}
+        return {**found, "family": self.family.label.lower()}
 
     def __str__(self) -> str:
         some_only = self.method != "tukey"  # which has a standard error for all or for none
@@ -96,31 +121,41 @@ class Plan:
         width = "none: coefficients are not identified"
         if math.isfinite(self.width):
             some = f"for {100 * self.released:.0f}% of coefficients, " if some_only else ""
-            width = f"{some}{self.width:.3g} times those of least squares"
+            width = f"{some}{self.width:.3g} times those of {self.exact}"
         goal = "a standard error of a coefficient" if some_only else "a release"
         enough = "enough" if self.works else "not enough"
         units = f"{self.least_n:,} units" if self.least_n else "more than 10^9 units"
         eps = f"eps={self.least_eps:.3g}" if self.least_eps else "eps above 500"
+        explained = "variance" if self.family.standardised else "deviance"
+        of = () if self.family.least_squares else (f"  family            {self.family.label}",)
         text = "\n".join(
             [
                 f"Plan for {counted(self.n, 'unit')}, {counted(self.d, 'regressor')}, "
                 f"eps={self.eps:.4g}, delta={self.delta:.3g}",
+                *of,
                 f"  method            {self.method}",
                 f"  released          {chance}",
                 f"  standard errors   {width}",
-                f"  loss              {share_lost(self.loss)} of the explained variance",
+                f"  loss              {share_lost(self.loss)} of the explained {explained}",
                 f"This is {enough} for {goal} with probability {_LIKELY} and standard errors "
                 f"at most {_WIDEST:g} times as wide.",
                 f"The least that is: {units} at this eps, or {eps} for this many units.",
-                "Expected for regressors and errors that are roughly normal, from public "
-                "simulations; nothing is spent.",
+                _EXPECTED[self.family.name],
             ]
         )
         return "\n".join(wrapped(text, hang=0))
 
 
 @hinted("dp_plan")
-def dp_plan(n: int, d: int, eps: float, delta: float = 1e-5, *, method: str = "auto") -> Plan:
+def dp_plan(
+    n: int,
+    d: int,
+    eps: float,
+    delta: float = 1e-5,
+    *,
+    method: str = "auto",
+    family: str | Family = "gaussian",
+) -> Plan:
     """Say what a private regression can be expected to give.
 
     Parameters
@@ -131,7 +166,11 @@ def dp_plan(n: int, d: int, eps: float, delta: float = 1e-5, *, method: str = "a
         Number of regressors, each level of a category but the first counting as one.
     eps, delta : float
         As in `dp_lm`.
-    method : {"auto", "tukey", "adassp", "boosted_adassp"}
+    method : {"auto", "tukey", "adassp", "boosted_adassp", "moments"}
+        ``"moments"``: any one model out of a release of `dp_moments` with d + 1 columns.  A plan
+        with eps / 5 says what each of five calls of `dp_lm` would give instead.
+    family : {"gaussian", "binomial", "poisson", "quantile"} or Family, default "gaussian"
+        As in `dp_glm`; the others than ``"gaussian"`` are fitted by ``"boosted_adassp"``.
 
     Returns
     -------
@@ -140,23 +179,28 @@ def dp_plan(n: int, d: int, eps: float, delta: float = 1e-5, *, method: str = "a
     Notes
     -----
     Interpolates the tables that ship with the package; see `dpreg.planning.auto` and
-    `dpreg.planning.tukey_law`.  No data, so no budget.
+    `dpreg.planning.tukey_law`.  No data, so no budget.  Widths between the settings of the tables
+    are within 12% of simulated ones, of ``"poisson"`` and ``"moments"`` within 25%.
+
+    Binomial responses of the table are 1 as often as 0.  A response that is 1 for a share s of
+    the units tells about as much as 4 s (1 - s) times as many units would.
 
     Examples
     --------
     >>> import dpreg
     >>> dpreg.dp_plan(n=50_000, d=10, eps=1.0).method
     'boosted_adassp'
+    >>> dpreg.dp_plan(n=50_000, d=10, eps=1.0, family="binomial").works
+    True
     """
     n, d = _count("n", n, 1), _count("d", d, 1)
     epsilon, delta = check_epsilon(eps), check_delta(delta)
     if delta == 0:
         raise BudgetError("delta", "regressions need delta > 0", write("delta", 1e-6))
-    if method != "auto" and method not in TABULATED:
-        names = ("auto", *TABULATED)
-        raise unusable("method", ("one of ", Choice(names), " to be planned"), method)
-
-    chosen, found = _forecast(method, n, d, epsilon, delta)
+    if method not in _METHODS:
+        raise unusable("method", ("one of ", Choice(_METHODS), " to be planned"), method)
+    of = _Model(method, family_from(family))
+    chosen, found = of.forecast(n, d, epsilon, delta)
     return Plan(
         n=n,
         d=d,
@@ -167,15 +211,17 @@ def dp_plan(n: int, d: int, eps: float, delta: float = 1e-5, *, method: str = "a
         declined=float(found.declined),
         width=float(found.width),
         loss=float(found.loss),
-        least_n=_least_units(method, d, epsilon, delta),
-        least_eps=_least_epsilon(method, n, d, delta),
+        least_n=_least_units(of, d, epsilon, delta),
+        least_eps=_least_epsilon(of, n, d, delta),
+        family=of.family,
     )
 
 
 def curve(plan: Plan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return epsilons and the widths of `plan` there; infinite where it is rarely released."""
     epsilons = np.geomspace(min(0.05, plan.eps / 2), max(10.0, plan.eps * 2), 61)
-    found = (_forecast(plan.method, plan.n, plan.d, float(e), plan.delta)[1] for e in epsilons)
+    of = _Model(plan.method, plan.family)
+    found = (of.forecast(plan.n, plan.d, float(e), plan.delta)[1] for e in epsilons)
     return epsilons, np.array([f.width if f.released >= _LIKELY else math.inf for f in found])
 
 
@@ -191,15 +237,45 @@ class _Forecast:
         return self.released >= _LIKELY and self.width <= _WIDEST
 
 
-def _forecast(method: str, n: float, d: int, epsilon: float, delta: float) -> tuple[str, _Forecast]:
-    if method == "auto":
-        epsilon *= 1 - _COUNT_AUTO
-        method = WITH_INFERENCE
-    expected = expect(method, n, d, epsilon, delta)
-    if method == "tukey":
-        released, width = _tukey(n, d, epsilon, delta)
-        return method, _Forecast(released, 1 - released, width, expected.loss)
-    return method, _Forecast(expected.released, expected.declined, expected.width, expected.loss)
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """What is planned.
+
+    Raises
+    ------
+    ValueError
+        If the method does not fit the family.
+    """
+
+    method: str
+    family: Family
+
+    def __post_init__(self) -> None:
+        if not self.family.least_squares and self.method not in ("auto", WITH_INFERENCE):
+            problem = f"{self.method!r} is planned for linear models only"
+            raise ArgumentError("method", problem, write("method", "auto"))
+
+    def forecast(self, n: float, d: int, epsilon: float, delta: float) -> tuple[str, _Forecast]:
+        """Return the method that is used, and what it is expected to give."""
+        method = WITH_INFERENCE if self.method == "auto" else self.method
+        if not self.family.least_squares:
+            epsilon *= _loudness(self.family)
+        elif self.method == "auto":
+            epsilon *= 1 - _COUNT_AUTO
+        table = method if self.family.least_squares else self.family.name
+        expected = expect(table, n, d, epsilon, delta)
+        released, declined, width = expected.released, expected.declined, expected.width
+        if method == "tukey":
+            released, width = _tukey(n, d, epsilon, delta)
+            declined = 1 - released
+        return method, _Forecast(released, declined, width, expected.loss)
+
+
+def _loudness(family: Family) -> float:
+    """Return the deviation of scores over the largest, beside that of the median."""
+    if family.level is None:
+        return 1.0
+    return math.sqrt(family.level * (1 - family.level)) / family.most_residual
 
 
 def _tukey(n: float, d: int, epsilon: float, delta: float) -> tuple[float, float]:
@@ -233,24 +309,24 @@ def _scale(models: int, dimension: int, epsilon: float, depth: int) -> float:
     return math.sqrt(float(weights @ (centre + (2 * half) ** 2 / 12)))
 
 
-def _least_units(method: str, d: int, epsilon: float, delta: float) -> int | None:
-    if not _forecast(method, _MOST_UNITS, d, epsilon, delta)[1].works:
+def _least_units(of: _Model, d: int, epsilon: float, delta: float) -> int | None:
+    if not of.forecast(_MOST_UNITS, d, epsilon, delta)[1].works:
         return None
     low, high = 1, _MOST_UNITS
     while high > low * 1.01 + 1:
         middle = max(low + 1, math.isqrt(low * high))
-        works = _forecast(method, middle, d, epsilon, delta)[1].works
+        works = of.forecast(middle, d, epsilon, delta)[1].works
         low, high = (low, middle) if works else (middle, high)
     return _two_digits(high)
 
 
-def _least_epsilon(method: str, n: int, d: int, delta: float) -> float | None:
-    if not _forecast(method, n, d, 500.0, delta)[1].works:
+def _least_epsilon(of: _Model, n: int, d: int, delta: float) -> float | None:
+    if not of.forecast(n, d, 500.0, delta)[1].works:
         return None
     low, high = 1e-6, 500.0
     while high > low * 1.01:
         middle = math.sqrt(low * high)
-        works = _forecast(method, n, d, middle, delta)[1].works
+        works = of.forecast(n, d, middle, delta)[1].works
         low, high = (low, middle) if works else (middle, high)
     return float(f"{high:.2g}") if float(f"{high:.2g}") >= high else float(f"{high * 1.05:.2g}")
 

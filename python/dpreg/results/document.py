@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -13,12 +14,15 @@ from numpy.typing import NDArray
 
 from dpreg.families import FAMILIES, Family, Quantile
 from dpreg.inference.law import TailLaw
+from dpreg.inference.residuals import Diagnostics, FitStats
 from dpreg.privacy.certificate import Certificate
 
 __all__ = ["CERTIFICATE", "COLUMN", "check_fields", "fields_from", "written"]
 
-_FORMAT = 4
+_FORMAT = 5
 _ARRAYS = ("estimates", "covariance", "sampling", "limits")
+_KINDS = ("residual", "pearson", "response")
+_STATS = ("rsquared", "rsquared_error", "scale", "scale_error", "most_residual")
 _TUPLES = ("names", "notes", "selected")
 
 _PART = {
@@ -38,6 +42,11 @@ _DOCUMENT = {
     "privacy": CERTIFICATE,
     "schema": {str: COLUMN}, "law": {"tail": [float], "critical": [float]}, "notes": [str],
     "selected": ([str], None), "no_errors": str,
+    "stats": (dict.fromkeys(_STATS, (float, None)), None),
+    "diagnostics": ({
+        "kind": str, "counts": [[float]], "deviation": float, "fitted": [float],
+        "residual": [float],
+    }, None),
     "family": {"name": str, "link": str, "loss": str, "level": (float, None)},
 }  # fmt: skip
 
@@ -52,8 +61,37 @@ def written(fields: Mapping[str, Any]) -> str:
         "law": {"tail": law.tail, "critical": law.critical},
         "privacy": privacy.to_dict(),
         "family": asdict(fields["family"]),
+        "stats": _plain_stats(fields["stats"]),
+        "diagnostics": _plain_diagnostics(fields["diagnostics"]),
     }
     return json.dumps(document, indent=2, allow_nan=False)
+
+
+def _plain_stats(stats: FitStats | None) -> dict[str, float | None] | None:
+    if stats is None:
+        return None
+    return {name: None if math.isnan(v) else v for name, v in asdict(stats).items()}
+
+
+def _plain_diagnostics(found: Diagnostics | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    listed = {name: _listed(getattr(found, name)) for name in ("counts", "fitted", "residual")}
+    return {"kind": found.kind, **listed, "deviation": found.deviation}
+
+
+def _stats_from(data: Mapping[str, float | None] | None) -> FitStats | None:
+    if data is None:
+        return None
+    return FitStats(**{name: math.nan if v is None else v for name, v in data.items()})
+
+
+def _diagnostics_from(data: Mapping[str, Any] | None) -> Diagnostics | None:
+    if data is None:
+        return None
+    arrays = {name: np.asarray(data[name], dtype=np.float64)
+              for name in ("counts", "fitted", "residual")}  # fmt: skip
+    return Diagnostics(kind=data["kind"], deviation=data["deviation"], **arrays)
 
 
 def _listed(values: NDArray[np.float64] | None) -> list[Any] | None:
@@ -87,7 +125,9 @@ def fields_from(text: str) -> dict[str, Any]:
     law = TailLaw(*(tuple(data["law"][k]) for k in ("tail", "critical")))
     privacy = Certificate.from_dict(data["privacy"])
     family = Family(**data["family"])
-    return {**data, **found, **tuples, "law": law, "privacy": privacy, "family": family}
+    more = {"stats": _stats_from(data["stats"]),
+            "diagnostics": _diagnostics_from(data["diagnostics"])}  # fmt: skip
+    return {**data, **found, **tuples, "law": law, "privacy": privacy, "family": family, **more}
 
 
 def _check_document(data: Any) -> None:
@@ -104,6 +144,8 @@ def _check_document(data: Any) -> None:
         _check_limits(data["limits"], size + 1 - (data["names"][:1] == ["Intercept"]))
     if Family(**data["family"]) not in _families(data["family"]["level"]):
         raise ValueError("family: there is no such family")
+    if data["diagnostics"] is not None:
+        _check_diagnostics(data["diagnostics"])
     tail, critical = (np.array(data["law"][k], dtype=np.float64) for k in ("tail", "critical"))
     falling = ((tail > 0) & (tail < 1)).all() and (np.diff(tail) < 0).all()
     rising = (np.diff(critical, prepend=0.0) > 0).all()
@@ -125,6 +167,15 @@ def _check_limits(limits: list[Any], columns: int) -> None:
         raise ValueError(f"limits: {columns} columns with the response need two each")
     if any(low > high for low, high in limits if low is not None and high is not None):
         raise ValueError("limits: the first of two is not above the second")
+
+
+def _check_diagnostics(data: Any) -> None:
+    size = tuple(len(data[name]) - 1 for name in ("fitted", "residual"))
+    if _shape(data["counts"]) != size or data["kind"] not in _KINDS or data["deviation"] < 0:
+        raise ValueError(f"diagnostics: counts of shape {size} are needed, of a kind {_KINDS}")
+    for name in ("fitted", "residual"):
+        if not (np.diff(data[name]) > 0).all():
+            raise ValueError(f"diagnostics: the ends of bins, {name}, must rise")
 
 
 def _shape(lists: list[Any]) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpreg.errors import Choice, Value, unusable
 from dpreg.families import GAUSSIAN, Family
 from dpreg.inference.law import NORMAL, TailLaw, check_alpha
+from dpreg.inference.residuals import Diagnostics, FitStats
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import fields_from, written
 from dpreg.results.testing import LinearTests
@@ -64,6 +65,10 @@ class DPResults(LinearTests):
         Why there are no standard errors though they were asked for; empty otherwise.
     family : Family
         With its link; what `predict` makes means of linear predictors by.
+    stats : FitStats or None
+        R squared and the mean squared residual; None unless ``fit_stats=True`` paid for them.
+    diagnostics : Diagnostics or None
+        Numbers of rows by fitted mean and residual; None unless ``diagnostics=True`` paid.
 
     See Also
     --------
@@ -86,6 +91,8 @@ class DPResults(LinearTests):
     limits: NDArray[np.float64] | None = None
     no_errors: str = ""
     family: Family = GAUSSIAN
+    stats: FitStats | None = None
+    diagnostics: Diagnostics | None = None
 
     @property
     def released(self) -> bool:
@@ -189,12 +196,13 @@ class DPResults(LinearTests):
         winsorise : bool, default True
             Move regressors beyond `limits`, if there are any, to them, and then predictions:
             beyond them nothing was learned.  False: the straight line.
-        interval : {None, "confidence"}
+        interval : {None, "confidence", "prediction"}
             "confidence": the same predictions with intervals for the mean response on the line,
             of level 1 - `alpha`.  Where the line leaves the limits of the response its interval
             does too, and reaches to the prediction.  Of a method that releases no covariances
-            (``"tukey"``) they hold whatever those are, and are wide.  Intervals for a new
-            observation need the variance of the errors, which is not released.
+            (``"tukey"``) they hold whatever those are, and are wide.  "prediction": intervals
+            for a new observation whose error is normal, of the residual scale that
+            ``fit_stats=True`` has released.
         alpha : float
         which : {"mean", "linear"}
             The mean response (for a quantile regression the quantile), or the linear predictor.
@@ -203,12 +211,12 @@ class DPResults(LinearTests):
         -------
         Series, or DataFrame with columns mean, std err, lower and upper
         """
-        from dpreg.results.predict import design_rows, mean_intervals
+        from dpreg.results.predict import design_rows, error_variance, mean_intervals
 
-        if interval not in (None, "confidence"):
-            wanted = (Value(None), " or ", Value("confidence"))
-            why = "the variance of the errors, which other intervals need, is not released"
-            raise unusable("interval", wanted, interval, why)
+        if interval not in (None, "confidence", "prediction"):
+            wanted = (Value(None), ", ", Value("confidence"), " or ", Value("prediction"))
+            raise unusable("interval", wanted, interval)
+        scale = error_variance(self) if interval == "prediction" else 0.0
         if which not in ("mean", "linear"):
             raise unusable("which", Choice(("mean", "linear")), which)
         alpha = check_alpha(alpha)
@@ -223,7 +231,7 @@ class DPResults(LinearTests):
         family = self.family if which == "mean" else GAUSSIAN
         predictor = X @ self.estimates
         if interval is not None:
-            return mean_intervals(self, rows, predictor, alpha, family, (least, most))
+            return mean_intervals(self, rows, predictor, alpha, family, (least, most), scale)
         return rows.series(np.clip(family.mean(predictor), least, most))
 
     def marginal_effects(self, data: Any, *, alpha: float = 0.05) -> pd.DataFrame:
@@ -244,6 +252,57 @@ class DPResults(LinearTests):
         from dpreg.results.margins import marginal_effects
 
         return marginal_effects(self, data, check_alpha(alpha))
+
+    @property
+    def rsquared(self) -> float:
+        """Share of the variance of the response that the line explains; see `fit_stats`."""
+        if self.stats is None:
+            raise AttributeError(why_absent("rsquared"))
+        return self.stats.rsquared
+
+    @property
+    def scale(self) -> float:
+        """Mean squared residual; see `fit_stats`."""
+        if self.stats is None:
+            raise AttributeError(why_absent("scale"))
+        return self.stats.scale
+
+    def fit_stats(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Return R squared, and sigma, the root of `scale`, with intervals.
+
+        Both are of the released line, noise in its coefficients included.
+
+        Returns
+        -------
+        DataFrame
+            Rows R-squared and sigma; columns estimate, std err, lower and upper.
+
+        Raises
+        ------
+        ValueError
+            If ``fit_stats=True`` was not asked for.
+        """
+        from dpreg.results.fit_stats import stats_table
+
+        return stats_table(self.stats, check_alpha(alpha))
+
+    def plot_residuals(self, ax: Axes | None = None) -> Axes:
+        """Draw noisy numbers of rows by fitted mean and residual; needs ``diagnostics=True``."""
+        from dpreg.plots_diagnostics import plot_residuals
+
+        return plot_residuals(self, ax)
+
+    def plot_qq(self, ax: Axes | None = None) -> Axes:
+        """Draw quantiles of residuals against normal ones; needs ``diagnostics=True``."""
+        from dpreg.plots_diagnostics import plot_qq
+
+        return plot_qq(self, ax)
+
+    def plot_calibration(self, ax: Axes | None = None) -> Axes:
+        """Draw observed against predicted shares of a binomial family, with intervals."""
+        from dpreg.plots_diagnostics import plot_calibration
+
+        return plot_calibration(self, ax)
 
     def plot(self, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
         """Draw the coefficients with intervals, sampling and privacy parts; needs matplotlib."""

@@ -14,7 +14,7 @@ from dpreg.data.containers import open_source
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.formula.effects import split_effects
 from dpreg.data.schema import Column, Schema
-from dpreg.errors import ArgumentError, SchemaError
+from dpreg.errors import ArgumentError, SchemaError, write
 from dpreg.families import Family
 from dpreg.results.testing import covariances_known
 
@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
     from dpreg.results.fit import DPResults
 
-__all__ = ["NewRows", "design_rows", "mean_intervals", "schema_from_dict", "schema_to_dict"]
+__all__ = [
+    "NewRows",
+    "design_rows",
+    "error_variance",
+    "mean_intervals",
+    "schema_from_dict",
+    "schema_to_dict",
+]
 
 
 def schema_to_dict(schema: Schema) -> dict[str, dict[str, Any]]:
@@ -141,8 +148,11 @@ def mean_intervals(
     alpha: float,
     family: Family,
     limits: tuple[float, float],
+    scale: float = 0.0,
 ) -> pd.DataFrame:
     """Return mean responses with intervals, from the released covariance alone.
+
+    With a `scale`, the variance of errors, intervals are for new observations.
 
     The ends of an interval are the means at those of the linear predictor's; one that lies beyond
     `limits`, to which the mean itself is moved, reaches to it.
@@ -160,7 +170,7 @@ def mean_intervals(
     else:
         error = _largest_errors(rows.X, known, intercept="Intercept" in fit.names)
     error[(rows.X[:, unknown] != 0).any(axis=1)] = np.nan
-    margin = fit.law.critical_value(alpha) * error
+    margin = fit.law.critical_value(alpha) * np.hypot(error, math.sqrt(scale))
     mean = np.clip(family.mean(predictor), *limits)
     columns = {
         "mean": mean,
@@ -169,6 +179,28 @@ def mean_intervals(
         "upper": np.maximum(family.mean(predictor + margin), mean),
     }
     return pd.DataFrame({name: rows.series(values) for name, values in columns.items()})
+
+
+def error_variance(fit: DPResults) -> float:
+    """Return the variance of errors about the line.
+
+    Raises
+    ------
+    ValueError
+        If it was not released, or the family has none.
+    """
+    argument = "interval"
+    if not fit.family.least_squares:
+        problem = f"'prediction' is for linear models, and this one is {fit.family.name}"
+        raise ArgumentError(argument, problem, write("interval", "confidence"))
+    if fit.stats is None:
+        raise ArgumentError(
+            argument,
+            "'prediction' needs the residual scale, which was not released",
+            "fit with fit_stats=True, which pays for it",
+            write("interval", "confidence"),
+        )
+    return fit.stats.scale
 
 
 def _largest_errors(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -96,6 +97,9 @@ def _head(fit: DPResults) -> Any:
         ("Delta:", ["NOT PRIVATE" if claim.seeded else f"{claim.delta:.3g}"]),
         ("Unit:", [_shortened(claim.unit.replace("all rows of one ", "one "))]),
     ]
+    if fit.stats is not None:
+        left.append(("R-squared:", [_cell("", fit.stats.rsquared)]))
+        right.append(("Sigma:", [_cell("", math.sqrt(fit.stats.scale))]))
     if not fit.family.least_squares:
         left.insert(1, ("Model Family:", [fit.family.label]))
         right.insert(0, ("Link Function:", [fit.family.link.capitalize()]))

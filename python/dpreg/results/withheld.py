@@ -8,6 +8,7 @@ _A_NUMBER_A_RECORD = "it has a number for each record, and those are private"
 _RESIDUALS = (
     "it is a function of the residuals, so a release of its own, which no method makes or pays for"
 )
+_PAID = "it is a release of its own, which fit_stats=True in the call pays for"
 _COUNT = "it counts records, which is private; nobs is a noisy count that was paid for"
 _REASONS = {
     **dict.fromkeys(
@@ -15,10 +16,11 @@ _REASONS = {
         f"{_A_NUMBER_A_RECORD}; predict(data) serves for data that need no protection",
     ),
     **dict.fromkeys(
-        ("rsquared", "rsquared_adj", "ssr", "ess", "centered_tss", "uncentered_tss", "scale",
+        ("rsquared_adj", "ssr", "ess", "centered_tss", "uncentered_tss",
          "mse_resid", "mse_model", "mse_total", "fvalue", "f_pvalue", "llf", "aic", "bic"),
         _RESIDUALS,
     ),
+    **dict.fromkeys(("rsquared", "scale"), _PAID),
     "df_resid": _COUNT,
     "model": "the records are not kept",
 }  # fmt: skip

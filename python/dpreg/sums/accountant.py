@@ -52,6 +52,8 @@ class GaussianReleases:
     total : float, optional
         The total mu, for callers that do the accounting: releases whose squared mu add up to
         at most total^2 are total^2/2-zCDP together.  Default: as below.
+    aside : float, default 0
+        Share of the squared total that `share` knows nothing of, and `put_aside` hands out.
 
     Notes
     -----
@@ -66,18 +68,23 @@ class GaussianReleases:
     bits: _core.BitSource
     rows: int = 1
     total: InitVar[float | None] = None
+    aside: float = 0.0
     mu: float = field(init=False)
     parts: list[Part] = field(init=False, default_factory=list)
     _discrete: float = field(init=False, default=0.0)
+    _most: float = field(init=False)
 
     def __post_init__(self, total: float | None) -> None:
-        if total is None:
-            total = _total_mu(self.epsilon, self.delta)
-        self.mu = total
+        self._most = _total_mu(self.epsilon, self.delta) if total is None else total
+        self.mu = self._most * math.sqrt(1 - self.aside)
 
     def share(self, fraction: float) -> float:
-        """Return the mu of a release that uses `fraction` of the squared total."""
+        """Return the mu of a release that uses `fraction` of the squared `mu`."""
         return self.mu * math.sqrt(fraction)
+
+    def put_aside(self, fraction: float) -> float:
+        """Return the mu of a release that uses `fraction` of what was put aside."""
+        return self._most * math.sqrt(self.aside * fraction)
 
     def of_rows(
         self,
@@ -167,7 +174,7 @@ class GaussianReleases:
         )
         # Both hold by construction; a method that breaks them must not go on.
         spent = math.fsum((part.mu or 0.0) ** 2 for part in self.parts)
-        if spent > self.mu**2 or self._discrete > RESERVE * min(self.epsilon, 1.0):
+        if spent > self._most**2 or self._discrete > RESERVE * min(self.epsilon, 1.0):
             raise AssertionError("a method spent more than its allowance")
 
 

@@ -48,9 +48,11 @@ def prediction_limits(
     if scales.given.all():
         return sets[0]
     intercept = design.terms.intercept
+    slopes = np.zeros(len(scales.low) - 1)  # weights move no prediction
+    slopes[: len(params) - intercept] = params[int(intercept) :]
     votes = design.rows.total(
         TailVotes(
-            slopes=params[int(intercept) :],
+            slopes=slopes,
             intercept=float(params[0]) if intercept else 0.0,
             low=np.stack([limits[:, 0] for limits in sets]),
             high=np.stack([limits[:, 1] for limits in sets]),

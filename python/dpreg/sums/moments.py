@@ -54,7 +54,7 @@ def found_columns(
     """
     first = int(units.intercept)
     squares = np.diag(gram)[first : first + len(units.columns)]
-    return np.asarray((scales.spread[:-1] > _CLEAR) | (squares > _CLEAR * deviation))
+    return np.asarray((scales.spread[units.columns] > _CLEAR) | (squares > _CLEAR * deviation))
 
 
 def without_columns(gram: Doubles, found: NDArray[np.bool_], *, intercept: bool) -> Doubles:

@@ -66,6 +66,10 @@ class Recipe:
     loss : RowLoss
     given : tuple of int
         Columns that are added to the linear predictor as they are.
+    weight : int or None
+        Column of the weights of rows, which count in units of `usual_weight`, up to
+        `most_weight`.
+    usual_weight, most_weight : float
     """
 
     columns: NDArray[np.int64]
@@ -82,6 +86,9 @@ class Recipe:
     turn: Doubles | None = None
     loss: RowLoss = SQUARED
     given: tuple[int, ...] = ()
+    weight: int | None = None
+    usual_weight: float = 1.0
+    most_weight: float = 1.0
 
     def standardisation(self) -> _core.Standardisation:
         """Return it in the words of the core."""
@@ -97,6 +104,8 @@ class Recipe:
         if self.turn is not None:
             how.turn = self.turn
         how.loss, how.given = self.loss.loss(), list(self.given)
+        how.weight, how.inverse_weight = self.weight, 1 / self.usual_weight
+        how.most_weight = self.most_weight / self.usual_weight
         return how
 
 

@@ -8,13 +8,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.data.design import Design
+from dpreg.data.design import Design, Terms
 from dpreg.sums.quantised import SQUARED, MappedRows, Recipe, RowLoss
 from dpreg.sums.standardisation import Scales
 
-__all__ = ["StandardUnits", "longest_row", "mapped_rows", "standard_units", "standardised_rows"]
+__all__ = [
+    "StandardUnits",
+    "longest_row",
+    "mapped_rows",
+    "most_weight",
+    "standard_units",
+    "standardised_rows",
+]
 
 Doubles = NDArray[np.float64]
+
+# Weights up to this many times what nearly all are below count as they are.
+_FAR = 4.0
+# The mean weight is taken to be no less than this share of where weights end.
+_LEAST_USUAL = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +131,7 @@ def standardised_rows(
     response_limit : float
         Above 0, the response clipped to it is the last entry of each row.
     """
-    recipe = _recipe(scales, units, row_limit, winsorise=winsorise)
+    recipe = _recipe(design.terms, scales, units, row_limit, winsorise=winsorise)
     return MappedRows(
         replace(design, units=None), replace(recipe, response_limit=response_limit), kept=True
     )
@@ -152,14 +164,26 @@ def mapped_rows(
     loss : RowLoss
         Of a row.
     """
-    recipe = _recipe(scales, units, row_limit, winsorise=False)
+    recipe = _recipe(design.terms, scales, units, row_limit, winsorise=False)
     recipe = replace(recipe, response_limit=response_limit, change=change, turn=turn, loss=loss)
     if loss is not SQUARED:
         recipe = replace(recipe, given=design.terms.given)
     return MappedRows(design, recipe, kept=kept)
 
 
-def _recipe(scales: Scales, units: StandardUnits, row_limit: float, *, winsorise: bool) -> Recipe:
+def most_weight(scales: Scales, place: int) -> float:
+    """Return what larger weights count as, from the released scales of their column."""
+    farthest = max(abs(float(scales.low[place])), abs(float(scales.high[place])))
+    return farthest * (1.0 if scales.given[place] else _FAR)
+
+
+def _recipe(
+    terms: Terms, scales: Scales, units: StandardUnits, row_limit: float, *, winsorise: bool
+) -> Recipe:
+    usual, most = 1.0, 1.0
+    if terms.weight is not None:
+        most = most_weight(scales, terms.weight)
+        usual = max(float(scales.centre[terms.weight]), _LEAST_USUAL * most)
     columns = units.columns
     # Beyond limits that have nothing to do with the values rows would have no length.
     reach = np.where(winsorise | ~scales.trusted[columns], 0.0, np.inf)
@@ -173,4 +197,7 @@ def _recipe(scales: Scales, units: StandardUnits, row_limit: float, *, winsorise
         y_scale=units.y_scale,
         intercept=units.intercept,
         row_limit=row_limit,
+        weight=terms.weight,
+        usual_weight=usual,
+        most_weight=most,
     )

@@ -134,6 +134,8 @@ def working_model(
     units: StandardUnits,
     change: Doubles,
     given: tuple[int, ...] = (),
+    *,
+    weighed: bool = False,
 ) -> WorkingModel:
     """Return the model with the mean response for all rows.
 
@@ -147,6 +149,8 @@ def working_model(
         What standardised rows are multiplied by.
     given : tuple of int
         Columns that are added to the linear predictor.
+    weighed : bool
+        Rows have weights.
     """
     if family.least_squares:
         return least_squares(change.shape[1])
@@ -167,13 +171,15 @@ def working_model(
     if family.level is not None:
         deviation = math.sqrt(family.level * (1 - family.level))
     longest = family.most_residual * _longest_row(scales, units, change)
+    if weighed:
+        longest = math.inf
     return WorkingModel(
         start=start,
         curvature=curvature,
         most_curvature=_most_curvature(family, scales),
         scale=spread / curvature if family.link == "log" else curvature**-0.5,
         deviation=deviation,
-        dispersion=1.0 if family.name == "binomial" else 0.0,
+        dispersion=1.0 if family.name == "binomial" and not weighed else 0.0,
         most_score=longest,
         family=family,
         constant=constant,

@@ -37,7 +37,7 @@ test_that("functions of the records stop with the reason", {
   for (f in list(AIC, case.names)) expect_error(f(fit), "private records", class = "dpreg_private")
   expect_identical(variable.names(fit), names(coef(fit)))
   expect_identical(labels(fit), c("log(carat)", "depth", "cut"))
-  expect_error(sigma(fit), "not released")
+  expect_error(sigma(fit), "not released; dp_lm\\(fit_stats = TRUE\\)")
   expect_error(predict(fit, diamonds[1, ], interval = "prediction"), "variance of the errors")
 })
 
@@ -184,7 +184,7 @@ test_that("arguments that would be ignored are refused", {
   fit <- fit_of()
   wrong <- function(...)
     expect_error(dp_lm(price ~ carat, diamonds, eps = 1, ...), "dp_lm\\(\\) has no argument")$message
-  expect_match(wrong(weights = carat), "sqrt(w) * x", fixed = TRUE)
+  expect_match(wrong(offset = carat), "y ~ z + offset(x)", fixed = TRUE)
   expect_match(wrong(subset = carat > 1), "data = subset\\(data")
   expect_match(wrong(na.action = na.omit), "dropped")
   expect_match(wrong(contrasts = list(cut = "contr.sum")), "C\\(g, contr.sum\\)")

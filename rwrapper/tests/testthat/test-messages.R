@@ -45,7 +45,6 @@ test_that("formulas of other packages are refused with what to write", {
   said <- function(formula) expect_error(design_of(formula, data), "^formula|^column")$message
   expect_match(said(price ~ (1 | s)), "random effects are not estimated; for 'or' write I\\(a \\| b\\)")
   expect_match(said(price ~ carat %in% c(1, 2)), "I\\(x %in% c\\(1, 2\\)\\)")
-  expect_match(said(log(price) ~ carat + offset(log(x))), "I\\(log\\(price\\) - log\\(x\\)\\) ~")
   expect_match(said(price ~ stats::lag(carat)), "depends on the other rows")
   expect_match(said(price ~ cut(carat, c(3))), "public breaks")
   expect_match(said(price ~ odd), "NA among its levels")

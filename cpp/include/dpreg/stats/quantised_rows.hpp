@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -26,7 +27,10 @@ struct Standardisation {
     std::size_t mapped = 0;       ///< columns of `map`; 0: rows stay as they are
     std::vector<double> turn;     ///< mapped x mapped: what they are multiplied by when shortened
     Loss loss;
-    std::vector<std::size_t> given;  ///< columns added to the linear predictor as they are
+    std::vector<std::size_t> given;     ///< columns added to the linear predictor as they are
+    std::optional<std::size_t> weight;  ///< column of the weights; none: each row counts once
+    double inverse_weight = 1.0;        ///< multiplied by the weight
+    double most_weight = 1.0;           ///< larger products count as this, those below 0 as 0
 };
 
 /// Which records belong to which unit: unit u has rows[offsets[u]], ..., rows[offsets[u + 1] - 1].
@@ -45,6 +49,10 @@ struct Block;
 /// z is multiplied by it after w is known; it should not make rows longer.  Then
 /// |q| <= row_norm(width()); a row whose norm rounding, or the turn, would push above that is 0.
 /// Shrinking x and y alike keeps a linear model linear.
+///
+/// With a column of weights, v being what is made of a row's weight, w = min(sqrt v, row_limit /
+/// |z|): every sum below is then that of weighted rows, v times what one row adds without, unless
+/// the row is shrunk, and with no larger sensitivity.
 ///
 /// A row's residual at theta is w (y - z'theta), and its score that times w z; theta is held in
 /// steps of 2^-26 of a power of two above its norm, so that q'theta is exact.  With another loss

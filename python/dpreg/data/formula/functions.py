@@ -204,11 +204,7 @@ _LEVELS = "write C(g, levels=['a', 'b']), or declare levels= in the call"
 _SMOOTH = "write cr(x, knots=[2, 4], lower_bound=0, upper_bound=6), with knots of your own"
 # Words of other packages: why they are no terms here, and what to write.
 FOREIGN: dict[str, tuple[str, str]] = {
-    "offset": ("its coefficient is 1 and not estimated", "subtract it: 'I(y - x) ~ ...'"),
-    "weights": (
-        "weights are not a term",
-        "write weighted least squares out: 'I(sqrt(w) * y) ~ 0 + sqrt(w) + I(sqrt(w) * x)'",
-    ),
+    "weights": ("weights are not a term", "write weights='w' as an argument of the call"),
     "factor": ("levels must not be read from the data", _LEVELS),
     "as_factor": ("levels must not be read from the data", _LEVELS),
     "i": ("levels must not be read from the data", _LEVELS),

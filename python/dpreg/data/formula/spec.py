@@ -23,6 +23,7 @@ from dpreg.data.formula.parse import factors_of, parsed, schema_of
 from dpreg.data.formula.tables import anything, categorical, grid, probe
 from dpreg.data.schema import Schema
 from dpreg.data.source import Batch
+from dpreg.data.weights import usable_weights
 from dpreg.errors import FormulaError
 
 __all__ = ["FormulaSpec", "Rows"]
@@ -36,8 +37,8 @@ class Rows:
 
     Attributes
     ----------
-    X : ndarray, shape (n, d)
-        Regressors without the intercept, row-major.
+    X : ndarray, shape (n, width)
+        Regressors without the intercept, row-major; with the response, weights are the last.
     y : ndarray, shape (n,), or None
         Response, when it was asked for.
     kept : ndarray, shape (n,)
@@ -50,9 +51,9 @@ class Rows:
 
 
 @lru_cache(maxsize=16)
-def _again(formula: str, schema: bytes) -> FormulaSpec:
+def _again(formula: str, schema: bytes, weights: str | None) -> FormulaSpec:
     """Parse a formula in another process, once for all tasks that it is sent with."""
-    return FormulaSpec(formula, pickle.loads(schema))
+    return FormulaSpec(formula, pickle.loads(schema), weights)
 
 
 class FormulaSpec:
@@ -64,6 +65,8 @@ class FormulaSpec:
         Wilkinson formula with one response, as `"price ~ carat + cut"`.
     schema : Schema
         Of the data; columns that the formula does not use are ignored.
+    weights : str, optional
+        Column of weights of rows, which is read with the response.
 
     Attributes
     ----------
@@ -83,8 +86,9 @@ class FormulaSpec:
         Depending on the formula and the schema only.
     """
 
-    def __init__(self, formula: str, schema: Schema) -> None:
+    def __init__(self, formula: str, schema: Schema, weights: str | None = None) -> None:
         self.formula = formula
+        self.weights = weights
         sides = parsed(formula, schema)
         left, right = (factors_of(side) for side in sides)
         self.schema = schema_of([*left, *right], schema)
@@ -117,8 +121,13 @@ class FormulaSpec:
             problem = f"{self.response!r} is the response of {formula!r} and a regressor too"
             raise FormulaError("formula", problem, "leave it out on the right")
 
-    def __reduce__(self) -> tuple[Any, tuple[str, bytes]]:
-        return _again, (self.formula, pickle.dumps(self.schema))
+    def __reduce__(self) -> tuple[Any, tuple[str, bytes, str | None]]:
+        return _again, (self.formula, pickle.dumps(self.schema), self.weights)
+
+    @property
+    def width(self) -> int:
+        """Columns of X beside a response."""
+        return len(self.names) + (self.weights is not None)
 
     @cached_property
     def ranges(self) -> dict[str, tuple[float, float]]:
@@ -175,7 +184,10 @@ class FormulaSpec:
     def needed(self, *, response: bool) -> tuple[str, ...]:
         """Return the columns of the data that `rows` reads, in the order of the schema."""
         wanted = {*self.regressors, *(self._responses if response else ())}
-        return tuple(name for name in self.schema.columns if name in wanted)
+        needed = [name for name in self.schema.columns if name in wanted]
+        if response and self.weights is not None and self.weights not in needed:
+            needed.append(self.weights)
+        return tuple(needed)
 
     def rows(self, batch: Batch, *, response: bool) -> Rows:
         """Evaluate the formula on `batch`, which has the columns `needed`.
@@ -185,6 +197,8 @@ class FormulaSpec:
         """
         columns, complete = self._columns(batch, response=response)
         X, y = self._evaluate(columns, slice(0, batch.rows), response=response)
+        if response and self.weights is not None:
+            X = np.column_stack([X, usable_weights(batch.cells[self.weights].numbers())])
         complete &= np.isfinite(X).all(axis=1)
         if y is not None:
             complete &= np.isfinite(y)

@@ -1,0 +1,122 @@
+"""Offsets of a linear predictor in units of the response: they are taken off the response."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpreg.data.design import Design, Terms
+from dpreg.data.observations import Collector, Doubles, InMemory, Observations, Statistic, Sums
+from dpreg.errors import FormulaError
+
+__all__ = ["refuse_offsets", "without_offset_terms", "without_offsets"]
+
+
+@dataclass(frozen=True, slots=True)
+class _LessOffsets:
+    """Rows without some columns, which are taken off the response.  Public, and can be pickled.
+
+    Attributes
+    ----------
+    offsets : tuple of int
+    kept : tuple of int
+    """
+
+    offsets: tuple[int, ...]
+    kept: tuple[int, ...]
+
+    def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
+        """Return regressors and response; a response that overflows is 0."""
+        # Column by column, so that what a row gets does not depend on its place; and an
+        # overflow is no news, as it would be of a record.
+        with np.errstate(all="ignore"):
+            for j in self.offsets:
+                y = y - X[:, j]
+        return np.ascontiguousarray(X[:, list(self.kept)]), np.where(np.isfinite(y), y, 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OfLessOffsets:
+    """A statistic of such rows, as a `Statistic` of all."""
+
+    change: _LessOffsets
+    statistic: Statistic
+
+    def __call__(self, X: Doubles, y: Doubles) -> Sums:
+        return self.statistic(*self.change(X, y))
+
+
+@dataclass(frozen=True, slots=True)
+class _OffsetRows:
+    """Rows of which some columns are taken off the response, block by block."""
+
+    rows: Observations
+    change: _LessOffsets
+
+    @property
+    def count(self) -> int:
+        return self.rows.count
+
+    @property
+    def local(self) -> bool:
+        return self.rows.local
+
+    @property
+    def memory(self) -> float:
+        return self.rows.memory
+
+    def arrays(self) -> tuple[Doubles, Doubles]:
+        return self.change(*self.rows.arrays())
+
+    def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
+        for X, y in self.rows.blocks():
+            yield self.change(X, y)
+
+    def total(self, statistic: Statistic) -> Sums:
+        return self.rows.total(_OfLessOffsets(self.change, statistic))
+
+    def where(self, chosen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Observations:
+        return _OffsetRows(self.rows.where(chosen), self.change)
+
+    def columns(self, kept: list[int]) -> Observations:
+        collector = Collector(self.memory)
+        for X, y in self.blocks():
+            collector.append(np.ascontiguousarray(X[:, kept]), y)
+        return collector.observations(len(kept))
+
+
+def refuse_offsets(terms: Terms, function: str) -> None:
+    """Refuse offsets where nothing is fitted that they could be added to."""
+    if terms.given:
+        problem = f"{function} has no use for {terms.names[terms.given[0]]}"
+        raise FormulaError("formula", problem, "leave it out")
+
+
+def without_offset_terms(terms: Terms) -> Terms:
+    """Return the terms of a design without its offsets; the same ones if there are none."""
+    if not terms.given:
+        return terms
+    return terms.keeping([j for j in range(len(terms.names)) if j not in terms.given])
+
+
+def without_offsets(design: Design) -> Design:
+    """Take offsets off the response.
+
+    Each row is a function of what it was, so a unit that comes or goes changes no other rows.
+
+    Parameters
+    ----------
+    design : Design
+        Private.
+    """
+    terms = design.terms
+    if not terms.given:
+        return design
+    kept = tuple(j for j in range(len(terms.names)) if j not in terms.given)
+    change = _LessOffsets(terms.given, kept)
+    rows: Observations = _OffsetRows(design.rows, change)
+    if isinstance(design.rows, InMemory):
+        rows = InMemory(*rows.arrays(), design.rows.memory)
+    return replace(design, rows=rows, terms=without_offset_terms(terms))

@@ -1,0 +1,140 @@
+"""What noisy sums and counts over residuals say about a fit.  Everything here is public."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+__all__ = ["Diagnostics", "FitStats", "calibration", "fit_stats_from", "quantiles"]
+
+Doubles = NDArray[np.float64]
+
+# Deviations of its noise that a sum of squares must have to be divided by.
+_CLEAR = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class FitStats:
+    """How far responses are from the line that was released.
+
+    Attributes
+    ----------
+    rsquared : float
+        Share of the variance of the response that the line explains; NaN if noise hides it.
+    rsquared_error : float
+        Its standard error, sampling and privacy together.
+    scale : float
+        Mean squared residual, as statsmodels calls it; its root is R's sigma.  NaN if hidden.
+    scale_error : float
+    most_residual : float
+        Larger residuals count as this.
+    """
+
+    rsquared: float
+    rsquared_error: float
+    scale: float
+    scale_error: float
+    most_residual: float
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostics:
+    """Noisy numbers of rows by fitted mean and by residual.
+
+    Attributes
+    ----------
+    kind : {"residual", "pearson", "response"}
+        What the second axis is of: responses less means; that over the root of the mean (of
+        Poisson counts); or responses, below one half or not (of a binomial family).
+    counts : ndarray, shape (a, b)
+        The first and the last of each axis have the rest.
+    deviation : float
+        Of the noise in each.
+    fitted : ndarray, shape (a + 1,)
+    residual : ndarray, shape (b + 1,)
+        Ends of the bins.
+    """
+
+    kind: Literal["residual", "pearson", "response"]
+    counts: Doubles
+    deviation: float
+    fitted: Doubles
+    residual: Doubles
+
+
+def fit_stats_from(sums: Doubles, deviations: Doubles, most: float, reach: float) -> FitStats:
+    """Return R squared and residual variance, with errors by the delta method.
+
+    Parameters
+    ----------
+    sums : ndarray, shape (7,)
+        Noisy, over rows: 1, a, a^2, u, u^2, u^4, a u^2, with a the squared residual over `most`^2
+        and u the response less where it is centred, over `reach`.
+    deviations : ndarray, shape (7,)
+        Of the noise in each.
+    most, reach : float
+    """
+    units = max(float(sums[0]), 1.0)
+    a, aa, u, uu, uuuu, auu = (float(value) / units for value in sums[1:])
+    total = uu - u * u
+    of_units, noise, of_mean, of_total = deviations[[0, 1, 3, 4]] / units
+    of_total = math.hypot(of_total, 2 * u * of_mean)
+    # Of one row, about their means.
+    of_a, of_u = max(aa - a * a, 0.0), max(uuuu - uu * uu, 0.0)
+    both = auu - a * uu
+    seen = a > _CLEAR * noise
+    scale = a * most**2 if seen else math.nan
+    scale_error = math.hypot(math.sqrt(of_a / units), math.hypot(noise, a * of_units)) * most**2
+    if not seen or total <= _CLEAR * of_total:
+        return FitStats(math.nan, math.nan, scale, scale_error if seen else math.nan, most)
+    left = a / total  # in units of (most / reach)^2
+    sampling = of_a / total**2 + left**2 * of_u / total**2 - 2 * left * both / total**2
+    privacy = (noise**2 + (left * of_total) ** 2) / total**2
+    ratio = (most / reach) ** 2
+    return FitStats(
+        rsquared=1 - left * ratio,
+        rsquared_error=ratio * math.sqrt(max(sampling, 0.0) / units + privacy),
+        scale=scale,
+        scale_error=scale_error,
+        most_residual=most,
+    )
+
+
+def quantiles(found: Diagnostics) -> tuple[Doubles, Doubles, Doubles]:
+    """Return quantiles of the normal law, those of the residuals, and errors of these by noise.
+
+    At the ends of bins with noisy shares that are strictly between 0 and 1, and rise.
+    """
+    bins = found.counts.sum(axis=0)
+    total = max(float(bins.sum()), 1.0)
+    below = np.maximum.accumulate(np.cumsum(bins)[:-1] / total)
+    cells = np.arange(1, len(bins)) * len(found.counts)
+    error = found.deviation * np.sqrt(cells) / total
+    told = (below > np.minimum(error, 0.5)) & (below < 1 - np.minimum(error, 0.5))
+    told &= np.diff(below, prepend=-1.0) > 0
+    shares = below[told]
+    density = np.exp(-(special.ndtri(shares) ** 2) / 2) / math.sqrt(2 * math.pi)
+    # In standard deviations: how far a share that is off moves the quantile.
+    off = np.hypot(error[told], np.sqrt(shares * (1 - shares) / total)) / density
+    return special.ndtri(shares), found.residual[1:-1][told], off
+
+
+def calibration(found: Diagnostics) -> tuple[Doubles, Doubles, Doubles, Doubles]:
+    """Return middles of bins of predicted shares, observed shares, their errors, and numbers.
+
+    NaN where a bin has too few rows to tell.
+    """
+    middle = (found.fitted[1:] + found.fitted[:-1]) / 2
+    number = found.counts.sum(axis=1)
+    enough = number > 4 * math.sqrt(2) * found.deviation
+    safe = np.where(enough, number, 1.0)
+    share = np.clip(found.counts[:, -1] / safe, 0, 1)
+    noise = found.deviation / safe * np.hypot(share, 1 - share)
+    error = np.sqrt(share * (1 - share) / safe + noise**2)
+    observed = np.where(enough, share, np.nan)
+    return middle, observed, np.where(enough, error, np.nan), number

@@ -1,0 +1,341 @@
+"""Firth's logistic and Poisson fits to many small blocks of rows, one model vector each.
+
+Everything is done element by element over blocks, row after row, so that the vector of a block is a
+function of its own rows and their order: no matrix product, whose last bits may depend on what
+stands beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.data.design import Design
+from dpreg.families import Family
+
+__all__ = ["fit_glm_blocks"]
+
+Doubles = NDArray[np.float64]
+Places = NDArray[np.int64]
+Told = NDArray[np.bool_]
+
+# Steps of Fisher scoring, and how far one moves the linear predictor of a typical row.
+_STEPS, _LONGEST = 20, 2.0
+# Linear predictors, in which no mean or variance overflows, and responses of a log link.
+_MOST_PREDICTOR, _MOST_COUNT = 30.0, 1e12
+# Added to the diagonal of the correlation matrix; where its inverse has more, a column is, in its
+# block, a combination of others.
+_RIDGE, _NOT_TOLD = 1e-9, 1e6
+# Of the logarithm of a spread; see cpp/src/stats/batch_fit.cpp.
+_LOG_RANGE = 745.0
+_GOLDEN = 0.6180339887498949
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """Rows of blocks, side by side.  Private.
+
+    Attributes
+    ----------
+    X : ndarray, shape (n, d)
+    y : ndarray, shape (n,)
+    rows : ndarray of int, shape (blocks, longest)
+        -1 after the last row of a block.
+    units : ndarray of int, shape (blocks, longest)
+        Which unit of its block a row is of.
+    """
+
+    X: Doubles
+    y: Doubles
+    rows: Places
+    units: Places
+
+    def places(self) -> Iterator[tuple[Doubles, Doubles, Doubles, Places]]:
+        """Yield the next row of every block: regressors, response, whether there is one, unit."""
+        for i in range(self.rows.shape[1]):
+            at, there = self.rows[:, i], self.rows[:, i] >= 0
+            yield (
+                np.where(there[:, None], self.X[at], 0.0),
+                np.where(there, self.y[at], 0.0),
+                there.astype(np.float64),
+                self.units[:, i],
+            )
+
+
+def _blocks(design: Design, assignment: _core.Assignment) -> _Blocks:
+    members = np.asarray(assignment.members, dtype=np.int64)
+    offsets = np.asarray(assignment.offsets, dtype=np.int64)
+    sizes = np.diff(offsets)
+    of_block = np.repeat(np.arange(len(sizes)), sizes)
+    order = np.arange(len(members)) - offsets[of_block]
+    rows = members
+    if design.units is not None:
+        starts = design.units.offsets.astype(np.int64)
+        lengths = np.diff(starts)[members]
+        first = np.repeat(starts[members], lengths)
+        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        rows = design.units.rows.astype(np.int64)[first + within]
+        of_block, order = np.repeat(of_block, lengths), np.repeat(order, lengths)
+    counts = np.bincount(of_block, minlength=len(sizes))
+    place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    longest = int(counts.max(initial=0))
+    table = np.full((len(sizes), longest), -1, dtype=np.int64)
+    units = np.zeros((len(sizes), longest), dtype=np.int64)
+    table[of_block, place], units[of_block, place] = rows, order
+    # One row more, so that there is something to look at for a block without.
+    X = np.vstack([design.X, np.zeros((1, design.columns))])
+    return _Blocks(X, np.append(design.y, 0.0), table, units)
+
+
+def fit_glm_blocks(
+    design: Design, assignment: _core.Assignment, family: Family, *, log_spreads: bool
+) -> Doubles:
+    """Return one model vector for each block, as `_core.fit_batches` has them.
+
+    Its mean of y is the linear predictor at the means of x.
+
+    Parameters
+    ----------
+    design : Design
+        Private.
+    assignment : Assignment
+        Of units to blocks.
+    family : Family
+        Binomial or Poisson.
+    log_spreads : bool
+
+    Returns
+    -------
+    ndarray, shape (blocks, size)
+        Without NaN.  A block that cannot tell a slope, because the column is constant there or a
+        combination of others, gives it an infinite value of a sign that alternates, and the
+        largest spread; without `log_spreads`, 0.
+
+    Notes
+    -----
+    Firth (1993): h of a row, its leverage, times 1/2 - p is added to the residual of a logit, h/2
+    to that of a logarithm, which takes the bias of order 1 / rows away, and keeps coefficients
+    of separated blocks finite.
+    """
+    with np.errstate(all="ignore"):
+        return _fitted(_blocks(design, assignment), design, family, log_spreads=log_spreads)
+
+
+def _fitted(blocks: _Blocks, design: Design, family: Family, *, log_spreads: bool) -> Doubles:
+    i = int(design.terms.intercept)
+    centre, scale, means, told = _scales(blocks, design.columns, i)
+    told &= _combinations(blocks, centre, scale, told, i)
+    size = i + design.columns
+    used = np.concatenate([np.ones((len(told), i)), told.astype(float)], axis=1)
+
+    def standard(x: Doubles, there: Doubles) -> Doubles:
+        z = np.empty((len(x), size))
+        z[:, :i], z[:, i:] = 1.0, (x - centre) / scale
+        return np.where(used > 0, z, 0.0) * there[:, None]
+
+    theta = np.zeros((len(told), size))
+    inverse = np.zeros((len(told), size, size))
+    for step in range(_STEPS):
+        score, matrix = np.zeros_like(theta), _ridged(used)
+        for x, y, there, _ in blocks.places():
+            z = standard(x, there)
+            mean, weight = _means(family, _inner(theta, z))
+            extra = weight * _quadratic(inverse, z)
+            bias = extra * (0.5 - mean) if family.link == "logit" else extra / 2
+            score += ((_response(family, y) - mean + bias) * there)[:, None] * z
+            matrix += (weight * there)[:, None, None] * z[:, :, None] * z[:, None, :]
+        inverse = _inverse(matrix)
+        way = _times(inverse, score)
+        length = np.sqrt(_inner(way, way))
+        # A first step is long where the mean is far from where it began.
+        longest = _LONGEST * (2 if step < 2 else 1)
+        theta = theta + way * np.minimum(1.0, longest / np.maximum(length, 1e-300))[:, None]
+    return _vectors(
+        blocks, family, theta, inverse, (centre, scale, means, told), standard,
+        intercept=i, log_spreads=log_spreads,
+    )  # fmt: skip
+
+
+def _scales(blocks: _Blocks, d: int, intercept: int) -> tuple[Doubles, Doubles, Doubles, Told]:
+    """Return centre, spread and weighted means of columns by block, and which have a spread."""
+    count = np.zeros((len(blocks.rows), 1))
+    sums, weighed, weights = (np.zeros((len(blocks.rows), k)) for k in (d, d, 1))
+    for k, (x, _, there, _) in enumerate(blocks.places()):
+        weight = _mean_weight(k) * there[:, None]
+        sums, count = sums + x * there[:, None], count + there[:, None]
+        weighed, weights = weighed + weight * x, weights + weight
+    centre = intercept * sums / np.maximum(count, 1.0)
+    squares = np.zeros_like(sums)
+    for x, _, there, _ in blocks.places():
+        squares = squares + ((x - centre) * there[:, None]) ** 2
+    spread = np.sqrt(squares / np.maximum(count, 1.0))
+    size = np.maximum(np.abs(centre), 1e-290)
+    told = np.isfinite(spread) & (spread > 1e-12 * size)
+    means = weighed / np.maximum(weights, 1e-300)
+    centre = np.where(np.isfinite(centre), centre, 0.0)
+    means = np.where(np.isfinite(means), means, 0.0)
+    return centre, np.where(told, spread, 1.0), means, told
+
+
+def _mean_weight(k: int) -> float:
+    """As the core has it: plain means of few values would have ties."""
+    return 0.5 + ((k + 1) * _GOLDEN) % 1.0
+
+
+def _combinations(
+    blocks: _Blocks, centre: Doubles, scale: Doubles, told: Told, intercept: int
+) -> Told:
+    """Tell the columns that are no combination of others in their block."""
+    matrix, count = np.zeros((*told.shape, told.shape[1])), np.zeros((len(told), 1, 1))
+    for x, _, there, _ in blocks.places():
+        z = np.where(told, (x - centre) / scale, 0.0) * there[:, None]
+        matrix, count = matrix + z[:, :, None] * z[:, None, :], count + there[:, None, None]
+    unused = ~told[:, :, None] * np.eye(told.shape[1])
+    matrix = matrix / np.maximum(count, 1.0) + unused + _RIDGE * np.eye(told.shape[1])
+    of_diagonal = np.diagonal(_inverse(matrix), axis1=1, axis2=2)
+    # With fewer rows than coefficients some direction is always hidden.
+    enough = count[:, :, 0] > told.sum(axis=1, keepdims=True) + intercept
+    return np.asarray((of_diagonal < _NOT_TOLD) & (of_diagonal > 0) & enough)
+
+
+def _means(family: Family, predictor: Doubles) -> tuple[Doubles, Doubles]:
+    """Return means and their variances."""
+    inside = np.fmin(np.fmax(predictor, -_MOST_PREDICTOR), _MOST_PREDICTOR)
+    return family.mean(inside), family.slope(inside)
+
+
+def _response(family: Family, y: Doubles) -> Doubles:
+    return np.clip(y, 0.0, 1.0 if family.link == "logit" else _MOST_COUNT)
+
+
+def _ridged(used: Doubles) -> Doubles:
+    """Return a matrix a little above 0, with 1 where a column is not used."""
+    size = used.shape[1]
+    return np.asarray(np.where(used > 0, _RIDGE, 1.0)[:, :, None] * np.eye(size))
+
+
+def _inner(a: Doubles, b: Doubles) -> Doubles:
+    total = np.zeros(len(a))
+    for j in range(a.shape[1]):
+        total = total + a[:, j] * b[:, j]
+    return total
+
+
+def _times(matrix: Doubles, vector: Doubles) -> Doubles:
+    total = np.zeros_like(vector)
+    for j in range(vector.shape[1]):
+        total = total + matrix[:, :, j] * vector[:, j : j + 1]
+    return total
+
+
+def _quadratic(matrix: Doubles, z: Doubles) -> Doubles:
+    """Return z' M z."""
+    return _inner(_times(matrix, z), z)
+
+
+def _inverse(matrix: Doubles) -> Doubles:
+    """Return inverses of positive definite matrices, by Gauss and Jordan."""
+    size = matrix.shape[1]
+    left, right = matrix.copy(), np.broadcast_to(np.eye(size), matrix.shape).copy()
+    for k in range(size):
+        pivot = left[:, k, k].copy()[:, None]
+        left[:, k], right[:, k] = left[:, k] / pivot, right[:, k] / pivot
+        for j in range(size):
+            if j != k:
+                factor = left[:, j, k].copy()[:, None]
+                left[:, j] -= factor * left[:, k]
+                right[:, j] -= factor * right[:, k]
+    return right
+
+
+def _vectors(
+    blocks: _Blocks,
+    family: Family,
+    theta: Doubles,
+    inverse: Doubles,
+    scales: tuple[Doubles, Doubles, Doubles, Told],
+    standard: Callable[[Doubles, Doubles], Doubles],
+    *,
+    intercept: int,
+    log_spreads: bool,
+) -> Doubles:
+    centre, scale, means, told = scales
+    slopes = theta[:, intercept:] / scale
+    # Where the means are, in standard units.
+    middle = np.concatenate([np.ones((len(theta), intercept)), (means - centre) / scale], axis=1)
+    parts = [slopes]
+    if intercept:
+        parts += [_inner(theta, middle)[:, None], means]
+    if log_spreads:
+        signed, variance, of_scores = _spreads(blocks, family, theta, inverse, middle, standard)
+        parts.append(_log(np.abs(_times(inverse, signed))[:, intercept:] / scale))
+        if intercept:
+            # Its parts are drawn each by itself; see the header of the core's fits.
+            of_slopes = of_scores[:, intercept:] / scale**2
+            error = np.sqrt(variance + _inner(means**2, of_slopes))
+            parts.append(_log(error)[:, None])
+    vectors = np.concatenate(parts, axis=1)
+    failed = ~np.isfinite(vectors).all(axis=1, keepdims=True)
+    hidden = np.zeros(vectors.shape, dtype=bool)
+    d = slopes.shape[1]
+    hidden[:, :d] = ~told
+    first = d + intercept * (1 + d)
+    # What is infinite says nothing about the middle.
+    away = np.where(np.arange(len(vectors)) % 2 == 0, np.inf, -np.inf)[:, None]
+    vectors = np.where(hidden | failed, away if log_spreads else 0.0, vectors)
+    if log_spreads:
+        hidden[:, :d] = False
+        hidden[:, first : first + d] = ~told
+        beyond = failed & (np.arange(vectors.shape[1]) >= first)
+        vectors = np.where(hidden | beyond, _LOG_RANGE, vectors)
+    return vectors
+
+
+def _log(values: Doubles) -> Doubles:
+    return np.log(np.maximum(values, np.finfo(float).tiny))
+
+
+def _spreads(
+    blocks: _Blocks,
+    family: Family,
+    theta: Doubles,
+    inverse: Doubles,
+    middle: Doubles,
+    standard: Callable[[Doubles, Doubles], Doubles],
+) -> tuple[Doubles, Doubles, Doubles]:
+    """Return what errors of a block are made of.
+
+    Returns
+    -------
+    signed : ndarray, shape (blocks, size)
+        Sum of the scores of units with alternating signs.
+    variance : ndarray, shape (blocks,)
+        Of the linear predictor at the means, these varying too, and of slopes times means.
+    of_coefficients : ndarray, shape (blocks, size)
+        Their variances.
+    """
+    signed, of_coefficients = np.zeros_like(theta), np.zeros_like(theta)
+    towards, total = _times(inverse, middle), np.zeros(len(theta))
+    square, of_unit, last = np.zeros(len(theta)), np.zeros(len(theta)), np.zeros(len(theta))
+    spread = np.zeros(len(theta))
+    for k, (x, y, there, unit) in enumerate(blocks.places()):
+        z = standard(x, there)
+        mean, weight = _means(family, _inner(theta, z))
+        spare = np.maximum(1 - weight * _quadratic(inverse, z), 1e-3)
+        residual = (_response(family, y) - mean) * there / np.sqrt(spare)
+        score = residual[:, None] * z
+        signed = signed + np.where(unit % 2 == 0, 1.0, -1.0)[:, None] * score
+        moved, new = _inner(score, towards), unit != last
+        square = square + np.where(new, of_unit**2, 0.0)
+        of_unit, last = np.where(new, moved, of_unit + moved), np.where(new, unit, last)
+        of_coefficients = of_coefficients + _times(inverse, score) ** 2
+        weight = _mean_weight(k) * there
+        apart = theta * (z - middle * there[:, None])
+        spread = spread + weight**2 * (_inner(apart, np.ones_like(apart)) ** 2)
+        spread, total = spread + weight**2 * _inner(apart, apart), total + weight
+    variance = square + of_unit**2 + spread / np.maximum(total, 1e-300) ** 2
+    return signed, variance, of_coefficients

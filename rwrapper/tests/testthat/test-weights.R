@@ -1,0 +1,52 @@
+weighed <- function(n = 20000L) {
+  set.seed(3)
+  x <- rnorm(n)
+  w <- rgamma(n, 2)
+  t <- 10 + runif(n)
+  data.frame(y = 1 + 2 * x + rnorm(n) / sqrt(w) + t, x = x, t = t, w = w)
+}
+
+test_that("weights are those of lm()", {
+  needs_python()
+  data <- weighed()
+  exact <- lm(y ~ x + offset(t), data, weights = w)
+  fit <- dp_lm(y ~ x + offset(t), data, eps = 20, delta = 1e-6, weights = w, rng = 1)
+  expect_true(all(abs(coef(fit) - coef(exact)) < 4.5 * sqrt(diag(vcov(fit)))))
+  same <- dp_lm(y ~ x + offset(t), data, eps = 20, delta = 1e-6, weights = "w", rng = 1)
+  expect_identical(coef(same), coef(fit))
+  dotted <- dp_lm(y ~ ., data[c("y", "x", "w")], eps = 20, delta = 1e-6, weights = w, rng = 1)
+  expect_identical(names(coef(dotted)), c("(Intercept)", "x"))
+  expect_match(paste(fit$notes, collapse = " "), "weighed by w")
+  with_limit <- dp_lm(y ~ x, data, eps = 1, weights = w, weight_limit = 2, rng = 1)
+  expect_match(paste(with_limit$notes, collapse = " "), "above 2 count as 2")
+})
+
+test_that("weights that cannot be are refused", {
+  data <- transform(weighed(10L), g = factor("a", c("a", "b")))
+  expect_error(dp_lm(y ~ x, data, eps = 1, weights = rep(1, 10)), "name one column", class = "dpreg_usage")
+  expect_error(dp_lm(y ~ x, data, eps = 1, weights = g), "weighs nothing", class = "dpreg_usage")
+  needs_python()
+  expect_error(dp_lm(y ~ x, data, eps = 1, weights = w, method = "tukey"), "no use for weights",
+               class = "dpreg_usage")
+  expect_error(dp_lm(y ~ x, data, eps = 1, weight_limit = 3), "limit of weights", class = "dpreg_usage")
+})
+
+test_that("an offset is added to the linear predictor", {
+  needs_python()
+  data <- weighed()
+  fit <- dp_lm(y ~ x + offset(t), data, eps = 4, delta = 1e-6, rng = 1)
+  same <- dp_lm(I(y - t) ~ x, data, eps = 4, delta = 1e-6, rng = 1)
+  expect_equal(coef(fit), coef(same))
+  expect_equal(vcov(fit), vcov(same))
+  new <- data.frame(x = c(0, 0), t = c(1, 5))
+  expect_equal(unname(diff(predict(fit, new, winsorise = FALSE))), 4)
+  set.seed(4)
+  data$years <- runif(nrow(data), 0.1, 5)
+  data$visits <- rpois(nrow(data), data$years * exp(-1 + 0.5 * data$x))
+  counts <- dp_glm(visits ~ x + offset(log(years)), data, eps = 4, delta = 1e-6, family = poisson(), rng = 1)
+  expect_true(all(abs(coef(counts) - c(-1, 0.5)) < 4.5 * sqrt(diag(vcov(counts)))))
+  rates <- predict(counts, data.frame(x = c(0, 0), years = c(1, 4)), winsorise = FALSE)
+  expect_equal(unname(rates[2L] / rates[1L]), 4)
+  expect_error(dp_select(y ~ x + offset(t), data, k = 1, eps = 1), "no use for offset", class = "dpreg_usage")
+  expect_error(dp_moments(~ y + x + offset(t), data, eps = 1), "no use for offset", class = "dpreg_usage")
+})
