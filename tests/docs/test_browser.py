@@ -156,6 +156,12 @@ def test_the_planner_answers(page):
     page.locator("[name=n]").fill("50000")
     page.locator("[name=eps]").fill("2")
     assert page.locator("#planner-curve polyline").count() >= 2
+    page.locator("[name=family]").select_option("quantile")
+    page.locator("[name=level]").fill("0.9")
+    plan = dpreg.dp_plan(50_000, 10, 2.0, 1e-6, family=dpreg.Quantile(0.9))
+    assert f"{plan.width:.3g} times" in answer.inner_text()
+    assert "width against quantile regression" in answer.inner_text()
+    assert "family=dpreg.Quantile(0.9))" in page.inner_text(".planner-python pre")
     page.locator("[name=delta]").fill("2")
     assert "delta must be between 0 and 1" in page.locator("#planner-error").inner_text()
     assert answer.inner_text() == ""
@@ -165,20 +171,28 @@ def test_the_planner_has_the_numbers_of_python(page):
     page.goto("/planner.html")
     grid = itertools.product(
         (300, 5_000, 123_456, 10**7), (1, 7, 60), (0.05, 0.9, 4.0), (1e-9, 1e-3),
-        ("auto", "boosted_adassp", "adassp", "tukey"),
+        (("auto", "gaussian"), ("boosted_adassp", "gaussian"), ("adassp", "gaussian"),
+         ("tukey", "gaussian"), ("moments", "gaussian"), ("auto", "binomial"), ("auto", "poisson"),
+         ("auto", 0.5), ("auto", 0.9)),
     )  # fmt: skip
-    names = ("n", "d", "eps", "delta", "method")
-    # Every fifth: the grid has all neighbours of each.
-    asked = [dict(zip(names, values, strict=True)) for values in itertools.islice(grid, 0, None, 5)]
+    # Every tenth: the grid has all neighbours of each.
+    asked = [
+        {"n": n, "d": d, "eps": eps, "delta": delta, "method": method,
+         "family": {"name": "quantile", "level": family} if isinstance(family, float)
+         else {"name": family, "level": None}}
+        for n, d, eps, delta, (method, family) in itertools.islice(grid, 0, None, 10)
+    ]  # fmt: skip
     program = """(asked) => {
       const tables = JSON.parse(document.getElementById("planner-tables").textContent);
       const planner = makePlanner(tables);
       return asked.map((question) => planner.plan(question));
     }"""
     answers = page.evaluate(program, asked)
-    assert len(asked) == len(answers) == 58
+    assert len(asked) == len(answers) == 65
     for question, answer in zip(asked, answers, strict=True):
-        plan = dpreg.dp_plan(**question)
+        name, level = question["family"].values()
+        family = name if level is None else dpreg.Quantile(level)
+        plan = dpreg.dp_plan(**{**question, "family": family})
         expected = {"method": plan.method, "works": plan.works, "leastUnits": plan.least_n,
                     "leastEpsilon": plan.least_eps}  # fmt: skip
         assert {name: answer[name] for name in expected} == expected, question

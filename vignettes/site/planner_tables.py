@@ -33,7 +33,7 @@ def tables() -> str:
             for design in auto._DESIGNS
             for grid in [auto._grid(method, design)]
         }
-        for method in auto.TABULATED
+        for method in (*auto.TABULATED, *auto.OTHERS)
     }
     dimensions, deltas, entries = tukey._table()
     multiples = tukey._tabulated_multiples()
@@ -41,6 +41,7 @@ def tables() -> str:
         {
             "grids": grids,
             "withInference": auto.WITH_INFERENCE,
+            "methods": [method for method in plan._METHODS if method != "auto"],
             "tableDelta": auto._DELTA,
             "tukey": {
                 "dimensions": dimensions,

@@ -225,13 +225,21 @@ function makePlanner(tables) {
 
   // ---- the plan: dpreg/planning/plan.py
 
-  function forecast(method, n, d, epsilon, delta) {
-    if (method === "auto") {
-      epsilon *= 1 - tables.countAuto;
-      method = tables.withInference;
-    }
-    const found = { method, ...expected(method, n, d, epsilon, delta) };
-    if (method !== "tukey") return found;
+  // The deviation of scores over the largest, beside that of the median.
+  function loudness({ level }) {
+    if (level === null) return 1;
+    return Math.sqrt(level * (1 - level)) / Math.max(level, 1 - level);
+  }
+
+  // What is planned: a method, and a family with its name and, of a quantile, its level.
+  function forecast({ method, family }, n, d, epsilon, delta) {
+    const linear = family.name === "gaussian";
+    const used = method === "auto" ? tables.withInference : method;
+    if (!linear) epsilon *= loudness(family);
+    else if (method === "auto") epsilon *= 1 - tables.countAuto;
+    const table = linear ? used : family.name;
+    const found = { method: used, ...expected(table, n, d, epsilon, delta) };
+    if (used !== "tukey") return found;
     const { released, width } = tukey(n, d, epsilon, delta);
     return { ...found, released, declined: 1 - released, width };
   }
@@ -247,39 +255,39 @@ function makePlanner(tables) {
     return Number(root);
   }
 
-  function leastUnits(method, d, epsilon, delta) {
+  function leastUnits(of, d, epsilon, delta) {
     let [low, high] = [1, tables.mostUnits];
-    if (!works(forecast(method, high, d, epsilon, delta))) return null;
+    if (!works(forecast(of, high, d, epsilon, delta))) return null;
     while (high > low * 1.01 + 1) {
       const middle = Math.max(low + 1, rootOfProduct(low, high));
-      if (works(forecast(method, middle, d, epsilon, delta))) high = middle;
+      if (works(forecast(of, middle, d, epsilon, delta))) high = middle;
       else low = middle;
     }
     const unit = 10 ** Math.max(0, String(high).length - 2);
     return Math.ceil(high / unit) * unit;
   }
 
-  function leastEpsilon(method, n, d, delta) {
+  function leastEpsilon(of, n, d, delta) {
     let [low, high] = [1e-6, 500];
-    if (!works(forecast(method, n, d, high, delta))) return null;
+    if (!works(forecast(of, n, d, high, delta))) return null;
     while (high > low * 1.01) {
       const middle = Math.sqrt(low * high);
-      if (works(forecast(method, n, d, middle, delta))) high = middle;
+      if (works(forecast(of, n, d, middle, delta))) high = middle;
       else low = middle;
     }
     const short = Number(high.toPrecision(2));
     return short >= high ? short : Number((high * 1.05).toPrecision(2));
   }
 
-  function plan({ n, d, eps, delta, method }) {
-    const found = forecast(method, n, d, eps, delta);
+  function plan({ n, d, eps, delta, ...of }) {
+    const found = forecast(of, n, d, eps, delta);
     return {
       ...found,
       works: works(found),
-      leastUnits: leastUnits(method, d, eps, delta),
-      leastEpsilon: leastEpsilon(method, n, d, delta),
+      leastUnits: leastUnits(of, d, eps, delta),
+      leastEpsilon: leastEpsilon(of, n, d, delta),
     };
   }
 
-  return { plan, forecast, likely: tables.likely, widest: tables.widest };
+  return { plan, forecast, methods: tables.methods, likely: tables.likely, widest: tables.widest };
 }

@@ -6,7 +6,10 @@
   const form = document.getElementById("planner-form");
   const answer = document.getElementById("planner-answer");
   const refusal = document.getElementById("planner-error");
-  const METHODS = ["boosted_adassp", "adassp", "tukey"];
+  const LINEAR = "gaussian";
+  // What the fit without privacy is called, and what regressors explain.
+  const EXACT = { gaussian: "least squares", quantile: "quantile regression" };
+  const EXPLAINED = { gaussian: "variance", quantile: "variance" };
   const SVG = "http://www.w3.org/2000/svg";
 
   const count = (n) => n.toLocaleString("en");
@@ -15,6 +18,7 @@
 
   function asked() {
     const given = Object.fromEntries(new FormData(form));
+    // A field that is switched off is not in the data of the form.
     const number = (name) => {
       const text = given[name].replace(/[,_\s]/g, "");
       return text === "" ? NaN : Number(text);
@@ -25,7 +29,11 @@
     if (!Number.isInteger(d) || d < 1 || d > 1e6) throw "d must be an integer of at least 1";
     if (!(eps > 0 && eps <= 500)) throw "eps must be greater than 0 and at most 500; 1 is usual";
     if (!(delta > 0 && delta < 1)) throw "delta must be between 0 and 1; 1e-6 is usual";
-    return { n, d, eps, delta, method: given.method, typed: given };
+    const level = given.family === "quantile" ? number("level") : null;
+    if (level !== null && !(level > 0 && level < 1)) throw "the quantile must be between 0 and 1";
+    const family = { name: given.family, level };
+    const method = family.name === LINEAR ? given.method : "auto";
+    return { n, d, eps, delta, method, family, typed: given };
   }
 
   function row(title, cells) {
@@ -41,15 +49,15 @@
     return line;
   }
 
-  function describe(plan) {
+  function describe(plan, { name }) {
     const some = plan.method !== "tukey";
     const width = Number.isFinite(plan.width) ? `${short(plan.width)} times` : "none";
     const lines = {
       method: plan.method,
-      "width against least squares": width,
+      [`width against ${EXACT[name] ?? "maximum likelihood"}`]: width,
       [some ? "coefficients with an interval" : "chance of a release"]: percent(plan.released),
       "chance that nothing is released": plan.declined < 0.01 ? "below 1%" : percent(plan.declined),
-      "loss in prediction": `${short(100 * plan.loss)}% of the explained variance`,
+      "loss in prediction": `${short(100 * plan.loss)}% of the explained ${EXPLAINED[name] ?? "deviance"}`,
       "least n at this eps": plan.leastUnits ? count(plan.leastUnits) : "more than 10^9",
       "least eps at this n": plan.leastEpsilon ? short(plan.leastEpsilon) : "above 500",
     };
@@ -71,7 +79,7 @@
     return made;
   }
 
-  function draw({ n, d, eps, delta }) {
+  function draw({ n, d, eps, delta, family }) {
     const room = document.getElementById("planner-curve").clientWidth;
     const width = Math.max(300, Math.min(640, room));
     const [height, left, right, top, bottom] = [340, 28, 134, 14, 40];
@@ -100,18 +108,20 @@
       element("text", { x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, "eps"),
     );
     const labels = [];
-    METHODS.forEach((method, number) => {
+    const methods = family.name === LINEAR ? planner.methods : ["auto"];
+    methods.forEach((method, number) => {
+      const of = { method, family };
       const points = [];
       for (let i = 0; i <= 40; i++) {
         const e = lowest * (highest / lowest) ** (i / 40);
-        const found = planner.forecast(method, n, d, e, delta);
+        const found = planner.forecast(of, n, d, e, delta);
         if (found.released >= planner.likely && found.width <= wide) points.push([e, found.width]);
       }
       if (points.length === 0) return;
       const path = points.map(([e, w]) => `${x(e).toFixed(1)},${y(w).toFixed(1)}`).join(" ");
       picture.append(element("polyline", { points: path, class: `line method-${number}` }));
-      labels.push({ method, number, y: y(points[points.length - 1][1]) });
-      const here = planner.forecast(method, n, d, eps, delta);
+      const here = planner.forecast(of, n, d, eps, delta);
+      labels.push({ name: here.method, number, y: y(points[points.length - 1][1]) });
       if (here.released >= planner.likely && here.width <= wide) {
         const place = { cx: x(eps), cy: y(here.width), r: 5, class: `dot method-${number}` };
         picture.append(element("circle", place));
@@ -124,20 +134,28 @@
       const at = Math.min(label.y + 4, free);
       free = at - 17;
       const place = { x: width - right + 8, y: at, class: `label method-${label.number}` };
-      picture.append(element("text", place, label.method));
+      picture.append(element("text", place, label.name));
     }
     document.getElementById("planner-curve").replaceChildren(picture);
   }
 
-  function showCall({ n, d, method, typed }) {
+  // As an argument of Python and of R, after a comma; nothing where it is the default.
+  function familyArguments({ name, level }) {
+    if (name === LINEAR) return ["", ""];
+    if (name === "quantile") return [`, family=dpreg.Quantile(${level})`, `, family = Quantile(${level})`];
+    return [`, family="${name}"`, `, family = ${name}()`];
+  }
+
+  function showCall({ n, d, method, family, typed }) {
     const [eps, delta] = [typed.eps.trim(), typed.delta.trim()];
     const chosen = method === "auto" ? "" : method;
     const grouped = String(n).replace(/\B(?=(\d{3})+$)/g, "_");
     const python = `dpreg.dp_plan(n=${grouped}, d=${d}, eps=${eps}, delta=${delta}`;
     const r = `dp_plan(n = ${n}, d = ${d}, eps = ${eps}, delta = ${delta}`;
+    const [familyPython, familyR] = familyArguments(family);
     const calls = {
-      python: `${python}${chosen && `, method="${chosen}"`})`,
-      r: `${r}${chosen && `, method = "${chosen}"`})`,
+      python: `${python}${chosen && `, method="${chosen}"`}${familyPython})`,
+      r: `${r}${chosen && `, method = "${chosen}"`}${familyR})`,
     };
     for (const [language, call] of Object.entries(calls)) {
       document.querySelector(`.planner-${language} pre`).textContent = call;
@@ -145,9 +163,12 @@
   }
 
   function update() {
+    const { family } = form.elements;
+    form.elements.method.disabled = family.value !== LINEAR;
+    document.getElementById("planner-level").hidden = family.value !== "quantile";
     try {
       const question = asked();
-      describe(planner.plan(question));
+      describe(planner.plan(question), question.family);
       showCall(question);
       draw(question);
       refusal.hidden = true;
