@@ -80,7 +80,7 @@ def test_a_class_is_no_options_object(diamonds):
         ({"unit": "carat"}, "'carat' names the protected unit"),
         ({"unit": "price"}, "'price' names the protected unit"),
         ({"select": dpreg.DPSIS(bounds={"carat": (0, 5), "price": (0, 2e4), "xx": (0, 1)}),
-          "k": 1}, "^bounds: 'xx' is no column"),
+          "k": 1}, "^bounds: 'xx' is not a column"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_of_a_fit_cost_nothing(arguments, says, diamonds):
