@@ -207,7 +207,8 @@ def test_a_source_that_fails_after_the_charge_is_exit_code_4(data, ledger, tmp_p
     call = ["fit", "price ~ carat", str(broken), "--eps", "1", "--budget", ledger]
     assert main(call) == 4
     assert capsys.readouterr().out == ""
-    assert [c.status for c in dpreg.Budget.open(ledger).charges] == ["charged"]
+    charges = dpreg.Budget.open(ledger).charges
+    assert [(c.status, c.label.partition("(")[0]) for c in charges] == [("charged", "dp_lm")]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +219,7 @@ def test_what_ends_a_command_otherwise(raised, code, data, monkeypatch, capsys):
     def end(*arguments, **options):
         raise raised
 
-    monkeypatch.setattr("dpreg.glm.dp_glm", end)
+    monkeypatch.setattr("dpreg.lm.dp_lm", end)
     assert main(["fit", "price ~ carat", data, "--eps", "1"]) == code
     assert capsys.readouterr().out == ""
 

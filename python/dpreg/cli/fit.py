@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import click
 
@@ -181,6 +182,7 @@ def _fitted(
 ) -> int:
     from dpreg.glm import dp_glm
     from dpreg.inference.law import check_alpha
+    from dpreg.lm import dp_lm
     from dpreg.methods import METHODS
     from dpreg.results.fit import DPResults
     from dpreg.selection import SELECTORS
@@ -189,13 +191,14 @@ def _fitted(
     typed = release.typed
     names = [method, *([] if select is None else [select])]
     typed.needs_a_taker(names, {**METHODS, **SELECTORS})
+    # A ledger says what was called.
+    call = dp_lm if family == "gaussian" else partial(dp_glm, family=family)
     with working("fitting"):
-        found = dp_glm(
+        found = call(
             release.formula,
             release.data,
             release.eps,
             release.delta,
-            family=family,
             method=built(method, METHODS, option, "--option", typed),
             select=None if select is None else built(
                 select, SELECTORS, select_option, "--select-option", typed
