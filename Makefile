@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find cpp python rwrapper/R CMakeLists.txt pyproject.toml -type f -not -name '*.pyc')
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test lint test-core test-python test-r docs test-docs engines audit fuzz bench bench-quick format clean
+.PHONY: demo test lint test-core test-python test-r docs test-docs wheel engines audit fuzz bench bench-quick format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dpreg demo
@@ -41,6 +41,10 @@ docs: $(VENV)/docs
 # The site in a headless browser.
 test-docs: docs
 	.ci/docs $(VENV) test
+
+# sdist and wheel for this machine, in build/dist, tried without a compiler.
+wheel: $(VENV)/release
+	.ci/wheel $(VENV)
 
 # Spark on this machine; it needs Java.
 engines: $(VENV)/test
@@ -83,6 +87,10 @@ $(VENV)/test: $(VENV)/created $(SOURCES)
 $(VENV)/docs: $(VENV)/created $(SOURCES)
 	$(BIN)/pip install --quiet '.[docs]'
 	touch $@ $(VENV)/installed
+
+$(VENV)/release: $(VENV)/created pyproject.toml
+	$(BIN)/pip install --quiet '.[release]'
+	touch $@
 
 $(VENV)/lint: $(VENV)/created pyproject.toml
 	mkdir -p build
