@@ -53,7 +53,7 @@ AUTO = [
     ),
     Mutant(
         "tries another method where it likes the residuals better",
-        edited(Auto, "release", ("d = len(design.terms.names)", "d = len(design.terms.names) + any(abs(y) > 5 for y in design.y)"), ("design: Design, allowance", "design, allowance")),
+        edited(Auto, "release", ("d = len(design.terms.regressors)", "d = len(design.terms.regressors) + any(abs(y) > 5 for y in design.y)"), ("design: Design, allowance", "design, allowance")),
         ("auto",),
     ),
 ]  # fmt: skip
@@ -124,7 +124,7 @@ BOOSTED = [
     ),
     Mutant(
         "the limit of scores from exact counts",
-        edited(_rounds, "score_root", ("norm = norms.root_mean_square()", "norm = norms.root_mean_square() * (1 + float(rows.score_norms(rounds.theta).sum()))")),
+        edited(_rounds._Rounds, "limit", ("norm = norms.root_mean_square()", "norm = norms.root_mean_square() * (1 + float(self.rows.score_norms(self.theta).sum()))")),
         ("boosted_adassp",),
     ),
     Mutant(
@@ -152,7 +152,7 @@ BOOSTED = [
 PIPELINES = [
     Mutant(
         "selection is free",
-        edited(dpreg.pipeline, "fit", ("Allowance(stage.epsilon_fit, delta, bits)", "Allowance(epsilon, delta, bits)")),
+        edited(dpreg.pipeline, "fit", ("Allowance(stage.epsilon_fit, delta, bits, extras)", "Allowance(epsilon, delta, bits, extras)")),
         ("pipelines",),
     ),
     Mutant(

@@ -76,7 +76,7 @@ DATA = [
     ),
     Mutant(
         "an exception that names a cell",
-        edited(design, "read_design", ("assert y is not None", "assert y is not None\n        if len(y) and y.max() > 1e6: raise ValueError(f'y = {y.max()}')")),
+        edited(design, "design_of", ("assert y is not None", "assert y is not None\n        if len(y) and y.max() > 1e6: raise ValueError(f'y = {y.max()}')")),
         ("no surprises",),
     ),
     Mutant(
