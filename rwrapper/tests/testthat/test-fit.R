@@ -156,7 +156,7 @@ test_that("the result does not depend on the name of the method being a name or 
                    coef(fit_of(method = AdaSSP(standardisation = Standardisation(zooms = 3)))))
   bounded <- fit_of(method = AdaSSP(bounds = list(depth = c(40, 80))))
   expect_false(identical(coef(bounded), coef(fit_of(method = "adassp"))))
-  expect_error(fit_of(method = AdaSSP(bounds = list(nothing = c(0, 1)))), "no column of the model")
+  expect_error(fit_of(method = AdaSSP(bounds = list(nothing = c(0, 1)))), "is not a column of the model")
 })
 
 test_that("seeds are exact", {
