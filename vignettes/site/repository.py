@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # The page of a text is where the text is, but for these.
 MOVED = {".github/SECURITY.md": "security", "rwrapper/NEWS.md": "changelog"}
-LEFT_OUT = ("README.md", "vignettes/site/")
+LEFT_OUT = ("README.md", ".github/RELEASING.md", "vignettes/site/")
 
 HEADER = re.compile(r"^status: (.+)\n((?:proves: .+\n)+)", re.MULTILINE)
 PROVES = re.compile(r"^proves: (\S+) (\S+)$", re.MULTILINE)
