@@ -23,7 +23,7 @@ except ImportError:
     raise ImportError("dpreg.sklearn needs scikit-learn; run `pip install scikit-learn`") from None
 
 from dpreg.data.arrays import columns_of, is_column, matrix_source, vector_source
-from dpreg.data.matrix import ModelMatrix, Records
+from dpreg.data.matrix import ModelMatrix, Records, check_column_names
 from dpreg.data.source import RowSource
 from dpreg.errors import ArgumentError, BudgetError, SchemaError, add
 from dpreg.glm import dp_glm
@@ -77,6 +77,7 @@ class _Private(BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = width
         names = getattr(self, "feature_names_in_", None)
         named = [f"x{j}" for j in range(width)] if names is None else list(names)
+        check_column_names(named)
         read = lambda: [Records(columns_of(table), columns_of(target)[0])]  # noqa: E731
         return ModelMatrix("y", tuple(named), True, read), named
 

@@ -9,6 +9,7 @@ import statsmodels.formula.api as smf
 
 import dpreg
 from dpreg.errors import FormulaError, KeywordError
+from dpreg.sklearn import DPLinearRegression
 
 
 @pytest.fixture(scope="module")
@@ -61,3 +62,17 @@ def test_weights_written_out_are_weights(data):
 def test_an_offset_taken_off_is_one(data):
     fit = dpreg.dp_lm("I(y - z) ~ x", data, 4.0, 1e-6, rng=1)
     assert (np.abs(fit.params - [3.0, 1.0]) < 4 * fit.bse).all()
+
+
+@pytest.mark.parametrize("name", ["weights(w)", "offset(t)", "Intercept"])
+def test_a_column_is_not_taken_for_what_its_name_says(data, name):
+    odd = data.rename(columns={"z": name})
+    budget = dpreg.Budget(1.0, 1e-5)
+    for formula in (f"y ~ x + `{name}`", "y ~ ."):
+        with pytest.raises(FormulaError, match="rename it"):
+            dpreg.dp_lm(formula, odd, 1.0, budget=budget)
+    with pytest.raises(FormulaError, match="rename it"):
+        DPLinearRegression(eps=1.0, budget=budget).fit(odd[["x", name]], odd["y"])
+    assert budget.charges == ()
+    # Beside the formula it does no harm.
+    assert dpreg.dp_lm("y ~ x", odd, 1.0, rng=1).names == ("Intercept", "x")

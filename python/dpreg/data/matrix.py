@@ -16,9 +16,11 @@ from dpreg.data.within import within_terms, within_units
 from dpreg.errors import ArgumentError, FormulaError
 from dpreg.privacy.stratum import Stratum
 
-__all__ = ["INTERCEPT", "ModelMatrix", "Records", "intercept_is_taken"]
+__all__ = ["ModelMatrix", "Records", "check_column_names"]
 
-INTERCEPT = "Intercept"
+_INTERCEPT = "Intercept"
+# With a bracket behind them, the names of columns that `Terms` knows by that.
+_WORDS = ("offset", "weights")
 
 # Rows at a time, so that what is written to is still near when the next column comes.
 _ROWS = 1 << 13
@@ -93,8 +95,8 @@ class ModelMatrix:
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
             raise ArgumentError("names", "each column needs a name of its own")
-        if self.intercept and INTERCEPT in self.names:
-            raise intercept_is_taken()
+        if self.intercept and _INTERCEPT in self.names:
+            raise _taken(_INTERCEPT, "the intercept")
         if not self.names and not self.intercept:
             raise FormulaError("formula", "there is nothing on its right-hand side")
 
@@ -143,8 +145,22 @@ def _complete(columns: Sequence[NDArray[np.float64]], y: NDArray[np.float64]) ->
     return Rows(X[kept], y[kept], kept)
 
 
-def intercept_is_taken() -> FormulaError:
-    """Return what is wrong with a column of the name of the intercept."""
-    return FormulaError(
-        "formula", f"a column named {INTERCEPT!r} cannot be told from the intercept", "rename it"
-    )
+def check_column_names(columns: Iterable[str]) -> None:
+    """Refuse columns of the data that are named as what a model adds to them is.
+
+    Parameters
+    ----------
+    columns : iterable of str
+        Those that regressors are made of.
+    """
+    for name in columns:
+        if name == _INTERCEPT:
+            raise _taken(name, "the intercept")
+        for word in _WORDS:
+            if name.startswith(f"{word}("):
+                raise _taken(name, f"{word} of rows")
+
+
+def _taken(name: str, what: str) -> FormulaError:
+    problem = f"a column named {name!r} cannot be told from {what}"
+    return FormulaError("formula", problem, "rename it")

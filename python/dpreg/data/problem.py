@@ -11,7 +11,7 @@ from dpreg.data.containers import open_source
 from dpreg.data.design import Design, Terms, read_design, weighed_terms
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.formula.effects import effects_of_unit
-from dpreg.data.matrix import INTERCEPT, ModelMatrix, intercept_is_taken
+from dpreg.data.matrix import ModelMatrix, check_column_names
 from dpreg.data.roles import check_stratum, check_unit, check_weight_column
 from dpreg.data.schema import Column, Level, Schema
 from dpreg.data.source import RowSource
@@ -129,8 +129,7 @@ def pose(
                 problem = f"{name!r} {role}, and cannot be in the formula too"
                 raise FormulaError("formula", problem, "leave it out", instead) from None
         raise
-    if INTERCEPT in spec.regressors:
-        raise intercept_is_taken()
+    check_column_names(spec.regressors)
     if within and not spec.names:
         raise FormulaError("formula", "has nothing but effects of units, which are not released")
     return FormulaProblem(spec, source, unit, stratum, within, weights)
