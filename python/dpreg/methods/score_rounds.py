@@ -29,7 +29,8 @@ __all__ = ["late_limit", "score_root"]
 Doubles = NDArray[np.float64]
 
 # A step goes so far towards the root of the score: in early rounds, while they settle, and in
-# those that count.  Longer rows than the curvature is of may make it five times what it is there.
+# those that count.  Where rows are longer than those that curvature is of, the score may fall up to
+# ten times as fast as it says before late steps overshoot.
 _EARLY_STEP, _SETTLING_STEP, _LATE_STEP = 0.5, 0.3, 0.2
 # and all of it where its length is this many deviations of noise.
 _TOLD = 2.0
