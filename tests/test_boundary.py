@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from dpreg import _core
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python/dpreg"
 
@@ -151,3 +153,19 @@ def test_every_module_can_be_the_first_that_is_imported():
         for name in free:
             del graph[name]
     assert not graph
+
+
+def test_what_only_tests_ask_of_the_core_is_under_testing():
+    stubs = ast.parse((PACKAGE / "_core" / "__init__.pyi").read_text()).body
+    offered = {node.name for node in stubs if isinstance(node, ast.FunctionDef | ast.ClassDef)} | {
+        node.target.id for node in stubs if isinstance(node, ast.AnnAssign)
+    }
+    used = set()
+    for path in (ROOT / "python").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute):
+                used.add(node.attr)
+            elif isinstance(node, ast.ImportFrom) and node.module == "dpreg._core":
+                used |= {alias.name for alias in node.names}
+    assert not offered - used - {"LossKind"}, "move it to cpp/bindings/register_testing.cpp"
+    assert all(hasattr(_core, name) for name in offered)

@@ -11,6 +11,7 @@ void register_mechanisms(py::module_& m);
 void register_moments(py::module_& m);
 void register_selection(py::module_& m);
 void register_frank_wolfe(py::module_& m);
+void register_testing(py::module_& core);
 
 PYBIND11_MODULE(_core, m) {
     m.doc() = "The C++ core of dpreg.  Use the dpreg package; names here may change.";
@@ -22,4 +23,5 @@ PYBIND11_MODULE(_core, m) {
     register_moments(m);
     register_selection(m);
     register_frank_wolfe(m);
+    register_testing(m);
 }

@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <optional>
 #include <vector>
 
 #include "dpreg/error.hpp"
@@ -16,6 +17,15 @@ namespace py = pybind11;
 
 using Array = py::array_t<double>;
 using IndexArray = py::array_t<std::size_t, py::array::c_style | py::array::forcecast>;
+
+/// The rows of each unit, as two index arrays; both empty when a unit is a row.
+struct UnitRows {
+    std::optional<IndexArray> offsets;
+    std::optional<IndexArray> rows;
+
+    const std::size_t* offset_data() const { return offsets ? offsets->data() : nullptr; }
+    const std::size_t* row_data() const { return rows ? rows->data() : nullptr; }
+};
 
 inline std::ptrdiff_t element_stride(const Array& a, py::ssize_t axis) {
     const auto size = static_cast<py::ssize_t>(sizeof(double));
@@ -51,6 +61,14 @@ auto without_gil(const Work& work) {
 template <class T>
 py::array_t<T> to_array(const std::vector<T>& values) {
     return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
+/// `size` draws of a sampler as an array.
+template <class T, class Sampler>
+py::array_t<T> draws(std::size_t size, Sampler sampler) {
+    std::vector<T> values(size);
+    for (auto& value : values) value = sampler();
+    return to_array(values);
 }
 
 inline Array to_matrix(const std::vector<double>& values, std::size_t rows, std::size_t cols) {

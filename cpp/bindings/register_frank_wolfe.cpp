@@ -61,8 +61,6 @@ std::vector<std::uint8_t> to_mask(const Mask& active, const L1Gradient& gradient
 }
 
 void register_design(py::module_& m) {
-    m.attr("CELL_BITS") = dpreg::kCellBits;
-    m.attr("RESPONSE_BITS") = dpreg::kResponseBits;
     py::class_<UnitDesign>(m, "UnitDesign")
         .def_property_readonly("rows", &UnitDesign::rows)
         .def_property_readonly("cols", &UnitDesign::cols);
@@ -118,9 +116,7 @@ void check_column(const L1Gradient& gradient, std::size_t j) {
 }
 
 void register_gradient(py::module_& m) {
-    m.attr("MAX_STEPS") = dpreg::kMaxSteps;
     m.attr("START_WEIGHT") = dpreg::kStartWeight;
-    m.def("l1_gradient_sensitivity", &dpreg::l1_gradient_sensitivity, "l1"_a);
     m.def("vertex_score_range", &dpreg::vertex_score_range, "l1"_a);
     py::class_<L1Gradient>(m, "L1Gradient")
         .def(py::init([](const UnitDesign& design, const Array& y, double l1,
@@ -227,8 +223,6 @@ void register_bounds(py::module_& m) {
 
 void register_screening(py::module_& m) {
     m.attr("SCREENING_RANGE") = dpreg::kScreeningRange;
-    m.attr("SCREENING_FALL") = dpreg::kScreeningFall;
-    m.attr("SCREENING_RISE") = dpreg::kScreeningRise;
     m.attr("SCREENING_ROUNDING") = dpreg::kScreeningRounding;
     m.def(
         "screening_scores",
@@ -256,12 +250,6 @@ void register_loop(py::module_& m) {
             return dpreg::bind::to_array(dpreg::random_start(d, bits));
         },
         "d"_a, "bits"_a);
-    m.def(
-        "choose_among",
-        [](const Array& log_weights, BitSource& bits) {
-            return dpreg::choose_among(dpreg::bind::to_vector(log_weights), bits);
-        },
-        "log_weights"_a, "bits"_a);
     m.def(
         "draw_vertex",
         [](const L1Gradient& gradient, VertexBounds& bounds, double epsilon, BitSource& bits) {

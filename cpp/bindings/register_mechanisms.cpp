@@ -27,12 +27,6 @@ void register_mechanisms(py::module_& m) {
     m.def("rounding_is_paid", &dpreg::rounding_is_paid, "models"_a, "dimension"_a,
           "epsilon_sample"_a);
     m.def(
-        "draw_deep_point",
-        [](const dpreg::DepthRegions& regions, double epsilon, std::size_t t, BitSource& bits) {
-            return dpreg::bind::to_array(dpreg::draw_deep_point(regions, epsilon, t, bits));
-        },
-        "regions"_a, "epsilon"_a, "t"_a, "bits"_a);
-    m.def(
         "tukey_em",
         [](const dpreg::DepthRegions& regions, std::size_t depth, double epsilon_test,
            double epsilon_sample, double delta, BitSource& bits) -> std::optional<Array> {

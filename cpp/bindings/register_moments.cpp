@@ -39,7 +39,6 @@ std::vector<double> row_major(const dpreg::MatrixView& matrix) {
 
 void register_column_counts(py::module_& m) {
     m.attr("LEAST_EXPONENT") = dpreg::kLeastExponent;
-    m.attr("LARGEST_EXPONENT") = dpreg::kLargestExponent;
     m.attr("MOMENT_BITS") = dpreg::kMomentBits;
     m.def("counts_sensitivity", &dpreg::counts_sensitivity, "weights"_a);
     m.def("moments_sensitivity", &dpreg::moments_sensitivity, "weights"_a);
@@ -75,7 +74,6 @@ void register_column_counts(py::module_& m) {
 }
 
 void register_tail_votes(py::module_& m) {
-    m.attr("VOTE_STEPS") = dpreg::kVoteSteps;
     m.def("tail_votes_sensitivity", &dpreg::tail_votes_sensitivity, "sets"_a);
     m.def(
         "tail_votes",
@@ -132,7 +130,6 @@ void register_losses(py::module_& m) {
 void register_rows(py::module_& m) {
     m.attr("ROW_STEPS") = dpreg::kRowSteps;
     m.attr("SQUARES_SENSITIVITY") = dpreg::kSquaresSensitivity;
-    m.def("row_norm", &dpreg::row_norm, "width"_a);
     m.def("gram_sensitivity", &dpreg::gram_sensitivity, "width"_a);
     m.def("score_sensitivity", &dpreg::score_sensitivity, "width"_a);
     m.def("score_products_sensitivity", &dpreg::score_products_sensitivity, "width"_a);

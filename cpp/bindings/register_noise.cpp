@@ -1,9 +1,7 @@
 #include <cstdint>
 
 #include "dpreg/noise/assignment.hpp"
-#include "dpreg/noise/bernoulli.hpp"
 #include "dpreg/noise/bits.hpp"
-#include "dpreg/noise/chacha20.hpp"
 #include "dpreg/noise/discrete_gaussian.hpp"
 #include "dpreg/noise/discrete_laplace.hpp"
 #include "dpreg/noise/exponential.hpp"
@@ -17,63 +15,40 @@ namespace py = pybind11;
 using namespace py::literals;
 using dpreg::BitSource;
 
-/// `size` draws of a sampler as an array.
-template <class T, class Sampler>
-py::array_t<T> draw(std::size_t size, Sampler sampler) {
-    std::vector<T> values(size);
-    for (auto& value : values) value = sampler();
-    return dpreg::bind::to_array(values);
-}
-
 void register_sources(py::module_& m) {
     py::class_<BitSource>(m, "BitSource")
         .def("next", &BitSource::next)
         .def_property_readonly("seeded", &BitSource::seeded);
     py::class_<dpreg::SystemBits, BitSource>(m, "SystemBits").def(py::init<>());
     py::class_<dpreg::TestBits, BitSource>(m, "TestBits").def(py::init<std::uint64_t>(), "seed"_a);
-    m.def("chacha20_block", &dpreg::chacha20_block, "key"_a, "counter"_a, "nonce"_a);
 }
 
 void register_samplers(py::module_& m) {
     m.def(
-        "uniform_below",
-        [](std::uint64_t bound, BitSource& bits, std::size_t size) {
-            return draw<std::uint64_t>(size, [&] { return dpreg::uniform_below(bound, bits); });
-        },
-        "bound"_a, "bits"_a, "size"_a);
-    m.def(
         "uniform_open",
         [](BitSource& bits, std::size_t size) {
-            return draw<double>(size, [&] { return dpreg::uniform_open(bits); });
+            return dpreg::bind::draws<double>(size, [&] { return dpreg::uniform_open(bits); });
         },
         "bits"_a, "size"_a);
     m.def(
         "standard_exponential",
         [](BitSource& bits, std::size_t size) {
-            return draw<double>(size, [&] { return dpreg::standard_exponential(bits); });
+            return dpreg::bind::draws<double>(size,
+                                              [&] { return dpreg::standard_exponential(bits); });
         },
         "bits"_a, "size"_a);
     m.def(
         "standard_gumbel",
         [](BitSource& bits, std::size_t size) {
-            return draw<double>(size, [&] { return dpreg::standard_gumbel(bits); });
+            return dpreg::bind::draws<double>(size, [&] { return dpreg::standard_gumbel(bits); });
         },
         "bits"_a, "size"_a);
-    m.def(
-        "bernoulli_exp",
-        [](std::uint64_t numerator, std::uint64_t denominator, BitSource& bits, std::size_t size) {
-            return draw<std::uint8_t>(size, [&] {
-                return static_cast<std::uint8_t>(
-                    dpreg::bernoulli_exp(numerator, denominator, bits));
-            });
-        },
-        "numerator"_a, "denominator"_a, "bits"_a, "size"_a);
     m.def(
         "discrete_laplace",
         [](double epsilon, BitSource& bits, std::size_t size) {
             const auto fraction = dpreg::fraction_at_most(epsilon);
-            return draw<std::int64_t>(size,
-                                      [&] { return dpreg::discrete_laplace(fraction, bits); });
+            return dpreg::bind::draws<std::int64_t>(
+                size, [&] { return dpreg::discrete_laplace(fraction, bits); });
         },
         "epsilon"_a, "bits"_a, "size"_a);
     m.def(

@@ -29,26 +29,12 @@ using Ranks = std::vector<std::uint32_t>;
 
 void register_inversions(py::module_& m) {
     m.def(
-        "inversions_by_partition",
-        [](Ranks values, std::uint32_t bound) {
-            Ranks scratch(values.size());
-            return dpreg::inversions_by_partition(values.data(), values.size(), bound,
-                                                  scratch.data());
-        },
-        "values"_a, "bound"_a);
-    m.def(
         "inversions_by_merging",
         [](Ranks values) {
             Ranks scratch(values.size());
             return dpreg::inversions_by_merging(values.data(), values.size(), scratch.data());
         },
         "values"_a);
-    m.def(
-        "inversions_by_tree",
-        [](const Ranks& values, std::uint32_t bound) {
-            return dpreg::inversions_by_tree(values.data(), values.size(), bound);
-        },
-        "values"_a, "bound"_a);
 }
 
 void register_kendall(py::module_& m) {
@@ -64,22 +50,7 @@ void register_kendall(py::module_& m) {
             return dpreg::bind::without_gil([&] { return dpreg::kendall_tau(xv, yv); });
         },
         "x"_a, "y"_a);
-    m.def(
-        "ranks",
-        [](const Array& x) {
-            return dpreg::bind::to_array(dpreg::rank_column(dpreg::bind::vector_view(x)).ranks);
-        },
-        "x"_a);
 }
-
-/// The rows of each unit, as two index arrays; both empty when a unit is a row.
-struct UnitRows {
-    std::optional<IndexArray> offsets;
-    std::optional<IndexArray> rows;
-
-    const std::size_t* offset_data() const { return offsets ? offsets->data() : nullptr; }
-    const std::size_t* row_data() const { return rows ? rows->data() : nullptr; }
-};
 
 void register_lasso(py::module_& m) {
     m.attr("VOTE_SENSITIVITY") = dpreg::kVoteSensitivity;
@@ -95,7 +66,7 @@ void register_lasso(py::module_& m) {
             const auto xv = dpreg::bind::matrix_view(x);
             const auto yv = dpreg::bind::vector_view(y);
             dpreg::require(xv.rows == yv.size, "X and y must have the same number of rows");
-            const UnitRows units{std::move(unit_offsets), std::move(unit_rows)};
+            const dpreg::bind::UnitRows units{std::move(unit_offsets), std::move(unit_rows)};
             const auto models = dpreg::bind::without_gil([&] {
                 return dpreg::fit_lasso_batches(xv, yv, assignment, units.offset_data(),
                                                 units.row_data(), {penalty, scaling}, threads);
@@ -135,7 +106,7 @@ void register_lasso(py::module_& m) {
             const auto xv = dpreg::bind::matrix_view(x);
             const auto yv = dpreg::bind::vector_view(y);
             dpreg::require(xv.rows == yv.size, "X and y must have the same number of rows");
-            const UnitRows units{std::move(unit_offsets), std::move(unit_rows)};
+            const dpreg::bind::UnitRows units{std::move(unit_offsets), std::move(unit_rows)};
             dpreg::BatchLasso lasso;
             lasso.penalty = penalty;
             return dpreg::bind::to_array(dpreg::sub_lasso(xv, yv, assignment, units.offset_data(),
@@ -169,15 +140,6 @@ void register_largest(py::module_& m) {
     py::enum_<dpreg::NoiseLaw>(m, "NoiseLaw")
         .value("EXPONENTIAL", dpreg::NoiseLaw::kExponential)
         .value("GUMBEL", dpreg::NoiseLaw::kGumbel);
-    m.def("noise_from_log_hazard", &dpreg::noise_from_log_hazard, "log_q"_a, "law"_a);
-    m.def(
-        "largest_of",
-        [](double log_count, dpreg::NoiseLaw law, BitSource& bits, std::size_t size) {
-            std::vector<double> draws(size);
-            for (auto& draw : draws) draw = dpreg::largest_of(log_count, law, bits);
-            return dpreg::bind::to_array(draws);
-        },
-        "log_count"_a, "law"_a, "bits"_a, "size"_a);
     m.def(
         "random_subset",
         [](std::uint64_t size, std::size_t count, BitSource& bits) {
@@ -187,12 +149,6 @@ void register_largest(py::module_& m) {
 }
 
 void register_choices(py::module_& m) {
-    m.def(
-        "choose_by_gap",
-        [](const Array& gaps, double range, double epsilon, BitSource& bits) {
-            return dpreg::choose_by_gap(dpreg::bind::to_vector(gaps), range, epsilon, bits);
-        },
-        "gaps"_a, "range"_a, "epsilon"_a, "bits"_a);
     m.def(
         "peel",
         [](const Array& scores, std::size_t k, double range, double epsilon, BitSource& bits) {

@@ -1,6 +1,3 @@
-#include <optional>
-
-#include "dpreg/linalg/instructions.hpp"
 #include "dpreg/stats/batch_fit.hpp"
 #include "dpreg/stats/depth.hpp"
 #include "dpreg/stats/safety.hpp"
@@ -13,17 +10,9 @@ using namespace py::literals;
 using dpreg::bind::Array;
 using dpreg::bind::IndexArray;
 
-/// The rows of each unit, as two index arrays; both empty when a unit is a row.
-struct UnitRows {
-    std::optional<IndexArray> offsets;
-    std::optional<IndexArray> rows;
-
-    const std::size_t* offset_data() const { return offsets ? offsets->data() : nullptr; }
-    const std::size_t* row_data() const { return rows ? rows->data() : nullptr; }
-};
-
 Array fit_batches(const Array& x, const Array& y, const dpreg::Assignment& assignment,
-                  const UnitRows& units, const dpreg::BatchFit& options, std::size_t threads) {
+                  const dpreg::bind::UnitRows& units, const dpreg::BatchFit& options,
+                  std::size_t threads) {
     const auto xv = dpreg::bind::matrix_view(x);
     const auto yv = dpreg::bind::vector_view(y);
     dpreg::require(xv.rows == yv.size, "X and y must have the same number of rows");
@@ -52,7 +41,6 @@ void register_batch_fit(py::module_& m) {
 
 void register_depth(py::module_& m) {
     m.attr("DEPTH_SENSITIVITY") = dpreg::kDepthSensitivity;
-    m.attr("SAFETY_SENSITIVITY") = dpreg::kSafetySensitivity;
     py::class_<dpreg::DepthRegions>(m, "DepthRegions")
         .def(py::init([](const Array& points, int grid_exponent) {
                  const auto view = dpreg::bind::matrix_view(points);
@@ -83,26 +71,13 @@ void register_depth(py::module_& m) {
             "depth"_a, "j"_a)
         .def_static("rounding_error", &dpreg::DepthRegions::rounding_error, "m"_a, "p"_a,
                     "epsilon"_a);
-    m.def("log_region_weights", &dpreg::log_region_weights, "regions"_a, "epsilon"_a);
     m.def("distance_to_unsafety", &dpreg::distance_to_unsafety, "regions"_a, "epsilon"_a, "t"_a,
           "delta"_a);
-}
-
-void register_instructions(py::module_& m) {
-    py::enum_<dpreg::Instructions>(m, "Instructions")
-        .value("portable", dpreg::Instructions::portable)
-        .value("avx2", dpreg::Instructions::avx2)
-        .value("avx512", dpreg::Instructions::avx512)
-        .value("vnni", dpreg::Instructions::vnni);
-    m.def("instruction_sets", &dpreg::instruction_sets);
-    m.def("instructions_in_use", &dpreg::instructions_in_use);
-    m.def("use_instructions", &dpreg::use_instructions, "choice"_a);
 }
 
 }  // namespace
 
 void register_stats(py::module_& m) {
-    register_instructions(m);
     register_batch_fit(m);
     register_depth(m);
 }

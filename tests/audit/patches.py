@@ -13,7 +13,12 @@ from types import ModuleType
 from dpreg import _core
 from dpreg.audit._patch import replaced
 
-REAL = {name: getattr(_core, name) for name in dir(_core) if not name.startswith("__")}
+REAL = {
+    name: getattr(owner, name)
+    for owner in (_core, _core.testing)
+    for name in dir(owner)
+    if not name.startswith("__")
+}
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def drawing_functions():
     """Return functions of the core that take a source of random bits."""
     return {
         node.name
-        for node in ast.parse((PACKAGE / "_core.pyi").read_text()).body
+        for node in ast.parse((PACKAGE / "_core" / "__init__.pyi").read_text()).body
         if isinstance(node, ast.FunctionDef)
         and "bits" in {a.arg for a in (*node.args.args, *node.args.kwonlyargs)}
     }

@@ -64,7 +64,7 @@ def main():
         "the same, rows made ready included", f"[{preparation:.3g} s]",
     )  # fmt: skip
     product = with_better_blas(lambda: x.T @ x)
-    for choice in _core.instruction_sets():
+    for choice in _core.testing.instruction_sets():
         with instructions(choice):
             sheet.ratio(
                 f"boosted_{choice.name}",

@@ -194,7 +194,7 @@ def main():
     options = arguments(__doc__, page="")
     sheet = Sheet()
     print(processor(), time.strftime("%Y-%m-%d"))
-    with instructions(_core.instruction_sets()[-1]):
+    with instructions(_core.testing.instruction_sets()[-1]):
         lines, table = measured(options.quick, sheet)
     if options.page:
         Path(options.page).write_text(page(lines, table, options.quick), encoding="utf-8")

@@ -96,9 +96,11 @@ def counting(n, repeats):
         values = rng.permutation(n) if bound == n else rng.integers(bound, size=n)
         values = values.tolist()
         times = [
-            seconds_of(lambda v=values, b=bound: _core.inversions_by_partition(v, b), repeats),
+            seconds_of(
+                lambda v=values, b=bound: _core.testing.inversions_by_partition(v, b), repeats
+            ),
             seconds_of(lambda v=values: _core.inversions_by_merging(v), repeats),
-            seconds_of(lambda v=values, b=bound: _core.inversions_by_tree(v, b), repeats),
+            seconds_of(lambda v=values, b=bound: _core.testing.inversions_by_tree(v, b), repeats),
         ]
         print(
             f"inversions, n = {n:,}, {name}, conversion of a list included: partition "

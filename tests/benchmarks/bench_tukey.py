@@ -55,7 +55,7 @@ def main():
         "tukey", lambda: release(x, y, models), with_better_blas(lambda: x.T @ x), 7,
         "TukeyEM over one X.T @ X", faster=False,
     )  # fmt: skip
-    for choice in _core.instruction_sets():
+    for choice in _core.testing.instruction_sets():
         with instructions(choice):
             sheet.ratio(
                 f"tukey_{choice.name}", lambda: release(x, y, models),

@@ -52,7 +52,7 @@ def processor():
     path = Path("/proc/cpuinfo")
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    sets = ", ".join(choice.name for choice in _core.instruction_sets())
+    sets = ", ".join(choice.name for choice in _core.testing.instruction_sets())
     return f"{names[0] if names else platform.machine()}; instruction sets {sets}"
 
 
@@ -61,12 +61,12 @@ def instructions(choice):
     """Use an instruction set of `_core`, and what was used before afterwards."""
     from dpreg import _core
 
-    before = _core.instructions_in_use()
-    _core.use_instructions(choice)
+    before = _core.testing.instructions_in_use()
+    _core.testing.use_instructions(choice)
     try:
         yield
     finally:
-        _core.use_instructions(before)
+        _core.testing.use_instructions(before)
 
 
 def spread(values, unit=""):

@@ -16,7 +16,7 @@ from dpreg import _core
 @pytest.mark.parametrize("scores", [[0.0], [0, 0, 0, 0], [0, 1, 2.5, -1], [0, 1e3, 5.0, 999.0]])
 def test_sampler_follows_the_law(scores, epsilon, score_range, bits):
     gaps = np.max(scores) - np.array(scores, dtype=float)
-    draws = [_core.choose_by_gap(gaps, score_range, epsilon, bits) for _ in range(20_000)]
+    draws = [_core.testing.choose_by_gap(gaps, score_range, epsilon, bits) for _ in range(20_000)]
     observed = np.bincount(draws, minlength=len(scores))
     expected = exponential_choice(scores, score_range, epsilon)
     possible = expected > 1e-12
@@ -48,9 +48,9 @@ def test_law_is_private_for_every_change_of_a_range(epsilon):
 
 def test_excluded_candidates_are_never_chosen(bits):
     gaps = np.array([np.inf, 0.0, np.inf, 1e300])
-    draws = {_core.choose_by_gap(gaps, 1.0, 1e-6, bits) for _ in range(200)}
+    draws = {_core.testing.choose_by_gap(gaps, 1.0, 1e-6, bits) for _ in range(200)}
     assert draws == {1, 3} or draws == {1}
-    assert _core.choose_by_gap(np.array([np.inf, 7.0]), 1.0, 1.0, bits) == 1
+    assert _core.testing.choose_by_gap(np.array([np.inf, 7.0]), 1.0, 1.0, bits) == 1
 
 
 @pytest.mark.parametrize("score_range", [2.0**-500, 2.0**500])
@@ -58,13 +58,13 @@ def test_the_law_at_the_ends_of_the_ranges(score_range, bits):
     """With a range of 1e-310, epsilon / range is infinite: a change of the scores by that range
     once made a candidate e^32 times less likely, at epsilon = 1."""
     gaps = np.array([0.0, 1.0, 3.0]) * score_range
-    draws = [_core.choose_by_gap(gaps, score_range, 1.0, bits) for _ in range(20_000)]
+    draws = [_core.testing.choose_by_gap(gaps, score_range, 1.0, bits) for _ in range(20_000)]
     assert_follows(np.bincount(draws, minlength=3), exponential_choice([3, 2, 0], 1.0, 1.0))
 
 
 def test_gaps_that_are_no_numbers_do_no_harm(bits):
     for gaps in ([np.nan, 0.0], [np.nan, np.nan], [-3.0, 0.0]):
-        assert _core.choose_by_gap(np.array(gaps), 1.0, 1.0, bits) in (0, 1)
+        assert _core.testing.choose_by_gap(np.array(gaps), 1.0, 1.0, bits) in (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -84,4 +84,4 @@ def test_gaps_that_are_no_numbers_do_no_harm(bits):
 )
 def test_wrong_use(gaps, score_range, epsilon, says, bits):
     with pytest.raises(ValueError, match=says):
-        _core.choose_by_gap(np.array(gaps, dtype=float), score_range, epsilon, bits)
+        _core.testing.choose_by_gap(np.array(gaps, dtype=float), score_range, epsilon, bits)

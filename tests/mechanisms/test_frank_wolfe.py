@@ -130,7 +130,7 @@ def test_grey_box_audit_of_runs(name, X, y, steps, bits):
         here, there, loss = gradient(X, y), gradient(X[:-1], y[:-1]), 0.0
         for vertex in run["path"]:
             change = here.values() - there.values()
-            assert np.abs(change).max() <= _core.l1_gradient_sensitivity(1.0)
+            assert np.abs(change).max() <= _core.testing.l1_gradient_sensitivity(1.0)
             ratios = np.log(step_law(here, epsilon, 1.0) / step_law(there, epsilon, 1.0))
             assert np.ptp(ratios) <= epsilon * (1 + 1e-12)
             loss += ratios[vertices(2).index(vertex)]

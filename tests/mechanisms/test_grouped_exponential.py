@@ -31,7 +31,7 @@ def vectors():
 @pytest.mark.parametrize(("name", "log_weights"), list(vectors()), ids=lambda v: v if isinstance(
     v, str) else "")  # fmt: skip
 def test_sampler_follows_the_law(name, log_weights, bits):
-    drawn = [_core.choose_among(log_weights, bits) for _ in range(DRAWS)]
+    drawn = [_core.testing.choose_among(log_weights, bits) for _ in range(DRAWS)]
     counts = np.bincount(drawn, minlength=len(log_weights))
     if len(log_weights) == 1:
         assert counts[0] == DRAWS
@@ -41,14 +41,14 @@ def test_sampler_follows_the_law(name, log_weights, bits):
 
 @pytest.mark.parametrize("low", [-1e308, -1e6, -750.0, -1e-300])
 def test_extreme_differences(low, bits):
-    drawn = [_core.choose_among([0.0, low, low], bits) for _ in range(2000)]
+    drawn = [_core.testing.choose_among([0.0, low, low], bits) for _ in range(2000)]
     assert (np.array(drawn) == 0).all() == (low < -700)
 
 
 def test_nothing_to_choose_from_is_refused(bits):
     for log_weights in ([], [-np.inf, -np.inf]):
         with pytest.raises(ValueError, match="possible"):
-            _core.choose_among(log_weights, bits)
+            _core.testing.choose_among(log_weights, bits)
 
 
 def test_agrees_with_the_exact_integer_sampler(bits):
@@ -56,5 +56,5 @@ def test_agrees_with_the_exact_integer_sampler(bits):
     log_weights = np.log(np.arange(1.0, 81.0))
     drawn = [_core.choose_index(log_weights, bits) for _ in range(DRAWS)]
     assert_follows(np.bincount(drawn, minlength=80), law(log_weights))
-    drawn = [_core.choose_among(log_weights, bits) for _ in range(DRAWS)]
+    drawn = [_core.testing.choose_among(log_weights, bits) for _ in range(DRAWS)]
     assert_follows(np.bincount(drawn, minlength=80), law(log_weights))

@@ -120,7 +120,9 @@ def test_draw_follows_its_law(bits, m):
     depths = grid_depths(models, range(4))
     for t in (1, 2):
         law = restricted_draw(depths, 1.5, t)
-        draws = [_core.draw_deep_point(regions(models), 1.5, t, bits) for _ in range(20_000)]
+        draws = [
+            _core.testing.draw_deep_point(regions(models), 1.5, t, bits) for _ in range(20_000)
+        ]
         cells = np.array(draws).astype(int) @ [4, 1]
         assert_follows(np.bincount(cells, minlength=16), law)
 
@@ -128,10 +130,10 @@ def test_draw_follows_its_law(bits, m):
 def test_draw_with_ties_and_with_all_models_equal(bits):
     tied = np.array([[0, 0], [0, 0], [0, 3], [3, 0], [3, 3], [3, 3]])
     law = restricted_draw(grid_depths(tied, range(4)), 2.0, 2)
-    draws = [_core.draw_deep_point(regions(tied), 2.0, 2, bits) for _ in range(20_000)]
+    draws = [_core.testing.draw_deep_point(regions(tied), 2.0, 2, bits) for _ in range(20_000)]
     assert_follows(np.bincount(np.array(draws).astype(int) @ [4, 1], minlength=16), law)
     equal = regions(np.full((301, 3), 7.0))
-    assert _core.draw_deep_point(equal, 1.0, 5, bits).tolist() == [7.0, 7.0, 7.0]
+    assert _core.testing.draw_deep_point(equal, 1.0, 5, bits).tolist() == [7.0, 7.0, 7.0]
 
 
 def test_release_passes_as_often_as_its_test(bits):
@@ -167,7 +169,7 @@ def test_outputs_are_on_the_grid(bits):
     models = np.random.default_rng(1).standard_normal((600, 2))
     r = _core.DepthRegions(models, -20)
     for _ in range(100):
-        point = _core.draw_deep_point(r, 1.0, 60, bits)
+        point = _core.testing.draw_deep_point(r, 1.0, 60, bits)
         assert all(math.ldexp(v, 20).is_integer() for v in point)
 
 

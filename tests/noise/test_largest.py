@@ -26,23 +26,23 @@ def test_noise_is_right_to_the_last_places(log_q):
         context.prec = 60 + int(abs(log_q))
         q = Decimal(log_q).exp()
         expected = float(-(1 - (-q).exp()).ln())
-    found = _core.noise_from_log_hazard(log_q, EXPONENTIAL)
+    found = _core.testing.noise_from_log_hazard(log_q, EXPONENTIAL)
     assert found == pytest.approx(expected, rel=2e-13)
-    assert _core.noise_from_log_hazard(log_q, GUMBEL) == -log_q
+    assert _core.testing.noise_from_log_hazard(log_q, GUMBEL) == -log_q
 
 
 @pytest.mark.parametrize("log_q", [-math.inf, math.inf, 1e300, -1e300])
 def test_noise_is_total(log_q):
     for law in (EXPONENTIAL, GUMBEL):
-        assert not math.isnan(_core.noise_from_log_hazard(log_q, law))
+        assert not math.isnan(_core.testing.noise_from_log_hazard(log_q, law))
 
 
 @pytest.mark.parametrize("m", [1, 2, 17, 10**6, 10**15])
 def test_largest_of_m_draws_has_its_law(m, bits):
-    draws = _core.largest_of(math.log(m), EXPONENTIAL, bits, 20_000)
+    draws = _core.testing.largest_of(math.log(m), EXPONENTIAL, bits, 20_000)
     law = stats.ks_1samp(draws, lambda z: np.exp(m * np.log1p(-np.exp(-z))))
     assert law.pvalue > ALPHA
-    draws = _core.largest_of(math.log(m), GUMBEL, bits, 20_000)
+    draws = _core.testing.largest_of(math.log(m), GUMBEL, bits, 20_000)
     assert stats.ks_1samp(draws - math.log(m), stats.gumbel_r.cdf).pvalue > ALPHA
 
 
@@ -52,7 +52,7 @@ def test_its_mean_is_a_harmonic_number(m, bits):
     harmonic = sum(1 / i for i in range(1, m + 1)) if m < 10**4 else (
         math.log(m) + np.euler_gamma + 1 / (2 * m)
     )  # fmt: skip
-    draws = _core.largest_of(math.log(m), EXPONENTIAL, bits, 40_000)
+    draws = _core.testing.largest_of(math.log(m), EXPONENTIAL, bits, 40_000)
     assert draws.mean() == pytest.approx(harmonic, abs=5 * 0.0065)
 
 

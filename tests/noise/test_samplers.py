@@ -16,7 +16,7 @@ DRAWS = 100_000
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 7, 256])
 def test_uniform_below(bits, bound):
-    draws = _core.uniform_below(bound, bits, DRAWS)
+    draws = _core.testing.uniform_below(bound, bits, DRAWS)
     assert draws.max() < bound
     if bound > 1:
         assert_follows(np.bincount(draws.astype(int), minlength=bound), np.full(bound, 1 / bound))
@@ -24,7 +24,7 @@ def test_uniform_below(bits, bound):
 
 def test_uniform_below_a_bound_that_rejects_often(bits):
     bound = 2**63 + 1  # nearly half of all words are rejected
-    draws = _core.uniform_below(bound, bits, DRAWS) / bound
+    draws = _core.testing.uniform_below(bound, bits, DRAWS) / bound
     assert stats.kstest(draws, "uniform").pvalue > ALPHA
 
 
@@ -45,7 +45,7 @@ def test_standard_gumbel(bits):
 
 @pytest.mark.parametrize(("numerator", "denominator"), [(0, 1), (1, 3), (1, 1), (7, 2), (1, 2**62)])
 def test_bernoulli_exp(bits, numerator, denominator):
-    hits = int(_core.bernoulli_exp(numerator, denominator, bits, DRAWS).sum())
+    hits = int(_core.testing.bernoulli_exp(numerator, denominator, bits, DRAWS).sum())
     p = np.exp(-numerator / denominator)
     assert stats.binomtest(hits, DRAWS, min(p, 1.0)).pvalue > ALPHA
 

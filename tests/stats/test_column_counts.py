@@ -13,11 +13,12 @@ SPECIAL = [0.0, -0.0, 1.0, 2.0, -2.0, 2.0000001, 0.5, 1e300, 5e-324, -3.0, np.na
 
 
 def magnitude_by_definition(column):
-    counts = np.zeros(_core.LARGEST_EXPONENT - _core.LEAST_EXPONENT + 1, dtype=int)
+    counts = np.zeros(_core.testing.LARGEST_EXPONENT - _core.LEAST_EXPONENT + 1, dtype=int)
     for x in column[np.isfinite(column) & (column != 0)]:
         e = np.ceil(np.log2(np.abs(x)))
         counts[
-            int(np.clip(e, _core.LEAST_EXPONENT, _core.LARGEST_EXPONENT)) - _core.LEAST_EXPONENT
+            int(np.clip(e, _core.LEAST_EXPONENT, _core.testing.LARGEST_EXPONENT))
+            - _core.LEAST_EXPONENT
         ] += 1
     return counts
 

@@ -115,14 +115,14 @@ def test_safety_moves_by_at_most_one(p):
             a = _core.distance_to_unsafety(regions(models), epsilon, max(t, 1), delta)
             b = _core.distance_to_unsafety(regions(other), epsilon, max(t, 1), delta)
             moves.add(abs(a - b))
-    assert max(moves) == _core.SAFETY_SENSITIVITY
+    assert max(moves) == _core.testing.SAFETY_SENSITIVITY
 
 
 def test_region_weights_by_definition():
     rng = np.random.default_rng(20260101)
     models = rng.integers(0, 5, (9, 2))
     depths = grid_depths(models, range(5))
-    weights = _core.log_region_weights(regions(models), 0.8)
+    weights = _core.testing.log_region_weights(regions(models), 0.8)
     exact = [np.log(np.exp(0.4 * depths[depths >= i]).sum()) for i in range(1, 6)]
     found = np.array(weights[1:])
     np.testing.assert_allclose(found - found[0], np.array(exact) - exact[0], atol=1e-12)

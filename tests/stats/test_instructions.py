@@ -17,17 +17,17 @@ WIDTHS = [1, 2, 7, 8, 9, 16, 17, 24, 25, 33, 40, 65, 300]
 @pytest.fixture
 def each():
     """Return what `work` returns with each instruction set that this processor has."""
-    before = _core.instructions_in_use()
+    before = _core.testing.instructions_in_use()
 
     def results(work):
         found = []
-        for choice in _core.instruction_sets():
-            _core.use_instructions(choice)
+        for choice in _core.testing.instruction_sets():
+            _core.testing.use_instructions(choice)
             found.append(work())
         return found
 
     yield results
-    _core.use_instructions(before)
+    _core.testing.use_instructions(before)
 
 
 def rows_of(q, y, limit=1.0):
@@ -181,11 +181,11 @@ def test_losses_are_the_same(each):
 
 
 def test_only_instructions_of_this_processor_can_be_chosen():
-    sets = _core.instruction_sets()
-    assert sets[0] == _core.Instructions.portable
-    if sets[-1] != _core.Instructions.vnni:
+    sets = _core.testing.instruction_sets()
+    assert sets[0] == _core.testing.Instructions.portable
+    if sets[-1] != _core.testing.Instructions.vnni:
         with pytest.raises(ValueError, match="processor"):
-            _core.use_instructions(_core.Instructions.vnni)
+            _core.testing.use_instructions(_core.testing.Instructions.vnni)
 
 
 @pytest.mark.parametrize("columns", [1, 3, 8, 21])

@@ -79,10 +79,10 @@ def test_long_walks_do_not_drift():
     X, y = np.array([[1.0, -1.0], [1.0, 1.0], [-1.0, 0.5]]), np.array([1.0, -1.0, 1.0])
     gradient = _core.L1Gradient(dense(X), y, l1=1.0)
     v = np.zeros(2, dtype=object)
-    for t in range(1, _core.MAX_STEPS + 1):
+    for t in range(1, _core.testing.MAX_STEPS + 1):
         gradient.step(t % 2, t % 3 == 0)
         v[t % 2] += (t + 1) if t % 3 == 0 else -(t + 1)
-    total = (_core.MAX_STEPS + 1) * (_core.MAX_STEPS + 2) // 2
+    total = (_core.testing.MAX_STEPS + 1) * (_core.testing.MAX_STEPS + 2) // 2
     assert fractions_of(gradient) == exact_gradient(X, y, 1.0, [Fraction(a, total) for a in v])
     with pytest.raises(ValueError, match="too many steps"):
         gradient.step(0, True)
@@ -229,7 +229,7 @@ def test_sensitivity_is_attained_and_never_exceeded():
                     g.step(abs(vertex) - 1, vertex > 0)
                 change += sign * g.values()
             scores = np.concatenate([change, -change])
-            largest = max(largest, np.abs(change).max() / _core.l1_gradient_sensitivity(l1))
+            largest = max(largest, np.abs(change).max() / _core.testing.l1_gradient_sensitivity(l1))
             widest = max(widest, np.ptp(scores) / _core.vertex_score_range(l1))
     assert largest == pytest.approx(1.0, rel=1e-12)
     assert widest == pytest.approx(1.0, rel=1e-12)

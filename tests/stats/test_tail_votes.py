@@ -35,7 +35,7 @@ def by_definition(x, y):
         return ((y - np.clip(line, low[-1], high[-1])) / UNIT) ** 2
 
     shares = [np.clip(squared(0) - squared(k), -1, 1) for k in (1, 2)]
-    return [int(np.rint(share * _core.VOTE_STEPS).sum()) for share in shares]
+    return [int(np.rint(share * _core.testing.VOTE_STEPS).sum()) for share in shares]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -55,7 +55,10 @@ def test_what_is_within_all_limits_has_no_vote():
 
 def test_a_response_on_the_line_votes_for_far_limits():
     x = np.array([[3.0, 1.0]])
-    assert votes_of(x, x @ SLOPES + INTERCEPT).tolist() == [_core.VOTE_STEPS, -_core.VOTE_STEPS]
+    assert votes_of(x, x @ SLOPES + INTERCEPT).tolist() == [
+        _core.testing.VOTE_STEPS,
+        -_core.testing.VOTE_STEPS,
+    ]
 
 
 def test_the_sensitivity_is_attained_and_never_exceeded():
@@ -68,15 +71,15 @@ def test_the_sensitivity_is_attained_and_never_exceeded():
         for *row, last in itertools.product(SPECIAL, repeat=3)
     ]
     assert max(moves) == pytest.approx(_core.tail_votes_sensitivity(3), rel=1e-12)
-    assert _core.tail_votes_sensitivity(3) == math.sqrt(2) * _core.VOTE_STEPS
+    assert _core.tail_votes_sensitivity(3) == math.sqrt(2) * _core.testing.VOTE_STEPS
 
 
 @pytest.mark.parametrize("slopes", [[np.nan, 0.0], [np.inf, -np.inf], [1e308, 1e308]])
 def test_slopes_that_cannot_be_used_do_not_raise_a_vote_above_one(slopes):
     found = votes_of(np.array([[1e300, 1e300]]), [0.0], slopes=slopes)
     # Not by abs, which leaves the least integer as it is.
-    assert (found <= _core.VOTE_STEPS).all()
-    assert (found >= -_core.VOTE_STEPS).all()
+    assert (found <= _core.testing.VOTE_STEPS).all()
+    assert (found >= -_core.testing.VOTE_STEPS).all()
 
 
 def test_no_rows_and_no_columns():

@@ -84,7 +84,7 @@ def theorem_a3(draws):
     bits, rows = _core.SystemBits(), []
     for m in (1, 2, 10, 1000, 10**6, 10**12):
         harmonic = float(digamma(m + 1) + np.euler_gamma)
-        ours = _core.largest_of(math.log(m), _core.NoiseLaw.EXPONENTIAL, bits, draws)
+        ours = _core.testing.largest_of(math.log(m), _core.NoiseLaw.EXPONENTIAL, bits, draws)
         printed = _noise(np.full(draws, math.log(m)), bits)
         error = ours.std() / math.sqrt(draws)
         rows.append((f"m = {m:,}", (harmonic, ours.mean(), printed.mean(), error)))

@@ -46,7 +46,7 @@ def source_of_core(_app: Sphinx, module: str) -> tuple[str, dict[str, tuple[str,
     """Return the stubs of the extension, and where its classes are in them, as its source."""
     if module != "dpreg._core":
         return None
-    code = (Path(dpreg.__file__).parent / "_core.pyi").read_text()
+    code = (Path(dpreg.__file__).parent / "_core" / "__init__.pyi").read_text()
     found = ((number, CLASS.match(line)) for number, line in enumerate(code.splitlines(), 1))
     return code, {match[1]: ("class", number, number) for number, match in found if match}
 

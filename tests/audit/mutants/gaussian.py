@@ -55,7 +55,7 @@ def _whole_errors(x, y, slopes, intercept, *, low, high, unit):
         return np.clip((y - np.clip(line, low[k, -1], high[k, -1])) / unit, -1e3, 1e3) ** 2
 
     votes = [(squared(0) - squared(k)).sum() for k in range(1, len(low))]
-    return np.rint(np.array(votes) * _core.VOTE_STEPS).astype(np.int64)
+    return np.rint(np.array(votes) * _core.testing.VOTE_STEPS).astype(np.int64)
 
 
 GAUSSIAN = [
