@@ -16,7 +16,7 @@ from dpreg.methods import boosted_adassp
 
 # Scores of a unit, on average, are 0 within this, in their root mean square.
 ROOT = 2e-5
-MOST_STEPS = 400
+MOST_STEPS = 5_000
 
 
 @dataclass
@@ -39,19 +39,23 @@ class Watched:
 
 
 def root_of(rows, theta, limit):
-    """Where the sum of shortened scores is 0; second moments of rows are about 1."""
-    size, last = 0.5, np.inf
+    """Where the sum of shortened scores is 0: the least of a sum of Huber losses.
+
+    By accelerated steps, begun again where they go uphill (O'Donoghue and Candes, 2015).
+    """
     unit = limit / _core.SCORE_STEPS / rows.rows
+    moments = rows.gram() * ((rows.limit / _core.ROW_STEPS) ** 2 / rows.rows)
+    size = 1 / np.linalg.eigvalsh(moments[:-1, :-1])[-1]
+    ahead, number = theta, 0
     for _ in range(MOST_STEPS):
-        score = rows.score(theta, limit) * unit
-        length = float(np.abs(score).max())
-        if length < ROOT:
-            return theta
-        if length > last:
-            size = max(0.7 * size, 0.02)
-        last = length
-        theta = theta + size * score
-    return np.full(len(theta), np.nan)
+        score = rows.score(ahead, limit) * unit
+        if np.abs(score).max() < ROOT:
+            return ahead
+        after = ahead + size * score
+        number = 0 if score @ (after - theta) < 0 else number + 1
+        ahead = after + number / (number + 3) * (after - theta)
+        theta = after
+    raise RuntimeError("no root was found")
 
 
 @contextlib.contextmanager
