@@ -146,6 +146,18 @@ def test_norms_in_noise():
         assert noisy.root_mean_square() == pytest.approx(rms, rel=0.25)
 
 
+@pytest.mark.parametrize("limit", [8.0, 20.0, 1e6])
+def test_more_scores_than_are_told_are_beyond_a_limit_in_one_fit_of_forty(limit):
+    rng = np.random.default_rng(10)
+    norms = np.abs(rng.standard_normal(50_000)) * 8
+    exact, beyond = counts_of(norms), (norms > limit).sum()
+    noise = rng.normal(0, 30.0, (2_000, BINS))
+    told = np.array([ScoreNorms(exact + draw, 30.0).beyond(limit) for draw in noise])
+    # The first bin begins below the limit; 2 deviations are exceeded by one in 44.
+    assert (told < beyond).mean() < 1 / 40 + 5 * math.sqrt(0.025 / 2_000)
+    assert ScoreNorms(exact, 0.0).beyond(limit) >= beyond
+
+
 def test_noise_alone_gives_a_number():
     rng = np.random.default_rng(8)
     noisy = ScoreNorms(rng.normal(0, 1e6, BINS), 1e6)

@@ -274,9 +274,13 @@ def _estimand(root: ScoreRoot, family: Family) -> str:
     what = "least squares" if family.least_squares else "maximum likelihood"
     if family.level is not None:
         what = f"the quantile {family.level:g}"
+    long = f"{what}, but rows over {_times(reach)} times"
+    if root.beyond == 0:
+        return f"{long} as long as usual count less"
+    most = float(f"{root.beyond:.1e}")
     return (
-        f"{what}, but rows over {_times(reach)} times and scores over "
-        f"{_times(root.limit / root.norm)} times as long as usual count less"
+        f"{long} as long as usual count less, and so do scores over "
+        f"{_times(root.limit / root.norm)} times, of at most about {most:,.0f} units"
     )
 
 

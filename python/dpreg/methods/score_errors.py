@@ -27,6 +27,8 @@ class ScoreRoot:
         Of the privacy noise in each entry of the score, as it is in the mean of the last rounds.
     limit, row_limit : float
         Of the norms of scores, in the last rounds, and of rows.
+    beyond : float
+        So many scores are longer than that limit, at most; noisy.
     products : ndarray, shape (w, w)
         Noisy sum of the products of scores.
     products_deviation : float
@@ -51,6 +53,7 @@ class ScoreRoot:
     theta: Doubles
     deviation: float
     limit: float
+    beyond: float
     row_limit: float
     products: Doubles
     products_deviation: float

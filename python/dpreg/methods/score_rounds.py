@@ -174,14 +174,17 @@ class _Rounds:
         norms = noisy_score_norms(self.rows, self.theta, label, self.noise, mu)
         return replace(norms, gaps=not self.model.family.least_squares)
 
-    def limit(self, label: str, share: float, late: tuple[float, ...]) -> tuple[float, float]:
-        """Count norms; return the root mean square and the limit of the rounds that count."""
+    def limit(
+        self, label: str, share: float, late: tuple[float, ...]
+    ) -> tuple[float, float, float]:
+        """Count norms; return their root mean square, a limit, and how many exceed it at most."""
         norms, width = self.norms(label, share), self.rows.width
         norm = norms.root_mean_square()
         longest = self.noise.rows * self.model.most_score
         if longest <= _FEW * norm:
-            return norm, longest
-        return norm, late_limit(norms, norm, self.units, width, self.noise.share(math.fsum(late)))
+            return norm, longest, 0.0
+        limit = late_limit(norms, norm, self.units, width, self.noise.share(math.fsum(late)))
+        return norm, limit, norms.beyond(limit)
 
     def mean(self, shares: tuple[float, ...]) -> tuple[Doubles, float]:
         """Return the mean of where late rounds led, and the deviation of the noise in its score.
@@ -236,7 +239,7 @@ def score_root(
     if plan.curvature:
         rounds.curve(plan.curvature[0])
     start, late = rounds.theta, plan.late
-    norm, limit = rounds.limit("norms of scores", plan.norms, late)
+    norm, limit, beyond = rounds.limit("norms of scores", plan.norms, late)
     if plan.curvature:
         rounds.gather(limit, plan.settling, 0.0)
         rounds.curve(plan.curvature[1])
@@ -248,7 +251,8 @@ def score_root(
             rounds.rows, rounds.theta = shorter(), start
             settling = math.fsum(plan.settling)
             norms = plan.again * plan.norms / (plan.norms + settling)
-            norm, limit = rounds.limit("norms of scores of shorter rows", norms, late)
+            label = "norms of scores of shorter rows"
+            norm, limit, beyond = rounds.limit(label, norms, late)
             again = (plan.again - norms) / settling
             rounds.settle(limit, tuple(again * share for share in plan.settling))
         for share in late:
@@ -262,6 +266,7 @@ def score_root(
         theta=theta,
         deviation=theta_deviation,
         limit=limit,
+        beyond=beyond,
         row_limit=rounds.rows.limit,
         products=products,
         products_deviation=deviation,

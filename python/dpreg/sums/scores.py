@@ -174,6 +174,12 @@ class ScoreNorms:
         beyond = (max(tail[last], 1.0) * mu / (balance * (power - 1))) ** (1 / power)
         return _edge(self.bulk + last) * float(min(max(beyond, 1.0), _MOST_BEYOND))
 
+    def beyond(self, limit: float) -> float:
+        """Return how many norms exceed `limit` at most, by two deviations of the noise."""
+        ends = np.array([_edge(k + 1) for k in range(len(self.counts))])
+        counted = self.counts[ends > limit]
+        return max(float(counted.sum()), 0.0) + 2 * self.deviation * math.sqrt(len(counted))
+
     def _tail(self) -> tuple[Doubles, Doubles]:
         """Return noisy numbers of units at or above the bulk and each bin after, and deviations."""
         bins = np.arange(_SPAN, 0, -1)
