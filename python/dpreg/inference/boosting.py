@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.inference.covariance import at_least
-from dpreg.inference.shrinkage import kept_shares
+from dpreg.inference.shrinkage import likely_shares
 
 __all__ = ["BoostingPath", "quieted"]
 
@@ -51,12 +51,12 @@ class BoostingPath:
 
 
 def quieted(path: BoostingPath) -> BoostingPath:
-    """Shrink the estimate along directions whose noise would swamp predictions; see `kept_shares`.
+    """Shrink the estimate as far as its noise asks for; see `likely_shares`.
 
     A round is e -> (I - P H) e + P xi, with H the Gram matrix, P the step and xi the noise.
     """
     held = at_least(path.gram, _LEAST_SEEN * path.gram_deviation)
-    kept = kept_shares(held, path.units, path.estimate, _noise(path, held))
+    kept = likely_shares(held, path.units, path.estimate, _noise(path, held))
     return replace(path, estimate=kept @ path.estimate)
 
 

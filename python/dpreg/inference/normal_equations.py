@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpreg.inference.bootstrap import bootstrapped
 from dpreg.inference.covariance import EstimateError, hidden_by_floor
-from dpreg.inference.shrinkage import kept_shares
+from dpreg.inference.shrinkage import kept_shares, likely_shares
 from dpreg.sums.moments import floored_inverse
 
 __all__ = ["RESPONSE_LIMIT", "NoisyMoments", "response_limit"]
@@ -95,6 +95,12 @@ class NoisyMoments:
         half = self.deviation**2 / 2
         noise = half * ((1 + theta @ theta) * np.eye(len(theta)) + np.outer(theta, theta))
         return theta, EstimateError(residual * inverse, inverse @ noise @ inverse, hidden)
+
+    def predictor(self) -> Doubles:
+        """Return the solution, shrunk as far as its noise asks for; see `likely_shares`."""
+        theta, error = self.solution(bootstrap=False)
+        curvature = np.asarray(np.linalg.inv(self.inverse))
+        return np.asarray(likely_shares(curvature, self.units, theta, error.privacy) @ theta)
 
     def quieted(self, theta: Doubles, error: EstimateError) -> tuple[Doubles, EstimateError, bool]:
         """Shrink the estimate where noise would swamp predictions, and say whether it was.

@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SHRUNK_NOTE", "kept_shares"]
+__all__ = ["SHRUNK_NOTE", "kept_shares", "likely_shares"]
 
 Doubles = NDArray[np.float64]
 
 # Noise in predictions up to which coefficients are not shrunk, as a share of the variance of the
 # response.
 _SWAMPED = 0.5
+# What directions explain may be alike, or in proportion to their second moment, or between.
+_POWERS = (0.0, 0.5, 1.0)
+# Prior variances that are tried, from this share of the least noise to all that was found.
+_LEAST_PRIOR, _PRIORS = 0.01, 200
 
 SHRUNK_NOTE = (
     "coefficients are shrunk, or predictions would be mostly noise: this many coefficients "
@@ -46,12 +50,58 @@ def kept_shares(gram: Doubles, units: float, estimate: Doubles, noise: Doubles) 
     """
     if gram.size == 0:
         return np.eye(len(gram))
-    values, vectors = np.linalg.eigh(gram)
-    variance = np.einsum("jk,jl,lk->k", vectors, noise, vectors)
-    added = values * variance / units
-    explained = float(estimate @ gram @ estimate) / units
-    added *= max(1.0, (explained - 1) / added.sum()) if added.any() else 1.0
+    _, vectors, _, added = _along_directions(gram, units, estimate, noise)
     factors = np.minimum(1.0, (1 + _SWAMPED) / (1 + len(added) * added))
     if (factors == 1.0).all():
         return np.eye(len(gram))
     return np.asarray((vectors * factors) @ vectors.T)
+
+
+def likely_shares(gram: Doubles, units: float, estimate: Doubles, noise: Doubles) -> Doubles:
+    """Return what to multiply the estimate by for the least error of predictions to be expected.
+
+    What an eigenvector of the Gram matrix explains has a normal prior of mean 0, whose variance is
+    in proportion to a power of the eigenvalue; power and variance are those under which what was
+    found, noise included, is most likely (empirical Bayes).
+
+    Parameters are as for `kept_shares`.
+
+    Returns
+    -------
+    ndarray, shape (w, w)
+        Symmetric.
+    """
+    if gram.size == 0:
+        return np.eye(len(gram))
+    values, vectors, found, added = _along_directions(gram, units, estimate, noise)
+    most = float((found**2).max())
+    if most == 0 or (added == 0).any():
+        return np.eye(len(gram))
+    variances = np.geomspace(_LEAST_PRIOR * float(added.min()), most + float(added.max()), _PRIORS)
+    shapes = np.array([(values / values.max()) ** power for power in _POWERS])
+    priors = (variances[:, None, None] * shapes).reshape(-1, len(values))
+    totals = priors + added
+    best = int(np.argmin((np.log(totals) + found**2 / totals).sum(axis=1)))
+    return np.asarray((vectors * (priors[best] / totals[best])) @ vectors.T)
+
+
+def _along_directions(
+    gram: Doubles, units: float, estimate: Doubles, noise: Doubles
+) -> tuple[Doubles, Doubles, Doubles, Doubles]:
+    """Return what the two functions above look at, along the eigenvectors of the Gram matrix.
+
+    Returns
+    -------
+    values, vectors : ndarray, shape (w,) and (w, w)
+        Of the eigendecomposition.
+    found : ndarray, shape (w,)
+        What each direction explains: a standard deviation of predictions, with a sign.
+    added : ndarray, shape (w,)
+        Variance of the noise in that.
+    """
+    values, vectors = np.linalg.eigh(gram)
+    variance = np.einsum("jk,jl,lk->k", vectors, noise, vectors)
+    added = values * variance / units
+    found = np.sqrt(values / units) * (estimate @ vectors)
+    added *= max(1.0, (float(found @ found) - 1) / added.sum()) if added.any() else 1.0
+    return values, vectors, found, added

@@ -133,8 +133,7 @@ class AdaSSP:
         units = units.keeping(found)
         matrix = without_columns(matrix, found, intercept=units.intercept)
         moments = NoisyMoments(matrix, deviation, scales.units)
-        theta, _, _ = moments.quieted(*moments.solution(bootstrap=False))
-        return begun.released(theta, units, None)
+        return begun.released(moments.predictor(), units, None)
 
     def _infer(self, begun: Standardised) -> Release:
         design, scales, noise = begun.design, begun.scales, begun.noise

@@ -45,6 +45,11 @@ __all__ = ["BoostedAdaSSP"]
 _SQUARES_WEIGHT = 0.05
 # Least root mean square residual that clips follow, in standard deviations of the response.
 _LEAST_RESIDUAL = 0.012
+# Clips follow residuals more closely, down to this many root mean squares, where more than this
+# share of their variance would be the noise of a round.
+_LEAST_CLIP, _CLIPPED_NOISE = 1.5, 0.02
+# Rounds are no more than this many where noise in second moments, in those of all rows, is as much.
+_FEW_ROUNDS, _LOUD = 4, 0.05
 # More would only add noise.
 _MOST_ROUNDS = 200
 # With inference, what the directions and the rounds get of the squared mu, relative to one another.
@@ -95,7 +100,7 @@ class BoostedAdaSSP:
     Parameters
     ----------
     rounds : int, default 6
-        For predictions.
+        For predictions; at most 4 where noise is large.
     average : int, default 2
         For predictions: the result is the mean of this many last rounds.
     gram_share : float, default 0.2
@@ -103,7 +108,8 @@ class BoostedAdaSSP:
     first_clip : float, default 5.0
         For predictions: clip of the first round, in standard deviations of the response.
     clip : float, default 2.5
-        For predictions: clip of later rounds, in root mean square residuals of the round before.
+        For predictions: clip of later rounds, in root mean square residuals of the round before;
+        down to 1.5 where noise is large.
     row_factor : float, default 1.2
         For predictions: rows longer than this many times their expected length are shrunk to it.
     max_rows : int, default 1
@@ -202,16 +208,21 @@ class BoostedAdaSSP:
     ) -> BoostingPath:
         step = floored_inverse(gram, gram_deviation)
         left = (1 - self.standardisation.share) * (1 - self.gram_share)
-        mu = noise.share(left / self.rounds)
+        rounds = self.rounds
+        if gram_deviation > _LOUD * scales.units:
+            rounds = min(rounds, max(_FEW_ROUNDS, self.average))
+        mu = noise.share(left / rounds)
         theta, clip = np.zeros(len(gram)), self.first_clip
         thetas, deviations = [], []
-        for number in range(1, self.rounds + 1):
+        for number in range(1, rounds + 1):
             gradient, squares, deviation = _noisy_round(rows, theta, clip, number, noise, mu)
             theta = theta + step @ gradient
             thetas.append(theta)
             deviations.append(deviation)
             residual = min(max(math.sqrt(squares / scales.units), _LEAST_RESIDUAL), 1.0)
-            clip = min(clip, self.clip * residual)
+            loud = deviation / clip * math.sqrt(max(len(gram), 1) / _CLIPPED_NOISE)
+            least = min(_LEAST_CLIP, self.clip)
+            clip = min(clip, min(max(scales.units / loud, least), self.clip) * residual)
         return BoostingPath(
             estimate=np.asarray(np.mean(thetas[-self.average :], axis=0)),
             gram=gram,

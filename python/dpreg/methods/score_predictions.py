@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.inference.shrinkage import SHRUNK_NOTE, kept_shares
+from dpreg.inference.shrinkage import SHRUNK_NOTE, likely_shares
 from dpreg.methods.base import Release
 from dpreg.methods.standardised import Standardised
 from dpreg.sums.moments import noisy_gram
@@ -150,7 +150,7 @@ def _turned(score: Doubles, before: Doubles, deviation: float) -> bool:
 def _quieted(
     theta: Doubles, model: WorkingModel, moments: Doubles, noises: Doubles, units: float
 ) -> tuple[Doubles, Doubles]:
-    """Shrink where noise would swamp predictions; return what is kept of each coordinate too.
+    """Shrink as far as noise asks for; return what is kept of each coordinate too.
 
     A round multiplies what is off along a direction by 1 - m, with m its second moment, and
     adds noise.
@@ -161,5 +161,6 @@ def _quieted(
     # The mean of the last iterates has of a round what each of them has.
     reach = np.array([powers[:, k : k + _LAST].sum(axis=1) for k in range(_ROUNDS)]).T / _LAST
     variance = (reach**2) @ noises / model.scale**2
-    kept = kept_shares(np.diag(moments) * units, units, np.zeros(len(theta)), np.diag(variance))
+    estimate = (theta - model.start) / model.scale
+    kept = likely_shares(np.diag(moments) * units, units, estimate, np.diag(variance))
     return model.start + kept @ (theta - model.start), np.diag(kept)
