@@ -9,7 +9,7 @@ import pytest
 
 from dpreg.inference.covariance import sandwich
 from dpreg.inference.normal_equations import NoisyMoments, response_limit
-from dpreg.inference.shrinkage import kept_shares
+from dpreg.inference.shrinkage import kept_shares, likely_shares
 
 
 def symmetric_noise(size, deviation, rng):
@@ -97,6 +97,54 @@ def test_what_explains_too_much_counts_as_noise():
     gram = np.eye(2) * 100.0
     kept = kept_shares(gram, 100.0, np.array([5.0, 5.0]), np.eye(2) * 1e-6)
     assert 0.0 < kept[0, 0] < 0.1
+
+
+def error_of_predictions(gram, units, theta, estimate):
+    return (estimate - theta) @ gram @ (estimate - theta) / units
+
+
+@pytest.mark.parametrize("power", [0.0, 1.0])
+@pytest.mark.parametrize("size", [4, 20])
+@pytest.mark.parametrize("level", [0.01, 0.3, 3.0])
+def test_likely_shares_are_nearly_as_good_as_knowing_the_prior(power, size, level):
+    """The oracle knows the variance of what each direction explains; noise adds `level` of that."""
+    rng = np.random.default_rng(11)
+    values, units = np.geomspace(30.0, 300.0, size), 300.0
+    prior = (values / 300.0) ** power
+    prior *= 0.1 / prior.sum()
+    noise = level * 0.1 / size * units / values
+    lost, best, plain = [], [], []
+    for _ in range(300):
+        theta = rng.normal(0, np.sqrt(prior * units / values))
+        found = theta + rng.normal(0, np.sqrt(noise))
+        gram = np.diag(values)
+        kept = likely_shares(gram, units, found, np.diag(noise))
+        known = prior / (prior + noise * values / units)
+        lost.append(error_of_predictions(gram, units, theta, kept @ found))
+        best.append(error_of_predictions(gram, units, theta, known * found))
+        plain.append(error_of_predictions(gram, units, theta, found))
+    # James and Stein (1961) lose 2 level / size of it as they do not know the variance; finding the
+    # power too costs another 1 / size here.
+    assert np.mean(lost) < (1 + (1 + 2 * level) / size) * np.mean(best)
+    assert np.mean(lost) < 1.01 * np.mean(plain)
+
+
+def test_likely_shares_of_noise_alone_and_of_hardly_any_noise():
+    rng = np.random.default_rng(12)
+    gram = a_gram(12, rng)
+    # A tenth of the variance of the response.
+    noise = np.linalg.inv(gram) * 500 * 0.1 / 12
+    drawn = rng.multivariate_normal(np.zeros(12), noise, 200)
+    left = [
+        error_of_predictions(gram, 500.0, 0, likely_shares(gram, 500.0, theta, noise) @ theta)
+        for theta in drawn
+    ]
+    assert np.mean(left) < 0.15 * np.mean([error_of_predictions(gram, 500.0, 0, t) for t in drawn])
+    theta = rng.standard_normal(12) * 0.1
+    kept = likely_shares(gram, 500.0, theta, noise * 1e-8)
+    np.testing.assert_allclose(kept, np.eye(12), atol=1e-4)
+    assert likely_shares(np.zeros((0, 0)), 1.0, np.zeros(0), np.zeros((0, 0))).shape == (0, 0)
+    assert np.array_equal(likely_shares(gram, 500.0, np.zeros(12), noise), np.eye(12))
 
 
 def test_moments_without_noise_are_least_squares():

@@ -12,6 +12,9 @@ Doubles = NDArray[np.float64]
 # Noise in predictions up to which coefficients are not shrunk, as a share of the variance of the
 # response.
 _SWAMPED = 0.5
+# An estimate that explains more than this share of the variance of the response is kept as it is
+# while noise is small: a few directions that explain nearly everything are no draws from one prior.
+_EXPLAINED = 0.5
 # What directions explain may be alike, or in proportion to their second moment, or between.
 _POWERS = (0.0, 0.5, 1.0)
 # Prior variances that are tried, from this share of the least noise to all that was found.
@@ -60,7 +63,8 @@ def kept_shares(gram: Doubles, units: float, estimate: Doubles, noise: Doubles) 
 def likely_shares(gram: Doubles, units: float, estimate: Doubles, noise: Doubles) -> Doubles:
     """Return what to multiply the estimate by for the least error of predictions to be expected.
 
-    What an eigenvector of the Gram matrix explains has a normal prior of mean 0, whose variance is
+    Where it explains more than half of the variance of the response, see `kept_shares`.  Else what
+    an eigenvector of the Gram matrix explains has a normal prior of mean 0, whose variance is
     in proportion to a power of the eigenvalue; power and variance are those under which what was
     found, noise included, is most likely (empirical Bayes).
 
@@ -77,6 +81,8 @@ def likely_shares(gram: Doubles, units: float, estimate: Doubles, noise: Doubles
     most = float((found**2).max())
     if most == 0 or (added == 0).any():
         return np.eye(len(gram))
+    if float((found**2 - added).sum()) > _EXPLAINED:
+        return kept_shares(gram, units, estimate, noise)
     variances = np.geomspace(_LEAST_PRIOR * float(added.min()), most + float(added.max()), _PRIORS)
     shapes = np.array([(values / values.max()) ** power for power in _POWERS])
     priors = (variances[:, None, None] * shapes).reshape(-1, len(values))

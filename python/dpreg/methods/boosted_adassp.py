@@ -48,8 +48,6 @@ _LEAST_RESIDUAL = 0.012
 # Clips follow residuals more closely, down to this many root mean squares, where more than this
 # share of their variance would be the noise of a round.
 _LEAST_CLIP, _CLIPPED_NOISE = 1.5, 0.02
-# Rounds are no more than this many where noise in second moments, in those of all rows, is as much.
-_FEW_ROUNDS, _LOUD = 4, 0.05
 # More would only add noise.
 _MOST_ROUNDS = 200
 # With inference, what the directions and the rounds get of the squared mu, relative to one another.
@@ -100,7 +98,7 @@ class BoostedAdaSSP:
     Parameters
     ----------
     rounds : int, default 6
-        For predictions; at most 4 where noise is large.
+        For predictions.
     average : int, default 2
         For predictions: the result is the mean of this many last rounds.
     gram_share : float, default 0.2
@@ -208,21 +206,18 @@ class BoostedAdaSSP:
     ) -> BoostingPath:
         step = floored_inverse(gram, gram_deviation)
         left = (1 - self.standardisation.share) * (1 - self.gram_share)
-        rounds = self.rounds
-        if gram_deviation > _LOUD * scales.units:
-            rounds = min(rounds, max(_FEW_ROUNDS, self.average))
-        mu = noise.share(left / rounds)
+        mu = noise.share(left / self.rounds)
         theta, clip = np.zeros(len(gram)), self.first_clip
         thetas, deviations = [], []
-        for number in range(1, rounds + 1):
+        for number in range(1, self.rounds + 1):
             gradient, squares, deviation = _noisy_round(rows, theta, clip, number, noise, mu)
             theta = theta + step @ gradient
             thetas.append(theta)
             deviations.append(deviation)
             residual = min(max(math.sqrt(squares / scales.units), _LEAST_RESIDUAL), 1.0)
-            loud = deviation / clip * math.sqrt(max(len(gram), 1) / _CLIPPED_NOISE)
+            quiet = math.sqrt(_CLIPPED_NOISE / max(len(gram), 1)) * scales.units * clip / deviation
             least = min(_LEAST_CLIP, self.clip)
-            clip = min(clip, min(max(scales.units / loud, least), self.clip) * residual)
+            clip = min(clip, min(max(quiet, least), self.clip) * residual)
         return BoostingPath(
             estimate=np.asarray(np.mean(thetas[-self.average :], axis=0)),
             gram=gram,

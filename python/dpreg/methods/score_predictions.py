@@ -47,8 +47,8 @@ _CLEAR, _STEEPER = 2.0, 2.0
 _NO_LIMIT = 50.0
 # Shares are added up in doubles.
 _ROUNDED_DOWN = 1 - 1e-12
-# Less than this share of the coefficients that is kept is mentioned.
-_KEPT = 0.98
+# Less than this share of a coefficient that is kept is mentioned.
+_KEPT = 0.5
 
 
 def predicting(begun: Standardised, share: float) -> Release:
