@@ -49,6 +49,22 @@ assert fit.to_json() == spooled.to_json()
 # temporary files (`TMPDIR`). It has no name where the system allows that, and is gone with the
 # call; but it is on a disk while the call lasts, and not encrypted.
 #
+# ## How far it has come
+#
+# The shell shows it when stderr is a terminal, and `dpreg.progress` in Python: passes over the
+# rows, how many there are at most, how long one takes and how long the rest does at most. No rows,
+# bytes or files are counted, since how many rows there are is private; a clock tells about it, so
+# a log with times is for those who may know how long the work took. Whoever stops it (Ctrl-C) has
+# spent the budget, and is told so.
+
+# %%
+shown = []
+with dpreg.progress(shown.append):
+    dpreg.dp_lm("y ~ x", folder, 1.0, 1e-7, rng=1)
+print(shown[-1])
+assert shown[-1].done <= shown[-1].most
+
+# %% [markdown]
 # ## Queries
 #
 # A filter, a join or a new column before the fit is a query: a polars LazyFrame, a DuckDB relation

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dpreg.lm import dp_lm
     from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
     from dpreg.moments import dp_moments
+    from dpreg.passes import progress
     from dpreg.planning.plan import Plan, dp_plan
     from dpreg.privacy.budget import Budget
     from dpreg.results.block_test import DPTest
@@ -93,6 +94,7 @@ __all__ = [
     "dp_test",
     "load_diamonds",
     "mechanisms",
+    "progress",
     "reference",
 ]
 
@@ -111,6 +113,7 @@ _HOMES = {
     "dpreg.lm": ("dp_lm",),
     "dpreg.methods": ("DPSGD", "AdaSSP", "Auto", "BoostedAdaSSP", "FrankWolfe", "TukeyEM"),
     "dpreg.moments": ("dp_moments",),
+    "dpreg.passes": ("progress",),
     "dpreg.planning.plan": ("Plan", "dp_plan"),
     "dpreg.privacy.budget": ("Budget",),
     "dpreg.results.block_test": ("DPTest",),

@@ -145,7 +145,7 @@ class DPSGD:
     ) -> Release | Declined:
         """See `dpreg.methods.base.Method`; there are no standard errors."""
         # Sampling amplifies privacy for single rows, so a unit gives one.
-        begun = standardise(design, allowance, self, 1)
+        begun = standardise(design, allowance, self, 1, None)
         if begun.declined is not None:
             return replace(begun.declined, composition=_COMPOSITION)
         scales = begun.scales

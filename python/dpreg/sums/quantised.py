@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.data.design import Design
 from dpreg.data.spool import Spool
+from dpreg.passes import passed
 
 __all__ = ["SQUARED", "MappedRows", "Recipe", "RowLoss"]
 
@@ -198,6 +199,7 @@ class MappedRows:
         sums = statistic.of(next(blocks))
         for rows in blocks:
             sums += statistic.of(rows)
+        passed()
         return sums
 
     def _made(self) -> Iterable[_core.QuantisedRows]:
@@ -213,4 +215,5 @@ class MappedRows:
         blocks: Spool[_core.QuantisedRows] = Spool(self._design.rows.memory / 2)
         for rows in self._made():
             blocks.append(rows, rows.bytes)
+        passed()
         return blocks

@@ -158,6 +158,11 @@ class Standardisation:
         histograms = self.magnitude_share + self.zooms * self.zoom_share
         return histograms + self.moment_share + self.tail_share
 
+    @property
+    def passes(self) -> int:
+        """Over the rows, at most."""
+        return 2 + self.zooms
+
     def release(self, rows: Observations, noise: GaussianReleases, bounds: Doubles) -> Scales:
         """Find the scales of the regressors and, last, of the response.
 
