@@ -91,6 +91,10 @@ assert found[0] == found[1]
 # task a partition and a sum, some 50 sums a fit, so keep the frame in the memory of the workers
 # (`persist()`, `cache()`). What a task returns depends on its partition alone; a worker that dies
 # changes nothing. dpreg must be installed where the workers are.
+#
+# With `unit=` the column of the unit must have the type that Dask declares in all partitions: 7 in
+# one and "7" in another would be two units, though one person. Dask does not make sure of that, so
+# cells of a partition with another kind of type have no unit, and their rows are incomplete.
 
 # %%
 with dask.config.set(scheduler="synchronous"):
@@ -102,10 +106,15 @@ assert partitioned.to_json() == fit.to_json()
 #
 # | | in memory |
 # |---|---|
-# | `"boosted_adassp"`, `"adassp"` (so `"auto"` with inference), `dp_moments` | one batch |
-# | with `unit=` | 24 bytes a row; with `max_rows` above 1 all rows |
-# | `"tukey"`, `"dpsgd"`, `"frank_wolfe"`, `select=`, `y ~ x \| person` | all rows |
+# | `"boosted_adassp"`, `"adassp"` (so `"auto"`), `dp_moments`, `select="sis"` | one batch |
+# | `"tukey"` in `dp_lm` | one batch and TUKEY bytes a row |
+# | with `unit=` | one batch and UNIT bytes a row, with three rows a unit |
+# | `"tukey"` in `dp_glm`, `"dpsgd"`, `"frank_wolfe"`, other `select=`, `y ~ x \| person` | all rows |
 #
-# Of partitions the last two rows bring the rows to this process.
+# What holds all rows takes 8 bytes for each value of the model matrix and the response at least, so
+# that 2e9 bytes are fewer than 23 million rows of 10 regressors; with `memory=` it is refused before
+# the charge, with that number. A fit for which there is no memory fails after the charge.
+#
+# Of partitions all but the first line bring the rows to this process, and so do units.
 #
 # Measured by `tests/benchmarks/bench_large.py`: see the report of `make bench`.

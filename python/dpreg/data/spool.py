@@ -63,14 +63,19 @@ class Spool(Generic[Block]):
         else:
             self._write(block)
 
+    def __len__(self) -> int:
+        return len(self._held) + len(self._places)
+
     def __iter__(self) -> Iterator[Block]:
+        return (self[k] for k in range(len(self)))
+
+    def __getitem__(self, k: int) -> Block:
         if self._file is None:
-            yield from self._held
-            return
+            return self._held[k]
         _on_disk(self._file.flush)
-        for parts in self._places:
-            head, *arrays = self._mapped(parts)
-            yield pickle.loads(head, buffers=arrays)
+        head, *arrays = self._mapped(self._places[k])
+        block: Block = pickle.loads(head, buffers=arrays)
+        return block
 
     def _mapped(self, parts: list[slice]) -> list[memoryview]:
         first, last = parts[0].start, parts[-1].stop

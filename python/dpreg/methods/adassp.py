@@ -111,6 +111,10 @@ class AdaSSP:
         """See `dpreg.methods.base.Method`."""
         return releases_cost(epsilon, delta)
 
+    def holds_rows(self, terms: Terms) -> bool:
+        """See `dpreg.methods.base.Method`."""
+        return False
+
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:

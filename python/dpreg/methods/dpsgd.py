@@ -140,6 +140,10 @@ class DPSGD:
         # Composition of sampled releases gives one pair (epsilon, delta), and no mu.
         return Cost.approximate(epsilon, delta)
 
+    def holds_rows(self, terms: Terms) -> bool:
+        """See `dpreg.methods.base.Method`."""
+        return True
+
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
