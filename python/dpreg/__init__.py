@@ -15,6 +15,7 @@ units : their number, exact inside, noisy in what is released
 record, row : a row of the table; a row of numbers that the formula makes of it
 design : rows of numbers, and which unit each belongs to.  Private
 terms, schema : what the formula and the types of the columns say.  Public
+pass : over all rows, to read them or to sum something over them
 statistic : an exact integer sum over rows, the same however they are divided into blocks
 release : noisy numbers, with the scale of the noise; from there on everything is public
 mu : what a Gaussian release costs; squares add up, and shares are shares of the square
