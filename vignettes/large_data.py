@@ -117,5 +117,5 @@ assert partitioned.to_json() == fit.to_json()
 #
 # Of partitions all but the first line bring the rows to this process, and so do units.
 #
-# Measured by `tests/benchmarks/bench_large.py` (see the report of `make bench`): 100 million rows of
-# 10 regressors, 8.8 GB of Parquet, with `memory=1e9`: 0.74 GB at the peak.
+# With the file of `tests/benchmarks/bench_large.py`, 100 million rows of 10 regressors in 8.8 GB of
+# Parquet, and `memory=1e9`, the peak was 0.74 GB; times are in the report of `make bench`.
