@@ -108,12 +108,13 @@ assert partitioned.to_json() == fit.to_json()
 # |---|---|
 # | `"boosted_adassp"`, `"adassp"` (so `"auto"`), `dp_moments`, `select="sis"` | one batch |
 # | `"tukey"` in `dp_lm` | one batch and about 50 bytes a row |
-# | with `unit=` | one batch and about 140 bytes a row, with three rows a unit |
-# | `"tukey"` in `dp_glm`, `"dpsgd"`, `"frank_wolfe"`, other `select=`, `y ~ x \| person` | all rows |
+# | with `unit=`, three rows a unit | one batch and 100 to 140 bytes a row |
+# | `"tukey"` in `dp_glm`, `"dpsgd"`, `"frank_wolfe"` | all rows |
+# | `select=` but for `"sis"`, `y ~ x \| person` | all rows |
 #
-# What holds all rows takes 8 bytes for each value of the model matrix and the response at least, so
-# that 2e9 bytes are fewer than 23 million rows of 10 regressors; with `memory=` it is refused before
-# the charge, with that number. A fit for which there is no memory fails after the charge.
+# What holds all rows takes at least 8 bytes for each value of the model matrix and the response, so
+# that 2e9 bytes are fewer than 23 million rows of 10 regressors; with `memory=` it is refused
+# before the charge, with that number. A fit for which there is no memory fails after the charge.
 #
 # Of partitions all but the first line bring the rows to this process, and so do units.
 #
