@@ -49,6 +49,22 @@ assert fit.to_json() == spooled.to_json()
 # temporary files (`TMPDIR`). It has no name where the system allows that, and is gone with the
 # call; but it is on a disk while the call lasts, and not encrypted.
 #
+# ## How far it has come
+#
+# The shell shows it when stderr is a terminal, and `dpreg.progress` in Python: passes over the
+# rows, how many there are at most, how long one takes and how long the rest does at most. No rows,
+# bytes or files are counted, since how many rows there are is private; a clock tells about it, so
+# a log with times is for those who may know how long the work took. Whoever stops it (Ctrl-C) has
+# spent the budget, and is told so.
+
+# %%
+shown = []
+with dpreg.progress(shown.append):
+    dpreg.dp_lm("y ~ x", folder, 1.0, 1e-7, rng=1)
+print(shown[-1])
+assert shown[-1].done <= shown[-1].most
+
+# %% [markdown]
 # ## Queries
 #
 # A filter, a join or a new column before the fit is a query: a polars LazyFrame, a DuckDB relation
@@ -75,6 +91,10 @@ assert found[0] == found[1]
 # task a partition and a sum, some 50 sums a fit, so keep the frame in the memory of the workers
 # (`persist()`, `cache()`). What a task returns depends on its partition alone; a worker that dies
 # changes nothing. dpreg must be installed where the workers are.
+#
+# With `unit=` the column of the unit must have the type that Dask declares in all partitions: 7 in
+# one and "7" in another would be two units, though one person. Dask does not make sure of that, so
+# cells of a partition with another kind of type have no unit, and their rows are incomplete.
 
 # %%
 with dask.config.set(scheduler="synchronous"):
@@ -86,10 +106,17 @@ assert partitioned.to_json() == fit.to_json()
 #
 # | | in memory |
 # |---|---|
-# | `"boosted_adassp"`, `"adassp"` (so `"auto"` with inference), `dp_moments` | one batch |
-# | with `unit=` | 24 bytes a row; with `max_rows` above 1 all rows |
-# | `"tukey"`, `"dpsgd"`, `"frank_wolfe"`, `select=`, `y ~ x \| person` | all rows |
+# | `"boosted_adassp"`, `"adassp"` (so `"auto"`), `dp_moments`, `select="sis"` | one batch |
+# | `"tukey"` in `dp_lm` | one batch and about 50 bytes a row |
+# | with `unit=`, three rows a unit | one batch and 100 to 140 bytes a row |
+# | `"tukey"` in `dp_glm`, `"dpsgd"`, `"frank_wolfe"` | all rows |
+# | `select=` but for `"sis"`, `y ~ x \| person` | all rows |
 #
-# Of partitions the last two rows bring the rows to this process.
+# What holds all rows takes at least 8 bytes for each value of the model matrix and the response, so
+# that 2e9 bytes are fewer than 23 million rows of 10 regressors; with `memory=` it is refused
+# before the charge, with that number. A fit for which there is no memory fails after the charge.
 #
-# Measured by `tests/benchmarks/bench_large.py`: see the report of `make bench`.
+# Of partitions all but the first line bring the rows to this process, and so do units.
+#
+# With the file of `tests/benchmarks/bench_large.py`, 100 million rows of 10 regressors in 8.8 GB of
+# Parquet, and `memory=1e9`, the peak was 0.74 GB; times are in the report of `make bench`.

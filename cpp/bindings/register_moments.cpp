@@ -1,4 +1,5 @@
 #include <cmath>
+#include <memory>
 #include <vector>
 
 #include "dpreg/mechanisms/dpsgd.hpp"
@@ -23,10 +24,45 @@ py::array_t<std::int64_t> by_column(const std::vector<std::int64_t>& values, std
     return py::array_t<std::int64_t>(shape, values.data());
 }
 
+/// The numbers of an array, which the caller keeps.
 template <class T>
-std::vector<T> entries(const py::handle& array) {
-    const auto values = array.cast<py::array_t<T, py::array::c_style>>();
-    return {values.data(), values.data() + values.size()};
+QuantisedRows::Span<T> span_of(const py::handle& array) {
+    const auto values = py::reinterpret_borrow<py::array_t<T, py::array::c_style>>(array);
+    return {values.data(), static_cast<std::size_t>(values.size())};
+}
+
+/// Numbers as an array without a copy; `rows` keeps them where they are.
+template <class T>
+py::array_t<T> array_of(const QuantisedRows::Span<T>& values, const py::object& rows) {
+    return py::array_t<T>(static_cast<py::ssize_t>(values.size), values.data, rows);
+}
+
+/// Something of Python, to be let go of by whoever has it last.
+std::shared_ptr<const void> holding(const py::object& kept) {
+    return {new py::object(kept), [](py::object* held) {
+                const py::gil_scoped_acquire acquire;
+                delete held;
+            }};
+}
+
+py::tuple state_of(const py::object& self) {
+    const auto parts = self.cast<const QuantisedRows&>().parts();
+    return py::make_tuple(parts.width, parts.limit, array_of(parts.q, self),
+                          array_of(parts.y, self), dpreg::bind::to_array(parts.offsets), parts.loss,
+                          array_of(parts.weights, self), array_of(parts.given, self));
+}
+
+QuantisedRows rows_from(const py::tuple& parts) {
+    const auto offsets = span_of<std::size_t>(parts[4]);
+    return QuantisedRows({parts[0].cast<std::size_t>(),
+                          parts[1].cast<double>(),
+                          span_of<std::int16_t>(parts[2]),
+                          span_of<double>(parts[3]),
+                          {offsets.data, offsets.data + offsets.size},
+                          parts[5].cast<dpreg::Loss>(),
+                          span_of<double>(parts[6]),
+                          span_of<double>(parts[7]),
+                          holding(parts)});
 }
 
 std::vector<double> row_major(const dpreg::MatrixView& matrix) {
@@ -178,21 +214,7 @@ void register_rows(py::module_& m) {
              }),
              "x"_a, "y"_a, "how"_a, "offsets"_a = std::vector<std::size_t>{},
              "rows"_a = std::vector<std::size_t>{}, "threads"_a = 0)
-        .def(py::pickle(
-            [](const QuantisedRows& rows) {
-                const auto parts = rows.parts();
-                return py::make_tuple(parts.width, parts.limit, dpreg::bind::to_array(parts.q),
-                                      dpreg::bind::to_array(parts.y),
-                                      dpreg::bind::to_array(parts.offsets), parts.loss,
-                                      dpreg::bind::to_array(parts.weights),
-                                      dpreg::bind::to_array(parts.given));
-            },
-            [](const py::tuple& parts) {
-                return QuantisedRows({parts[0].cast<std::size_t>(), parts[1].cast<double>(),
-                                      entries<std::int16_t>(parts[2]), entries<double>(parts[3]),
-                                      entries<std::size_t>(parts[4]), parts[5].cast<dpreg::Loss>(),
-                                      entries<double>(parts[6]), entries<double>(parts[7])});
-            }))
+        .def(py::pickle(&state_of, &rows_from))
         .def_property_readonly("rows", &QuantisedRows::rows)
         .def_property_readonly("bytes", &QuantisedRows::bytes)
         .def_property_readonly("width", &QuantisedRows::width)

@@ -128,12 +128,18 @@ void register_products(py::module_& m) {
             const auto yv = dpreg::bind::vector_view(y);
             const dpreg::ProductBounds bounds{dpreg::bind::to_vector(x_centres),
                                               dpreg::bind::to_vector(x_halves), y_centre, y_half};
-            const auto scores = dpreg::bind::without_gil(
+            const auto sums = dpreg::bind::without_gil(
                 [&] { return dpreg::clipped_products(xv, yv, bounds, threads); });
-            return dpreg::bind::to_array(scores);
+            return dpreg::bind::to_array(sums);
         },
         "x"_a, "y"_a, py::kw_only(), "x_centres"_a, "x_halves"_a, "y_centre"_a, "y_half"_a,
         "threads"_a = 0);
+    m.def(
+        "clipped_scores",
+        [](const std::vector<std::int64_t>& sums) {
+            return dpreg::bind::to_array(dpreg::clipped_scores(sums));
+        },
+        "sums"_a);
 }
 
 void register_largest(py::module_& m) {

@@ -15,6 +15,7 @@ units : their number, exact inside, noisy in what is released
 record, row : a row of the table; a row of numbers that the formula makes of it
 design : rows of numbers, and which unit each belongs to.  Private
 terms, schema : what the formula and the types of the columns say.  Public
+pass : over all rows, to read them or to sum something over them
 statistic : an exact integer sum over rows, the same however they are divided into blocks
 release : noisy numbers, with the scale of the noise; from there on everything is public
 mu : what a Gaussian release costs; squares add up, and shares are shares of the square
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from dpreg.lm import dp_lm
     from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
     from dpreg.moments import dp_moments
+    from dpreg.passes import progress
     from dpreg.planning.plan import Plan, dp_plan
     from dpreg.privacy.budget import Budget
     from dpreg.results.block_test import DPTest
@@ -93,6 +95,7 @@ __all__ = [
     "dp_test",
     "load_diamonds",
     "mechanisms",
+    "progress",
     "reference",
 ]
 
@@ -111,6 +114,7 @@ _HOMES = {
     "dpreg.lm": ("dp_lm",),
     "dpreg.methods": ("DPSGD", "AdaSSP", "Auto", "BoostedAdaSSP", "FrankWolfe", "TukeyEM"),
     "dpreg.moments": ("dp_moments",),
+    "dpreg.passes": ("progress",),
     "dpreg.planning.plan": ("Plan", "dp_plan"),
     "dpreg.privacy.budget": ("Budget",),
     "dpreg.results.block_test": ("DPTest",),

@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpreg.data.design import Terms
-from dpreg.data.observations import check_memory
+from dpreg.data.observations import check_memory, memory_to_hold
 from dpreg.data.offsets import without_offset_terms, without_offsets
 from dpreg.data.problem import pose
 from dpreg.data.schema import Level
 from dpreg.data.weights import check_weights
-from dpreg.errors import Argument, ArgumentError, FormulaError, leave_out, unusable
+from dpreg.errors import (
+    Argument,
+    ArgumentError,
+    FormulaError,
+    Setting,
+    Words,
+    leave_out,
+    unusable,
+)
 from dpreg.families import Family
 from dpreg.methods import method_from
 from dpreg.methods.base import Allowance, Declined, Method, with_offsets
@@ -106,6 +114,9 @@ def fit(
     check_extras(extras, chosen, terms, inference=inference)
     stage = first_stage(select, k, split, fitted, epsilon)
     chosen.check(fitted, stage.epsilon_fit, delta, inference=inference)
+    holder = _holder(chosen, stage.selector, terms)
+    if holder is not None:
+        allowed = memory_to_hold(memory, holder, len(terms.names))
     most = stage.cost(chosen.cost(stage.epsilon_fit, delta)).claimed(epsilon, delta)
     receipt = pay(charged, caller, formula, chosen.name, data, most)
 
@@ -157,6 +168,15 @@ def fit(
             *unwritten,
         ),
     )
+
+
+def _holder(method: Method, selector: Selector | None, terms: Terms) -> Words | None:
+    """Return what needs all rows in memory, as it was asked for; None if nothing does."""
+    if selector is not None and selector.holds_rows:
+        return (Setting("select", selector.name),)
+    if method.holds_rows(terms):
+        return (Setting("method", method.name),)
+    return "the model of effects of units" if terms.within else None
 
 
 def _check_places(terms: Terms, select: object) -> None:

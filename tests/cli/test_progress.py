@@ -1,4 +1,4 @@
-"""The sign of life: late, on a terminal only, and gone afterwards."""
+"""What the shell shows of long work: late, on a terminal only, and gone afterwards."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import time
 
 from dpreg.cli import progress
+from dpreg.passes import passed, starting
 
 
 class Terminal(io.StringIO):
@@ -18,12 +19,14 @@ def shown(monkeypatch, stream, patience, seconds):
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(progress, "_PATIENCE", patience)
     with progress.working("fitting"):
+        starting()
+        passed()
         time.sleep(seconds)
     return stream.getvalue()
 
 
 def test_long_work_on_a_terminal_is_shown(monkeypatch):
-    assert "fitting" in shown(monkeypatch, Terminal(), 0.01, 0.4)
+    assert "fitting, pass 1 over the rows" in shown(monkeypatch, Terminal(), 0.01, 0.4)
 
 
 def test_short_work_is_not(monkeypatch):

@@ -160,7 +160,7 @@ def test_a_full_disk_says_what_to_do_after_the_charge(monkeypatch):
     assert budget.remaining[0] == 0
 
 
-@pytest.mark.parametrize("method", ["boosted_adassp", "adassp", "dpsgd", "tukey", "frank_wolfe"])
+@pytest.mark.parametrize("method", ["boosted_adassp", "adassp", "tukey"])
 @pytest.mark.parametrize("unit", [None, "who"])
 def test_results_are_the_same_bits_however_little_memory_there_is(method, unit):
     rng = np.random.default_rng(3)
@@ -171,6 +171,27 @@ def test_results_are_the_same_bits_however_little_memory_there_is(method, unit):
         for memory in (None, 1e6)
     ]
     assert fits[0].to_json() == fits[1].to_json()
+
+
+@pytest.mark.parametrize(
+    ("call", "options", "holder"),
+    [
+        ("dp_lm", {"method": "dpsgd"}, "method='dpsgd'"),
+        ("dp_lm", {"method": "frank_wolfe"}, "method='frank_wolfe'"),
+        ("dp_lm", {"select": "kendall", "k": 1}, "select='kendall'"),
+        ("dp_lm", {"select": "two_stage", "k": 1}, "select='two_stage'"),
+        ("dp_glm", {"method": "tukey", "family": "poisson"}, "method='tukey'"),
+        ("dp_lm", {"formula": "y ~ x | who", "unit": "who"}, "effects of units"),
+    ],
+)
+def test_what_holds_all_rows_says_how_many_before_the_charge(call, options, holder):
+    table = pd.DataFrame({"x": np.arange(9.0), "y": np.arange(9.0), "who": np.arange(9)})
+    budget = dpreg.Budget(1.0, 1e-5)
+    asked = {"formula": "y ~ x", "eps": 1.0, "delta": 1e-5, "budget": budget, **options}
+    with pytest.raises(ValueError, match="no more than 125,000,000 could be") as refused:
+        getattr(dpreg, call)(data=table, memory=2e9, **asked)
+    assert holder in str(refused.value)
+    assert budget.remaining[0] == 1.0
 
 
 @pytest.mark.parametrize("memory", [0, -1.0, 10, True, "2 GB", float("nan")])

@@ -66,8 +66,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         bounds.x_centres.push_back(static_cast<double>(bytes.byte()) - 128.0);
         bounds.x_halves.push_back(std::ldexp(1.0, static_cast<int>(bytes.byte()) - 128));
     }
-    const auto products = clipped_products(table.matrix(), table.response(), bounds, 2);
-    const auto fewer = clipped_products(table.shorter(), table.shorter_response(), bounds, 1);
+    const auto products =
+        clipped_scores(clipped_products(table.matrix(), table.response(), bounds, 2));
+    const auto fewer =
+        clipped_scores(clipped_products(table.shorter(), table.shorter_response(), bounds, 1));
     fuzz::demand(span(products, fewer) <= kClippedProductRange, "range of products");
 
     KendallChoice choice;

@@ -14,7 +14,7 @@ def scores(x, y, **bounds):
     x = np.asarray(x, dtype=float)
     options = {"x_centres": np.zeros(x.shape[1]), "x_halves": np.ones(x.shape[1]),
                "y_centre": 0.0, "y_half": 1.0, **bounds}  # fmt: skip
-    return _core.clipped_products(x, np.asarray(y, dtype=float), **options)
+    return _core.clipped_scores(_core.clipped_products(x, np.asarray(y, dtype=float), **options))
 
 
 def by_definition(x, y, centres, halves, y_centre, y_half):

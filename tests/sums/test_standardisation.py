@@ -236,7 +236,8 @@ def test_the_response_counts_as_much_as_a_third_of_the_others():
 def test_limits_of_regressors_favour_none_of_them():
     """There is no response among them: the last column counts like the others."""
     noise = GaussianReleases(1.0, 1e-5, _core.TestBits(1))
-    Standardisation().limits(np.random.default_rng(1).standard_normal((100, 13)), noise)
+    X = np.random.default_rng(1).standard_normal((100, 13))
+    Standardisation().limits(InMemory(X, X[:, 0]), 13, noise)
     assert noise.parts[0].sensitivity == _core.counts_sensitivity(np.ones(13))
 
 

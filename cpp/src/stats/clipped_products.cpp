@@ -37,10 +37,10 @@ void check(const MatrixView& x, const VectorView& y, const ProductBounds& bounds
 
 }  // namespace
 
-std::vector<double> clipped_products(const MatrixView& x, const VectorView& y,
-                                     const ProductBounds& bounds, std::size_t threads) {
+std::vector<std::int64_t> clipped_products(const MatrixView& x, const VectorView& y,
+                                           const ProductBounds& bounds, std::size_t threads) {
     check(x, y, bounds);
-    std::vector<double> scores(x.cols);
+    std::vector<std::int64_t> result(x.cols);
     parallel_ranges(x.cols, threads, [&](std::size_t begin, std::size_t end) {
         // Products are below 2^30 in size, so sums of 2^32 of them fit.
         std::vector<std::int64_t> sums(end - begin, 0);
@@ -64,11 +64,17 @@ std::vector<double> clipped_products(const MatrixView& x, const VectorView& y,
                 }
             }
         }
-        for (std::size_t j = begin; j < end; ++j) {
-            const std::int64_t whole = std::abs(sums[j - begin]) >> (2 * kCellBits - kScoreBits);
-            scores[j] = std::ldexp(static_cast<double>(whole), -kScoreBits);
-        }
+        std::copy(sums.begin(), sums.end(), result.begin() + static_cast<std::ptrdiff_t>(begin));
     });
+    return result;
+}
+
+std::vector<double> clipped_scores(const std::vector<std::int64_t>& sums) {
+    std::vector<double> scores;
+    for (const std::int64_t sum : sums) {
+        const std::int64_t whole = std::abs(sum) >> (2 * kCellBits - kScoreBits);
+        scores.push_back(std::ldexp(static_cast<double>(whole), -kScoreBits));
+    }
     return scores;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
 
 #include "dpreg/error.hpp"
@@ -9,6 +10,24 @@
 #include "row_maker.hpp"
 
 namespace dpreg {
+namespace {
+
+/// Room for the numbers of rows, which is all written to.
+struct Numbers {
+    Numbers(std::size_t cells, std::size_t rows, std::size_t weighed)
+        : q(new std::int16_t[cells]),
+          y(new double[rows]),
+          weights(new double[weighed]),
+          given(new double[weighed]) {}
+
+    std::unique_ptr<std::int16_t[]> q;
+    std::unique_ptr<double[]> y;
+    std::unique_ptr<double[]> weights;
+    std::unique_ptr<double[]> given;
+};
+
+}  // namespace
+
 double row_norm(std::size_t width) {
     return kRowSteps + 0.5 * std::sqrt(static_cast<double>(width)) + 1e-6;
 }
@@ -27,58 +46,62 @@ QuantisedRows::QuantisedRows(const MatrixView& x, const VectorView& y, const Sta
     const std::size_t count = grouped ? units.rows.size() : x.rows;
     require(!grouped || offsets_.back() == count, "the offsets of units must end with their rows");
     for (const std::size_t row : units.rows) require(row < x.rows, "no such row");
-    q_.resize(count * stride_);
-    y_.resize(count);
-    weights_.resize(maker.shrunk() ? 0 : count);
-    given_.resize(maker.shrunk() ? 0 : count);
+    const bool shrunk = maker.shrunk();
+    const auto held = std::make_shared<Numbers>(count * stride_, count, shrunk ? 0 : count);
     parallel_ranges(count, threads, [&](std::size_t begin, std::size_t end) {
         RowMaker::Room room(maker);
-        const RowPlaces to{q_.data() + begin * stride_, y_.data() + begin,
-                           maker.shrunk() ? nullptr : weights_.data() + begin,
-                           maker.shrunk() ? nullptr : given_.data() + begin};
+        const RowPlaces to{held->q.get() + begin * stride_, held->y.get() + begin,
+                           shrunk ? nullptr : held->weights.get() + begin,
+                           shrunk ? nullptr : held->given.get() + begin};
         if (grouped) {
             maker.make(units.rows.data() + begin, end - begin, to, room);
         } else {
             maker.make_from(begin, end - begin, to, room);
         }
     });
+    q_ = {held->q.get(), count * stride_};
+    y_ = {held->y.get(), count};
+    weights_ = {held->weights.get(), shrunk ? 0 : count};
+    given_ = {held->given.get(), shrunk ? 0 : count};
+    held_ = held;
 }
 
 QuantisedRows::QuantisedRows(Parts parts)
     : width_(parts.width),
       stride_(padded(parts.width)),
       limit_(parts.limit),
-      q_(std::move(parts.q)),
-      y_(std::move(parts.y)),
+      q_(parts.q),
+      y_(parts.y),
       loss_(parts.loss),
-      weights_(std::move(parts.weights)),
-      given_(std::move(parts.given)),
-      offsets_(std::move(parts.offsets)) {
-    const std::size_t weighed = loss_.kind == LossKind::squared ? 0 : y_.size();
-    require(weights_.size() == weighed && given_.size() == weighed,
+      weights_(parts.weights),
+      given_(parts.given),
+      offsets_(std::move(parts.offsets)),
+      held_(std::move(parts.held)) {
+    const std::size_t weighed = loss_.kind == LossKind::squared ? 0 : y_.size;
+    require(weights_.size == weighed && given_.size == weighed,
             "rows of another loss than the squared one must have weights");
     check_loss(loss_);
-    require(q_.size() == y_.size() * stride_, "rows must have `width` entries, padded");
-    require(offsets_.empty() || offsets_.back() == y_.size(),
+    require(q_.size == y_.size * stride_, "rows must have `width` entries, padded");
+    require(offsets_.empty() || offsets_.back() == y_.size,
             "the offsets of units must end with their rows");
 }
 
 Block QuantisedRows::block(std::size_t first, std::size_t count) const {
-    const bool shrunk = weights_.empty();
-    return {q_.data() + first * stride_,
-            y_.data() + first,
+    const bool shrunk = weights_.size == 0;
+    return {q_.data + first * stride_,
+            y_.data + first,
             count,
             stride_,
             limit_ / kRowSteps,
             &loss_,
-            shrunk ? nullptr : weights_.data() + first,
-            shrunk ? nullptr : given_.data() + first};
+            shrunk ? nullptr : weights_.data + first,
+            shrunk ? nullptr : given_.data + first};
 }
 
 std::vector<std::int64_t> QuantisedRows::gram(std::size_t threads) const {
     return sum_of_products(rows(), width_, threads,
                            [&](std::size_t first, std::size_t, const std::int16_t*) {
-                               return q_.data() + first * stride_;
+                               return q_.data + first * stride_;
                            });
 }
 

@@ -236,7 +236,8 @@ def clipped_products(
     y_centre: float,
     y_half: float,
     threads: int = 0,
-) -> Floats: ...
+) -> NDArray[np.int64]: ...
+def clipped_scores(sums: NDArray[np.int64]) -> Floats: ...
 
 class NoiseLaw:
     EXPONENTIAL: NoiseLaw

@@ -39,6 +39,10 @@ class Probe:
         """Charge all of it."""
         return Cost.approximate(epsilon, delta)
 
+    def holds_rows(self, terms: Any) -> bool:
+        """Keep all of them."""
+        return True
+
     def release(self, design: Design, allowance: Any, *, inference: bool) -> Release:
         """Keep the design; release zeros."""
         self.seen.append(design)

@@ -1,4 +1,4 @@
-"""A sign of life on long work, when somebody is looking."""
+"""How far long work has come, when somebody is looking."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from dpreg.passes import progress
 
 __all__ = ["working"]
 
@@ -15,9 +17,9 @@ _PATIENCE = 2.0
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """Show `text` and the time that has passed on stderr, after two seconds, on a terminal.
+    """Show `text`, passes over the rows and the time on stderr, after two seconds, on a terminal.
 
-    Nothing is shown of how far the work has come: that may depend on the records.
+    Of how far the work has come, `dpreg.passes` says what may be shown.
     """
     if not sys.stderr.isatty():
         yield
@@ -27,12 +29,13 @@ def working(text: str) -> Iterator[None]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    bar.add_task(text, total=None)
+    task = bar.add_task(text, total=None)
     timer = threading.Timer(_PATIENCE, bar.start)
     timer.daemon = True
     timer.start()
     try:
-        yield
+        with progress(lambda found: bar.update(task, description=f"{text}, {found}")):
+            yield
     finally:
         timer.cancel()
         timer.join()

@@ -16,6 +16,7 @@ from dpreg.data.strata import StratumRows
 from dpreg.data.units import UnitNumbers, Units
 from dpreg.data.weights import Weights, weight_name
 from dpreg.families import GAUSSIAN, Family
+from dpreg.passes import passed
 from dpreg.privacy.stratum import Stratum
 
 __all__ = ["Block", "Design", "Terms", "design_of", "read_design", "weighed_terms"]
@@ -231,6 +232,7 @@ def design_of(
         collector.append(X if taken.all() else X[taken], y if taken.all() else y[taken])
         if mine is not None:
             labels.append(mine[taken])
+    passed()
     rows = collector.observations(len(terms.names))
     if not by_unit:
         return Design(rows, terms)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -11,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.data.spool import Spool
-from dpreg.errors import unusable
+from dpreg.errors import ArgumentError, Words, leave_out, unusable
+from dpreg.passes import passed
 
 __all__ = [
     "Collector",
@@ -20,6 +22,7 @@ __all__ = [
     "Statistic",
     "check_memory",
     "default_memory",
+    "memory_to_hold",
     "row_count",
 ]
 
@@ -110,7 +113,9 @@ class InMemory:
 
     def total(self, statistic: Statistic) -> Sums:
         """See `Observations.total`."""
-        return statistic(self.X, self.y)
+        sums = statistic(self.X, self.y)
+        passed()
+        return sums
 
     def where(self, chosen: NDArray[np.bool_]) -> InMemory:
         """See `Observations.where`."""
@@ -145,6 +150,7 @@ class _Spooled:
         sums = statistic(*next(blocks))
         for X, y in blocks:
             sums += statistic(X, y)
+        passed()
         return sums
 
     def where(self, chosen: NDArray[np.bool_]) -> Observations:
@@ -212,6 +218,23 @@ def check_memory(memory: float | None) -> float:
     if isinstance(memory, bool) or not number or not memory >= _LEAST_MEMORY:
         raise unusable("memory", "a number of bytes, 2e9 for example, and at least 1e6", memory)
     return float(memory)
+
+
+def memory_to_hold(memory: float | None, holder: Words, columns: int) -> float:
+    """Return no limit of what rows may take, as `holder` needs all of them in memory.
+
+    Raises
+    ------
+    ArgumentError
+        If there is one.
+    """
+    if memory is None:
+        return math.inf
+    size = 8 * (columns + 1)
+    pieces = holder if isinstance(holder, tuple) else (holder,)
+    holds = f" holds all rows in memory, at least {size} bytes each: no more than"
+    held = f"{holds} {memory / size:,.0f} could be, whatever this says"
+    raise ArgumentError("memory", (*pieces, held), leave_out("memory"))
 
 
 def default_memory() -> float:

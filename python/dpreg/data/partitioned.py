@@ -18,6 +18,7 @@ from dpreg.data.formula import FormulaSpec
 from dpreg.data.observations import Collector, Doubles, Observations, Statistic, Sums, row_count
 from dpreg.data.schema import Schema
 from dpreg.data.source import Batch, RowSource, quietly
+from dpreg.passes import passed
 
 __all__ = ["PartitionedRows", "PartitionedSource", "Task"]
 
@@ -85,6 +86,7 @@ class PartitionedRows:
         if self._brought:
             return self._brought[0].total(statistic)
         sums: Sums = quietly(self.source.total, Task(self.spec, statistic))
+        passed()
         return sums
 
     def arrays(self) -> tuple[Doubles, Doubles]:
@@ -113,4 +115,5 @@ class PartitionedRows:
             assert rows.y is not None
             collector.append(rows.X, rows.y)
         self._brought.append(collector.observations(self.spec.width))
+        passed()
         return self._brought[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import mmap
 import pickle
 import tempfile
 import weakref
@@ -15,12 +15,16 @@ __all__ = ["Spool"]
 
 Block = TypeVar("Block")
 
+# Where arrays begin in the file: registers are loaded from there.
+_ALIGNED = 64
+
 
 class Spool(Generic[Block]):
     """Blocks that can be read again and again, in the order in which they came.  Private.
 
     The file has no name where the system allows that, is readable by its owner alone, and is gone
-    when the spool is.
+    when the spool is.  Arrays of a block that was in it cannot be written to: they are where the
+    system keeps the file, and the memory of a process has them only as long as they are used.
 
     Parameters
     ----------
@@ -32,7 +36,7 @@ class Spool(Generic[Block]):
         self._left = memory
         self._held: list[Block] = []
         self._file: Any = None
-        self._places: list[int] = []
+        self._places: list[list[slice]] = []
 
     @property
     def held(self) -> list[Block] | None:
@@ -59,17 +63,40 @@ class Spool(Generic[Block]):
         else:
             self._write(block)
 
+    def __len__(self) -> int:
+        return len(self._held) + len(self._places)
+
     def __iter__(self) -> Iterator[Block]:
+        return (self[k] for k in range(len(self)))
+
+    def __getitem__(self, k: int) -> Block:
         if self._file is None:
-            yield from self._held
-            return
-        for place in self._places:
-            self._file.seek(place)
-            yield _on_disk(pickle.load, self._file)
+            return self._held[k]
+        _on_disk(self._file.flush)
+        head, *arrays = self._mapped(self._places[k])
+        block: Block = pickle.loads(head, buffers=arrays)
+        return block
+
+    def _mapped(self, parts: list[slice]) -> list[memoryview]:
+        first, last = parts[0].start, parts[-1].stop
+        mapped = _on_disk(
+            mmap.mmap, self._file.fileno(), last - first, access=mmap.ACCESS_READ, offset=first
+        )
+        return [memoryview(mapped)[part.start - first : part.stop - first] for part in parts]
 
     def _write(self, block: Block) -> None:
-        self._places.append(self._file.seek(0, os.SEEK_END))
-        _on_disk(pickle.dump, block, self._file, protocol=pickle.HIGHEST_PROTOCOL)
+        arrays: list[pickle.PickleBuffer] = []
+        head = pickle.dumps(block, protocol=5, buffer_callback=arrays.append)
+        parts = []
+        for content in (memoryview(head), *(array.raw() for array in arrays)):
+            start = self._file.tell()
+            _on_disk(self._file.write, content)
+            _on_disk(self._file.write, bytes(-content.nbytes % _ALIGNED))
+            parts.append(slice(start, start + content.nbytes))
+        # Mappings begin at whole pages.
+        end = self._file.tell()
+        _on_disk(self._file.write, bytes(-end % mmap.ALLOCATIONGRANULARITY))
+        self._places.append(parts)
 
 
 def _on_disk(call: Any, *arguments: Any, **options: Any) -> Any:

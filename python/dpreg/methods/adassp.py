@@ -111,11 +111,17 @@ class AdaSSP:
         """See `dpreg.methods.base.Method`."""
         return releases_cost(epsilon, delta)
 
+    def holds_rows(self, terms: Terms) -> bool:
+        """See `dpreg.methods.base.Method`."""
+        return False
+
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
         """See `dpreg.methods.base.Method`."""
-        begun = standardise(design, allowance, self, self.max_rows)
+        # Rows are kept or mapped; robust errors keep them once more, for two sums.
+        passes = 2 + (_PRECONDITIONING.passes + 3) * inference
+        begun = standardise(design, allowance, self, self.max_rows, passes)
         if begun.declined is not None:
             return begun.declined
         return self._infer(begun) if inference else self._predict(begun)

@@ -121,6 +121,10 @@ class Auto:
         summed = AdaSSP if name == "adassp" else BoostedAdaSSP
         return summed(max_rows=self.max_rows)
 
+    def holds_rows(self, terms: Terms) -> bool:
+        """See `dpreg.methods.base.Method`."""
+        return False
+
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:

@@ -220,6 +220,10 @@ class Method(Protocol):
         """Say what a release with this allowance costs at most, from public numbers alone."""
         ...
 
+    def holds_rows(self, terms: Terms) -> bool:
+        """Tell whether all rows have to be in memory."""
+        ...
+
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:

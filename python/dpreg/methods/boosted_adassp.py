@@ -19,7 +19,7 @@ from dpreg.inference.shrinkage import SHRUNK_NOTE
 from dpreg.methods.base import Allowance, Declined, Release, check_size, needs_delta
 from dpreg.methods.score_errors import ScoreRoot, score_errors, shrunk
 from dpreg.methods.score_plan import ScorePlan
-from dpreg.methods.score_predictions import predicting
+from dpreg.methods.score_predictions import PREDICTING_PASSES, predicting
 from dpreg.methods.score_rounds import score_root
 from dpreg.methods.standardised import Standardised, standardise
 from dpreg.options import check_options
@@ -168,11 +168,16 @@ class BoostedAdaSSP:
         """See `dpreg.methods.base.Method`."""
         return releases_cost(epsilon, delta)
 
+    def holds_rows(self, terms: Terms) -> bool:
+        """See `dpreg.methods.base.Method`."""
+        return False
+
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
         """See `dpreg.methods.base.Method`."""
-        begun = standardise(design, allowance, self, self.max_rows)
+        passes = self._passes(design.terms.family, inference=inference)
+        begun = standardise(design, allowance, self, self.max_rows, passes)
         if begun.declined is not None:
             return begun.declined
         if inference:
@@ -180,6 +185,15 @@ class BoostedAdaSSP:
         if design.terms.family.least_squares:
             return self._predict(begun)
         return predicting(begun, begun.left)
+
+    def _passes(self, family: Family, *, inference: bool) -> int:
+        """Return the number of passes over the rows, at most, when scales are known."""
+        if inference:
+            plan = _SCORES if family.least_squares else _GLM_SCORES
+            return _PRECONDITIONING.passes + plan.passes
+        if family.least_squares:  # rows are kept, twice if not all columns are found
+            return 3 + self.rounds
+        return PREDICTING_PASSES
 
     def _predict(self, begun: Standardised) -> Release:
         design, scales, units, noise = begun.design, begun.scales, begun.units, begun.noise

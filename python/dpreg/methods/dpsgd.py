@@ -140,12 +140,16 @@ class DPSGD:
         # Composition of sampled releases gives one pair (epsilon, delta), and no mu.
         return Cost.approximate(epsilon, delta)
 
+    def holds_rows(self, terms: Terms) -> bool:
+        """See `dpreg.methods.base.Method`."""
+        return True
+
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
         """See `dpreg.methods.base.Method`; there are no standard errors."""
         # Sampling amplifies privacy for single rows, so a unit gives one.
-        begun = standardise(design, allowance, self, 1)
+        begun = standardise(design, allowance, self, 1, None)
         if begun.declined is not None:
             return replace(begun.declined, composition=_COMPOSITION)
         scales = begun.scales

@@ -136,6 +136,10 @@ class FrankWolfe:
         rho, failure = allowed_rho(epsilon, delta), (1 - DELTA_LEFT) * delta
         return Cost.concentrated(rho, epsilon, delta, failure, RESERVE * min(epsilon, 1.0))
 
+    def holds_rows(self, terms: Terms) -> bool:
+        """See `dpreg.methods.base.Method`."""
+        return True
+
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:

@@ -119,7 +119,7 @@ class SecondMoments:
 
     def release(self, design: Design, allowance: Allowance) -> MomentsRelease:
         """Spend the allowance."""
-        begun = standardise(design, allowance, self, self.max_rows)
+        begun = standardise(design, allowance, self, self.max_rows, _PRECONDITIONING.passes + 2)
         units, noise = begun.telling_units, begun.noise
         # There are no predictions, so no vote on their limits.
         left = 1 - self.standardisation.share + self.standardisation.tail_share

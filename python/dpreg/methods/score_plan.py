@@ -49,11 +49,20 @@ class ScorePlan:
     @property
     def share(self) -> float:
         """Of everything."""
-        counts = self.norms
-        if self.early_norms > 0:
-            counts += math.ceil(len(self.early) / self.every) * self.early_norms
+        counts = self.norms + self._early_counts * self.early_norms
         rounds = (*self.early, *self.settling, *self.late, *self.curvature)
         return math.fsum((*rounds, counts, self.products, self.again))
+
+    @property
+    def _early_counts(self) -> int:
+        return math.ceil(len(self.early) / self.every) if self.early_norms > 0 else 0
+
+    @property
+    def passes(self) -> int:
+        """Over the rows, at most: norms are counted, products are taken, rows are kept twice."""
+        rounds = (*self.early, *self.settling, *self.late, *self.curvature)
+        again = len(self.settling) + 2 if self.again > 0 else 0
+        return self._early_counts + len(rounds) + again + 3
 
     def times(self, factor: float) -> ScorePlan:
         """Multiply all shares."""

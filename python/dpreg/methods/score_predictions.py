@@ -25,7 +25,7 @@ from dpreg.sums.working_model import (
     working_model,
 )
 
-__all__ = ["predicting"]
+__all__ = ["PREDICTING_PASSES", "predicting"]
 
 Doubles = NDArray[np.float64]
 
@@ -34,6 +34,8 @@ _GRAM, _NORMS = 0.2, 0.01
 # Rounds, and of how many of the last the result is the mean.  More than are needed to follow
 # what is told from noise would follow the noise.
 _ROUNDS, _LAST = 20, 10
+# Passes over the rows: norms twice, second moments, keeping rows, and the rounds.
+PREDICTING_PASSES = 4 + _ROUNDS
 # Rows are shortened to this many root mean square norms, or to what three quarters do not exceed.
 _LONGEST = 1.2
 # Residuals count up to this many standard deviations of the response.

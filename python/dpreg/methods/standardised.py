@@ -15,6 +15,7 @@ from dpreg.data.design import Design
 from dpreg.data.sampling import sample_rows
 from dpreg.inference.covariance import EstimateError, hidden_note, user_errors
 from dpreg.methods.base import NOTHING_MORE, Allowance, Declined, Release
+from dpreg.passes import expect
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.limits import prediction_limits, regressor_limits
 from dpreg.sums.residuals import Extras, released_extras
@@ -147,9 +148,18 @@ class Standardised:
 
 
 def standardise(
-    design: Design, allowance: Allowance, options: _Options, max_rows: int
+    design: Design, allowance: Allowance, options: _Options, max_rows: int, passes: int | None
 ) -> Standardised:
-    """Keep at most `max_rows` rows of each unit, and find the scales of all columns."""
+    """Keep at most `max_rows` rows of each unit, and find the scales of all columns.
+
+    Parameters
+    ----------
+    passes : int or None
+        Over the rows that follow, at most, before `Standardised.released`; None: passes do not tell
+        how long that takes.
+    """
+    if passes is not None:  # and a vote on limits
+        expect(options.standardisation.passes + passes + 1 + allowance.extras.passes)
     rows = 1 if design.units is None else max_rows
     extras = allowance.extras
     noise = GaussianReleases(

@@ -32,6 +32,7 @@ from dpreg.methods.base import (
     refuse_within,
 )
 from dpreg.methods.block_glm import fit_glm_blocks
+from dpreg.methods.model_rows import rows_of_models
 from dpreg.methods.model_vector import Layout, coefficients
 from dpreg.options import check_options
 from dpreg.planning.tukey import (
@@ -183,6 +184,10 @@ class TukeyEM:
         limits = releases_cost(self.limits_share * epsilon, self.limits_share * delta)
         return (left + limits).claimed(epsilon, delta)
 
+    def holds_rows(self, terms: Terms) -> bool:
+        """See `dpreg.methods.base.Method`."""
+        return not terms.family.least_squares
+
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
@@ -260,7 +265,8 @@ class TukeyEM:
             return None, ()
         epsilon, delta = self.limits_share * allowance.epsilon, self.limits_share * allowance.delta
         noise = GaussianReleases(epsilon, delta, allowance.bits)
-        limits = _HISTOGRAMS.limits(sample_rows(design, 1, allowance.bits).X, noise)
+        rows = sample_rows(design, 1, allowance.bits).rows
+        limits = _HISTOGRAMS.limits(rows, design.columns, noise)
         unknown = np.full((1, 2), np.nan)  # nothing is asked about the response
         scales = ", ".join(f"{part.scale:.4g}" for part in noise.parts)
         label = "limits of the regressors, for predictions"
@@ -281,17 +287,21 @@ class TukeyEM:
         family = design.terms.family
         if not family.least_squares:
             return fit_glm_blocks(design, assignment, family, log_spreads=layout.spreads)
-        return _core.fit_batches(
-            design.X,
-            design.y,
-            assignment,
-            unit_offsets=None if design.units is None else design.units.offsets,
-            unit_rows=None if design.units is None else design.units.rows,
-            ridge=_given(self.ridge, _NO_RIDGE if layout.spreads else 0.01),
-            refinements=self.refinements,
-            intercept=layout.intercept,
-            log_spreads=layout.spreads,
-        )
+        fits = [
+            _core.fit_batches(
+                rows.X,
+                rows.y,
+                rows.assignment,
+                unit_offsets=rows.unit_offsets,
+                unit_rows=rows.unit_rows,
+                ridge=_given(self.ridge, _NO_RIDGE if layout.spreads else 0.01),
+                refinements=self.refinements,
+                intercept=layout.intercept,
+                log_spreads=layout.spreads,
+            )
+            for rows in rows_of_models(design, assignment)
+        ]
+        return np.vstack(fits)
 
 
 def _rounding_is_paid(plan: TukeyPlan, layout: Layout) -> bool:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from dpreg.errors import BudgetError, Options, SourceError, Value
+from dpreg.passes import starting
 from dpreg.privacy.account import Account
 from dpreg.privacy.budget import DELTA, Budget
 from dpreg.privacy.certificate import Certificate
@@ -45,6 +46,7 @@ class Receipt:
     def running(self) -> Iterator[None]:
         """Say that the budget is charged, to whoever stops the release or sees it fail."""
         try:
+            starting()
             yield
         except KeyboardInterrupt as stop:
             stop.add_note(f"dpreg: stopped after the charge{_SPENT}")

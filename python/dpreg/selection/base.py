@@ -62,6 +62,11 @@ class Selector(Protocol):
         """Share of eps that `dp_lm(select=...)` gives to the selection."""
         ...
 
+    @property
+    def holds_rows(self) -> bool:
+        """Whether all rows have to be in memory."""
+        ...
+
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """Raise a ValueError if the options cannot be used; called before records are read."""
         ...

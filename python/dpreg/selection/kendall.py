@@ -80,6 +80,11 @@ class DPKendall:
         """As `dp_select(method=...)` spells it."""
         return "kendall"
 
+    @property
+    def holds_rows(self) -> bool:
+        """See `dpreg.selection.base.Selector`."""
+        return True
+
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """See `dpreg.selection.base.Selector`."""
         check_k(k, len(terms.names))

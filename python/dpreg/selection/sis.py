@@ -27,6 +27,7 @@ from dpreg.selection.base import (
     check_share,
 )
 from dpreg.selection.rounds import plan_rounds
+from dpreg.sums.statistics import ClippedProducts
 
 __all__ = ["DPSIS"]
 
@@ -93,6 +94,11 @@ class DPSIS:
     def name(self) -> str:
         """As `dp_select(method=...)` spells it."""
         return "sis"
+
+    @property
+    def holds_rows(self) -> bool:
+        """See `dpreg.selection.base.Selector`."""
+        return False
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """See `dpreg.selection.base.Selector`."""
@@ -194,14 +200,7 @@ class DPSIS:
 
     def _scores(self, design: Design) -> NDArray[np.float64]:
         centres, halves = self._intervals((*design.terms.names, design.terms.response))
-        return _core.clipped_products(
-            design.X,
-            design.y,
-            x_centres=centres[:-1],
-            x_halves=halves[:-1],
-            y_centre=float(centres[-1]),
-            y_half=float(halves[-1]),
-        )
+        return _core.clipped_scores(design.rows.total(ClippedProducts(centres, halves)))
 
     def _intervals(self, names: tuple[str, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Centres and half-widths of the bounds of the columns and, last, of the response."""

@@ -40,6 +40,11 @@ class _VoteOptions(ABC):
         check_share("count_share", self.count_share)
         check_share("share", self.share)
 
+    @property
+    def holds_rows(self) -> bool:
+        """See `dpreg.selection.base.Selector`."""
+        return True
+
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """See `dpreg.selection.base.Selector`; units may have several rows."""
         check_k(k, len(terms.names))

@@ -56,6 +56,11 @@ class Preconditioning:
         """Of all rounds."""
         return math.fsum((*self.narrow, *self.wide))
 
+    @property
+    def passes(self) -> int:
+        """Over the rows, at most."""
+        return len(self.narrow) + len(self.wide)
+
     def times(self, factor: float) -> Preconditioning:
         """Multiply all shares."""
         return Preconditioning(

@@ -11,9 +11,14 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.data.design import Design
+from dpreg.data.grouped import by_group
 from dpreg.data.spool import Spool
+from dpreg.passes import passed
 
 __all__ = ["SQUARED", "MappedRows", "Recipe", "RowLoss"]
+
+# Sums over units, not over rows.
+_OF_UNITS = {"score", "score_norms", "score_products"}
 
 Doubles = NDArray[np.float64]
 Sums = NDArray[np.int64]
@@ -192,19 +197,21 @@ class MappedRows:
 
     def _total(self, name: str, *arguments: Any) -> Sums:
         statistic = OfMapped(self._recipe, name, arguments)
-        if self._blocks is None and self._design.units is None:
+        grouped = self._design.units is not None and name in _OF_UNITS
+        if self._blocks is None and not grouped:
             return self._design.rows.total(statistic)
         blocks = iter(self._made() if self._blocks is None else self._blocks)
         sums = statistic.of(next(blocks))
         for rows in blocks:
             sums += statistic.of(rows)
+        passed()
         return sums
 
     def _made(self) -> Iterable[_core.QuantisedRows]:
         units = self._design.units
         if units is not None:  # whose rows have to lie next to one another
-            X, y = self._design.X, self._design.y
-            yield _core.QuantisedRows(X, y, self._how, units.offsets, units.rows)
+            for block in by_group(self._design.rows, units.offsets, units.rows):
+                yield _core.QuantisedRows(block.X, block.y, self._how, block.offsets, block.rows)
             return
         for X, y in self._design.rows.blocks():
             yield _core.QuantisedRows(X, y, self._how)
@@ -213,4 +220,5 @@ class MappedRows:
         blocks: Spool[_core.QuantisedRows] = Spool(self._design.rows.memory / 2)
         for rows in self._made():
             blocks.append(rows, rows.bytes)
+        passed()
         return blocks

@@ -79,6 +79,11 @@ class Extras:
         """Of the squared mu of the fit."""
         return _FIT_STATS * self.fit_stats + _DIAGNOSTICS * self.diagnostics
 
+    @property
+    def passes(self) -> int:
+        """Over the rows, at most."""
+        return (self.share > 0) + self.fit_stats + self.diagnostics
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.data.observations import InMemory, Observations
+from dpreg.data.observations import Observations
 from dpreg.errors import Argument, ArgumentError, Blank, Options, Setting, unusable
 from dpreg.options import check_options
 from dpreg.sums.accountant import GaussianReleases
@@ -158,6 +158,11 @@ class Standardisation:
         histograms = self.magnitude_share + self.zooms * self.zoom_share
         return histograms + self.moment_share + self.tail_share
 
+    @property
+    def passes(self) -> int:
+        """Over the rows, at most."""
+        return 2 + self.zooms
+
     def release(self, rows: Observations, noise: GaussianReleases, bounds: Doubles) -> Scales:
         """Find the scales of the regressors and, last, of the response.
 
@@ -183,22 +188,28 @@ class Standardisation:
         enough = scales.units >= _ROWS * deviations[-1]
         return replace(scales, response_found=scales.response_found and bool(enough))
 
-    def limits(self, X: Doubles, noise: GaussianReleases) -> Doubles:
-        """Find where the columns of X lie, and nothing else.
+    def limits(self, rows: Observations, d: int, noise: GaussianReleases) -> Doubles:
+        """Find where the regressors lie, and nothing else.
+
+        Parameters
+        ----------
+        rows : Observations
+            Private.
+        d : int
+            The number of regressors.
+        noise : GaussianReleases
 
         Returns
         -------
         ndarray, shape (d, 2)
             NaN for a column that cannot be seen.
         """
-        d = X.shape[1]
-        low, high = np.full(d, -1.0), np.ones(d)
+        # The response is not searched.
+        low, high = np.full(d + 1, -1.0), np.ones(d + 1)
         if d == 0:
             return np.empty((0, 2))
-        # The last of them in the place of a response, but with no more weight than the others.
-        rows = InMemory(X[:, :-1], X[:, -1])
         seen, _ = self._search(rows, low, high, np.arange(d), noise, np.ones(d))
-        return np.where(seen[:, None], np.column_stack([low, high]), np.nan)
+        return np.where(seen[:, None], np.column_stack([low, high])[:-1], np.nan)
 
     def _search(
         self,

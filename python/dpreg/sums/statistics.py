@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 
-__all__ = ["IntervalCounts", "MagnitudeCounts", "MomentSums", "TailVotes"]
+__all__ = ["ClippedProducts", "IntervalCounts", "MagnitudeCounts", "MomentSums", "TailVotes"]
 
 Doubles = NDArray[np.float64]
 Sums = NDArray[np.int64]
@@ -104,6 +104,31 @@ class TailVotes:
         """Return one number a set but the first."""
         return _core.tail_votes(
             X, y, self.slopes, self.intercept, low=self.low, high=self.high, unit=self.unit
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClippedProducts:
+    """Sums of products of each column and the response, both mapped to [-1, 1] and clipped.
+
+    Attributes
+    ----------
+    centres, halves : ndarray, shape (d + 1,)
+        Of the limits of each column, the response being the last.
+    """
+
+    centres: Doubles
+    halves: Doubles
+
+    def __call__(self, X: Doubles, y: Doubles) -> Sums:
+        """Return an array of shape (d,)."""
+        return _core.clipped_products(
+            X,
+            y,
+            x_centres=self.centres[:-1],
+            x_halves=self.halves[:-1],
+            y_centre=float(self.centres[-1]),
+            y_half=float(self.halves[-1]),
         )
 
 

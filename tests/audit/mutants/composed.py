@@ -76,12 +76,12 @@ LIMITS = [
     ),
     Mutant(
         "limits are the least and the greatest value",
-        edited(TukeyEM, "_limits", ("_HISTOGRAMS.limits(sample_rows(design, 1, allowance.bits).X, noise)", "np.column_stack([design.X.min(axis=0, initial=0), design.X.max(axis=0, initial=0)])"), ("noise.parts[0].sensitivity", "1.0")),
+        edited(TukeyEM, "_limits", ("_HISTOGRAMS.limits(rows, design.columns, noise)", "np.column_stack([design.X.min(axis=0, initial=0), design.X.max(axis=0, initial=0)])"), ("noise.parts[0].sensitivity", "1.0")),
         ("tukey",),
     ),
     Mutant(
         "limits of all rows of a person",
-        edited(TukeyEM, "_limits", ("sample_rows(design, 1, allowance.bits).X", "design.X")),
+        edited(TukeyEM, "_limits", ("sample_rows(design, 1, allowance.bits).rows", "design.rows")),
         ("tukey",),
     ),
 ]  # fmt: skip

@@ -236,3 +236,16 @@ def test_yeo_johnson_agrees_with_scipy(power):
     # Row by row: a value does not depend on the others, and a missing one stays missing.
     assert yeo_johnson(values[:1], power)[0] == ours[0]
     assert np.isnan(yeo_johnson(np.array([np.nan]), power))[0]
+
+
+@pytest.mark.parametrize("formula", ["y ~ a + b", "y ~ 0 + `my col` + a", "y ~ b:b + a", "y ~ 1"])
+def test_columns_of_numbers_are_what_formulaic_makes_of_them(formula, frame, monkeypatch):
+    odd = frame.assign(my_col=np.resize([0.0, -0.0, np.nan, np.inf, 5e-324, 1e308], len(frame)))
+    odd["my col"] = odd.pop("my_col")
+    found = [rows(formula, odd)]
+    monkeypatch.setattr(FormulaSpec, "_as_read", lambda *anything, **more: None)
+    found.append(rows(formula, odd))
+    assert [part.kept.tolist() for part in found] == [found[0].kept.tolist()] * 2
+    assert found[0].X.tobytes() == found[1].X.tobytes()
+    assert found[0].y.tobytes() == found[1].y.tobytes()
+    assert found[0].X.flags.c_contiguous

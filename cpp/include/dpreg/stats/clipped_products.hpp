@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "dpreg/matrix.hpp"
@@ -22,15 +23,19 @@ inline constexpr double kClippedProductSensitivity = 1.0;
 /// Length of the interval that holds the changes of all clipped products; attained.
 inline constexpr double kClippedProductRange = 2.0;
 
-/// For each column of x, |sum over rows of u_ij v_i|, where u and v are x and y mapped by
-/// `bounds`, clipped to [-1, 1] and rounded to multiples of 2^-15.  The sum is an exact
-/// integer; it is rounded down to a multiple of 2^-20, which is an exact double.
+/// For each column of x, the sum over rows of u_ij v_i in steps of 2^-30, exactly, where u and v
+/// are x and y mapped by `bounds`, clipped to [-1, 1] and rounded to multiples of 2^-15.
 ///
 /// Domain   total: NaN counts as 0, an infinity as the bound on its side; below 2^32 rows.
+/// Cost     O(n d) on `threads` threads (0: one a processor).
+std::vector<std::int64_t> clipped_products(const MatrixView& x, const VectorView& y,
+                                           const ProductBounds& bounds, std::size_t threads);
+
+/// The absolute values of such sums, of below 2^32 rows together, rounded down to multiples of
+/// 2^-20, which are exact doubles.
+///
 /// Privacy  none by itself; kClippedProductSensitivity under addition or removal of one row
 ///          (clipped_products.md).
-/// Cost     O(n d) on `threads` threads (0: one a processor).
-std::vector<double> clipped_products(const MatrixView& x, const VectorView& y,
-                                     const ProductBounds& bounds, std::size_t threads);
+std::vector<double> clipped_scores(const std::vector<std::int64_t>& sums);
 
 }  // namespace dpreg

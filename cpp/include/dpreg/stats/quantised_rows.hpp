@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -69,24 +70,35 @@ public:
     QuantisedRows(const MatrixView& x, const VectorView& y, const Standardisation& how,
                   const Grouping& units, std::size_t threads);
 
-    /// Parts of such rows, as `parts` returned them.
+    /// Numbers that something else holds.
+    template <class T>
+    struct Span {
+        const T* data = nullptr;
+        std::size_t size = 0;
+        std::size_t bytes() const { return size * sizeof(T); }
+    };
+
+    /// What such rows are made of; `held` keeps the numbers where they are.
     struct Parts {
         std::size_t width;
         double limit;
-        std::vector<std::int16_t> q;
-        std::vector<double> y;
+        Span<std::int16_t> q;
+        Span<double> y;
         std::vector<std::size_t> offsets;
         Loss loss;
-        std::vector<double> weights;
-        std::vector<double> given;
+        Span<double> weights;
+        Span<double> given;
+        std::shared_ptr<const void> held;
     };
+    /// Rows from their parts, which are not copied.
     explicit QuantisedRows(Parts parts);
-    Parts parts() const { return {width_, limit_, q_, y_, offsets_, loss_, weights_, given_}; }
+    Parts parts() const {
+        return {width_, limit_, q_, y_, offsets_, loss_, weights_, given_, held_};
+    }
 
-    std::size_t rows() const { return y_.size(); }
+    std::size_t rows() const { return y_.size; }
     std::size_t bytes() const {
-        return q_.size() * sizeof(q_[0]) +
-               (y_.size() + weights_.size() + given_.size()) * sizeof(y_[0]) +
+        return q_.bytes() + y_.bytes() + weights_.bytes() + given_.bytes() +
                offsets_.size() * sizeof(offsets_[0]);
     }
     /// Entries of a row: used columns, and the 1 and the response if they are there.
@@ -159,12 +171,13 @@ private:
     std::size_t width_;
     std::size_t stride_;
     double limit_;
-    std::vector<std::int16_t> q_;
-    std::vector<double> y_;  // shrunk like its row, with the squared loss
+    Span<std::int16_t> q_;
+    Span<double> y_;  // shrunk like its row, with the squared loss
     Loss loss_;
-    std::vector<double> weights_;  // with another loss: w, and the sum of the given columns
-    std::vector<double> given_;
+    Span<double> weights_;  // with another loss: w, and the sum of the given columns
+    Span<double> given_;
     std::vector<std::size_t> offsets_;
+    std::shared_ptr<const void> held_;  // the numbers above
 };
 
 /// QuantisedRows(x, y, how, {}, threads).gram(threads), without room for all of the rows.

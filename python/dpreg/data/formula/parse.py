@@ -11,7 +11,7 @@ from dpreg.data.formula.terms import Factor, read_factor
 from dpreg.data.schema import Column, Level, Schema, no_column
 from dpreg.errors import FormulaError, SchemaError, add
 
-__all__ = ["factors_of", "parsed", "schema_of"]
+__all__ = ["factors_of", "lookups", "parsed", "schema_of"]
 
 
 def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
@@ -119,3 +119,23 @@ def _check_kinds(columns: Collection[Column], categories: AbstractSet[str]) -> N
                 "levels",
                 "convert it before the call, for example to days since a fixed date",
             )
+
+
+def lookups(side: Any, schema: Schema) -> dict[int, str]:
+    """Return which columns of a model matrix are columns of numbers of the data, by place.
+
+    Parameters
+    ----------
+    side : formulaic.ModelSpec
+    schema : Schema
+        Of the columns that the formula uses.
+    """
+    found = {}
+    for structure in side.structure:
+        factors = structure.term.factors
+        name = str(factors[0].expr)
+        numeric = name in schema and schema[name].levels is None
+        if len(factors) == 1 and factors[0].eval_method.value == "lookup" and numeric:
+            (column,) = structure.columns
+            found[list(side.column_names).index(column)] = name
+    return found

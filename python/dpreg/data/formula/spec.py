@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.data.formula.functions import context
-from dpreg.data.formula.parse import factors_of, parsed, schema_of
+from dpreg.data.formula.parse import factors_of, lookups, parsed, schema_of
 from dpreg.data.formula.tables import anything, categorical, grid, probe
 from dpreg.data.schema import Schema
 from dpreg.data.source import Batch
@@ -115,6 +115,7 @@ class FormulaSpec:
         self.intercept = _INTERCEPT in columns
         self.names = tuple(name for name in columns if name != _INTERCEPT)
         self._places = [i for i, name in enumerate(columns) if name != _INTERCEPT]
+        self._lefts, self._rights = (lookups(m.model_spec, self.schema) for m in built)
         if not columns:
             raise FormulaError("formula", f"{formula!r} has nothing on its right-hand side")
         if self.response in columns:
@@ -196,10 +197,12 @@ class FormulaSpec:
         levels, and each number that comes out is finite.
         """
         columns, complete = self._columns(batch, response=response)
-        X, y = self._evaluate(columns, slice(0, batch.rows), response=response)
+        as_read = self._as_read(columns, batch.rows, response=response)
+        X, y = as_read or self._evaluate(columns, slice(0, batch.rows), response=response)
         if response and self.weights is not None:
             X = np.column_stack([X, usable_weights(batch.cells[self.weights].numbers())])
-        complete &= np.isfinite(X).all(axis=1)
+        if as_read is None or self.weights is not None:
+            complete &= np.isfinite(X).all(axis=1)
         if y is not None:
             complete &= np.isfinite(y)
         kept = np.flatnonzero(complete).astype(np.int64)
@@ -225,6 +228,17 @@ class FormulaSpec:
                 columns[name] = categorical(codes, column.levels)
                 complete &= codes >= 0
         return columns, complete
+
+    def _as_read(
+        self, columns: Mapping[str, Any], rows: int, *, response: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None] | None:
+        """Return columns of numbers as they were read; None if there are terms of another kind."""
+        if not self._rights.keys() >= set(self._places) or (response and not self._lefts):
+            return None
+        X = np.empty((rows, len(self._places)))
+        for j, place in enumerate(self._places):
+            X[:, j] = columns[self._rights[place]]
+        return X, columns[self._lefts[0]] if response else None
 
     def _evaluate(
         self, columns: Mapping[str, Any], rows: slice, *, response: bool

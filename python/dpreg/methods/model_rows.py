@@ -1,0 +1,68 @@
+"""The rows of models that are fitted to parts of the units, some models at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.data.design import Design
+from dpreg.data.grouped import by_group
+from dpreg.data.observations import InMemory
+
+__all__ = ["ModelRows", "rows_of_models"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRows:
+    """All rows of some models, in the words of `_core.fit_batches`.  Private.
+
+    Attributes
+    ----------
+    X : ndarray, shape (n, d)
+    y : ndarray, shape (n,)
+    assignment : Assignment
+        Of units to these models.
+    unit_offsets, unit_rows : ndarray of int, or None
+        None: a unit is a row.
+    """
+
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
+    assignment: _core.Assignment
+    unit_offsets: NDArray[Any] | None
+    unit_rows: NDArray[Any] | None
+
+
+def rows_of_models(design: Design, assignment: _core.Assignment) -> Iterator[ModelRows]:
+    """Read the rows of models: all at once where they are in memory.
+
+    A model has the same rows in the same order either way, and the first of each part has an even
+    number, as what is done with a model may depend on whether its number is even.
+    """
+    units = design.units
+    if isinstance(design.rows, InMemory):
+        own_rows = (None, None) if units is None else (units.offsets, units.rows)
+        yield ModelRows(design.X, design.y, assignment, *own_rows)
+        return
+    members = np.asarray(assignment.members, dtype=np.int64)
+    models = np.asarray(assignment.offsets, dtype=np.int64)
+    ends, rows = np.arange(len(members) + 1), members
+    if units is not None:
+        starts = units.offsets.astype(np.int64)
+        lengths = np.diff(starts)[members]
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        rows = np.repeat(starts[members] - ends[:-1], lengths) + np.arange(ends[-1])
+        rows = units.rows.astype(np.int64)[rows]
+    for block in by_group(design.rows, ends[models], rows, even=True):
+        own = models[block.first : block.last + 1]
+        numbered = _core.fixed_assignment(range(own[-1] - own[0]), (own - own[0]).tolist())
+        if units is None:
+            yield ModelRows(block.X, block.y, numbered, None, None)
+        else:
+            within = ends[own[0] : own[-1] + 1] - ends[own[0]]
+            yield ModelRows(block.X, block.y, numbered, within, block.rows)

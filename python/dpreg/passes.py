@@ -1,0 +1,135 @@
+"""How far a release has come: passes over the rows, and the clock.
+
+Neither rows nor bytes nor blocks are counted: how many there are is private.  How many passes there
+are follows from options and from what has been released before them, wherever the rows are; a clock
+tells whoever sees it about how many rows there are, with or without this.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+__all__ = ["Progress", "expect", "passed", "progress", "starting"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a release has come; as text, one line.
+
+    Attributes
+    ----------
+    done : int
+        Passes over the rows, of which reading them is the first.
+    most : int or None
+        There are at most so many; None: not known, as for methods that hold all rows in memory.
+    seconds : float
+        Since the budget was charged.
+    pace : float or None
+        Seconds of a pass, on average; None while there was none but that of reading.
+    """
+
+    done: int
+    most: int | None
+    seconds: float
+    pace: float | None
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that the rest takes at most, at this pace; None: not known."""
+        if self.most is None or self.pace is None:
+            return None
+        return (self.most - self.done) * self.pace
+
+    def __str__(self) -> str:
+        of = "" if self.most is None else f" of at most {self.most}"
+        pace = "" if self.pace is None else f", {self.pace:.2g} s a pass"
+        left = "" if self.left is None else f", at most {self.left:.0f} s left"
+        return f"pass {self.done}{of} over the rows after {self.seconds:.0f} s{pace}{left}"
+
+
+@dataclass(slots=True)
+class _Watch:
+    """A release, and who is told of it."""
+
+    show: Callable[[Progress], object]
+    done: int = 0
+    most: int | None = None
+    begun: float = field(default_factory=time.monotonic)
+    read: float = 0.0
+
+    def passed(self) -> None:
+        now = time.monotonic()
+        self.done += 1
+        if self.done == 1:
+            self.read = now
+        pace = (now - self.read) / (self.done - 1) if self.done > 1 else None
+        self.show(Progress(self.done, self.most, now - self.begun, pace))
+
+
+_watched: ContextVar[_Watch | None] = ContextVar("watched", default=None)
+
+
+@contextmanager
+def progress(show: Callable[[Progress], object] | None = None) -> Iterator[None]:
+    """Show how far releases have come while they are made.
+
+    Parameters
+    ----------
+    show : callable, optional
+        Called with a `Progress` after each pass over the rows; `print`, for example.  Default: a
+        line on stderr, if that is a terminal.
+
+    Privacy
+    -------
+    What is shown depends on options, on what has been released, and on the clock, which tells about
+    how many rows there are: keep a log of it where times of computations may be known.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> seen = []
+    >>> with dpreg.progress(seen.append):
+    ...     fit = dpreg.dp_lm("price ~ carat", dpreg.load_diamonds(), eps=1.0)
+    >>> seen[-1].done <= seen[-1].most
+    True
+    """
+    terminal = show is None and sys.stderr.isatty()
+    told = _on_stderr if terminal else show
+    before = _watched.set(None if told is None else _Watch(told))
+    try:
+        yield
+    finally:
+        _watched.reset(before)
+        if terminal:
+            sys.stderr.write("\r\033[K")
+
+
+def _on_stderr(found: Progress) -> None:
+    sys.stderr.write(f"\r\033[Kdpreg: {found}")
+    sys.stderr.flush()
+
+
+def starting() -> None:
+    """Say that a release begins."""
+    watch = _watched.get()
+    if watch is not None:
+        _watched.set(_Watch(watch.show))
+
+
+def expect(passes: int) -> None:
+    """Say that at most so many passes follow.  Public."""
+    watch = _watched.get()
+    if watch is not None:
+        watch.most = watch.done + passes
+
+
+def passed() -> None:
+    """Say that all rows have been read, or summed, once more."""
+    watch = _watched.get()
+    if watch is not None:
+        watch.passed()
