@@ -13,7 +13,7 @@ from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.recorded import Run, composed_loss, divided_loss, finding_of
 from dpreg.audit.watches import Recording
 from dpreg.audit.worlds import Pair, hostile_pairs, person_pair, regression
-from dpreg.families import BINOMIAL, GAUSSIAN, POISSON, Family, Quantile
+from dpreg.families import BINOMIAL, GAUSSIAN, POISSON, PROBIT, Family, Quantile
 from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, TukeyEM
 from dpreg.methods.base import Method
 from dpreg.privacy.gdp import gdp_epsilon
@@ -60,7 +60,9 @@ def families(effort: Effort) -> Finding:
     """Scores, curvatures and counts of other losses."""
     runs = [
         Run(BoostedAdaSSP(bounds=bounds), formula, pair, inference, family=family)
-        for family, pair in itertools.product((BINOMIAL, POISSON, Quantile(0.2)), hostile_pairs())
+        for family, pair in itertools.product(
+            (BINOMIAL, PROBIT, POISSON, Quantile(0.2)), hostile_pairs()
+        )
         for formula, bounds in ((_FORMULAS[0], None), ("y ~ a + offset(b)", _RESPONSE))
         for inference in (True, False)
         if family.link == "log" or "offset" not in formula
