@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from scipy import special
 
-from dpreg.families import BINOMIAL, GAUSSIAN, POISSON, Quantile, family_from
+from dpreg.errors import ArgumentError
+from dpreg.families import (
+    BINOMIAL,
+    GAUSSIAN,
+    POISSON,
+    PROBIT,
+    Quantile,
+    family_from,
+    with_link,
+)
 
 ETA = np.linspace(-30, 30, 61)
 
@@ -16,6 +25,7 @@ ETA = np.linspace(-30, 30, 61)
     [
         (GAUSSIAN, lambda e: e),
         (BINOMIAL, special.expit),
+        (PROBIT, special.ndtr),
         (POISSON, np.exp),
         (Quantile(), lambda e: e),
     ],
@@ -36,6 +46,15 @@ def test_links_are_those_of_statsmodels():
     for family, theirs in ((BINOMIAL, families.Binomial()), (POISSON, families.Poisson())):
         assert type(theirs.link).__name__.lower() == family.link
         np.testing.assert_allclose(family.mean(ETA / 2), theirs.link.inverse(ETA / 2), rtol=1e-9)
+
+
+def test_a_binomial_family_has_two_links():
+    assert with_link(BINOMIAL, None) is with_link(BINOMIAL, "logit") is BINOMIAL
+    assert with_link(BINOMIAL, "probit") is with_link(PROBIT, None) is PROBIT
+    assert with_link(PROBIT, "logit") is BINOMIAL
+    for family, link in ((BINOMIAL, "cloglog"), (POISSON, "probit"), (GAUSSIAN, 1), (BINOMIAL, [])):
+        with pytest.raises(ArgumentError, match="link"):
+            with_link(family, link)
 
 
 def test_what_stands_for_a_family():

@@ -134,6 +134,7 @@ void register_losses(py::module_& m) {
     py::enum_<dpreg::LossKind>(m, "LossKind")
         .value("squared", dpreg::LossKind::squared)
         .value("logistic", dpreg::LossKind::logistic)
+        .value("probit", dpreg::LossKind::probit)
         .value("poisson", dpreg::LossKind::poisson)
         .value("quantile", dpreg::LossKind::quantile);
     py::class_<dpreg::Loss>(m, "Loss")

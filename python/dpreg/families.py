@@ -11,13 +11,24 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
-from dpreg.errors import ArgumentError, Choice, unknown_name, unusable
+from dpreg.errors import ArgumentError, Choice, Value, leave_out, unknown_name, unusable
 
-__all__ = ["BINOMIAL", "FAMILIES", "GAUSSIAN", "POISSON", "Family", "Quantile", "family_from"]
+__all__ = [
+    "BINOMIAL",
+    "FAMILIES",
+    "GAUSSIAN",
+    "POISSON",
+    "PROBIT",
+    "Family",
+    "Quantile",
+    "family_from",
+    "with_link",
+]
 
 Doubles = NDArray[np.float64]
-Loss = Literal["squared", "logistic", "poisson", "quantile"]
+Loss = Literal["squared", "logistic", "probit", "poisson", "quantile"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +38,10 @@ class Family:
     Attributes
     ----------
     name : {"gaussian", "binomial", "poisson", "quantile"}
-    link : {"identity", "logit", "log"}
-    loss : {"squared", "logistic", "poisson", "quantile"}
-        Of a row: minus the logarithm of its likelihood, or what stands for it.
+    link : {"identity", "logit", "probit", "log"}
+    loss : {"squared", "logistic", "probit", "poisson", "quantile"}
+        Of a row: minus the logarithm of its likelihood, or what stands for it.  That of a probit is
+        the one with derivative `mean` - response: the likelihood's has no bound.
     level : float or None
         Of the quantile; None for all others.
     """
@@ -70,6 +82,8 @@ class Family:
         """Return the mean response (the quantile) at linear predictors: the inverse link."""
         if self.link == "logit":
             return np.asarray(0.5 * (1 + np.tanh(0.5 * predictor)))
+        if self.link == "probit":
+            return np.asarray(special.ndtr(predictor))
         if self.link == "log":
             with np.errstate(over="ignore"):
                 return np.exp(predictor)
@@ -79,12 +93,16 @@ class Family:
         """Return the linear predictor at a mean response: the link."""
         if self.link == "logit":
             return math.log(mean / (1 - mean))
+        if self.link == "probit":
+            return float(special.ndtri(mean))
         return math.log(mean) if self.link == "log" else mean
 
     def slope(self, predictor: Doubles) -> Doubles:
         """Return the derivative of `mean`."""
         if self.link == "identity":
             return np.ones_like(predictor)
+        if self.link == "probit":
+            return np.asarray(np.exp(-0.5 * np.square(predictor)) / math.sqrt(2 * math.pi))
         mean = self.mean(predictor)
         return np.asarray(mean * (1 - mean)) if self.link == "logit" else mean
 
@@ -92,12 +110,15 @@ class Family:
         """Return the second derivative of `mean`."""
         if self.link == "identity":
             return np.zeros_like(predictor)
+        if self.link == "probit":
+            return np.asarray(-predictor * self.slope(predictor))
         mean = self.mean(predictor)
         return np.asarray(mean * (1 - mean) * (1 - 2 * mean)) if self.link == "logit" else mean
 
 
 GAUSSIAN = Family("gaussian", "identity", "squared")
 BINOMIAL = Family("binomial", "logit", "logistic")
+PROBIT = Family("binomial", "probit", "probit")
 POISSON = Family("poisson", "log", "poisson")
 FAMILIES = {family.name: family for family in (GAUSSIAN, BINOMIAL, POISSON)}
 
@@ -119,6 +140,27 @@ def Quantile(q: float = 0.5) -> Family:  # noqa: N802
     if not number or not 0.01 <= q <= 0.99:
         raise unusable("q", "a number in [0.01, 0.99]", q)
     return Family("quantile", "identity", "quantile", float(q))
+
+
+def with_link(family: Family, link: object) -> Family:
+    """Return a family with another link than its canonical one; None: that one.
+
+    Raises
+    ------
+    ValueError
+        If the family has no such link.
+    """
+    if link is None or link == family.link:
+        return family
+    links = {known.link: known for known in (BINOMIAL, PROBIT)} if family.name == "binomial" else {}
+    if isinstance(link, str) and link in links:
+        return links[link]
+    wanted = (
+        "must be ",
+        Choice(tuple(links) or (family.link,)),
+        f" for a {family.name} family, got ",
+    )
+    raise ArgumentError("link", (*wanted, Value(link)), leave_out("link"))
 
 
 def family_from(family: object) -> Family:

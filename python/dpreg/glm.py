@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpreg.data.schema import Level
-from dpreg.families import Family, family_from
+from dpreg.families import Family, family_from, with_link
 from dpreg.keywords import hinted
 from dpreg.methods.base import Method
 from dpreg.pipeline import fit
@@ -30,6 +30,7 @@ def dp_glm(
     delta: float | None = None,
     *,
     family: str | Family = "binomial",
+    link: str | None = None,
     method: str | Method = "auto",
     select: str | Selector | None = None,
     k: int | None = None,
@@ -63,9 +64,12 @@ def dp_glm(
         Failure probability, as for `dp_lm`.
     family : {"binomial", "poisson", "gaussian", "quantile"} or Family, default "binomial"
         ``"binomial"``: a response of 0 and 1, or of shares between them; others are clipped to
-        that range.  Link logit.  ``"poisson"``: counts, or anything not negative.  Link log.
+        that range.  Link logit, or probit.  ``"poisson"``: counts, or anything not negative.  Link
+        log.
         ``"quantile"``, or ``dpreg.Quantile(0.9)``: the median, or another quantile of the response.
         ``"gaussian"``: `dp_lm`.
+    link : {"logit", "probit"}, optional
+        Of ``"binomial"``; the other families have one link each.
     method : str or options object, default "auto"
         ``"auto"`` and ``"boosted_adassp"``, or a `BoostedAdaSSP`, are the methods for families
         other than ``"gaussian"``; and ``"tukey"``, or a `TukeyEM`, for ``"binomial"`` and
@@ -94,7 +98,9 @@ def dp_glm(
     Notes
     -----
     Estimated is what maximum likelihood estimates, but for a few long rows and scores that count
-    less; a note of the result says how long.  Standard errors are those of a sandwich, so they hold
+    less; a note of the result says how long.  The score of a probit has no bound, so the equations
+    are those of residuals times rows there too, as of a logit: right for the same model, and
+    hardly less precise.  Standard errors are those of a sandwich, so they hold
     for overdispersed counts too, with the privacy noise added.  Where the data are separated,
     or nearly, coefficients are finite: noise keeps them from growing, and they are shrunk.
 
@@ -107,7 +113,7 @@ def dp_glm(
     """
     return fit(
         "dp_glm",
-        family_from(family),
+        with_link(family_from(family), link),
         formula,
         data,
         eps,

@@ -40,7 +40,7 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
     "na_action": (("formula",), "leave it out: incomplete rows are dropped"),
     "dropna": (("formula",), "leave it out: incomplete rows are dropped"),
     "family": (("formula",), f"leave it out: {_LINEAR}; dp_glm() has families"),
-    "link": (("formula",), "leave it out: each family has one link, logit, log or identity"),
+    "link": (("formula",), f"leave it out: {_LINEAR}; dp_glm() has links"),
     "exposure": (("family",), "write it into the formula: 'y ~ x + offset(log(years))'"),
     "cov_type": (("inference",), (
         "write ", Setting("method", Options("method", "adassp", "AdaSSP", {"cov_type": "robust"})),

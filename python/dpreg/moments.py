@@ -181,6 +181,8 @@ def _posed(
         raise FormulaError(
             "formula", "must have its intercept, which models of the moments may leave out"
         )
+    if not spec.names:
+        raise FormulaError("formula", "has no column, and so no moments", "write '~ x + z'")
     numbers = [name for name in spec.regressors if schema[name].kind == "numeric"]
     response = _number((numbers or list(spec.regressors))[0], spec.schema)
     return f"~ {right}", pose(f"{response} ~ {right}", data, levels, unit, stratum)

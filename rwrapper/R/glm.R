@@ -15,8 +15,8 @@
 #' @param formula A formula, as for [dp_lm()]. The response of `binomial()` is `TRUE` or `FALSE`, 1 or 0,
 #'   or a share between them; that of `poisson()` is not negative. Others are clipped. `offset(log(years))`
 #'   is added to the linear predictor as it is.
-#' @param family `binomial()`, `poisson()`, `gaussian()`, or their names, each with its canonical link;
-#'   or [Quantile()].
+#' @param family `binomial()`, `binomial("probit")`, `poisson()`, `gaussian()`, or their names, each with
+#'   its canonical link; or [Quantile()].
 #' @param method `"auto"`, `"boosted_adassp"` or [BoostedAdaSSP()]; of `binomial()` and `poisson()` also
 #'   `"tukey"` or [TukeyEM()], the middle of Firth fits to many parts.
 #' @return An object of class `dp_glm` and `dp_lm`, or of class [dp_not_released] when the mechanism
@@ -40,7 +40,7 @@ dp_glm <- function(formula, data, eps, delta = 1e-5, family = stats::binomial(),
   force(data)
   if (!is.null(memory)) check_number(memory, "memory", "2e9")
   given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method,
-                family = family_sent(family),
+                family = family_sent(family), link = link_sent(family),
                 weights = weight_column(substitute(weights), function() weights, data),
                 weight_limit = weight_limit, diagnostics = flag_sent(diagnostics, "diagnostics"),
                 memory = memory)
@@ -65,9 +65,10 @@ family_sent <- function(family) {
   if (is.function(family)) family <- family()
   if (inherits(family, "family")) {
     canonical <- LINKS[family$family]
-    if (!is.na(canonical) && family$link != canonical)
-      refuse("family: the link of ", family$family, " is ", canonical, "; write family = ",
-             family$family, "()")
+    probit <- family$family == "binomial" && family$link == "probit"
+    if (!is.na(canonical) && family$link != canonical && !probit)
+      refuse("family: the link of ", family$family, " is ", canonical,
+             if (family$family == "binomial") " or probit", "; write family = ", family$family, "()")
     family <- family$family
   }
   if (!is.character(family) || length(family) != 1L || is.na(family))
@@ -75,11 +76,15 @@ family_sent <- function(family) {
   family
 }
 
+# NULL is the canonical link.
+link_sent <- function(family)
+  if (inherits(family, "family") && family$link == "probit") "probit"
+
 GLM_HINTS <- c(
   LM_HINTS[c("subset", "na.action", "contrasts", "epsilon", "seed", "bounds", "max_rows",
              "ledger", "alpha", "level")],
   offset = "write it into the formula: y ~ x + offset(log(years))",
-  link = "each family has its canonical link"
+  link = "write it into the family: binomial(link = \"probit\")"
 )
 
 # A family as plain data; NULL is the linear model.
@@ -91,11 +96,13 @@ family_of <- function(answer) {
 
 mean_of <- function(family, predictor)
   switch(if (is.null(family)) "identity" else family$link, logit = stats::plogis(predictor),
+         probit = stats::pnorm(predictor),
          log = exp(predictor), predictor)
 
 # The derivative of mean_of().
 slope_of <- function(family, predictor)
   switch(if (is.null(family)) "identity" else family$link, logit = stats::dlogis(predictor),
+         probit = stats::dnorm(predictor),
          log = exp(predictor), 1)
 
 family_title <- function(family)

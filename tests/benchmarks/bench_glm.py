@@ -100,13 +100,21 @@ def design(kind, n, d, rng):
     return (rng.random((n, d)) < np.linspace(0.05, 0.5, d)).astype(float)
 
 
+# Of responses, by family, and the standard deviation of linear predictors.
+MEANS = {
+    "binomial": (special.expit, 1.2),
+    "probit": (special.ndtr, 0.8),
+    "poisson": (np.exp, 0.5),
+}
+
+
 def coverage(sheet, family, kind, n, d, share, eps, runs):
     """Count intervals that hold the truth; `share` is the mean response."""
     rng = np.random.default_rng(d)
     X = design(kind, 100_000, d, rng)
     slopes = rng.standard_normal(d) * (np.arange(d) % 2 == 0)
-    slopes *= (1.2 if family == "binomial" else 0.5) / np.sqrt(np.var(X @ slopes))
-    mean = special.expit if family == "binomial" else np.exp
+    mean, spread = MEANS[family]
+    slopes *= spread / np.sqrt(np.var(X @ slopes))
     start = optimize.brentq(lambda a: mean(a + X @ slopes).mean() - share, -40, 40)
     truth, names = np.append(start, slopes), [f"x{j}" for j in range(d)]
     bounds = dict.fromkeys(names, (0.0, 1.0)) if kind == "dummies" else None
@@ -115,10 +123,11 @@ def coverage(sheet, family, kind, n, d, share, eps, runs):
     for seed in range(runs):
         X = design(kind, n, d, rng)
         means = mean(start + X @ slopes)
-        y = rng.random(n) < means if family == "binomial" else rng.poisson(means)
+        y = rng.poisson(means) if family == "poisson" else rng.random(n) < means
         table = pd.DataFrame(X, columns=names).assign(y=y.astype(float))
         formula = "y ~ " + " + ".join(names)
-        fit = dpreg.dp_glm(formula, table, eps, DELTA, family=family, method=method, rng=seed)
+        of = {"link": "probit"} if family == "probit" else {"family": family}
+        fit = dpreg.dp_glm(formula, table, eps, DELTA, **of, method=method, rng=seed)
         error = fit.bse.to_numpy() if fit.released else np.full(d + 1, np.nan)
         blank += int(np.isnan(error).sum())
         if fit.released:
@@ -131,15 +140,17 @@ def coverage(sheet, family, kind, n, d, share, eps, runs):
 
 
 def main():
-    given = arguments(__doc__, data="", repeats=5, coverage=30)
+    given = arguments(__doc__, data="", repeats=5, coverage=30, family="", rows=0)
     sheet = Sheet()
     for name in SETS if given.data else ():
         frame = pd.read_parquet(Path(given.data) / f"{name}.parquet")
         classification(sheet, name, frame, 1 if given.quick else given.repeats)
     sizes = ((10_000, 2), (10_000, 20), (100_000, 20))[: 2 if given.quick else 3]
-    for family, shares in (("binomial", (0.5, 0.05)), ("poisson", (2.0,))):
+    if given.rows:
+        sizes = ((given.rows, 2), (given.rows, 20))
+    for family in [given.family] if given.family else MEANS:
         for n, d in sizes:
-            for share in shares:
+            for share in (2.0,) if family == "poisson" else (0.5, 0.05):
                 for kind in ("normal", "skewed", "dummies"):
                     coverage(sheet, family, kind, n, d, share, 1.0, max(2, given.coverage))
     sheet.write(given.json)

@@ -354,6 +354,13 @@ def test_glm_is_dp_glm(data, capsys):
     out = capsys.readouterr().out
     fit = dpreg.dp_glm("I(price > 5000) ~ carat", data, 5.0, rng=1)
     assert str(fit.summary(exp=True)) in out
+    assert main([*call, "--link", "probit"]) == 0
+    probit = dpreg.dp_glm(call[1], data, 5.0, link="probit", rng=1)
+    assert str(probit.summary()) in capsys.readouterr().out
+    assert main([*call, "--link", "log"]) == 2
+    assert "dpreg: --link must be" in capsys.readouterr().err
+    assert main([*call, "--weights", "nothing"]) == 2
+    assert "dpreg: --weights" in capsys.readouterr().err
     assert main([*call, "--family", "poison"]) == 2
     assert "--family" in capsys.readouterr().err
     counted = ["glm", "visits ~ carat + offset(log(depth))", data, "--eps", "1"]

@@ -64,6 +64,13 @@ def test_an_offset_taken_off_is_one(data):
     assert (np.abs(fit.params - [3.0, 1.0]) < 4 * fit.bse).all()
 
 
+@pytest.mark.parametrize("term", ["offset(z):x", "x:offset(z)", "I(offset(z))", "np.offset(z)"])
+def test_an_offset_is_a_term_by_itself(data, term):
+    """Columns are known as offsets by their names, and these would be some or not."""
+    with pytest.raises(FormulaError, match="by itself"):
+        dpreg.dp_lm(f"y ~ x + {term}", data, 1.0)
+
+
 @pytest.mark.parametrize("name", ["weights(w)", "offset(t)", "Intercept"])
 def test_a_column_is_not_taken_for_what_its_name_says(data, name):
     odd = data.rename(columns={"z": name})

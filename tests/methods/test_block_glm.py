@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -173,3 +175,17 @@ def test_without_inference_predictions_are_those_of_the_model():
     fit = dpreg.dp_glm("y ~ a + b", data, 3.0, method="tukey", inference=False, rng=1)
     exact = special.expit((X - 5) @ [0.8, -0.5])
     assert np.sqrt(np.mean((fit.predict(data) - exact) ** 2)) < 0.05
+
+
+def test_a_unit_of_many_rows_takes_room_for_these_alone():
+    """A table of blocks times the longest would not fit where the rows do."""
+    blocks, many = 4000, 400
+    X, y = rows(BINOMIAL, many + blocks)
+    units = Units.from_labels(np.r_[np.zeros(many, dtype=int), 1 + np.arange(blocks)])
+    members, offsets = range(blocks + 1), np.r_[0, 2 + np.arange(blocks)]
+    tracemalloc.start()
+    found = fitted(X, y, BINOMIAL, members, offsets, units=units)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert np.isfinite(found[0]).all()
+    assert peak < blocks * many * 8 / 2

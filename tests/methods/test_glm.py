@@ -13,7 +13,7 @@ from methods.sums import odd_frames
 from scipy import special
 
 import dpreg
-from dpreg.families import BINOMIAL, POISSON, Quantile
+from dpreg.families import BINOMIAL, POISSON, PROBIT, Quantile
 
 FAMILIES = ["binomial", "poisson", Quantile(0.75)]
 
@@ -233,6 +233,49 @@ def test_a_result_keeps_its_family():
     assert "Logit" in text
 
 
+def probit_table(n, seed):
+    rng = np.random.default_rng(seed)
+    a, b = rng.standard_normal(n), rng.random(n) < 0.3
+    truth = np.array([-0.3, 0.6, -0.4])
+    y = rng.random(n) < special.ndtr(truth[0] + truth[1] * a + truth[2] * b)
+    return pd.DataFrame({"a": a, "b": b.astype(float), "y": y.astype(float)}), truth
+
+
+def test_a_probit_covers_and_is_near_maximum_likelihood():
+    """Of 120 intervals 102 and fewer have a chance below 1e-6; errors of the exact fit are less."""
+    import statsmodels.api as sm
+
+    covered, ratios = 0, []
+    for seed in range(40):
+        data, truth = probit_table(8_000, seed)
+        fit = dpreg.dp_glm("y ~ a + b", data, 2.0, link="probit", rng=seed)
+        covered += int((np.abs(fit.estimates - truth) <= 1.96 * fit.bse.to_numpy()).sum())
+        probit = sm.families.Binomial(sm.families.links.Probit())
+        exact = sm.GLM(data.y, sm.add_constant(data[["a", "b"]]), family=probit).fit()
+        ratios.append(fit.bse.to_numpy() / exact.bse.to_numpy())
+        assert (np.abs(fit.estimates - exact.params.to_numpy()) < 6 * fit.bse.to_numpy()).all()
+    assert covered > 102
+    assert 1 < np.median(ratios) < 2
+
+
+def test_a_probit_predicts_by_its_link():
+    data, _ = probit_table(5_000, 1)
+    fit = dpreg.dp_glm("y ~ a + b", data, 5.0, family="binomial", link="probit", rng=1)
+    again = dpreg.DPResults.from_json(fit.to_json())
+    assert again.family == PROBIT
+    new = data.head(5)
+    linear = again.predict(new, which="linear")
+    np.testing.assert_allclose(again.predict(new), special.ndtr(linear))
+    effects = fit.marginal_effects(new)["dy/dx"]
+    density = np.exp(-(linear**2) / 2) / np.sqrt(2 * np.pi)
+    assert effects["a"] == pytest.approx(density.mean() * fit.params["a"])
+    text = str(fit.summary())
+    assert "Private Probit Regression" in text
+    predictions = dpreg.dp_glm("y ~ a", data, 5.0, link="probit", inference=False, rng=1)
+    exact = special.ndtr(-0.3 + 0.6 * data.a - 0.4 * data.b)
+    assert np.sqrt(np.mean((predictions.predict(data) - exact) ** 2)) < 0.1
+
+
 def test_exponentials_are_odds_ratios():
     data, _ = table("binomial", 5_000)
     fit = dpreg.dp_glm("y ~ a", data, 5.0, rng=1)
@@ -252,6 +295,12 @@ DATA = {"y": np.zeros(3), "x": np.zeros(3), "t": np.ones(3)}
     [
         ({"family": "logit"}, "family must be one of"),
         ({"method": "dpsgd"}, "'dpsgd' fits no binomial family; write method='auto'"),
+        ({"method": "tukey", "link": "probit"}, "'tukey' fits no binomial family with a probit"),
+        (
+            {"link": "cloglog"},
+            "link must be 'logit', 'probit' for a binomial family",
+        ),
+        ({"family": "poisson", "link": "probit"}, "link"),
         ({"method": dpreg.AdaSSP()}, "'adassp' fits no binomial family"),
         ({"method": "tukey", "family": Quantile()}, "'tukey' fits no quantile family"),
         (

@@ -219,3 +219,10 @@ def test_a_stratum_is_used_alone_and_charged_alone(data):
     assert m.nobs == pytest.approx((data["g"] == "b").sum(), rel=0.1)
     assert m.lm("y ~ x + z").params["Intercept"] == pytest.approx(11.0, abs=0.5)
     assert "g[T.b]" not in dpreg.dp_moments("~ .", data, 1.0, budget=strata["a"], rng=1).names
+
+
+def test_without_columns_there_are_no_moments(diamonds):
+    budget = dpreg.Budget(1.0)
+    with pytest.raises(dpreg.FormulaError, match="has no column"):
+        dpreg.dp_moments("~ 1", diamonds, 1.0, budget=budget)
+    assert budget.charges == ()

@@ -10,6 +10,7 @@ import resource
 import signal
 import subprocess
 import sys
+import traceback
 
 import numpy as np
 import pandas as pd
@@ -167,6 +168,20 @@ def test_a_process_that_ends_in_between_has_paid_in_full(tmp_path, diamonds, mon
     assert charge.paid == charge.most
     dpreg.dp_lm("price ~ carat", diamonds, 0.2, budget=budget)
     assert budget.charges[1].paid.mu < 0.5 * charge.paid.mu
+
+
+def test_what_numpy_says_of_memory_is_not_repeated(diamonds, monkeypatch):
+    """It has the shape of the array that did not fit, and so the number of rows."""
+
+    def read(*arguments):
+        return np.empty((123_457, 1 << 40))
+
+    monkeypatch.setattr("dpreg.data.problem.read_design", read)
+    with pytest.raises(MemoryError) as failed:
+        dpreg.dp_lm("price ~ carat", diamonds, 0.2)
+    said = "".join(traceback.format_exception(failed.value))
+    assert "123" not in said
+    assert "the budget is spent" in said
 
 
 def test_a_result_is_not_lost_when_the_disk_is_full_by_then(tmp_path, diamonds, monkeypatch):

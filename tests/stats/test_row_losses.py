@@ -15,6 +15,7 @@ from dpreg.sums.quantised import RowLoss
 STEPS = _core.ROW_STEPS
 LOSSES = {
     "logistic": RowLoss("logistic", (0.0, 1.0), (-40.0, 40.0)),
+    "probit": RowLoss("probit", (0.0, 1.0), (-8.0, 8.0)),
     "poisson": RowLoss("poisson", (0.0, 9.0), (-20.0, 2.5)),
     "quantile": RowLoss("quantile", (-50.0, 50.0), (-50.0, 50.0), 0.3, 0.2),
 }
@@ -44,6 +45,8 @@ def derivatives(loss, eta, y):
     if loss.kind == "logistic":
         mean = special.expit(eta)
         return y - mean, mean * (1 - mean)
+    if loss.kind == "probit":
+        return y - special.ndtr(eta), np.exp(-(eta**2) / 2) / np.sqrt(2 * np.pi)
     below = special.expit((eta - y) / loss.bandwidth)
     return loss.level - below, below * (1 - below) / loss.bandwidth
 
@@ -175,7 +178,7 @@ def test_sensitivities_are_never_exceeded(name, theta):
                 largest[key] = max(largest[key], moved)
     for key, bound in bounds.items():
         assert largest[key] <= bound, key
-    if theta[0] == 0.5 and name != "logistic":
+    if theta[0] == 0.5 and name not in ("logistic", "probit"):
         assert largest["curvature"] > 0.99 * bounds["curvature"]
 
 

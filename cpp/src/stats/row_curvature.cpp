@@ -54,6 +54,9 @@ void check_loss(const Loss& loss) {
             "limits of linear predictors must not fall");
     require(std::max(-loss.least_predictor, loss.most_predictor) <= kMostPredictor,
             "linear predictors must be within kMostPredictor of 0");
+    require(loss.kind != LossKind::probit ||
+                std::max(-loss.least_predictor, loss.most_predictor) <= kMostNormal,
+            "linear predictors of a probit must be within kMostNormal of 0");
     require(loss.level > 0.0 && loss.level < 1.0, "level must be between 0 and 1");
     require(loss.bandwidth > 0.0 && std::isfinite(loss.bandwidth), "bandwidth must be positive");
 }

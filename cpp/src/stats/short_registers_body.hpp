@@ -42,6 +42,22 @@ struct Narrow {
         return reinterpret_cast<Ints>(
             _mm_unpackhi_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
     }
+#elif DPREG_NEON
+    DPREG_HERE DPREG_INLINE static int16x8_t shorts(Ints a) {
+        return reinterpret_cast<int16x8_t>(a);
+    }
+    DPREG_HERE DPREG_INLINE static Ints add_products(Ints sum, Ints a, Ints b) {
+        const auto x = shorts(a);
+        const auto y = shorts(b);
+        const auto first = vmull_s16(vget_low_s16(x), vget_low_s16(y));
+        return sum + reinterpret_cast<Ints>(vpaddq_s32(first, vmull_high_s16(x, y)));
+    }
+    DPREG_HERE DPREG_INLINE static Ints low_pairs(Ints a, Ints b) {
+        return reinterpret_cast<Ints>(vzip1q_s16(shorts(a), shorts(b)));
+    }
+    DPREG_HERE DPREG_INLINE static Ints high_pairs(Ints a, Ints b) {
+        return reinterpret_cast<Ints>(vzip2q_s16(shorts(a), shorts(b)));
+    }
 #else
     using Signed = __attribute__((vector_size(16))) std::int32_t;
     DPREG_HERE DPREG_INLINE static Ints add_products(Ints sum, Ints a, Ints b) {

@@ -8,6 +8,8 @@
 #include "dpreg/linalg/simd.hpp"
 #if DPREG_X86
 #include <immintrin.h>
+#elif DPREG_NEON
+#include <arm_neon.h>
 #endif
 
 namespace dpreg {

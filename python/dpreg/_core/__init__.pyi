@@ -113,6 +113,7 @@ def curvature_sensitivity(width: int) -> float: ...
 class LossKind:
     squared: LossKind
     logistic: LossKind
+    probit: LossKind
     poisson: LossKind
     quantile: LossKind
 

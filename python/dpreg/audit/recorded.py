@@ -24,9 +24,10 @@ from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
 from dpreg.families import GAUSSIAN, Family
 from dpreg.glm import dp_glm
-from dpreg.methods.base import Method
+from dpreg.methods.base import NOTHING_MORE, Method
 from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.selection.base import Selector
+from dpreg.sums.residuals import Extras
 
 # epsilon and delta
 Claim = tuple[float, float]
@@ -83,6 +84,8 @@ class Run:
     select: Selector | None = None
     split: float | None = None
     family: Family = GAUSSIAN
+    weights: str | None = None
+    extras: Extras = NOTHING_MORE
 
     def __str__(self) -> str:
         inference = "" if self.inference else ", no inference"
@@ -91,14 +94,16 @@ class Run:
         split = "" if self.split is None else f", split {self.split}"
         family = "" if self.family.least_squares else f"{self.family.label}, "
         what = f"{family}{self.method.name}: {self.formula}, {self.pair.label}"
-        return f"{select}{what}{inference}{unit}{split}"
+        weights = "" if self.weights is None else f", weights {self.weights}"
+        return f"{select}{what}{inference}{unit}{split}{weights}"
 
     def outcome(self, table: pd.DataFrame, claim: Claim) -> str:
         """Fit, and return all that comes out."""
         fit = dp_glm(
             self.formula, table, *claim, family=self.family, method=self.method, select=self.select,
             k=None if self.select is None else 1, unit=self.unit, inference=self.inference,
-            split=self.split, rng=_core.TestBits(7),
+            split=self.split, weights=self.weights, fit_stats=self.extras.fit_stats,
+            diagnostics=self.extras.diagnostics, rng=_core.TestBits(7),
         )  # fmt: skip
         return fit.to_json()
 
@@ -139,6 +144,9 @@ def _compare(first: Recording, second: Recording) -> None:
     for mine, theirs in zip(first.calls, second.calls, strict=True):
         if mine.public != theirs.public:
             raise Leak(f"public parameters of {mine.name} differ: {mine.public}, {theirs.public}")
+    for stage, other in zip(first.stages, second.stages, strict=True):
+        if stage.moved(other) > stage.mu * (1 + 1e-9):
+            raise Leak(f"a release of mu {stage.mu:.6g} moved by {stage.moved(other):.6g}")
     for before, after in zip(first.models, second.models, strict=True):
         changed = int((before != after).any(axis=1).sum())
         if changed > 1:

@@ -13,13 +13,14 @@ from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.recorded import Run, composed_loss, divided_loss, finding_of
 from dpreg.audit.watches import Recording
 from dpreg.audit.worlds import Pair, hostile_pairs, person_pair, regression
-from dpreg.families import BINOMIAL, POISSON, Quantile
+from dpreg.families import BINOMIAL, GAUSSIAN, POISSON, PROBIT, Family, Quantile
 from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, TukeyEM
 from dpreg.methods.base import Method
 from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.privacy.pld import sampled_epsilon
 from dpreg.selection import DPSIS, DPKendall, SubLasso, TwoStage
 from dpreg.selection.base import Selector
+from dpreg.sums.residuals import Extras
 from dpreg.sums.standardisation import Standardisation
 
 __all__ = ["CHECKS"]
@@ -59,12 +60,37 @@ def families(effort: Effort) -> Finding:
     """Scores, curvatures and counts of other losses."""
     runs = [
         Run(BoostedAdaSSP(bounds=bounds), formula, pair, inference, family=family)
-        for family, pair in itertools.product((BINOMIAL, POISSON, Quantile(0.2)), hostile_pairs())
+        for family, pair in itertools.product(
+            (BINOMIAL, PROBIT, POISSON, Quantile(0.2)), hostile_pairs()
+        )
         for formula, bounds in ((_FORMULAS[0], None), ("y ~ a + offset(b)", _RESPONSE))
         for inference in (True, False)
         if family.link == "log" or "offset" not in formula
     ]
     return finding_of("families", runs, composed_loss)
+
+
+def extras_and_weights(effort: Effort) -> Finding:
+    """Sums and counts over residuals, and rows that weigh as a cell of theirs says."""
+    thorough = effort.scale >= 1
+    pairs = hostile_pairs() + _large_pairs() if thorough else hostile_pairs()
+    boosted = BoostedAdaSSP(bounds=_RESPONSE)
+    fits: tuple[tuple[Family, Method, Extras], ...] = (
+        (GAUSSIAN, boosted, Extras(True, True)), (GAUSSIAN, AdaSSP(), Extras(True, True)),
+        (BINOMIAL, boosted, Extras(False, True)), (POISSON, boosted, Extras(False, True)),
+    )  # fmt: skip
+    runs = [
+        Run(method, "y ~ a + b", pair, inference, family=family, extras=extras)
+        for pair, inference in itertools.product(pairs, (True, False) if thorough else (False,))
+        for family, method, extras in fits
+    ]
+    runs += [
+        Run(boosted, "y ~ a", pair, family=family, weights="b")
+        for pair, family in itertools.product(hostile_pairs(), (GAUSSIAN, POISSON))
+    ]
+    person = BoostedAdaSSP(max_rows=3, bounds=_RESPONSE)
+    runs.append(Run(person, "y ~ a + b", person_pair(20), unit="person", extras=Extras(True, True)))
+    return finding_of("extras and weights", runs, composed_loss)
 
 
 def predictions(effort: Effort) -> Finding:
@@ -178,6 +204,7 @@ CHECKS = (
     Check("adassp", adassp),
     Check("boosted_adassp", boosted_adassp),
     Check("families", families),
+    Check("extras and weights", extras_and_weights),
     Check("limits of predictions", predictions),
     Check("dpsgd", dpsgd),
     Check("units", units),

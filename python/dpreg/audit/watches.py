@@ -48,6 +48,10 @@ class Stage:
     out: Doubles
     mu: float
 
+    def moved(self, other: Stage) -> float:
+        """Return how far the sums are from another's, in deviations of the noise."""
+        return float(np.linalg.norm((self.exact - other.exact) / self.scales))
+
 
 @dataclass(slots=True)
 class Call:
@@ -83,10 +87,7 @@ class Recording:
 
     def mu_against(self, other: Recording) -> float:
         """Return the root of the sum of squared shifts, in deviations of the noise."""
-        total = 0.0
-        for mine, theirs in zip(self.stages, other.stages, strict=True):
-            total += float((((mine.exact - theirs.exact) / mine.scales) ** 2).sum())
-        return math.sqrt(total)
+        return math.hypot(*(a.moved(b) for a, b in zip(self.stages, other.stages, strict=True)))
 
     def called(self, name: str) -> list[Call]:
         """Return the calls of one mechanism."""

@@ -13,10 +13,10 @@ __all__ = ["SHELL", "Shell"]
 # the same name; any other is an option of a method.
 _POSITIONAL = {"formula": "FORMULA", "data": "DATA", "ledger": "ledger"}
 _OPTIONS = {
-    "accounting", "alpha", "bounds", "budget", "d", "delta", "eps", "exp", "family",
-    "inference", "interval", "k",
-    "levels", "max_rows", "memory", "method", "mu", "n", "name", "option", "rho", "rng", "select",
-    "split", "stratum", "unit", "winsorise",
+    "accounting", "alpha", "bounds", "budget", "d", "delta", "diagnostics", "eps", "exp", "family",
+    "fit_stats", "inference", "interval", "k", "levels", "link", "max_rows", "memory", "method",
+    "mu", "n", "name", "option", "rho", "rng", "select", "split", "stratum", "unit", "weight_limit",
+    "weights", "winsorise",
 }  # fmt: skip
 
 

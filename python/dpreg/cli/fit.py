@@ -114,6 +114,7 @@ def fit(
 @release_options(
     click.option("--family", metavar="NAME", default="binomial", show_default=True,
                  help="binomial, poisson, gaussian or quantile."),
+    click.option("--link", metavar="NAME", help="logit or probit, of a binomial family."),
     click.option("--exp/--no-exp", default=False,
                  help="Show exponentials, such as odds ratios.  [default: do not]"),
     *_FITTING,
@@ -121,6 +122,7 @@ def fit(
 def glm(
     release: Release,
     family: str,
+    link: str | None,
     exp: bool,
     method: str,
     option: Sequence[str],
@@ -157,6 +159,7 @@ def glm(
         diagnostics,
         alpha,
         memory,
+        link=link,
         exp=exp,
     )
 
@@ -178,6 +181,7 @@ def _fitted(
     alpha: float,
     memory: float | None,
     *,
+    link: str | None = None,
     exp: bool = False,
 ) -> int:
     from dpreg.glm import dp_glm
@@ -192,7 +196,8 @@ def _fitted(
     names = [method, *([] if select is None else [select])]
     typed.needs_a_taker(names, {**METHODS, **SELECTORS})
     # A ledger says what was called.
-    call = dp_lm if family == "gaussian" else partial(dp_glm, family=family)
+    linear = family == "gaussian" and link is None
+    call = dp_lm if linear else partial(dp_glm, family=family, link=link)
     with working("fitting"):
         found = call(
             release.formula,

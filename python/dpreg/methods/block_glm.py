@@ -7,6 +7,7 @@ stands beside them.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -37,33 +38,33 @@ _GOLDEN = 0.6180339887498949
 
 @dataclass(frozen=True, slots=True)
 class _Blocks:
-    """Rows of blocks, side by side.  Private.
+    """Rows of blocks, those that are first in their block before those that are second.  Private.
 
     Attributes
     ----------
+    count : int
+        Of blocks.
     X : ndarray, shape (n, d)
     y : ndarray, shape (n,)
-    rows : ndarray of int, shape (blocks, longest)
-        -1 after the last row of a block.
-    units : ndarray of int, shape (blocks, longest)
-        Which unit of its block a row is of.
+    rows, blocks, units : ndarray of int, shape (rows,)
+        Where in X and y a row is, which block it is of, and which unit of that block.
+    ends : ndarray of int, shape (longest + 1,)
+        Those that are k-th of their block are from ``ends[k]`` on.
     """
 
+    count: int
     X: Doubles
     y: Doubles
     rows: Places
+    blocks: Places
     units: Places
+    ends: Places
 
-    def places(self) -> Iterator[tuple[Doubles, Doubles, Doubles, Places]]:
-        """Yield the next row of every block: regressors, response, whether there is one, unit."""
-        for i in range(self.rows.shape[1]):
-            at, there = self.rows[:, i], self.rows[:, i] >= 0
-            yield (
-                np.where(there[:, None], self.X[at], 0.0),
-                np.where(there, self.y[at], 0.0),
-                there.astype(np.float64),
-                self.units[:, i],
-            )
+    def places(self) -> Iterator[tuple[Places, Doubles, Doubles, Places]]:
+        """Yield the next row of every block that has one: block, regressors, response, unit."""
+        for begin, end in itertools.pairwise(self.ends):
+            at = self.rows[begin:end]
+            yield self.blocks[begin:end], self.X[at], self.y[at], self.units[begin:end]
 
 
 def _blocks(design: Design, assignment: _core.Assignment) -> _Blocks:
@@ -82,13 +83,12 @@ def _blocks(design: Design, assignment: _core.Assignment) -> _Blocks:
         of_block, order = np.repeat(of_block, lengths), np.repeat(order, lengths)
     counts = np.bincount(of_block, minlength=len(sizes))
     place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    longest = int(counts.max(initial=0))
-    table = np.full((len(sizes), longest), -1, dtype=np.int64)
-    units = np.zeros((len(sizes), longest), dtype=np.int64)
-    table[of_block, place], units[of_block, place] = rows, order
-    # One row more, so that there is something to look at for a block without.
-    X = np.vstack([design.X, np.zeros((1, design.columns))])
-    return _Blocks(X, np.append(design.y, 0.0), table, units)
+    # Not a table: one unit may have more rows than all others.
+    by_place = np.argsort(place, kind="stable")
+    ends = np.concatenate([[0], np.cumsum(np.bincount(place))]).astype(np.int64)
+    return _Blocks(
+        len(sizes), design.X, design.y, rows[by_place], of_block[by_place], order[by_place], ends
+    )
 
 
 def fit_glm_blocks(
@@ -132,22 +132,22 @@ def _fitted(blocks: _Blocks, design: Design, family: Family, *, log_spreads: boo
     size = i + design.columns
     used = np.concatenate([np.ones((len(told), i)), told.astype(float)], axis=1)
 
-    def standard(x: Doubles, there: Doubles) -> Doubles:
+    def standard(x: Doubles, of: Places) -> Doubles:
         z = np.empty((len(x), size))
-        z[:, :i], z[:, i:] = 1.0, (x - centre) / scale
-        return np.where(used > 0, z, 0.0) * there[:, None]
+        z[:, :i], z[:, i:] = 1.0, (x - centre[of]) / scale[of]
+        return np.where(used[of] > 0, z, 0.0)
 
     theta = np.zeros((len(told), size))
     inverse = np.zeros((len(told), size, size))
     for step in range(_STEPS):
         score, matrix = np.zeros_like(theta), _ridged(used)
-        for x, y, there, _ in blocks.places():
-            z = standard(x, there)
-            mean, weight = _means(family, _inner(theta, z))
-            extra = weight * _quadratic(inverse, z)
+        for of, x, y, _ in blocks.places():
+            z = standard(x, of)
+            mean, weight = _means(family, _inner(theta[of], z))
+            extra = weight * _quadratic(inverse[of], z)
             bias = extra * (0.5 - mean) if family.link == "logit" else extra / 2
-            score += ((_response(family, y) - mean + bias) * there)[:, None] * z
-            matrix += (weight * there)[:, None, None] * z[:, :, None] * z[:, None, :]
+            score[of] += (_response(family, y) - mean + bias)[:, None] * z
+            matrix[of] += weight[:, None, None] * z[:, :, None] * z[:, None, :]
         inverse = _inverse(matrix)
         way = _times(inverse, score)
         length = np.sqrt(_inner(way, way))
@@ -162,16 +162,15 @@ def _fitted(blocks: _Blocks, design: Design, family: Family, *, log_spreads: boo
 
 def _scales(blocks: _Blocks, d: int, intercept: int) -> tuple[Doubles, Doubles, Doubles, Told]:
     """Return centre, spread and weighted means of columns by block, and which have a spread."""
-    count = np.zeros((len(blocks.rows), 1))
-    sums, weighed, weights = (np.zeros((len(blocks.rows), k)) for k in (d, d, 1))
-    for k, (x, _, there, _) in enumerate(blocks.places()):
-        weight = _mean_weight(k) * there[:, None]
-        sums, count = sums + x * there[:, None], count + there[:, None]
-        weighed, weights = weighed + weight * x, weights + weight
+    sums, weighed, weights, count = (np.zeros((blocks.count, k)) for k in (d, d, 1, 1))
+    for k, (of, x, _, _) in enumerate(blocks.places()):
+        weight = _mean_weight(k)
+        sums[of], count[of] = sums[of] + x, count[of] + 1
+        weighed[of], weights[of] = weighed[of] + weight * x, weights[of] + weight
     centre = intercept * sums / np.maximum(count, 1.0)
     squares = np.zeros_like(sums)
-    for x, _, there, _ in blocks.places():
-        squares = squares + ((x - centre) * there[:, None]) ** 2
+    for of, x, _, _ in blocks.places():
+        squares[of] += (x - centre[of]) ** 2
     spread = np.sqrt(squares / np.maximum(count, 1.0))
     size = np.maximum(np.abs(centre), 1e-290)
     told = np.isfinite(spread) & (spread > 1e-12 * size)
@@ -191,9 +190,10 @@ def _combinations(
 ) -> Told:
     """Tell the columns that are no combination of others in their block."""
     matrix, count = np.zeros((*told.shape, told.shape[1])), np.zeros((len(told), 1, 1))
-    for x, _, there, _ in blocks.places():
-        z = np.where(told, (x - centre) / scale, 0.0) * there[:, None]
-        matrix, count = matrix + z[:, :, None] * z[:, None, :], count + there[:, None, None]
+    for of, x, _, _ in blocks.places():
+        z = np.where(told[of], (x - centre[of]) / scale[of], 0.0)
+        matrix[of] += z[:, :, None] * z[:, None, :]
+        count[of] += 1
     unused = ~told[:, :, None] * np.eye(told.shape[1])
     matrix = matrix / np.maximum(count, 1.0) + unused + _RIDGE * np.eye(told.shape[1])
     of_diagonal = np.diagonal(_inverse(matrix), axis1=1, axis2=2)
@@ -258,7 +258,7 @@ def _vectors(
     theta: Doubles,
     inverse: Doubles,
     scales: tuple[Doubles, Doubles, Doubles, Told],
-    standard: Callable[[Doubles, Doubles], Doubles],
+    standard: Callable[[Doubles, Places], Doubles],
     *,
     intercept: int,
     log_spreads: bool,
@@ -305,7 +305,7 @@ def _spreads(
     theta: Doubles,
     inverse: Doubles,
     middle: Doubles,
-    standard: Callable[[Doubles, Doubles], Doubles],
+    standard: Callable[[Doubles, Places], Doubles],
 ) -> tuple[Doubles, Doubles, Doubles]:
     """Return what errors of a block are made of.
 
@@ -322,20 +322,21 @@ def _spreads(
     towards, total = _times(inverse, middle), np.zeros(len(theta))
     square, of_unit, last = np.zeros(len(theta)), np.zeros(len(theta)), np.zeros(len(theta))
     spread = np.zeros(len(theta))
-    for k, (x, y, there, unit) in enumerate(blocks.places()):
-        z = standard(x, there)
-        mean, weight = _means(family, _inner(theta, z))
-        spare = np.maximum(1 - weight * _quadratic(inverse, z), 1e-3)
-        residual = (_response(family, y) - mean) * there / np.sqrt(spare)
+    for k, (of, x, y, unit) in enumerate(blocks.places()):
+        z = standard(x, of)
+        mean, weight = _means(family, _inner(theta[of], z))
+        spare = np.maximum(1 - weight * _quadratic(inverse[of], z), 1e-3)
+        residual = (_response(family, y) - mean) / np.sqrt(spare)
         score = residual[:, None] * z
-        signed = signed + np.where(unit % 2 == 0, 1.0, -1.0)[:, None] * score
-        moved, new = _inner(score, towards), unit != last
-        square = square + np.where(new, of_unit**2, 0.0)
-        of_unit, last = np.where(new, moved, of_unit + moved), np.where(new, unit, last)
-        of_coefficients = of_coefficients + _times(inverse, score) ** 2
-        weight = _mean_weight(k) * there
-        apart = theta * (z - middle * there[:, None])
-        spread = spread + weight**2 * (_inner(apart, np.ones_like(apart)) ** 2)
-        spread, total = spread + weight**2 * _inner(apart, apart), total + weight
+        signed[of] += np.where(unit % 2 == 0, 1.0, -1.0)[:, None] * score
+        moved, new = _inner(score, towards[of]), unit != last[of]
+        square[of] += np.where(new, of_unit[of] ** 2, 0.0)
+        of_unit[of], last[of] = np.where(new, moved, of_unit[of] + moved), unit
+        of_coefficients[of] += _times(inverse[of], score) ** 2
+        share = _mean_weight(k)
+        apart = theta[of] * (z - middle[of])
+        spread[of] += share**2 * _inner(apart, np.ones_like(apart)) ** 2
+        spread[of] += share**2 * _inner(apart, apart)
+        total[of] += share
     variance = square + of_unit**2 + spread / np.maximum(total, 1e-300) ** 2
     return signed, variance, of_coefficients

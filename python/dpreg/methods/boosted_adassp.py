@@ -292,6 +292,8 @@ def _estimand(root: ScoreRoot, family: Family) -> str:
     """Say what is estimated."""
     reach = root.row_limit / math.sqrt(max(len(root.theta), 1))
     what = "least squares" if family.least_squares else "maximum likelihood"
+    if family.link == "probit":
+        what = "the root of residuals times rows"
     if family.level is not None:
         what = f"the quantile {family.level:g}"
     long = f"{what}, but rows over {_times(reach)} times"

@@ -26,11 +26,12 @@ def method_for(family: Family, method: Method) -> Method:
     """
     if family.least_squares or isinstance(method, BoostedAdaSSP):
         return method
-    if isinstance(method, TukeyEM) and family.level is None:
+    if isinstance(method, TukeyEM) and family.level is None and family.link != "probit":
         return method
     if isinstance(method, Auto):
         return BoostedAdaSSP(max_rows=method.max_rows)
-    problem = f"{method.name!r} fits no {family.name} family"
+    link = " with a probit link" if family.link == "probit" else ""
+    problem = f"{method.name!r} fits no {family.name} family{link}"
     raise ArgumentError("method", problem, ("write ", Setting("method", "auto")))
 
 

@@ -127,11 +127,11 @@ class _Rounds:
     def _size(self, way: Doubles, deviation: float, size: float) -> float:
         """Go all of the way where it is told from noise and does not overshoot.
 
-        The curvature of a logistic loss falls on the way from the mean, so that steps are short.
+        The curvature of a binomial loss falls on the way from the mean, so that steps are short.
         """
         noise = deviation**2 * float((self.inverse**2).sum())
         told = float(way @ way) > _TOLD**2 * noise
-        return 1.0 if told and self.model.family.link == "logit" else size
+        return 1.0 if told and self.model.family.name == "binomial" else size
 
     def gather(self, limit: float, shares: tuple[float, ...], before: float) -> None:
         """Go all the way, round after round, each from the mean of where the others led.

@@ -53,6 +53,11 @@ class Receipt:
             raise
         except SourceError:  # which says so itself
             raise
+        except MemoryError:
+            # numpy says what the shape was to be, and so how many rows there are.
+            error = MemoryError("there is not enough memory")
+            error.add_note(f"dpreg: this failed after the charge{_SPENT}")
+            raise error from None
         except Exception as error:
             error.add_note(f"dpreg: this failed after the charge{_SPENT}")
             raise

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.families import FAMILIES, Family, Quantile
+from dpreg.families import FAMILIES, PROBIT, Family, Quantile
 from dpreg.inference.law import TailLaw
 from dpreg.inference.residuals import Diagnostics, FitStats
 from dpreg.privacy.certificate import Certificate
@@ -159,7 +159,7 @@ def check_fields(data: Any, wanted: Any) -> None:
 
 
 def _families(level: float | None) -> list[Family]:
-    return [*FAMILIES.values()] if level is None else [Quantile(level)]
+    return [*FAMILIES.values(), PROBIT] if level is None else [Quantile(level)]
 
 
 def _check_limits(limits: list[Any], columns: int) -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpreg.families import Family
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -106,13 +108,17 @@ def _head(fit: DPResults) -> Any:
     tables = Tables()
     tables.add_table_2cols(
         fit,
-        title=f"Private {_TITLES[fit.family.name]} Regression Results",
+        title=f"Private {_title(fit.family)} Regression Results",
         gleft=left,
         gright=right,
         yname=fit.response,
         xname=list(fit.names),
     )
     return tables.tables[0]
+
+
+def _title(family: Family) -> str:
+    return "Probit" if family.link == "probit" else _TITLES[family.name]
 
 
 def _shortened(text: str) -> str:

@@ -112,7 +112,9 @@ class Line:
     @property
     def kind(self) -> Literal["residual", "pearson", "response"]:
         """What residuals are; see `Diagnostics`."""
-        return {"identity": "residual", "log": "pearson", "logit": "response"}[self.family.link]  # type: ignore[return-value]
+        if self.family.link == "identity":
+            return "residual"
+        return "pearson" if self.family.link == "log" else "response"
 
     def residuals(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
         """Return fitted means, and residuals of `kind`."""

@@ -35,8 +35,9 @@ _INWARDS = 1e-3
 # Where responses are below 0, rounds start from this share of the largest: steps from a mean that
 # is too large are short, and those from one that is too small are not.
 _POSITIVE = 0.25
-# Linear predictors beyond it change a probability by less than 1e-17.
+# Linear predictors beyond these change a probability by less than 1e-17 and 1e-15.
 _MOST_LOGIT = 40.0
+_MOST_PROBIT = 8.0
 # Responses up to this many times what nearly all are below count as they are,
 _FAR = 4.0
 # and means are at least e to this power smaller.
@@ -167,7 +168,9 @@ def working_model(
     if units.intercept:
         constant = np.linalg.lstsq(change, np.eye(len(change))[0], rcond=None)[0]
         start = (predictor - offset) * constant
-    deviation = math.sqrt(curvature) if family.name == "binomial" else spread
+    deviation = spread
+    if family.name == "binomial":
+        deviation = math.sqrt(mean * (1 - mean) if family.link == "probit" else curvature)
     if family.level is not None:
         deviation = math.sqrt(family.level * (1 - family.level))
     longest = family.most_residual * _longest_row(scales, units, change)
@@ -177,9 +180,9 @@ def working_model(
         start=start,
         curvature=curvature,
         most_curvature=_most_curvature(family, scales),
-        scale=spread / curvature if family.link == "log" else curvature**-0.5,
+        scale=deviation / curvature if family.link in ("log", "probit") else curvature**-0.5,
         deviation=deviation,
-        dispersion=1.0 if family.name == "binomial" and not weighed else 0.0,
+        dispersion=1.0 if family.link == "logit" and not weighed else 0.0,
         most_score=longest,
         family=family,
         constant=constant,
@@ -241,7 +244,8 @@ def loss_of(family: Family, scales: Scales) -> RowLoss:
     if family.level is not None:
         reach = (-_MOST_STANDARD, _MOST_STANDARD)
         return RowLoss(family.loss, reach, reach, family.level, _bandwidth(scales))
-    return RowLoss(family.loss, (0.0, 1.0), (-_MOST_LOGIT, _MOST_LOGIT))
+    most = _MOST_PROBIT if family.link == "probit" else _MOST_LOGIT
+    return RowLoss(family.loss, (0.0, 1.0), (-most, most))
 
 
 def predictor_range(scales: Scales) -> tuple[float, float]:
@@ -272,7 +276,9 @@ def _bandwidth(scales: Scales) -> float:
 def _most_curvature(family: Family, scales: Scales) -> float:
     if family.link == "log":
         return float(math.exp(predictor_range(scales)[1]))
-    return 0.25 if family.level is None else 0.25 / _bandwidth(scales)
+    if family.level is not None:
+        return 0.25 / _bandwidth(scales)
+    return float(family.slope(np.zeros(1))[0])
 
 
 # Of rows whose norms are counted: residuals are `CONSTANT_RESIDUAL`, whatever the responses.

@@ -22,7 +22,7 @@ from dpreg.selection import stage as _stage
 from dpreg.selection.sis import DPSIS
 from dpreg.sums import moments as _sums
 from dpreg.sums import preconditioning as _preconditioning
-from dpreg.sums import standardisation
+from dpreg.sums import residuals, standardisation
 from dpreg.sums.standardisation import Standardisation
 
 AUTO = [
@@ -116,6 +116,11 @@ BOOSTED = [
         "weights of columns at a third of their cost",
         edited(standardisation, "_noisy_counts", ("_core.counts_sensitivity(weights)", "_core.counts_sensitivity(weights / 3)")),
         ("adassp", "boosted_adassp", "dpsgd"),
+    ),
+    Mutant(
+        "sums over residuals at a third of their cost",
+        swapped(residuals, "RESIDUAL_SUMS_SENSITIVITY", lambda real: real / 3),
+        ("extras and weights",),
     ),
     Mutant(
         "declines by the exact range of the response",

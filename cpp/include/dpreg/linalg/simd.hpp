@@ -23,6 +23,12 @@
 #define DPREG_AVX512_VNNI
 #define DPREG_X86 0
 #endif
+// Its own instructions are what every such processor has: the portable ones.
+#if defined(__aarch64__) && defined(__GNUC__) && !defined(__ARM_BIG_ENDIAN)
+#define DPREG_NEON 1
+#else
+#define DPREG_NEON 0
+#endif
 #define DPREG_INLINE __attribute__((always_inline)) inline
 
 namespace dpreg {

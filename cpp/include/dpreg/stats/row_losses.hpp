@@ -7,6 +7,7 @@ namespace dpreg {
 enum class LossKind : std::uint8_t {
     squared,   ///< residual y - eta
     logistic,  ///< y - 1 / (1 + e^-eta)
+    probit,    ///< y - Phi(eta), Phi the normal distribution function
     poisson,   ///< y - e^eta
     quantile,  ///< level - 1 / (1 + e^((y - eta) / bandwidth)), a smooth level - [y < eta]
 };
@@ -28,6 +29,8 @@ struct Loss {
 
 /// Exponentials of what is no larger are doubles.
 inline constexpr double kMostPredictor = 700.0;
+/// As are normal densities.
+inline constexpr double kMostNormal = 37.0;
 
 /// Throws Error if a number of `loss` is not as it says.
 void check_loss(const Loss& loss);

@@ -84,6 +84,11 @@ def read_factor(expression: str) -> Factor:
     return Factor(tuple(reader.variables), reader.levels, tuple(reader.categories))
 
 
+def _is_offset(function: ast.expr) -> bool:
+    """Whether columns that it makes are known as offsets by their name."""
+    return isinstance(function, ast.Name) and function.id == "offset"
+
+
 class _Reader:
     def __init__(self, term: str, aliases: Mapping[str, str]) -> None:
         self.term = term
@@ -99,6 +104,8 @@ class _Reader:
     def read(self, node: ast.expr) -> None:
         if isinstance(node, ast.Call) and self.called(node.func) == "C":
             self.read_categorical(node)
+        elif isinstance(node, ast.Call) and _is_offset(node.func):
+            self.read_call(node)
         else:
             self.read_row(node)
         if not self.variables:
@@ -121,6 +128,8 @@ class _Reader:
             ):
                 self.read_compared(left)
                 self.read_compared(right)
+            case ast.Call() if self.called(node.func) == "offset":
+                raise self.refuse("an offset is a term by itself", "write offset(log(x))")
             case ast.Call():
                 self.read_call(node)
             case _:
