@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -38,11 +39,13 @@ __all__ = ["dp_test"]
 _BLOCKS, _LEAST_BLOCKS, _THRESHOLD = 12.0, 5, 0.2
 _MOST_BLOCKS = 2**16
 
+Rows = np.ndarray[Any, np.dtype[np.int64]]
+
 
 @hinted("dp_test")
 def dp_test(
     statistic: Callable[[pd.DataFrame], float],
-    data: pd.DataFrame,
+    data: pd.DataFrame | str | os.PathLike[str],
     eps: float,
     *,
     blocks: int | None = None,
@@ -66,8 +69,9 @@ def dp_test(
         and so does what is not a number; what it prints, logs or warns of is not heard.  `random`
         and ``np.random`` have a state of their own in each block; generators that it shares
         between blocks it must not draw from.
-    data : pandas DataFrame
-        Private.
+    data : pandas DataFrame, or path of a Parquet file
+        Private.  Blocks of a file are data frames with values of their own rows alone: dictionaries
+        are decoded, and a column of integers is one of floats where the block lacks some.
     eps : float
         Privacy loss in nats, greater than 0; no delta is needed.
     blocks : int, optional
@@ -129,19 +133,21 @@ def dp_test(
     if not real or not 0 < threshold < 1:
         raise unusable("threshold", "a number in (0, 1)", threshold)
     bits = bit_source(rng)
-    frame = _checked_frame(data)
-    source = None if unit is None else open_source(frame)
-    if source is not None:
+    source = open_source(_checked(data))
+    if unit is not None:
         check_unit(unit, source.schema)
     name = getattr(statistic, "__name__", type(statistic).__name__)
     receipt = pay(charged, "dp_test", name, "blocks", data, Cost.pure(epsilon))
 
-    def p_value(rows: np.ndarray[Any, np.dtype[np.int64]], seed: int) -> float:
-        return _told(statistic, frame.iloc[rows].reset_index(drop=True), seed)
+    with receipt.running():
+        block, size = _opened(data)
+        labels = np.arange(size) if unit is None else _labels(source, unit)
 
-    with receipt.running(), unheard():
-        labels = np.arange(len(frame)) if source is None else _labels(source, str(unit))
-        count, part = noisy_count(p_value, labels, number, float(threshold), epsilon, bits)
+        def p_value(rows: Rows, seed: int) -> float:
+            return _told(statistic, block(rows), seed)
+
+        with unheard():
+            count, part = noisy_count(p_value, labels, number, float(threshold), epsilon, bits)
     privacy = Certificate(
         mechanism="count of blocks",
         epsilon=epsilon,
@@ -166,18 +172,42 @@ def _checked_blocks(blocks: int | None, epsilon: float) -> int:
     return int(blocks)
 
 
-def _checked_frame(data: Any) -> pd.DataFrame:
+def _checked(data: Any) -> Any:
+    """Refuse what is neither a pandas data frame nor the path of a file."""
     import pandas as pd
 
-    if not isinstance(data, pd.DataFrame):
+    if isinstance(data, pd.DataFrame):
+        return data
+    if not isinstance(data, (str, os.PathLike)) or os.path.isdir(data) or "*" in str(data):
         kind = type(data).__name__
         raise ArgumentError(
-            "data", f"must be a pandas data frame, whose rows `statistic` is given, not a {kind}"
+            "data",
+            "must be a pandas data frame, whose rows `statistic` is given, or the path of one "
+            f"Parquet file, not {'many' if isinstance(data, (str, os.PathLike)) else 'a ' + kind}",
         )
     return data
 
 
-def _labels(source: RowSource, unit: str) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _opened(data: Any) -> tuple[Callable[[Rows], pd.DataFrame], int]:
+    """Return what makes a data frame of some rows, which no other row has a part in, and n."""
+    import pandas as pd
+
+    if isinstance(data, pd.DataFrame):
+        return lambda rows: data.iloc[rows].reset_index(drop=True), len(data)
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+    import pyarrow.types as types
+
+    table = pq.read_table(data)
+    # The entries of a dictionary are those of all rows.
+    for place, field in enumerate(table.schema):
+        if types.is_dictionary(field.type):
+            plain = pc.cast(table.column(place), field.type.value_type)
+            table = table.set_column(place, field.name, plain)
+    return lambda rows: table.take(rows).to_pandas(ignore_metadata=True), table.num_rows
+
+
+def _labels(source: RowSource, unit: str) -> Rows:
     """Number the units in the order in which they come; -1 where there is none."""
     number = UnitNumbers()
     found = [number.labels(batch.cells[unit].keys()) for batch in source.batches([unit])]

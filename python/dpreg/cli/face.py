@@ -11,12 +11,12 @@ __all__ = ["SHELL", "Shell"]
 
 # Arguments of the Python functions that a command takes by position, and those with options of
 # the same name; any other is an option of a method.
-_POSITIONAL = {"formula": "FORMULA", "data": "DATA", "ledger": "ledger"}
+_POSITIONAL = {"formula": "FORMULA", "data": "DATA", "statistic": "STATISTIC", "ledger": "ledger"}
 _OPTIONS = {
-    "accounting", "alpha", "bounds", "budget", "d", "delta", "eps", "exp", "family",
+    "accounting", "alpha", "blocks", "bounds", "budget", "d", "delta", "eps", "exp", "family",
     "inference", "interval", "k",
     "levels", "max_rows", "memory", "method", "mu", "n", "name", "option", "rho", "rng", "select",
-    "split", "stratum", "unit", "winsorise",
+    "split", "stratum", "threshold", "unit", "winsorise",
 }  # fmt: skip
 
 

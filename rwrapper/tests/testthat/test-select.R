@@ -79,7 +79,8 @@ test_that("coding is that of the selection, whatever terms are left out", {
 test_that("a fit of a selection says so, predicts, and is not updated to another formula", {
   needs_python()
   data <- transform(diamonds, depth = replace(depth, 1:30000, NA))
-  found <- dp_select(log(price) ~ log(carat) + color + depth, diamonds, k = 2, eps = 5, rng = 1)
+  found <- dp_select(log(price) ~ log(carat) + color + depth, data, k = 2, eps = 20,
+                     method = SubLasso(models = 300), rng = 1)
   expect_false("depth" %in% found$selected)
   fit <- dp_lm(found, data, eps = 5, delta = 1e-6, rng = 1)
   expect_identical(names(coef(fit)), colnames(model.matrix(formula(found), diamonds[1:3, ])))
