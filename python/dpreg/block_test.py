@@ -23,7 +23,7 @@ from dpreg.privacy.budget import Budget
 from dpreg.privacy.certificate import PUBLIC, Certificate, unit_of
 from dpreg.privacy.checks import check_epsilon
 from dpreg.privacy.cost import Cost
-from dpreg.privacy.payment import budget_for, pay
+from dpreg.privacy.payment import Payer, budget_for, pay
 from dpreg.results.block_test import DPTest
 from dpreg.version import __version__
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from dpreg import _core
 
-__all__ = ["dp_test"]
+__all__ = ["dp_test", "statistic_of", "test_by_blocks"]
 
 # Blocks by default, times eps, and at least; and the threshold: nearly the most powerful for
 # two-sided p-values of a normal statistic, by public computation.
@@ -40,6 +40,7 @@ _BLOCKS, _LEAST_BLOCKS, _THRESHOLD = 12.0, 5, 0.2
 _MOST_BLOCKS = 2**16
 
 Rows = np.ndarray[Any, np.dtype[np.int64]]
+PValues = Callable[[Rows, int], float]
 
 
 @hinted("dp_test")
@@ -121,33 +122,66 @@ def dp_test(
     >>> dpreg.dp_test(lambda b: stats.spearmanr(b["depth"], b["price"]).pvalue, d, 1.0).blocks
     12
     """
+    if not callable(statistic):
+        raise unusable("statistic", "a function of a data frame", type(statistic).__name__)
+    source = open_source(_checked(data))
+    if unit is not None:
+        check_unit(unit, source.schema)
+    name = getattr(statistic, "__name__", type(statistic).__name__)
+
+    def opened() -> tuple[PValues, Rows]:
+        block, size = _opened(data)
+        labels = np.arange(size) if unit is None else _labels(source, unit)
+        return lambda rows, seed: statistic_of(statistic, block(rows), seed), labels
+
+    return test_by_blocks(
+        name, data, opened, eps, blocks=blocks, threshold=threshold, unit=unit, budget=budget,
+        rng=rng,
+    )  # fmt: skip
+
+
+def test_by_blocks(
+    name: str,
+    data: object,
+    opened: Callable[[], tuple[PValues, Rows]],
+    eps: float,
+    *,
+    blocks: int | None,
+    threshold: float,
+    unit: str | None,
+    budget: Payer | None,
+    rng: int | _core.BitSource | None,
+) -> DPTest:
+    """Charge a test, and count the small p-values of blocks.
+
+    Parameters
+    ----------
+    name : str
+        Of the statistic.
+    data : object
+        For the ledger.
+    opened : callable
+        Reads the records, when they have been paid for.  Returns p-values, which must be those of
+        `statistic_of` or as deaf and as forgetful, and labels as of `blocks_of`.
+    eps, ..., rng
+        As for `dp_test`.
+    """
     epsilon = check_epsilon(eps)
     charged, _ = budget_for(budget, epsilon, 0.0)
     if charged.stratum is not None:
         why = "is that of one stratum, and all rows would be used"
         raise BudgetError("budget", why, "give the budget of all of them")
-    if not callable(statistic):
-        raise unusable("statistic", "a function of a data frame", type(statistic).__name__)
     number = _checked_blocks(blocks, epsilon)
     real = isinstance(threshold, numbers.Real) and not isinstance(threshold, bool)
     if not real or not 0 < threshold < 1:
         raise unusable("threshold", "a number in (0, 1)", threshold)
     bits = bit_source(rng)
-    source = open_source(_checked(data))
-    if unit is not None:
-        check_unit(unit, source.schema)
-    name = getattr(statistic, "__name__", type(statistic).__name__)
     receipt = pay(charged, "dp_test", name, "blocks", data, Cost.pure(epsilon))
 
     with receipt.running():
-        block, size = _opened(data)
-        labels = np.arange(size) if unit is None else _labels(source, unit)
-
-        def p_value(rows: Rows, seed: int) -> float:
-            return _told(statistic, block(rows), seed)
-
+        p_values, labels = opened()
         with unheard():
-            count, part = noisy_count(p_value, labels, number, float(threshold), epsilon, bits)
+            count, part = noisy_count(p_values, labels, number, float(threshold), epsilon, bits)
     privacy = Certificate(
         mechanism="count of blocks",
         epsilon=epsilon,
@@ -214,7 +248,7 @@ def _labels(source: RowSource, unit: str) -> Rows:
     return np.concatenate([*found, np.empty(0, dtype=np.int64)])
 
 
-def _told(statistic: Callable[[pd.DataFrame], float], rows: pd.DataFrame, seed: int) -> float:
+def statistic_of(statistic: Callable[[Any], float], rows: Any, seed: int) -> float:
     """Return the p-value of one block; 1 whatever goes wrong."""
     try:
         with drawing_from(seed):
