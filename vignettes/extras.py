@@ -80,6 +80,6 @@ for weights in (None, "w"):
           f"not private {exact.fit().params['carat']:.3f}")  # fmt: skip
 
 # %% [markdown]
-# What a row may add is bounded, whatever it weighs; `weight_limit=` says beyond what weights count as
-# that, and without it a limit is found privately. `fit_stats` with weights is refused, as weights do
-# not say what they are: inverse variances and weights of a survey each want another sigma.
+# What a row may add is bounded, whatever it weighs; `weight_limit=` says beyond what weights count
+# as that, and without it a limit is found privately. `fit_stats` with weights is refused, as they
+# do not say what they are: inverse variances and weights of a survey each want another sigma.

@@ -61,8 +61,9 @@ for groups in ("", " | person", " | person + year"):
 # ## An event study
 #
 # Leads and lags are columns of the data, declared before anybody looks: whether a row is of the
-# year of the start, one or two after it, at least three, or before. The year before the start is what the others are compared
-# with, so it has no column. Leads near 0 say that nothing happened beforehand.
+# year of the start, one or two after it, at least three, or before. The year before the start is
+# what the others are compared with, so it has no column. Leads near 0 say that nothing happened
+# beforehand.
 
 # %%
 EVENTS = ["lead3", "lead2", "lag0", "lag1", "lag2", "lag3"]

@@ -19,7 +19,6 @@ from dpreg.isolation import drawing_from, unheard
 from dpreg.keywords import hinted
 from dpreg.methods.block_counts import noisy_count
 from dpreg.privacy.bits import bit_source
-from dpreg.privacy.budget import Budget
 from dpreg.privacy.certificate import PUBLIC, Certificate, unit_of
 from dpreg.privacy.checks import check_epsilon
 from dpreg.privacy.cost import Cost
@@ -52,7 +51,7 @@ def dp_test(
     blocks: int | None = None,
     threshold: float = _THRESHOLD,
     unit: str | None = None,
-    budget: Budget | None = None,
+    budget: Payer | None = None,
     rng: int | _core.BitSource | None = None,
 ) -> DPTest:
     """Test any hypothesis that has a p-value, with differential privacy and without bounds.

@@ -59,9 +59,9 @@ def check_extras(extras: Extras, method: Method, terms: Terms, *, inference: boo
     if terms.weight is not None:
         # Inverse variances want sum(w r^2) / n, and an interval of a new row by its own weight;
         # weights of a survey sum(w r^2) / sum(w), and one interval for all.
-        problem = (
+        why = (
             "sums residuals of rows that all weigh the same; weights that are inverse variances "
             "and weights of a survey each want another sigma and other intervals, and ",
             Argument("weights"), " does not say which they are",
         )  # fmt: skip
-        raise ArgumentError(name, problem, leave_out(name), leave_out("weights"))
+        raise ArgumentError(name, why, leave_out(name), leave_out("weights"))
