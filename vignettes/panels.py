@@ -91,7 +91,7 @@ ax.figure.tight_layout()
 # %% [markdown]
 # The dummies of years are coefficients like others, in the table too. Intervals hold: coverage of
 # such panels, with gaps, people who leave and serial correlation, is in
-# `tests/benchmarks/within.md`.
+# `tests/benchmarks/within.md`. Those of event studies are wider than they need be.
 #
 # ## How many persons
 #
