@@ -257,7 +257,7 @@ def test_levels_and_bounds_of_columns_that_were_not_chosen(method, diamonds):
     }[method]
     formula = "price ~ carat + cut + depth"
     for seed in range(3):
-        fit = dpreg.dp_lm(formula, diamonds, 1.0, 1e-6, method=options, select="kendall", k=2,
+        fit = dpreg.dp_lm(formula, diamonds, 9.0, 1e-6, method=options, select="kendall", k=2,
                           rng=seed)  # fmt: skip
         assert fit.released
         assert fit.predict(diamonds.head(20)).notna().all()

@@ -30,6 +30,8 @@ def test_the_privacy_model_runs(capsys):
         ("families", 1, "Private Poisson Regression Results"),
         ("real_populations", 2, "of 36 intervals cover"),
         ("large_data", 0, "Private Linear Regression"),
+        ("panels", 1, "has effects of 'year'"),
+        ("extras", 1, "of new stones lie"),
     ],
 )
 def test_a_page_runs_and_draws(name, figures, printed, capsys, monkeypatch):

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # One release, many questions
 #
-# After a fit come tests, contrasts, a second model, R squared, and other rows of the same person.
+# After a fit come tests, contrasts, a second model, R squared.
 # This page says what of that is free, what is not, and how well it works, on the diamonds that come
 # with the package.
 #
@@ -87,25 +87,6 @@ s = dpreg.dp_moments("wage ~ school + near", survey, 1.0, 1e-6)
 print(s.lm("wage ~ school").conf_int().loc["school"].to_numpy().round(3))
 iv = s.iv("wage ~ school", "~ near")
 print(iv.conf_int().loc["school"].to_numpy().round(3), iv.notes[-1])
-
-# %% [markdown]
-# ## Effects of persons
-#
-# With `unit="person"` a person is protected as a whole, all rows together. `y ~ x | person` takes
-# each person's means off its rows, so that what is constant in a person drops out. Effects of other
-# groups are refused: their means would be of several persons. Coverage, errors that follow one
-# another included, is .95 (`tests/benchmarks/within.md`).
-
-# %%
-person = np.repeat(np.arange(6000), 4)
-talent = rng.standard_normal(6000)[person]
-hours = rng.standard_normal(len(person)) + talent
-score = 3 * talent + 0.5 * hours + rng.standard_normal(len(person))
-panel = pd.DataFrame({"score": score, "hours": hours, "person": person})
-method = dpreg.BoostedAdaSSP(max_rows=4)
-for formula in ("score ~ hours", "score ~ hours | person"):
-    found = dpreg.dp_lm(formula, panel, 1.0, 1e-6, unit="person", method=method)
-    print(formula, found.conf_int().loc["hours"].to_numpy().round(3), "truth 0.5")
 
 # %% [markdown]
 # ## Any test, without bounds

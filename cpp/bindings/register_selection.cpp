@@ -27,6 +27,12 @@ using dpreg::bind::IndexArray;
 
 using Ranks = std::vector<std::uint32_t>;
 
+/// Groups by where they begin; none: each column by itself.
+dpreg::ColumnGroups groups_of(std::optional<std::vector<std::size_t>> starts, std::size_t columns) {
+    return starts ? dpreg::ColumnGroups(std::move(*starts), columns)
+                  : dpreg::ColumnGroups::singles(columns);
+}
+
 void register_inversions(py::module_& m) {
     m.def(
         "inversions_by_merging",
@@ -102,19 +108,21 @@ void register_lasso(py::module_& m) {
         "sub_lasso",
         [](const Array& x, const Array& y, const dpreg::Assignment& assignment,
            std::optional<IndexArray> unit_offsets, std::optional<IndexArray> unit_rows,
-           double penalty, std::size_t k, double epsilon, BitSource& bits, std::size_t threads) {
+           double penalty, std::size_t k, double epsilon, BitSource& bits,
+           std::optional<std::vector<std::size_t>> groups, std::size_t threads) {
             const auto xv = dpreg::bind::matrix_view(x);
             const auto yv = dpreg::bind::vector_view(y);
             dpreg::require(xv.rows == yv.size, "X and y must have the same number of rows");
             const dpreg::bind::UnitRows units{std::move(unit_offsets), std::move(unit_rows)};
             dpreg::BatchLasso lasso;
             lasso.penalty = penalty;
-            return dpreg::bind::to_array(dpreg::sub_lasso(xv, yv, assignment, units.offset_data(),
-                                                          units.row_data(), lasso, k, epsilon, bits,
-                                                          threads));
+            return dpreg::bind::to_array(dpreg::sub_lasso(
+                xv, yv, assignment, units.offset_data(), units.row_data(),
+                groups_of(std::move(groups), xv.cols), lasso, k, epsilon, bits, threads));
         },
         "x"_a, "y"_a, "assignment"_a, py::kw_only(), "unit_offsets"_a = py::none(),
-        "unit_rows"_a = py::none(), "penalty"_a, "k"_a, "epsilon"_a, "bits"_a, "threads"_a = 0);
+        "unit_rows"_a = py::none(), "penalty"_a, "k"_a, "epsilon"_a, "bits"_a,
+        "groups"_a = py::none(), "threads"_a = 0);
 }
 
 void register_products(py::module_& m) {
@@ -173,14 +181,16 @@ void register_choices(py::module_& m) {
     m.def(
         "dp_kendall",
         [](const Array& x, const Array& y, std::size_t k, double epsilon_round, double first_range,
-           double later_range, BitSource& bits, std::size_t threads) {
+           double later_range, BitSource& bits, std::optional<std::vector<std::size_t>> groups,
+           std::size_t threads) {
             const auto xv = dpreg::bind::matrix_view(x);
             const auto yv = dpreg::bind::vector_view(y);
-            return dpreg::bind::to_array(dpreg::dp_kendall(
-                xv, yv, {k, epsilon_round, first_range, later_range}, bits, threads));
+            return dpreg::bind::to_array(
+                dpreg::dp_kendall(xv, yv, groups_of(std::move(groups), xv.cols),
+                                  {k, epsilon_round, first_range, later_range}, bits, threads));
         },
         "x"_a, "y"_a, py::kw_only(), "k"_a, "epsilon_round"_a, "first_range"_a, "later_range"_a,
-        "bits"_a, "threads"_a = 0);
+        "bits"_a, "groups"_a = py::none(), "threads"_a = 0);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,10 @@ from dpreg.isolation import drawing_from, unheard
 from dpreg.keywords import hinted
 from dpreg.methods.block_counts import noisy_count
 from dpreg.privacy.bits import bit_source
-from dpreg.privacy.budget import Budget
 from dpreg.privacy.certificate import PUBLIC, Certificate, unit_of
 from dpreg.privacy.checks import check_epsilon
 from dpreg.privacy.cost import Cost
-from dpreg.privacy.payment import budget_for, pay
+from dpreg.privacy.payment import Payer, budget_for, pay
 from dpreg.results.block_test import DPTest
 from dpreg.version import __version__
 
@@ -31,24 +31,27 @@ if TYPE_CHECKING:
 
     from dpreg import _core
 
-__all__ = ["dp_test"]
+__all__ = ["dp_test", "statistic_of", "test_by_blocks"]
 
 # Blocks by default, times eps, and at least; and the threshold: nearly the most powerful for
 # two-sided p-values of a normal statistic, by public computation.
 _BLOCKS, _LEAST_BLOCKS, _THRESHOLD = 12.0, 5, 0.2
 _MOST_BLOCKS = 2**16
 
+Rows = np.ndarray[Any, np.dtype[np.int64]]
+PValues = Callable[[Rows, int], float]
+
 
 @hinted("dp_test")
 def dp_test(
     statistic: Callable[[pd.DataFrame], float],
-    data: pd.DataFrame,
+    data: pd.DataFrame | str | os.PathLike[str],
     eps: float,
     *,
     blocks: int | None = None,
     threshold: float = _THRESHOLD,
     unit: str | None = None,
-    budget: Budget | None = None,
+    budget: Payer | None = None,
     rng: int | _core.BitSource | None = None,
 ) -> DPTest:
     """Test any hypothesis that has a p-value, with differential privacy and without bounds.
@@ -66,8 +69,9 @@ def dp_test(
         and so does what is not a number; what it prints, logs or warns of is not heard.  `random`
         and ``np.random`` have a state of their own in each block; generators that it shares
         between blocks it must not draw from.
-    data : pandas DataFrame
-        Private.
+    data : pandas DataFrame, or path of a Parquet file
+        Private.  Blocks of a file are data frames with values of their own rows alone: dictionaries
+        are decoded, and a column of integers is one of floats where the block lacks some.
     eps : float
         Privacy loss in nats, greater than 0; no delta is needed.
     blocks : int, optional
@@ -117,31 +121,66 @@ def dp_test(
     >>> dpreg.dp_test(lambda b: stats.spearmanr(b["depth"], b["price"]).pvalue, d, 1.0).blocks
     12
     """
+    if not callable(statistic):
+        raise unusable("statistic", "a function of a data frame", type(statistic).__name__)
+    source = open_source(_checked(data))
+    if unit is not None:
+        check_unit(unit, source.schema)
+    name = getattr(statistic, "__name__", type(statistic).__name__)
+
+    def opened() -> tuple[PValues, Rows]:
+        block, size = _opened(data)
+        labels = np.arange(size) if unit is None else _labels(source, unit)
+        return lambda rows, seed: statistic_of(statistic, block(rows), seed), labels
+
+    return test_by_blocks(
+        name, data, opened, eps, blocks=blocks, threshold=threshold, unit=unit, budget=budget,
+        rng=rng,
+    )  # fmt: skip
+
+
+def test_by_blocks(
+    name: str,
+    data: object,
+    opened: Callable[[], tuple[PValues, Rows]],
+    eps: float,
+    *,
+    blocks: int | None,
+    threshold: float,
+    unit: str | None,
+    budget: Payer | None,
+    rng: int | _core.BitSource | None,
+) -> DPTest:
+    """Charge a test, and count the small p-values of blocks.
+
+    Parameters
+    ----------
+    name : str
+        Of the statistic.
+    data : object
+        For the ledger.
+    opened : callable
+        Reads the records, when they have been paid for.  Returns p-values, which must be those of
+        `statistic_of` or as deaf and as forgetful, and labels as of `blocks_of`.
+    eps, ..., rng
+        As for `dp_test`.
+    """
     epsilon = check_epsilon(eps)
     charged, _ = budget_for(budget, epsilon, 0.0)
     if charged.stratum is not None:
         why = "is that of one stratum, and all rows would be used"
         raise BudgetError("budget", why, "give the budget of all of them")
-    if not callable(statistic):
-        raise unusable("statistic", "a function of a data frame", type(statistic).__name__)
     number = _checked_blocks(blocks, epsilon)
     real = isinstance(threshold, numbers.Real) and not isinstance(threshold, bool)
     if not real or not 0 < threshold < 1:
         raise unusable("threshold", "a number in (0, 1)", threshold)
     bits = bit_source(rng)
-    frame = _checked_frame(data)
-    source = None if unit is None else open_source(frame)
-    if source is not None:
-        check_unit(unit, source.schema)
-    name = getattr(statistic, "__name__", type(statistic).__name__)
     receipt = pay(charged, "dp_test", name, "blocks", data, Cost.pure(epsilon))
 
-    def p_value(rows: np.ndarray[Any, np.dtype[np.int64]], seed: int) -> float:
-        return _told(statistic, frame.iloc[rows].reset_index(drop=True), seed)
-
-    with receipt.running(), unheard():
-        labels = np.arange(len(frame)) if source is None else _labels(source, str(unit))
-        count, part = noisy_count(p_value, labels, number, float(threshold), epsilon, bits)
+    with receipt.running():
+        p_values, labels = opened()
+        with unheard():
+            count, part = noisy_count(p_values, labels, number, float(threshold), epsilon, bits)
     privacy = Certificate(
         mechanism="count of blocks",
         epsilon=epsilon,
@@ -166,25 +205,49 @@ def _checked_blocks(blocks: int | None, epsilon: float) -> int:
     return int(blocks)
 
 
-def _checked_frame(data: Any) -> pd.DataFrame:
+def _checked(data: Any) -> Any:
+    """Refuse what is neither a pandas data frame nor the path of a file."""
     import pandas as pd
 
-    if not isinstance(data, pd.DataFrame):
+    if isinstance(data, pd.DataFrame):
+        return data
+    if not isinstance(data, (str, os.PathLike)) or os.path.isdir(data) or "*" in str(data):
         kind = type(data).__name__
         raise ArgumentError(
-            "data", f"must be a pandas data frame, whose rows `statistic` is given, not a {kind}"
+            "data",
+            "must be a pandas data frame, whose rows `statistic` is given, or the path of one "
+            f"Parquet file, not {'many' if isinstance(data, (str, os.PathLike)) else 'a ' + kind}",
         )
     return data
 
 
-def _labels(source: RowSource, unit: str) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _opened(data: Any) -> tuple[Callable[[Rows], pd.DataFrame], int]:
+    """Return what makes a data frame of some rows, which no other row has a part in, and n."""
+    import pandas as pd
+
+    if isinstance(data, pd.DataFrame):
+        return lambda rows: data.iloc[rows].reset_index(drop=True), len(data)
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+    import pyarrow.types as types
+
+    table = pq.read_table(data)
+    # The entries of a dictionary are those of all rows.
+    for place, field in enumerate(table.schema):
+        if types.is_dictionary(field.type):
+            plain = pc.cast(table.column(place), field.type.value_type)
+            table = table.set_column(place, field.name, plain)
+    return lambda rows: table.take(rows).to_pandas(ignore_metadata=True), table.num_rows
+
+
+def _labels(source: RowSource, unit: str) -> Rows:
     """Number the units in the order in which they come; -1 where there is none."""
     number = UnitNumbers()
     found = [number.labels(batch.cells[unit].keys()) for batch in source.batches([unit])]
     return np.concatenate([*found, np.empty(0, dtype=np.int64)])
 
 
-def _told(statistic: Callable[[pd.DataFrame], float], rows: pd.DataFrame, seed: int) -> float:
+def statistic_of(statistic: Callable[[Any], float], rows: Any, seed: int) -> float:
     """Return the p-value of one block; 1 whatever goes wrong."""
     try:
         with drawing_from(seed):

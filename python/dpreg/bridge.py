@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpreg
+from dpreg.block_test import PValues, statistic_of, test_by_blocks
+from dpreg.data.source import quietly
 from dpreg.errors import BudgetError
 from dpreg.planning.plan import curve
 from dpreg.privacy.certificate import Certificate
@@ -163,6 +165,29 @@ def _select(request: Request) -> dict[str, Any]:
     return {"text": str(found), **plain(found)}
 
 
+def _test(request: Request) -> dict[str, Any]:
+    """Test by blocks, with p-values of a function of R; see rwrapper/R/block_test.R."""
+    given = dict(request)
+    ask, labels = given.pop("p_value"), given.pop("labels")
+    if given.get("blocks") is not None:
+        given["blocks"] = _whole("blocks", given["blocks"])
+    rng = None if given.get("rng") is None else int(given["rng"])
+
+    def opened() -> tuple[PValues, NDArray[np.int64]]:
+        def p_value(rows: NDArray[np.int64], seed: int) -> float:
+            block = {"rows": bytearray(rows.astype("<i4").tobytes()), "seed": float(seed)}
+            return statistic_of(ask, block, seed)
+
+        return p_value, np.frombuffer(quietly(labels), "<i4").astype(np.int64)
+
+    found = test_by_blocks(
+        given["name"], None, opened, given["eps"], blocks=given.get("blocks"),
+        threshold=given["threshold"], unit=given.get("unit"),
+        budget=None if given.get("budget") is None else payer_of(given["budget"]), rng=rng,
+    )  # fmt: skip
+    return {"text": str(found), "p_value": found.pvalue, **plain(found)}
+
+
 def _moments(request: Request) -> dict[str, Any]:
     """Release moments; what R asks of them later, it asks with the whole of `json`."""
     given = dict(request)
@@ -280,6 +305,7 @@ _FUNCTIONS: dict[str, Callable[[Request], Any]] = {
     "moments_lm": _moments_lm,
     "moments_r2": _moments_r2,
     "select": _select,
+    "test": _test,
     "plan": _plan,
     "new_budget": new_budget,
     "partition": partition,

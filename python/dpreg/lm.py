@@ -51,8 +51,10 @@ def dp_lm(
     formula : str
         Wilkinson formula, ``"price ~ carat + cut"``.  Terms work row by row.  With
         ``unit="person"``, ``"y ~ x | person"`` has an effect of each person: their means are
-        taken off all columns, and effects and intercept are not released.  ``offset(t)`` is a term
-        whose coefficient is 1: it is taken off the response, to which bounds then apply.
+        taken off all columns, and effects and intercept are not released.
+        ``"y ~ x | person + period"`` also has one of each period but the first; its levels must
+        be declared.  ``offset(t)`` is a term whose coefficient is 1: it is taken off the response,
+        to which bounds then apply.
     data : data frame, dict of arrays, path, dataset, stream or query
         Private.  pandas, polars, pyarrow and whatever else narwhals reads; Parquet files, by path,
         folder, pattern or list; polars LazyFrames, pyarrow datasets and record batch readers,
@@ -69,12 +71,13 @@ def dp_lm(
         ``"frank_wolfe"``, or an object with options: `Auto`, `BoostedAdaSSP`, `AdaSSP`,
         `TukeyEM`, `DPSGD` or `FrankWolfe`, such as ``dpreg.TukeyEM(models=1000)``.
     select : str or options object, optional
-        Choose `k` columns privately first, with a share of eps (5% by default, of the options
+        Choose `k` terms privately first, with a share of eps (5% by default, of the options
         object): ``"kendall"``, ``"two_stage"``, ``"sub_lasso"``, ``"sis"``, or an object with
         options: `DPKendall`, `TwoStage`, `SubLasso` or `DPSIS`, such as
-        ``dpreg.DPKendall(share=0.1)``.  The intercept is no candidate and always kept.
+        ``dpreg.DPKendall(share=0.1)``.  A factor is kept or left with all its dummies; the
+        intercept is no candidate and always kept.
     k : int, optional
-        How many columns `select` keeps; 5 is a good first choice.
+        How many terms `select` keeps; 5 is a good first choice.
     split : float, optional
         Chance of a unit to be used for `select` and not for the fit: then intervals are honest,
         not conditional on the choice, and both stages have all of eps, on fewer units.

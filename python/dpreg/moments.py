@@ -190,9 +190,9 @@ def _posed(
 
 def _check_effects(formula: object) -> None:
     """Refuse effects of groups: what is released has no means of a unit."""
-    _, group = split_effects(formula)
-    if group is not None:
-        problem = f"has effects of {group!r}, which second moments do not have"
+    _, groups = split_effects(formula)
+    if groups:
+        problem = f"has effects of {groups[0]!r}, which second moments do not have"
         raise FormulaError("formula", problem, "leave them out, or use dp_lm")
 
 

@@ -41,21 +41,22 @@ def dp_select(
     budget: Payer | None = None,
     rng: int | _core.BitSource | None = None,
 ) -> SelectionResult:
-    """Choose k columns of a regression with differential privacy.
+    """Choose k terms of a regression with differential privacy.
 
     Parameters
     ----------
     formula : str
-        Wilkinson formula, ``"price ~ ."``.  The columns it makes are the candidates, the
-        dummies of a categorical one by one; the intercept is none.
+        Wilkinson formula, ``"price ~ ."``.  Its terms are the candidates, a factor with all its
+        dummies; the intercept is none.  To choose among levels write them as terms of their own,
+        ``I(cut == 'Ideal')``.
     data : data frame, dict of arrays, or path of a Parquet file
         Private.
     k : int
-        How many columns to choose.
+        How many terms to choose.
     eps : float
         Privacy loss in nats, greater than 0.
     delta : float, default 0.0
-        Failure probability.  None is needed; with many columns to choose a positive one lets
+        Failure probability.  None is needed; with many terms to choose a positive one lets
         ``"kendall"`` and peeling spend less on each.
     method : str or options object, default "kendall"
         ``"kendall"``, ``"two_stage"``, ``"sub_lasso"``, ``"sis"``, or an object with options:
@@ -93,7 +94,7 @@ def dp_select(
     problem = pose(formula, data, levels, unit, charged.stratum)
     terms = problem.terms
     refuse_offsets(terms, "dp_select()")
-    k = check_k(k, len(terms.names))
+    k = check_k(k, len(terms.candidates))
     selector.check(terms, k, epsilon, delta)
     most = selector.cost(k, epsilon, delta)
     receipt = pay(charged, "dp_select", formula, selector.name, data, most)
@@ -101,8 +102,7 @@ def dp_select(
     with receipt.running():
         design = problem.design(default_memory())
         found = selector.select(design, k, Allowance(epsilon, delta, bits))
-    # A set says nothing about its order: list it as the formula does.
-    columns = found.columns if found.ordered else sorted(found.columns)
+    chosen = found.of(terms)
     privacy = Certificate(
         mechanism=selector.name,
         epsilon=epsilon,
@@ -118,9 +118,10 @@ def dp_select(
     return SelectionResult(
         formula=formula,
         response=terms.response,
-        selected=tuple(terms.names[j] for j in columns),
+        selected=tuple(chosen),
         ordered=found.ordered,
-        candidates=terms.names,
+        candidates=tuple(terms.candidates),
+        columns=tuple(terms.names[j] for places in chosen.values() for j in places),
         method=selector.name,
         clarity=found.clarity,
         units=found.units,

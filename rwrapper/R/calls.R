@@ -86,7 +86,7 @@ update.dp_lm <- function(object, formula., ..., evaluate = TRUE) {
     refuse("update(): the call of this fit does not name its data; write update(fit, data = )")
   if (!missing(formula.)) {
     if (!is.null(object$columns))
-      refuse("update(): this fit is of columns that dp_select() chose; call dp_lm() with another ",
+      refuse("update(): this fit is of terms that dp_select() chose; call dp_lm() with another ",
              "formula")
     call$formula <- stats::update(object$formula, formula.)
     if (!is.null(object$within))

@@ -199,6 +199,14 @@ filled <- function(x, n) {
   rep_len(if (is.logical(x)) TRUE else 1, n)
 }
 
+# The columns of the model matrix that each term makes.
+columns_by_term <- function(design) {
+  labels <- attr(design$terms, "term.labels")
+  columns <- design$names != "(Intercept)"
+  made_by <- factor(labels[design$assign[columns]], labels)
+  lapply(split(design$names[columns], made_by, drop = TRUE), as.list)
+}
+
 #' What is sent to Python: public names and ranges, and a function that reads the records
 #' @noRd
 sent_design <- function(design, data, unit, stratum = NULL, weights = NULL) {
@@ -208,6 +216,7 @@ sent_design <- function(design, data, unit, stratum = NULL, weights = NULL) {
     intercept = "(Intercept)" %in% design$names,
     ranges = lapply(design$ranges, as.list)
   )
+  if (is.null(design$kept)) sent$groups <- columns_by_term(design)
   sent$unit <- unit
   sent$weights <- weights
   c(sent, if (inherits(data, "dp_files")) sent_files(design, data)

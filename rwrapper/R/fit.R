@@ -34,6 +34,7 @@
 #'
 #' With `unit = "person"`, `y ~ x | person` has an effect of each person: their means are taken off all
 #' columns, and neither effects nor an intercept are released, so that there are no predictions.
+#' `y ~ x | person + period` also has one of each period but the first: a factor with public levels.
 #'
 #' Constants are typed out. To use one that is in a variable, and that you know without the data, put
 #' its value into the formula: `dp_lm(bquote(y ~ ns(x, knots = .(k), Boundary.knots = c(0, 6))), ...)`.
@@ -55,7 +56,7 @@
 #' @param method A name or options, such as `TukeyEM(models = 1000)`: see below.
 #' @param select `NULL`, or how to choose `k` columns privately first: `"kendall"`,
 #'   `"two_stage"`, `"sub_lasso"`, `"sis"`, or options such as [DPKendall()].
-#' @param k How many columns `select` keeps.
+#' @param k How many terms `select` keeps, a factor with all its dummies.
 #' @param split Probability with which a unit is used for `select` and not for the fit. Then
 #'   intervals are honest rather than conditional on the choice.
 #' @param levels `list(column = c("first", "second"))` for text columns.
@@ -150,8 +151,9 @@ private_fit <- function(name, call, formula, data, eps, given, select, k, split,
   if (!is.null(chosen) && !is.null(select))
     refuse("select: the formula is a selection already; leave select out")
   formula <- if (is.null(chosen)) as_formula(formula) else chosen$formula
-  within <- has_unit_effects(formula, unit)
-  if (within) formula[[3L]] <- formula[[3L]][[2L]]
+  groups <- effects_in(formula)
+  within <- has_unit_effects(groups, unit)
+  if (within) formula[[3L]] <- effects_as_terms(formula[[3L]][[2L]], setdiff(groups, unit), data, levels)
   seen <- without_weights(seen_by_formula(data, formula, unit, budget$stratum), formula, given$weights)
   levels <- levels_seen(levels, unit, budget$stratum)
   design <- if (is.null(chosen)) design_of(formula, seen, levels)
@@ -172,18 +174,40 @@ private_fit <- function(name, call, formula, data, eps, given, select, k, split,
   fit
 }
 
-# y ~ x | person: an effect of each protected unit, and of no other group.
-has_unit_effects <- function(formula, unit) {
+# y ~ x | person + period: names of the groups that have effects.
+effects_in <- function(formula) {
   right <- if (inherits(formula, "formula") && length(formula) == 3L) formula[[3L]]
-  if (!is.call(right) || !identical(right[[1L]], as.name("|"))) return(FALSE)
-  group <- right[[3L]]
-  if (!is.name(group))
-    refuse("formula: behind | there can be the name of the protected unit alone")
-  if (!identical(as.character(group), unit))
-    refuse("formula: it has effects of ", sQuote(as.character(group), FALSE), ", whose means would be ",
-           "of rows of several units; add unit = \"", as.character(group), "\" if that is who is ",
+  if (!is.call(right) || !identical(right[[1L]], as.name("|"))) return(NULL)
+  names_in <- function(e) {
+    if (is.name(e)) return(as.character(e))
+    if (!is.call(e) || !identical(e[[1L]], as.name("+")) || length(e) < 3L)
+      refuse("formula: behind | there can be the name of the protected unit, and of factors with ",
+             "public levels: y ~ x | person + period")
+    c(names_in(e[[2L]]), names_in(e[[3L]]))
+  }
+  unique(names_in(right[[3L]]))
+}
+
+# An effect of each protected unit; of no other group, unless its levels are public.
+has_unit_effects <- function(groups, unit) {
+  if (is.null(groups)) return(FALSE)
+  if (!isTRUE(unit %in% groups))
+    refuse("formula: it has effects of ", sQuote(groups[1L], FALSE), ", whose means would be ",
+           "of rows of several units; add unit = \"", groups[1L], "\" if that is who is ",
            "protected, or make a factor with public levels one more term")
   TRUE
+}
+
+# Dummies of all levels but one, whatever the formula says of the intercept: the effects of units
+# are beside it.
+effects_as_terms <- function(right, groups, data, levels) {
+  for (group in groups) {
+    if (is.null(levels[[group]]) && group %in% names(data) && !is.factor(data[[group]]))
+      refuse("formula: effects of ", sQuote(group, FALSE), " need public levels; make it a factor, or add ",
+             "levels = list(", group, " = c(...)) to the call")
+    right <- call("+", right, as.name(group))
+  }
+  if (length(groups)) call("+", right, 1) else right
 }
 
 # bquote() makes a call, not a formula.
@@ -224,7 +248,7 @@ new_fit <- function(answer, design, call) {
     nobs = answer$units, method = answer$method,
     law = lapply(answer$law, function(v) as.numeric(unlist(v))),
     notes = c(as.character(unlist(answer$notes)), design$note), no_errors = answer$no_errors,
-    selected = if (is.null(design$kept)) unlist(answer$selected) else design$kept,
+    selected = if (is.null(design$kept)) unlist(answer$selected) else design$selected,
     limits = limits, privacy = certificate(answer),
     response = answer$response, formula = formula, call = call, terms = terms,
     source = design$source, contrasts = design$contrasts, columns = design$kept,

@@ -255,7 +255,7 @@ def test_select(data, tmp_path, capsys):
     call = ["select", "price ~ carat + depth + x", data, "--k", "2", "--eps", "1"]
     assert main([*call, "--json", str(path)]) == 0
     out = capsys.readouterr().out
-    assert "Selected 2 of 3 columns for price" in out
+    assert "Selected 2 of 3 terms for price" in out
     assert "1-differentially private" in out
     found = dpreg.SelectionResult.from_json(path.read_text())
     assert f"{found.summary()}\n" == out
@@ -269,6 +269,42 @@ def test_select_by_bounded_products_and_fit_of_the_chosen(data, capsys):
     fit = ["fit", "price ~ carat + depth", data, "--eps", "2", "--select", "sis", "--k", "1"]
     assert main([*fit, *bounds]) == 0
     assert "were chosen privately" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_test_is_dp_test(data, ledger, tmp_path, monkeypatch, capsys):
+    code = (
+        "from scipy import stats\n"
+        "def slope(rows):\n    print(rows)\n    "
+        "return stats.spearmanr(rows['carat'], rows['price']).pvalue\nnumber = 3\n"
+    )
+    (tmp_path / "tests_of_mine.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    call = ["test", "tests_of_mine:slope", data, "--eps", "1", "--budget", ledger]
+    assert main([*call, "--unit", "shop", "--rng", "3", "--json", "found.json"]) == 0
+    out = capsys.readouterr().out
+    found = dpreg.DPTest.from_json((tmp_path / "found.json").read_text())
+    assert out == f"{found.summary()}\n"
+    assert found.pvalue < 1e-3
+    import tests_of_mine
+
+    frame = pd.read_parquet(data)
+    again = dpreg.dp_test(tests_of_mine.slope, frame, 1.0, unit="shop", rng=3)
+    assert (found.count, found.blocks) == (again.count, again.blocks)
+    before = len(dpreg.Budget.open(ledger).charges)
+    for arguments, says in (
+        (["slope", data], "STATISTIC must be MODULE:FUNCTION"),
+        (["tests_of_mine:number", data], "has no function 'number'"),
+        (["not_there:slope", data], "cannot import 'not_there'"),
+        (["tests_of_mine:slope", "nope.parquet"], "no such file"),
+        (["tests_of_mine:slope", str(tmp_path)], "one Parquet file"),
+        (["tests_of_mine:slope", data, "--unit", "nope"], "--unit"),
+        (["tests_of_mine:slope", data, "--threshold", "2"], "--threshold must be a number in"),
+        (["tests_of_mine:slope", data, "--blocks", "0"], "--blocks must be a whole number"),
+    ):
+        assert main(["test", *arguments, "--eps", "1", "--budget", ledger]) == 2
+        assert says in capsys.readouterr().err
+    assert len(dpreg.Budget.open(ledger).charges) == before == 1
 
 
 def test_module_and_version():

@@ -130,14 +130,24 @@ TEST(dp_kendall_takes_any_cells) {
         const auto y = hostile_matrix(n, 1, bits);
         for (std::size_t k = 1; k <= 5; ++k) {
             for (const std::size_t threads : {1, 3}) {
-                const auto chosen =
-                    dp_kendall(columns(x, n, 5), {y.data(), n, 1}, {k, 0.5}, bits, threads);
+                const auto chosen = dp_kendall(columns(x, n, 5), {y.data(), n, 1},
+                                               ColumnGroups::singles(5), {k, 0.5}, bits, threads);
                 CHECK(distinct_and_below(chosen, k, 5));
+                if (k > 3) continue;
+                const auto groups = dp_kendall(columns(x, n, 5), {y.data(), n, 1},
+                                               ColumnGroups({0, 1, 4}, 5), {k, 0.5}, bits, threads);
+                CHECK(distinct_and_below(groups, k, 3));
             }
         }
     }
-    CHECK_THROWS(dp_kendall({nullptr, 0, 3, 1, 0}, {nullptr, 0, 1}, {4, 0.5}, bits, 1),
-                 InvalidArgument);
+    const MatrixView none{nullptr, 0, 3, 1, 0};
+    for (const auto& groups : {ColumnGroups::singles(3), ColumnGroups({0, 1}, 2)}) {
+        CHECK_THROWS(dp_kendall(none, {nullptr, 0, 1}, groups, {4, 0.5}, bits, 1), InvalidArgument);
+    }
+    for (const std::vector<std::size_t>& starts :
+         {std::vector<std::size_t>{}, {1}, {0, 0}, {0, 2, 1}, {0, 3}}) {
+        CHECK_THROWS(ColumnGroups(starts, 3), InvalidArgument);
+    }
 }
 
 TEST(top_k_takes_any_scores) {
@@ -213,9 +223,11 @@ TEST(sub_lasso_takes_any_cells) {
                 const auto w =
                     fit_lasso_batches(xv, {y.data(), n, 1}, assignment, nullptr, nullptr, lasso, 2);
                 for (const double v : w) CHECK(!std::isnan(v));
-                const auto chosen = sub_lasso(xv, {y.data(), n, 1}, assignment, nullptr, nullptr,
-                                              lasso, 2, 1.0, bits, 1);
-                CHECK(distinct_and_below(chosen, 2, 4));
+                for (const auto& groups : {ColumnGroups::singles(4), ColumnGroups({0, 3}, 4)}) {
+                    const auto chosen = sub_lasso(xv, {y.data(), n, 1}, assignment, nullptr,
+                                                  nullptr, groups, lasso, 2, 1.0, bits, 1);
+                    CHECK(distinct_and_below(chosen, 2, groups.size()));
+                }
             }
         }
     }

@@ -11,7 +11,7 @@ import dpreg
 from dpreg.data.bounds import column_bounds
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
-from dpreg.errors import ArgumentError, FormulaError
+from dpreg.errors import ArgumentError, FormulaError, SchemaError
 
 WHOLE = default_memory()
 
@@ -39,6 +39,40 @@ def test_least_squares_on_the_rows_are_those_of_dummies_for_all_units():
     slopes = np.linalg.lstsq(found.X, found.y, rcond=None)[0]
     theirs = smf.ols("y ~ x + g + C(person)", frame).fit().params[list(found.terms.names)]
     np.testing.assert_allclose(slopes, theirs, rtol=1e-8)
+
+
+@pytest.mark.parametrize("right", ["x", "0 + x", "x + g", "."])
+@pytest.mark.parametrize("behind", ["person + g + `the team`", "`the team` + g + person"])
+def test_declared_groups_beside_the_unit_have_dummies(right, behind):
+    """Least squares on the rows are those of dummies of both, also where a panel has gaps."""
+    frame = panel(60).rename(columns={"team": "the team"})
+    levels = {"the team": range(7)}
+    problem = pose(f"y ~ {right} | {behind}", frame, levels, "person")
+    found = problem.design(WHOLE)
+    assert found.terms.within
+    assert set(found.terms.names) == {
+        "x", "g[T.b]", "g[T.c]", *(f"the team[T.{level}]" for level in range(1, 7))
+    }  # fmt: skip
+    # A team is of one person here: only x and g vary within persons.
+    assert not np.any(found.X[:, [name.startswith("the") for name in found.terms.names]])
+    slopes = np.linalg.lstsq(found.X, found.y, rcond=None)[0]
+    theirs = smf.ols("y ~ x + g + C(person)", frame).fit().params
+    for name, slope in zip(found.terms.names, slopes, strict=True):
+        if not name.startswith("the"):
+            assert slope == pytest.approx(theirs[name], rel=1e-8)
+
+
+def test_two_way_effects_are_those_of_all_dummies():
+    rng = np.random.default_rng(3)
+    frame = panel(200).assign(period=lambda d: rng.integers(2001, 2009, len(d)))
+    frame["y"] += frame["period"] % 3
+    levels = {"period": range(2001, 2009)}
+    found = pose("y ~ x | person + period", frame, levels, "person").design(WHOLE)
+    slopes = np.linalg.lstsq(found.X, found.y, rcond=None)[0]
+    theirs = smf.ols("y ~ x + C(period) + C(person)", frame).fit().params
+    for name, slope in zip(found.terms.names, slopes, strict=True):
+        assert slope == pytest.approx(theirs[name.replace("period", "C(period)")], rel=1e-8)
+    assert found.terms.ranges["period[T.2002]"] == (-1.0, 1.0)
 
 
 def test_rows_of_a_unit_add_up_to_0_and_other_units_do_not_matter():
@@ -104,8 +138,12 @@ def test_a_fit_finds_what_effects_would_hide(method):
     [
         ("y ~ x | team", "person", "has effects of 'team'"),
         ("y ~ x | person", None, "add unit='person'"),
-        ("y ~ x | person + team", None, "effects of several groups"),
-        ("y ~ x | person | team", "team", "names the protected unit"),
+        ("y ~ x | person + team", None, "add unit='person'"),
+        ("y ~ x | person + team", "person", "add levels={'team': [1, 2, ...]}"),
+        ("y ~ x | person + era", "person", "there is no column 'era'"),
+        ("y ~ x | person + (1 + x | g)", "person", "random effects"),
+        ("y ~ x | person + g^team", "person", "random effects"),
+        ("y ~ x | person | team", "team", "random effects"),
         ("y ~ x + (1 | person)", None, "random effects"),
         ("y ~ 1 | person", "person", "nothing but effects"),
         ("y ~ person | person", "person", "protected unit"),
@@ -113,7 +151,7 @@ def test_a_fit_finds_what_effects_would_hide(method):
 )
 def test_other_effects_are_refused(formula, unit, says):
     budget = dpreg.Budget(1.0, 1e-5)
-    with pytest.raises(FormulaError) as refusal:
+    with pytest.raises((FormulaError, SchemaError)) as refusal:
         dpreg.dp_lm(formula, panel(), 1.0, unit=unit, budget=budget)
     assert says in str(refusal.value)
     assert budget.charges == ()

@@ -15,21 +15,23 @@ from dpreg import _core
 RANGES = {"first_range": _core.KENDALL_LABEL_RANGE, "later_range": _core.KENDALL_SCORE_RANGE}
 
 
-def law(table, k, epsilon_round, ranges=(2.5, 5.0)):
+def law(table, k, epsilon_round, ranges=(2.5, 5.0), groups=None):
     """Algorithm 1 of Dick et al. (2023) with equation (1), over ordered k-tuples.
 
-    Column 0 of `table` is y.
+    Column 0 of `table` is y.  Columns of groups stand for them by the largest correlation.
     """
     table = np.asarray(table, dtype=float)
     y, x = table[:, 0], table[:, 1:].T
+    groups = [(j,) for j in range(len(x))] if groups is None else groups
 
     @functools.cache
     def tau(i, j):
-        return abs(kendall_by_definition(x[i], y if j is None else x[j]))
+        others = [y] if j is None else [x[s] for s in groups[j]]
+        return max(abs(kendall_by_definition(x[a], b)) for a in groups[i] for b in others)
 
     result = {}
-    for chosen in itertools.permutations(range(len(x)), k):
-        probability, left = 1.0, list(range(len(x)))
+    for chosen in itertools.permutations(range(len(groups)), k):
+        probability, left = 1.0, list(range(len(groups)))
         for t, pick in enumerate(chosen):
             before = chosen[:t]
             scores = [tau(j, None) - (np.mean([tau(j, s) for s in before]) if t else 0)
@@ -99,6 +101,33 @@ def test_tau_b_as_in_the_reference_code_is_not_private():
     assert abs(n / 2 * abs(stats.kendalltau(x2, y).statistic) - before) > 10
     tau = [abs(_core.kendall_tau(x[1:], y[1:])), abs(_core.kendall_tau(x2, y))]
     assert abs(tau[1] - tau[0]) <= 1.5
+
+
+def test_law_of_groups_is_private_on_every_small_world():
+    """A group of two columns, one of one and y on two values, up to two rows."""
+    rows = list(itertools.product(range(2), repeat=4))
+    worst = 0.0
+    for n in range(3):
+        for world in itertools.combinations_with_replacement(rows, n):
+            table = np.array(world, dtype=float).reshape(n, 4)
+            here = law(table, 2, 1.5, groups=[(0, 1), (2,)])
+            for row in rows:
+                there = law([*table, row], 2, 1.5, groups=[(0, 1), (2,)])
+                worst = max(worst, worst_loss(here, there))
+    assert 0.2 * 1.5 < worst <= 2 * 1.5
+
+
+def test_sampler_of_groups_follows_the_law(bits):
+    rng = np.random.default_rng(8)
+    x = rng.integers(5, size=(12, 5)).astype(float)
+    y = x[:, 1] + rng.integers(3, size=12)
+    expected = law(np.column_stack([y, x]), 2, 2.0, groups=[(0,), (1, 2, 3), (4,)])
+    counts = dict.fromkeys(expected, 0)
+    for _ in range(5000):
+        drawn = _core.dp_kendall(x, y, k=2, epsilon_round=2.0, bits=bits, groups=[0, 1, 4],
+                                 **RANGES)  # fmt: skip
+        counts[tuple(int(g) for g in drawn)] += 1
+    assert_follows(list(counts.values()), list(expected.values()))
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -262,3 +262,24 @@ def test_the_budget_of_one_stratum_is_refused():
     with pytest.raises(BudgetError, match="of one stratum"):
         dpreg.dp_test(t_test, frame().assign(g="a"), 1.0, budget=stratum)
     assert budget.charges == ()
+
+
+def test_a_block_of_a_file_tells_nothing_of_other_rows(tmp_path):
+    """Types and categories are those that its own rows make."""
+    n = 60
+    frame = pd.DataFrame({"x": np.arange(n), "g": pd.Categorical(["a", "b"] * (n // 2))})
+    other = pd.DataFrame({"x": pd.array([None], "Int64"), "g": pd.Categorical(["z"])})
+    paths = [str(tmp_path / name) for name in ("here.parquet", "there.parquet")]
+    frame.astype({"x": "Int64"}).to_parquet(paths[0])
+    rows = [frame.astype({"x": "Int64", "g": object}), other.astype({"g": object})]
+    more = pd.concat(rows, ignore_index=True)
+    more.astype({"g": "category"}).to_parquet(paths[1])
+    seen = []
+    for path in paths:
+        blocks = []
+        dpreg.dp_test(lambda rows, to=blocks: to.append(rows) or 1.0, path, 1.0, blocks=4,
+                      rng=_core.TestBits(3))  # fmt: skip
+        seen.append(blocks)
+    same = [here.equals(there) for here, there in zip(*seen, strict=True)]
+    assert sum(same) == 3
+    assert not any(isinstance(block["g"].dtype, pd.CategoricalDtype) for block in seen[0])

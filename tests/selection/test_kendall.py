@@ -49,12 +49,6 @@ def test_noise_that_is_reported(ranges, first, later):
     assert found.clarity.scale == pytest.approx(later / 0.2)
 
 
-def test_categorical_columns_are_candidates_one_by_one(diamonds):
-    found = dpreg.dp_select("price ~ cut + carat", diamonds, 5, 1.0)
-    assert set(found.selected) == set(found.candidates)
-    assert sum(name.startswith("cut[T.") for name in found.candidates) == 4
-
-
 @pytest.mark.parametrize("options", [{"share": 0.0}, {"share": 1.0}, {"ranges": "wide"}])
 def test_wrong_options(options):
     with pytest.raises(ValueError, match=next(iter(options))):

@@ -16,7 +16,9 @@ HERE = Path(__file__).parent
 MAN = HERE.parents[1] / "rwrapper/man"
 # What the index of R shows under which heading; topics that are not here come last.
 TOPICS = {
-    "Fits": ("dp_lm", "dp_glm", "Quantile", "dp_select", "dp_moments", "dp_not_released"),
+    "Fits": (
+        "dp_lm", "dp_glm", "Quantile", "dp_select", "dp_moments", "dp_test", "dp_not_released",
+    ),
     "Results": (
         "dp_lm_methods", "predict.dp_lm", "anova.dp_lm", "update.dp_lm", "dp_lm_tidiers",
         "dp_compare", "dp_plots", "dp_lm_packages",

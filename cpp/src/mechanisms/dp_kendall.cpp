@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 
 #include "dpreg/error.hpp"
 #include "dpreg/int128.hpp"
@@ -19,22 +20,21 @@ VectorView column(const MatrixView& x, std::size_t j) {
     return {x.data + offset, x.rows, x.row_stride};
 }
 
-/// |concordant - discordant| of `common` with each column that is still a candidate, 0 for
-/// the others.
-std::vector<std::int64_t> balances(const RankedColumn& common,
-                                   const std::vector<RankedColumn>& columns,
-                                   const std::vector<std::size_t>& candidates,
-                                   std::size_t threads) {
-    std::vector<std::int64_t> result(columns.size(), 0);
+/// Raises `largest`, of each group that is still a candidate, to the largest
+/// |concordant - discordant| of `common` with its columns.
+void raise_to_balances(const RankedColumn& common, const std::vector<RankedColumn>& columns,
+                       const ColumnGroups& groups, const std::vector<std::size_t>& candidates,
+                       std::size_t threads, std::vector<std::int64_t>& largest) {
     const KendallPairs pairs(order_column(common));
     parallel_ranges(candidates.size(), threads, [&](std::size_t begin, std::size_t end) {
         KendallScratch scratch;
         for (std::size_t i = begin; i < end; ++i) {
-            const auto j = candidates[i];
-            result[j] = std::abs(pairs.balance(columns[j], scratch));
+            const auto g = candidates[i];
+            const auto balance = groups.largest(
+                g, [&](std::size_t j) { return std::abs(pairs.balance(columns[j], scratch)); });
+            largest[g] = std::max(largest[g], balance);
         }
     });
-    return result;
 }
 
 /// Draws a candidate.  `scores` are integers; `unit` of them are one unit of tau.
@@ -52,10 +52,12 @@ std::size_t draw(const std::vector<int128>& scores, const std::vector<std::size_
 }  // namespace
 
 std::vector<std::size_t> dp_kendall(const MatrixView& x, const VectorView& y,
-                                    const KendallChoice& choice, BitSource& bits,
-                                    std::size_t threads) {
+                                    const ColumnGroups& groups, const KendallChoice& choice,
+                                    BitSource& bits, std::size_t threads) {
     require(x.rows == y.size, "x and y must have the same number of rows");
-    require(choice.k >= 1 && choice.k <= x.cols, "k must be between 1 and the number of columns");
+    require(choice.k >= 1 && choice.k <= groups.size(),
+            "k must be between 1 and the number of groups of columns");
+    require(groups.end(groups.size() - 1) == x.cols, "groups must be of the columns of x");
     require(choice.first_range >= kKendallLabelRange && choice.later_range >= kKendallScoreRange,
             "the ranges of the scores must be at least 5/2 and 5");
     const RankedColumn label = rank_column(y);
@@ -64,18 +66,19 @@ std::vector<std::size_t> dp_kendall(const MatrixView& x, const VectorView& y,
         for (std::size_t j = begin; j < end; ++j) columns[j] = rank_column(column(x, j));
     });
 
-    std::vector<std::size_t> candidates(x.cols);
-    for (std::size_t j = 0; j < x.cols; ++j) candidates[j] = j;
-    const auto with_label = balances(label, columns, candidates, threads);
-    std::vector<int128> with_chosen(x.cols, 0);
-    std::vector<int128> scores(x.cols);
+    std::vector<std::size_t> candidates(groups.size());
+    std::iota(candidates.begin(), candidates.end(), std::size_t{0});
+    std::vector<std::int64_t> with_label(groups.size(), 0);
+    raise_to_balances(label, columns, groups, candidates, threads, with_label);
+    std::vector<int128> with_chosen(groups.size(), 0);
+    std::vector<int128> scores(groups.size());
     std::vector<std::size_t> chosen;
     const double pairs_a_row = x.rows < 2 ? 1.0 : static_cast<double>(x.rows - 1);
     for (;;) {
-        // Equation (1) times (n - 1) times the number of columns chosen so far, an integer.
+        // Equation (1) times (n - 1) times the number of groups chosen so far, an integer.
         const std::size_t before = std::max<std::size_t>(1, chosen.size());
-        for (const auto j : candidates) {
-            scores[j] = static_cast<int128>(before) * with_label[j] - with_chosen[j];
+        for (const auto g : candidates) {
+            scores[g] = static_cast<int128>(before) * with_label[g] - with_chosen[g];
         }
         const auto drawn = draw(scores, candidates, pairs_a_row * static_cast<double>(before),
                                 chosen.empty() ? choice.first_range : choice.later_range,
@@ -83,8 +86,11 @@ std::vector<std::size_t> dp_kendall(const MatrixView& x, const VectorView& y,
         chosen.push_back(candidates[drawn]);
         if (chosen.size() == choice.k) return chosen;
         candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(drawn));
-        const auto latest = balances(columns[chosen.back()], columns, candidates, threads);
-        for (const auto j : candidates) with_chosen[j] += latest[j];
+        std::vector<std::int64_t> latest(groups.size(), 0);
+        for (auto s = groups.begin(chosen.back()); s < groups.end(chosen.back()); ++s) {
+            raise_to_balances(columns[s], columns, groups, candidates, threads, latest);
+        }
+        for (const auto g : candidates) with_chosen[g] += latest[g];
     }
 }
 

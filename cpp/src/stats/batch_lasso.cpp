@@ -242,17 +242,21 @@ std::vector<double> count_votes(const std::vector<double>& coefficients, std::si
 
 std::vector<double> lasso_votes(const MatrixView& x, const VectorView& y,
                                 const Assignment& assignment, const std::size_t* unit_offsets,
-                                const std::size_t* unit_rows, const BatchLasso& options,
-                                std::size_t k, std::size_t threads) {
+                                const std::size_t* unit_rows, const ColumnGroups& groups,
+                                const BatchLasso& options, std::size_t k, std::size_t threads) {
     require(k >= 1, "k must be at least 1");
-    std::vector<double> votes(x.cols, 0.0);
-    std::vector<std::size_t> order(x.cols);
+    std::vector<double> votes(groups.size(), 0.0);
+    std::vector<double> sizes(groups.size());
+    std::vector<std::size_t> order(groups.size());
     std::mutex counting;
     for_each_fit(x, y, assignment, unit_offsets, unit_rows, options, threads,
                  [&](std::size_t, const double* w) {
                      // Counts are integers, so the order in which models finish is no matter.
                      const std::lock_guard<std::mutex> lock(counting);
-                     add_votes(w, k, order, votes);
+                     for (std::size_t g = 0; g < groups.size(); ++g) {
+                         sizes[g] = groups.largest(g, [w](auto j) { return std::fabs(w[j]); });
+                     }
+                     add_votes(sizes.data(), k, order, votes);
                  });
     return votes;
 }

@@ -226,6 +226,7 @@ def sub_lasso(
     k: int,
     epsilon: float,
     bits: BitSource,
+    groups: Sequence[int] | None = None,
     threads: int = 0,
 ) -> Indices: ...
 def clipped_products(
@@ -265,6 +266,7 @@ def dp_kendall(
     first_range: float,
     later_range: float,
     bits: BitSource,
+    groups: Sequence[int] | None = None,
     threads: int = 0,
 ) -> Indices: ...
 

@@ -144,7 +144,7 @@ def _selected(
     claim = (2.0, 0.0)
 
     def one_run(side: int, bits: Bits) -> float:
-        return float(selector.select(designs[side], 1, Allowance(*claim, bits)).columns == (0,))
+        return float(selector.select(designs[side], 1, Allowance(*claim, bits)).chosen == (0,))
 
     return sampled_finding(f"{name}: one column", one_run, claim, effort.runs(60_000), effort)
 

@@ -215,7 +215,11 @@ def _keys_watch(
 
 def _votes(x: Doubles, y: Doubles, assignment: Any, options: dict[str, Any]) -> Doubles:
     named = {key: options[key] for key in ("unit_offsets", "unit_rows", "penalty")}
-    return _core.count_votes(_core.fit_lasso_batches(x, y, assignment, **named), options["k"])
+    sizes = np.abs(_core.fit_lasso_batches(x, y, assignment, **named))
+    groups = options.get("groups")
+    if groups is not None:
+        sizes = np.maximum.reduceat(sizes, groups, axis=1)
+    return _core.count_votes(sizes, options["k"])
 
 
 # Of each mechanism: what of its arguments is kept, and what of their shape has to be public.

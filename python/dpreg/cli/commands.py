@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 
 from dpreg.cli.audit import audit
+from dpreg.cli.block_test import block_test
 from dpreg.cli.budget import budget
 from dpreg.cli.codes import CUT_OFF, FAILED, INTERRUPTED, REFUSED
 from dpreg.cli.demo import demo_command
@@ -55,7 +56,8 @@ def dpreg() -> None:
     """Differentially private regression: a formula, a table and an epsilon."""
 
 
-for _command in (fit, glm, moments, lm, select, predict, plan, budget, audit, demo_command):
+for _command in (fit, glm, moments, lm, select, block_test, predict, plan, budget, audit,
+                 demo_command):  # fmt: skip
     dpreg.add_command(_command)
 
 

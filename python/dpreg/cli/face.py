@@ -11,12 +11,12 @@ __all__ = ["SHELL", "Shell"]
 
 # Arguments of the Python functions that a command takes by position, and those with options of
 # the same name; any other is an option of a method.
-_POSITIONAL = {"formula": "FORMULA", "data": "DATA", "ledger": "ledger"}
+_POSITIONAL = {"formula": "FORMULA", "data": "DATA", "statistic": "STATISTIC", "ledger": "ledger"}
 _OPTIONS = {
-    "accounting", "alpha", "bounds", "budget", "d", "delta", "diagnostics", "eps", "exp", "family",
-    "fit_stats", "inference", "interval", "k", "levels", "link", "max_rows", "memory", "method",
-    "mu", "n", "name", "option", "rho", "rng", "select", "split", "stratum", "unit", "weight_limit",
-    "weights", "winsorise",
+    "accounting", "alpha", "blocks", "bounds", "budget", "d", "delta", "diagnostics", "eps", "exp",
+    "family", "fit_stats", "inference", "interval", "k", "levels", "link", "max_rows", "memory",
+    "method", "mu", "n", "name", "option", "rho", "rng", "select", "split", "stratum", "threshold",
+    "unit", "weight_limit", "weights", "winsorise",
 }  # fmt: skip
 
 

@@ -30,7 +30,7 @@ _FITTING = (
     method_options("option", "the method"),
     click.option("--select", metavar="NAME", shell_complete=offering(selector_names),
                  help="Choose columns privately first."),
-    click.option("--k", type=int, help="How many columns --select keeps."),
+    click.option("--k", type=int, help="How many terms --select keeps."),
     click.option("--split", type=float, help="Chance of a unit to be used for --select alone."),
     method_options("select-option", "the selector"),
     click.option("--weights", metavar="COLUMN", help="Column of weights of rows."),

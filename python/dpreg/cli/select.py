@@ -32,21 +32,21 @@ def _options() -> str:
     details=("Options of methods", _options),
 )
 @release_options(
-    click.option("--k", type=int, required=True, help="How many columns to choose."),
+    click.option("--k", type=int, required=True, help="How many terms to choose."),
     click.option("--method", metavar="NAME", shell_complete=offering(selector_names),
                  default="kendall", show_default=True, help="How to choose."),
     method_options("option", "the method"),
 )  # fmt: skip
 def select(release: Release, k: int, method: str, option: Sequence[str]) -> int:
-    """Choose columns of a Parquet file with differential privacy.
+    """Choose terms of a regression with differential privacy.
 
-    FORMULA makes the candidates, such as 'price ~ .'; DATA is the path of the file.
+    The terms of FORMULA are the candidates, such as 'price ~ .'; DATA is the path of the file.
     """
     from dpreg.select import dp_select
     from dpreg.selection import SELECTORS
 
     release.typed.needs_a_taker([method], SELECTORS)
-    with working("choosing columns"):
+    with working("choosing terms"):
         found = dp_select(
             release.formula,
             release.data,

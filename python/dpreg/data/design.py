@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,9 @@ class Terms:
     within : bool
         Rows are deviations from the means of their unit.
     family : Family
+    groups : mapping of str to tuple of str
+        Columns that a selection keeps or leaves together, in the order of `names`: those of each
+        term of the formula.  None: each column by itself.
     """
 
     response: str
@@ -50,6 +54,14 @@ class Terms:
     dropped: tuple[str, ...] = ()
     within: bool = False
     family: Family = GAUSSIAN
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def candidates(self) -> dict[str, tuple[int, ...]]:
+        """What a selection chooses from: places, in `names`, of the columns of each group."""
+        columns = iter(range(len(self.names)))
+        groups = self.groups or {name: (name,) for name in self.names}
+        return {group: tuple(islice(columns, len(of))) for group, of in groups.items()}
 
     @property
     def given(self) -> tuple[int, ...]:
@@ -76,7 +88,8 @@ class Terms:
         """Return the terms of these columns only, in this order."""
         names = tuple(self.names[j] for j in kept)
         ranges = {name: pair for name, pair in self.ranges.items() if name in names}
-        return replace(self, names=names, ranges=ranges)
+        groups = {group: of for group, of in self.groups.items() if set(of) <= set(names)}
+        return replace(self, names=names, ranges=ranges, groups=groups)
 
 
 def weighed_terms(terms: Terms, weights: Weights | None) -> Terms:

@@ -80,6 +80,8 @@ class ModelMatrix:
         The model has an effect of each unit.
     weights : Weights or None
         The records have weights.
+    groups : mapping of str to tuple of str
+        As in `Terms`.
     """
 
     response: str
@@ -91,6 +93,7 @@ class ModelMatrix:
     stratum: Stratum | None = None
     within: bool = False
     weights: Weights | None = None
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
@@ -103,7 +106,7 @@ class ModelMatrix:
     @property
     def terms(self) -> Terms:
         """See `Problem`."""
-        terms = Terms(self.response, self.names, self.intercept, self.ranges)
+        terms = Terms(self.response, self.names, self.intercept, self.ranges, groups=self.groups)
         terms = weighed_terms(terms, self.weights)
         return within_terms(terms) if self.within else terms
 

@@ -62,7 +62,7 @@ class FormulaProblem:
     def terms(self) -> Terms:
         """See `Problem`."""
         spec = self.spec
-        terms = Terms(spec.response, spec.names, spec.intercept, spec.ranges)
+        terms = Terms(spec.response, spec.names, spec.intercept, spec.ranges, groups=spec.terms)
         terms = weighed_terms(terms, self.weights)
         return within_terms(terms) if self.within else terms
 
@@ -120,12 +120,12 @@ def pose(
         schema = schema.without(stratum.column)
         whole = "charge the fit to the whole budget"
         apart[stratum.column] = ("divides the budget", (whole,))
-    formula, within = effects_of_unit(formula, unit)
+    formula, within = effects_of_unit(formula, unit, schema)
     try:
         spec = FormulaSpec(formula, schema, None if weights is None else weights.column)
     except FormulaError:
         for name, (role, instead) in apart.items():
-            if name and isinstance(formula, str) and _names(formula, name):
+            if name and isinstance(formula, str) and "|" not in formula and _names(formula, name):
                 problem = f"{name!r} {role}, and cannot be in the formula too"
                 raise FormulaError("formula", problem, "leave it out", instead) from None
         raise

@@ -70,4 +70,4 @@ def dp_kendall(
     selector = DPKendall(ranges=ranges)
     selector.check(design.terms, k, epsilon, 0.0)
     found = selector.select(design, k, Allowance(epsilon, 0.0, bit_source(rng)))
-    return indices(found.columns)
+    return indices(found.chosen)

@@ -84,7 +84,7 @@ def dp_sis(
     selector = DPSIS(bounds=bounds, top_k=top_k, gamma=gamma, noise=noise)
     selector.check(design.terms, k, epsilon, 0.0)
     found = selector.select(design, k, Allowance(epsilon, 0.0, bit_source(rng)))
-    return indices(found.columns)
+    return indices(found.chosen)
 
 
 def _pairs(name: str, bounds: Any, d: int) -> list[tuple[float, float]]:

@@ -75,7 +75,7 @@ def sub_lasso(
     selector = _selector(models, penalty, partition, count_share)
     selector.check(design.terms, k, epsilon, 0.0)
     found = selector.select(design, k, Allowance(epsilon, 0.0, bit_source(rng)))
-    return indices(found.columns)
+    return indices(found.chosen)
 
 
 def _selector(

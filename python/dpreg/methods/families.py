@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpreg.data.design import Terms
-from dpreg.errors import ArgumentError, Setting, leave_out, write
+from dpreg.errors import Argument, ArgumentError, Setting, leave_out, write
 from dpreg.families import Family
 from dpreg.methods.adassp import AdaSSP
 from dpreg.methods.auto import Auto
@@ -58,4 +58,11 @@ def check_extras(extras: Extras, method: Method, terms: Terms, *, inference: boo
         problem = f"a {terms.family.name} family has neither R squared nor a residual scale"
         raise ArgumentError("fit_stats", problem, leave_out("fit_stats"))
     if terms.weight is not None:
-        raise ArgumentError(name, "is of rows that all weigh the same", leave_out(name))
+        # Inverse variances want sum(w r^2) / n, and an interval of a new row by its own weight;
+        # weights of a survey sum(w r^2) / sum(w), and one interval for all.
+        why = (
+            "sums residuals of rows that all weigh the same; weights that are inverse variances "
+            "and weights of a survey each want another sigma and other intervals, and ",
+            Argument("weights"), " does not say which they are",
+        )  # fmt: skip
+        raise ArgumentError(name, why, leave_out(name), leave_out("weights"))

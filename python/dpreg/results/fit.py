@@ -57,7 +57,7 @@ class DPResults(LinearTests):
         Of estimate over standard error.
     notes : tuple of str
     selected : tuple of str or None
-        Columns kept by private selection.
+        Terms kept by private selection.
     limits : ndarray, shape (d + 1, 2), or None
         Where each regressor and, last, the response lie; `predict` moves new rows, and then
         predictions, there.  NaN: not known.
@@ -220,7 +220,7 @@ class DPResults(LinearTests):
         if which not in ("mean", "linear"):
             raise unusable("which", Choice(("mean", "linear")), which)
         alpha = check_alpha(alpha)
-        rows = design_rows(self.formula, self.schema, data, self.selected)
+        rows = design_rows(self.formula, self.schema, data, self.names)
         X = rows.X
         least, most = -np.inf, np.inf
         if winsorise and self.limits is not None:

@@ -25,7 +25,7 @@ def marginal_effects(fit: DPResults, data: Any, alpha: float) -> pd.DataFrame:
     """
     import pandas as pd
 
-    X = design_rows(fit.formula, fit.schema, data, fit.selected).X
+    X = design_rows(fit.formula, fit.schema, data, fit.names).X
     if not len(X):
         raise ArgumentError("data", "has no complete row to average over")
     predictor, family = X @ fit.estimates, fit.family

@@ -31,7 +31,7 @@ class NotReleased(Exception):  # noqa: N818
         Private estimate of the number of units.
     privacy : Certificate
     selected : tuple of str or None
-        Columns kept by private selection, which is a release of its own.
+        Terms kept by private selection, which is a release of its own.
     """
 
     def __init__(

@@ -101,11 +101,13 @@ def design_rows(
             "this model was fitted from a matrix, not from columns",
             "multiply new rows with its params instead",
         )
-    _, group = split_effects(formula)
-    if group is not None:
+    _, groups = split_effects(formula)
+    if groups:
+        # The protected unit is in no schema.
+        unit = next(group for group in groups if group not in schema)
         raise ArgumentError(
             "predict",
-            f"this model has effects of each {group!r}, which are private and not released",
+            f"this model has effects of each {unit!r}, which are private and not released",
             "use params for differences",
         )
     spec = FormulaSpec(formula, schema_from_dict(schema))

@@ -23,7 +23,7 @@ class Clarity:
     Attributes
     ----------
     score : str
-        What a column is scored by, with its unit.
+        What a term is scored by, with its unit.
     scale : float
         Scale of the noise, in that unit.
     margin : float or None
@@ -46,18 +46,20 @@ class Clarity:
 
 @dataclass(frozen=True, slots=True)
 class SelectionResult:
-    """Columns chosen privately.  Holds released values only; nothing here costs budget.
+    """Terms chosen privately.  Holds released values only; nothing here costs budget.
 
     Attributes
     ----------
     formula : str
     response : str
     selected : tuple of str, length k
-        Names of the chosen columns.
+        The chosen terms.
     ordered : bool
         True: in the order they were chosen.  False: in the order of the formula.
     candidates : tuple of str, length d
-        Columns they were chosen from.
+        Terms they were chosen from.
+    columns : tuple of str
+        Of the model matrix, that the chosen terms make.
     method : str
     clarity : Clarity
     privacy : Certificate
@@ -71,6 +73,7 @@ class SelectionResult:
     selected: tuple[str, ...]
     ordered: bool
     candidates: tuple[str, ...]
+    columns: tuple[str, ...]
     method: str
     clarity: Clarity
     privacy: Certificate
@@ -79,7 +82,7 @@ class SelectionResult:
 
     @property
     def k(self) -> int:
-        """How many columns were chosen."""
+        """How many terms were chosen."""
         return len(self.selected)
 
     @property
@@ -92,14 +95,14 @@ class SelectionResult:
         from statsmodels.iolib.table import SimpleTable
         from statsmodels.iolib.tableformatting import fmt_params
 
-        table = SimpleTable([[name] for name in self.selected], headers=["column"],
+        table = SimpleTable([[name] for name in self.selected], headers=["term"],
                             stubs=self._places, title=self._title, txt_fmt=fmt_params)  # fmt: skip
         return Summary((table,), self._below)
 
     @property
     def _title(self) -> str:
         how = "in the order they were chosen" if self.ordered else "in no particular order"
-        return f"Selected {self.k} of {len(self.candidates)} columns for {self.response}, {how}"
+        return f"Selected {self.k} of {len(self.candidates)} terms for {self.response}, {how}"
 
     @property
     def _places(self) -> list[str]:
@@ -133,7 +136,10 @@ class SelectionResult:
             data = json.loads(text)
             if data.pop("dpreg_selection") != _FORMAT:
                 raise KeyError("dpreg_selection")
-            tuples = {name: tuple(data[name]) for name in ("selected", "candidates", "notes")}
+            # Before there were terms of several columns, the columns were what was selected.
+            data.setdefault("columns", data["selected"])
+            lists = ("selected", "candidates", "columns", "notes")
+            tuples = {name: tuple(data[name]) for name in lists}
             clarity = Clarity(**data["clarity"])
             privacy = Certificate.from_dict(data["privacy"])
             return cls(**{**data, **tuples, "clarity": clarity, "privacy": privacy})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpreg.data.formula import FormulaSpec
-from dpreg.data.formula.effects import split_effects
+from dpreg.data.formula.effects import effects_as_terms, split_effects
 from dpreg.errors import ArgumentError
 from dpreg.results.predict import schema_from_dict
 
@@ -24,10 +24,13 @@ def term_columns(
         why = "needs the terms of a formula, and this model was fitted from a matrix"
         raise ArgumentError("anova", why, "use wald_test")
     place = {name: j for j, name in enumerate(names)}
+    columns_in_use = schema_from_dict(schema)
+    text, groups = split_effects(formula)
+    # The unit is none of them.
+    declared = (group for group in groups if group in columns_in_use.columns)
+    spec = FormulaSpec(effects_as_terms(str(text), declared, columns_in_use), columns_in_use)
     found = {}
-    for term, columns in FormulaSpec(
-        str(split_effects(formula)[0]), schema_from_dict(schema)
-    ).terms.items():
+    for term, columns in spec.terms.items():
         kept = [place[name] for name in columns if name in place]
         if kept:
             found[term] = kept

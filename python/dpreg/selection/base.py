@@ -13,7 +13,7 @@ from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.results.selection import Clarity
 
-__all__ = ["Selection", "Selector", "check_choice", "check_k", "check_share"]
+__all__ = ["Selection", "Selector", "check_choice", "check_k", "check_share", "starts_of"]
 
 # The core draws at 2^-38 nats or more; with a little room for k roundings.
 _LEAST_CHOICE = 4e-12
@@ -21,12 +21,12 @@ _LEAST_CHOICE = 4e-12
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Columns that may be published.
+    """A choice that may be published.
 
     Attributes
     ----------
-    columns : tuple of int, length k
-        Positions in `terms.names`.
+    chosen : tuple of int, length k
+        Places among `terms.candidates`.
     ordered : bool
         True: in the order they were chosen.  False: the order says nothing.
     parts : tuple of Part
@@ -40,7 +40,7 @@ class Selection:
     notes : tuple of str
     """
 
-    columns: tuple[int, ...]
+    chosen: tuple[int, ...]
     ordered: bool
     parts: tuple[Part, ...]
     clarity: Clarity
@@ -48,9 +48,20 @@ class Selection:
     units: float | None = None
     notes: tuple[str, ...] = field(default=())
 
+    def of(self, terms: Terms) -> dict[str, tuple[int, ...]]:
+        """Return what was chosen and its columns, as the formula has it if there is no order."""
+        candidates = list(terms.candidates.items())
+        return dict(candidates[j] for j in (self.chosen if self.ordered else sorted(self.chosen)))
+
 
 class Selector(Protocol):
-    """A private feature selection: frozen options and `select`."""
+    """A private feature selection: frozen options and `select`.
+
+    What it chooses from are the terms of the formula, each with all of its columns.  The score of
+    a term is the largest of its columns: where the scores of all columns change by amounts in
+    [a, b], so do the largest of each term (cpp/include/dpreg/stats/column_groups.hpp), and noise
+    that is made for the columns is enough for the terms.
+    """
 
     @property
     def name(self) -> str:
@@ -80,7 +91,7 @@ class Selector(Protocol):
         ...
 
 
-def check_k(k: object, d: int, of: str = "columns that the formula makes") -> int:
+def check_k(k: object, d: int, of: str = "terms of the formula") -> int:
     """Return k as an int if it is between 1 and `d`, the number of `of`.
 
     Raises
@@ -97,6 +108,11 @@ def check_k(k: object, d: int, of: str = "columns that the formula makes") -> in
     if not 1 <= count <= d:
         raise unusable("k", f"an integer between 1 and {d}, the number of {of}", k)
     return count
+
+
+def starts_of(terms: Terms) -> list[int]:
+    """Return at which column of the design each candidate begins."""
+    return [columns[0] for columns in terms.candidates.values()]
 
 
 def check_share(name: str, share: float) -> None:

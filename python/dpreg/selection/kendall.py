@@ -1,4 +1,4 @@
-"""DPKendall: columns rank-correlated with the response and little with one another."""
+"""DPKendall: terms rank-correlated with the response and little with one another."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from dpreg.selection.base import (
     check_choice,
     check_k,
     check_share,
+    starts_of,
 )
 from dpreg.selection.rounds import Rounds, plan_rounds
 
@@ -37,9 +38,10 @@ _RANGES = {
 class DPKendall:
     """Options of DPKendall (Dick et al., 2023), all public.
 
-    k rounds; each draws a column by its Kendall correlation with the response less its mean
-    correlation with the columns chosen so far.  Only the order of values is used, so no
-    bounds are needed and monotone transforms of a column change nothing.
+    k rounds; each draws a term by its Kendall correlation with the response less its mean
+    correlation with the terms chosen so far.  Only the order of values is used, so no
+    bounds are needed and monotone transforms of a column change nothing.  The correlation of a
+    term of several columns, such as a factor, is the largest of its columns.
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ class DPKendall:
     -------
     guarantee : (eps, delta)-DP; (eps, 0)-DP unless delta buys less noise for many rounds
     neighbours : add or remove one unit
-    public : all options, k, d, the names of the columns; not the number of rows
+    public : all options, k, the terms and their columns; not the number of rows
     proof : kendall.md
 
     References
@@ -87,7 +89,7 @@ class DPKendall:
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """See `dpreg.selection.base.Selector`."""
-        check_k(k, len(terms.names))
+        check_k(k, len(terms.candidates))
         check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
 
     def cost(self, k: int, epsilon: float, delta: float) -> Cost:
@@ -108,13 +110,14 @@ class DPKendall:
             first_range=first,
             later_range=later,
             bits=allowance.bits,
+            groups=starts_of(design.terms),
         )
         scale = (later if k > 1 else first) / rounds.epsilon
         return Selection(
-            columns=tuple(int(j) for j in chosen),
+            chosen=tuple(int(j) for j in chosen),
             ordered=True,
             parts=_parts(k, allowance.epsilon, rounds, (first, later), rows),
-            clarity=_clarity(len(design.terms.names), scale),
+            clarity=_clarity(len(design.terms.candidates), scale),
             composition=rounds.composition,
         )
 
@@ -125,7 +128,7 @@ def _parts(
     """Describe the first round and the later ones; shares are by rounds, `rows` those of a unit."""
     parts: list[Part] = []
     for label, count, length in (
-        ("first column by Kendall correlation", 1, ranges[0]),
+        ("first term by Kendall correlation", 1, ranges[0]),
         (f"{k - 1} more, less their mean correlation with those before", k - 1, ranges[1]),
     ):
         scale = length / rounds.epsilon
@@ -145,10 +148,10 @@ def _clarity(d: int, scale: float) -> Clarity:
     margin = Clarity.margin_of(scale, math.log(max(1, d - 1)))
     at = ", ".join(f"{2 * margin / n:.2g} of {n:,.0f}" for n in (1e3, 1e4, 1e5, 1e6))
     return Clarity(
-        score="Kendall correlation with the response, less its mean with the columns chosen "
+        score="Kendall correlation with the response, less its mean with the terms chosen "
         "before, times n / 2",
         scale=scale,
         margin=margin,
-        reading=f"a column wins a round with probability 95% when it leads all others by "
+        reading=f"a term wins a round with probability 95% when it leads all others by "
         f"{margin:,.0f} / (n / 2) in correlation, that is {at} rows.",
     )

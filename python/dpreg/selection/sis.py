@@ -1,4 +1,4 @@
-"""DP-SIS: columns with the largest inner products with the response."""
+"""DP-SIS: terms with the largest inner products with the response."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from dpreg.selection.base import (
     check_choice,
     check_k,
     check_share,
+    starts_of,
 )
 from dpreg.selection.rounds import plan_rounds
 from dpreg.sums.statistics import ClippedProducts
@@ -40,7 +41,8 @@ class DPSIS:
     """Options of DP-SIS (Swope et al., 2024), all public.
 
     Columns and response are mapped by their bounds to [-1, 1] and clipped; a column is scored
-    by the size of its inner product with the response.  The centre of the bounds is what a
+    by the size of its inner product with the response, a term by the largest score of its
+    columns.  The centre of the bounds is what a
     column is centred by: bounds that are far from symmetric about the mean blur the scores.
 
     Parameters
@@ -50,7 +52,7 @@ class DPSIS:
         of a categorical may share one entry under its name: ``{"cut": (0, 1)}``.
     top_k : {"canonical", "peel"}
         The canonical Lipschitz mechanism, one draw; or k rounds of peeling, which also say
-        which column came first.
+        which term came first.
     gamma : float, default 0.5
         In [0, 1); of the canonical mechanism.
     noise : {"exponential", "gumbel"}
@@ -65,7 +67,7 @@ class DPSIS:
     -------
     guarantee : (eps, delta)-DP; (eps, 0)-DP unless delta buys less noise for many rounds
     neighbours : add or remove one unit
-    public : all options, bounds among them, k, d, the names of the columns; not the number
+    public : all options, bounds among them, k, the terms and their columns; not the number
         of rows
     proof : sis.md
 
@@ -102,7 +104,7 @@ class DPSIS:
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """See `dpreg.selection.base.Selector`."""
-        check_k(k, len(terms.names))
+        check_k(k, len(terms.candidates))
         check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
         names = (*terms.names, terms.response)
         self._intervals(names)
@@ -120,7 +122,8 @@ class DPSIS:
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
         """See `dpreg.selection.base.Selector`."""
         rows = 1 if design.units is None else self.max_rows
-        scores = self._scores(sample_rows(design, self.max_rows, allowance.bits))
+        of_columns = self._scores(sample_rows(design, self.max_rows, allowance.bits))
+        scores = np.maximum.reduceat(of_columns, starts_of(design.terms))
         if self.top_k == "peel":
             return self._peel(scores, k, allowance, rows)
         length = rows * _core.CLIPPED_PRODUCT_RANGE
@@ -135,7 +138,7 @@ class DPSIS:
         )
         rate = allowance.epsilon / length
         part = Part(
-            f"{k} columns by inner products",
+            f"{k} terms by inner products",
             allowance.epsilon,
             0.0,
             f"canonical Lipschitz mechanism, {self.noise} noise, {rate:.4g} for each unit of loss",
@@ -143,7 +146,7 @@ class DPSIS:
             scale=1 / rate,
         )
         return Selection(
-            columns=tuple(int(j) for j in chosen),
+            chosen=tuple(int(j) for j in chosen),
             ordered=False,
             parts=(part,),
             clarity=self._clarity_of_sets(len(scores), k, rate),
@@ -155,13 +158,13 @@ class DPSIS:
                 score=_SCORE,
                 scale=1 / rate,
                 margin=None,
-                reading="with gamma = 0 no lead makes sure of the column in place k.",
+                reading="with gamma = 0 no lead makes sure of the term in place k.",
             )
         sets = math.lgamma(d + 1) - math.lgamma(k + 1) - math.lgamma(d - k + 1)
         return _clarity(
             1 / (rate * self.gamma),
             sets,
-            "the k columns with the largest scores are returned with probability about 95% or "
+            "the k terms with the largest scores are returned with probability about 95% or "
             "more when each of them leads all others by",
         )
 
@@ -179,7 +182,7 @@ class DPSIS:
         )
         scale = length / rounds.epsilon
         part = Part(
-            f"{k} columns by inner products",
+            f"{k} terms by inner products",
             allowance.epsilon,
             rounds.delta,
             f"Gumbel, scale {scale:.4g}",
@@ -187,13 +190,13 @@ class DPSIS:
             scale=scale,
         )
         return Selection(
-            columns=tuple(int(j) for j in chosen),
+            chosen=tuple(int(j) for j in chosen),
             ordered=True,
             parts=(part,),
             clarity=_clarity(
                 scale,
                 math.log(max(1, len(scores) - 1)),
-                "a column wins a round with probability 95% when it leads all others by",
+                "a term wins a round with probability 95% when it leads all others by",
             ),
             composition=rounds.composition,
         )

@@ -1,4 +1,4 @@
-"""Selection as the first stage of a regression: its share of the budget, its columns."""
+"""Selection as the first stage of a regression: its share of the budget, its terms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Chosen:
     Attributes
     ----------
     names : tuple of str or None
-        None: there was no selection.
+        Of the terms; None: there was no selection.
     parts : tuple of Part
     notes : tuple of str
     """
@@ -42,7 +42,7 @@ class FirstStage:
     ----------
     selector : Selector or None
     kept : int
-        How many columns the regression gets.
+        How many terms the regression gets.
     epsilon : float
         What the selection spends.
     epsilon_fit : float
@@ -77,18 +77,16 @@ class FirstStage:
         return selection + fit if self.split is None else selection.or_else(fit)
 
     def run(self, design: Design, bits: _core.BitSource) -> tuple[Design, Chosen]:
-        """Choose columns and drop the others."""
+        """Choose terms and drop the columns of the others."""
         if self.selector is None:
             return design, Chosen()
         first, second = design, design
         if self.split is not None:
             first, second = split_units(design, self.split, bits)
         found = self.selector.select(first, self.kept, Allowance(self.epsilon, 0.0, bits))
-        # A set says nothing about its order.
-        columns = found.columns if found.ordered else sorted(found.columns)
-        names = tuple(design.terms.names[j] for j in columns)
-        notes = (self._meaning(names), *found.notes)
-        return second.keep(found.columns), Chosen(names, found.parts, notes)
+        chosen = found.of(design.terms)
+        notes = (self._meaning(tuple(chosen)), *found.notes)
+        return second.keep(sum(chosen.values(), ())), Chosen(tuple(chosen), found.parts, notes)
 
     def _meaning(self, names: tuple[str, ...]) -> str:
         chosen = f"{', '.join(names)} were chosen privately from"
@@ -116,18 +114,18 @@ def first_stage(
     ValueError
         Before a record is read.
     """
-    d = len(terms.names)
+    d = len(terms.candidates)
     if select is None:
         if k is not None:
             advice = add("select", "kendall"), leave_out("k")
-            raise ArgumentError("k", "says how many columns to select", *advice)
+            raise ArgumentError("k", "says how many terms to select", *advice)
         if split is not None:
             problem = ("sets units aside for ", Argument("select"))
             raise ArgumentError("split", problem, add("select", "kendall"), leave_out("split"))
         return FirstStage(None, d, 0.0, epsilon)
     selector = selector_from(select)
     if k is None:
-        missing = (Argument("select"), " needs the number of columns to keep")
+        missing = (Argument("select"), " needs the number of terms to keep")
         raise ArgumentError("k", missing, (Setting("k", 5), " is a good first choice"))
     kept = check_k(k, d)
     if split is None:

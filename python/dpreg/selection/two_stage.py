@@ -1,4 +1,4 @@
-"""Two-stage and SubLasso: small Lasso fits vote for columns."""
+"""Two-stage and SubLasso: small Lasso fits vote for terms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dpreg.options import check_options
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.results.selection import Clarity
-from dpreg.selection.base import Selection, check_choice, check_k, check_share
+from dpreg.selection.base import Selection, check_choice, check_k, check_share, starts_of
 from dpreg.selection.partition import Partition, draw_models, noisy_units
 
 __all__ = ["SubLasso", "TwoStage"]
@@ -47,7 +47,7 @@ class _VoteOptions(ABC):
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """See `dpreg.selection.base.Selector`; units may have several rows."""
-        check_k(k, len(terms.names))
+        check_k(k, len(terms.candidates))
         check_choice((1 - self.count_share) * epsilon / k)
         check_choice(self.count_share * epsilon)
 
@@ -63,11 +63,11 @@ class _VoteOptions(ABC):
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
         """See `dpreg.selection.base.Selector`."""
-        d = len(design.terms.names)
+        d = len(design.terms.candidates)
         epsilon_count = self.count_share * allowance.epsilon
         epsilon_votes = allowance.epsilon - epsilon_count
         units, counted = noisy_units(design, epsilon_count, allowance.bits)
-        count = self._models(units, k, d) if self.models is None else self.models
+        count = self._models(units, k, design.columns) if self.models is None else self.models
         models = draw_models(design, units, count, self.partition, allowance.bits)
         chosen = _core.sub_lasso(
             design.X,
@@ -79,10 +79,11 @@ class _VoteOptions(ABC):
             k=k,
             epsilon=epsilon_votes,
             bits=allowance.bits,
+            groups=starts_of(design.terms),
         )
         scale = k * _core.VOTE_RANGE / epsilon_votes
         votes = Part(
-            f"{k} columns by the votes of {models.count} Lasso fits",
+            f"{k} terms by the votes of {models.count} Lasso fits",
             epsilon_votes,
             0.0,
             f"Gumbel, scale {scale:.4g}",
@@ -90,7 +91,7 @@ class _VoteOptions(ABC):
             scale=scale,
         )
         return Selection(
-            columns=tuple(int(j) for j in chosen),
+            chosen=tuple(int(j) for j in chosen),
             ordered=True,
             parts=(counted, votes),
             clarity=_clarity(d, scale, models.count),
@@ -106,10 +107,11 @@ class _VoteOptions(ABC):
 class TwoStage(_VoteOptions):
     """Options of the first stage of two-stage selection (Kifer et al., 2012), all public.
 
-    About sqrt(n) models, each a Lasso fit on about sqrt(n) units, vote for the k columns with
-    the largest coefficients; k columns are peeled from the votes.
+    About sqrt(n) models, each a Lasso fit on about sqrt(n) units, vote for the k terms with
+    the largest coefficients, that of a term being the largest of its columns in standard
+    deviations; k terms are peeled from the votes.
 
-    A column can have one vote of each model, and the noise of each of k rounds has scale 2 k / eps:
+    A term can have one vote of each model, and the noise of each of k rounds has scale 2 k / eps:
     with eps for the selection below about 2 k (log(d) + 3) / sqrt(n) no lead is told from noise,
     whatever the data, and a note says so.  More models do not help, as each then has fewer rows.
     There `DPKendall`, whose scores grow with n, still sees correlations of
@@ -133,7 +135,7 @@ class TwoStage(_VoteOptions):
     -------
     guarantee : (eps, 0)-DP
     neighbours : add or remove one unit
-    public : all options, k, d, the names of the columns; not the number of rows
+    public : all options, k, the terms and their columns; not the number of rows
     proof : two_stage.md
 
     References
@@ -171,7 +173,7 @@ class SubLasso(_VoteOptions):
     -------
     guarantee : (eps, 0)-DP
     neighbours : add or remove one unit
-    public : all options, k, d, the names of the columns; not the number of rows
+    public : all options, k, the terms and their columns; not the number of rows
     proof : two_stage.md
 
     References
@@ -201,8 +203,8 @@ def _beyond_reach(d: int, scale: float, models: int) -> tuple[str, ...]:
     if margin <= models:
         return ()
     return (
-        f"a column that all {models:,} models vote for is chosen by chance only: noise asks for a "
-        f"lead of {margin:,.0f} votes; take 'kendall', fewer columns to keep or a larger eps",
+        f"a term that all {models:,} models vote for is chosen by chance only: noise asks for a "
+        f"lead of {margin:,.0f} votes; take 'kendall', fewer terms to keep or a larger eps",
     )
 
 
@@ -212,6 +214,6 @@ def _clarity(d: int, scale: float, models: int) -> Clarity:
         score="votes",
         scale=scale,
         margin=margin,
-        reading=f"a column wins a round with probability 95% when it leads all others by "
+        reading=f"a term wins a round with probability 95% when it leads all others by "
         f"{margin:,.0f} votes of the {models:,} that it can have.",
     )

@@ -23,7 +23,27 @@ test_that("effects of other groups are refused", {
   data <- transform(panel(20L), team = person %% 3)
   expect_error(dp_lm(y ~ x | team, data, eps = 1, unit = "person"), "effects of 'team'", class = "dpreg_usage")
   expect_error(dp_lm(y ~ x | person, data, eps = 1), "unit = \"person\"", class = "dpreg_usage")
-  expect_error(dp_lm(y ~ x | person + team, data, eps = 1, unit = "person"), "alone", class = "dpreg_usage")
+  refused <- function(formula, says)
+    expect_error(dp_lm(formula, data, eps = 1, unit = "person"), says, class = "dpreg_usage")
+  refused(y ~ x | person + team, "levels = list\\(team")
+  refused(y ~ x | person + era, "no column 'era'")
+  refused(y ~ x | person:team, "public levels")
   expect_error(dp_lm(y ~ x | person, data, eps = 1, unit = "person", method = "tukey"), "mean of each unit",
                class = "dpreg_error")
+})
+
+test_that("effects of declared periods are columns", {
+  needs_python()
+  data <- transform(panel(), period = rep_len(2001:2004, 16000L))
+  data$y <- data$y + (data$period == 2003)
+  fit_to <- function(formula, levels = list(period = 2001:2004), data = data)
+    dp_lm(formula, data, eps = 10, delta = 1e-6, unit = "person", levels = levels,
+          method = BoostedAdaSSP(max_rows = 4), rng = 1)
+  fit <- fit_to(y ~ x | person + period, data = data)
+  expect_identical(names(coef(fit)), c("x", "period2002", "period2003", "period2004"))
+  expect_true(all(abs(coef(fit) - c(1, 0, 1, 0)) < 4.5 * sqrt(diag(vcov(fit)))))
+  data$period <- factor(data$period, 2001:2004)
+  for (formula in list(y ~ x | period + person, y ~ 0 + x | person + period))
+    expect_identical(coef(fit_to(formula, NULL, data)), coef(fit))
+  expect_identical(rownames(anova(fit)), c("x", "period"))
 })

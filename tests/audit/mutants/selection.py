@@ -30,7 +30,7 @@ def _tau_nan(real):
 def _in_python(real):
     """dp_kendall for k = 1, by whatever `_core.kendall_tau` is."""
 
-    def choose(x, y, *, k, epsilon_round, first_range, later_range, bits, threads=0):
+    def choose(x, y, *, k, epsilon_round, first_range, later_range, bits, groups=None):
         scores = np.array([abs(_core.kendall_tau(c, y)) for c in np.asarray(x).T])
         winner = int(np.argsort(scores)[-1])
         if math.isnan(scores[winner]):

@@ -5,13 +5,14 @@
 
 #include "dpreg/matrix.hpp"
 #include "dpreg/noise/bits.hpp"
+#include "dpreg/stats/column_groups.hpp"
 #include "dpreg/stats/kendall.hpp"
 
 namespace dpreg {
 
 /// How columns are chosen.  All public.
 struct KendallChoice {
-    std::size_t k;         ///< how many columns
+    std::size_t k;         ///< how many groups
     double epsilon_round;  ///< of each of the k rounds
     /// Ranges of the changes of the scores: the noise of a round is Gumbel noise of scale
     /// range / epsilon_round.  Dick et al. (2023) print 3 and 6.
@@ -23,15 +24,20 @@ struct KendallChoice {
 /// and little with one another.  Each round draws a column with the score of their equation
 /// (1), |tau_j| less the mean of |tau_js| over the columns s chosen so far.
 ///
-/// Domain   1 <= k <= x.cols; ranges at least kKendallLabelRange and kKendallScoreRange; every
-///          cell may be any double, NaN takes no part (kendall.hpp).
-/// Returns  k distinct columns, in the order they were chosen.
+/// With groups of several columns they take the place of columns, and |tau| of two groups is the
+/// largest |tau| of a column of one and a column of the other.
+///
+/// Domain   groups of the columns of x; 1 <= k <= groups.size(); ranges at least
+///          kKendallLabelRange and kKendallScoreRange; every cell may be any double, NaN takes no
+///          part (kendall.hpp).
+/// Returns  k distinct groups, in the order they were chosen.
 /// Privacy  (k epsilon_round)-DP under addition or removal of one row.  Proof: dp_kendall.md.
-/// Cost     O(d k n log n) time on `threads` threads (0: one a processor); 4 to 8 bytes a cell
+/// Cost     O(d c n log n) time, c the columns of what is chosen, on `threads` threads (0: one a
+/// processor); 4 to 8 bytes a cell
 ///          for the ranks, and O(n) scratch a thread.
 /// Throws   InvalidArgument on a domain violation; EntropyError.
 std::vector<std::size_t> dp_kendall(const MatrixView& x, const VectorView& y,
-                                    const KendallChoice& choice, BitSource& bits,
-                                    std::size_t threads);
+                                    const ColumnGroups& groups, const KendallChoice& choice,
+                                    BitSource& bits, std::size_t threads);
 
 }  // namespace dpreg

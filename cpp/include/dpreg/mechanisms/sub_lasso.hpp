@@ -11,11 +11,12 @@
 namespace dpreg {
 
 /// SubLasso (Kifer, Smith and Thakurta, 2012; Dick et al., 2023, Algorithm 2): each model of
-/// `assignment` votes for the k columns with the largest Lasso coefficients on its own rows, and
-/// k columns are peeled from the votes.
+/// `assignment` votes for the k columns, or groups of columns, with the largest Lasso coefficients
+/// on its own rows, and k of them are peeled from the votes.
 ///
-/// Domain   1 <= k <= x.cols; epsilon / k in [2^-38, 2^20]; every cell may be any double.
-/// Returns  k distinct columns, in the order they were chosen.
+/// Domain   groups of the columns of x; 1 <= k <= groups.size(); epsilon / k in [2^-38, 2^20];
+///          every cell may be any double.
+/// Returns  k distinct groups, in the order they were chosen.
 /// Privacy  epsilon-DP under addition or removal of one unit, when `assignment` is a fresh
 ///          draw of assign_to_slots or assign_independently, of public size.  Proof: sub_lasso.md.
 /// Throws   InvalidArgument on a domain violation; EntropyError.
@@ -23,8 +24,8 @@ namespace dpreg {
 /// `unit_offsets` and `unit_rows` as in fit_batches; both null: a unit is a row.
 std::vector<std::size_t> sub_lasso(const MatrixView& x, const VectorView& y,
                                    const Assignment& assignment, const std::size_t* unit_offsets,
-                                   const std::size_t* unit_rows, const BatchLasso& lasso,
-                                   std::size_t k, double epsilon, BitSource& bits,
-                                   std::size_t threads);
+                                   const std::size_t* unit_rows, const ColumnGroups& groups,
+                                   const BatchLasso& lasso, std::size_t k, double epsilon,
+                                   BitSource& bits, std::size_t threads);
 
 }  // namespace dpreg

@@ -6,6 +6,7 @@
 
 #include "dpreg/matrix.hpp"
 #include "dpreg/noise/assignment.hpp"
+#include "dpreg/stats/column_groups.hpp"
 
 namespace dpreg {
 
@@ -57,10 +58,11 @@ std::vector<double> count_votes(const std::vector<double>& coefficients, std::si
                                 std::size_t k);
 
 /// The votes of `fit_lasso_batches`, without keeping its coefficients: O(threads * batch * d)
-/// memory however many models there are.
+/// memory however many models there are.  A model votes for the k groups with the largest
+/// coefficients in absolute value; that of a group is the largest of its columns.
 std::vector<double> lasso_votes(const MatrixView& x, const VectorView& y,
                                 const Assignment& assignment, const std::size_t* unit_offsets,
-                                const std::size_t* unit_rows, const BatchLasso& options,
-                                std::size_t k, std::size_t threads);
+                                const std::size_t* unit_rows, const ColumnGroups& groups,
+                                const BatchLasso& options, std::size_t k, std::size_t threads);
 
 }  // namespace dpreg

@@ -30,9 +30,9 @@ def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
     if "|" in re.sub(r"`[^`]*`", "", formula):
         raise FormulaError(
             "formula",
-            f"{formula!r} has a |, and neither random effects nor effects of several groups are "
-            "terms",
+            f"{formula!r} has a |, and random effects are not terms",
             "for effects of the protected unit write 'y ~ x | person' in dp_lm, with unit='person'",
+            "for those of declared periods too 'y ~ x | person + period'",
             "for levels that are public write C(g, levels=['a', 'b']) as one more term",
         )
     try:

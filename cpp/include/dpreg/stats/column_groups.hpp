@@ -1,0 +1,58 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "dpreg/error.hpp"
+
+namespace dpreg {
+
+/// Columns that are chosen or left together, as the dummies of a factor: each group begins at one
+/// of `starts`, and ends where the next one begins.  All public.
+///
+/// The score of a group is the largest of its columns.  If adding a unit changes the scores of all
+/// columns by amounts in [a, b], it changes those of all groups by amounts in [a, b] too: with j
+/// the largest before, the maximum is at least s_j + a, and no column exceeds the maximum before
+/// by more than b.  So the range of scores of columns is that of scores of groups.
+class ColumnGroups {
+public:
+    /// Throws InvalidArgument unless `starts` ascends strictly from 0 and stays below `columns`.
+    ColumnGroups(std::vector<std::size_t> starts, std::size_t columns)
+        : starts_(std::move(starts)), columns_(columns) {
+        const bool ascending = std::adjacent_find(starts_.begin(), starts_.end(),
+                                                  std::greater_equal<>()) == starts_.end();
+        const bool inside = starts_.empty() ? columns == 0 : starts_.back() < columns;
+        require(ascending && inside && (starts_.empty() || starts_.front() == 0),
+                "groups must ascend from 0 and stay below the number of columns");
+    }
+
+    /// Each column by itself.
+    static ColumnGroups singles(std::size_t columns) {
+        std::vector<std::size_t> starts(columns);
+        for (std::size_t j = 0; j < columns; ++j) starts[j] = j;
+        return {std::move(starts), columns};
+    }
+
+    std::size_t size() const { return starts_.size(); }
+    std::size_t begin(std::size_t group) const { return starts_[group]; }
+    std::size_t end(std::size_t group) const {
+        return group + 1 < starts_.size() ? starts_[group + 1] : columns_;
+    }
+
+    /// The largest score of the columns of `group`, by `score` of a column.
+    template <class Score>
+    auto largest(std::size_t group, const Score& score) const {
+        auto best = score(begin(group));
+        for (std::size_t j = begin(group) + 1; j < end(group); ++j) best = std::max(best, score(j));
+        return best;
+    }
+
+private:
+    std::vector<std::size_t> starts_;
+    std::size_t columns_;
+};
+
+}  // namespace dpreg

@@ -1,0 +1,85 @@
+# Any test by blocks: R makes the p-value of each block, Python draws the blocks and the noise.
+
+#' A private test of any hypothesis that has a p-value
+#'
+#' Units are put into blocks at random, `statistic` gives each block its p-value, and the number of
+#' small ones is released with noise. If the null hypothesis is true that is a binomial number with
+#' noise, whose law is known exactly. No bounds are needed, and no `delta`.
+#'
+#' The price is the power that blocks and noise cost: at `eps = 1` a two-sided test with 80% power at
+#' the 5% level needs about four times as many units as without privacy.
+#'
+#' @param statistic A function of a data frame, the rows of one block, that returns a p-value which is
+#'   valid there: `function(d) t.test(d$x)$p.value`. It must be a function of these rows and nothing
+#'   else, and keep nothing. An error counts as a p-value of 1, and so does what is not a number; what
+#'   it prints or warns of is not heard. Random numbers of R start anew in each block.
+#' @param data A data frame. Private.
+#' @param blocks Default: 12 / eps, and at least 5. With one-sided p-values take more, up to hundreds,
+#'   and `threshold = 0.5`.
+#' @param threshold What counts as a small p-value.
+#' @param unit Name of the column of the protected unit; `NULL`: one row is one unit. Rows without one
+#'   are left out.
+#' @param x A test.
+#' @inheritParams dp_lm
+#' @param ... Must be empty.
+#' @return An object of class `dp_test`, which is an `htest` too: `statistic`, the noisy count of
+#'   small p-values; `parameter`, blocks and threshold; `p.value`; and `privacy`, what it cost.
+#' @references
+#' Awan, J. and Slavkovic, A. (2018). Differentially private uniformly most powerful tests for
+#' binomial data. *NeurIPS*. \\doi{10.48550/arXiv.1805.09236}
+#' @export
+#' @examples
+#' if (dpreg_available()) {
+#'   dp_test(function(d) cor.test(d$depth, d$price, method = "spearman", exact = FALSE)$p.value,
+#'           diamonds, eps = 1)
+#' }
+dp_test <- function(statistic, data, eps, blocks = NULL, threshold = 0.2, unit = NULL, budget = NULL,
+                    rng = NULL, ...) {
+  no_more("dp_test()", LM_HINTS, ...)
+  name <- substr(deparsed(substitute(statistic)), 1L, 60L)
+  if (!is.function(statistic)) refuse("statistic must be a function of a data frame, not ", described(statistic))
+  if (!is.data.frame(data)) refuse("data must be a data frame, whose rows `statistic` is given, not ", described(data))
+  check_number(eps, "eps", "1")
+  check_number(threshold, "threshold", "0.2")
+  if (!is.null(blocks)) check_number(blocks, "blocks", "12")
+  check_unit(unit, data)
+  request <- list(
+    name = name, eps = eps, threshold = threshold,
+    p_value = function(block) p_value_of(statistic, data, block),
+    labels = function() pack_labels(if (is.null(unit)) seq_len(nrow(data)) else data[[unit]])
+  )
+  request$blocks <- blocks
+  request$unit <- unit
+  request$budget <- budget_sent(budget)
+  request$rng <- seed_sent(rng)
+  # What the statistic drew last must not be seen. This is done after the call, not after each block:
+  # reticulate writes back the state that it finds when the call ends.
+  before <- globalenv()$.Random.seed
+  on.exit(if (is.null(before)) suppressWarnings(rm(".Random.seed", envir = globalenv()))
+          else assign(".Random.seed", before, globalenv()))
+  answer <- call_python("test", request)
+  structure(list(
+    statistic = c(count = answer$count), parameter = c(blocks = answer$blocks, threshold = answer$threshold),
+    p.value = answer$p_value, method = "Private test by blocks", data.name = name,
+    privacy = certificate(answer), text = answer$text
+  ), class = c("dp_test", "htest"))
+}
+
+#' @rdname dp_test
+#' @export
+print.dp_test <- function(x, ...) {
+  cat(x$text, "\n", sep = "")
+  invisible(x)
+}
+
+# Of some rows, numbered from 0; what goes wrong counts as 1, and nothing is heard of it.
+p_value_of <- function(statistic, data, block) {
+  rows <- readBin(block$rows, "integer", length(block$rows) %/% 4L, endian = "little") + 1L
+  part <- as.data.frame(data)[rows, , drop = FALSE]
+  row.names(part) <- NULL
+  set.seed(block$seed %/% 2)
+  value <- NULL
+  utils::capture.output(value <- tryCatch(
+    suppressMessages(suppressWarnings(as.double(statistic(part))[1L])), error = function(e) 1))
+  if (is.na(value)) 1 else value
+}

@@ -1,0 +1,85 @@
+# %% [markdown]
+# # Beyond the coefficients: fit, residuals, new observations, weights
+#
+# R squared, residuals and what to expect of a new observation are functions of the private records,
+# so each has a price; it is part of the eps of the fit, and the fit says how much. Weights cost
+# nothing more. All on the diamonds that come with the package.
+#
+# Run it as `python vignettes/extras.py`, or open it as a notebook (percent format).
+
+# %%
+from __future__ import annotations
+
+import numpy as np
+import statsmodels.formula.api as smf
+from matplotlib import pyplot as plt
+
+import dpreg
+
+diamonds = dpreg.load_diamonds()
+shuffled = np.random.default_rng(20261122).permutation(len(diamonds))
+new, old = diamonds.iloc[shuffled[:5000]], diamonds.iloc[shuffled[5000:]]
+FORMULA = "log(price) ~ log(carat) + color + clarity"
+
+# %% [markdown]
+# ## R squared and sigma
+#
+# `fit_stats=True` spends 5% of the fit's squared mu on them. Without privacy, for comparison:
+
+# %%
+fit = dpreg.dp_lm(FORMULA, old, 1.0, 1e-6, fit_stats=True, diagnostics=True)
+plain = smf.ols(FORMULA.replace("log", "np.log"), old).fit()
+print(fit.fit_stats().round(4))
+print(f"not private: {plain.rsquared:.4f}, {np.sqrt(plain.scale):.4f}")
+for part in fit.privacy.parts[-2:]:
+    print(f"{part.label}: {part.noise}")
+
+# %% [markdown]
+# ## What will a stone cost?
+#
+# With sigma there are intervals for new observations, not only for their mean. Of 5,000 stones that
+# the fit has not seen, this share is inside:
+
+# %%
+bands = fit.predict(new, interval="prediction")
+inside = (np.log(new["price"]) > bands["lower"]) & (np.log(new["price"]) < bands["upper"])
+print(f"{inside.mean():.3f} of new stones lie in their 95% intervals")
+print(np.exp(bands[["mean", "lower", "upper"]].head(3)).round())
+
+# %% [markdown]
+# ## Residuals, without a residual
+#
+# `diagnostics=True` spends another 10% on noisy numbers of rows by fitted value and residual: it is
+# enough to see curvature, growing variance and long tails, not a stone. Here the smallest stones
+# cost more than the line says, and the tails are a little longer than normal ones.
+
+# %%
+_, axes = plt.subplots(1, 2, figsize=(10, 4))
+fit.plot_residuals(axes[0])
+fit.plot_qq(axes[1])
+axes[0].figure.tight_layout()
+
+# %% [markdown]
+# ## Weights
+#
+# A dealer records large stones more often than small ones, with a chance that is known. The line is
+# not straight, so of such a sample least squares give the slope among recorded stones; with weights
+# of one over the chance they give that among all.
+
+# %%
+chance = np.clip(diamonds["carat"] / 1.5, 0.25, 1.0)
+taken = np.random.default_rng(1).random(len(diamonds)) < chance
+sample = diamonds.assign(w=1 / chance)[taken]
+LINE = "log(price) ~ carat"
+LINE_HERE = "np.log(price) ~ carat"
+print(f"all stones, not private: {smf.ols(LINE_HERE, diamonds).fit().params['carat']:.3f}")
+for weights in (None, "w"):
+    line = dpreg.dp_lm(LINE, sample, 1.0, 1e-6, weights=weights)
+    exact = smf.wls(LINE_HERE, sample, weights=1.0 if weights is None else sample["w"])
+    print(f"weights={weights!s:5} {line.params['carat']:.3f} +- {1.96 * line.bse['carat']:.3f}, "
+          f"not private {exact.fit().params['carat']:.3f}")  # fmt: skip
+
+# %% [markdown]
+# What a row may add is bounded, whatever it weighs; `weight_limit=` says beyond what weights count
+# as that, and without it a limit is found privately. `fit_stats` with weights is refused, as they
+# do not say what they are: inverse variances and weights of a survey each want another sigma.
