@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.inference.shrinkage import SHRUNK_NOTE, likely_shares
+from dpreg.inference.shrinkage import SHRUNK_NOTE, kept_shares
 from dpreg.methods.base import Release
 from dpreg.methods.standardised import Standardised
 from dpreg.sums.moments import noisy_gram
@@ -49,8 +49,8 @@ _CLEAR, _STEEPER = 2.0, 2.0
 _NO_LIMIT = 50.0
 # Shares are added up in doubles.
 _ROUNDED_DOWN = 1 - 1e-12
-# Less than this share of a coefficient that is kept is mentioned.
-_KEPT = 0.5
+# Less than this share of the coefficients that is kept is mentioned.
+_KEPT = 0.98
 
 
 def predicting(begun: Standardised, share: float) -> Release:
@@ -152,7 +152,7 @@ def _turned(score: Doubles, before: Doubles, deviation: float) -> bool:
 def _quieted(
     theta: Doubles, model: WorkingModel, moments: Doubles, noises: Doubles, units: float
 ) -> tuple[Doubles, Doubles]:
-    """Shrink as far as noise asks for; return what is kept of each coordinate too.
+    """Shrink where noise would swamp predictions; return what is kept of each coordinate too.
 
     A round multiplies what is off along a direction by 1 - m, with m its second moment, and
     adds noise.
@@ -163,6 +163,6 @@ def _quieted(
     # The mean of the last iterates has of a round what each of them has.
     reach = np.array([powers[:, k : k + _LAST].sum(axis=1) for k in range(_ROUNDS)]).T / _LAST
     variance = (reach**2) @ noises / model.scale**2
-    estimate = (theta - model.start) / model.scale
-    kept = likely_shares(np.diag(moments) * units, units, estimate, np.diag(variance))
+    # How much a linear predictor may explain has no limit.
+    kept = kept_shares(np.diag(moments) * units, units, np.zeros(len(theta)), np.diag(variance))
     return model.start + kept @ (theta - model.start), np.diag(kept)
