@@ -64,9 +64,11 @@ audit: $(VENV)/test
 fuzz: $(VENV)/test
 	$(BIN)/python tests/fuzz/run.py --seconds $${SECONDS_EACH:-60}
 
-# The report is build/bench.md; DATA=folder adds accuracy on real data sets.
+# The report is build/bench.md; DATA=folder adds accuracy on real data sets, COMMIT=1 writes the
+# pages of tests/benchmarks and the figures that later runs are compared with, ONLY="bench_glm ..."
+# runs these again and takes the others as the last run left them.
 bench: $(VENV)/test
-	$(BIN)/python tests/benchmarks/run.py $(if $(DATA),--data $(DATA))
+	$(BIN)/python tests/benchmarks/run.py $(if $(DATA),--data $(DATA)) $(if $(COMMIT),--commit) $(if $(ONLY),--only $(ONLY))
 
 bench-quick: $(VENV)/test
 	$(BIN)/python tests/benchmarks/run.py --quick $(if $(DATA),--data $(DATA))

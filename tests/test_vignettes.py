@@ -79,6 +79,7 @@ def errors():
         ("clipping_skipped", 1e8),
         ("noise_scale_from_the_data", 1e11),
         ("intercept_budget", 1.5),
+        ("logistic_curvature", 1.04),
         ("fixed_effects", 100),
         ("odd_pairs", 2),
     ],

@@ -283,6 +283,26 @@ def intercept_budget(d=1, eps=1.0):
 print(intercept_budget())
 
 # %% [markdown]
+# ## Curvature of the logistic loss (diffprivlib 0.6.6)
+#
+# Objective perturbation by Chaudhuri, Monteleoni and Sarwate (2011) pays for the curvature that a
+# row adds to the objective, a quarter of its squared norm. `LogisticRegression` allows for a
+# quarter of `data_norm`, not of its square, so that its guarantee needs rows of norm 1. (It also
+# has an intercept that is not penalised, where the proof needs every coefficient to be.) One
+# row, x = 10 and y = 1, or x = 0: the density of the coefficient at 0 is that of the linear term
+# that makes 0 the minimum, times the curvature there.
+
+
+# %%
+def logistic_curvature(eps=3.0, norm=10.0):
+    left = eps - 2 * math.log1p(norm / 4)
+    slope, scale = norm / 2, 2 * norm / left
+    return {"claimed": eps, "true": math.log1p(norm**2 / 4) - slope / scale}
+
+
+print(logistic_curvature())
+
+# %% [markdown]
 # ## Fixed effects before clipping
 #
 # Group means are taken of raw values, then one row is charged. A row of a group of 100 moves the

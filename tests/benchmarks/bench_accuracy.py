@@ -16,16 +16,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from held_out import r_squared, split
 
 import dpreg
 
 METHODS = ("tukey", "adassp", "boosted_adassp", "dpsgd", "auto")
 DELTA = 1e-5
 LEAST_ROWS = 2_000
-
-
-def r_squared(y, predicted):
-    return 1 - ((y - predicted) ** 2).sum() / ((y - y.mean()) ** 2).sum()
 
 
 def least_squares(train, test, columns):
@@ -39,9 +36,7 @@ def scores(data, eps, splits, *, inference):
     formula = "target ~ " + " + ".join(f"`{c}`" for c in columns)
     result = {name: [] for name in ("ols", *METHODS)}
     for seed in range(splits):
-        order = np.random.default_rng(seed).permutation(len(data))
-        cut = len(data) // 10
-        test, train = data.iloc[order[:cut]], data.iloc[order[cut:]]
+        train, test = split(data, seed)
         y = test["target"].to_numpy()
         result["ols"].append(r_squared(y, least_squares(train, test, columns)))
         for method in METHODS:

@@ -6,11 +6,9 @@ are the R squared and sigma of the model; new observations are 2,000 a run.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
+from measure import options, write_table
 
 import dpreg
 
@@ -49,30 +47,25 @@ def measured(kind, n, d, explained, eps, runs, method):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=100)
-    parser.add_argument("--eps", type=float, default=1.0)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
-    lines = [
-        f"# R squared, sigma, new observations: eps = {options.eps:g}, delta = 1e-05", "",
-        f"`fit_stats=True`, {options.runs} runs a row: shares of 95% intervals that hold the R "
-        "squared and the sigma (1) of the model, median standard errors, and the share of new "
-        "observations within 95% prediction intervals. Made by "
-        "`tests/benchmarks/bench_fit_stats.py`.", "",
-        "| method | errors | n | d | R squared | covered | sigma covered | error of R squared | "
-        "of sigma | new |",
-        "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|",
-    ]  # fmt: skip
+    given = options(__doc__, runs=100, eps=1.0, out="")
+    rows = []
     for method in ("boosted_adassp", "adassp"):
         for kind in ERRORS:
             for n, d, explained in [(10_000, 3, 0.3), (10_000, 3, 0.9), (100_000, 10, 0.6)]:
-                found = measured(kind, n, d, explained, options.eps, options.runs, method)
-                shown = " | ".join(f"{value:.3f}" for value in found)
-                lines.append(f"| {method} | {kind} | {n:,} | {d} | {explained} | {shown} |")
-                print(lines[-1], flush=True)
-    if options.out:
-        options.out.write_text("\n".join(lines) + "\n")
+                found = measured(kind, n, d, explained, given.eps, given.runs, method)
+                shown = [f"{value:.3f}" for value in found]
+                rows.append((method, kind, f"{n:,}", d, explained, *shown))
+                print(*rows[-1], flush=True)
+    write_table(
+        f"R squared, sigma, new observations: eps = {given.eps:g}, delta = 1e-05",
+        f"`fit_stats=True`, {given.runs} runs a row: shares of 95% intervals that hold the R "
+        "squared and the sigma (1) of the model, median standard errors, and the share of new "
+        "observations within 95% prediction intervals. Made by "
+        "`tests/benchmarks/bench_fit_stats.py`.",
+        ("method", "errors", "n", "d", "R squared", "covered", "sigma covered",
+         "error of R squared", "of sigma", "new"),
+        rows, given.out, words=2,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,16 +1,8 @@
 """Test R squared of what a user could pick instead, beside `auto`, over n eps / d.
 
 Run as ``python tests/benchmarks/bench_peers.py DATA [--splits 10] [--eps ...] [--out FILE]
-[--plot FILE] [--json FILE]``; DATA as in `bench_accuracy.py`.
-
-- diffprivlib 0.6.6, which imports with scikit-learn 1.5 only and so gets an environment of its
-  own in build/peers; bounds from `public_bounds.py`, and without bounds, where it reads them off
-  the data with a warning.  Pure eps-DP; delta is not used.
-- OpenDP's LinearRegression (Theil-Sen) takes one regressor: the one that knowledge of the subject
-  suggests; `auto` with that column alone stands beside it.  Its claim holds for data of even
-  length only (opendp issue 2950).
-- AdaSSP as printed (`dpreg.reference`), bounds 1, 3 and 10 times the largest absolute value of
-  each column, which nobody knows.
+[--plot FILE] [--json FILE]``; DATA as in `bench_accuracy.py`.  Peers and what they are given
+are in `peers.py`, bounds in `public_bounds.py`.
 """
 
 from __future__ import annotations
@@ -18,78 +10,28 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import subprocess
 import sys
-import tempfile
 import warnings
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from bench_accuracy import DELTA, LEAST_ROWS, least_squares, r_squared
+from bench_accuracy import DELTA, LEAST_ROWS, least_squares
+from held_out import quantile, r_squared, split
+from peers import ABOUT, BOUNDED, BROKEN, OPENDP, Bounded, diffprivlib, environment, opendp_fit
 from public_bounds import KNOWN, bounds_of
 
 import dpreg
-from dpreg import reference
 
-HERE = Path(__file__).parent
-EPS = (0.1, 0.5, math.log(3), 3.0)
-REQUIREMENTS = ("scikit-learn==1.5.2", "diffprivlib==0.6.6", "pandas", "pyarrow")
-WIDTHS = (1, 3, 10)
-OPENDP = "opendp, one column"
-METHODS = ("auto", "auto, one column", "diffprivlib", "diffprivlib, no bounds", OPENDP,
-           *(f"plain adassp x{w}" for w in WIDTHS))  # fmt: skip
-# Seconds of all fits are no concern here; nothing is timed.
+EPS = (0.1, 0.5, 1.0, 3.0)
+OURS, DIFFPRIVLIB = ("auto", "auto, one column"), "diffprivlib"
+METHODS = (*OURS, *BOUNDED, DIFFPRIVLIB, OPENDP)
 GUESSES = (
     "Guessed bounds are by someone who had seen the ranges of the data, which is in favour of the "
     "tools that need them."
 )
 MANY_ROWS, FEW_SPLITS = 60_000, 4
-
-
-def environment(folder):
-    """Return the interpreter of an environment with diffprivlib, making it if need be."""
-    python = folder / "bin" / "python"
-    if not (folder / "ready").exists():
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *REQUIREMENTS], check=True)
-        (folder / "ready").touch()
-    return python
-
-
-def diffprivlib(python, path, bounds, splits, eps):
-    task = {"path": str(path), "bounds": bounds.tolist(), "splits": splits, "eps": list(eps)}
-    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
-        json.dump(task, file)
-        file.flush()
-        done = subprocess.run([python, HERE / "peers_worker.py", file.name], check=True,
-                              capture_output=True, text=True)  # fmt: skip
-    return json.loads(done.stdout)
-
-
-def opendp_fit(train, test, column, bounds, eps):
-    """Fit OpenDP's regression on one column; its noise is asked for by scale: 2 / eps."""
-    import opendp.prelude as dp
-
-    dp.enable_features("contrib", "idealized-numerics", "honest-but-curious")
-    x_bounds, y_bounds = (tuple(map(float, b)) for b in bounds)
-    model = dp.sklearn.linear_model.LinearRegression(
-        dp.max_divergence(), x_bounds=[x_bounds], y_bounds=y_bounds, scale=2 / eps
-    )
-    claimed = model.measurement.map(1)
-    assert claimed <= eps * (1 + 1e-9), claimed
-    fit = model.fit(train[[column]].to_numpy(float), train["target"].to_numpy(float))
-    return fit.predict(test[[column]].to_numpy(float))
-
-
-def plain_adassp(train, test, columns, limits, eps, seed):
-    """AdaSSP on columns over their limits, so that a row has at most norm sqrt(d + 1)."""
-    A, B = (np.column_stack([t[columns].to_numpy(float) / limits[:-1], np.ones(len(t))])
-            for t in (train, test))  # fmt: skip
-    y = train["target"].to_numpy(float) / limits[-1]
-    fit = reference.adassp(A, y, eps, DELTA, x_bound=math.sqrt(A.shape[1]), y_bound=1.0, rng=seed)
-    return B @ fit.params * limits[-1]
 
 
 def automatic(train, test, columns, eps, seed):
@@ -98,63 +40,71 @@ def automatic(train, test, columns, eps, seed):
     return fit.predict(test).to_numpy() if fit.released else None
 
 
-def one_split(name, data, bounds, seed, eps_values):
-    """Yield results of all that runs in this process."""
+def score(y, fit):
+    """Return R2 of what `fit` predicts, and what it warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        predicted = fit()
+    said = Counter(w.category.__name__ for w in caught)
+    return None if predicted is None else r_squared(y, predicted), said
+
+
+def one_split(python, name, data, bounds, seed, eps_values):
+    """Yield results of all methods."""
     columns = [c for c in data.columns if c != "target"]
-    order = np.random.default_rng(seed).permutation(len(data))
-    cut = len(data) // 10
-    test, train = data.iloc[order[:cut]], data.iloc[order[cut:]]
-    y = test["target"].to_numpy()
-    ols = r_squared(y, least_squares(train, test, columns))
-    yield {"method": "OLS", "eps": None, "seed": seed, "r2": ols, "said": {}}
-    limits = data[[*columns, "target"]].abs().max().to_numpy()
-    limits = np.where(limits > 0, limits, 1.0)
+    train, test = split(data, seed)
+    y, X_new = test["target"].to_numpy(), test[columns].to_numpy(float)
+
+    def result(method, eps, r2, said, setting=None):
+        return {"method": method, "eps": eps, "seed": seed, "r2": r2, "said": dict(said),
+                "setting": setting}  # fmt: skip
+
+    yield result("OLS", None, r_squared(y, least_squares(train, test, columns)), {})
     best = KNOWN[name].best_column
     one = bounds[[columns.index(best), -1]]
-    for eps in eps_values:
+    bounded = Bounded(train[columns].to_numpy(float), train["target"].to_numpy(float), bounds)
+    low, high = bounds.T.tolist()
+    fits = [{"epsilon": eps, "random_state": seed, "bounds_X": (low[:-1], high[:-1]),
+             "bounds_y": (low[-1], high[-1])} for eps in eps_values]  # fmt: skip
+    theirs, said = diffprivlib(python, "LinearRegression", bounded.X, bounded.y, fits)
+    for eps, row, words in zip(eps_values, theirs, said, strict=True):
+        r2 = None if np.isnan(row).any() else r_squared(y, row[0] + X_new @ row[1:])
+        yield result(DIFFPRIVLIB, eps, r2, words)
         fits = {
             "auto": lambda e=eps: automatic(train, test, columns, e, seed),
             "auto, one column": lambda e=eps: automatic(train, test, [best], e, seed),
             OPENDP: lambda e=eps: opendp_fit(train, test, best, one, e),
-            **{f"plain adassp x{w}": lambda e=eps, w=w: plain_adassp(
-                train, test, columns, w * limits, e, seed) for w in WIDTHS},
-        }  # fmt: skip
+        }
         for method, fit in fits.items():
-            said = Counter()
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                predicted = fit()
-            said.update({w.category.__name__ for w in caught})
-            found = None if predicted is None else r_squared(y, predicted)
-            yield {"method": method, "eps": eps, "seed": seed, "r2": found, "said": dict(said)}
+            yield result(method, eps, *score(y, fit))
+        for method, setting in bounded.settings():
+            fitted = bounded.fit(method, setting, eps, DELTA, seed)
+            yield result(method, eps, r_squared(y, fitted(X_new)), {}, setting)
 
 
 def data_set(python, folder, name, n, splits, eps):
-    path = folder / f"{name}.parquet"
-    data = pd.read_parquet(path)
+    data = pd.read_parquet(folder / f"{name}.parquet")
     bounds = bounds_of(name, data)
     splits = splits if n <= MANY_ROWS else min(splits, FEW_SPLITS)
-    found = [r for seed in range(splits) for r in one_split(name, data, bounds, seed, eps)]
-    found += diffprivlib(python, path, bounds, splits, eps)
-    return splits, found
+    return splits, [
+        r for seed in range(splits) for r in one_split(python, name, data, bounds, seed, eps)
+    ]
 
 
 def scores(results, method, eps):
-    """Return R2 of the splits, -inf where there is none."""
-    found = [r["r2"] for r in results if r["method"] == method and r["eps"] in (eps, None)]
-    return np.array([-np.inf if r is None else r for r in found])
-
-
-def quantile(values, q):
-    """Of scores of which some may be -inf."""
-    found = np.quantile(np.maximum(values, -1e300), q)
-    return -math.inf if found < -1e250 else float(found)
+    """Return R2 of the splits, of the best setting; -inf where there is none."""
+    by_setting = {}
+    for r in results:
+        if r["method"] == method and r["eps"] in (eps, None):
+            value = -np.inf if r["r2"] is None else r["r2"]
+            by_setting.setdefault(r.get("setting"), []).append(value)
+    return max(map(np.array, by_setting.values()), key=lambda found: quantile(found, 0.5))
 
 
 def number(value):
     if not math.isfinite(value):
         return "none"
-    return f"{value:.3f}" if value > -10 else f"{value:.1e}"
+    return f"{value:.3f}" if value > -10 else f"{value:.0e}"
 
 
 def cell(values):
@@ -172,17 +122,23 @@ def said(table):
             count.update(r["said"].keys())
             count["no result"] += r["r2"] is None
         words = "; ".join(f"{k} {v}" for k, v in count.most_common() if v)
-        lines.append(f"- {method}, {len(results)} fits: {words or 'nothing'}.")
-    return lines
+        if words:
+            lines.append(f"- {method}, {len(results)} fits: {words}.")
+    return lines or ["- Nothing."]
+
+
+def middles(row, eps):
+    """Return the median R2 of OLS and, by method, of the others."""
+    found = {m: quantile(scores(row["results"], m, eps), 0.5) for m in METHODS}
+    return float(np.median(scores(row["results"], "OLS", None))), found
 
 
 def shares(table, eps_values, method):
     """Yield n eps / d and the share of the R2 of OLS, by medians."""
     for row in table:
-        ols = np.median(scores(row["results"], "OLS", None))
         for eps in eps_values:
-            middle = quantile(scores(row["results"], method, eps), 0.5)
-            yield row["n"] * eps / row["d"], middle / ols
+            ols, found = middles(row, eps)
+            yield row["n"] * eps / row["d"], found[method] / ols
 
 
 def summary(table, eps_values):
@@ -194,22 +150,28 @@ def summary(table, eps_values):
         found = np.array([share for _, share in shares(table, eps_values, method)])
         counts = [(found >= 0.95).sum(), (found >= 0.8).sum(), (found > 0).sum()]
         counts.append(len(found) - counts[-1])
-        lines.append(f"| {method} | " + " | ".join(f"{c} of {len(found)}" for c in counts) + " |")
+        cells = " | ".join(f"{c} of {len(found)}" for c in counts)
+        lines.append(f"| {marked(method)} | {cells} |")
     return lines
 
 
+def marked(method):
+    return f"{method} †" if method in BROKEN else method
+
+
 def losses(table, eps_values):
-    """Return where a peer's median is above that of auto, and by how much."""
+    """Return where the median of a peer is above 0 and that of auto, and by how much."""
     lines = []
     for row in table:
         for eps in eps_values:
-            ours = quantile(scores(row["results"], "auto", eps), 0.5)
+            ols, found = middles(row, eps)
             for method in METHODS[2:]:
-                theirs = quantile(scores(row["results"], method, eps), 0.5)
-                if theirs > ours:
+                if found[method] > max(found["auto"], 0):
+                    near = "; within 1% of OLS" if found["auto"] >= 0.99 * ols else ""
                     lines.append(
-                        f"- {row['name']}, eps = {eps:.3g}: {method} {number(theirs)}, "
-                        f"auto {number(ours)}."
+                        f"- {row['name']}, n = {row['n']:,}, eps = {eps:g}: {marked(method)} "
+                        f"{number(found[method])}, auto {number(found['auto'])}, OLS "
+                        f"{ols:.3f}{near}."
                     )
     return lines or ["- Nowhere in this table."]
 
@@ -218,12 +180,15 @@ def report(table, eps_values):
     lines = [
         f"# Test R squared of what a user could pick instead, delta = {DELTA:g}",
         "",
-        "Medians and quartiles of random 90/10 splits. Made by `tests/benchmarks/bench_peers.py`, "
-        "which says what each method is and gets.",
+        "Medians and quartiles of random 90/10 splits, the same for all. Made by "
+        "`tests/benchmarks/bench_peers.py`. `auto` gets no bounds; all others get those at the "
+        "end of this page.",
+        "",
+        *ABOUT,
         "",
         *summary(table, eps_values),
         "",
-        "## Where `auto` loses",
+        "## Where `auto` loses to a peer whose R squared is above 0",
         "",
         *losses(table, eps_values),
         "",
@@ -233,14 +198,15 @@ def report(table, eps_values):
         "",
         "## All medians and quartiles",
         "",
-        "| data | n | d | splits | eps | n eps / d | OLS | " + " | ".join(METHODS) + " |",
+        "| data | n | d | splits | eps | n eps / d | OLS | "
+        + " | ".join(map(marked, METHODS)) + " |",
         "|---|--:|--:|--:|--:|--:|--:|" + "--:|" * len(METHODS),
-    ]
+    ]  # fmt: skip
     for row in table:
         ols = np.median(scores(row["results"], "OLS", None))
         for eps in eps_values:
             lines.append(
-                f"| {row['name']} | {row['n']:,} | {row['d']} | {row['splits']} | {eps:.3g} | "
+                f"| {row['name']} | {row['n']:,} | {row['d']} | {row['splits']} | {eps:g} | "
                 f"{row['n'] * eps / row['d']:,.0f} | {ols:.3f} | "
                 + " | ".join(cell(scores(row["results"], m, eps)) for m in METHODS)
                 + " |"

@@ -1,6 +1,6 @@
 """How far each kernel is from what this machine can do, on one thread and on two.
 
-Run as ``python tests/benchmarks/bench_roofline.py [--quick] [--json FILE] [--page FILE]``.  What
+Run as ``python tests/benchmarks/bench_roofline.py [--quick] [--json FILE] [--out FILE]``.  What
 it can do is measured in the same run: bytes by a copy in numpy (read and written), multiplications
 by a product of two matrices of doubles in its BLAS.  The time in which a kernel's bytes could have
 moved, or its multiplications been made, whichever is longer, over its own time is its share of
@@ -191,13 +191,13 @@ def page(lines, table, quick):
 
 
 def main():
-    options = arguments(__doc__, page="")
+    options = arguments(__doc__, out="")
     sheet = Sheet()
     print(processor(), time.strftime("%Y-%m-%d"))
     with instructions(_core.testing.instruction_sets()[-1]):
         lines, table = measured(options.quick, sheet)
-    if options.page:
-        Path(options.page).write_text(page(lines, table, options.quick), encoding="utf-8")
+    if options.out:
+        Path(options.out).write_text(page(lines, table, options.quick), encoding="utf-8")
     sheet.write(options.json)
 
 

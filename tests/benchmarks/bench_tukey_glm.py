@@ -6,11 +6,9 @@ the last one 1 for 30% of the rows and 0 for others.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
+from measure import options, write_table
 from scipy import special
 
 import dpreg
@@ -55,24 +53,19 @@ def measured(family, n, d, centre, eps, runs):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=30)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
-    lines = [
-        "# TukeyEM for logistic and Poisson models, delta = 1e-05", "",
-        f"Shares of 95% intervals that hold the truth, {options.runs} runs a row. Made by "
-        "`tests/benchmarks/bench_tukey_glm.py`.", "",
-        "| family | n | d | eps | released | slopes covered | intercept covered | error of x0 | "
-        "blank |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
-    ]  # fmt: skip
+    given, rows = options(__doc__, runs=30, out=""), []
     for family, n, d, centre, eps in CELLS:
-        shown = " | ".join(f"{v:.3f}" for v in measured(family, n, d, centre, eps, options.runs))
-        lines.append(f"| {family} | {n:,} | {d} | {eps:g} | {shown} |")
-        print(lines[-1], flush=True)
-    if options.out:
-        options.out.write_text("\n".join(lines) + "\n")
+        shown = [f"{v:.3f}" for v in measured(family, n, d, centre, eps, given.runs)]
+        rows.append((family, f"{n:,}", d, f"{eps:g}", *shown))
+        print(*rows[-1], flush=True)
+    write_table(
+        "TukeyEM for logistic and Poisson models, delta = 1e-05",
+        f"Shares of 95% intervals that hold the truth, {given.runs} runs a row. Made by "
+        "`tests/benchmarks/bench_tukey_glm.py`.",
+        ("family", "n", "d", "eps", "released", "slopes covered", "intercept covered",
+         "error of x0", "blank"),
+        rows, given.out,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -7,11 +7,11 @@ have nothing to do with the response, as those of a survey.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+import itertools
 
 import numpy as np
 import pandas as pd
+from measure import options, write_table
 from scipy import special
 
 import dpreg
@@ -53,34 +53,22 @@ def measured(family, kind, n, limit, eps, runs):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=40)
-    parser.add_argument("--eps", type=float, default=1.0)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
-    lines = [
-        f"# Weighted fits: eps = {options.eps:g}, delta = 1e-05", "",
-        f"Two regressors, {options.runs} runs a row, 3 coefficients each. Weights: gamma(2), "
+    given = options(__doc__, runs=40, eps=1.0, out="")
+    rows = []
+    for family, kind, n, limit in itertools.product(FAMILIES, WEIGHTS, (10_000, 50_000), LIMITS):
+        covered, blank, width = measured(family, kind, n, limit, given.eps, given.runs)
+        limited = "found" if limit is None else f"{limit:g}"
+        shown = f"{covered:.3f}", f"{blank:.3f}", f"{width:.2f}"
+        rows.append((family, kind, f"{n:,}", limited, *shown))
+        print(*rows[-1], flush=True)
+    write_table(
+        f"Weighted fits: eps = {given.eps:g}, delta = 1e-05",
+        f"Two regressors, {given.runs} runs a row, 3 coefficients each. Weights: gamma(2), "
         "lognormal(0, 1), or 20 for a tenth of the rows and 1 for the others. Width: the median of "
         "standard errors over those without noise. Made by `tests/benchmarks/bench_weights.py`.",
-        "", "| family | weights | n | weight_limit | covered | blank | width |",
-        "|---|---|--:|---|--:|--:|--:|",
-    ]  # fmt: skip
-    for family in FAMILIES:
-        for kind in WEIGHTS:
-            for n in (10_000, 50_000):
-                for limit in LIMITS:
-                    covered, blank, width = measured(
-                        family, kind, n, limit, options.eps, options.runs
-                    )
-                    limited = "found" if limit is None else f"{limit:g}"
-                    lines.append(
-                        f"| {family} | {kind} | {n:,} | {limited} | {covered:.3f} | {blank:.3f} | "
-                        f"{width:.2f} |"
-                    )
-                    print(lines[-1], flush=True)
-    if options.out:
-        options.out.write_text("\n".join(lines) + "\n")
+        ("family", "weights", "n", "weight_limit", "covered", "blank", "width"),
+        rows, given.out, words=2,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

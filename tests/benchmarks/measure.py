@@ -82,8 +82,11 @@ class Sheet:
     def __init__(self):
         self.figures = {}
 
-    def add(self, key, values, text, note=""):
-        """Keep the median and the range of `values`, one or many; `text` says of what."""
+    def add(self, key, values, text, note="", *, better=None):
+        """Keep the median and the range of `values`, one or many; `text` says of what.
+
+        `better` is "less" or "more" for what `regressions.py` compares with committed figures.
+        """
         values = np.atleast_1d(np.asarray(values, dtype=float))
         self.figures[key] = {
             "median": float(np.median(values)),
@@ -91,6 +94,7 @@ class Sheet:
             "most": float(values.max()),
             "text": text,
             "note": note,
+            "better": better,
         }
         print(f"{text}: {spread(values)}{' ' + note if note else ''}", flush=True)
 
@@ -105,7 +109,8 @@ class Sheet:
         times = paired(ours, public, repeats, clock)
         values = times[:, 1] / times[:, 0] if faster else times[:, 0] / times[:, 1]
         note = f"[{spread(times[:, 0], ' s')}; {spread(times[:, 1], ' s')}]"
-        self.add(key, values, text, note)
+        better = "more" if faster else "less"
+        self.add(key, values, text, note, better=better if repeats >= 3 else None)
         return times
 
     def write(self, path):
@@ -113,11 +118,35 @@ class Sheet:
             Path(path).write_text(json.dumps(self.figures, indent=1), encoding="utf-8")
 
 
+def write_table(title, about, header, rows, out=None, words=1):
+    """Print a page of Markdown with one table; write it to `out` if that is given.
+
+    The first columns, `words` of them, are of words, the others of numbers.
+    """
+    lines = [f"# {title}", "", about, "", "| " + " | ".join(header) + " |"]
+    lines.append("|" + "---|" * words + "--:|" * (len(header) - words))
+    lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
+    text = "\n".join(lines) + "\n"
+    print(text)
+    if out:
+        Path(out).write_text(text, encoding="utf-8")
+
+
+def options(description, **extra):
+    """Return what `extra` names with its default."""
+    return _parser(description, extra).parse_args()
+
+
 def arguments(description, **extra):
-    """Return --quick and --json, and what `extra` names with its default."""
-    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    """Return --quick and --json too, for figures."""
+    parser = _parser(description, extra)
     parser.add_argument("--quick", action="store_true", help="smaller, for a first look")
     parser.add_argument("--json", type=Path, help="where to write the figures")
+    return parser.parse_args()
+
+
+def _parser(description, extra):
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
     for name, default in extra.items():
         parser.add_argument(f"--{name}", type=type(default), default=default)
-    return parser.parse_args()
+    return parser

@@ -1,6 +1,8 @@
-"""Run diffprivlib in its own environment: ``python peers_worker.py TASK.json``, JSON to stdout.
+"""Fit models of diffprivlib in its own environment: ``python peers_worker.py FOLDER``.
 
-Called by `bench_peers.py`.  Exceptions and warnings of a fit are results like any other.
+`peers.diffprivlib` calls it.  The folder has ``task.json``, with the name of the model and
+settings of each fit, and ``rows.npz``.  Coefficients go to ``coefficients.npy``, NaN where a fit
+raised an exception, and what each raised or warned of to ``said.json``.
 """
 
 from __future__ import annotations
@@ -9,56 +11,34 @@ import json
 import sys
 import warnings
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
-import pandas as pd
-from diffprivlib.models import LinearRegression
+from diffprivlib import models
 
 
-def r_squared(y, predicted):
-    return 1 - ((y - predicted) ** 2).sum() / ((y - y.mean()) ** 2).sum()
-
-
-def fit(train, test, columns, eps, seed, bounds):
-    """Return R2, or None, and what was raised or warned."""
-    given = {}
-    if bounds is not None:
-        low, high = np.array(bounds).T
-        given = {"bounds_X": (low[:-1], high[:-1]), "bounds_y": (low[-1], high[-1])}
-    said = Counter()
+def fit(model, rows, settings):
+    """Return the intercept and slopes, and what was raised or warned."""
+    coefficients, said = np.full(rows["X"].shape[1] + 1, np.nan), Counter()
+    given = {k: tuple(map(np.asarray, v)) if k.startswith("bounds") else v
+             for k, v in settings.items()}  # fmt: skip
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            model = LinearRegression(epsilon=eps, random_state=seed, **given)
-            model.fit(train[columns].to_numpy(float), train["target"].to_numpy(float))
-            found = r_squared(
-                test["target"].to_numpy(), model.predict(test[columns].to_numpy(float))
-            )
+            fitted = getattr(models, model)(**given).fit(rows["X"], rows["y"])
+            coefficients[0], coefficients[1:] = np.ravel(fitted.intercept_)[0], fitted.coef_
         except Exception as error:
             said[f"{type(error).__name__}: {error}"[:100]] += 1
-            found = None
     said.update({w.category.__name__ for w in caught})
-    return found, said
+    return coefficients, said
 
 
 def main():
-    with open(sys.argv[1], encoding="utf-8") as file:
-        task = json.load(file)
-    data = pd.read_parquet(task["path"])
-    columns = [c for c in data.columns if c != "target"]
-    given = {"diffprivlib": task["bounds"], "diffprivlib, no bounds": None}
-    results = []
-    for seed in range(task["splits"]):
-        order = np.random.default_rng(seed).permutation(len(data))
-        cut = len(data) // 10
-        test, train = data.iloc[order[:cut]], data.iloc[order[cut:]]
-        for eps in task["eps"]:
-            for label, bounds in given.items():
-                found, said = fit(train, test, columns, eps, seed, bounds)
-                results.append(
-                    {"method": label, "eps": eps, "seed": seed, "r2": found, "said": dict(said)}
-                )
-    json.dump(results, sys.stdout)
+    folder = Path(sys.argv[1])
+    task, rows = json.loads((folder / "task.json").read_text()), dict(np.load(folder / "rows.npz"))
+    found = [fit(task["model"], rows, settings) for settings in task["fits"]]
+    np.save(folder / "coefficients.npy", [coefficients for coefficients, _ in found])
+    (folder / "said.json").write_text(json.dumps([said for _, said in found]))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,15 @@
 """Run every benchmark and write one report, the goals and what was measured of each first.
 
-Run as ``python tests/benchmarks/run.py [--quick] [--data FOLDER] [--out FILE]``.  Each benchmark
-compares with a public tool in the same run; what falls short of its goal stands in the report
-like the rest.  Accuracy needs a folder of data sets, see `bench_accuracy.py`; without one it is
-skipped, and the report says so.  Quick runs are smaller, which the goals' sizes are not.
+Run as ``python tests/benchmarks/run.py [--quick] [--data FOLDER] [--out FILE] [--commit] [--only
+NAMES]``.  Each benchmark compares with a public tool in the same run; what falls short of its goal
+stands in the report like the rest.  Accuracy needs a folder of data sets, see `bench_accuracy.py`;
+without one it is skipped, and the report says so.  Quick runs are smaller, which the goals' sizes
+are not.
+
+A run that is not quick fails if a benchmark does, or if a figure has got worse than that in
+``figures.json`` by the rule of `regressions.py`.  With --commit it writes that file, the report
+and the tables that benchmarks make, as pages of the site.  With --only, the others are as the
+last run left them beside the report.
 """
 
 from __future__ import annotations
@@ -13,49 +19,80 @@ import json
 import math
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import numpy as np
 from goals import table
-from measure import processor
+from measure import Sheet, processor
+from regressions import RULE, compare
 
 HERE = Path(__file__).parent
 COVERAGE = HERE.parents[1] / "vignettes" / "coverage.py"
-EPS = (0.1, 0.5, math.log(3), 3.0)
+COMMITTED = HERE / "figures.json"
+LN3 = math.log(3)
 # Minutes for intervals, seconds for hostile tables: the rest of an hour is for the others.
-COVERAGE_MINUTES, HOSTILE_SECONDS = 8, 180
+COVERAGE_MINUTES, HOSTILE_SECONDS = 6, 60
+SPLITS, PEER_SPLITS, REPEATS = 3, 5, 3
 
 
 class Runs:
     """Results as they come: sections of the report, and figures."""
 
-    def __init__(self, folder):
-        self.folder, self.sections = folder, []
+    def __init__(self, folder, only=()):
+        self.folder, self.only, self.again = folder, only, []
+        self.sections, self.pages, self.failed, self.seconds = [], [], [], 0.0
         self.found = {"figures": {}, "accuracy": {}, "coverage": [], "peers": []}
         folder.mkdir(parents=True, exist_ok=True)
 
-    def run(self, script, *arguments, name=None, text=True):
-        """Run a script with --json; return what it wrote there, or None."""
+    def run(self, script, *arguments, name=None, text=True, page=None, threads=1):
+        """Run a script with --json; return what it wrote there, or None.
+
+        `page` is the file that it is told to write its table to, which the report then links.
+        `threads` of linear algebra: None leaves it to the script, which times it.
+        """
         name = name or script.stem
-        output = self.folder / f"{name}.json"
-        output.unlink(missing_ok=True)
+        if page is not None:
+            self.pages.append(self.folder / page)
+            arguments = (*arguments, "--out", self.folder / page)
+        output, kept = (self.folder / f"{name}{end}" for end in (".json", ".section.json"))
+        if self.only and name not in self.only and kept.exists():
+            section = json.loads(kept.read_text())
+        else:
+            output.unlink(missing_ok=True)
+            section = self._section(script, name, (*arguments, "--json", output), threads, text)
+            section["alone"] = bool(self.only)
+            kept.write_text(json.dumps(section))
+        self.again += [name] if section["alone"] else []
+        self.seconds += section["seconds"]
+        self.failed += [f"- {name} failed."] if section["failed"] else []
+        linked = page is not None and not section["failed"]
+        body = f"[The table]({page})." if linked else section["said"]
+        failed = ", FAILED" if section["failed"] else ""
+        self.sections.append(f"## {name}{failed}\n\n{section['seconds']:.0f} s\n\n{body}\n")
+        return json.loads(output.read_text()) if output.exists() else None
+
+    def _section(self, script, name, arguments, threads, text):
+        """Run it; return its seconds, whether it failed, and what it said in Markdown."""
         start = time.perf_counter()
         done = subprocess.run(
-            [sys.executable, script, *map(str, arguments), "--json", output],
+            [sys.executable, script, *map(str, arguments)],
             capture_output=True, text=True, check=False,
+            env=os.environ | ({} if threads is None else {"OMP_NUM_THREADS": str(threads)}),
         )  # fmt: skip
         seconds = time.perf_counter() - start
         print(f"{name}: {seconds:.0f} s", file=sys.stderr, flush=True)
-        failed = f", FAILED with code {done.returncode}" if done.returncode else ""
-        said = done.stdout + (done.stderr if done.returncode else "")
-        body = f"```text\n{said.strip()}\n```" if text or failed else said.replace("\n#", "\n##")
-        self.sections.append(f"## {name}{failed}\n\n{seconds:.0f} s\n\n{body.strip()}\n")
-        return json.loads(output.read_text()) if output.exists() else None
+        failed = done.returncode != 0
+        said = (done.stdout + (done.stderr if failed else "")).strip()
+        fenced = f"```text\n{said}\n```" if text or failed else said.replace("\n#", "\n##")
+        return {"seconds": seconds, "failed": failed, "said": fenced}
 
-    def figures(self, name, *arguments):
-        self.found["figures"] |= self.run(HERE / f"{name}.py", *arguments) or {}
+    def figures(self, name, *arguments, page=None, threads=1):
+        found = self.run(HERE / f"{name}.py", *arguments, page=page, threads=threads)
+        self.found["figures"] |= found or {}
 
     def accuracy(self, data, eps, splits):
         found = self.run(HERE / "bench_accuracy.py", data, "--eps", eps, "--splits", splits,
@@ -63,25 +100,60 @@ class Runs:
         if found is not None:
             self.found["accuracy"][round(eps, 3)] = found["table"]
 
+    def peers(self, data):
+        """Keep all scores, and the share of OLS of `auto` at eps = 1 as figures."""
+        from bench_peers import scores
+
+        picture = self.folder / "peers.png"
+        self.pages.append(picture)
+        found = self.run(HERE / "bench_peers.py", data, "--splits", PEER_SPLITS, "--plot", picture,
+                         page="peers.md") or []  # fmt: skip
+        sheet = Sheet()
+        for row in found:
+            ours, ols = (scores(row["results"], m, 1.0) for m in ("auto", "OLS"))
+            if np.isfinite(ours).all():
+                sheet.add(f"auto_{row['name']}", ours / ols, f"{row['name']}, R2 of auto over OLS",
+                          better="more")  # fmt: skip
+        self.found["peers"] = found
+        self.found["figures"] |= sheet.figures
+
 
 def everything(runs, data, quick):
     flag = ["--quick"] if quick else []
     for name in ("bench_import", "bench_tukey", "bench_boosted", "bench_selection",
                  "bench_frank_wolfe", "bench_scaling", "bench_large"):  # fmt: skip
-        runs.figures(name, *flag)
+        runs.figures(name, *flag, threads=None)
+    runs.figures("bench_roofline", *flag, page="roofline.md", threads=None)
+    runs.figures("bench_binagg", *flag, "--jobs", os.cpu_count(), page="binagg.md")
     runs.figures("bench_trust", *flag, "--seconds", HOSTILE_SECONDS)
     grid = ("--grid", "--minutes", COVERAGE_MINUTES, "--runs", 1000, "--jobs", os.cpu_count())
     runs.found["coverage"] = runs.run(COVERAGE, *(() if quick else grid), text=False) or []
     if data is None:
         runs.sections.append("No folder of data sets was given: accuracy was not measured.\n")
         return
-    for eps in (math.log(3),) if quick else EPS:
-        runs.accuracy(data, eps, 2 if quick else 10)
+    runs.accuracy(data, LN3, 2 if quick else SPLITS)
     if not quick:
-        plot = runs.folder / "peers.png"
-        runs.found["peers"] = runs.run(
-            HERE / "bench_peers.py", data, "--plot", plot, text=False
-        ) or []  # fmt: skip
+        runs.figures("bench_glm", "--data", data, "--repeats", REPEATS, page="glm.md")
+        runs.peers(data)
+
+
+def regressions(found):
+    """Return lines of the report on the committed figures, and those of what regressed."""
+    if not COMMITTED.exists():
+        return ["No figures are committed."], []
+    committed = json.loads(COMMITTED.read_text())
+    worse, compared = compare(found["figures"], committed["figures"])
+    about = f"{compared} figures compared, committed by: {committed['about']}"
+    return [RULE, "", about, "", *(worse or ["None regressed."])], worse
+
+
+def commit(runs, about, report):
+    figures = {"about": about, "figures": runs.found["figures"]}
+    COMMITTED.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    (HERE / "report.md").write_text(report, encoding="utf-8")
+    for page in runs.pages:
+        if page.exists():
+            shutil.copy(page, HERE)
 
 
 def main():
@@ -89,26 +161,40 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--out", type=Path, default=Path("build/bench.md"))
+    parser.add_argument("--commit", action="store_true")
+    parser.add_argument("--only", nargs="+", default=())
     options = parser.parse_args()
-    start = time.perf_counter()
     load = os.getloadavg()[0]
     data = options.data if options.data is not None and options.data.is_dir() else None
-    runs = Runs(options.out.parent / "bench")
+    runs = Runs(options.out.parent / "bench", options.only)
     everything(runs, data, options.quick)
+    about = (
+        f"{time.strftime('%Y-%m-%d')}; {processor()}, {os.cpu_count()} processors, "
+        f"load {load:.1f} at the start and {os.getloadavg()[0]:.1f} at the end; "
+        f"{platform.python_implementation()} {platform.python_version()}; "
+        f"{runs.seconds / 60:.0f} minutes in all."
+        + (f" Run by themselves: {', '.join(runs.again)}." if runs.again else "") + "\n"
+    )  # fmt: skip
+    said, worse = (["Quick runs are not compared."], []) if options.quick else regressions(
+        runs.found)  # fmt: skip
     parts = [
         f"# Benchmarks{', quick' if options.quick else ''}\n",
-        f"{processor()}, {os.cpu_count()} processors, load {load:.1f} at the start; "
-        f"{platform.python_implementation()} {platform.python_version()}; "
-        f"{(time.perf_counter() - start) / 60:.0f} minutes in all.\n",
+        about,
         "## Goals\n",
         "Medians, with ranges; ratios are of times taken in turn in one run."
         + (" **Sizes are smaller than those of the goals.**" if options.quick else "") + "\n",
         "\n".join(table(runs.found, quick=options.quick)) + "\n",
+        "## Regressions\n",
+        "\n".join([*said, *runs.failed]) + "\n",
         *runs.sections,
     ]  # fmt: skip
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text("\n".join(parts), encoding="utf-8")
     print(f"wrote {options.out}", file=sys.stderr)
+    if options.commit:
+        commit(runs, about.strip(), "\n".join(parts))
+    if not options.quick and (worse or runs.failed):
+        sys.exit("\n".join(["worse than committed, or failed:", *worse, *runs.failed]))
 
 
 if __name__ == "__main__":

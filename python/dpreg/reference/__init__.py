@@ -16,8 +16,10 @@ from dpreg.reference.frank_wolfe import (
     np_frank_wolfe,
     rnm_screen,
 )
+from dpreg.reference.objective import objective_perturbation
 from dpreg.reference.screening import raj_scores, screening_sensitivity
 from dpreg.reference.selection import dp_kendall, dp_sis, peel, sis, sub_lasso, two_stage
+from dpreg.reference.sketches import iterative_hessian_mixing
 from dpreg.reference.sums import PublishedFit, adassp, boosted_adassp
 from dpreg.reference.tukey import (
     PublishedTukeyEM,
@@ -39,8 +41,10 @@ __all__ = [
     "dp_frank_wolfe",
     "dp_kendall",
     "dp_sis",
+    "iterative_hessian_mixing",
     "model_fits",
     "np_frank_wolfe",
+    "objective_perturbation",
     "peel",
     "raj_scores",
     "rnm_screen",

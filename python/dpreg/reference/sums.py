@@ -51,17 +51,17 @@ class PublishedFit:
     __repr__ = __str__
 
 
-def _gaussian(shape: tuple[int, ...], bits: _core.BitSource) -> Floats:
+def gaussian(shape: tuple[int, ...], bits: _core.BitSource) -> Floats:
     uniforms = _core.uniform_open(bits, math.prod(shape)).reshape(shape)
     return np.asarray(stats.norm.ppf(uniforms))
 
 
 def _symmetric(d: int, bits: _core.BitSource) -> Floats:
-    upper = np.triu(_gaussian((d, d), bits))
+    upper = np.triu(gaussian((d, d), bits))
     return np.asarray(upper + np.triu(upper, 1).T)
 
 
-def _clipped_rows(X: Any, bound: float) -> Floats:
+def clipped_rows(X: Any, bound: float) -> Floats:
     rows = doubles("X", X, 2)
     if not 0 < bound < np.inf:
         raise ValueError(f"x_bound must be finite and greater than 0, got {bound!r}")
@@ -69,7 +69,7 @@ def _clipped_rows(X: Any, bound: float) -> Floats:
     return np.asarray(rows * (bound / np.maximum(norms, bound))[:, None])
 
 
-def _responses(y: Any, n: int, bound: float) -> Floats:
+def responses(y: Any, n: int, bound: float) -> Floats:
     if not 0 < bound < np.inf:
         raise ValueError(f"y_bound must be finite and greater than 0, got {bound!r}")
     response = doubles("y", y, 1)
@@ -103,20 +103,18 @@ def adassp(
     rng : int or bit source, optional
     """
     bits = bit_source(rng)
-    rows = _clipped_rows(X, x_bound)
-    response = _responses(y, len(rows), y_bound)
+    rows = clipped_rows(X, x_bound)
+    response = responses(y, len(rows), y_bound)
     d = rows.shape[1]
     log_term = math.log(6 / delta)
     unit = math.sqrt(log_term) / (eps / 3)
     gram = rows.T @ rows
     least = float(np.linalg.eigvalsh(gram)[0]) if d else 0.0
-    noisy_least = least + unit * x_bound**2 * (
-        float(_gaussian((1,), bits)[0]) - math.sqrt(log_term)
-    )
+    noisy_least = least + unit * x_bound**2 * (float(gaussian((1,), bits)[0]) - math.sqrt(log_term))
     needed = math.sqrt(d * log_term * math.log(2 * d**2 / failure)) * x_bound**2 / (eps / 3)
     ridge = max(0.0, needed - max(noisy_least, 0.0))
     noisy_gram = gram + unit * x_bound**2 * _symmetric(d, bits)
-    noisy_cross = rows.T @ response + unit * x_bound * y_bound * _gaussian((d,), bits)
+    noisy_cross = rows.T @ response + unit * x_bound * y_bound * gaussian((d,), bits)
     theta = np.asarray(
         np.linalg.lstsq(noisy_gram + ridge * np.eye(d), noisy_cross, rcond=None)[0], np.float64
     )
@@ -144,19 +142,19 @@ def boosted_adassp(
     if rounds < 1:
         raise ValueError(f"rounds must be at least 1, got {rounds}")
     bits = bit_source(rng)
-    rows = _clipped_rows(X, x_bound)
-    response = _responses(y, len(rows), np.finfo(float).max)
+    rows = clipped_rows(X, x_bound)
+    response = responses(y, len(rows), np.finfo(float).max)
     d = rows.shape[1]
     unit = math.sqrt(rounds + 2) / gdp_mu(eps, delta)
     gram = rows.T @ rows
     least = float(np.linalg.eigvalsh(gram)[0]) if d else 0.0
-    noisy_least = least + unit * x_bound**2 * float(_gaussian((1,), bits)[0])
+    noisy_least = least + unit * x_bound**2 * float(gaussian((1,), bits)[0])
     needed = math.sqrt(d * math.log(2 * d**2 / failure)) * unit * x_bound**2
     ridge = max(0.0, needed - max(noisy_least, 0.0))
     noisy_gram = gram + unit * x_bound**2 * _symmetric(d, bits) + ridge * np.eye(d)
     theta = np.zeros(d)
     for _ in range(rounds):
         residual = np.clip(response - rows @ theta, -y_bound, y_bound)
-        noisy = rows.T @ residual + unit * x_bound * y_bound * _gaussian((d,), bits)
+        noisy = rows.T @ residual + unit * x_bound * y_bound * gaussian((d,), bits)
         theta = theta + np.linalg.lstsq(noisy_gram, noisy, rcond=None)[0]
     return PublishedFit(theta, "Boosted AdaSSP, Tang et al. (2023), Algorithm 1", _CONTINUOUS)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -51,6 +52,7 @@ COLUMNS = [
 ]
 
 Doubles = NDArray[np.float64]
+Cell = tuple[int, int, float]
 
 
 def gaussian(n: int, d: int, rng: np.random.Generator) -> tuple[Doubles, Doubles]:
@@ -98,30 +100,36 @@ def simulate(n: int, d: int, epsilon: float, method: str, design: str, seed: int
     return [loss, ratio, float(known.mean()), 0.0]
 
 
-def rows_of(cell: tuple[int, int, float]) -> list[list[object]]:
+def summary(runs: list[list[float]]) -> list[str]:
+    """Return the loss, width, share released and share declined of runs, as the table has them."""
+    loss, width, released, declined = np.array(runs).T
+    known = width[np.isfinite(width)]
+    middle = f"{np.median(known):.4g}" if len(known) else ""
+    return [f"{np.median(loss):.4g}", middle, f"{released.mean():.3g}", f"{declined.mean():.3g}"]
+
+
+def rows_of(cell: Cell) -> list[list[object]]:
     """Return the rows of the table for one number of rows, dimension and epsilon."""
     n, d, epsilon = cell
+    repetitions = REPETITIONS_LARGEST if n == ROWS[-1] else REPETITIONS
     rows: list[list[object]] = []
     for design, method in itertools.product(("gaussian", "mixed"), METHODS):
-        repetitions = REPETITIONS_LARGEST if n == ROWS[-1] else REPETITIONS
         runs = [simulate(n, d, epsilon, method, design, s) for s in range(repetitions)]
-        loss, width, released, declined = np.array(runs).T
-        known = width[np.isfinite(width)]
-        middle = f"{np.median(known):.4g}" if len(known) else ""
-        rows.append([method, design, n, d, epsilon, f"{np.median(loss):.4g}", middle,
-                     f"{released.mean():.3g}", f"{declined.mean():.3g}"])  # fmt: skip
+        rows.append([method, design, n, d, epsilon, *summary(runs)])
     return rows
 
 
-def main() -> None:
-    cells = itertools.product(ROWS, DIMENSIONS, EPSILONS)
-    with TABLE.open("w", newline="") as file, ProcessPoolExecutor() as workers:
+def write(
+    table: Path, cells: Iterable[Cell], rows_of: Callable[[Cell], list[list[object]]]
+) -> None:
+    """Write the rows of all cells, as they are found."""
+    with table.open("w", newline="") as file, ProcessPoolExecutor() as pool:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
-        for rows in workers.map(rows_of, cells):
+        for rows in pool.map(rows_of, cells):
             writer.writerows(rows)
             file.flush()
 
 
 if __name__ == "__main__":
-    main()
+    write(TABLE, itertools.product(ROWS, DIMENSIONS, EPSILONS), rows_of)

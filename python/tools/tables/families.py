@@ -12,14 +12,11 @@ response as `auto.py` has it.
 
 from __future__ import annotations
 
-import csv
 import itertools
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from tables.auto import COLUMNS, DELTA, DIMENSIONS, EXPLAINED, gaussian, mixed
+from tables.auto import DELTA, DIMENSIONS, EXPLAINED, Cell, gaussian, mixed, summary, write
 
 import dpreg
 from dpreg import _core
@@ -118,30 +115,15 @@ def simulate(n: int, d: int, epsilon: float, what: str, design: str, seed: int) 
     return [float(np.clip(loss, 0, 1)), middle, float(known.mean()), 0.0]
 
 
-def rows_of(cell: tuple[int, int, float]) -> list[list[object]]:
+def rows_of(cell: Cell) -> list[list[object]]:
     """Return the rows of the table for one number of rows, dimension and epsilon."""
     n, d, epsilon = cell
     rows: list[list[object]] = []
     for design, what in itertools.product(("gaussian", "mixed"), WHAT):
         runs = [simulate(n, d, epsilon, what, design, s) for s in range(REPETITIONS)]
-        loss, width, share, declined = np.array(runs).T
-        known = width[np.isfinite(width)]
-        middle = f"{np.median(known):.4g}" if len(known) else ""
-        rows.append([what, design, n, d, epsilon, f"{np.median(loss):.4g}", middle,
-                     f"{share.mean():.3g}", f"{declined.mean():.3g}"])  # fmt: skip
+        rows.append([what, design, n, d, epsilon, *summary(runs)])
     return rows
 
 
-def main(workers: Callable[[], ProcessPoolExecutor] = ProcessPoolExecutor) -> None:
-    """Write the table."""
-    cells = itertools.product(ROWS, DIMENSIONS, EPSILONS)
-    with TABLE.open("w", newline="") as file, workers() as pool:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for rows in pool.map(rows_of, cells):
-            writer.writerows(rows)
-            file.flush()
-
-
 if __name__ == "__main__":
-    main()
+    write(TABLE, itertools.product(ROWS, DIMENSIONS, EPSILONS), rows_of)
