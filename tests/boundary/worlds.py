@@ -240,10 +240,15 @@ def in_files(path):
     return put
 
 
-def in_duckdb(table):
-    if any(pa.types.is_duration(kind) for kind in table.schema.types):
-        raise ValueError("intervals of months, days and seconds are no keys")
-    return duckdb.connect().from_arrow(table)
+def in_query(query):
+    """In DuckDB, whose intervals of months, days and seconds are no keys."""
+
+    def put(table):
+        if any(pa.types.is_duration(kind) for kind in table.schema.types):
+            raise ValueError("durations become intervals")
+        return query(table)
+
+    return put
 
 
 CONTAINERS = {
@@ -269,8 +274,8 @@ CONTAINERS = {
     "parquet by pattern": in_files(lambda folder: f"{folder}/*.parquet"),
     "pyarrow dataset": in_files(lambda folder: ds.dataset(folder)),
     "stream": lambda t: pa.RecordBatchReader.from_batches(t.schema, t.to_batches()),
-    "duckdb": in_duckdb,
-    "ibis": lambda t: ibis.memtable(t),
+    "duckdb": in_query(lambda t: duckdb.connect().from_arrow(t)),
+    "ibis": in_query(ibis.memtable),
 }
 
 

@@ -149,3 +149,11 @@ def test_nothing_of_a_query_runs_before_the_charge():
     assert ran == []
     dpreg.dp_lm("y ~ x", relation, 1.0, rng=1)
     assert sorted(ran) == list(range(9))
+
+
+@pytest.mark.parametrize("query", [ibis.memtable, lambda t: duckdb.connect().from_arrow(t)])
+def test_durations_of_queries_are_of_a_type_that_no_unit_has(query):
+    """The engine makes intervals of months, days and seconds of them, whatever the schema says."""
+    data = pa.table({"y": [1.0, 2.0], "who": pa.array([1, 86_400], pa.duration("s"))})
+    source = open_source(query(data))
+    assert source.schema.columns["who"].holds == "values of another type"

@@ -56,4 +56,15 @@ def ibis_source(table: Any) -> RowSource:
     def read(names: Sequence[str]) -> Any:
         return pieces(table.select(*names).to_pyarrow_batches(chunk_size=BATCH_ROWS))
 
-    return StreamSource(arrow_schema(table.schema().to_pyarrow()), read, arrow_cells)
+    return StreamSource(arrow_schema(_as_batches_have_it(table.schema())), read, arrow_cells)
+
+
+def _as_batches_have_it(schema: Any) -> Any:
+    """Return the Arrow schema of an ibis table; batches have durations as DuckDB's intervals."""
+    import pyarrow
+
+    interval = pyarrow.month_day_nano_interval()
+    fields = schema.to_pyarrow()
+    return pyarrow.schema(
+        [(f.name, interval if pyarrow.types.is_duration(f.type) else f.type) for f in fields]
+    )
