@@ -105,7 +105,7 @@ MISTAKES = [
         ("dp_lm('y ~ x', df, 1, bounds={'x': (0, 1)})", "bounds", "dpreg.AdaSSP(bounds="),
         ("dp_lm('y ~ x', df, 1, cov_type='HC3')", "cov_type", "dpreg.AdaSSP(cov_type="),
         ("dp_lm('y ~ x', df, 1, family='gaussian')", "family", "leave it out"),
-        ("dp_lm('y ~ x', df, 1, max_rows=3)", "max_rows", "dpreg.AdaSSP(max_rows="),
+        ("dp_lm('y ~ x', df, 1, max_rows=3)", "max_rows", "add unit='person'"),
         ("dp_lm('y ~ x', df, 1, groups='person')", "groups", "write unit"),
         ("dp_lm('y ~ x', df, 1, alpha=0.1)", "alpha", "summary(alpha=0.1)"),
         ("dp_lm('y ~ x', df, 1, na_action='drop')", "na_action", "incomplete rows are dropped"),

@@ -106,8 +106,9 @@ def _release(function: Callable[..., Any], request: Request) -> Any:
     for name in ("method", "select", "family"):
         if name in given:
             given[name] = _options(given[name], matrix.ranges)
-    if given.get("k") is not None:
-        given["k"] = _whole("k", given["k"])
+    for name in ("k", "max_rows"):
+        if given.get(name) is not None:
+            given[name] = _whole(name, given[name])
     if given.get("rng") is not None:
         given["rng"] = int(given["rng"])
     return function(request["formula"], matrix, unit=matrix.unit, budget=payer, **given)
@@ -191,8 +192,6 @@ def _test(request: Request) -> dict[str, Any]:
 def _moments(request: Request) -> dict[str, Any]:
     """Release moments; what R asks of them later, it asks with the whole of `json`."""
     given = dict(request)
-    if given.get("max_rows") is not None:
-        given["max_rows"] = _whole("max_rows", given["max_rows"])
     if given.get("bounds") is not None:
         given["bounds"] = {name: tuple(limits) for name, limits in dict(given["bounds"]).items()}
     found = _release(dpreg.dp_moments, given)

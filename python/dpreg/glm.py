@@ -37,6 +37,7 @@ def dp_glm(
     split: float | None = None,
     levels: Mapping[str, Iterable[Level]] | None = None,
     unit: str | None = None,
+    max_rows: int | None = None,
     weights: str | None = None,
     weight_limit: float | None = None,
     budget: Payer | None = None,
@@ -74,7 +75,7 @@ def dp_glm(
         ``"auto"`` and ``"boosted_adassp"``, or a `BoostedAdaSSP`, are the methods for families
         other than ``"gaussian"``; and ``"tukey"``, or a `TukeyEM`, for ``"binomial"`` and
         ``"poisson"``, the middle of Firth fits to many parts.
-    select, k, split, levels, unit, weights, weight_limit, budget, inference, fit_stats
+    select, k, split, levels, unit, max_rows, weights, weight_limit, budget, inference, fit_stats
         As for `dp_lm`.
     diagnostics, memory, rng
         As for `dp_lm`.
@@ -124,6 +125,7 @@ def dp_glm(
         split=split,
         levels=levels,
         unit=unit,
+        max_rows=max_rows,
         weights=weights,
         weight_limit=weight_limit,
         budget=budget,

@@ -48,9 +48,6 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
     "bounds": (("select",), (
         "write ", Setting("method", Options("method", "adassp", "AdaSSP", _BOUNDS)),
     )),
-    "max_rows": (("select",), (
-        "write ", Setting("method", Options("method", "adassp", "AdaSSP", {"max_rows": 2})),
-    )),
     **dict.fromkeys(
         ("sample_weight", "freq_weights", "var_weights", "sampling_weights"),
         (("weights",), ("write ", Argument("weights"), " with the name of a column")),

@@ -35,6 +35,7 @@ def dp_lm(
     split: float | None = None,
     levels: Mapping[str, Iterable[Level]] | None = None,
     unit: str | None = None,
+    max_rows: int | None = None,
     weights: str | None = None,
     weight_limit: float | None = None,
     budget: Payer | None = None,
@@ -89,6 +90,9 @@ def dp_lm(
     unit : str, optional
         Column that names the protected unit, such as a person with several rows.  It is no
         regressor, and ``.`` leaves it out.  Default: one row is one unit.
+    max_rows : int, optional
+        Rows that a unit may give, 1 by default; of units with more, that many are drawn, and noise
+        grows with it.  For methods that add up rows and selections with an option of that name.
     weights : str, optional
         Column of weights of rows, as of inverse variances or of a survey: each adds to the
         sums that are released as often as it says.  Its cells
@@ -156,6 +160,7 @@ def dp_lm(
         split=split,
         levels=levels,
         unit=unit,
+        max_rows=max_rows,
         weights=weights,
         weight_limit=weight_limit,
         budget=budget,

@@ -46,6 +46,7 @@ from dpreg.results.not_released import NotReleased
 from dpreg.results.predict import schema_to_dict
 from dpreg.selection.stage import first_stage
 from dpreg.sums.residuals import Extras
+from dpreg.unit_rows import of_units
 from dpreg.version import __version__
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def fit(
     split: float | None,
     levels: Mapping[str, Iterable[Level]] | None,
     unit: str | None,
+    max_rows: int | None,
     weights: str | None,
     weight_limit: float | None,
     budget: Payer | None,
@@ -96,6 +98,8 @@ def fit(
     epsilon = check_epsilon(eps)
     charged, delta = budget_for(budget, epsilon, delta)
     chosen = method_for(family, method_from(method))
+    if max_rows is not None:
+        chosen, select = of_units(chosen, select, unit, max_rows)
     asked = {"inference": inference, "fit_stats": extras.fit_stats,
              "diagnostics": extras.diagnostics}  # fmt: skip
     for name, value in asked.items():

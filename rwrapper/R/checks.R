@@ -68,7 +68,6 @@ LM_HINTS <- c(
   offset = "write it into the formula: y ~ z + offset(x)",
   family = "dp_glm() has families", epsilon = "write eps = 1", seed = "write rng = 1",
   bounds = "give them to the method, such as method = AdaSSP(bounds = list(x = c(0, 6)))",
-  max_rows = "give it to the method, such as method = BoostedAdaSSP(max_rows = 2)",
   ledger = "write budget = dp_budget(eps, delta, ledger = \"path\")",
   alpha = "confint(fit, level = 0.95) takes the level",
   level = "confint(fit, level = 0.95) takes the level"

@@ -62,6 +62,8 @@
 #' @param levels `list(column = c("first", "second"))` for text columns.
 #' @param unit Name of the column that says which rows belong together, such as a person with
 #'   several rows. It is no regressor, and `.` leaves it out. `NULL`: one row is one unit.
+#' @param max_rows Rows that a unit may give, 1 if `NULL`; of units with more, that many are drawn, and
+#'   noise grows with it. For methods that add up rows and selections with an option of that name.
 #' @param weights A column of weights of rows, by its name, as of inverse variances or of a survey; private
 #'   as all columns are, and left out by `.`. Rows whose weight is not above 0 are incomplete. For
 #'   `"boosted_adassp"`, `"adassp"` and so for `"auto"`.
@@ -110,8 +112,8 @@
 #'   predict(fit, head(diamonds))
 #' }
 dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NULL, k = NULL,
-                  split = NULL, levels = NULL, unit = NULL, weights = NULL, weight_limit = NULL,
-                  budget = NULL, inference = TRUE, fit_stats = FALSE, diagnostics = FALSE,
+                  split = NULL, levels = NULL, unit = NULL, max_rows = NULL, weights = NULL,
+                  weight_limit = NULL, budget = NULL, inference = TRUE, fit_stats = FALSE, diagnostics = FALSE,
                   memory = NULL, rng = NULL, ...) {
   no_more("dp_lm()", LM_HINTS, ...)
   call <- public_call(match.call(), "dp_lm")
@@ -121,7 +123,8 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
   # What is not given is left to Python, whose defaults these are; delta may be a share of the budget's.
   given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method,
                 weights = weight_column(substitute(weights), function() weights, data),
-                weight_limit = weight_limit, fit_stats = flag_sent(fit_stats, "fit_stats"),
+                weight_limit = weight_limit, max_rows = max_rows,
+                fit_stats = flag_sent(fit_stats, "fit_stats"),
                 diagnostics = flag_sent(diagnostics, "diagnostics"), memory = memory)
   private_fit("lm", call, formula, data, eps, given, select, k, split, levels, unit, budget,
               inference, rng)
@@ -143,6 +146,7 @@ private_fit <- function(name, call, formula, data, eps, given, select, k, split,
   if (!is.null(select)) check_method(select, "select")
   if (!is.null(k)) check_number(k, "k", "5")
   if (!is.null(split)) check_number(split, "split", "0.5")
+  if (!is.null(given$max_rows)) check_number(given$max_rows, "max_rows", "5")
   if (!is.null(given$weight_limit)) check_number(given$weight_limit, "weight_limit", "10")
   check_flag(inference, "inference")
   data <- data_of(data)

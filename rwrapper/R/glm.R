@@ -32,8 +32,8 @@
 #'   predict(fit, data.frame(carat = c(0.5, 1)), interval = "confidence")
 #' }
 dp_glm <- function(formula, data, eps, delta = 1e-5, family = stats::binomial(), method = "auto",
-                   select = NULL, k = NULL, split = NULL, levels = NULL, unit = NULL, weights = NULL,
-                   weight_limit = NULL, budget = NULL, inference = TRUE, diagnostics = FALSE,
+                   select = NULL, k = NULL, split = NULL, levels = NULL, unit = NULL, max_rows = NULL,
+                   weights = NULL, weight_limit = NULL, budget = NULL, inference = TRUE, diagnostics = FALSE,
                    memory = NULL, rng = NULL, ...) {
   no_more("dp_glm()", GLM_HINTS, ...)
   call <- public_call(match.call(), "dp_glm")
@@ -42,8 +42,8 @@ dp_glm <- function(formula, data, eps, delta = 1e-5, family = stats::binomial(),
   given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method,
                 family = family_sent(family), link = link_sent(family),
                 weights = weight_column(substitute(weights), function() weights, data),
-                weight_limit = weight_limit, diagnostics = flag_sent(diagnostics, "diagnostics"),
-                memory = memory)
+                weight_limit = weight_limit, max_rows = max_rows,
+                diagnostics = flag_sent(diagnostics, "diagnostics"), memory = memory)
   private_fit("glm", call, formula, data, eps, given, select, k, split, levels, unit, budget,
               inference, rng)
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pandas as pd
@@ -259,3 +260,50 @@ def test_split_units_stay_whole(grouped, bits):
             ends = part.units.offsets.astype(int)
             for first, last in itertools.pairwise(ends):
                 assert len({people[kept[int(r)]] for r in part.units.rows[first:last]}) == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "method", "options"),
+    [
+        (dpreg.dp_lm, "auto", dpreg.Auto),
+        (dpreg.dp_lm, "adassp", AdaSSP),
+        (dpreg.dp_glm, "boosted_adassp", dpreg.BoostedAdaSSP),
+    ],
+)
+def test_rows_of_a_unit_may_be_an_argument_of_the_fit(call, method, options):
+    data = people(400, 5)
+    data["y"] = data["y"] > data["y"].median()
+    common = {"eps": 9.0, "unit": "person", "rng": 1}
+    found = call("y ~ x", data, method=method, max_rows=3, **common)
+    assert found.to_json() == call("y ~ x", data, method=options(max_rows=3), **common).to_json()
+    again = call("y ~ x", data, method=options(max_rows=3), max_rows=3, **common)
+    assert again.to_json() == found.to_json()
+
+
+def test_rows_of_a_unit_reach_the_selection_too():
+    data = people(400, 5).assign(z=1.0)
+    common = {"eps": 9.0, "unit": "person", "k": 1, "rng": 1}
+    here = dpreg.dp_lm("y ~ x + z", data, select="kendall", max_rows=2, **common)
+    there = dpreg.dp_lm("y ~ x + z", data, select=dpreg.DPKendall(max_rows=2),
+                        method=dpreg.Auto(max_rows=2), **common)  # fmt: skip
+    assert here.to_json() == there.to_json()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_rows": 3}, "max_rows says how many rows a unit may give; add unit='person'"),
+        ({"max_rows": 0, "unit": "person"}, "max_rows"),
+        (
+            {"max_rows": 3, "unit": "person", "method": "tukey"},
+            "is not an option of 'tukey', but of 'auto', 'adassp', 'boosted_adassp', 'kendall'",
+        ),
+        (
+            {"max_rows": 3, "unit": "person", "method": AdaSSP(max_rows=2)},
+            "max_rows is 3, and 2 in the options object; give it once",
+        ),
+    ],
+)
+def test_rows_of_a_unit_that_cannot_be_meant(options, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        dpreg.dp_lm("y ~ x", people(30, 5), 1.0, **options)

@@ -208,3 +208,14 @@ test_that("whatever is accepted works row by row", {
   }
   expect_gt(accepted, 150)
 })
+
+test_that("rows of a unit may be an argument of the fit", {
+  needs_python()
+  set.seed(1)
+  data <- data.frame(who = rep(1:2000, 3), x = rnorm(6000))
+  data$y <- data$x + rnorm(6000)
+  fit <- dp_lm(y ~ x, data, eps = 2, unit = "who", max_rows = 3, rng = 1)
+  same <- dp_lm(y ~ x, data, eps = 2, unit = "who", method = Auto(max_rows = 3), rng = 1)
+  expect_identical(coef(fit), coef(same))
+  expect_error(dp_lm(y ~ x, data, eps = 2, max_rows = 3), "add unit", class = "dpreg_usage")
+})
