@@ -53,7 +53,7 @@ dp_test <- function(statistic, data, eps, blocks = NULL, threshold = 0.2, unit =
   request$budget <- budget_sent(budget)
   request$rng <- seed_sent(rng)
   # What the statistic drew last must not be seen. This is done after the call, not after each block:
-  # reticulate writes back the state that it finds when the call ends.
+  # The bridge writes back the state that it finds when the call ends.
   before <- globalenv()$.Random.seed
   on.exit(if (is.null(before)) suppressWarnings(rm(".Random.seed", envir = globalenv()))
           else assign(".Random.seed", before, globalenv()))

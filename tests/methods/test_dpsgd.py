@@ -67,7 +67,8 @@ def test_there_are_no_made_up_standard_errors():
     assert fit.bse.isna().all()
     text = " ".join(str(fit.summary()).split())
     assert "Standard errors: none, because the noise of the steps has no simple law." in text
-    quiet = dpreg.dp_lm("y ~ x0", gaussian(2000, 1, 1), 1.0, method="dpsgd", inference=False)
+    data = gaussian(2000, 1, 1)
+    quiet = dpreg.dp_lm("y ~ x0", data, 1.0, method="dpsgd", inference=False, rng=1)
     assert "Standard errors: not requested." in str(quiet.summary())
 
 

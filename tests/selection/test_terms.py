@@ -117,7 +117,9 @@ def test_products_of_terms_have_the_range_of_columns():
     worst = 0.0
     for tables in neighbours(4, 3, 1):
         before, after = (
-            np.maximum.reduceat(_core.clipped_products(t[:, 1:], t[:, 0], **limits), [0, 2])
+            np.maximum.reduceat(
+                _core.clipped_scores(_core.clipped_products(t[:, 1:], t[:, 0], **limits)), [0, 2]
+            )
             for t in tables
         )
         worst = max(worst, np.ptp(after - before))

@@ -32,8 +32,9 @@ _CLEAR, _EVEN = 30.0, 0.2
 # Directions are stretched by at most this times the root of the number of units: a standard
 # deviation along them of less than the inverse, in those of the columns, is not told from 0.
 _FARTHEST = 0.5
-# Largest eigenvalues of noise alone that long rows must add to a second moment.
-_ADDED = 1.0
+# What long rows must add to a second moment, beyond where the eigenvalues of noise alone end, in
+# deviations of it: of a few columns the largest may be far from there.
+_ADDED = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,7 @@ def precondition(
         gram, deviation = noisy_gram(rows, noise, noise.share(share))
         values, vectors = np.linalg.eigh(gram / scales.units)
         values = without_spread(values, deviation / scales.units)
-        told = values > 1 + _ADDED * deviation * math.sqrt(2 * width) / scales.units
+        told = values > 1 + (math.sqrt(2 * width) + _ADDED) * deviation / scales.units
         turn = turn @ _stretch(vectors, np.where(told, values, 1.0))
     return Directions(change, turn, limit, seen)
 

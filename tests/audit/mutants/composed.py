@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from audit.patches import Mutant, edited, swapped
+from audit.patches import Mutant, both, edited, swapped
 
 import dpreg.pipeline
 from dpreg import _core
 from dpreg.data import sampling as _units
 from dpreg.methods import boosted_adassp as _boosted
+from dpreg.methods import model_rows
 from dpreg.methods import score_predictions as _predictions
 from dpreg.methods import score_rounds as _rounds
 from dpreg.methods.adassp import AdaSSP
@@ -216,7 +217,10 @@ PIPELINES = [
 UNITS = [
     Mutant(
         "batches of rows instead of persons",
-        edited(TukeyEM, "_fit", ("n = design.unit_count", "n = len(design.y)"), ("None if design.units is None else design.units.offsets", "None"), ("None if design.units is None else design.units.rows", "None")),
+        both(
+            edited(TukeyEM, "_fit", ("n = design.unit_count", "n = len(design.y)")),
+            edited(model_rows, "rows_of_models", ("(units.offsets, units.rows)", "(None, None)")),
+        ),
         ("tukey",),
     ),
     Mutant(
@@ -226,7 +230,7 @@ UNITS = [
     ),
     Mutant(
         "all rows of a person in sampled gradients",
-        edited(DPSGD, "release", ("standardise(design, allowance, self, 1)", "standardise(design, allowance, self, 99)")),
+        edited(DPSGD, "release", ("standardise(design, allowance, self, 1, None)", "standardise(design, allowance, self, 99, None)")),
         ("dpsgd",),
     ),
     Mutant(
