@@ -89,7 +89,8 @@ class FirstStage:
         return second.keep(sum(chosen.values(), ())), Chosen(tuple(chosen), found.parts, notes)
 
     def _meaning(self, names: tuple[str, ...]) -> str:
-        chosen = f"{', '.join(names)} were chosen privately from"
+        verb = "was" if len(names) == 1 else "were"
+        chosen = f"{', '.join(names)} {verb} chosen privately from"
         if self.split is None:
             return (
                 f"{chosen} the same data; standard errors and intervals are conditional on that "
