@@ -1,5 +1,6 @@
 #include "dpreg/mechanisms/dpsgd.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "dpreg/error.hpp"
@@ -10,15 +11,22 @@ namespace {
 
 const double kRateSteps = std::ldexp(1.0, 32);
 
-/// Each of n rows with probability threshold / 2^32; a word of bits serves two rows.
-std::vector<std::size_t> poisson_sample(std::size_t n, std::uint64_t threshold, BitSource& bits) {
-    std::vector<std::size_t> sample;
-    for (std::size_t i = 0; i < n; i += 2) {
-        const std::uint64_t word = bits.next();
-        if ((word & 0xffffffffU) < threshold) sample.push_back(i);
-        if (i + 1 < n && (word >> 32) < threshold) sample.push_back(i + 1);
+/// Each of n rows with probability threshold / 2^32, into `sample`: whether a fresh 32-bit integer
+/// is below the threshold.  Its first byte mostly says so; only then is the rest not drawn.
+void poisson_sample(std::size_t n, std::uint64_t threshold, BitSource& bits,
+                    std::vector<std::size_t>& sample) {
+    const std::uint64_t first = threshold >> 24, rest = threshold & 0xffffffU;
+    sample.clear();
+    for (std::size_t i = 0; i < n; i += 8) {
+        std::uint64_t word = bits.next();
+        const std::size_t end = std::min(i + 8, n);
+        for (std::size_t row = i; row < end; ++row, word >>= 8) {
+            const std::uint64_t byte = word & 0xffU;
+            if (byte < first || (byte == first && (bits.next() & 0xffffffU) < rest)) {
+                sample.push_back(row);
+            }
+        }
     }
-    return sample;
 }
 
 }  // namespace
@@ -39,9 +47,10 @@ std::vector<double> dpsgd(const QuantisedRows& rows, const SgdOptions& options, 
     std::vector<double> theta(rows.width(), 0.0);
     std::vector<double> mean(rows.width(), 0.0);
     const std::size_t averaged = (options.steps + 1) / 2;
+    std::vector<std::size_t> sample;
     for (std::size_t t = 0; t < options.steps; ++t) {
-        const auto sample = poisson_sample(rows.rows(), threshold, bits);
-        const auto gradient = rows.round(theta, options.clip, sample).gradient;
+        poisson_sample(rows.rows(), threshold, bits, sample);
+        const auto gradient = rows.round(theta, options.clip, sample, 0).gradient;
         const auto noise = discrete_gaussian(options.sigma, theta.size(), bits);
         for (std::size_t j = 0; j < theta.size(); ++j) {
             theta[j] += step * static_cast<double>(gradient[j] + noise[j]);

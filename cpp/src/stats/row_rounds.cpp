@@ -47,6 +47,11 @@ struct RoundSums {
             for (const std::int64_t step : steps) squares += step * step;
         }
     }
+
+    void add_to(QuantisedRows::Round& result) const {
+        for (std::size_t j = 0; j < result.gradient.size(); ++j) result.gradient[j] += gradient[j];
+        result.squares += squares;
+    }
 };
 
 /// Copies of some rows, beside one another.
@@ -94,24 +99,29 @@ QuantisedRows::Round QuantisedRows::round(const std::vector<double>& theta, doub
         RoundSums sums(stride_);
         sums.add(block(begin, end - begin), coefficients, clip);
         const std::lock_guard<std::mutex> lock(guard);
-        for (std::size_t j = 0; j < width_; ++j) result.gradient[j] += sums.gradient[j];
-        result.squares += sums.squares;
+        sums.add_to(result);
     });
     return result;
 }
 
 QuantisedRows::Round QuantisedRows::round(const std::vector<double>& theta, double clip,
-                                          const std::vector<std::size_t>& sample) const {
+                                          const std::vector<std::size_t>& sample,
+                                          std::size_t threads) const {
     require(theta.size() == width_ && clip > 0.0, "theta must have width() entries, clip be > 0");
     const auto coefficients = short_theta(theta, stride_);
-    RowSample copies(block(0, rows()), kShortRows);
-    RoundSums sums(stride_);
-    for (std::size_t first = 0; first < sample.size(); first += kShortRows) {
-        const std::size_t count = std::min(kShortRows, sample.size() - first);
-        sums.add(copies.of(sample.data() + first, count), coefficients, clip);
-    }
-    sums.gradient.resize(width_);
-    return {std::move(sums.gradient), sums.squares};
+    Round result{std::vector<std::int64_t>(width_, 0), 0};
+    std::mutex guard;
+    parallel_ranges(sample.size(), threads, [&](std::size_t begin, std::size_t end) {
+        RowSample copies(block(0, rows()), kShortRows);
+        RoundSums sums(stride_);
+        for (std::size_t first = begin; first < end; first += kShortRows) {
+            const std::size_t count = std::min(kShortRows, end - first);
+            sums.add(copies.of(sample.data() + first, count), coefficients, clip);
+        }
+        const std::lock_guard<std::mutex> lock(guard);
+        sums.add_to(result);
+    });
+    return result;
 }
 
 }  // namespace dpreg

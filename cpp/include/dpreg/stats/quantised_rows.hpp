@@ -125,9 +125,9 @@ public:
     ///          in l2 norm and the squares by at most kSquaresSensitivity.
     Round round(const std::vector<double>& theta, double clip, std::size_t threads) const;
 
-    /// As `round`, over the rows listed only; on the calling thread.
+    /// As `round`, over the rows listed only.
     Round round(const std::vector<double>& theta, double clip,
-                const std::vector<std::size_t>& sample) const;
+                const std::vector<std::size_t>& sample, std::size_t threads) const;
 
     /// Sum over units of their scores, each shortened to `limit`, in steps of limit / kScoreSteps.
     ///
