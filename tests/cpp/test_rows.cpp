@@ -94,13 +94,14 @@ TEST(gram_equals_its_definition) {
     const Table table(333, d, true);
     const auto rows = table.made(recipe(d, true, LossKind::squared));
     const auto parts = rows.parts();
-    const std::size_t stride = parts.q.size() / table.rows;
+    const std::size_t stride = parts.q.size / table.rows;
     const auto gram = rows.gram(1);
     for (std::size_t i = 0; i < rows.width(); ++i) {
         for (std::size_t j = 0; j < rows.width(); ++j) {
             std::int64_t sum = 0;
             for (std::size_t r = 0; r < table.rows; ++r) {
-                sum += std::int64_t{parts.q[r * stride + i]} * parts.q[r * stride + j];
+                const std::int16_t* row = parts.q.data + r * stride;
+                sum += std::int64_t{row[i]} * row[j];
             }
             CHECK(gram[i * rows.width() + j] == sum);
         }
