@@ -32,9 +32,10 @@ _CLEAR, _EVEN = 30.0, 0.2
 # Directions are stretched by at most this times the root of the number of units: a standard
 # deviation along them of less than the inverse, in those of the columns, is not told from 0.
 _FARTHEST = 0.5
-# What long rows must add to a second moment, beyond where the eigenvalues of noise alone end, in
-# deviations of it: of a few columns the largest may be far from there.
-_ADDED = 1.5
+# Long rows add to a second moment where it exceeds the largest eigenvalue of noise alone, which one
+# fit in nine does without them.  So in the last round, where noise is more than the second moment,
+# it is taken for no more than this: a direction taken for too long is one along which rounds crawl.
+_MOST_STRETCHED = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +161,9 @@ def precondition(
         gram, deviation = noisy_gram(rows, noise, noise.share(share))
         values, vectors = np.linalg.eigh(gram / scales.units)
         values = without_spread(values, deviation / scales.units)
-        told = values > 1 + (math.sqrt(2 * width) + _ADDED) * deviation / scales.units
-        turn = turn @ _stretch(vectors, np.where(told, values, 1.0))
+        told = values > 1 + deviation * math.sqrt(2 * width) / scales.units
+        most = _MOST_STRETCHED if number else np.inf
+        turn = turn @ _stretch(vectors, np.where(told, np.minimum(values, most), 1.0))
     return Directions(change, turn, limit, seen)
 
 
