@@ -58,6 +58,16 @@ def test_groups_are_whole_and_in_order(table, memory, even):
             np.testing.assert_array_equal(own_y, y[places])
 
 
+@pytest.mark.parametrize("even", [False, True])
+def test_no_group_is_one_block_without_rows(even):
+    """A sample may leave no unit; how many it leaves must not decide between a fit and a crash."""
+    X, y, none = np.ones((5, 2)), np.ones(5), np.zeros(0, dtype=int)
+    for kept in (InMemory(X, y), spooled(X, y, [2])):
+        (block,) = by_group(kept, np.array([0]), none, even=even)
+        assert block.first == block.last == len(block.rows) == 0
+        assert block.offsets.tolist() == [0]
+
+
 def world(n=4000):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((n, 2))

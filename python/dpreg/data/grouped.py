@@ -95,6 +95,8 @@ def _rows_of_a_block(observations: Observations, count: int) -> int:
 def _cuts(offsets: Places, most: int, step: int) -> Places:
     """Return the first groups of blocks of about `most` rows, and the number of groups."""
     groups, cuts = len(offsets) - 1, [0]
+    if groups == 0:  # one block, without rows: who sums blocks need not ask whether there are any
+        return np.array([0, 0])
     while cuts[-1] < groups:
         first = cuts[-1]
         last = int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1

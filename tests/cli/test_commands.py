@@ -1,0 +1,126 @@
+"""Commands beside `dpreg fit` do what the functions of their names do."""
+
+from __future__ import annotations
+
+import sys
+
+import pandas as pd
+
+import dpreg
+from dpreg.cli.commands import main
+
+
+def test_select(data, tmp_path, capsys):
+    path = tmp_path / "found.json"
+    call = ["select", "price ~ carat + depth + x", data, "--k", "2", "--eps", "1"]
+    assert main([*call, "--json", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "Selected 2 of 3 terms for price" in out
+    assert "1-differentially private" in out
+    found = dpreg.SelectionResult.from_json(path.read_text())
+    assert f"{found.summary()}\n" == out
+
+
+def test_select_by_bounded_products_and_fit_of_the_chosen(data, capsys):
+    bounds = ["--bounds", "carat=0,5", "--bounds", "depth=40,80", "--bounds", "price=0,20000"]
+    call = ["select", "price ~ carat + depth", data, "--k", "1", "--eps", "2", "--method", "sis"]
+    assert main([*call, *bounds]) == 0
+    assert "in no particular order" in capsys.readouterr().out
+    fit = ["fit", "price ~ carat + depth", data, "--eps", "2", "--select", "sis", "--k", "1"]
+    assert main([*fit, *bounds]) == 0
+    assert "chosen privately" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_test_is_dp_test(data, ledger, tmp_path, monkeypatch, capsys):
+    code = (
+        "from scipy import stats\n"
+        "def slope(rows):\n    print(rows)\n    "
+        "return stats.spearmanr(rows['carat'], rows['price']).pvalue\nnumber = 3\n"
+    )
+    (tmp_path / "tests_of_mine.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    call = ["test", "tests_of_mine:slope", data, "--eps", "1", "--budget", ledger]
+    assert main([*call, "--unit", "shop", "--rng", "3", "--json", "found.json"]) == 0
+    out = capsys.readouterr().out
+    found = dpreg.DPTest.from_json((tmp_path / "found.json").read_text())
+    assert out == f"{found.summary()}\n"
+    assert found.pvalue < 1e-3
+    import tests_of_mine
+
+    frame = pd.read_parquet(data)
+    again = dpreg.dp_test(tests_of_mine.slope, frame, 1.0, unit="shop", rng=3)
+    assert (found.count, found.blocks) == (again.count, again.blocks)
+    before = len(dpreg.Budget.open(ledger).charges)
+    for arguments, says in (
+        (["slope", data], "STATISTIC must be MODULE:FUNCTION"),
+        (["tests_of_mine:number", data], "has no function 'number'"),
+        (["not_there:slope", data], "cannot import 'not_there'"),
+        (["tests_of_mine:slope", "nope.parquet"], "no such file"),
+        (["tests_of_mine:slope", str(tmp_path)], "one Parquet file"),
+        (["tests_of_mine:slope", data, "--unit", "nope"], "--unit"),
+        (["tests_of_mine:slope", data, "--threshold", "2"], "--threshold must be a number in"),
+        (["tests_of_mine:slope", data, "--blocks", "0"], "--blocks must be a whole number"),
+    ):
+        assert main(["test", *arguments, "--eps", "1", "--budget", ledger]) == 2
+        assert says in capsys.readouterr().err
+    assert len(dpreg.Budget.open(ledger).charges) == before == 1
+
+
+def test_moments_and_models_of_them(data, tmp_path, capsys):
+    path, model = tmp_path / "moments.json", tmp_path / "fit.json"
+    call = ["moments", "price ~ carat + depth", data, "--eps", "1", "--json", str(path)]
+    assert main(call) == 0
+    assert "(2) carat" in capsys.readouterr().out
+    assert main(["lm", str(path), "carat ~ price", "--json", str(model)]) == 0
+    out = capsys.readouterr().out
+    fit = dpreg.DPMoments.from_json(path.read_text()).lm("carat ~ price")
+    assert f"{fit.summary()}\n" == out
+    assert dpreg.DPResults.from_json(model.read_text()).to_json() == fit.to_json()
+    assert main(["lm", str(path), "price ~ carat", "--instruments", "~ depth"]) == 0
+    assert "two-stage" in capsys.readouterr().out
+    assert main(["lm", str(path), "price ~ cut"]) == 2
+    assert "no column 'cut'" in capsys.readouterr().err
+    assert main(["lm", str(tmp_path / "none.json"), "price ~ cut"]) == 2
+    assert main(["lm", str(model), "price ~ cut"]) == 2
+    assert "dpreg moments --json wrote" in capsys.readouterr().err
+
+
+def test_glm_is_dp_glm(data, capsys):
+    call = ["glm", "I(price > 5000) ~ carat", data, "--eps", "5", "--rng", "1"]
+    assert main([*call, "--exp"]) == 0
+    out = capsys.readouterr().out
+    fit = dpreg.dp_glm("I(price > 5000) ~ carat", data, 5.0, rng=1)
+    assert str(fit.summary(exp=True)) in out
+    assert main([*call, "--link", "probit"]) == 0
+    probit = dpreg.dp_glm(call[1], data, 5.0, link="probit", rng=1)
+    assert str(probit.summary()) in capsys.readouterr().out
+    assert main([*call, "--link", "log"]) == 2
+    assert "dpreg: --link must be" in capsys.readouterr().err
+    assert main([*call, "--weights", "nothing"]) == 2
+    assert "dpreg: --weights" in capsys.readouterr().err
+    assert main([*call, "--family", "poison"]) == 2
+    assert "--family" in capsys.readouterr().err
+    counted = ["glm", "visits ~ carat + offset(log(depth))", data, "--eps", "1"]
+    assert main(counted) == 2
+    assert "visits" in capsys.readouterr().err
+
+
+def test_weights_offsets_and_extras_are_those_of_python(data, capsys):
+    call = ["fit", "price ~ carat + offset(depth)", data, "--eps", "5", "--rng", "1"]
+    assert main([*call, "--weights", "carat", "--weight-limit", "2"]) == 0
+    options = {"weights": "carat", "weight_limit": 2.0}
+    fit = dpreg.dp_lm("price ~ carat + offset(depth)", data, 5.0, rng=1, **options)
+    assert str(fit.summary()) in capsys.readouterr().out
+    assert main([*call, "--fit-stats", "--diagnostics"]) == 0
+    out = capsys.readouterr().out
+    fit = dpreg.dp_lm(call[1], data, 5.0, rng=1, fit_stats=True, diagnostics=True)
+    assert str(fit.summary()) in out
+    assert "R-squared" in out
+    assert main(["plan", "--n", "50000", "--d", "3", "--eps", "1", "--family", "poisson"]) == 0
+    assert str(dpreg.dp_plan(50_000, 3, 1.0, family="poisson")) in capsys.readouterr().out
+
+
+def test_a_comparison_as_a_response_is_pointed_to_glm(data, capsys):
+    assert main(["fit", "I(price > 5000) ~ carat", data, "--eps", "5"]) == 0
+    assert "dp_glm fits a logistic one" in " ".join(capsys.readouterr().out.split())
