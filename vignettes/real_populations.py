@@ -69,10 +69,12 @@ ax.spines[["top", "right"]].set_visible(False)
 #
 # The same for fifteen public tables with all their numeric columns as they come, skewed, rounded
 # and correlated, made by `tests/benchmarks/bench_populations.py`. "Least squares" is how often the
-# least-squares slopes of the table are covered, "named" how often what the note of the fit names
-# is: the slopes that its limits give in the whole table. "Contrasts" are random combinations of
-# slopes, "none" is the share of slopes without a standard error, "width" that of an interval over
-# the one of least squares with a sandwich.
+# least-squares slopes of the table are covered, "within" how often they are when `clipping`, by
+# which a fit says that they may lie elsewhere, is added on both sides, and "named" how often what
+# the note of the fit names is: the slopes that its limits give in the whole table. "Contrasts" are
+# random combinations of slopes, "none" is the share of slopes without a standard error, "reach" the
+# most standard errors of `clipping`, "width" that of an interval over the one of least squares with
+# a sandwich.
 
 # %%
 here = Path(__file__).parent if "__file__" in globals() else Path()
@@ -84,12 +86,14 @@ with (here / "populations.csv").open() as file:
 sizes = sorted({row["n"] for row in rows})
 for n in sizes:
     print(f"\nn = {n:,.0f}, eps = 1\n")
-    print(f"{'population':>20} slopes  least squares  named   contrasts  named   none  width")
+    print(f"{'population':>20} slopes  least squares within  named   contrasts  named   none  "
+          "reach  width")  # fmt: skip
     for row in rows:
         if row["n"] == n:
             print(f"{row['population']:>20} {row['slopes']:6.0f} {row['covered']:14.2f} "
-                  f"{row['named']:6.2f} {row['contrasts']:11.2f} {row['contrasts_named']:6.2f} "
-                  f"{row['blank']:6.2f} {row['width']:6.2f}")  # fmt: skip
+                  f"{row['within']:6.2f} {row['named']:6.2f} {row['contrasts']:11.2f} "
+                  f"{row['contrasts_named']:6.2f} {row['blank']:6.2f} {row['reach']:6.1f} "
+                  f"{row['width']:6.2f}")  # fmt: skip
 
 # %%
 figure, panels = plt.subplots(
@@ -113,11 +117,13 @@ panels[0][0].legend(frameon=False, loc="lower left")
 # width or depth was mistyped decide the slopes of `y` and `z`; in `keggdirected` and `house_8L`
 # one row in a hundred has most of the leverage. No private method can follow single rows: that is
 # what it promises. So scores of such rows are shortened to a limit, which the note in the summary
-# tells: "least squares, but rows over 50 times as long as usual count less, and so do scores over
-# 20 times, of at most about 300 units". Where a few rows that the noise hides decide a slope, its
-# interval is one for that estimand ("named" above: what the same limits give in the whole table,
-# without noise), and how far that is from least squares no private method can say: one row can move
-# a slope of least squares as far as it likes.
+# tells: "Huber regression: rows over 80 times and scores over 35 times as long as usual count less,
+# the scores of at most about 350 units; least squares may lie up to about 5 standard errors away, as
+# far as counts tell". The interval is one for that estimand ("named" above: what the same limits
+# give in the whole table, without noise), and `tidy()["clipping"]` says how far least squares may
+# lie from it ("within"). Where a few rows that the noise hides decide a slope, as in `abalone` with
+# two mistyped heights, no private method can say: one row can move a slope of least squares as far
+# as it likes.
 #
 # What helps is what helps in any regression: logarithms of skewed columns, limits of columns that
 # are known to be wrong beyond them (`bounds=`), and leaving out columns that say the same.

@@ -73,4 +73,5 @@ def publish(
         family=terms.family,
         stats=outcome.stats,
         diagnostics=outcome.diagnostics,
+        clipping=outcome.clipping,
     )

@@ -236,6 +236,8 @@ new_fit <- function(answer, design, call) {
   estimates <- stats::setNames(unpack_doubles(answer$estimates), names)
   covariance <- with_names(missing_as_na(unpack_doubles(answer$covariance)), names)
   sampling <- missing_as_na(unpack_doubles(answer$sampling))
+  clipping <- missing_as_na(unpack_doubles(answer$clipping))
+  if (!is.null(clipping)) names(clipping) <- names
   limits <- unpack_doubles(answer$limits)
   # An offset is not among the coefficients of lm(): it is 1.
   offset <- names %in% offset_names(terms)
@@ -243,12 +245,13 @@ new_fit <- function(answer, design, call) {
     estimates <- estimates[!offset]
     covariance <- covariance[!offset, !offset, drop = FALSE]
     sampling <- sampling[!offset]
+    clipping <- clipping[!offset]
     limits <- limits[c(!offset[names != "(Intercept)"], TRUE), , drop = FALSE]
   }
   unidentified <- unidentified_among(estimates, covariance, answer$method)
   fit <- list(
     coefficients = replace(estimates, unidentified, NA), covariance = covariance,
-    sampling = sampling, estimates = estimates,
+    sampling = sampling, clipping = clipping, estimates = estimates,
     nobs = answer$units, method = answer$method,
     law = lapply(answer$law, function(v) as.numeric(unlist(v))),
     notes = c(as.character(unlist(answer$notes)), design$note), no_errors = answer$no_errors,

@@ -8,6 +8,10 @@
 #' * [coef()] and [vcov()]: `vcov()` holds sampling error and privacy noise together. Coefficients
 #'   that are not identified at this eps are `NA` in both, as the aliased ones of [lm()] are;
 #'   `fit$estimates` has the regularised values that [predict()][predict.dp_lm()] uses for them.
+#' * `fit$clipping` says how far each coefficient may lie, at most, from that of least squares (of
+#'   maximum likelihood) because long scores were shortened, by released counts of them: it is
+#'   beside, not within, the standard errors. `NULL` where it is not known. A few rows far beyond
+#'   all others do not show.
 #' * [confint()] and [summary()] use the law of the mechanism, normal or not.
 #' * [nobs()] is a private estimate of the number of rows (or of units, where a method takes whole
 #'   units). `df.residual()` is `Inf`: tests are z and chi-squared tests.

@@ -3,9 +3,9 @@
 Run as ``python tests/benchmarks/bench_populations.py DATA [--n 20000] [--eps 1] [--runs 10]
 [--out FILE] [--csv FILE]``, DATA being a folder of Parquet files with a column ``target``
 and a ``manifest.json`` that lists them.  ``dp_lm`` is called with all defaults; its 95% intervals
-are compared with the least-squares slopes of the whole table and with the estimand that the header
-names.  Left out are columns with one value
-in more than 98% of the rows, and those that the columns before them explain to 99.99%.
+are compared with the least-squares slopes of the whole table, also with `clipping` added to each
+side, and with the estimand that the header names.  Left out are columns with one value in more than
+98% of the rows, and those that the columns before them explain to 99.99%.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ import dpreg
 
 DELTA = 1e-6
 LEAST_ROWS = 2_000
-FIELDS = ("slopes", "covered", "named", "contrasts", "contrasts_named", "blank", "width")
+FIELDS = (
+    "slopes", "covered", "named", "within", "contrasts", "contrasts_named", "blank", "reach",
+    "width",
+)  # fmt: skip
 
 
 def usable(X):
@@ -60,7 +63,7 @@ def measured(data, n, eps, runs):
     X, y = data[names].to_numpy(), data["target"].to_numpy()
     formula = "target ~ " + " + ".join(f"`{name}`" for name in names)
     least, _ = least_squares(X, y)
-    blank, widths, slopes, contrasts = [], [], [], []
+    blank, widths, slopes, contrasts, within, reach = [], [], [], [], [], []
     for seed in range(runs):
         rng = np.random.default_rng(seed)
         sample = data.iloc[rng.integers(0, len(data), n)].reset_index(drop=True)
@@ -75,6 +78,9 @@ def measured(data, n, eps, runs):
         blank.append(~known)
         widths += list((error / plain)[1:][known])
         of = np.array([least, found.estimand(X, y)]) - fit.params.to_numpy()
+        clipping = np.nan_to_num(fit.tidy()["clipping"].to_numpy())
+        within += list((np.abs(of[0]) < 1.96 * error + clipping)[1:][known])
+        reach.append(np.nanmax(clipping / error))
         slopes += list((np.abs(of / error) < 1.96)[:, 1:][:, known].T)
         weights = np.zeros((10, len(least)))
         weights[:, 1:] = rng.standard_normal((10, len(names))) / data[names].std().to_numpy()
@@ -83,8 +89,13 @@ def measured(data, n, eps, runs):
                 np.einsum("ij,jk,ik->i", weights, fit.cov_params().to_numpy(), weights)
             )
             contrasts += list(np.abs(weights @ of.T) < 1.96 * spread[:, None])
-    shares = [*share_of_each(slopes), *share_of_each(contrasts), float(np.mean(blank))]
-    return len(names), *shares, float(np.median(widths)) if widths else np.nan
+    shares = [*share_of_each(slopes), np.mean(within) if within else np.nan]
+    shares += [*share_of_each(contrasts), float(np.mean(blank))]
+    return len(names), *shares, median_of(reach), median_of(widths)
+
+
+def median_of(values):
+    return float(np.median(values)) if values else np.nan
 
 
 def share_of_each(covered):
@@ -95,7 +106,7 @@ def share_of_each(covered):
 def over_all(table, place):
     """Share of all slopes with an interval that is covered, and the least of a table."""
     values = np.array([row[1:] for row in table])
-    told = values[:, 0] * (1 - values[:, 5])
+    told = values[:, 0] * (1 - values[:, FIELDS.index("blank")])
     known = np.isfinite(values[:, place])
     return np.nansum(values[:, place] * told) / told[known].sum(), np.nanmin(values[:, place])
 
@@ -107,23 +118,28 @@ def report(table, n, eps, runs):
         f"{runs} samples each, drawn with replacement; `dp_lm` with all defaults. Made by "
         "`tests/benchmarks/bench_populations.py`. Covered are the least-squares slopes of the "
         "table, those of the estimand that the header of the fit names (least squares, but longest "
-        "rows and scores count less), and random contrasts of each.",
+        "rows and scores count less), those of least squares by intervals with `clipping` added on "
+        "both sides (within), and random contrasts of the first two. Reach is the most standard "
+        "errors by which a fit says that least squares may lie elsewhere, in half of the fits.",
         "",
-        "| population | slopes | least squares | estimand named | contrasts | contrasts named "
-        "| blank | width over a sandwich's |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
+        "| population | slopes | least squares | estimand named | within | contrasts "
+        "| contrasts named | blank | reach | width over a sandwich's |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
-    for name, d, *shares, width in table:
+    for name, d, *shares, reach, width in table:
         cells = " | ".join(f"{share:.3f}" for share in shares)
-        lines.append(f"| {name} | {d} | {cells} | {width:.2f} |")
+        lines.append(f"| {name} | {d} | {cells} | {reach:.1f} | {width:.2f} |")
     (least, worst), (named, worst_named) = over_all(table, 1), over_all(table, 2)
-    values = np.array([row[1:] for row in table])
+    within, worst_within = over_all(table, FIELDS.index("within"))
+    blank, width = (np.array([row[1 + FIELDS.index(f)] for row in table])
+                    for f in ("blank", "width"))  # fmt: skip
     lines += [
         "",
         f"Of all slopes with an interval {least:.3f} of those of least squares are covered, "
         f"{worst:.3f} in the worst population; of the estimand named {named:.3f}, "
-        f"{worst_named:.3f} in the worst; blank on average {values[:, 5].mean():.3f}; median "
-        f"width {np.nanmedian(values[:, 6]):.2f}.",
+        f"{worst_named:.3f} in the worst; of least squares within intervals and clipping "
+        f"{within:.3f}, {worst_within:.3f} in the worst; blank on average {blank.mean():.3f}; "
+        f"median width {np.nanmedian(width):.2f}.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -33,7 +33,7 @@ class Watched:
         recipe = self.rows._recipe
         recipe = replace(recipe, row_limit=min(recipe.row_limit, self.root.row_limit))
         rows = _core.QuantisedRows(np.ascontiguousarray(X), y, recipe.standardisation())
-        theta = root_of(rows, self.root.theta, self.root.limit)
+        theta = root_of(rows, self.root.theta, self.root.cut.limit)
         d = X.shape[1]
         return self.units.to_user(d) @ (self.directions.map @ theta) + self.units.offset(d)
 

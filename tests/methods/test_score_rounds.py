@@ -152,10 +152,27 @@ def test_more_scores_than_are_told_are_beyond_a_limit_in_one_fit_of_forty(limit)
     norms = np.abs(rng.standard_normal(50_000)) * 8
     exact, beyond = counts_of(norms), (norms > limit).sum()
     noise = rng.normal(0, 30.0, (2_000, BINS))
-    told = np.array([ScoreNorms(exact + draw, 30.0).beyond(limit) for draw in noise])
+    told = np.array([ScoreNorms(exact + draw, 30.0).cut(limit).units for draw in noise])
     # The first bin begins below the limit; 2 deviations are exceeded by one in 44.
     assert (told < beyond).mean() < 1 / 40 + 5 * math.sqrt(0.025 / 2_000)
-    assert ScoreNorms(exact, 0.0).beyond(limit) >= beyond
+    assert ScoreNorms(exact, 0.0).cut(limit).units >= beyond
+
+
+@pytest.mark.parametrize(
+    ("power", "limit"),
+    [(1.8, 3.0), (1.8, 40.0), (1.8, 150.0), (3.0, 3.0), (3.0, 12.0), (3.0, 25.0)],
+)
+def test_what_is_cut_off_a_power_law_is_told_where_the_limit_is_seen_and_where_it_is_not(
+    power, limit
+):
+    rng = np.random.default_rng(12)
+    norms = (1 - (np.arange(1_000_000) + 0.5) / 1_000_000) ** (-1 / power)
+    cut = np.maximum(norms - limit, 0).sum()
+    noise = rng.normal(0, 20.0, (300, BINS))
+    told = [ScoreNorms(counts_of(norms) + draw, 20.0).cut(limit).excess for draw in noise]
+    assert 0.8 * cut < np.median(told) < 3 * cut
+    # Counts are two deviations up, powers as they are seen, with noise.
+    assert (np.array(told) > 0.5 * cut).mean() > 0.9
 
 
 def test_noise_alone_gives_a_number():

@@ -13,6 +13,7 @@ from dpreg.sums.moments import floor_of
 __all__ = [
     "EstimateError",
     "at_least",
+    "clipping_bounds",
     "hidden_by_floor",
     "hidden_note",
     "sandwich",
@@ -41,18 +42,24 @@ class EstimateError:
         Covariances; they add up.
     hidden : ndarray, shape (w, w)
         Second moment of what regularisation may hide.
+    clipping : ndarray, shape (w, w), or None
+        The root of m' clipping m is what m' estimate may be moved by, at most, because long scores
+        were shortened: all that was taken off them, times the norm of m' inverse curvature.  None:
+        not known.
     """
 
     sampling: Doubles
     privacy: Doubles
     hidden: Doubles
+    clipping: Doubles | None = None
 
     def along(self, map: Doubles, hidden: Doubles) -> EstimateError:
         """Return the error of `map` @ estimate, `hidden` being what may be hidden beside."""
         sampling, privacy, inside = (
             map @ part @ map.T for part in (self.sampling, self.privacy, self.hidden)
         )
-        return EstimateError(sampling, privacy, inside + hidden)
+        clipping = None if self.clipping is None else map @ self.clipping @ map.T
+        return EstimateError(sampling, privacy, inside + hidden, clipping)
 
 
 def sandwich(bread: Doubles, constant: Doubles, scatter: Doubles, deviation: float) -> Doubles:
@@ -138,6 +145,19 @@ def user_errors(
     sampling = np.sqrt(np.diag(to_user @ error.sampling @ to_user.T))
     covariance[hidden, :] = covariance[:, hidden] = np.nan
     return covariance, np.where(hidden, np.nan, sampling), hidden
+
+
+def clipping_bounds(
+    error: EstimateError | None, to_user: Doubles, hidden: NDArray[np.bool_]
+) -> Doubles | None:
+    """Return what shortened scores may move each coefficient by, in user units; NaN where hidden.
+
+    None where it is not known.
+    """
+    if error is None or error.clipping is None:
+        return None
+    bounds = np.sqrt(np.einsum("cj,jk,ck->c", to_user, error.clipping, to_user))
+    return np.where(hidden, np.nan, bounds)
 
 
 def hidden_note(

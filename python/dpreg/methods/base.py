@@ -75,6 +75,8 @@ class Release:
         Of `params`: sampling error and privacy noise together.
     sampling : ndarray, shape (c,), or None
         The part of the standard errors that least squares without noise would have.
+    clipping : ndarray, shape (c,), or None
+        What shortened scores may have moved each coefficient by, at most; see `DPResults`.
     law : TailLaw
         Of (params - truth) / standard error.
     units : float
@@ -111,6 +113,7 @@ class Release:
     cost: Cost | None = None
     stats: FitStats | None = None
     diagnostics: Diagnostics | None = None
+    clipping: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +161,14 @@ def with_offsets(release: Release, terms: Terms) -> Release:
     size = len(terms.coefficients)
     others = [j for j in range(size) if j not in given]
     params, sampling, covariance = np.ones(size), np.zeros(size), np.zeros((size, size))
+    clipping = np.zeros(size)
     params[others] = release.params
     if release.covariance is not None:
         covariance[np.ix_(others, others)] = release.covariance
     if release.sampling is not None:
         sampling[others] = release.sampling
+    if release.clipping is not None:
+        clipping[others] = release.clipping
     known = [j - terms.intercept for j in others if j >= terms.intercept]
     limits = np.full((len(terms.regressors) + 1, 2), np.nan)
     if release.limits is not None:
@@ -172,6 +178,7 @@ def with_offsets(release: Release, terms: Terms) -> Release:
         params=params,
         covariance=None if release.covariance is None else covariance,
         sampling=None if release.sampling is None else sampling,
+        clipping=None if release.clipping is None else clipping,
         # Where the response lies says nothing about what an offset is added to.
         limits=None if release.limits is None else limits,
     )

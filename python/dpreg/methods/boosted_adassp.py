@@ -17,7 +17,8 @@ from dpreg.families import Family
 from dpreg.inference.boosting import BoostingPath, quieted
 from dpreg.inference.shrinkage import SHRUNK_NOTE
 from dpreg.methods.base import Allowance, Declined, Release, check_size, needs_delta
-from dpreg.methods.score_errors import ScoreRoot, score_errors, shrunk
+from dpreg.methods.score_errors import score_errors, shrunk
+from dpreg.methods.score_estimand import estimand
 from dpreg.methods.score_plan import ScorePlan
 from dpreg.methods.score_predictions import PREDICTING_PASSES, predicting
 from dpreg.methods.score_rounds import score_root
@@ -270,12 +271,9 @@ def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
     sizes = natural_sizes(family, scales, units)
     root, kept = shrunk(root, directions, sizes)
     error = score_errors(root, directions, kept, sizes)
-    notes = (
-        _estimand(root, family),
-        *range_note(family, scales),
-        *(SHRUNK_NOTE,) * bool((kept < _KEPT).any()),
-    )
-    return begun.released(directions.map @ root.theta, units, error, notes)
+    notes = (*range_note(family, scales), *(SHRUNK_NOTE,) * bool((kept < _KEPT).any()))
+    release = begun.released(directions.map @ root.theta, units, error, notes)
+    return replace(release, notes=(estimand(root, family, release), *release.notes))
 
 
 def _longest(limit: float, units: float) -> float:
@@ -286,28 +284,6 @@ def _longest(limit: float, units: float) -> float:
     """
     finest = _core.ROW_STEPS * math.sqrt(12 * _ROUNDING / math.sqrt(units))
     return max(limit, min(_LONGER * limit, finest))
-
-
-def _estimand(root: ScoreRoot, family: Family) -> str:
-    """Say what is estimated."""
-    reach = root.row_limit / math.sqrt(max(len(root.theta), 1))
-    what = "least squares" if family.least_squares else "maximum likelihood"
-    if family.link == "probit":
-        what = "the root of residuals times rows"
-    if family.level is not None:
-        what = f"the quantile {family.level:g}"
-    long = f"{what}, but rows over {_times(reach)} times"
-    if root.beyond == 0:
-        return f"{long} as long as usual count less"
-    most = float(f"{root.beyond:.1e}")
-    return (
-        f"{long} as long as usual count less, and so do scores over "
-        f"{_times(root.limit / root.norm)} times, of at most about {most:,.0f} units"
-    )
-
-
-def _times(factor: float) -> str:
-    return f"{factor:.0f}" if factor >= 10 else f"{factor:.2g}"
 
 
 def _noisy_round(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dpreg.inference.covariance import EstimateError, sandwich
 from dpreg.inference.shrinkage import kept_shares
 from dpreg.sums.preconditioning import Directions
+from dpreg.sums.scores import ScoreCut
 
 __all__ = ["ScoreRoot", "score_errors", "shrunk"]
 
@@ -25,10 +26,10 @@ class ScoreRoot:
     theta : ndarray, shape (w,)
     deviation : float
         Of the privacy noise in each entry of the score, as it is in the mean of the last rounds.
-    limit, row_limit : float
-        Of the norms of scores, in the last rounds, and of rows.
-    beyond : float
-        So many scores are longer than that limit, at most; noisy.
+    cut : ScoreCut
+        The limit of the norms of scores in the last rounds, and what it took off them.
+    row_limit : float
+        Of the norms of rows.
     products : ndarray, shape (w, w)
         Noisy sum of the products of scores.
     products_deviation : float
@@ -52,8 +53,7 @@ class ScoreRoot:
 
     theta: Doubles
     deviation: float
-    limit: float
-    beyond: float
+    cut: ScoreCut
     row_limit: float
     products: Doubles
     products_deviation: float
@@ -153,6 +153,7 @@ def score_errors(
         As for `shrunk`.
     """
     there = directions.map * kept
+    moved = there @ root.inverse * (root.cut.excess / root.units)
     constant = root.dispersion * root.units * root.curvature
     sampling = sandwich(
         there @ root.inverse / root.units, constant, root.products, root.products_deviation
@@ -163,4 +164,5 @@ def score_errors(
         sampling=sampling,
         privacy=there @ root.noise @ there.T,
         hidden=(directions.map * (hidden + root.unsettled)) @ directions.map.T,
+        clipping=moved @ moved.T,
     )

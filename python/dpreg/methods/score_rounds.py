@@ -15,6 +15,7 @@ from dpreg.methods.score_plan import ScorePlan
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.quantised import MappedRows
 from dpreg.sums.scores import (
+    ScoreCut,
     ScoreNorms,
     noisy_curvature,
     noisy_products,
@@ -174,17 +175,15 @@ class _Rounds:
         norms = noisy_score_norms(self.rows, self.theta, label, self.noise, mu)
         return replace(norms, gaps=not self.model.family.least_squares)
 
-    def limit(
-        self, label: str, share: float, late: tuple[float, ...]
-    ) -> tuple[float, float, float]:
-        """Count norms; return their root mean square, a limit, and how many exceed it at most."""
+    def limit(self, label: str, share: float, late: tuple[float, ...]) -> tuple[float, ScoreCut]:
+        """Count norms; return their root mean square, and a limit with what it takes off."""
         norms, width = self.norms(label, share), self.rows.width
         norm = norms.root_mean_square()
         longest = self.noise.rows * self.model.most_score
         if longest <= _FEW * norm:
-            return norm, longest, 0.0
+            return norm, ScoreCut(longest, 0.0, 0.0)
         limit = late_limit(norms, norm, self.units, width, self.noise.share(math.fsum(late)))
-        return norm, limit, norms.beyond(limit)
+        return norm, norms.cut(limit)
 
     def mean(self, shares: tuple[float, ...]) -> tuple[Doubles, float]:
         """Return the mean of where late rounds led, and the deviation of the noise in its score.
@@ -239,34 +238,33 @@ def score_root(
     if plan.curvature:
         rounds.curve(plan.curvature[0])
     start, late = rounds.theta, plan.late
-    norm, limit, beyond = rounds.limit("norms of scores", plan.norms, late)
+    norm, cut = rounds.limit("norms of scores", plan.norms, late)
     if plan.curvature:
-        rounds.gather(limit, plan.settling, 0.0)
+        rounds.gather(cut.limit, plan.settling, 0.0)
         rounds.curve(plan.curvature[1])
-        rounds.gather(limit, late, math.fsum(plan.settling))
+        rounds.gather(cut.limit, late, math.fsum(plan.settling))
     else:
-        if rounds.settle(limit, plan.settling):
+        if rounds.settle(cut.limit, plan.settling):
             late = tuple(share + plan.again / len(late) for share in late)
         elif shorter is not None:
             rounds.rows, rounds.theta = shorter(), start
             settling = math.fsum(plan.settling)
             norms = plan.again * plan.norms / (plan.norms + settling)
             label = "norms of scores of shorter rows"
-            norm, limit, beyond = rounds.limit(label, norms, late)
+            norm, cut = rounds.limit(label, norms, late)
             again = (plan.again - norms) / settling
-            rounds.settle(limit, tuple(again * share for share in plan.settling))
+            rounds.settle(cut.limit, tuple(again * share for share in plan.settling))
         for share in late:
-            rounds.step(limit, share, _LATE_STEP)
+            rounds.step(cut.limit, share, _LATE_STEP)
     theta, theta_deviation = rounds.mean(late)
     mu = noise.share(plan.products)
-    short = min(limit, products_limit(norm, units, rows.width, mu))
+    short = min(cut.limit, products_limit(norm, units, rows.width, mu))
     products, deviation = noisy_products(rounds.rows, theta, short, noise, mu)
     half = (len(late) + 1) // 2
     return ScoreRoot(
         theta=theta,
         deviation=theta_deviation,
-        limit=limit,
-        beyond=beyond,
+        cut=cut,
         row_limit=rounds.rows.limit,
         products=products,
         products_deviation=deviation,

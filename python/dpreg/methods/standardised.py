@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpreg.data.bounds import Bounds, column_bounds
 from dpreg.data.design import Design
 from dpreg.data.sampling import sample_rows
-from dpreg.inference.covariance import EstimateError, hidden_note, user_errors
+from dpreg.inference.covariance import EstimateError, clipping_bounds, hidden_note, user_errors
 from dpreg.methods.base import NOTHING_MORE, Allowance, Declined, Release
 from dpreg.passes import expect
 from dpreg.sums.accountant import GaussianReleases
@@ -106,9 +106,12 @@ class Standardised:
         of_model = [*range(d), -1]
         to_user = units.to_user(d)
         covariance, sampling, hidden = user_errors(error, to_user, self.scales.trusted[of_model])
+        clipping = clipping_bounds(error, to_user, hidden)
         params = to_user @ theta + units.offset(d)
         given = [int(units.intercept) + j for j in terms.given]
         params[given], hidden[given] = 1.0, False
+        if clipping is not None:
+            clipping[given] = 0.0
         if covariance is not None and sampling is not None:
             covariance[given, :] = covariance[:, given] = sampling[given] = 0.0
         if terms.family.least_squares:
@@ -124,6 +127,7 @@ class Standardised:
             params=params,
             covariance=covariance,
             sampling=sampling,
+            clipping=clipping,
             units=self.scales.units,
             parts=tuple(self.noise.parts),
             composition=COMPOSITION,

@@ -36,6 +36,7 @@ def result_from(fields: Mapping[str, Any]) -> DPResults | NotReleased:
         estimates=_array(fields["estimates"]),
         covariance=None if fields["covariance"] is None else _array(fields["covariance"]),
         sampling=None if fields["sampling"] is None else _array(fields["sampling"]),
+        clipping=None if fields.get("clipping") is None else _array(fields["clipping"]),
         limits=None if fields["limits"] is None else _array(fields["limits"]),
         law=TailLaw(law.get("tail", ()), law.get("critical", ())),
         notes=_strings(fields["notes"]),

@@ -35,7 +35,8 @@ function(sources, namespace, call_python) {
       return(c(common, list(released = FALSE, reason = fit$reason, advice = fit$advice)))
     c(common, list(released = TRUE, response = fit$response, names = names(fit$estimates),
                    estimates = packed(fit$estimates), covariance = packed(fit$covariance),
-                   sampling = packed(fit$sampling), limits = packed(fit$limits), law = fit$law,
+                   sampling = packed(fit$sampling), clipping = packed(fit$clipping),
+                   limits = packed(fit$limits), law = fit$law,
                    notes = fit$notes, no_errors = fit$no_errors, family = fit$family))
   }
   environment(e$fit_to_python) <- e

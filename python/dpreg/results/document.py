@@ -20,7 +20,7 @@ from dpreg.privacy.certificate import Certificate
 __all__ = ["CERTIFICATE", "COLUMN", "check_fields", "fields_from", "written"]
 
 _FORMAT = 5
-_ARRAYS = ("estimates", "covariance", "sampling", "limits")
+_ARRAYS = ("estimates", "covariance", "sampling", "clipping", "limits")
 _KINDS = ("residual", "pearson", "response")
 _STATS = ("rsquared", "rsquared_error", "scale", "scale_error", "most_residual")
 _TUPLES = ("names", "notes", "selected")
@@ -38,7 +38,8 @@ CERTIFICATE = {
 _DOCUMENT = {
     "dpreg_results": float, "formula": str, "response": str, "names": [str], "method": str,
     "estimates": [(float, None)], "covariance": ([[(float, None)]], None),
-    "sampling": ([(float, None)], None), "limits": ([[(float, None)]], None), "units": float,
+    "sampling": ([(float, None)], None), "clipping": ([(float, None)], None),
+    "limits": ([[(float, None)]], None), "units": float,
     "privacy": CERTIFICATE,
     "schema": {str: COLUMN}, "law": {"tail": [float], "critical": [float]}, "notes": [str],
     "selected": ([str], None), "no_errors": str,
@@ -134,7 +135,8 @@ def _check_document(data: Any) -> None:
     """Raise a ValueError that names the first entry which is not as `to_json` writes it."""
     _check(data, _DOCUMENT, "")
     size = len(data["names"])
-    shapes = {"estimates": (size,), "sampling": (size,), "covariance": (size, size)}
+    shapes = {**dict.fromkeys(("estimates", "sampling", "clipping"), (size,)),
+              "covariance": (size, size)}  # fmt: skip
     for name, shape in shapes.items():
         if data[name] is not None and _shape(data[name]) != shape:
             raise ValueError(f"{name}: {size} coefficients need an array of shape {shape}")

@@ -69,6 +69,11 @@ class DPResults(LinearTests):
         R squared and the mean squared residual; None unless ``fit_stats=True`` paid for them.
     diagnostics : Diagnostics or None
         Numbers of rows by fitted mean and residual; None unless ``diagnostics=True`` paid.
+    clipping : ndarray, shape (c,), or None
+        How far each coefficient may lie, at most, from that of least squares (of maximum
+        likelihood) for the whole population because long scores were shortened, by released
+        counts of them whose tail is taken to go on as it was seen to fall; None: not known.
+        Beside, not within, the standard errors.  A few rows far beyond all others do not show.
 
     See Also
     --------
@@ -93,6 +98,7 @@ class DPResults(LinearTests):
     family: Family = GAUSSIAN
     stats: FitStats | None = None
     diagnostics: Diagnostics | None = None
+    clipping: NDArray[np.float64] | None = None
 
     @property
     def released(self) -> bool:
@@ -150,14 +156,15 @@ class DPResults(LinearTests):
         Returns
         -------
         DataFrame
-            Columns coef, std err, sampling, privacy, z, P>|z|, lower, upper; the squares
-            of `sampling` and `privacy` add up to that of `std err`.
+            Columns coef, std err, sampling, privacy, z, P>|z|, lower, upper, clipping; the
+            squares of `sampling` and `privacy` add up to that of `std err`.
         """
         import pandas as pd
 
         alpha = check_alpha(alpha)
         error = self._standard_errors()
-        sampling = np.full(len(error), np.nan) if self.sampling is None else self.sampling
+        unknown = np.full(len(error), np.nan)
+        sampling = unknown if self.sampling is None else self.sampling
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratio = self.estimates / error
             margin = self.law.critical_value(alpha) * error
@@ -173,6 +180,7 @@ class DPResults(LinearTests):
                 "P>|z|": np.where(np.isnan(ratio), np.nan, self.law.p_values(np.nan_to_num(ratio))),
                 "lower": shown(self.estimates - margin),
                 "upper": shown(self.estimates + margin),
+                "clipping": unknown if self.clipping is None else self.clipping,
             },
             index=pd.Index(self.names, name="term"),
         )

@@ -134,7 +134,7 @@ def unit_noun(fit: DPResults) -> str:
 
 def _body(fit: DPResults, alpha: float, exp: bool) -> Any:
     table = fit.tidy(alpha, exp=exp)
-    table = table[["coef"]] if fit.covariance is None else table
+    table = table[["coef"]] if fit.covariance is None else table.drop(columns="clipping")
     return table_of(table.rename(columns={"coef": "exp(coef)"}) if exp else table, alpha)
 
 

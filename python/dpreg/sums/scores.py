@@ -14,6 +14,7 @@ from dpreg.sums.moments import symmetric
 from dpreg.sums.quantised import MappedRows
 
 __all__ = [
+    "ScoreCut",
     "ScoreNorms",
     "noisy_curvature",
     "noisy_products",
@@ -32,6 +33,8 @@ _CLEAR = 3.0
 _CLEAR_ALONE = 4.5
 # A tail is taken to fall off as a power of at least and at most this.
 _LEAST_POWER, _MOST_POWER = 1.5, 8.0
+# Half octaves before the last that is seen, over which a tail tells how it goes on.
+_BINS_BEFORE = 3
 # Before second moments are taken, scores are shortened to this many root mean square norms,
 _LEAST_NORMS = 2.0
 # or to more, as long as noise in the second moments is no more than this share of them.
@@ -122,6 +125,25 @@ def products_limit(norm: float, units: float, width: int, mu: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
+class ScoreCut:
+    """What a limit takes off the scores of units, as noisy counts have it.
+
+    Attributes
+    ----------
+    limit : float
+    units : float
+        So many have a longer score, at most, by two deviations of the noise.
+    excess : float
+        What their norms exceed the limit by, added up, if the tail goes on as it was seen to
+        fall; from a count two deviations above the one that was released.
+    """
+
+    limit: float
+    units: float
+    excess: float
+
+
+@dataclass(frozen=True, slots=True)
 class ScoreNorms:
     """Noisy numbers of units by the norm of their score, in half octaves.
 
@@ -166,19 +188,45 @@ class ScoreNorms:
         T (L / S)^a beyond S, what is cut off all scores together is T L^a S^(1 - a) / (a - 1); it
         is `balance` times the deviation S / mu of the noise where the limit is the result.
         """
-        tail, deviations = self._tail()
-        last = self._last_seen()
-        near, far = max(last - 1, 0), min(last + 1, _SPAN - 1)
-        fall = math.log2(max(tail[near], 1.0) / max(tail[far], deviations[far]))
-        power = min(max(fall / max((far - near) / 2, 0.5), _LEAST_POWER), _MOST_POWER)
+        tail, _ = self._tail()
+        last, power = self._last_seen(), self._power()
         beyond = (max(tail[last], 1.0) * mu / (balance * (power - 1))) ** (1 / power)
         return _edge(self.bulk + last) * float(min(max(beyond, 1.0), _MOST_BEYOND))
 
-    def beyond(self, limit: float) -> float:
-        """Return how many norms exceed `limit` at most, by two deviations of the noise."""
+    def cut(self, limit: float) -> ScoreCut:
+        """Return what shortening to `limit` takes off the norms."""
         ends = np.array([_edge(k + 1) for k in range(len(self.counts))])
         counted = self.counts[ends > limit]
-        return max(float(counted.sum()), 0.0) + 2 * self.deviation * math.sqrt(len(counted))
+        most = max(float(counted.sum()), 0.0) + 2 * self.deviation * math.sqrt(len(counted))
+        return ScoreCut(limit, most, self._excess(limit))
+
+    def _excess(self, limit: float) -> float:
+        """Return the sum of what norms exceed `limit` by, as counted and continued by a power.
+
+        The power is halfway between that at the last bin that is seen, which has noise, and that
+        over the three bins before, from which tails may fall off faster or more slowly.
+        """
+        tail, deviations = self._tail()
+        last, power = self._last_seen(), self._power()
+        if last >= _BINS_BEFORE:
+            power = (power + self._power_between(last - _BINS_BEFORE, last)) / 2
+        middles = np.array([_edge(self.bulk + k + 0.5) for k in range(last)])
+        seen = float(np.maximum(self._window[:last], 0.0) @ np.maximum(middles - limit, 0.0))
+        start, rest = _edge(self.bulk + last), max(tail[last], 0.0) + 2 * deviations[last]
+        if limit <= start:
+            return seen + float(rest * (start * power / (power - 1) - limit))
+        return seen + float(rest * (start / limit) ** power * limit / (power - 1))
+
+    def _power(self) -> float:
+        """Return that by which the tail falls off where it is last seen."""
+        last = self._last_seen()
+        return self._power_between(max(last - 1, 0), min(last + 1, _SPAN - 1))
+
+    def _power_between(self, near: int, far: int) -> float:
+        tail, deviations = self._tail()
+        least = max(deviations[far], float(np.finfo(float).eps))
+        fall = math.log2(max(tail[near], 1.0) / max(tail[far], least))
+        return min(max(fall / max((far - near) / 2, 0.5), _LEAST_POWER), _MOST_POWER)
 
     def _tail(self) -> tuple[Doubles, Doubles]:
         """Return noisy numbers of units at or above the bulk and each bin after, and deviations."""
