@@ -15,6 +15,8 @@ test_that("a fit has the parts that R users ask for", {
   expect_equal(table[, "Std. Error"], sqrt(diag(vcov(fit))))
   inside <- confint(fit)[, 1] > 0 | confint(fit)[, 2] < 0
   expect_identical(table[, "Pr(>|z|)"] < 0.05, inside)
+  expect_identical(names(fit$clipping), terms)
+  expect_true(all(fit$clipping > 0))
 })
 
 test_that("what is printed says what was promised", {
