@@ -12,7 +12,7 @@ import numpy as np
 
 from dpreg.data.containers import open_source
 from dpreg.data.roles import check_unit
-from dpreg.data.source import RowSource
+from dpreg.data.source import RowSource, quietly
 from dpreg.data.units import UnitNumbers
 from dpreg.errors import ArgumentError, BudgetError, unusable
 from dpreg.isolation import drawing_from, unheard
@@ -131,7 +131,9 @@ def dp_test(
     def opened() -> tuple[PValues, Rows]:
         block, size = _opened(data)
         labels = np.arange(size) if unit is None else _labels(source, unit)
-        return lambda rows, seed: statistic_of(statistic, block(rows), seed), labels
+        # The rows of a block are made where what goes wrong counts as 1: a date may be none of
+        # Python's, which is about a cell.
+        return lambda rows, seed: statistic_of(lambda r: statistic(block(r)), rows, seed), labels
 
     return test_by_blocks(
         name, data, opened, eps, blocks=blocks, threshold=threshold, unit=unit, budget=budget,
@@ -231,7 +233,7 @@ def _opened(data: Any) -> tuple[Callable[[Rows], pd.DataFrame], int]:
     import pyarrow.parquet as pq
     import pyarrow.types as types
 
-    table = pq.read_table(data)
+    table = quietly(pq.read_table, data)
     # The entries of a dictionary are those of all rows.
     for place, field in enumerate(table.schema):
         if types.is_dictionary(field.type):

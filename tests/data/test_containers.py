@@ -281,3 +281,14 @@ def test_parquet_dictionaries_declare_nothing(tmp_path):
                 found.add(str(schema(path)))
                 assert codes(path, "x", LEVELS).tolist() == [LEVELS.index(w) for w in words]
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("wrap", [lambda c: {"c": c}, lambda c: pd.DataFrame(
+    {"c": pd.Series(pd.array(c, dtype=pd.ArrowDtype(c.type)))})])  # fmt: skip
+def test_entries_of_dictionaries_may_be_missing(wrap):
+    """Which entries a dictionary lists is data: chunk by chunk, they may be others, or none."""
+    chunks = [pa.DictionaryArray.from_arrays(pa.array(places, pa.uint8()), pa.array(entries))
+              for places, entries in (([0, 1], ["a", None]), ([1, 0, 0], ["b", "a"]))]  # fmt: skip
+    data = wrap(pa.chunked_array(chunks))
+    assert codes(data, "c", ["a", "b"]).tolist() == [0, -1, 0, 1, 1]
+    assert keys(data, "c") == [b"sa", None, b"sa", b"sb", b"sb"]

@@ -15,6 +15,8 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from laws import ALPHA
 from numpy.random import mtrand
@@ -22,7 +24,7 @@ from scipy import stats
 
 import dpreg
 from dpreg import _core
-from dpreg.errors import ArgumentError, BudgetError, SchemaError
+from dpreg.errors import ArgumentError, BudgetError, SchemaError, SourceError
 from dpreg.inference.noisy_binomial import noisy_binomial_p_value, noisy_binomial_tail
 from dpreg.methods.block_counts import blocks_of
 
@@ -283,3 +285,23 @@ def test_a_block_of_a_file_tells_nothing_of_other_rows(tmp_path):
     same = [here.equals(there) for here, there in zip(*seen, strict=True)]
     assert sum(same) == 3
     assert not any(isinstance(block["g"].dtype, pd.CategoricalDtype) for block in seen[0])
+
+
+@pytest.mark.parametrize("cell", [2**62, None])
+def test_a_cell_that_python_has_no_value_for_is_no_exception(tmp_path, cell):
+    """A date of the year 10**14 cannot be made a `datetime.date`: its block counts as large."""
+    days = pa.array([0] * 40 + [cell], pa.int64()).view(pa.date64())
+    path = str(tmp_path / "days.parquet")
+    pq.write_table(pa.table({"day": days}), path)
+    counts = [dpreg.dp_test(lambda rows: 0.0, path, 50.0, blocks=8, rng=k).count for k in range(3)]
+    assert counts == [8 if cell is None else 7] * 3
+
+
+def test_a_file_that_cannot_be_read_says_nothing_of_its_rows(tmp_path):
+    path = tmp_path / "damaged.parquet"
+    pq.write_table(pa.table({"x": np.arange(500.0)}), path)
+    content = bytearray(path.read_bytes())
+    content[4:200] = bytes(196)
+    path.write_bytes(content)
+    with pytest.raises(SourceError, match="the source failed while it was read"):
+        dpreg.dp_test(lambda rows: 0.0, str(path), 1.0)

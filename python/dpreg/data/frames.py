@@ -208,10 +208,25 @@ def _of_arrow(array: Callable[[slice], Any]) -> Sliced:
 
         found = array(part)
         if isinstance(found, pa.ChunkedArray):
-            found = found.unify_dictionaries().combine_chunks()
+            found = _in_one(found)
         return arrow_cells(found)
 
     return cells
+
+
+def _in_one(chunks: Any) -> Any:
+    """Put the chunks of a column together.
+
+    Those of a dictionary without it: dictionaries of which one has an empty entry cannot be put
+    together, and entries are data.
+    """
+    import pyarrow as pa
+
+    kind = chunks.type
+    if chunks.num_chunks > 1 and pa.types.is_dictionary(kind):
+        plain = [chunk.dictionary_decode() for chunk in chunks.chunks]
+        chunks = pa.chunked_array(plain, kind.value_type)
+    return chunks.combine_chunks()
 
 
 def _category(name: str, dtype: Any, series: Callable[[], Any]) -> tuple[Column, Sliced]:
