@@ -25,7 +25,7 @@ from dpreg.data.schema import Level
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["MOST_WHOLE", "Cells", "Coded", "Numbers", "Texts", "Ticks"]
+__all__ = ["MOST_WHOLE", "Cells", "Coded", "Joined", "Numbers", "Texts", "Ticks"]
 
 Doubles = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -271,6 +271,36 @@ class Coded:
         size = len(self.entries)
         inside = (self.positions >= 0) & (self.positions < size)
         return np.where(inside, self.positions, size).astype(np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Cells of parts of a column, one part after another.
+
+    Attributes
+    ----------
+    parts : sequence of Cells
+        At least one.
+    """
+
+    parts: Sequence[Cells]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def numbers(self) -> Doubles:
+        """See `Cells.numbers`."""
+        return np.concatenate([part.numbers() for part in self.parts])
+
+    def codes(self, levels: Sequence[Level]) -> Codes:
+        """See `Cells.codes`."""
+        return np.concatenate([part.codes(levels) for part in self.parts])
+
+    def keys(self) -> pyarrow.LargeBinaryArray:
+        """See `Cells.keys`."""
+        import pyarrow as pa
+
+        return pa.concat_arrays([part.keys() for part in self.parts])
 
 
 def _bytes(values: NDArray[Any], dtype: str) -> NDArray[np.uint8]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpreg.data.arrow import arrow_cells, arrow_column
-from dpreg.data.cells import Cells, Coded, Numbers, Ticks
+from dpreg.data.cells import Cells, Coded, Joined, Numbers, Ticks
 from dpreg.data.objects import Objects
 from dpreg.data.schema import LIST, Column, Kind, Schema
 from dpreg.data.source import BATCH_ROWS, MemorySource, RowSource, StreamSource
@@ -207,26 +207,19 @@ def _of_arrow(array: Callable[[slice], Any]) -> Sliced:
         import pyarrow as pa
 
         found = array(part)
-        if isinstance(found, pa.ChunkedArray):
-            found = _in_one(found)
-        return arrow_cells(found)
+        return _of_chunks(found) if isinstance(found, pa.ChunkedArray) else arrow_cells(found)
 
     return cells
 
 
-def _in_one(chunks: Any) -> Any:
-    """Put the chunks of a column together.
-
-    Those of a dictionary without it: dictionaries of which one has an empty entry cannot be put
-    together, and entries are data.
-    """
+def _of_chunks(chunks: Any) -> Cells:
+    """Return the cells of all chunks."""
     import pyarrow as pa
 
-    kind = chunks.type
-    if chunks.num_chunks > 1 and pa.types.is_dictionary(kind):
-        plain = [chunk.dictionary_decode() for chunk in chunks.chunks]
-        chunks = pa.chunked_array(plain, kind.value_type)
-    return chunks.combine_chunks()
+    if chunks.num_chunks < 2 or not pa.types.is_dictionary(chunks.type):
+        return arrow_cells(chunks.combine_chunks())
+    # Arrow puts together no dictionaries of which one has an empty entry, and entries are data.
+    return Joined([arrow_cells(chunk) for chunk in chunks.chunks])
 
 
 def _category(name: str, dtype: Any, series: Callable[[], Any]) -> tuple[Column, Sliced]:
