@@ -40,6 +40,14 @@ def test_means_slopes_and_links(family, mean):
         assert family.predictor(at) == pytest.approx(predictor, abs=1e-12)
 
 
+def test_far_out_a_probit_is_flat():
+    """Squares of what is predicted from cells near the largest double overflow."""
+    far = np.array([-1e308, -1e200, -40.0, 40.0, 1e160, np.inf])
+    with np.errstate(all="raise", under="ignore"):
+        assert PROBIT.slope(far).tolist() == [0.0] * 6
+        assert np.abs(PROBIT.bend(far)).tolist() == [0.0] * 6
+
+
 def test_links_are_those_of_statsmodels():
     from statsmodels.genmod import families
 

@@ -31,6 +31,10 @@ Doubles = NDArray[np.float64]
 Loss = Literal["squared", "logistic", "probit", "poisson", "quantile"]
 
 
+# Where the density of the standard normal law is 0 in doubles; squares farther out may overflow.
+_VANISHED = 40.0
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """A family with its link, named as statsmodels and R name them.
@@ -102,7 +106,8 @@ class Family:
         if self.link == "identity":
             return np.ones_like(predictor)
         if self.link == "probit":
-            return np.asarray(np.exp(-0.5 * np.square(predictor)) / math.sqrt(2 * math.pi))
+            inside = np.clip(predictor, -_VANISHED, _VANISHED)
+            return np.asarray(np.exp(-0.5 * np.square(inside)) / math.sqrt(2 * math.pi))
         mean = self.mean(predictor)
         return np.asarray(mean * (1 - mean)) if self.link == "logit" else mean
 
@@ -111,7 +116,8 @@ class Family:
         if self.link == "identity":
             return np.zeros_like(predictor)
         if self.link == "probit":
-            return np.asarray(-predictor * self.slope(predictor))
+            inside = np.clip(predictor, -_VANISHED, _VANISHED)
+            return np.asarray(-inside * self.slope(inside))
         mean = self.mean(predictor)
         return np.asarray(mean * (1 - mean) * (1 - 2 * mean)) if self.link == "logit" else mean
 

@@ -7,6 +7,7 @@ import pytest
 from methods.sums import check_accuracy, check_total, check_wrong_use, gaussian
 
 import dpreg
+from dpreg.errors import ArgumentError
 
 
 def test_accuracy_without_bounds():
@@ -100,3 +101,12 @@ def test_a_count_that_could_not_be_drawn_is_refused(options):
         dpreg.Auto(**options)
     with pytest.raises(ValueError, match="count_share"):
         dpreg.TukeyEM(count_share=1e-12)
+
+
+def test_what_no_candidate_can_use_is_refused_before_the_charge():
+    budget = dpreg.Budget(1.0, 1e-5)
+    data = {"x": np.zeros(9), "y": np.zeros(9), "w": np.ones(9)}
+    method = dpreg.Auto(candidates=("tukey", "tukey"))
+    with pytest.raises(ArgumentError, match="no use for weights"):
+        dpreg.dp_lm("y ~ x", data, 1.0, method=method, weights="w", budget=budget)
+    assert budget.charges == ()

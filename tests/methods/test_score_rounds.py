@@ -175,6 +175,13 @@ def test_what_is_cut_off_a_power_law_is_told_where_the_limit_is_seen_and_where_i
     assert (np.array(told) > 0.5 * cut).mean() > 0.9
 
 
+def test_the_last_bin_of_norms_has_no_end():
+    """No score being longer than a limit is not told by a limit beyond all bins."""
+    counts = np.zeros(BINS)
+    counts[-1] = 7.0
+    assert ScoreNorms(counts, 1.0).cut(2.0**60).units == 9.0
+
+
 def test_noise_alone_gives_a_number():
     rng = np.random.default_rng(8)
     noisy = ScoreNorms(rng.normal(0, 1e6, BINS), 1e6)

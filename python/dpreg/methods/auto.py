@@ -90,7 +90,7 @@ class Auto:
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0, with which no candidate works, and what TukeyEM cannot halve."""
         needs_delta(self.name, delta)
-        if self.candidates == ("tukey",):
+        if not self._candidates(terms, inference=False):
             refuse_within("tukey", terms)
             refuse_weights("tukey", terms)
         if "tukey" in self._candidates(terms, inference=False):

@@ -185,6 +185,7 @@ class DPResults(LinearTests):
             index=pd.Index(self.names, name="term"),
         )
 
+    @np.errstate(over="ignore", invalid="ignore")  # a warning would be about a cell
     def predict(
         self,
         data: Any,
@@ -242,6 +243,7 @@ class DPResults(LinearTests):
             return mean_intervals(self, rows, predictor, alpha, family, (least, most), scale)
         return rows.series(np.clip(family.mean(predictor), least, most))
 
+    @np.errstate(over="ignore", invalid="ignore")  # a warning would be about a cell
     def marginal_effects(self, data: Any, *, alpha: float = 0.05) -> pd.DataFrame:
         """Average over `data` what one more of each regressor adds to the mean response.
 

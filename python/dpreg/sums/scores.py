@@ -132,7 +132,7 @@ class ScoreCut:
     ----------
     limit : float
     units : float
-        So many have a longer score, at most, by two deviations of the noise.
+        So many have a longer score, at most, by two deviations of the noise; 0: none can have.
     excess : float
         What their norms exceed the limit by, added up, if the tail goes on as it was seen to
         fall; from a count two deviations above the one that was released.
@@ -195,7 +195,8 @@ class ScoreNorms:
 
     def cut(self, limit: float) -> ScoreCut:
         """Return what shortening to `limit` takes off the norms."""
-        ends = np.array([_edge(k + 1) for k in range(len(self.counts))])
+        # The last bin has no end, so that some are counted whatever the limit.
+        ends = np.array([*(_edge(k + 1) for k in range(len(self.counts) - 1)), np.inf])
         counted = self.counts[ends > limit]
         most = max(float(counted.sum()), 0.0) + 2 * self.deviation * math.sqrt(len(counted))
         return ScoreCut(limit, most, self._excess(limit))
