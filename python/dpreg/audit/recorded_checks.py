@@ -131,7 +131,13 @@ def units(effort: Effort) -> Finding:
     methods: tuple[Method, ...] = tuple(
         how(max_rows=rows, bounds=_RESPONSE) for how in (AdaSSP, BoostedAdaSSP) for rows in (3, 1)
     )
-    runs = (Run(method, "y ~ a + b", person_pair(20), unit="person") for method in methods)
+    pair = person_pair(20)
+    runs = [Run(method, "y ~ a + b", pair, unit="person") for method in methods]
+    # Rows that vary within the person that comes, or its deviations from their mean were 0.
+    varied = pair.having.assign(a=lambda t: np.where(t.index % 2, t["a"], -t["a"]))
+    effects = Pair("a person who varies", varied.iloc[: len(pair.without)], varied)
+    runs += [Run(method, "y ~ a + b | person", effects, unit="person") for method in methods]
+    runs += [Run(methods[0], "y ~ a + offset(b)", pair) for pair in hostile_pairs()]
     return finding_of("units of several rows", runs, composed_loss)
 
 
@@ -187,6 +193,13 @@ def pipelines(effort: Effort) -> Finding:
         for selector in selectors
         if isinstance(selector, (SubLasso, TwoStage))
     ]
+    # A term of two columns, both of which a row raises while it lowers the other term.
+    base, formula = regression(60), "y ~ a + poly(b, 2, raw=True)"
+    row = pd.DataFrame({"a": [-1.0], "b": [-1.0], "y": [1.0]})
+    bounds = dict.fromkeys(("a", "poly(b, 2, raw=True)", "y"), (-1.0, 1.0))
+    pairs = (Pair("one term more, one less", base, pd.concat([base, row])), *hostile_pairs()[:3])
+    grouped = DPSIS(bounds=bounds, share=0.5)
+    runs += [Run(methods[0], formula, pair, select=grouped) for pair in pairs]
     return finding_of("selection, then a fit", runs, composed_loss)
 
 

@@ -6,6 +6,7 @@ from audit.patches import Mutant, both, edited, swapped
 
 import dpreg.pipeline
 from dpreg import _core
+from dpreg.data import offsets, weights, within
 from dpreg.data import sampling as _units
 from dpreg.methods import boosted_adassp as _boosted
 from dpreg.methods import model_rows
@@ -149,6 +150,26 @@ BOOSTED = [
         ("boosted_adassp", "adassp"),
     ),
     Mutant(
+        "long rows told by the exact matrix",
+        edited(_preconditioning, "precondition", ("np.linalg.eigh(gram / scales.units)", "np.linalg.eigh(rows.gram() * (rows.limit / 2.0**14) ** 2 / scales.units)")),
+        ("boosted_adassp",),
+    ),
+    Mutant(
+        "deviations from the mean of all persons",
+        edited(within, "_deviations", ("means = sums", "means = 0 * sums + values.mean(axis=0) + 0 * sums")),
+        ("units",),
+    ),
+    Mutant(
+        "offsets less their mean",
+        edited(offsets._LessOffsets, "__call__", ("y = y - X[:, j]", "y = y - (X[:, j] - X[:, j].mean())")),
+        ("units",),
+    ),
+    Mutant(
+        "weights in units of the largest one",
+        edited(weights, "usable_weights", ("cells, np.nan)", "cells / np.nanmax(cells, initial=1e-300), np.nan)")),
+        ("extras and weights",),
+    ),
+    Mutant(
         "scores of rows that are not shortened by unit",
         swapped(_core, "score_sensitivity", lambda real: lambda width: real(width) / 2),
         ("boosted_adassp", "units"),
@@ -156,6 +177,11 @@ BOOSTED = [
 ]  # fmt: skip
 
 PIPELINES = [
+    Mutant(
+        "the score of a term is the sum of those of its columns",
+        edited(DPSIS, "select", ("np.maximum.reduceat", "np.add.reduceat")),
+        ("pipelines",),
+    ),
     Mutant(
         "selection is free",
         edited(dpreg.pipeline, "fit", ("Allowance(stage.epsilon_fit, delta, bits, extras)", "Allowance(epsilon, delta, bits, extras)")),
