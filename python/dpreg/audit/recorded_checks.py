@@ -198,7 +198,7 @@ def pipelines(effort: Effort) -> Finding:
     row = pd.DataFrame({"a": [-1.0], "b": [-1.0], "y": [1.0]})
     bounds = dict.fromkeys(("a", "poly(b, 2, raw=True)", "y"), (-1.0, 1.0))
     pairs = (Pair("one term more, one less", base, pd.concat([base, row])), *hostile_pairs()[:3])
-    grouped = DPSIS(bounds=bounds, share=0.5)
+    grouped = DPSIS(bounds=bounds, share=0.9)
     runs += [Run(methods[0], formula, pair, select=grouped) for pair in pairs]
     return finding_of("selection, then a fit", runs, composed_loss)
 
