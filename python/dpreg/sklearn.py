@@ -61,10 +61,11 @@ class _Private(BaseEstimator):  # type: ignore[misc]
         return type(self)(**self.get_params(deep=False))
 
     def _problem(self, X: Any, y: Any) -> tuple[ModelMatrix, list[str]]:
-        X, y = validate_data(
-            self, X, y, dtype=None, ensure_all_finite=False, ensure_min_samples=0,
-            y_numeric=False, skip_check_array=True,
-        )  # fmt: skip
+        if not isinstance(X, list) or X:  # of a list scikit-learn asks for the first row
+            X, y = validate_data(
+                self, X, y, dtype=None, ensure_all_finite=False, ensure_min_samples=0,
+                y_numeric=False, skip_check_array=True,
+            )  # fmt: skip
         table, target = matrix_source("X", X), _target(y)
         width = len(table.schema.columns)
         if _rows(X) != _rows(y):
