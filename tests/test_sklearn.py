@@ -215,6 +215,7 @@ def test_containers_of_the_same_numbers_give_the_same_fit(data):
         (np.array([["a"]] * 5), np.zeros(5), SchemaError, "numbers"),
         (pd.DataFrame({"a": list("abcde")}), np.zeros(5), SchemaError, "not numbers"),
         (np.zeros((5, 0)), np.zeros(5), SchemaError, "0 feature"),
+        ([], [], SchemaError, "0 feature"),
         (np.zeros(5), np.zeros(5), SchemaError, "axes"),
         ([0.0] * 5, np.zeros(5), SchemaError, "X must have 2 axes"),
         (np.zeros((5, 2)), np.zeros((5, 2)), SchemaError, "y must have 1 axes"),
