@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "dpreg/error.hpp"
@@ -69,71 +70,80 @@ void check_public(const MatrixView& x, const VectorView& y, const Standardisatio
     check_loss(how.loss);
 }
 
-/// Are the used columns all that there are, in their order, and next to one another in memory?
-bool lie_side_by_side(const MatrixView& x, const std::vector<std::size_t>& columns) {
-    if (x.col_stride != 1 || columns.size() != x.cols) return false;
-    for (std::size_t j = 0; j < columns.size(); ++j) {
-        if (columns[j] != j) return false;
+using Shorts = __attribute__((vector_size(16))) std::int16_t;
+
+/// Turns 8 x 8 integers, so that rows become columns: each time the halves are interleaved.
+DPREG_INLINE void turn_around(std::array<Shorts, kPanel>& rows) {
+    static_assert(kPanel == 8 && sizeof(Shorts) == kPanel * sizeof(std::int16_t));
+    for (int time = 0; time < 3; ++time) {
+        std::array<Shorts, kPanel> next;
+        for (std::size_t i = 0; i < kPanel / 2; ++i) {
+            Shorts a = rows[i];
+            Shorts b = rows[i + kPanel / 2];
+            next[2 * i] = DPREG_SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+            next[2 * i + 1] = DPREG_SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+        }
+        rows = next;
     }
-    return true;
+}
+
+/// Is a number other than 0 among these?
+DPREG_INLINE bool any_of(const double* values) {
+    bool any = false;
+    for (std::size_t r = 0; r < kMakeRows; ++r) any = any | (values[r] != 0.0);
+    return any;
 }
 
 }  // namespace
 
-/// The steps from records to rows, in lanes.
+/// The steps from records to rows, one record a lane.
 struct RowMaker::Steps {
     const RowMaker& maker;
     Room& room;
-    std::size_t padded_used;
 
-    DPREG_INLINE double* z_of(std::size_t r) const { return room.z.data() + r * maker.stride(); }
+    /// Numbers of the records, entry by entry.
+    DPREG_INLINE double* z_of(std::size_t entry) const { return room.z.data() + entry * kMakeRows; }
+    DPREG_INLINE double* cells_of(std::size_t column) const {
+        return room.cells.data() + column * kMakeRows;
+    }
 
-    /// Cells of a record within their limits; 0 all of them if one is not finite.
+    /// Cells within their limits; 0 all of those of a record if one is not finite.  Returns what is
+    /// 0 for complete records.
     template <class Lanes>
-    DPREG_INLINE bool gather(std::size_t record, double* values) const {
+    DPREG_INLINE Lanes gather(const std::size_t* records, std::size_t count) const {
         const Standardisation& how = maker.how_;
-        const std::size_t used = maker.used();
-        const double* row =
-            maker.x_.data + static_cast<std::ptrdiff_t>(record) * maker.x_.row_stride;
-        if (!maker.side_by_side_) {
-            for (std::size_t j = 0; j < used; ++j) {
-                values[j] = row[static_cast<std::ptrdiff_t>(how.columns[j]) * maker.x_.col_stride];
-            }
-            row = values;
+        std::array<const double*, kMakeRows> rows{};
+        for (std::size_t r = 0; r < kMakeRows; ++r) {
+            const auto record = static_cast<std::ptrdiff_t>(records[std::min(r, count - 1)]);
+            rows[r] = maker.x_.data + record * maker.x_.row_stride;
         }
         Lanes check = Lanes::of(0.0);
-        std::size_t j = 0;
-        for (; j + kPanel <= used; j += kPanel) {
-            const auto value = Lanes::load(row + j);
+        for (std::size_t j = 0; j < maker.used(); ++j) {
+            const auto at = static_cast<std::ptrdiff_t>(how.columns[j]) * maker.x_.col_stride;
+            std::array<double, kMakeRows> values{};
+            for (std::size_t r = 0; r < kMakeRows; ++r) values[r] = rows[r][at];
+            const auto value = Lanes::load(values.data());
             check += value * 0.0;
             // With NaN comes a row of zeros.
-            below(above(value, Lanes::load(&how.low[j])), Lanes::load(&how.high[j]))
-                .store(values + j);
+            below(above(value, Lanes::of(how.low[j])), Lanes::of(how.high[j])).store(cells_of(j));
         }
-        double rest = 0.0;
-        for (; j < used; ++j) {
-            rest += row[j] * 0.0;
-            values[j] = std::min(std::max(row[j], how.low[j]), how.high[j]);
+        const Lanes odd = if_zero(check, Lanes::of(0.0), Lanes::of(1.0));
+        if (odd.sum() > 0.0) {
+            for (std::size_t j = 0; j < maker.used(); ++j) {
+                if_zero(odd, Lanes::load(cells_of(j)), Lanes::of(0.0)).store(cells_of(j));
+            }
         }
-        if (std::isfinite(rest + check.sum())) return true;
-        std::fill(values, values + used, 0.0);
-        return false;
+        return odd;
     }
 
     /// Finds the columns in which a record has a cell other than 0.
     DPREG_INLINE void find_cells() const {
-        const std::size_t used = maker.used();
-        room.used.resize(used);
+        room.used.resize(maker.used());
         std::size_t count = 0;
-        for (std::size_t j = 0; j < used; ++j) {
-            bool any = false;
-            for (std::size_t r = 0; r < kMakeRows; ++r) {
-                const double value = room.values[r * padded_used + j];
-                room.cells[count * kMakeRows + r] = value;
-                any = any | (value != 0.0);
-            }
+        for (std::size_t j = 0; j < maker.used(); ++j) {
+            const double* cells = cells_of(j);
             room.used[count] = static_cast<std::uint32_t>(j);
-            count += any ? 1 : 0;
+            count += cells[0] != 0.0 || any_of(cells) ? 1 : 0;
         }
         room.used.resize(count);
     }
@@ -141,122 +151,125 @@ struct RowMaker::Steps {
     /// The images of the records: cells are added in the order of columns.
     template <class Lanes>
     DPREG_INLINE void add_cells(const RowMap& map) const {
-        for (std::size_t k = 0; k < map.stride; k += kPanel) {
-            const double* slopes = map.slopes.data() + k * maker.used();
-            const double* cell = room.cells.data();
-            std::array<Lanes, kMakeRows> sum;
-            sum.fill(Lanes::load(&map.base[k]));
+        constexpr std::size_t tile = 4;
+        static_assert(kPanel % tile == 0);
+        for (std::size_t k = 0; k < maker.how_.mapped; k += tile) {
+            const double* slopes =
+                map.slopes.data() + k / kPanel * kPanel * maker.used() + k % kPanel;
+            std::array<Lanes, tile> sum;
+            for (std::size_t i = 0; i < tile; ++i) sum[i] = Lanes::of(map.base[k + i]);
             for (const std::uint32_t column : room.used) {
-                const auto slope = Lanes::load(slopes + column * kPanel);
-                for (std::size_t r = 0; r < kMakeRows; ++r) sum[r] += cell[r] * slope;
-                cell += kMakeRows;
+                const auto cell = Lanes::load(cells_of(column));
+                const double* slope = slopes + column * kPanel;
+                for (std::size_t i = 0; i < tile; ++i) sum[i] += cell * slope[i];
             }
-            for (std::size_t r = 0; r < kMakeRows; ++r) {
-                sum[r].store(z_of(r) + k);
-            }
-        }
-        for (std::size_t r = 0; r < kMakeRows; ++r) {
-            std::fill(z_of(r) + map.stride, z_of(r) + maker.stride(), 0.0);
+            for (std::size_t i = 0; i < tile; ++i) sum[i].store(z_of(k + i));
         }
     }
 
-    /// The row of a record without a map.
-    DPREG_INLINE void standardise(const double* values, double* z) const {
+    /// The rows of the records without a map.
+    template <class Lanes>
+    DPREG_INLINE void standardise() const {
         const Standardisation& how = maker.how_;
-        if (how.intercept) *z++ = 1.0;
+        if (how.intercept) Lanes::of(1.0).store(z_of(0));
         for (std::size_t j = 0; j < maker.used(); ++j) {
-            z[j] = (values[j] - how.centre[j]) * how.inverse_scale[j];
+            const Lanes apart = Lanes::load(cells_of(j)) - how.centre[j];
+            (apart * how.inverse_scale[j]).store(z_of(j + how.intercept));
         }
     }
 
-    /// What a row is multiplied by: `root`, or less, so that it is no longer than the limit; NaN if
-    /// it has no length.
+    /// What rows are multiplied by: their weight, or less, so that none is longer than the limit;
+    /// NaN if one has no length.
     template <class Lanes>
-    DPREG_INLINE double kept_share(const double* z, double root) const {
-        Lanes squares = Lanes::of(0.0);
-        for (std::size_t k = 0; k < maker.stride(); k += kPanel) {
-            const auto entries = Lanes::load(z + k);
-            squares += entries * entries;
+    DPREG_INLINE void find_shares(const std::size_t* records, std::size_t count,
+                                  double* shares) const {
+        Lanes square = Lanes::of(0.0);
+        for (std::size_t k = 0; k < std::min(kPanel, maker.regressors_); ++k) {
+            Lanes part = Lanes::of(0.0);
+            for (std::size_t entry = k; entry < maker.regressors_; entry += kPanel) {
+                const auto z = Lanes::load(z_of(entry));
+                part += z * z;
+            }
+            square += part;
         }
-        const double norm = std::sqrt(squares.sum());
-        if (!std::isfinite(norm)) return std::nan("");
         const double limit = maker.how_.row_limit;
-        return norm * root > limit ? limit / norm : root;
+        const Lanes norm = root(square);
+        const Lanes most = limit / norm;
+        for (std::size_t r = 0; r < count; ++r) {
+            const double weight = maker.root_weight(records[r]);
+            shares[r] = norm[r] * weight > limit ? most[r] : weight;
+            if (!std::isfinite(norm[r])) shares[r] = std::nan("");
+        }
     }
 
-    /// Shortens z, rounds it and returns the shortened response; zeros if it has no length.
+    /// Rounds the shortened rows.  Returns the squares of their norms.
     template <class Lanes>
-    DPREG_INLINE double quantise(double* z, double weight, double response, std::int16_t* q) const {
-        const Standardisation& how = maker.how_;
-        const std::size_t stride = maker.stride();
-        if (!std::isfinite(weight) || !std::isfinite(response)) {
-            std::fill(q, q + stride, std::int16_t{0});
-            return 0.0;
-        }
-        for (std::size_t k = 0; k < stride; k += kPanel) {
-            (Lanes::load(z + k) * weight).store(z + k);
-        }
-        if (maker.regressors_ < maker.width_) {
-            z[maker.regressors_] =
-                std::min(std::max(weight * response, -how.response_limit), how.response_limit);
-        }
+    DPREG_INLINE Lanes quantise(const Lanes& share, const Lanes& response) const {
         constexpr double most = kRowSteps;
+        const double limit = maker.how_.response_limit;
         Lanes squares = Lanes::of(0.0);
-        for (std::size_t k = 0; k < stride; k += kPanel) {
-            // What is not a number becomes the least step.
-            const Lanes place = clipped(Lanes::load(z + k) * maker.steps_per_unit_, -most, most);
-            const Lanes step = nearest(place);
-            step.store(q + k);
+        for (std::size_t k = 0; k < maker.width_; ++k) {
+            // What is not a number becomes the least.
+            const Lanes z = k < maker.regressors_ ? Lanes::load(z_of(k)) * share
+                                                  : clipped(share * response, -limit, limit);
+            const Lanes step = nearest(clipped(z * maker.steps_per_unit_, -most, most));
+            step.store(room.steps.data() + k * kMakeRows);
             squares += step * step;
         }
-        if (squares.sum() > maker.most_square_) {
-            std::fill(q, q + stride, std::int16_t{0});
-            return 0.0;
+        return squares;
+    }
+
+    /// Writes steps row by row.
+    DPREG_INLINE void write(std::size_t count, std::int16_t* q) const {
+        const std::size_t stride = maker.stride();
+        for (std::size_t k = 0; k < stride; k += kPanel) {
+            std::array<Shorts, kPanel> part;
+            std::memcpy(part.data(), room.steps.data() + k * kMakeRows, sizeof part);
+            turn_around(part);
+            for (std::size_t r = 0; r < count; ++r) {
+                std::memcpy(q + r * stride + k, &part[r], sizeof part[r]);
+            }
         }
-        return weight * response;
     }
 
     template <class Lanes>
     DPREG_INLINE void make(const std::size_t* records, std::size_t count,
                            const RowPlaces& to) const {
         const Standardisation& how = maker.how_;
-        const std::size_t stride = maker.stride();
-        std::array<double, kMakeRows> weights{};
-        for (std::size_t r = 0; r < kMakeRows; ++r) {
-            double* values = room.values.data() + r * padded_used;
-            room.complete[r] = r < count && gather<Lanes>(records[r], values);
-            if (r >= count) std::fill(values, values + maker.used(), 0.0);
-        }
+        const Lanes odd = gather<Lanes>(records, count);
         if (how.mapped > 0) {
             find_cells();
             add_cells<Lanes>(maker.map_);
         } else {
-            std::fill(room.z.begin(), room.z.end(), 0.0);
-            for (std::size_t r = 0; r < count; ++r) {
-                standardise(room.values.data() + r * padded_used, z_of(r));
-            }
+            standardise<Lanes>();
         }
-        for (std::size_t r = 0; r < count; ++r) {
-            weights[r] = kept_share<Lanes>(z_of(r), maker.root_weight(records[r]));
-        }
+        std::array<double, kMakeRows> shares{};
+        std::array<double, kMakeRows> responses{};
+        find_shares<Lanes>(records, count, shares.data());
         if (!how.turn.empty()) add_cells<Lanes>(maker.after_);
         for (std::size_t r = 0; r < count; ++r) {
-            std::int16_t* q = to.q + r * stride;
-            if (!maker.shrunk()) {
-                to.weights[r] = 1.0;
-                to.given[r] = 0.0;
+            responses[r] = (maker.y_[records[r]] - how.y_centre) * how.y_inverse_scale;
+        }
+        const Lanes squares =
+            quantise<Lanes>(Lanes::load(shares.data()), Lanes::load(responses.data()));
+        write(count, to.q);
+        for (std::size_t r = 0; r < count; ++r) {
+            const bool complete = odd[r] == 0.0;
+            const bool usable = complete && std::isfinite(shares[r]) &&
+                                std::isfinite(responses[r]) && squares[r] <= maker.most_square_;
+            to.y[r] = usable ? shares[r] * responses[r] : 0.0;
+            if (!usable) {
+                std::int16_t* q = to.q + r * maker.stride();
+                std::fill(q, q + maker.stride(), std::int16_t{0});
             }
-            if (!room.complete[r]) {
-                std::fill(q, q + stride, std::int16_t{0});
-                to.y[r] = 0.0;
-                continue;
+            if (maker.shrunk()) continue;
+            const bool counts = complete && shares[r] > 0.0;
+            to.weights[r] = counts ? shares[r] : 1.0;
+            to.given[r] = counts ? maker.given_sum(records[r]) : 0.0;
+            if (counts) {
+                to.y[r] = std::min(std::max(how.loss.least_response, responses[r]),
+                                   how.loss.most_response);
             }
-            const double response = (maker.y_[records[r]] - how.y_centre) * how.y_inverse_scale;
-            to.y[r] = quantise<Lanes>(z_of(r), weights[r], response, q);
-            if (maker.shrunk() || !(weights[r] > 0.0)) continue;
-            to.y[r] = std::min(std::max(how.loss.least_response, response), how.loss.most_response);
-            to.weights[r] = weights[r];
-            to.given[r] = maker.given_sum(records[r]);
         }
     }
 };
@@ -279,10 +292,10 @@ double row_limit(const Standardisation& how) {
 }
 
 RowMaker::Room::Room(const RowMaker& maker)
-    : values(kMakeRows * padded(maker.used()), 0.0),
+    : cells(kMakeRows * maker.used()),
       used(maker.used()),
-      cells(kMakeRows * (maker.used() + 1), 0.0),
-      z(kMakeRows * maker.stride(), 0.0) {}
+      z(kMakeRows * maker.stride(), 0.0),
+      steps(kMakeRows * maker.stride(), 0) {}
 
 RowMaker::RowMaker(const MatrixView& x, const VectorView& y, const Standardisation& how)
     : x_(x),
@@ -292,8 +305,7 @@ RowMaker::RowMaker(const MatrixView& x, const VectorView& y, const Standardisati
       regressors_(width_ - (how.response_limit > 0.0 ? 1 : 0)),
       limit_(row_limit(how)),
       steps_per_unit_(kRowSteps / limit_),
-      most_square_(row_norm(width_) * row_norm(width_)),
-      side_by_side_(lie_side_by_side(x, how.columns)) {
+      most_square_(row_norm(width_) * row_norm(width_)) {
     check_public(x, y, how);
     map_ = row_map(how, how.map);
     after_ = row_map(how, turned(how));
@@ -320,7 +332,7 @@ RowPlaces RowMaker::beyond(const RowPlaces& to, std::size_t rows) const {
 void RowMaker::make(const std::size_t* records, std::size_t count, const RowPlaces& to,
                     Room& room) const {
     constexpr LanesKernel<Make> kernel;
-    const Steps steps{*this, room, padded(used())};
+    const Steps steps{*this, room};
     // Where a slope is not finite a cell of 0 would add something: no row beside another.
     const std::size_t most = map_.finite && after_.finite ? kMakeRows : 1;
     for (std::size_t first = 0; first < count; first += most) {

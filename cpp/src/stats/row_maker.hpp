@@ -13,7 +13,7 @@
 namespace dpreg {
 
 /// Records that are made into rows together.
-inline constexpr std::size_t kMakeRows = 4;
+inline constexpr std::size_t kMakeRows = kPanel;
 
 /// A public map of records, its rows padded to whole lanes.
 struct RowMap {
@@ -54,11 +54,10 @@ public:
     struct Room {
         explicit Room(const RowMaker& maker);
 
-        std::vector<double> values;       ///< kMakeRows x used columns, padded: cells in limits
+        std::vector<double> cells;        ///< columns x kMakeRows: in limits
         std::vector<std::uint32_t> used;  ///< columns with a cell that is not 0
-        std::vector<double> cells;        ///< used x kMakeRows
-        std::vector<double> z;            ///< kMakeRows x padded row
-        std::array<bool, kMakeRows> complete{};
+        std::vector<double> z;            ///< padded row x kMakeRows
+        std::vector<std::int16_t> steps;  ///< of it
     };
 
     /// Makes the rows of `count` records.
@@ -85,7 +84,6 @@ private:
     double limit_;
     double steps_per_unit_;
     double most_square_;
-    bool side_by_side_;  ///< all columns, as they lie in memory
     RowMap map_;
     RowMap after_;  ///< with the turn
 };

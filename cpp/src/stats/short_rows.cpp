@@ -28,13 +28,6 @@ constexpr std::size_t kGramPairs = 7;
 // What is packed stays in the first-level cache.
 constexpr std::size_t kPackedBytes = 24576;
 
-// Lanes of two vectors of four.
-#ifdef __clang__
-#define DPREG_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define DPREG_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, decltype(a){__VA_ARGS__})
-#endif
-
 namespace portable {
 #define DPREG_HERE
 #define DPREG_BYTES 16

@@ -30,6 +30,12 @@
 #define DPREG_NEON 0
 #endif
 #define DPREG_INLINE __attribute__((always_inline)) inline
+// Lanes of two vectors, those of the second counted on from the first.
+#ifdef __clang__
+#define DPREG_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define DPREG_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, decltype(a){__VA_ARGS__})
+#endif
 
 namespace dpreg {
 
@@ -79,7 +85,14 @@ struct LanesOf {
 
     DPREG_INLINE static LanesOf of(double value) {
         LanesOf lanes;
+#ifdef __clang__
         for (auto& p : lanes.part) p = value - Part{};
+#else
+        // Of the difference gcc 12 would fill one lane after another.
+        Part first{};
+        first[0] = value;
+        for (auto& p : lanes.part) p = __builtin_shuffle(first, Bits{});
+#endif
         return lanes;
     }
 
