@@ -147,17 +147,70 @@ def test_a_spool_goes_to_a_file_without_a_name_and_that_goes_too(tmp_path, monke
     assert not list(tmp_path.iterdir())
 
 
-def test_a_full_disk_says_what_to_do_after_the_charge(monkeypatch):
-    def full(*args, **options):
-        raise OSError(errno.ENOSPC, "No space left on device")
+def no_room(*args, **options):
+    raise OSError(errno.EROFS, "Read-only file system")
 
-    monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    table = pd.DataFrame({"x": np.arange(1e5), "y": np.arange(1e5)})
+
+def line(rows):
+    return pd.DataFrame({"x": np.arange(float(rows)), "y": np.arange(float(rows))})
+
+
+@pytest.mark.parametrize("rows", [0, 1, 31_249, 31_250, 31_251, 100_000])
+def test_no_folder_for_temporary_files_is_told_before_the_charge_however_many_rows(
+    rows, monkeypatch
+):
+    # 16 bytes a row, and half of the memory: with one row more they would go to a file.
+    monkeypatch.setattr(tempfile, "TemporaryFile", no_room)
+    budget = dpreg.Budget(1.0, 1e-5)
+    with pytest.raises(ValueError, match=r"^memory needs a temporary file.*set TMPDIR") as refused:
+        dpreg.dp_lm("y ~ x", line(rows), 1.0, 1e-5, budget=budget, memory=1e6)
+    assert "Read-only file system" in str(refused.value)
+    assert budget.remaining[0] == 1.0
+
+
+@pytest.mark.parametrize("call", ["dp_lm", "dp_moments"])
+def test_without_a_folder_for_temporary_files_rows_stay_in_memory(call, monkeypatch):
+    fits = [getattr(dpreg, call)("y ~ x", line(300), 1.0, 1e-5, rng=1).to_json()]
+    monkeypatch.setattr(tempfile, "TemporaryFile", no_room)
+    fits.append(getattr(dpreg, call)("y ~ x", line(300), 1.0, 1e-5, rng=1).to_json())
+    assert fits[0] == fits[1]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 100_000])
+def test_a_folder_that_goes_after_the_charge_does_not_tell_how_many_rows_there_are(
+    rows, monkeypatch
+):
+    there = iter([True])
+    file = tempfile.TemporaryFile
+    monkeypatch.setattr(
+        tempfile, "TemporaryFile", lambda **how: file() if next(there, False) else no_room()
+    )
     budget = dpreg.Budget(1.0, 1e-5)
     with pytest.raises(dpreg.SourceError, match=r"TMPDIR.*memory=") as raised:
-        dpreg.dp_lm("y ~ x", table, 1.0, 1e-5, budget=budget, memory=1e6)
+        dpreg.dp_lm("y ~ x", line(rows), 1.0, 1e-5, budget=budget, memory=1e6)
     assert raised.value.__cause__ is None
     assert budget.remaining[0] == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a disk that is always full")
+def test_a_full_disk_says_what_to_do_after_the_charge(monkeypatch):
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **how: open("/dev/full", "r+b", **how))
+    budget = dpreg.Budget(1.0, 1e-5)
+    with pytest.raises(dpreg.SourceError, match=r"No space left.*TMPDIR.*memory=") as raised:
+        dpreg.dp_lm("y ~ x", line(100_000), 1.0, 1e-5, budget=budget, memory=1e6)
+    assert raised.value.__cause__ is None
+    assert budget.remaining[0] == 0
+
+
+def test_blocks_are_written_where_no_thread_is_to_be_had(monkeypatch):
+    def none(*args, **options):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("threading.Thread.start", none)
+    spool = Spool(0.0)
+    for k in range(5):
+        spool.append(np.full(3, k), 24)
+    assert [int(block.sum()) for block in spool] == [0, 3, 6, 9, 12]
 
 
 @pytest.mark.parametrize("method", ["boosted_adassp", "adassp", "tukey"])

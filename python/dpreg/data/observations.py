@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.data.spool import Spool
+from dpreg.data.spool import Spool, why_no_file
 from dpreg.errors import ArgumentError, Words, leave_out, unusable
 from dpreg.passes import passed
 
@@ -211,12 +211,23 @@ def _stacked(blocks: list[NDArray[Any]], none: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_memory(memory: float | None) -> float:
-    """Return how many bytes rows may take; by default a quarter of the machine's."""
+    """Return how many bytes rows may take; by default as `default_memory`.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not such a number, or there is no room for a temporary file, which is found out
+        before the charge, whether rows will need one or not.
+    """
     if memory is None:
         return default_memory()
     number = isinstance(memory, (int, float, np.integer, np.floating))
     if isinstance(memory, bool) or not number or not memory >= _LEAST_MEMORY:
         raise unusable("memory", "a number of bytes, 2e9 for example, and at least 1e6", memory)
+    reason = why_no_file()
+    if reason is not None:
+        problem = f"needs a temporary file for rows beyond it, and none can be opened ({reason})"
+        raise ArgumentError("memory", problem, "set TMPDIR to another folder", leave_out("memory"))
     return float(memory)
 
 
@@ -238,7 +249,12 @@ def memory_to_hold(memory: float | None, holder: Words, columns: int) -> float:
 
 
 def default_memory() -> float:
-    """Return a quarter of the memory of this machine, in bytes."""
+    """Return a quarter of the memory of this machine, in bytes.
+
+    No limit where no temporary file can be opened.
+    """
+    if why_no_file() is not None:
+        return math.inf
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 4
     except (AttributeError, OSError, ValueError):  # no POSIX

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 import pickle
 import tempfile
 import weakref
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from dpreg.errors import SourceError
 
-__all__ = ["Spool"]
+__all__ = ["Spool", "why_no_file"]
 
 Block = TypeVar("Block")
 
 # Where arrays begin in the file: registers are loaded from there.
 _ALIGNED = 64
+# Blocks that wait to be written while the next is made.
+_WAITING = 2
+
+
+def why_no_file() -> str | None:
+    """Return why no temporary file can be opened; None: it can."""
+    try:
+        with tempfile.TemporaryFile():
+            return None
+    except OSError as error:
+        return error.strerror or "no folder for temporary files"
 
 
 class Spool(Generic[Block]):
@@ -29,19 +44,26 @@ class Spool(Generic[Block]):
     Parameters
     ----------
     memory : float
-        Bytes that blocks may take before they are all moved to the file.
+        Bytes that blocks may take before they are all moved to the file; without a limit there is
+        no file.
+
+    Raises
+    ------
+    SourceError
+        If there is a limit and no room for temporary files.
     """
 
     def __init__(self, memory: float) -> None:
         self._left = memory
         self._held: list[Block] = []
-        self._file: Any = None
+        # Opened now: whether that works must not show that there are many rows.
+        self._file = None if memory == math.inf else _File()
         self._places: list[list[slice]] = []
 
     @property
     def held(self) -> list[Block] | None:
         """The blocks, when all of them are in memory; None otherwise."""
-        return self._held if self._file is None else None
+        return None if self._places else self._held
 
     def append(self, block: Block, size: int) -> None:
         """Add a block of `size` bytes.
@@ -49,19 +71,14 @@ class Spool(Generic[Block]):
         Raises
         ------
         SourceError
-            If there is no room for temporary files.
+            If the disk is full.
         """
         self._left -= size
-        if self._left < 0 and self._file is None:
-            self._file = _on_disk(tempfile.TemporaryFile, buffering=1 << 20)
-            weakref.finalize(self, self._file.close)
-            for held in self._held:
-                self._write(held)
+        self._held.append(block)
+        if self._left < 0:
+            assert self._file is not None
+            self._places += [self._file.write(held) for held in self._held]
             self._held = []
-        if self._file is None:
-            self._held.append(block)
-        else:
-            self._write(block)
 
     def __len__(self) -> int:
         return len(self._held) + len(self._places)
@@ -70,33 +87,65 @@ class Spool(Generic[Block]):
         return (self[k] for k in range(len(self)))
 
     def __getitem__(self, k: int) -> Block:
-        if self._file is None:
+        if not self._places:
             return self._held[k]
-        _on_disk(self._file.flush)
-        head, *arrays = self._mapped(self._places[k])
+        assert self._file is not None
+        head, *arrays = self._file.mapped(self._places[k])
         block: Block = pickle.loads(head, buffers=arrays)
         return block
 
-    def _mapped(self, parts: list[slice]) -> list[memoryview]:
+
+class _File:
+    """A temporary file, written by a thread of its own."""
+
+    def __init__(self) -> None:
+        self._file = _on_disk(tempfile.TemporaryFile, buffering=1 << 20)
+        self._writer = ThreadPoolExecutor(max_workers=1)
+        self._waiting: deque[Future[None]] = deque()
+        self._end = 0
+        weakref.finalize(self, _close, self._writer, self._file)
+
+    def write(self, block: object) -> list[slice]:
+        """Write a block, by and by; return the places of its parts."""
+        arrays: list[pickle.PickleBuffer] = []
+        head = pickle.dumps(block, protocol=5, buffer_callback=arrays.append)
+        contents, places = [], []
+        for content in (memoryview(head), *(array.raw() for array in arrays)):
+            places.append(slice(self._end, self._end + content.nbytes))
+            contents += [content, bytes(-content.nbytes % _ALIGNED)]
+            self._end += content.nbytes + len(contents[-1])
+        # Mappings begin at whole pages.
+        contents.append(bytes(-self._end % mmap.ALLOCATIONGRANULARITY))
+        self._end += len(contents[-1])
+        self._settle(_WAITING)
+        try:
+            self._waiting.append(self._writer.submit(self._file.writelines, contents))
+        except RuntimeError:  # no thread is to be had, now or later
+            self._settle()
+            _on_disk(self._file.writelines, contents)
+        return places
+
+    def _settle(self, waiting: int = 0) -> None:
+        """Wait until no more than so many blocks are not written."""
+        while len(self._waiting) > waiting:
+            _on_disk(self._waiting.popleft().result)
+
+    def mapped(self, parts: list[slice]) -> list[memoryview]:
+        """Return parts that follow one another as memory."""
+        self._settle()
+        _on_disk(self._file.flush)
         first, last = parts[0].start, parts[-1].stop
         mapped = _on_disk(
             mmap.mmap, self._file.fileno(), last - first, access=mmap.ACCESS_READ, offset=first
         )
         return [memoryview(mapped)[part.start - first : part.stop - first] for part in parts]
 
-    def _write(self, block: Block) -> None:
-        arrays: list[pickle.PickleBuffer] = []
-        head = pickle.dumps(block, protocol=5, buffer_callback=arrays.append)
-        parts = []
-        for content in (memoryview(head), *(array.raw() for array in arrays)):
-            start = self._file.tell()
-            _on_disk(self._file.write, content)
-            _on_disk(self._file.write, bytes(-content.nbytes % _ALIGNED))
-            parts.append(slice(start, start + content.nbytes))
-        # Mappings begin at whole pages.
-        end = self._file.tell()
-        _on_disk(self._file.write, bytes(-end % mmap.ALLOCATIONGRANULARITY))
-        self._places.append(parts)
+
+def _close(writer: ThreadPoolExecutor, file: Any) -> None:
+    """Close a file that nobody writes to any longer."""
+    writer.shutdown()
+    with suppress(OSError):  # which has been said
+        file.close()
 
 
 def _on_disk(call: Any, *arguments: Any, **options: Any) -> Any:
@@ -104,8 +153,9 @@ def _on_disk(call: Any, *arguments: Any, **options: Any) -> Any:
         return call(*arguments, **options)
     except OSError as error:
         reason = error.strerror
+    where = "" if tempfile.tempdir is None else f" in {tempfile.tempdir!r}"
     raise SourceError(
-        "data: rows that do not fit in memory go to a temporary file in "
-        f"{tempfile.gettempdir()!r}, which failed ({reason}).  The budget is "
+        "data: rows that do not fit in memory go to a temporary file"
+        f"{where}, which failed ({reason}).  The budget is "
         "charged.  Make room there, set TMPDIR to another folder, or raise memory="
     )
