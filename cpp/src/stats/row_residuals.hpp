@@ -109,38 +109,41 @@ DPREG_INLINE void fill_nearest(double factor, const std::int16_t* row, std::size
     }
 }
 
-/// What sums need of some consecutive rows of a block, at most kShortRows.
+/// What sums need of some consecutive rows of a block, at most kShortRows, and room to find it out.
 struct RowTerms {
     RowNumbers residual{};   ///< shrunk like the row
     RowNumbers square{};     ///< |q|^2
     RowNumbers curvature{};  ///< of a row that is not shrunk
+
+    RowNumbers dots{};
+    RowNumbers y{};
+    RowNumbers weight{};
+    RowNumbers given{};
 };
 
 /// Residuals of `count` rows from `first`.
 template <class Lanes>
 DPREG_INLINE void residuals_of(const Block& block, const ShortTheta& theta, std::size_t first,
                                std::size_t count, RowTerms& terms) {
-    RowNumbers dots{};
-    RowNumbers y{};
-    short_dots(block.q + first * block.stride, block.stride, count, theta, dots.data(),
+    short_dots(block.q + first * block.stride, block.stride, count, theta, terms.dots.data(),
                terms.square.data());
-    std::copy(block.y + first, block.y + first + count, y.begin());
+    std::copy(block.y + first, block.y + first + count, terms.y.begin());
     const double unit = theta.step * block.row_unit;
     if (block.loss->kind == LossKind::squared) {
         for (std::size_t i = 0; i < count; i += kPanel) {
-            (Lanes::load(&y[i]) - Lanes::load(&dots[i]) * unit).store(&terms.residual[i]);
+            (Lanes::load(&terms.y[i]) - Lanes::load(&terms.dots[i]) * unit)
+                .store(&terms.residual[i]);
         }
         return;
     }
-    RowNumbers weight{};
-    RowNumbers given{};
-    weight.fill(1.0);
-    std::copy(block.weights + first, block.weights + first + count, weight.begin());
-    std::copy(block.given + first, block.given + first + count, given.begin());
+    std::fill(terms.weight.begin() + count, terms.weight.end(), 1.0);
+    std::copy(block.weights + first, block.weights + first + count, terms.weight.begin());
+    std::copy(block.given + first, block.given + first + count, terms.given.begin());
     for (std::size_t i = 0; i < count; i += kPanel) {
-        const auto weights = Lanes::load(&weight[i]);
-        const Lanes eta = Lanes::load(&dots[i]) * unit / weights + Lanes::load(&given[i]);
-        const auto at = derivatives_of(*block.loss, eta, Lanes::load(&y[i]));
+        const auto weights = Lanes::load(&terms.weight[i]);
+        const Lanes eta =
+            Lanes::load(&terms.dots[i]) * unit / weights + Lanes::load(&terms.given[i]);
+        const auto at = derivatives_of(*block.loss, eta, Lanes::load(&terms.y[i]));
         (at.residual * weights).store(&terms.residual[i]);
         at.curvature.store(&terms.curvature[i]);
     }

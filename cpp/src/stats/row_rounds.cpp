@@ -16,8 +16,8 @@ using Multipliers = std::array<std::int16_t, kShortRows>;
 struct FillSteps {
     template <class Lanes>
     DPREG_INLINE static void run(const Block& block, const ShortTheta& theta, double clip,
-                                 std::size_t first, std::size_t count, Multipliers& steps) {
-        RowTerms terms;
+                                 std::size_t first, std::size_t count, RowTerms& terms,
+                                 Multipliers& steps) {
         residuals_of<Lanes>(block, theta, first, count, terms);
         for (std::size_t i = 0; i < count; i += kPanel) {
             // What is not a number becomes -1.
@@ -38,10 +38,11 @@ struct RoundSums {
     explicit RoundSums(std::size_t stride) : gradient(stride, 0) {}
 
     void add(const Block& block, const ShortTheta& theta, double clip) {
+        RowTerms terms;
         Multipliers steps;
         for (std::size_t first = 0; first < block.rows; first += kShortRows) {
             const std::size_t count = std::min(kShortRows, block.rows - first);
-            steps_kernel(block, theta, clip, first, count, steps);
+            steps_kernel(block, theta, clip, first, count, terms, steps);
             add_short_multiples(block.q + first * block.stride, block.stride, count, steps.data(),
                                 gradient);
             for (const std::int64_t step : steps) squares += step * step;

@@ -39,8 +39,7 @@ struct FillSteps {
     template <class Lanes>
     DPREG_INLINE static void run(const Block& block, const ShortTheta& theta,
                                  const ScoreLimit& limit, std::size_t first, std::size_t count,
-                                 ScoreSteps& steps) {
-        RowTerms terms;
+                                 RowTerms& terms, ScoreSteps& steps) {
         residuals_of<Lanes>(block, theta, first, count, terms);
         for (std::size_t i = 0; i < count; i += kPanel) {
             const Lanes p = limit(Lanes::load(&terms.residual[i]), Lanes::load(&terms.square[i]));
@@ -61,11 +60,12 @@ public:
     explicit ScoreSums(std::size_t stride) : high_(stride, 0), low_(stride, 0) {}
 
     void add(const Block& block, const ShortTheta& theta, const ScoreLimit& limit) {
+        RowTerms terms;
         ScoreSteps steps;
         for (std::size_t first = 0; first < block.rows; first += kShortRows) {
             const std::size_t count = std::min(kShortRows, block.rows - first);
             const std::int16_t* q = block.q + first * block.stride;
-            steps_kernel(block, theta, limit, first, count, steps);
+            steps_kernel(block, theta, limit, first, count, terms, steps);
             add_half_multiples(q, block.stride, count, steps.high.data(), high_);
             add_half_multiples(q, block.stride, count, steps.low.data(), low_);
         }
@@ -89,8 +89,7 @@ private:
 struct FillNorms {
     template <class Lanes>
     DPREG_INLINE static void run(const Block& block, const ShortTheta& theta, std::size_t first,
-                                 std::size_t count, RowNumbers& norms) {
-        RowTerms terms;
+                                 std::size_t count, RowTerms& terms, RowNumbers& norms) {
         residuals_of<Lanes>(block, theta, first, count, terms);
         for (std::size_t i = 0; i < count; i += kPanel) {
             const Lanes length = root(Lanes::load(&terms.square[i]));
@@ -119,13 +118,13 @@ std::vector<double> shortened(const Totals& score, double most) {
 
 /// The norm of the score of several rows, in units of rows.
 double unit_norm(const Block& rows, const ShortTheta& theta) {
+    RowTerms terms;
     if (rows.rows == 1) {
         RowNumbers norms{};
-        norms_kernel(rows, theta, 0, 1, norms);
+        norms_kernel(rows, theta, 0, 1, terms, norms);
         return std::fabs(norms[0]);
     }
     std::vector<double> sum(rows.stride, 0.0);
-    RowTerms terms;
     for (std::size_t i = 0; i < rows.rows; ++i) {
         residuals_of<LanesOf<16>>(rows, theta, i, 1, terms);
         const double scaled = terms.residual[0] * kResidualSteps;
@@ -220,10 +219,11 @@ std::vector<std::int64_t> QuantisedRows::score_norms(const std::vector<double>& 
         std::vector<std::int64_t> counts(kScoreBins, 0);
         if (offsets_.empty()) {
             const Block rows = block(begin, end - begin);
+            RowTerms terms;
             RowNumbers norms{};
             for (std::size_t first = 0; first < rows.rows; first += kShortRows) {
                 const std::size_t count = std::min(kShortRows, rows.rows - first);
-                norms_kernel(rows, coefficients, first, count, norms);
+                norms_kernel(rows, coefficients, first, count, terms, norms);
                 for (std::size_t i = 0; i < count; ++i) {
                     ++counts[score_bin(std::fabs(norms[i]) * row_unit)];
                 }

@@ -9,6 +9,9 @@ DPREG_HERE DPREG_INLINE void add_to(std::int64_t* to, const Wide& terms) {
     std::memcpy(to, &sum, sizeof sum);
 }
 
+// `load_columns` loads eight columns of as many rows as there are 32-bit integers in a register:
+// two columns a register, one row a lane.
+
 /// Eight 16-bit or four 32-bit integers.
 struct Narrow {
     using Ints = __attribute__((vector_size(16))) std::uint32_t;
@@ -94,6 +97,21 @@ struct Narrow {
         return __builtin_convertvector(a, Wide);
     }
     DPREG_HERE DPREG_INLINE static Ints folded(Ints a) { return a; }
+    DPREG_HERE DPREG_INLINE static void load_columns(const std::int16_t* const* rows,
+                                                     std::size_t from, Ints* pairs) {
+        const auto a = load(rows[0] + from);
+        const auto b = load(rows[1] + from);
+        const auto c = load(rows[2] + from);
+        const auto d = load(rows[3] + from);
+        const auto ab = DPREG_SHUFFLE(a, b, 0, 4, 1, 5);
+        const auto cd = DPREG_SHUFFLE(c, d, 0, 4, 1, 5);
+        const auto rest_ab = DPREG_SHUFFLE(a, b, 2, 6, 3, 7);
+        const auto rest_cd = DPREG_SHUFFLE(c, d, 2, 6, 3, 7);
+        pairs[0] = DPREG_SHUFFLE(ab, cd, 0, 1, 4, 5);
+        pairs[1] = DPREG_SHUFFLE(ab, cd, 2, 3, 6, 7);
+        pairs[2] = DPREG_SHUFFLE(rest_ab, rest_cd, 0, 1, 4, 5);
+        pairs[3] = DPREG_SHUFFLE(rest_ab, rest_cd, 2, 3, 6, 7);
+    }
     /// To what entries of low_pairs and high_pairs add up to, in the order of the row.
     DPREG_HERE DPREG_INLINE static void add_pairs(std::int64_t* to, Wide low, Wide high) {
         add_to(to, low);
@@ -149,6 +167,28 @@ struct Middle {
         return {_mm256_cvtepu32_epi64(_mm256_castsi256_si128(bits(a))),
                 _mm256_cvtepu32_epi64(_mm256_extracti128_si256(bits(a), 1))};
     }
+    DPREG_HERE DPREG_INLINE static __m256i load_parts(const std::int16_t* const* rows,
+                                                      std::size_t from) {
+        const auto part = [&](std::size_t i) DPREG_HERE {
+            return _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows[i] + from));
+        };
+        return _mm256_inserti128_si256(_mm256_castsi128_si256(part(0)), part(4), 1);
+    }
+    DPREG_HERE DPREG_INLINE static void load_columns(const std::int16_t* const* rows,
+                                                     std::size_t from, Ints* pairs) {
+        const auto a = load_parts(rows, from);
+        const auto b = load_parts(rows + 1, from);
+        const auto c = load_parts(rows + 2, from);
+        const auto d = load_parts(rows + 3, from);
+        const auto ab = _mm256_unpacklo_epi32(a, b);
+        const auto cd = _mm256_unpacklo_epi32(c, d);
+        const auto rest_ab = _mm256_unpackhi_epi32(a, b);
+        const auto rest_cd = _mm256_unpackhi_epi32(c, d);
+        pairs[0] = ints(_mm256_unpacklo_epi64(ab, cd));
+        pairs[1] = ints(_mm256_unpackhi_epi64(ab, cd));
+        pairs[2] = ints(_mm256_unpacklo_epi64(rest_ab, rest_cd));
+        pairs[3] = ints(_mm256_unpackhi_epi64(rest_ab, rest_cd));
+    }
     DPREG_HERE DPREG_INLINE static Narrow::Ints folded(Ints a) {
         return reinterpret_cast<Narrow::Ints>(_mm256_castsi256_si128(bits(a))) +
                reinterpret_cast<Narrow::Ints>(_mm256_extracti128_si256(bits(a), 1));
@@ -202,6 +242,26 @@ struct Broad {
     DPREG_HERE DPREG_INLINE static Wide widened_squares(Ints a) {
         return {_mm512_cvtepu32_epi64(_mm512_castsi512_si256(bits(a))),
                 _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(bits(a), 1))};
+    }
+    DPREG_HERE DPREG_INLINE static __m512i load_parts(const std::int16_t* const* rows,
+                                                      std::size_t from) {
+        return _mm512_inserti64x4(_mm512_castsi256_si512(Middle::load_parts(rows, from)),
+                                  Middle::load_parts(rows + 8, from), 1);
+    }
+    DPREG_HERE DPREG_INLINE static void load_columns(const std::int16_t* const* rows,
+                                                     std::size_t from, Ints* pairs) {
+        const auto a = load_parts(rows, from);
+        const auto b = load_parts(rows + 1, from);
+        const auto c = load_parts(rows + 2, from);
+        const auto d = load_parts(rows + 3, from);
+        const auto ab = _mm512_unpacklo_epi32(a, b);
+        const auto cd = _mm512_unpacklo_epi32(c, d);
+        const auto rest_ab = _mm512_unpackhi_epi32(a, b);
+        const auto rest_cd = _mm512_unpackhi_epi32(c, d);
+        pairs[0] = ints(_mm512_unpacklo_epi64(ab, cd));
+        pairs[1] = ints(_mm512_unpackhi_epi64(ab, cd));
+        pairs[2] = ints(_mm512_unpacklo_epi64(rest_ab, rest_cd));
+        pairs[3] = ints(_mm512_unpackhi_epi64(rest_ab, rest_cd));
     }
     DPREG_HERE DPREG_INLINE static Narrow::Ints folded(Ints a) {
         return Middle::folded(Middle::ints(_mm512_castsi512_si256(bits(a))) +

@@ -21,6 +21,9 @@ constexpr double kLowSteps = 1 << kLowBits;
 constexpr int kThetaBits = 26;
 // The low part of theta is at most 2^11 an entry: so many columns times a row stay below 2^31.
 constexpr std::size_t kDotColumns = 2048;
+// Rows of no more entries are turned so that each has a lane; longer ones are added up by
+// themselves.
+constexpr std::size_t kShortStride = 32;
 // Pairs of rows times multipliers, 6 (2^14)^2, and products of two entries, 14 (2^14)^2 / 2, stay
 // below 2^31; squares, 14 (2^14)^2, below 2^32.
 constexpr std::size_t kFullPairs = 3;

@@ -42,6 +42,14 @@ struct DotSums {
 
 using FourDoubles = __attribute__((vector_size(32))) double;
 
+/// Four of the integers at `sums`.
+DPREG_HERE DPREG_INLINE FourDoubles four_of(const void* sums, std::size_t from) {
+    using Four = __attribute__((vector_size(16))) std::int32_t;
+    Four part;
+    std::memcpy(&part, static_cast<const char*>(sums) + from * sizeof(std::int32_t), sizeof part);
+    return __builtin_convertvector(part, FourDoubles);
+}
+
 /// The sums of four registers.
 DPREG_HERE DPREG_INLINE FourDoubles sums_of(Narrow::Ints a, Narrow::Ints b, Narrow::Ints c,
                                             Narrow::Ints d) {
@@ -73,9 +81,54 @@ DPREG_HERE void add_dots(const std::int16_t* const* q, const std::int16_t* high,
     }
 }
 
+/// Dots of short rows, one row a lane.
+template <class Register>
+DPREG_HERE void dots_of_short(const std::int16_t* q, std::size_t stride, std::size_t rows,
+                              const std::int16_t* high, const std::int16_t* low, double* found,
+                              double* squares) {
+    constexpr std::size_t lanes = Register::kInts;
+    for (std::size_t first = 0; first < rows; first += lanes) {
+        const std::int16_t* at[lanes];
+        for (std::size_t i = 0; i < lanes; ++i) at[i] = q + std::min(first + i, rows - 1) * stride;
+        typename Register::Ints sums[kDotSums] = {};
+        for (std::size_t j = 0; j < stride; j += Narrow::kShorts) {
+            typename Register::Ints pairs[Narrow::kInts];
+            Register::load_columns(at, j, pairs);
+            for (std::size_t k = 0; k < Narrow::kInts; ++k) {
+                std::int32_t upper;
+                std::int32_t lower;
+                std::memcpy(&upper, high + j + 2 * k, sizeof upper);
+                std::memcpy(&lower, low + j + 2 * k, sizeof lower);
+                sums[0] = Register::add_products(sums[0], pairs[k], Register::fill(upper));
+                sums[1] = Register::add_products(sums[1], pairs[k], Register::fill(lower));
+                sums[2] = Register::add_products(sums[2], pairs[k], pairs[k]);
+            }
+        }
+        // There is room for kShortRows.
+        for (std::size_t i = 0; i < lanes; i += Narrow::kInts) {
+            const FourDoubles both = four_of(&sums[0], i) * kLowSteps + four_of(&sums[1], i);
+            const FourDoubles square = four_of(&sums[2], i);
+            std::memcpy(found + first + i, &both, sizeof both);
+            std::memcpy(squares + first + i, &square, sizeof square);
+        }
+    }
+}
+
+#if DPREG_BYTES >= 64
+using Widest = Broad;
+#elif DPREG_BYTES >= 32
+using Widest = Middle;
+#else
+using Widest = Narrow;
+#endif
+
 DPREG_HERE void dots(const std::int16_t* q, std::size_t stride, std::size_t rows,
                      const std::int16_t* high, const std::int16_t* low, double* found,
                      double* squares) {
+    if (stride <= kShortStride) {
+        dots_of_short<Widest>(q, stride, rows, high, low, found, squares);
+        return;
+    }
     for (std::size_t first = 0; first < rows; first += kDotRows) {
         const std::int16_t* at[kDotRows];
         for (std::size_t i = 0; i < kDotRows; ++i) {
