@@ -122,3 +122,24 @@ def test_what_fails_after_the_charge_is_no_refusal(monkeypatch):
     error = call("lm", {"formula": "y ~ a", "eps": 1.0, "matrix": matrix})["error"]
     assert error["kind"] == "python"
     assert "failed after the charge: the budget is spent" in error["message"]
+
+
+def small_fit(**request):
+    x, y = np.random.default_rng(1).normal(size=(2, 500))
+
+    def read():
+        return {"columns": [x.tobytes()], "y": y.tobytes(), "labels": None, "strata": None}
+
+    matrix = {"response": "y", "names": ["x"], "intercept": True, "ranges": {}, "unit": None,
+              "read": read}  # fmt: skip
+    return call("lm", {"formula": "y ~ x", "eps": 1.0, "matrix": matrix, "rng": "1", **request})
+
+
+def test_r_is_told_how_far_a_release_has_come_once_it_takes_long(monkeypatch):
+    shown = []
+    quick = small_fit(progress=shown.append)
+    assert shown == []
+    monkeypatch.setattr("dpreg.bridge._PATIENCE", 0.0)
+    assert small_fit(progress=shown.append) == quick == small_fit()
+    assert re.match(r"pass 2 of at most \d+ over the rows after 0 s", shown[1])
+    assert len(shown) > 10

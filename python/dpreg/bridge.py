@@ -14,6 +14,7 @@ import inspect
 import typing
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ import dpreg
 from dpreg.block_test import PValues, statistic_of, test_by_blocks
 from dpreg.data.source import quietly
 from dpreg.errors import BudgetError
+from dpreg.passes import Progress
 from dpreg.planning.plan import curve
 from dpreg.privacy.certificate import Certificate
 from dpreg.r_budgets import budget_state, new_budget, partition, payer_of
@@ -35,6 +37,11 @@ from dpreg.results.models import Model
 __all__ = ["call", "plain"]
 
 Request = Mapping[str, Any]
+
+# R is told how far a release has come from so many seconds on.
+_PATIENCE = 1.0
+# What is not an argument of the same name.
+_ASIDE = ("matrix", "formula", "budget", "progress")
 
 
 def call(function: str, request: Request) -> dict[str, Any]:
@@ -95,7 +102,7 @@ def _release(function: Callable[..., Any], request: Request) -> Any:
     """Call `dp_lm` or `dp_select` with what R sent, by name."""
     payer = None if request.get("budget") is None else payer_of(request["budget"])
     matrix = model_matrix(request["matrix"], None if payer is None else payer.stratum)
-    given = {k: v for k, v in request.items() if k not in ("matrix", "formula", "budget")}
+    given = {k: v for k, v in request.items() if k not in _ASIDE}
     known = inspect.signature(function).parameters
     for name in given:
         if name not in known:
@@ -111,7 +118,20 @@ def _release(function: Callable[..., Any], request: Request) -> Any:
             given[name] = _whole(name, given[name])
     if given.get("rng") is not None:
         given["rng"] = int(given["rng"])
-    return function(request["formula"], matrix, unit=matrix.unit, budget=payer, **given)
+    with _shown(request.get("progress")):
+        return function(request["formula"], matrix, unit=matrix.unit, budget=payer, **given)
+
+
+def _shown(show: Callable[[str], Any] | None) -> AbstractContextManager[None]:
+    """Tell a function of R how far releases have come."""
+    if show is None:
+        return nullcontext()
+
+    def told(found: Progress) -> None:
+        if found.seconds >= _PATIENCE:
+            quietly(show, str(found))
+
+    return dpreg.progress(told)
 
 
 def _options(sent: Any, ranges: Mapping[str, tuple[float, float]]) -> Any:

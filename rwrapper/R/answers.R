@@ -31,3 +31,21 @@ call_python <- function(name, request) {
   if (is.null(answer$error)) return(answer$value)
   dpreg_stop(answer$error$kind, answer$error$message)
 }
+
+# A release may take long: in a session with somebody at it a line on stderr says how far it has come.
+call_release <- function(name, request, ask = call_python) {
+  if (!isTRUE(getOption("dpreg.progress", interactive()))) return(ask(name, request))
+  width <- 0L
+  over <- function(line) cat("\r", formatC(line, width = -width), sep = "", file = stderr())
+  request$progress <- function(text) {
+    line <- paste("dpreg:", text)
+    over(line)
+    width <<- nchar(line)
+    NULL
+  }
+  on.exit(if (width > 0L) {
+    over("")
+    cat("\r", file = stderr())
+  })
+  ask(name, request)
+}

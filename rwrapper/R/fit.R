@@ -44,6 +44,11 @@
 #' private, unless the formula asks for it: in `y ~ is.na(x) + ifelse(is.na(x), 0, x)` a missing `x`
 #' is no reason to drop a row.
 #'
+#' @section Progress:
+#' In an interactive session a line says how many passes over the rows are done, if it takes longer than a
+#' second; never how many rows there are. `options(dpreg.progress = FALSE)` silences it, `TRUE` shows it
+#' everywhere.
+#'
 #' @param formula A formula, as for [lm()], made of terms that work row by row. Or what [dp_select()]
 #'   returned: then the columns that it chose are fitted.
 #' @param data A data frame, or, for data larger than memory, the path of a Parquet file, of a folder of
@@ -173,7 +178,7 @@ private_fit <- function(name, call, formula, data, eps, given, select, k, split,
   request$split <- split
   request$budget <- sent_budget
   request$rng <- seed_sent(rng)
-  fit <- new_fit(call_python(name, request), design, call)
+  fit <- new_fit(call_release(name, request), design, call)
   if (within) fit$within <- unit
   fit
 }

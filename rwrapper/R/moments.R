@@ -62,7 +62,7 @@ dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = N
   request$bounds <- lapply(bounds, as.list)
   request$budget <- sent_budget
   request$rng <- seed_sent(rng)
-  answer <- call_python("moments", request)
+  answer <- call_release("moments", request)
   names <- as.character(unlist(answer$names))
   named <- function(packed) missing_as_na(with_names(unpack_doubles(packed), names))
   structure(list(

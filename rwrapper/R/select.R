@@ -60,7 +60,7 @@ dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", leve
   )
   request$budget <- sent_budget
   request$rng <- seed_sent(rng)
-  answer <- call_python("select", request)
+  answer <- call_release("select", request)
   answer$formula <- design$formula
   environment(answer$formula) <- globalenv()
   answer$privacy <- certificate(answer)
