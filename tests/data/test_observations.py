@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import gc
 import itertools
 import os
@@ -194,7 +195,8 @@ def test_a_folder_that_goes_after_the_charge_does_not_tell_how_many_rows_there_a
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a disk that is always full")
 def test_a_full_disk_says_what_to_do_after_the_charge(monkeypatch):
-    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **how: open("/dev/full", "r+b", **how))
+    full = functools.partial(open, "/dev/full", "r+b")
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
     budget = dpreg.Budget(1.0, 1e-5)
     with pytest.raises(dpreg.SourceError, match=r"No space left.*TMPDIR.*memory=") as raised:
         dpreg.dp_lm("y ~ x", line(100_000), 1.0, 1e-5, budget=budget, memory=1e6)

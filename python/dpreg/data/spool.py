@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import mmap
+import os
 import pickle
 import tempfile
 import weakref
@@ -91,6 +92,8 @@ class Spool(Generic[Block]):
             return self._held[k]
         assert self._file is not None
         head, *arrays = self._file.mapped(self._places[k])
+        if k + 1 < len(self._places):
+            self._file.fetch(self._places[k + 1])
         block: Block = pickle.loads(head, buffers=arrays)
         return block
 
@@ -139,6 +142,13 @@ class _File:
             mmap.mmap, self._file.fileno(), last - first, access=mmap.ACCESS_READ, offset=first
         )
         return [memoryview(mapped)[part.start - first : part.stop - first] for part in parts]
+
+    def fetch(self, parts: list[slice]) -> None:
+        """Have the system read parts while others are worked on, if it can be told."""
+        if hasattr(os, "posix_fadvise"):
+            first, size = parts[0].start, parts[-1].stop - parts[0].start
+            with suppress(OSError):
+                os.posix_fadvise(self._file.fileno(), first, size, os.POSIX_FADV_WILLNEED)
 
 
 def _close(writer: ThreadPoolExecutor, file: Any) -> None:

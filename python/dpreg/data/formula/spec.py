@@ -220,7 +220,7 @@ class FormulaSpec:
         return Rows(X[kept], None if y is None else y[kept], kept)
 
     def _columns(self, batch: Batch, *, response: bool) -> tuple[dict[str, Any], set[str], Any]:
-        """Convert the columns that are needed; say which are numbers, and which rows have levels."""
+        """Convert the columns that are needed; say which are numbers, which rows have levels."""
         needed = set(self.needed(response=response))
         complete = np.ones(batch.rows, dtype=bool)
         columns: dict[str, Any] = {}
