@@ -1,6 +1,5 @@
 #include "dpreg/stats/batch_fit.hpp"
 #include "dpreg/stats/depth.hpp"
-#include "dpreg/stats/rows_of_columns.hpp"
 #include "dpreg/stats/safety.hpp"
 #include "numpy_view.hpp"
 
@@ -76,29 +75,9 @@ void register_depth(py::module_& m) {
           "delta"_a);
 }
 
-void register_rows_of_columns(py::module_& m) {
-    m.def(
-        "rows_of_columns",
-        [](const std::vector<Array>& columns, std::size_t threads) {
-            std::vector<dpreg::VectorView> views;
-            for (const auto& column : columns) views.push_back(dpreg::bind::vector_view(column));
-            const std::size_t rows = views.empty() ? 0 : views[0].size;
-            const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(rows),
-                                                 static_cast<py::ssize_t>(views.size())};
-            Array x(shape);
-            py::array_t<bool> finite(shape[0]);
-            double* to = x.mutable_data();
-            bool* says = finite.mutable_data();
-            dpreg::bind::without_gil([&] { dpreg::rows_of_columns(views, to, says, threads); });
-            return py::make_tuple(x, finite);
-        },
-        "columns"_a, "threads"_a = 0);
-}
-
 }  // namespace
 
 void register_stats(py::module_& m) {
-    register_rows_of_columns(m);
     register_batch_fit(m);
     register_depth(m);
 }

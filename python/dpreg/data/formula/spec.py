@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg import _core
 from dpreg.data.formula.functions import context
 from dpreg.data.formula.parse import factors_of, lookups, parsed, schema_of
 from dpreg.data.formula.tables import anything, categorical, grid, probe
@@ -30,6 +29,8 @@ from dpreg.errors import FormulaError
 __all__ = ["FormulaSpec", "Rows"]
 
 _INTERCEPT = "Intercept"
+# Rows that are put together at a time: they stay near the processor.
+_TOGETHER = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,34 +198,25 @@ class FormulaSpec:
         Incomplete rows are dropped.  A row is complete when each variable is present, within its
         levels, and each number that comes out is finite.
         """
-        columns, numbers, complete = self._columns(batch, response=response)
+        columns, complete = self._columns(batch, response=response)
         as_read = self._as_read(columns, batch.rows, response=response)
-        if as_read is None:
-            X, y = self._evaluate(columns, slice(0, batch.rows), response=response)
-        else:
-            X, finite = as_read
-            y = columns[self._lefts[0]] if response else None
-            complete &= finite
-            numbers -= {self._rights[place] for place in self._places}
-        for name in numbers:
-            complete &= np.isfinite(columns[name])
+        X, y = as_read or self._evaluate(columns, slice(0, batch.rows), response=response)
         if response and self.weights is not None:
             X = np.column_stack([X, usable_weights(batch.cells[self.weights].numbers())])
         if as_read is None or self.weights is not None:
             complete &= np.isfinite(X).all(axis=1)
-        if y is not None and as_read is None:
+        if y is not None:
             complete &= np.isfinite(y)
         kept = np.flatnonzero(complete).astype(np.int64)
         if len(kept) == batch.rows:
             return Rows(X, y, kept)
         return Rows(X[kept], None if y is None else y[kept], kept)
 
-    def _columns(self, batch: Batch, *, response: bool) -> tuple[dict[str, Any], set[str], Any]:
-        """Convert the columns that are needed; say which are numbers, which rows have levels."""
+    def _columns(self, batch: Batch, *, response: bool) -> tuple[dict[str, Any], Any]:
+        """Convert the columns that are needed; say which rows have all of them."""
         needed = set(self.needed(response=response))
         complete = np.ones(batch.rows, dtype=bool)
         columns: dict[str, Any] = {}
-        numbers = set()
         for name, column in self.schema.columns.items():
             if name not in needed:
                 if name in self._right.required_variables:
@@ -232,25 +224,25 @@ class FormulaSpec:
                     columns[name] = anything(column, batch.rows)
             elif column.levels is None:
                 columns[name] = batch.cells[name].numbers()
-                numbers.add(name)
+                complete &= np.isfinite(columns[name])
             else:
                 codes = batch.cells[name].codes(column.levels)
                 columns[name] = categorical(codes, column.levels)
                 complete &= codes >= 0
-        return columns, numbers, complete
+        return columns, complete
 
     def _as_read(
         self, columns: Mapping[str, Any], rows: int, *, response: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]] | None:
-        """Return columns of numbers as they were read, and which rows have finite ones only.
-
-        None if there are terms of another kind.
-        """
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None] | None:
+        """Return columns of numbers as they were read; None if there are terms of another kind."""
         if not self._rights.keys() >= set(self._places) or (response and not self._lefts):
             return None
-        if not self._places:
-            return np.empty((rows, 0)), np.ones(rows, dtype=bool)
-        return _core.rows_of_columns([columns[self._rights[place]] for place in self._places])
+        X = np.empty((rows, len(self._places)))
+        for start in range(0, rows, _TOGETHER):
+            part = slice(start, start + _TOGETHER)
+            for j, place in enumerate(self._places):
+                X[part, j] = columns[self._rights[place]][part]
+        return X, columns[self._lefts[0]] if response else None
 
     def _evaluate(
         self, columns: Mapping[str, Any], rows: slice, *, response: bool
