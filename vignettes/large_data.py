@@ -49,13 +49,17 @@ assert fit.to_json() == spooled.to_json()
 # temporary files (`TMPDIR`). It has no name where the system allows that, and is gone with the
 # call; but it is on a disk while the call lasts, and not encrypted.
 #
+# Whether that folder can be written to is found out before the charge, however few rows there are;
+# without `memory=` rows stay in memory where it cannot. A disk that is full in the end fails after
+# the charge, and tells that there are many rows, as the time that a fit takes does.
+#
 # ## How far it has come
 #
-# The shell shows it when stderr is a terminal, and `dpreg.progress` in Python: passes over the
-# rows, how many there are at most, how long one takes and how long the rest does at most. No rows,
-# bytes or files are counted, since how many rows there are is private; a clock tells about it, so
-# a log with times is for those who may know how long the work took. Whoever stops it (Ctrl-C) has
-# spent the budget, and is told so.
+# The shell shows it when stderr is a terminal, R in interactive sessions once a second has gone by,
+# and `dpreg.progress` in Python: passes over the rows, how many there are at most, how long one
+# takes and how long the rest does at most. No rows, bytes or files are counted, since how many rows
+# there are is private; a clock tells about it, so a log with times is for those who may know how
+# long the work took. Whoever stops it (Ctrl-C) has spent the budget, and is told so.
 
 # %%
 shown = []
