@@ -83,3 +83,16 @@ for weights in (None, "w"):
 # What a row may add is bounded, whatever it weighs; `weight_limit=` says beyond what weights count
 # as that, and without it a limit is found privately. `fit_stats` with weights is refused, as they
 # do not say what they are: inverse variances and weights of a survey each want another sigma.
+#
+# ## Offsets
+#
+# Jewellers' rule is that the price goes with the square of the weight. Take it as given, with a
+# coefficient of 2 that is not estimated: what do stones of the best cut cost beside others?
+
+# %%
+RULE = "log(price) ~ I(cut == 'Ideal') + offset(2 * log(carat))"
+ruled = dpreg.dp_lm(RULE, diamonds, 1.0, 1e-6)
+rest = np.log(diamonds["price"]) - 2 * np.log(diamonds["carat"])
+ideal = diamonds["cut"] == "Ideal"
+print(ruled.conf_int().loc[ruled.names[1]].to_numpy().round(3),
+      f"not private {rest[ideal].mean() - rest[~ideal].mean():.3f}")  # fmt: skip

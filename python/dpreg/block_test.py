@@ -15,7 +15,7 @@ from dpreg.data.roles import check_unit
 from dpreg.data.source import RowSource, quietly
 from dpreg.data.units import UnitNumbers
 from dpreg.errors import ArgumentError, BudgetError, unusable
-from dpreg.isolation import drawing_from, unheard
+from dpreg.isolation import drawing_from, stopping, unheard
 from dpreg.keywords import hinted
 from dpreg.methods.block_counts import noisy_count
 from dpreg.privacy.bits import bit_source
@@ -250,11 +250,19 @@ def _labels(source: RowSource, unit: str) -> Rows:
 
 
 def statistic_of(statistic: Callable[[Any], float], rows: Any, seed: int) -> float:
-    """Return the p-value of one block; 1 whatever goes wrong."""
-    try:
-        with drawing_from(seed):
-            return float(statistic(rows))
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # an exit, or a panic of polars, would tell of the rows too
-        return 1.0
+    """Return the p-value of one block; 1 whatever goes wrong.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If the user stops the process, whatever the statistic makes of that.
+    """
+    with stopping() as stopped:
+        try:
+            with drawing_from(seed):
+                value = float(statistic(rows))
+        except BaseException:  # an exit, or a panic of polars, would tell of the rows too
+            value = 1.0
+        if stopped():
+            raise KeyboardInterrupt
+    return value

@@ -12,15 +12,17 @@ import io
 import logging
 import os
 import random
+import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from types import FrameType
 
 import numpy as np
 from numpy.random import mtrand
 
-__all__ = ["drawing_from", "unheard"]
+__all__ = ["drawing_from", "stopping", "unheard"]
 
 # What is changed is the whole process's: who changed it second must be the first to put it back.
 _TURN = threading.RLock()
@@ -69,6 +71,32 @@ def drawing_from(seed: int) -> Iterator[None]:
     finally:
         random.setstate(of_python)
         mtrand.set_bit_generator(of_numpy)
+
+
+@contextlib.contextmanager
+def stopping() -> Iterator[Callable[[], bool]]:
+    """Tell whether the user stops the process: a function may raise `KeyboardInterrupt` itself.
+
+    Yields
+    ------
+    callable
+        Returns whether there was an interrupt.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield lambda: False  # Python interrupts the main thread only, and not if it is told not to
+        return
+    stopped = threading.Event()
+
+    def heard(number: int, frame: FrameType | None) -> None:
+        stopped.set()
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, heard)
+    try:
+        yield stopped.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager

@@ -66,10 +66,10 @@ def model_matrix(sent: Request, stratum: Stratum | None) -> ModelMatrix:
     Parameters
     ----------
     sent : mapping
-        ``response``, ``names``, ``intercept``, ``ranges``, ``groups`` and ``unit`` as in
-        `ModelMatrix`; and either ``read``, a function of R that returns all rows, or ``paths``,
-        ``columns`` and ``rows``, one that returns those of a block; then ``weights`` names their
-        column.
+        ``response``, ``names``, ``intercept``, ``ranges``, ``groups``, ``offsets`` and ``unit``
+        as in `ModelMatrix`; and either ``read``, a function of R that returns all rows, or
+        ``paths``, ``columns`` and ``rows``, one that returns those of a block; then ``weights``
+        names their column.
     stratum : Stratum or None
     """
     read = _of_frame(sent["read"]) if "read" in sent else _of_files(sent, stratum)
@@ -80,6 +80,7 @@ def model_matrix(sent: Request, stratum: Stratum | None) -> ModelMatrix:
         read=read,
         ranges={name: (low, high) for name, (low, high) in dict(sent["ranges"] or {}).items()},
         groups={term: tuple(columns) for term, columns in dict(sent.get("groups") or {}).items()},
+        offsets=tuple(sent.get("offsets") or ()),
         unit=sent.get("unit"),
         stratum=stratum,
         within=bool(sent.get("within")),

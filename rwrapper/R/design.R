@@ -210,9 +210,11 @@ columns_by_term <- function(design) {
 #' What is sent to Python: public names and ranges, and a function that reads the records
 #' @noRd
 sent_design <- function(design, data, unit, stratum = NULL, weights = NULL) {
+  offsets <- offset_names(design$terms)
   sent <- list(
     response = names(design$frame)[1L],
-    names = as.list(c(regressor_names(design), offset_names(design$terms))),
+    names = as.list(c(regressor_names(design), offsets)),
+    offsets = as.list(offsets),
     intercept = "(Intercept)" %in% design$names,
     ranges = lapply(design$ranges, as.list)
   )

@@ -8,6 +8,7 @@ import itertools
 import logging
 import os
 import random
+import signal
 import sys
 import threading
 import time
@@ -305,3 +306,28 @@ def test_a_file_that_cannot_be_read_says_nothing_of_its_rows(tmp_path):
     path.write_bytes(content)
     with pytest.raises(SourceError, match="the source failed while it was read"):
         dpreg.dp_test(lambda rows: 0.0, str(path), 1.0)
+
+
+def test_an_interrupt_is_the_users_or_nothing():
+    """One that the statistic raises is a p-value of 1; Ctrl-C stops, and says what is spent."""
+    data = pd.DataFrame({"x": np.arange(60.0)})
+
+    def raises(rows):
+        raise KeyboardInterrupt(rows["x"].sum())
+
+    def is_stopped(rows):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except BaseException:
+            raise ValueError(rows["x"].sum()) from None
+
+    budget = dpreg.Budget(100.0)
+    assert dpreg.dp_test(raises, data, 50.0, budget=budget, rng=1).count == 0
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        dpreg.dp_test(is_stopped, data, 50.0, budget=budget, rng=1)
+    assert stop.value.args == ()
+    assert stop.value.__context__ is None
+    assert "the budget is spent" in stop.value.__notes__[0]
+    assert budget.spent[0] == 100.0
+    assert signal.getsignal(signal.SIGINT) is before

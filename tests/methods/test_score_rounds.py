@@ -263,3 +263,16 @@ def test_rows_that_lead_nowhere_are_replaced_and_all_of_the_plan_is_spent_either
         names[steepness] = [part.label for part in noise.parts]
     assert "norms of scores of shorter rows" not in names[1.0]
     assert len(names[3.0]) == len(names[1.0]) + 1 + len(plan.settling)
+
+
+def test_errors_of_persons_with_many_rows_are_those_of_their_scores():
+    """Rows that have nothing in common but their person: errors are those of so many rows."""
+    persons, each, found = 4000, 8, []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        data = pd.DataFrame(rng.standard_normal((persons * each, 3)), columns=["x", "z", "y"])
+        data["person"] = np.repeat(np.arange(persons), each)
+        method = dpreg.BoostedAdaSSP(max_rows=each)
+        fit = dpreg.dp_lm("y ~ x + z", data, 8.0, 1e-6, unit="person", method=method, rng=seed)
+        found.append(fit.sampling * np.sqrt(len(data)))
+    assert np.mean(found) == pytest.approx(1, abs=0.12)

@@ -40,6 +40,10 @@ def stamp(*sources: Path) -> str:
     return digest.hexdigest()[:16]
 
 
+def tables_beside(script: Path) -> list[Path]:
+    return sorted(p for p in script.parent.iterdir() if p.suffix in {".csv", ".parquet"})
+
+
 def tidied(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """Leave out what a notebook says about an object when it has just drawn it."""
     for cell in notebook.cells:
@@ -61,7 +65,7 @@ def execute(script: Path, kept: Path, settings: Path) -> None:
     }
     notebook = jupytext.read(script, fmt="py:percent")
     with tempfile.TemporaryDirectory() as folder:
-        for table in script.parent.glob("*.csv"):
+        for table in tables_beside(script):
             shutil.copy(table, folder)
         resources = {"metadata": {"path": folder}}
         client = NotebookClient(
@@ -78,7 +82,7 @@ def stage(scripts: list[Path], out: Path, cache: Path) -> None:
     profile = cache / "ipython/profile_default"
     profile.mkdir(parents=True, exist_ok=True)
     (profile / "ipython_kernel_config.py").write_text(SETTINGS)
-    tables = sorted(scripts[0].parent.glob("*.csv"))
+    tables = tables_beside(scripts[0])
     kept = {s: cache / f"{s.stem}-{stamp(s, *tables)}.ipynb" for s in scripts}
     for old in set(cache.glob("*.ipynb")) - set(kept.values()):
         old.unlink()

@@ -33,7 +33,7 @@ class Terms:
     ----------
     response : str
     names : tuple of str
-        Of the columns of X, the intercept not among them; weights are the last of them.
+        Of the columns of X, the intercept not among them.
     intercept : bool
     ranges : mapping of str to pair
         Limits of those columns that are known from declared levels.
@@ -45,6 +45,10 @@ class Terms:
     groups : mapping of str to tuple of str
         Columns that a selection keeps or leaves together, in the order of `names`: those of each
         term of the formula.  None: each column by itself.
+    offsets : tuple of str
+        Those of `names` whose coefficient is 1.
+    weights : str or None
+        Column of the data with the weights of rows, which are the last of `names`.
     """
 
     response: str
@@ -55,6 +59,8 @@ class Terms:
     within: bool = False
     family: Family = GAUSSIAN
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    offsets: tuple[str, ...] = ()
+    weights: str | None = None
 
     @property
     def candidates(self) -> dict[str, tuple[int, ...]]:
@@ -65,14 +71,13 @@ class Terms:
 
     @property
     def given(self) -> tuple[int, ...]:
-        """Places, in `names`, of offsets: their coefficient is 1."""
-        return tuple(j for j, name in enumerate(self.names) if name.startswith("offset("))
+        """Places of the offsets in `names`."""
+        return tuple(j for j, name in enumerate(self.names) if name in self.offsets)
 
     @property
     def weight(self) -> int | None:
-        """Place, in `names`, of the weights; None: all rows weigh the same."""
-        last = len(self.names) - 1
-        return last if last >= 0 and self.names[last].startswith("weights(") else None
+        """Place of the weights in `names`; None: all rows weigh the same."""
+        return None if self.weights is None else len(self.names) - 1
 
     @property
     def regressors(self) -> tuple[str, ...]:
@@ -89,7 +94,8 @@ class Terms:
         names = tuple(self.names[j] for j in kept)
         ranges = {name: pair for name, pair in self.ranges.items() if name in names}
         groups = {group: of for group, of in self.groups.items() if set(of) <= set(names)}
-        return replace(self, names=names, ranges=ranges, groups=groups)
+        weights = self.weights if self.weight in kept else None
+        return replace(self, names=names, ranges=ranges, groups=groups, weights=weights)
 
 
 def weighed_terms(terms: Terms, weights: Weights | None) -> Terms:
@@ -97,7 +103,8 @@ def weighed_terms(terms: Terms, weights: Weights | None) -> Terms:
     if weights is None:
         return terms
     names = (*terms.names, weight_name(weights.column))
-    return replace(terms, names=names, ranges={**terms.ranges, **weights.ranges})
+    ranges = {**terms.ranges, **weights.ranges}
+    return replace(terms, names=names, ranges=ranges, weights=weights.column)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from dpreg.privacy.stratum import Stratum
 __all__ = ["ModelMatrix", "Records", "check_column_names"]
 
 _INTERCEPT = "Intercept"
-# With a bracket behind them, the names of columns that `Terms` knows by that.
+# With a bracket behind them, the names of offsets and of weights among those of regressors.
 _WORDS = ("offset", "weights")
 
 # Rows at a time, so that what is written to is still near when the next column comes.
@@ -81,6 +81,7 @@ class ModelMatrix:
     weights : Weights or None
         The records have weights.
     groups : mapping of str to tuple of str
+    offsets : tuple of str
         As in `Terms`.
     """
 
@@ -94,6 +95,7 @@ class ModelMatrix:
     within: bool = False
     weights: Weights | None = None
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    offsets: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
@@ -106,7 +108,10 @@ class ModelMatrix:
     @property
     def terms(self) -> Terms:
         """See `Problem`."""
-        terms = Terms(self.response, self.names, self.intercept, self.ranges, groups=self.groups)
+        terms = Terms(
+            self.response, self.names, self.intercept, self.ranges, groups=self.groups,
+            offsets=self.offsets,
+        )  # fmt: skip
         terms = weighed_terms(terms, self.weights)
         return within_terms(terms) if self.within else terms
 

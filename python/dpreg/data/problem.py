@@ -62,7 +62,10 @@ class FormulaProblem:
     def terms(self) -> Terms:
         """See `Problem`."""
         spec = self.spec
-        terms = Terms(spec.response, spec.names, spec.intercept, spec.ranges, groups=spec.terms)
+        terms = Terms(
+            spec.response, spec.names, spec.intercept, spec.ranges, groups=spec.terms,
+            offsets=spec.offsets,
+        )  # fmt: skip
         terms = weighed_terms(terms, self.weights)
         return within_terms(terms) if self.within else terms
 

@@ -195,7 +195,7 @@ class AdaSSP:
             rows, theta, "norms of scores", noise, noise.share(_NORMS * self.scatter_share)
         )
         mu = noise.share((1 - _NORMS) * self.scatter_share)
-        limit = products_limit(norms.root_mean_square(), moments.units, len(theta), mu)
+        limit = products_limit(norms, len(theta), mu)
         products, deviation = noisy_products(rows, theta, limit, noise, mu)
         inverse = moments.inverse
         constant = np.asarray(moments.residual(theta) * np.linalg.inv(inverse))

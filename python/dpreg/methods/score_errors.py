@@ -34,13 +34,14 @@ class ScoreRoot:
         Noisy sum of the products of scores.
     products_deviation : float
         Of the noise on its diagonal.
-    norm : float
-        Root mean square norm of a score.
+    norm, squares : float
+        Root mean square norm of a score of a unit, and the sum of the squares of all.
     units : float
+        Noisy number of rows.
     unsettled : ndarray, shape (w,)
         Mean square of the last steps beyond what noise explains: not all rounds converge.
     curvature : ndarray, shape (w, w)
-        Of the loss of a unit, on average; positive definite.
+        Of the loss of a row, on average; positive definite.
     start : ndarray, shape (w,)
         What the estimate is shrunk to.
     scale : float
@@ -58,6 +59,7 @@ class ScoreRoot:
     products: Doubles
     products_deviation: float
     norm: float
+    squares: float
     units: float
     unsettled: Doubles
     curvature: Doubles
@@ -79,14 +81,15 @@ class ScoreRoot:
 
     @property
     def dispersion(self) -> float:
-        """Second moments of scores over curvature.
+        """Second moments of scores over curvature of rows.
 
         The mean square of residuals, were they independent of the rows, or the overdispersion of
         a family.
         """
         if self.fixed_dispersion > 0:
             return self.fixed_dispersion
-        return self.norm**2 / max(float(np.trace(self.curvature)), np.finfo(float).tiny)
+        curvature = self.units * float(np.trace(self.curvature))
+        return self.squares / max(curvature, np.finfo(float).tiny)
 
 
 def shrunk(

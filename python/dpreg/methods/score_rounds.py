@@ -175,15 +175,17 @@ class _Rounds:
         norms = noisy_score_norms(self.rows, self.theta, label, self.noise, mu)
         return replace(norms, gaps=not self.model.family.least_squares)
 
-    def limit(self, label: str, share: float, late: tuple[float, ...]) -> tuple[float, ScoreCut]:
-        """Count norms; return their root mean square, and a limit with what it takes off."""
-        norms, width = self.norms(label, share), self.rows.width
+    def limit(
+        self, label: str, share: float, late: tuple[float, ...]
+    ) -> tuple[ScoreNorms, ScoreCut]:
+        """Count norms; return them, and a limit with what it takes off."""
+        norms = self.norms(label, share)
         norm = norms.root_mean_square()
         longest = self.noise.rows * self.model.most_score
         if longest <= _FEW * norm:
-            return norm, ScoreCut(longest, 0.0, 0.0)
-        limit = late_limit(norms, norm, self.units, width, self.noise.share(math.fsum(late)))
-        return norm, norms.cut(limit)
+            return norms, ScoreCut(longest, 0.0, 0.0)
+        limit = late_limit(norms, norm, self.rows.width, self.noise.share(math.fsum(late)))
+        return norms, norms.cut(limit)
 
     def mean(self, shares: tuple[float, ...]) -> tuple[Doubles, float]:
         """Return the mean of where late rounds led, and the deviation of the noise in its score.
@@ -238,7 +240,7 @@ def score_root(
     if plan.curvature:
         rounds.curve(plan.curvature[0])
     start, late = rounds.theta, plan.late
-    norm, cut = rounds.limit("norms of scores", plan.norms, late)
+    norms, cut = rounds.limit("norms of scores", plan.norms, late)
     if plan.curvature:
         rounds.gather(cut.limit, plan.settling, 0.0)
         rounds.curve(plan.curvature[1])
@@ -249,16 +251,16 @@ def score_root(
         elif shorter is not None:
             rounds.rows, rounds.theta = shorter(), start
             settling = math.fsum(plan.settling)
-            norms = plan.again * plan.norms / (plan.norms + settling)
+            share = plan.again * plan.norms / (plan.norms + settling)
             label = "norms of scores of shorter rows"
-            norm, cut = rounds.limit(label, norms, late)
-            again = (plan.again - norms) / settling
+            norms, cut = rounds.limit(label, share, late)
+            again = (plan.again - share) / settling
             rounds.settle(cut.limit, tuple(again * share for share in plan.settling))
         for share in late:
             rounds.step(cut.limit, share, _LATE_STEP)
     theta, theta_deviation = rounds.mean(late)
     mu = noise.share(plan.products)
-    short = min(cut.limit, products_limit(norm, units, rows.width, mu))
+    short = min(cut.limit, products_limit(norms, rows.width, mu))
     products, deviation = noisy_products(rounds.rows, theta, short, noise, mu)
     half = (len(late) + 1) // 2
     return ScoreRoot(
@@ -268,7 +270,8 @@ def score_root(
         row_limit=rounds.rows.limit,
         products=products,
         products_deviation=deviation,
-        norm=norm,
+        norm=norms.root_mean_square(),
+        squares=norms.sum_of_squares(),
         units=units,
         unsettled=_unsettled(np.array(rounds.steps[-half:]), rounds.usual(half)),
         curvature=rounds.curvature,
@@ -284,8 +287,8 @@ def _unsettled(steps: Doubles, usual: Doubles) -> Doubles:
     return np.asarray(np.maximum((steps**2).mean(axis=0) - _SETTLED * usual, 0.0))
 
 
-def late_limit(norms: ScoreNorms, norm: float, units: float, width: int, mu: float) -> float:
+def late_limit(norms: ScoreNorms, norm: float, width: int, mu: float) -> float:
     """Return the limit of the rounds that count; `mu` is that of them all."""
     wanted = norms.limit(mu, _BALANCE)
-    most = _MOST_NOISE * mu * math.sqrt(units / max(width, 1)) * norm
+    most = _MOST_NOISE * mu * math.sqrt(norms.sum_of_squares() / max(width, 1))
     return max(min(wanted, most), _LEAST_LIMIT * norm)

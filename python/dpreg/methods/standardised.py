@@ -147,8 +147,8 @@ class Standardised:
         if place is None:
             return ()
         most = most_weight(self.scales, place)
-        name = self.design.terms.names[place].removeprefix("weights(").removesuffix(")")
-        return (f"rows were weighed by {name}, and weights above {most:.3g} count as {most:.3g}",)
+        column = self.design.terms.weights
+        return (f"rows were weighed by {column}, and weights above {most:.3g} count as {most:.3g}",)
 
 
 def standardise(

@@ -20,8 +20,9 @@ Doubles = NDArray[np.float64]
 
 # Rows longer than this many times their expected length are shortened in the first rounds.
 _NARROW = 1.2
-# and than this many in the last ones, as long as noise is no more than this share of the rows.
-_WIDEST, _NOISE = 10.0, 0.5
+# and than this many in the last ones, as long as noise is no more than these shares of the rows:
+# its largest eigenvalue, and one of its entries.
+_WIDEST, _NOISE, _ENTRY_NOISE = 10.0, 0.5, 0.1
 # Second moments below this share of the largest that noise alone makes are taken for that much
 # in the next round, which sees them stretched.
 _LEAST_SHARE = 0.2
@@ -36,6 +37,8 @@ _FARTHEST = 0.5
 # fit in nine does without them.  So in the last round, where noise is more than the second moment,
 # it is taken for no more than this: a direction taken for too long is one along which rounds crawl.
 _MOST_STRETCHED = 2.0
+# Wide rounds take no second moment along directions of the narrow ones for less than this.
+_LEAST_EXPECTED = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +164,31 @@ def precondition(
         gram, deviation = noisy_gram(rows, noise, noise.share(share))
         values, vectors = np.linalg.eigh(gram / scales.units)
         values = without_spread(values, deviation / scales.units)
-        told = values > 1 + deviation * math.sqrt(2 * width) / scales.units
-        most = _MOST_STRETCHED if number else np.inf
-        turn = turn @ _stretch(vectors, np.where(told, np.minimum(values, most), 1.0))
+        reach = deviation * math.sqrt(2 * width) / scales.units
+        if number == 0:
+            held = np.where(values > 1 + reach, values, _expected(values, reach))
+        else:
+            held = np.where(values > 1 + reach, np.minimum(values, _MOST_STRETCHED), 1.0)
+        turn = turn @ _stretch(vectors, held)
     return Directions(change, turn, limit, seen)
 
 
 def _long_rows(width: int, units: float, mu: float) -> float:
-    """Return how long rows may be, for the largest eigenvalue of the noise to be `_NOISE`."""
-    reach = math.sqrt(_NOISE * mu * units / (max(width, 1) * math.sqrt(2 * max(width, 1))))
+    """Return how long rows may be, for noise to be no more than `_NOISE` and `_ENTRY_NOISE`."""
+    edge = math.sqrt(2 * max(width, 1))
+    entry = min(_NOISE / edge, _ENTRY_NOISE)
+    reach = math.sqrt(entry * mu * units / max(width, 1))
     return min(max(reach, _NARROW), _WIDEST) * math.sqrt(max(width, 1))
+
+
+def _expected(values: Doubles, reach: float) -> Doubles:
+    """Return what second moments are that were found to be 1, along noisy eigenvectors.
+
+    Of their differences from 1 the share is kept that noise whose largest eigenvalue is `reach`
+    leaves.  Most exceed 1 a little, as rows were shortened when directions were found, and errors
+    of all coefficients would exceed theirs by as much.
+    """
+    return np.asarray(np.maximum(1 + (values - 1) / (1 + reach**2), _LEAST_EXPECTED))
 
 
 def _least_moments(directions: Doubles, least: float) -> Doubles:

@@ -108,20 +108,10 @@ def noisy_curvature(
     return matrix * step, scale * step
 
 
-def products_limit(norm: float, units: float, width: int, mu: float) -> float:
-    """Return the limit of scores whose products are released with `mu`.
-
-    Parameters
-    ----------
-    norm : float
-        Root mean square norm of a score.
-    units : float
-        Noisy number.
-    width : int
-    mu : float
-    """
-    quiet = math.sqrt(_PRODUCT_NOISE * mu * units / max(width, 1))
-    return max(quiet, _LEAST_NORMS) * norm
+def products_limit(norms: ScoreNorms, width: int, mu: float) -> float:
+    """Return the limit of scores, with these norms, whose products are released with `mu`."""
+    quiet = math.sqrt(_PRODUCT_NOISE * mu * norms.sum_of_squares() / max(width, 1))
+    return max(quiet, _LEAST_NORMS * norms.root_mean_square())
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +165,13 @@ class ScoreNorms:
 
     def root_mean_square(self) -> float:
         """Of the norms up to the largest bin that is told from noise; more than 0."""
-        top = self.bulk + self._last_seen()
-        middle = np.array([_edge(k + 0.5) for k in range(len(self.counts))])
-        held = np.where(np.arange(len(self.counts)) <= top, np.maximum(self.counts, 0.0), 0.0)
-        mean = float(held @ middle**2) / max(float(held.sum()), 1.0)
+        mean = self.sum_of_squares() / max(float(self._held.sum()), 1.0)
         return max(math.sqrt(mean), _edge(0))
+
+    def sum_of_squares(self) -> float:
+        """Of the norms up to the largest bin that is told from noise."""
+        middle = np.array([_edge(k + 0.5) for k in range(len(self.counts))])
+        return float(self._held @ middle**2)
 
     def limit(self, mu: float, balance: float) -> float:
         """Return a limit beyond which the tail of norms adds little beside the noise.
@@ -233,6 +225,12 @@ class ScoreNorms:
         """Return noisy numbers of units at or above the bulk and each bin after, and deviations."""
         bins = np.arange(_SPAN, 0, -1)
         return np.cumsum(self._window[::-1])[::-1], self.deviation * np.sqrt(bins)
+
+    @property
+    def _held(self) -> Doubles:
+        """Counts up to the largest that is told from noise, and none below 0."""
+        top = self.bulk + self._last_seen()
+        return np.where(np.arange(len(self.counts)) <= top, np.maximum(self.counts, 0.0), 0.0)
 
     @property
     def _window(self) -> Doubles:

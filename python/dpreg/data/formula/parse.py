@@ -62,23 +62,22 @@ def factors_of(side: Any) -> list[Factor]:
     FormulaError
         If one of them does not work row by row.
     """
+    return [factor for term in side for factor in _factors(term)]
+
+
+def _factors(term: Any) -> list[Factor]:
     found = []
-    for term in side:
-        _check_offset(term)
-    for factor in (f for term in side for f in term.factors):
+    for factor in term.factors:
         if factor.eval_method.value == "lookup":
             found.append(Factor((str(factor.expr),), {}, ()))
         elif factor.eval_method.value == "python":
             found.append(read_factor(factor.expr))
+            if found[-1].offset and len(term.factors) > 1:
+                # Its coefficient would be 1 or not by their order.
+                why = f"{factor.expr} is a term by itself"
+                problem = f"the term {str(term)!r} cannot be used: {why}"
+                raise FormulaError("formula", problem, "write offset(x * z) for a product")
     return found
-
-
-def _check_offset(term: Any) -> None:
-    """Refuse an offset times something else, whose coefficient would be 1 or not by their order."""
-    offsets = [str(f.expr) for f in term.factors if str(f.expr).startswith("offset(")]
-    if offsets and len(term.factors) > 1:
-        problem = f"the term {str(term)!r} cannot be used: {offsets[0]} is a term by itself"
-        raise FormulaError("formula", problem, "write offset(x * z) for a product")
 
 
 def schema_of(factors: Sequence[Factor], schema: Schema) -> Schema:

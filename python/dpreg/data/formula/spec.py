@@ -167,6 +167,16 @@ class FormulaSpec:
             if structure.term.factors and str(structure.term) != "1"
         }
 
+    @cached_property
+    def offsets(self) -> tuple[str, ...]:
+        """Columns of X that are offsets."""
+        return tuple(
+            str(name)
+            for structure in self._right.structure
+            if any(factor.offset for factor in factors_of([structure.term]))
+            for name in structure.columns
+        )
+
     def keeping(self, names: Sequence[str]) -> FormulaSpec:
         """Return the formula with only these of its columns.
 

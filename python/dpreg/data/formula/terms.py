@@ -52,11 +52,14 @@ class Factor:
         The levels that `C(column, levels=[...])` declares.
     categories : tuple of str
         The columns it encodes with `C(column)`, which must be categorical already.
+    offset : bool
+        It is one.
     """
 
     variables: tuple[str, ...]
     levels: Mapping[str, tuple[Level, ...]]
     categories: tuple[str, ...]
+    offset: bool = False
 
 
 def read_factor(expression: str) -> Factor:
@@ -81,11 +84,12 @@ def read_factor(expression: str) -> Factor:
         raise FormulaError("formula", f"cannot read the term {expression!r}") from None
     reader = _Reader(expression, aliases)
     reader.read(tree.body)
-    return Factor(tuple(reader.variables), reader.levels, tuple(reader.categories))
+    offset = isinstance(tree.body, ast.Call) and _is_offset(tree.body.func)
+    return Factor(tuple(reader.variables), reader.levels, tuple(reader.categories), offset)
 
 
 def _is_offset(function: ast.expr) -> bool:
-    """Whether columns that it makes are known as offsets by their name."""
+    """Whether what it makes is an offset; a name with a module before it is a function's."""
     return isinstance(function, ast.Name) and function.id == "offset"
 
 
