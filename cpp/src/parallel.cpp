@@ -18,9 +18,12 @@ void parallel_ranges(std::size_t count, std::size_t threads,
     }
 
     std::vector<std::exception_ptr> failures(threads);
+    const auto start_of = [&](std::size_t k) {
+        return count / threads * k + std::min(k, count % threads);
+    };
     const auto run = [&](std::size_t k) {
         try {
-            work(count * k / threads, count * (k + 1) / threads);
+            work(start_of(k), start_of(k + 1));
         } catch (...) {
             failures[k] = std::current_exception();
         }

@@ -1,6 +1,6 @@
 // Digests of what kernels compute from fixed inputs, one line each: for builds for two processors,
 // which must print the same lines.  Nothing here calls a logarithm of the library.
-#include "digests.hpp"
+#include "printed.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -42,7 +43,13 @@ public:
     }
 
     template <class Number>
+    void add(const QuantisedRows::Span<Number>& numbers) {
+        for (std::size_t i = 0; i < numbers.size; ++i) add(numbers.data[i]);
+    }
+
+    template <class Number>
     void add(Number number) {
+        static_assert(std::is_arithmetic_v<Number>, "the bytes of others are of one machine");
         unsigned char bytes[sizeof number];
         std::memcpy(bytes, &number, sizeof number);
         for (const unsigned char byte : bytes) value_ = (value_ ^ byte) * 1099511628211U;
@@ -119,7 +126,10 @@ void rows(const Table& table, Digest& digest) {
     for (const auto& loss : losses()) {
         for (const bool mapped : {false, true}) {
             const QuantisedRows made(table.matrix(), table.response(), recipe(loss, mapped), {}, 2);
-            digest.add(made.parts().q);
+            const auto parts = made.parts();
+            digest.add(parts.q);
+            digest.add(parts.y);
+            digest.add(parts.weights);
             digest.add(made.gram(2));
             digest.add(made.round(theta, 1.3, 2).gradient);
             digest.add(made.score(theta, 1.7, 2));

@@ -2,10 +2,14 @@
 #include <cstring>
 
 #include "check.hpp"
-#include "digests.hpp"
+#include "printed.hpp"
 
 int main(int count, char** arguments) {
     if (count > 1 && std::strcmp(arguments[1], "digests") == 0) return print_digests() ? 0 : 1;
+    if (count > 1 && std::strcmp(arguments[1], "functions") == 0) {
+        print_functions();
+        return 0;
+    }
     for (const auto& [name, test] : check::tests()) {
         std::printf("%s\n", name.c_str());
         std::fflush(stdout);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -72,9 +73,14 @@ TEST(threads_that_share_a_source_take_turns) {
     std::vector<std::vector<std::uint64_t>> drawn(kThreads);
     std::vector<std::thread> threads;
     for (auto& words : drawn) {
-        threads.emplace_back([&shared, &words] {
+        const auto draw = [&shared, &words] {
             for (std::size_t i = 0; i < kWords; ++i) words.push_back(shared.next());
-        });
+        };
+        try {
+            threads.emplace_back(draw);
+        } catch (const std::system_error&) {
+            draw();  // where there are no threads
+        }
     }
     for (auto& thread : threads) thread.join();
     std::vector<std::uint64_t> all;
@@ -85,6 +91,13 @@ TEST(threads_that_share_a_source_take_turns) {
     std::sort(all.begin(), all.end());
     std::sort(expected.begin(), expected.end());
     CHECK(all == expected);
+}
+
+TEST(slots_that_no_size_counts_are_refused) {
+    TestBits bits(4);
+    const std::size_t half = std::size_t{1} << (sizeof(std::size_t) * 4);
+    CHECK_THROWS(assign_to_slots(0, half, half, bits), InvalidArgument);
+    CHECK_THROWS(assign_to_slots(0, 2, SIZE_MAX / 2 + 1, bits), InvalidArgument);
 }
 
 TEST(fractions_never_exceed_the_number) {

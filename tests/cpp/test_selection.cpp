@@ -48,7 +48,8 @@ const std::vector<double> kHostile{0.0,
 std::vector<double> hostile_matrix(std::size_t n, std::size_t d, BitSource& bits) {
     std::vector<double> cells(n * d);
     for (auto& cell : cells) {
-        cell = kHostile[uniform_below(static_cast<std::uint64_t>(kHostile.size()), bits)];
+        const auto which = uniform_below(std::uint64_t{kHostile.size()}, bits);
+        cell = kHostile[static_cast<std::size_t>(which)];
     }
     return cells;
 }

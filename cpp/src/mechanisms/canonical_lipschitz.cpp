@@ -181,7 +181,7 @@ private:
         if (block.last > k_) {
             // The body: k - h - 1 of those between the best one outside and the worst inside.
             const auto body = random_subset(block.last - block.h - 2, k_ - block.h - 1, bits_);
-            for (const auto place : body) take(block.h + 2 + place);
+            for (const auto place : body) take(block.h + 2 + static_cast<std::size_t>(place));
         }
         take(block.last);
         std::sort(chosen.begin(), chosen.end());

@@ -126,10 +126,11 @@ std::int64_t draw_vertex(const L1Gradient& gradient, VertexBounds& bounds, doubl
         groups[g] = {2 * bounds.count(g), log_bound(g)};
     }
     // Place 2 k stands for +e_j, place 2 k + 1 for -e_j, j the k-th column of the group.
+    const auto column_at = [](std::uint64_t place) { return static_cast<std::size_t>(place / 2); };
     const auto chosen = choose_grouped(
         groups,
         [&](std::size_t g, std::uint64_t place) {
-            const auto numerator = bounds.numerator(g, place / 2);
+            const auto numerator = bounds.numerator(g, column_at(place));
             if (!numerator) return kNever;
             return log_weight(place % 2 == 0 ? -*numerator : *numerator);
         },
@@ -138,7 +139,8 @@ std::int64_t draw_vertex(const L1Gradient& gradient, VertexBounds& bounds, doubl
             return log_bound(g);
         },
         bits);
-    const auto name = static_cast<std::int64_t>(bounds.column(chosen.group, chosen.place / 2)) + 1;
+    const std::size_t j = bounds.column(chosen.group, column_at(chosen.place));
+    const auto name = static_cast<std::int64_t>(j) + 1;
     return chosen.place % 2 == 0 ? name : -name;
 }
 

@@ -107,9 +107,11 @@ std::size_t choose_among(const std::vector<double>& log_weights, BitSource& bits
     }
     const auto chosen = choose_grouped(
         groups,
-        [&](std::size_t g, std::uint64_t i) { return log_weights[g * kGroupSize + i] - reference; },
+        [&](std::size_t g, std::uint64_t i) {
+            return log_weights[g * kGroupSize + static_cast<std::size_t>(i)] - reference;
+        },
         [&](std::size_t g) { return groups[g].log_bound; }, bits);
-    return chosen.group * kGroupSize + chosen.place;
+    return chosen.group * kGroupSize + static_cast<std::size_t>(chosen.place);
 }
 
 }  // namespace dpreg

@@ -11,12 +11,16 @@
 namespace dpreg {
 namespace {
 
+std::size_t index_below(std::size_t bound, BitSource& bits) {
+    return static_cast<std::size_t>(uniform_below(std::uint64_t{bound}, bits));
+}
+
 /// The first `count` elements of a uniformly random order of 0, ..., size - 1.
 std::vector<std::size_t> random_injection(std::size_t count, std::size_t size, BitSource& bits) {
     std::vector<std::size_t> order(size);
     std::iota(order.begin(), order.end(), std::size_t{0});
     for (std::size_t i = 0; i < count; ++i) {
-        const auto other = i + uniform_below(static_cast<std::uint64_t>(size - i), bits);
+        const std::size_t other = i + index_below(size - i, bits);
         std::swap(order[i], order[other]);
     }
     order.resize(count);
@@ -27,7 +31,8 @@ std::vector<std::size_t> random_injection(std::size_t count, std::size_t size, B
 
 Assignment assign_to_slots(std::size_t n, std::size_t models, std::size_t batch, BitSource& bits) {
     require(models >= 1 && batch >= 1, "models and batch must be at least 1");
-    require(batch <= (std::size_t{1} << 48) / models, "models * batch must be below 2^48");
+    constexpr std::uint64_t kMostSlots = std::min(std::uint64_t{1} << 48, std::uint64_t{SIZE_MAX});
+    require(batch <= kMostSlots / models, "models * batch must be below 2^48, and fit a size");
     const std::size_t slots = models * batch;
     // A random order of max(n, slots) places, of which the first `slots` are the slots: what
     // they hold is a random injection of units into slots or of slots into units.
@@ -45,7 +50,7 @@ Assignment assign_to_slots(std::size_t n, std::size_t models, std::size_t batch,
 Assignment assign_independently(std::size_t n, std::size_t models, BitSource& bits) {
     require(models >= 1, "models must be at least 1");
     std::vector<std::size_t> model_of(n);
-    for (auto& model : model_of) model = uniform_below(static_cast<std::uint64_t>(models), bits);
+    for (auto& model : model_of) model = index_below(models, bits);
 
     Assignment result;
     result.offsets.assign(models + 1, 0);

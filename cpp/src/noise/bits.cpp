@@ -2,10 +2,10 @@
 
 #include <pthread.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstddef>
 #include <thread>
 
@@ -25,19 +25,9 @@ void count_forks() {
 
 ChaChaKey system_key() {
     ChaChaKey key;
-    auto* bytes = reinterpret_cast<unsigned char*>(key.data());
-    std::size_t have = 0;
-    while (have < sizeof key) {
-#ifdef __APPLE__
-        const auto got = getentropy(bytes, sizeof key) == 0 ? static_cast<long>(sizeof key) : -1L;
-#else
-        const auto got = getrandom(bytes + have, sizeof key - have, 0);
-#endif
-        if (got > 0) {
-            have += static_cast<std::size_t>(got);
-        } else if (errno != EINTR) {
-            throw EntropyError("the operating system gave no entropy");
-        }
+    // All or nothing, up to 256 bytes; in a browser, its crypto.getRandomValues.
+    if (getentropy(key.data(), sizeof key) != 0) {
+        throw EntropyError("the operating system gave no entropy");
     }
     return key;
 }

@@ -7,7 +7,7 @@ namespace dpreg {
 namespace {
 
 constexpr std::size_t kMostPlaces = std::size_t{1} << 16;
-constexpr std::size_t kMostInBlock = (std::size_t{1} << 32) - 1;
+constexpr std::size_t kMostInBlock = UINT32_MAX;
 
 /// Calls visit(row, column, cell) for each cell that is not 0.
 template <class Visit>

@@ -90,7 +90,7 @@ private:
         // The last digit may be cut short by the end of the word.
         const auto digit = [this](std::uint64_t word, int pass) {
             const int at = row_bits_ + pass * kDigitBits;
-            return at < 64 ? (word >> at) % kDigits : 0;
+            return static_cast<std::size_t>(at < 64 ? (word >> at) % kDigits : 0);
         };
         for (const auto word : words_) {
             for (int pass = 0; pass < kPasses; ++pass) {

@@ -16,7 +16,7 @@
 namespace dpreg {
 
 /// Fewer rows than this keep every sum within its type (l1_gradient.md, section 3).
-inline constexpr std::size_t kMaxUnitRows = std::size_t{1} << 32;
+inline constexpr std::uint64_t kMaxUnitRows = std::uint64_t{1} << 32;
 
 /// Entries of a vector that are not 0, by place.
 using Changes = std::unordered_map<std::size_t, std::int64_t>;

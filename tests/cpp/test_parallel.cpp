@@ -1,0 +1,31 @@
+#include <algorithm>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "check.hpp"
+#include "dpreg/parallel.hpp"
+
+using namespace dpreg;
+
+TEST(ranges_cover_every_count_once) {
+    for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{7}, SIZE_MAX}) {
+        for (const std::size_t threads : {std::size_t{1}, std::size_t{3}, std::size_t{8}}) {
+            std::mutex turn;
+            std::vector<std::pair<std::size_t, std::size_t>> ranges;
+            parallel_ranges(count, threads, [&](std::size_t begin, std::size_t end) {
+                const std::lock_guard<std::mutex> alone(turn);
+                ranges.emplace_back(begin, end);
+            });
+            std::sort(ranges.begin(), ranges.end());
+            CHECK(ranges.size() == std::min(count, threads));
+            std::size_t covered = 0;
+            for (const auto& [begin, end] : ranges) {
+                CHECK(begin == covered && end > begin);
+                covered = end;
+            }
+            CHECK(covered == count);
+        }
+    }
+}
