@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find cpp python rwrapper/R CMakeLists.txt pyproject.toml -type f -not -name '*.pyc')
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test lint test-core test-python test-r docs test-docs wheel engines arm64 wasm musl windows audit fuzz bench bench-quick format clean
+.PHONY: demo test lint test-core test-python test-r docs test-docs wheel engines arm64 wasm musl audit fuzz bench bench-quick format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dpreg demo
@@ -52,7 +52,7 @@ engines: $(VENV)/test
 	$(BIN)/pytest tests/data/test_engines.py tests/data/test_spark.py
 
 # The core for other platforms: its tests, equal bits, and the accuracy of their C library.
-arm64 wasm musl windows: $(VENV)/lint
+arm64 wasm musl: $(VENV)/lint
 	.ci/cross $(VENV) $@
 
 # Ten times the runs of `make test`, whole fits, batteries on the generator, the ledger under

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from urllib.parse import urlsplit
 
 import pytest
@@ -73,6 +74,21 @@ def test_every_page_loads_and_fits(chromium, address, documents, width, scheme):
         assert page.evaluate(broken) == [], name
         assert said == [], name
     context.close()
+
+
+def test_every_picture_is_put_into_words(page, documents):
+    words_of: dict[str, str] = {}
+    for name in documents:
+        page.goto(f"/{name}", wait_until="domcontentloaded")
+        words_of |= page.evaluate("[...document.images].map((i) => [i.src, i.alt])")
+    assert len(words_of) > 20
+    for picture, words in words_of.items():
+        assert len(re.findall(r"[^\W\d_]{2,}", words)) >= 3, f"{picture}: {words!r}"
+        # What matplotlib, knitr and Sphinx write where they are told nothing.
+        default = re.match(r"<Figure|plot of chunk|.*\.png$|\.\./", words)
+        assert default is None, f"{picture}: {words!r}"
+    # What is said of one is said of no other.
+    assert len(set(words_of.values())) == len(words_of)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

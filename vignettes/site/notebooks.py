@@ -22,7 +22,17 @@ from nbclient import NotebookClient
 import dpreg
 
 PACKAGE = Path(dpreg.__file__).parent
-SETTINGS = 'c.InlineBackend.figure_formats = {"retina"}\n'
+HERE = Path(__file__).resolve().parent
+# A figure prints as its words; printers that are registered for it, pyplot takes out again.
+SETTINGS = f"""
+import sys
+from matplotlib.figure import Figure
+sys.path.insert(0, {str(HERE)!r})
+from pictures import in_words
+sys.path.pop(0)
+Figure.__repr__ = in_words
+c.InlineBackend.figure_formats = {{"retina"}}
+"""
 # What is said to ruff and to nobody else.
 ASIDE = re.compile(r"  # (fmt: skip|noqa.*)$", re.MULTILINE)
 # A page that is a script in the repository.
@@ -45,11 +55,14 @@ def tables_beside(script: Path) -> list[Path]:
 
 
 def tidied(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """Leave out what a notebook says about an object when it has just drawn it."""
+    """Leave out what is said about an object that is drawn; put pictures into words."""
     for cell in notebook.cells:
         outputs = cell.get("outputs", [])
         if any(output.output_type == "display_data" for output in outputs):
             cell.outputs = [o for o in outputs if o.output_type != "execute_result"]
+        pictures = [o.data["text/plain"] for o in outputs if "image/png" in o.get("data", {})]
+        if pictures:
+            cell.metadata["mystnb"] = {"image": {"alt": ". ".join(pictures)}}
         cell.source = SCRIPT.sub(r"](\1.ipynb)", ASIDE.sub("", cell.source))
         # Times of execution: nobody needs them, and they differ each time.
         cell.metadata.pop("execution", None)
@@ -83,7 +96,8 @@ def stage(scripts: list[Path], out: Path, cache: Path) -> None:
     profile.mkdir(parents=True, exist_ok=True)
     (profile / "ipython_kernel_config.py").write_text(SETTINGS)
     tables = tables_beside(scripts[0])
-    kept = {s: cache / f"{s.stem}-{stamp(s, *tables)}.ipynb" for s in scripts}
+    pictures = HERE / "pictures.py"
+    kept = {s: cache / f"{s.stem}-{stamp(s, pictures, *tables)}.ipynb" for s in scripts}
     for old in set(cache.glob("*.ipynb")) - set(kept.values()):
         old.unlink()
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as workers:
