@@ -75,6 +75,8 @@ def execute(script: Path, kept: Path, settings: Path) -> None:
         "IPYTHONDIR": str(settings),
         "OMP_NUM_THREADS": "1",
         "JUPYTER_PLATFORM_DIRS": "1",
+        # The settings import matplotlib before the kernel says where it draws.
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     }
     notebook = jupytext.read(script, fmt="py:percent")
     with tempfile.TemporaryDirectory() as folder:

@@ -18,9 +18,10 @@ def axes_in_words(axes: Axes) -> str:
     scales = f"{y} against {x}" if x and y else x or y
     legend = axes.get_legend()
     labels = [text.get_text() for text in legend.get_texts()] if legend else []
-    # Where one axis has names on it, these say what is compared.
-    names = [t.get_text() for t in axes.get_yticklabels() if not t.get_text()[-1:].isdigit()]
-    of = ", ".join(n for n in (names if len(names) <= 12 else []) if n)
+    # Where that axis has names on it, not numbers, these say what is compared.
+    names = [name for text in axes.get_yticklabels() if (name := text.get_text())]
+    named = len(names) <= 12 and any(name[0].isalpha() for name in names)
+    of = ", ".join(names) if named else ""
     parts = (title, scales, f"for {of}" if of else "", ", ".join(labels))
     return "; ".join(" ".join(part.split()) for part in parts if part)
 
