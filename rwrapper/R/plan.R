@@ -32,7 +32,10 @@ dp_plan <- function(n, d, eps, delta = 1e-5, method = "auto", family = stats::ga
   check_number(delta, "delta", "1e-6")
   check_method(method, "method", options = FALSE)
   request <- list(n = n, d = d, eps = eps, delta = delta, method = method)
-  if (!missing(family)) request$family <- family_sent(family)
+  if (!missing(family)) {
+    request$family <- family_sent(family)
+    request$link <- link_sent(family)
+  }
   structure(call_python("plan", request), class = "dp_plan")
 }
 

@@ -89,6 +89,8 @@ def test_total_at_the_ends(n, d, eps, delta, method):
         ({"method": "tukey", "family": "binomial"}, "for linear models only"),
         ({"method": "moments", "family": "poisson"}, "for linear models only"),
         ({"family": "probit"}, "family must be one of"),
+        ({"family": "binomial", "link": "log"}, "link must be"),
+        ({"link": "probit"}, "link must be"),
     ],
 )
 def test_wrong_use(arguments, name):
@@ -202,3 +204,12 @@ def test_another_delta_counts_as_another_epsilon():
     near = expect("boosted_adassp", 10_000, 5, 1.0, 1e-5)
     far = expect("boosted_adassp", 10_000, 5, 1.0, 1e-9)
     assert far.width > near.width
+
+
+def test_a_probit_is_planned_as_a_logit_and_says_so():
+    logit, probit = (
+        dpreg.dp_plan(10**5, 3, 1.0, family="binomial", link=link) for link in ("logit", "probit")
+    )
+    assert (probit.width, probit.least_n) == (logit.width, logit.least_n)
+    assert "Binomial, link probit" in str(probit)
+    assert "link" not in str(logit)

@@ -26,9 +26,12 @@ __all__ = ["plan"]
               help="How to fit, or moments: one release, many models.")  # fmt: skip
 @click.option("--family", metavar="NAME", default="gaussian", show_default=True,
               help="gaussian, binomial, poisson or quantile.")  # fmt: skip
-def plan(n: int, d: int, eps: float, delta: float, method: str, family: str) -> int:
+@click.option("--link", metavar="NAME", help="Of binomial: logit or probit.")
+def plan(
+    n: int, d: int, eps: float, delta: float, method: str, family: str, link: str | None
+) -> int:
     """Say what a fit will give, before any data is touched."""
     from dpreg.planning.plan import dp_plan
 
-    print(dp_plan(n, d, eps, delta, method=method, family=family))
+    print(dp_plan(n, d, eps, delta, method=method, family=family, link=link))
     return DONE

@@ -1,15 +1,12 @@
 """Firth's logistic and Poisson fits to many small blocks of rows, one model vector each.
 
-Everything is done element by element over blocks, row after row, so that the vector of a block is a
-function of its own rows and their order: no matrix product, whose last bits may depend on what
-stands beside them.
+Everything is done element by element over rows, and added up in their order, so that the vector
+of a block is a function of its own rows and their order.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +14,8 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.data.design import Design
 from dpreg.families import Family
+from dpreg.methods.block_algebra import inner, inverted, quadratic, times
+from dpreg.methods.block_rows import BlockRows, add_by_block, block_rows
 
 __all__ = ["fit_glm_blocks"]
 
@@ -34,61 +33,6 @@ _RIDGE, _NOT_TOLD = 1e-9, 1e6
 # Of the logarithm of a spread; see cpp/src/stats/batch_fit.cpp.
 _LOG_RANGE = 745.0
 _GOLDEN = 0.6180339887498949
-
-
-@dataclass(frozen=True, slots=True)
-class _Blocks:
-    """Rows of blocks, those that are first in their block before those that are second.  Private.
-
-    Attributes
-    ----------
-    count : int
-        Of blocks.
-    X : ndarray, shape (n, d)
-    y : ndarray, shape (n,)
-    rows, blocks, units : ndarray of int, shape (rows,)
-        Where in X and y a row is, which block it is of, and which unit of that block.
-    ends : ndarray of int, shape (longest + 1,)
-        Those that are k-th of their block are from ``ends[k]`` on.
-    """
-
-    count: int
-    X: Doubles
-    y: Doubles
-    rows: Places
-    blocks: Places
-    units: Places
-    ends: Places
-
-    def places(self) -> Iterator[tuple[Places, Doubles, Doubles, Places]]:
-        """Yield the next row of every block that has one: block, regressors, response, unit."""
-        for begin, end in itertools.pairwise(self.ends):
-            at = self.rows[begin:end]
-            yield self.blocks[begin:end], self.X[at], self.y[at], self.units[begin:end]
-
-
-def _blocks(design: Design, assignment: _core.Assignment) -> _Blocks:
-    members = np.asarray(assignment.members, dtype=np.int64)
-    offsets = np.asarray(assignment.offsets, dtype=np.int64)
-    sizes = np.diff(offsets)
-    of_block = np.repeat(np.arange(len(sizes)), sizes)
-    order = np.arange(len(members)) - offsets[of_block]
-    rows = members
-    if design.units is not None:
-        starts = design.units.offsets.astype(np.int64)
-        lengths = np.diff(starts)[members]
-        first = np.repeat(starts[members], lengths)
-        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        rows = design.units.rows.astype(np.int64)[first + within]
-        of_block, order = np.repeat(of_block, lengths), np.repeat(order, lengths)
-    counts = np.bincount(of_block, minlength=len(sizes))
-    place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    # Not a table: one unit may have more rows than all others.
-    by_place = np.argsort(place, kind="stable")
-    ends = np.concatenate([[0], np.cumsum(np.bincount(place))]).astype(np.int64)
-    return _Blocks(
-        len(sizes), design.X, design.y, rows[by_place], of_block[by_place], order[by_place], ends
-    )
 
 
 def fit_glm_blocks(
@@ -122,10 +66,10 @@ def fit_glm_blocks(
     of separated blocks finite.
     """
     with np.errstate(all="ignore"):
-        return _fitted(_blocks(design, assignment), design, family, log_spreads=log_spreads)
+        return _fitted(block_rows(design, assignment), design, family, log_spreads=log_spreads)
 
 
-def _fitted(blocks: _Blocks, design: Design, family: Family, *, log_spreads: bool) -> Doubles:
+def _fitted(blocks: BlockRows, design: Design, family: Family, *, log_spreads: bool) -> Doubles:
     i = int(design.terms.intercept)
     centre, scale, means, told = _scales(blocks, design.columns, i)
     told &= _combinations(blocks, centre, scale, told, i)
@@ -141,16 +85,17 @@ def _fitted(blocks: _Blocks, design: Design, family: Family, *, log_spreads: boo
     inverse = np.zeros((len(told), size, size))
     for step in range(_STEPS):
         score, matrix = np.zeros_like(theta), _ridged(used)
-        for of, x, y, _ in blocks.places():
-            z = standard(x, of)
-            mean, weight = _means(family, _inner(theta[of], z))
-            extra = weight * _quadratic(inverse[of], z)
+        for rows in blocks.parts():
+            of, z = rows.block, standard(rows.x, rows.block)
+            mean, weight = _means(family, inner(theta[of], z))
+            extra = weight * quadratic(inverse[of], z)
             bias = extra * (0.5 - mean) if family.link == "logit" else extra / 2
-            score[of] += (_response(family, y) - mean + bias)[:, None] * z
-            matrix[of] += weight[:, None, None] * z[:, :, None] * z[:, None, :]
-        inverse = _inverse(matrix)
-        way = _times(inverse, score)
-        length = np.sqrt(_inner(way, way))
+            residual = _response(family, rows.y) - mean + bias
+            add_by_block(score, of, residual[:, None] * z)
+            add_by_block(matrix, of, weight[:, None, None] * z[:, :, None] * z[:, None, :])
+        inverse = inverted(matrix)
+        way = times(inverse, score)
+        length = np.sqrt(inner(way, way))
         # A first step is long where the mean is far from where it began.
         longest = _LONGEST * (2 if step < 2 else 1)
         theta = theta + way * np.minimum(1.0, longest / np.maximum(length, 1e-300))[:, None]
@@ -160,17 +105,19 @@ def _fitted(blocks: _Blocks, design: Design, family: Family, *, log_spreads: boo
     )  # fmt: skip
 
 
-def _scales(blocks: _Blocks, d: int, intercept: int) -> tuple[Doubles, Doubles, Doubles, Told]:
+def _scales(blocks: BlockRows, d: int, intercept: int) -> tuple[Doubles, Doubles, Doubles, Told]:
     """Return centre, spread and weighted means of columns by block, and which have a spread."""
     sums, weighed, weights, count = (np.zeros((blocks.count, k)) for k in (d, d, 1, 1))
-    for k, (of, x, _, _) in enumerate(blocks.places()):
-        weight = _mean_weight(k)
-        sums[of], count[of] = sums[of] + x, count[of] + 1
-        weighed[of], weights[of] = weighed[of] + weight * x, weights[of] + weight
+    for rows in blocks.parts():
+        of, weight = rows.block, _mean_weight(rows.place)[:, None]
+        add_by_block(sums, of, rows.x)
+        add_by_block(count, of, np.ones_like(weight))
+        add_by_block(weighed, of, weight * rows.x)
+        add_by_block(weights, of, weight)
     centre = intercept * sums / np.maximum(count, 1.0)
     squares = np.zeros_like(sums)
-    for of, x, _, _ in blocks.places():
-        squares[of] += (x - centre[of]) ** 2
+    for rows in blocks.parts():
+        add_by_block(squares, rows.block, (rows.x - centre[rows.block]) ** 2)
     spread = np.sqrt(squares / np.maximum(count, 1.0))
     size = np.maximum(np.abs(centre), 1e-290)
     told = np.isfinite(spread) & (spread > 1e-12 * size)
@@ -180,23 +127,24 @@ def _scales(blocks: _Blocks, d: int, intercept: int) -> tuple[Doubles, Doubles, 
     return centre, np.where(told, spread, 1.0), means, told
 
 
-def _mean_weight(k: int) -> float:
+def _mean_weight(place: Places) -> Doubles:
     """As the core has it: plain means of few values would have ties."""
-    return 0.5 + ((k + 1) * _GOLDEN) % 1.0
+    return np.asarray(0.5 + ((place + 1) * _GOLDEN) % 1.0)
 
 
 def _combinations(
-    blocks: _Blocks, centre: Doubles, scale: Doubles, told: Told, intercept: int
+    blocks: BlockRows, centre: Doubles, scale: Doubles, told: Told, intercept: int
 ) -> Told:
     """Tell the columns that are no combination of others in their block."""
     matrix, count = np.zeros((*told.shape, told.shape[1])), np.zeros((len(told), 1, 1))
-    for of, x, _, _ in blocks.places():
-        z = np.where(told[of], (x - centre[of]) / scale[of], 0.0)
-        matrix[of] += z[:, :, None] * z[:, None, :]
-        count[of] += 1
+    for rows in blocks.parts():
+        of = rows.block
+        z = np.where(told[of], (rows.x - centre[of]) / scale[of], 0.0)
+        add_by_block(matrix, of, z[:, :, None] * z[:, None, :])
+        add_by_block(count, of, np.ones((len(of), 1)))
     unused = ~told[:, :, None] * np.eye(told.shape[1])
     matrix = matrix / np.maximum(count, 1.0) + unused + _RIDGE * np.eye(told.shape[1])
-    of_diagonal = np.diagonal(_inverse(matrix), axis1=1, axis2=2)
+    of_diagonal = np.diagonal(inverted(matrix), axis1=1, axis2=2)
     # With fewer rows than coefficients some direction is always hidden.
     enough = count[:, :, 0] > told.sum(axis=1, keepdims=True) + intercept
     return np.asarray((of_diagonal < _NOT_TOLD) & (of_diagonal > 0) & enough)
@@ -218,42 +166,8 @@ def _ridged(used: Doubles) -> Doubles:
     return np.asarray(np.where(used > 0, _RIDGE, 1.0)[:, :, None] * np.eye(size))
 
 
-def _inner(a: Doubles, b: Doubles) -> Doubles:
-    total = np.zeros(len(a))
-    for j in range(a.shape[1]):
-        total = total + a[:, j] * b[:, j]
-    return total
-
-
-def _times(matrix: Doubles, vector: Doubles) -> Doubles:
-    total = np.zeros_like(vector)
-    for j in range(vector.shape[1]):
-        total = total + matrix[:, :, j] * vector[:, j : j + 1]
-    return total
-
-
-def _quadratic(matrix: Doubles, z: Doubles) -> Doubles:
-    """Return z' M z."""
-    return _inner(_times(matrix, z), z)
-
-
-def _inverse(matrix: Doubles) -> Doubles:
-    """Return inverses of positive definite matrices, by Gauss and Jordan."""
-    size = matrix.shape[1]
-    left, right = matrix.copy(), np.broadcast_to(np.eye(size), matrix.shape).copy()
-    for k in range(size):
-        pivot = left[:, k, k].copy()[:, None]
-        left[:, k], right[:, k] = left[:, k] / pivot, right[:, k] / pivot
-        for j in range(size):
-            if j != k:
-                factor = left[:, j, k].copy()[:, None]
-                left[:, j] -= factor * left[:, k]
-                right[:, j] -= factor * right[:, k]
-    return right
-
-
 def _vectors(
-    blocks: _Blocks,
+    blocks: BlockRows,
     family: Family,
     theta: Doubles,
     inverse: Doubles,
@@ -269,14 +183,14 @@ def _vectors(
     middle = np.concatenate([np.ones((len(theta), intercept)), (means - centre) / scale], axis=1)
     parts = [slopes]
     if intercept:
-        parts += [_inner(theta, middle)[:, None], means]
+        parts += [inner(theta, middle)[:, None], means]
     if log_spreads:
         signed, variance, of_scores = _spreads(blocks, family, theta, inverse, middle, standard)
-        parts.append(_log(np.abs(_times(inverse, signed))[:, intercept:] / scale))
+        parts.append(_log(np.abs(times(inverse, signed))[:, intercept:] / scale))
         if intercept:
             # Its parts are drawn each by itself; see the header of the core's fits.
             of_slopes = of_scores[:, intercept:] / scale**2
-            error = np.sqrt(variance + _inner(means**2, of_slopes))
+            error = np.sqrt(variance + inner(means**2, of_slopes))
             parts.append(_log(error)[:, None])
     vectors = np.concatenate(parts, axis=1)
     failed = ~np.isfinite(vectors).all(axis=1, keepdims=True)
@@ -300,7 +214,7 @@ def _log(values: Doubles) -> Doubles:
 
 
 def _spreads(
-    blocks: _Blocks,
+    blocks: BlockRows,
     family: Family,
     theta: Doubles,
     inverse: Doubles,
@@ -319,24 +233,23 @@ def _spreads(
         Their variances.
     """
     signed, of_coefficients = np.zeros_like(theta), np.zeros_like(theta)
-    towards, total = _times(inverse, middle), np.zeros(len(theta))
-    square, of_unit, last = np.zeros(len(theta)), np.zeros(len(theta)), np.zeros(len(theta))
-    spread = np.zeros(len(theta))
-    for k, (of, x, y, unit) in enumerate(blocks.places()):
-        z = standard(x, of)
-        mean, weight = _means(family, _inner(theta[of], z))
-        spare = np.maximum(1 - weight * _quadratic(inverse[of], z), 1e-3)
-        residual = (_response(family, y) - mean) / np.sqrt(spare)
+    towards, total = times(inverse, middle), np.zeros(len(theta))
+    of_units = np.zeros(len(blocks.block_of_unit))
+    square, spread = np.zeros(len(theta)), np.zeros(len(theta))
+    for rows in blocks.parts():
+        of, z = rows.block, standard(rows.x, rows.block)
+        mean, weight = _means(family, inner(theta[of], z))
+        spare = np.maximum(1 - weight * quadratic(inverse[of], z), 1e-3)
+        residual = (_response(family, rows.y) - mean) / np.sqrt(spare)
         score = residual[:, None] * z
-        signed[of] += np.where(unit % 2 == 0, 1.0, -1.0)[:, None] * score
-        moved, new = _inner(score, towards[of]), unit != last[of]
-        square[of] += np.where(new, of_unit[of] ** 2, 0.0)
-        of_unit[of], last[of] = np.where(new, moved, of_unit[of] + moved), unit
-        of_coefficients[of] += _times(inverse[of], score) ** 2
-        share = _mean_weight(k)
+        add_by_block(signed, of, np.where(rows.turn % 2 == 0, 1.0, -1.0)[:, None] * score)
+        add_by_block(of_units, rows.unit, inner(score, towards[of]))
+        add_by_block(of_coefficients, of, times(inverse[of], score) ** 2)
+        share = _mean_weight(rows.place)
         apart = theta[of] * (z - middle[of])
-        spread[of] += share**2 * _inner(apart, np.ones_like(apart)) ** 2
-        spread[of] += share**2 * _inner(apart, apart)
-        total[of] += share
-    variance = square + of_unit**2 + spread / np.maximum(total, 1e-300) ** 2
+        add_by_block(spread, of, share**2 * inner(apart, np.ones_like(apart)) ** 2)
+        add_by_block(spread, of, share**2 * inner(apart, apart))
+        add_by_block(total, of, share)
+    add_by_block(square, blocks.block_of_unit, of_units**2)
+    variance = square + spread / np.maximum(total, 1e-300) ** 2
     return signed, variance, of_coefficients

@@ -17,7 +17,7 @@ from dpreg.families import Family
 from dpreg.inference.boosting import BoostingPath, quieted
 from dpreg.inference.shrinkage import SHRUNK_NOTE
 from dpreg.methods.base import Allowance, Declined, Release, check_size, needs_delta
-from dpreg.methods.score_errors import score_errors, shrunk
+from dpreg.methods.score_errors import bent, score_errors, shrunk
 from dpreg.methods.score_estimand import estimand
 from dpreg.methods.score_plan import ScorePlan
 from dpreg.methods.score_predictions import PREDICTING_PASSES, predicting
@@ -271,6 +271,8 @@ def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
     sizes = natural_sizes(family, scales, units)
     root, kept = shrunk(root, directions, sizes)
     error = score_errors(root, directions, kept, sizes)
+    if not family.standardised:
+        error = bent(error, directions.map @ root.theta, design.terms, scales, units)
     notes = (*range_note(family, scales), *(SHRUNK_NOTE,) * bool((kept < _KEPT).any()))
     release = begun.released(directions.map @ root.theta, units, error, notes)
     return replace(release, notes=(estimand(root, family, release), *release.notes))

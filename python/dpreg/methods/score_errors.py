@@ -7,12 +7,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.data.design import Terms
+from dpreg.inference.bent import bent_factors
 from dpreg.inference.covariance import EstimateError, sandwich
 from dpreg.inference.shrinkage import kept_shares
 from dpreg.sums.preconditioning import Directions
+from dpreg.sums.rows import StandardUnits
 from dpreg.sums.scores import ScoreCut
+from dpreg.sums.standardisation import Scales
+from dpreg.sums.two_values import two_values
 
-__all__ = ["ScoreRoot", "score_errors", "shrunk"]
+__all__ = ["ScoreRoot", "bent", "score_errors", "shrunk"]
 
 Doubles = NDArray[np.float64]
 
@@ -169,3 +174,34 @@ def score_errors(
         hidden=(directions.map * (hidden + root.unsettled)) @ directions.map.T,
         clipping=moved @ moved.T,
     )
+
+
+def bent(
+    error: EstimateError, theta: Doubles, terms: Terms, scales: Scales, units: StandardUnits
+) -> EstimateError:
+    """Lengthen errors where the score is not a straight line within an interval.
+
+    Parameters
+    ----------
+    error : EstimateError
+    theta : ndarray, shape (width,)
+        Coefficients in standard units.
+    terms : Terms
+    scales : Scales
+    units : StandardUnits
+
+    See Also
+    --------
+    dpreg.inference.bent.bent_factors
+    """
+    first, known = int(units.intercept), error.sampling + error.privacy
+    regressors = two_values(scales, units)
+    centre = float(theta @ regressors.means) + float(scales.centre[list(terms.given)].sum())
+    variances = np.diag(known)
+    errors = np.sqrt(variances)
+    longer = bent_factors(terms.family, centre, theta, regressors, errors) ** 2 - 1
+    # Where a slope moves, the others follow; the mean row has its predictor to itself.
+    weights = longer[first:] / np.maximum(variances[first:], np.finfo(float).tiny)
+    hidden = error.hidden + (known[:, first:] * weights) @ known[first:]
+    hidden[:first, :first] += longer[:first] * variances[:first]
+    return replace(error, hidden=hidden)

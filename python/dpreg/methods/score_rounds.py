@@ -35,6 +35,9 @@ Doubles = NDArray[np.float64]
 _EARLY_STEP, _SETTLING_STEP, _LATE_STEP = 0.5, 0.3, 0.2
 # and all of it where its length is this many deviations of noise.
 _TOLD = 2.0
+# and no farther than a regressor moves linear predictors by this: at other predictors the curvature
+# is another one, and longer steps by the first end far beyond the root, on one side or the other.
+_FARTHEST = 2.0
 # Limits of early scores, in the norm that three quarters of the units do not exceed.
 _EARLY_LIMIT = 3.0
 # What late limits cut off may be this many deviations of the noise in the mean of all rounds.
@@ -99,9 +102,9 @@ class _Rounds:
         ridge = np.where(self.seen, 0.0, np.diag(self.curvature))
         pull = ridge * (self.theta - self.model.start)
         way = self.inverse @ (score / self.units - pull)
-        if not self.model.family.standardised:
-            length = float(np.linalg.norm(way))
-            way = way * min(1.0, self.model.scale / max(length, np.finfo(float).tiny))
+        if self.model.effects is not None:
+            farthest = float(np.abs(self.model.effects @ way).max(initial=0.0))
+            way = way * min(1.0, _FARTHEST / max(farthest, np.finfo(float).tiny))
         self.steps.append(way)
         self.targets.append(self.theta + way)
         self.theta = self.theta + self._size(way, deviation / self.units, size) * way

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.errors import ArgumentError, BudgetError, Choice, unusable, write
-from dpreg.families import GAUSSIAN, Family, family_from
+from dpreg.families import GAUSSIAN, Family, family_from, with_link
 from dpreg.keywords import hinted
 from dpreg.planning.auto import TABULATED, WITH_INFERENCE, expect
 from dpreg.planning.tukey import most_units, plan_tukey
@@ -127,7 +127,9 @@ class Plan:
         units = f"{self.least_n:,} units" if self.least_n else "more than 10^9 units"
         eps = f"eps={self.least_eps:.3g}" if self.least_eps else "eps above 500"
         explained = "variance" if self.family.standardised else "deviance"
-        of = () if self.family.least_squares else (f"  family            {self.family.label}",)
+        link = ", link probit" if self.family.link == "probit" else ""
+        named = f"  family            {self.family.label}{link}"
+        of = () if self.family.least_squares else (named,)
         text = "\n".join(
             [
                 f"Plan for {counted(self.n, 'unit')}, {counted(self.d, 'regressor')}, "
@@ -155,6 +157,7 @@ def dp_plan(
     *,
     method: str = "auto",
     family: str | Family = "gaussian",
+    link: str | None = None,
 ) -> Plan:
     """Say what a private regression can be expected to give.
 
@@ -171,6 +174,8 @@ def dp_plan(
         with eps / 5 says what each of five calls of `dp_lm` would give instead.
     family : {"gaussian", "binomial", "poisson", "quantile"} or Family, default "gaussian"
         As in `dp_glm`; the others than ``"gaussian"`` are fitted by ``"boosted_adassp"``.
+    link : {"logit", "probit"}, optional
+        As in `dp_glm`.
 
     Returns
     -------
@@ -183,7 +188,8 @@ def dp_plan(
     are within 12% of simulated ones, of ``"poisson"`` and ``"moments"`` within 25%.
 
     Binomial responses of the table are 1 as often as 0.  A response that is 1 for a share s of
-    the units tells about as much as 4 s (1 - s) times as many units would.
+    the units tells about as much as 4 s (1 - s) times as many units would.  A probit is planned as
+    a logit: beside fits without privacy, widths of both are within 5% of one another.
 
     Examples
     --------
@@ -199,7 +205,7 @@ def dp_plan(
         raise BudgetError("delta", "regressions need delta > 0", write("delta", 1e-6))
     if method not in _METHODS:
         raise unusable("method", ("one of ", Choice(_METHODS), " to be planned"), method)
-    of = _Model(method, family_from(family))
+    of = _Model(method, with_link(family_from(family), link))
     chosen, found = of.forecast(n, d, epsilon, delta)
     return Plan(
         n=n,

@@ -14,6 +14,7 @@ from dpreg.families import GAUSSIAN, Family
 from dpreg.sums.quantised import SQUARED, RowLoss
 from dpreg.sums.rows import StandardUnits
 from dpreg.sums.standardisation import Scales
+from dpreg.sums.two_values import two_values
 
 __all__ = [
     "CONSTANT_LOSS",
@@ -84,6 +85,9 @@ class WorkingModel:
     family : Family
     constant : ndarray, shape (w,), or None
         What rows are multiplied by to give 1; None without an intercept.
+    effects : ndarray, shape (width, w), or None
+        What coordinates are multiplied by to give what each regressor does to linear predictors
+        far from its mean; None: predictors are standardised.
     """
 
     start: Doubles
@@ -95,6 +99,7 @@ class WorkingModel:
     most_score: float = math.inf
     family: Family = GAUSSIAN
     constant: Doubles | None = None
+    effects: Doubles | None = None
 
     def curvature_at(self, theta: Doubles) -> Doubles:
         """Return the curvature at coefficients, as it would be were the rows normal.
@@ -176,6 +181,9 @@ def working_model(
     longest = family.most_residual * _longest_row(scales, units, change)
     if weighed:
         longest = math.inf
+    effects = None
+    if not family.standardised:
+        effects = two_values(scales, units).farther[:, None] * change
     return WorkingModel(
         start=start,
         curvature=curvature,
@@ -186,6 +194,7 @@ def working_model(
         most_score=longest,
         family=family,
         constant=constant,
+        effects=effects,
     )
 
 
