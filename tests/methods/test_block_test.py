@@ -308,6 +308,15 @@ def test_a_file_that_cannot_be_read_says_nothing_of_its_rows(tmp_path):
         dpreg.dp_test(lambda rows: 0.0, str(path), 1.0)
 
 
+@pytest.fixture
+def interruptible():
+    """What runs in the background may be told to ignore interrupts, and its children too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_is_the_users_or_nothing():
     """One that the statistic raises is a p-value of 1; Ctrl-C stops, and says what is spent."""
     data = pd.DataFrame({"x": np.arange(60.0)})

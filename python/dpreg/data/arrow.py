@@ -96,7 +96,11 @@ def arrow_cells(array: pa.Array) -> Cells:
     ticks = _ticks(kind)
     if ticks is not None:
         storage, per_second, tag = ticks
-        return Ticks(_fixed(array, storage).astype(np.int64), per_second, tag, _missing(array))
+        values, missing = _fixed(array, storage).astype(np.int64), _missing(array)
+        if tag == b"T":  # polars takes times that are not within a day for missing
+            outside = (values < 0) | (values >= 86400 * per_second)
+            missing = outside if missing is None else outside | missing
+        return Ticks(values, per_second, tag, missing)
     # What has no form here is missing in every row, whatever is in it.
     return Objects([None] * len(array))
 

@@ -7,8 +7,8 @@ those listed, by the methods of that type.
 
 A key is a tag for the kind of value and the value in bytes, so that equal keys mean equal values of
 one kind: 1 is neither "1" nor True, but it is 1.0, which a reader makes of it where another cell is
-missing; -0.0 is 0.0; NaN is missing; text is compared as stored, timestamps with a zone by their
-instant, whatever the unit they are counted in.
+missing; -0.0 is 0.0; NaN is missing, and so is a time that is not within a day; text is compared as
+stored, timestamps with a zone by their instant, whatever the unit they are counted in.
 """
 
 from __future__ import annotations

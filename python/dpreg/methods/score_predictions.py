@@ -47,6 +47,9 @@ _FLATTER = 0.6
 _CLEAR, _STEEPER = 2.0, 2.0
 # No row is as long, in roots of the width.
 _NO_LIMIT = 50.0
+# Before anything is seen, linear predictors vary by so much, in squares of what a standard
+# deviation of the response is worth; rounds are pulled back accordingly.
+_PRIOR = 1.0
 # Shares are added up in doubles.
 _ROUNDED_DOWN = 1 - 1e-12
 # Less than this share of the coefficients that is kept is mentioned.
@@ -70,22 +73,22 @@ def predicting(begun: Standardised, share: float) -> Release:
     family = design.terms.family
     units = _natural(begun.telling_units, scales)
     size = max(units.width, 1)
-    limit = _row_limit(begun, units, np.eye(units.width), "norms of rows", share)
+    limit, _ = _row_limit(begun, units, np.eye(units.width), "norms of rows", share)
     rows = mapped_rows(design, scales, units, np.eye(units.width), None, limit, kept=False)
     gram, deviation = noisy_gram(rows, noise, noise.share(share * _GRAM))
     values, vectors = np.linalg.eigh(gram / scales.units)
     hidden = deviation / scales.units * math.sqrt(2 * size)
     held = np.maximum(values, hidden)
     change = vectors / np.sqrt(held)
-    limit = _row_limit(begun, units, change, "norms of rows along directions", share)
+    limit, total = _row_limit(begun, units, change, "norms of rows along directions", share)
     rows = mapped_rows(
         design, scales, units, change, None, limit, kept=True, loss=loss_of(family, scales)
     )
     weighed = design.terms.weight is not None
     model = working_model(family, scales, units, change, design.terms.given, weighed=weighed)
-    theta, noises = _rounds(begun, rows, model, limit, share)
-    moments = np.clip(values / held, hidden / size / held, 1.0)
-    theta, kept = _quieted(theta, model, moments, noises, scales.units)
+    moments = _moments(values / held, hidden / size / held, total)
+    theta, noises, pulls = _rounds(begun, rows, model, moments, limit, share)
+    theta, kept = _quieted(theta, model, moments, noises, pulls, scales.units)
     notes = (*range_note(family, scales), *(SHRUNK_NOTE,) * bool((kept < _KEPT).any()))
     return begun.released(change @ theta, units, None, notes)
 
@@ -107,8 +110,8 @@ def _natural(units: StandardUnits, scales: Scales) -> StandardUnits:
 
 def _row_limit(
     begun: Standardised, units: StandardUnits, change: Doubles, label: str, share: float
-) -> float:
-    """Count the norms of rows, and return what they are shortened to."""
+) -> tuple[float, float]:
+    """Count the norms of rows; return what they are shortened to, and their mean square."""
     unlimited = _NO_LIMIT * math.sqrt(max(units.width, 1))
     rows = mapped_rows(
         begun.design, begun.scales, units, change, None, unlimited, kept=False, loss=CONSTANT_LOSS
@@ -116,31 +119,58 @@ def _row_limit(
     mu = begun.noise.share(share * _NORMS)
     norms = noisy_score_norms(rows, np.zeros(units.width), label, begun.noise, mu)
     longest = max(norms.three_quarters, _LONGEST * norms.root_mean_square())
-    return min(longest / CONSTANT_RESIDUAL, unlimited)
+    squares = (norms.root_mean_square() / CONSTANT_RESIDUAL) ** 2
+    return min(longest / CONSTANT_RESIDUAL, unlimited), squares
+
+
+def _moments(seen: Doubles, least: Doubles, total: float) -> Doubles:
+    """Return second moments along directions: those that noise hides share what others leave."""
+    hidden = seen < 1
+    rest = (total - float((~hidden).sum())) / max(int(hidden.sum()), 1)
+    return np.where(hidden, np.clip(rest, least, 1.0), 1.0)
 
 
 def _rounds(
     begun: Standardised,
     rows: MappedRows,
     model: WorkingModel,
+    moments: Doubles,
     longest: float,
     share: float,
-) -> tuple[Doubles, Doubles]:
-    """Return the mean of the last iterates, and the variance of the noise of each round."""
-    units, theta, thetas, noises = begun.scales.units, model.start, [], []
+) -> tuple[Doubles, Doubles, Doubles]:
+    """Return the mean of the last iterates, and of each round the noise and what the pull left.
+
+    Far from the start means are near the ends of their range, scores no longer fall, and what noise
+    has added would stay: so each round is pulled back, as far as the noise of all rounds is large
+    beside the prior.
+
+    Returns
+    -------
+    theta : ndarray, shape (w,)
+    noises : ndarray, shape (_ROUNDS,)
+        Variance of the noise in each coordinate.
+    pulls : ndarray, shape (_ROUNDS, w)
+        What the way from the start was multiplied by.
+    """
+    units, theta = begun.scales.units, model.start
+    thetas, noises, pulls = [], [], []
     curvature, before = _FLATTER * model.curvature, np.zeros(len(model.start))
     mu = begun.noise.share(share * (1 - _GRAM - 2 * _NORMS) / _ROUNDS * _ROUNDED_DOWN)
     limit = longest * min(model.family.most_residual, _RESIDUAL * model.deviation)
+    prior = _PRIOR * model.scale**2 / float(moments.sum())
     for number in range(1, _ROUNDS + 1):
         label = f"score of round {number}"
         score, deviation = noisy_score(rows, theta, limit, label, begun.noise, mu)
         if _turned(score, before, deviation):
             curvature *= _STEEPER
         before = score
-        theta = theta + score / (units * curvature)
+        step = 1 / (units * curvature)
+        pull = 1 / (1 + (deviation * step) ** 2 / (_ROUNDS * moments * prior))
+        theta = model.start + pull * (theta - model.start + step * score)
         thetas.append(theta)
-        noises.append((deviation / (units * curvature)) ** 2)
-    return np.asarray(np.mean(thetas[-_LAST:], axis=0)), np.array(noises)
+        noises.append((deviation * step) ** 2)
+        pulls.append(pull)
+    return np.asarray(np.mean(thetas[-_LAST:], axis=0)), np.array(noises), np.array(pulls)
 
 
 def _turned(score: Doubles, before: Doubles, deviation: float) -> bool:
@@ -150,14 +180,19 @@ def _turned(score: Doubles, before: Doubles, deviation: float) -> bool:
 
 
 def _quieted(
-    theta: Doubles, model: WorkingModel, moments: Doubles, noises: Doubles, units: float
+    theta: Doubles,
+    model: WorkingModel,
+    moments: Doubles,
+    noises: Doubles,
+    pulls: Doubles,
+    units: float,
 ) -> tuple[Doubles, Doubles]:
     """Shrink where noise would swamp predictions; return what is kept of each coordinate too.
 
-    A round multiplies what is off along a direction by 1 - m, with m its second moment, and
-    adds noise.
+    A round multiplies what is off along a direction by 1 - m, with m its second moment, and by the
+    pull, and adds noise.
     """
-    left = 1 - moments
+    left = (1 - moments) * pulls[-1]
     ages = np.arange(_ROUNDS)[::-1]
     powers = left[:, None] ** ages
     # The mean of the last iterates has of a round what each of them has.
