@@ -189,7 +189,8 @@ def dp_plan(
 
     Binomial responses of the table are 1 as often as 0.  A response that is 1 for a share s of
     the units tells about as much as 4 s (1 - s) times as many units would.  A probit is planned as
-    a logit: beside fits without privacy, widths of both are within 5% of one another.
+    a logit: beside fits without privacy their widths are about alike where the response is 1 as
+    often as 0, and within a tenth of one another where it is 1 for one in twenty.
 
     Examples
     --------
