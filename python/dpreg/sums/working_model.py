@@ -31,7 +31,7 @@ __all__ = [
 Doubles = NDArray[np.float64]
 
 # A mean response at the end of its range is moved this share of the range inwards, or as far as
-# there would be one such response.
+# there would be one such response, or as a deviation of its noise.
 _INWARDS = 1e-3
 # Where responses are below 0, rounds start from this share of the largest: steps from a mean that
 # is too large are short, and those from one that is too small are not.
@@ -239,8 +239,23 @@ def _inside(mean: float, family: Family, scales: Scales) -> float:
         if float(scales.scale[-1]) ** 2 > mean * (high - mean):
             # Responses in [low, high] vary less: some are below 0, which count as 0.
             mean = max(mean, _POSITIVE * high)
-    margin = max(_INWARDS, min(0.25, 1 / scales.units)) * (high - low)
+    share = 1 / scales.units
+    if family.name == "binomial":
+        share = max(share, _noise_of_mean(scales) / (high - low))
+    margin = max(_INWARDS, min(0.25, share)) * (high - low)
     return min(max(mean, low + margin), high - margin)
+
+
+def _noise_of_mean(scales: Scales) -> float:
+    """Return the deviation of the noise in the mean response, from that in its variance.
+
+    Both are of sums with the same noise, of u and u^2 with u from -1 to 1 between the limits.
+    """
+    if not scales.spread[-1] > 1:
+        return math.inf
+    half = float(scales.high[-1] - scales.low[-1]) / 2
+    u = (float(scales.centre[-1]) - float(scales.low[-1])) / half - 1
+    return float(scales.scale[-1] ** 2 / scales.spread[-1]) / (half * math.sqrt(1 + 4 * u**2))
 
 
 def loss_of(family: Family, scales: Scales) -> RowLoss:
