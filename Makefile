@@ -66,7 +66,7 @@ fuzz: $(VENV)/test
 
 # The report is build/bench.md; DATA=folder adds accuracy on real data sets, COMMIT=1 writes the
 # pages of tests/benchmarks and the figures that later runs are compared with, ONLY="bench_glm ..."
-# runs these again and takes the others as the last run left them.
+# runs these and takes the others as the last run left them, or leaves them out.
 bench: $(VENV)/test
 	$(BIN)/python tests/benchmarks/run.py $(if $(DATA),--data $(DATA)) $(if $(COMMIT),--commit) $(if $(ONLY),--only $(ONLY))
 

@@ -189,6 +189,15 @@ def test_what_is_not_run_again_is_as_it_was_left(tmp_path):
         assert runs.again == (["bench"] if found else [])
 
 
+def test_what_was_never_run_is_left_out_and_not_run_for_another(tmp_path):
+    runs = run.Runs(tmp_path / "none", ("other",))
+    assert runs.run(tmp_path / "bench.py") is None
+    runs.figures("bench_import")
+    assert runs.left_out == ["bench", "bench_import"]
+    assert not runs.sections
+    assert not runs.failed
+
+
 def test_glm_goals_compare_with_the_exact_fit_and_the_best_peer():
     def found(ours, theirs, area):
         sheet = measure.Sheet()

@@ -9,7 +9,8 @@ are not.
 A run that is not quick fails if a benchmark does, or if a figure has got worse than that in
 ``figures.json`` by the rule of `regressions.py`.  With --commit it writes that file, the report
 and the tables that benchmarks make, as pages of the site.  With --only, the others are as the
-last run left them beside the report.
+last run left them beside the report; those that it did not run are left out, and the report says
+so, which is then not one to commit.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Runs:
 
     def __init__(self, folder, only=()):
         self.folder, self.only, self.again = folder, only, []
-        self.sections, self.pages, self.failed, self.seconds = [], [], [], 0.0
+        self.sections, self.pages, self.failed, self.left_out = [], [], [], []
+        self.seconds = 0.0
         self.found = {"figures": {}, "accuracy": {}, "coverage": [], "peers": []}
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -59,7 +61,10 @@ class Runs:
             self.pages.append(self.folder / page)
             arguments = (*arguments, "--out", self.folder / page)
         output, kept = (self.folder / f"{name}{end}" for end in (".json", ".section.json"))
-        if self.only and name not in self.only and kept.exists():
+        if self.only and name not in self.only:
+            if not kept.exists():
+                self.left_out.append(name)
+                return None
             section = json.loads(kept.read_text())
         else:
             output.unlink(missing_ok=True)
@@ -173,7 +178,8 @@ def main():
         f"load {load:.1f} at the start and {os.getloadavg()[0]:.1f} at the end; "
         f"{platform.python_implementation()} {platform.python_version()}; "
         f"{runs.seconds / 60:.0f} minutes in all."
-        + (f" Run by themselves: {', '.join(runs.again)}." if runs.again else "") + "\n"
+        + (f" Run by themselves: {', '.join(runs.again)}." if runs.again else "")
+        + (f" **Left out: {', '.join(runs.left_out)}.**" if runs.left_out else "") + "\n"
     )  # fmt: skip
     said, worse = (["Quick runs are not compared."], []) if options.quick else regressions(
         runs.found)  # fmt: skip
@@ -191,6 +197,8 @@ def main():
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text("\n".join(parts), encoding="utf-8")
     print(f"wrote {options.out}", file=sys.stderr)
+    if options.commit and runs.left_out:
+        sys.exit(f"not committed, as these were not run: {', '.join(runs.left_out)}")
     if options.commit:
         commit(runs, about.strip(), "\n".join(parts))
     if not options.quick and (worse or runs.failed):
