@@ -241,11 +241,13 @@ def in_files(path):
 
 
 def in_query(query):
-    """In DuckDB, whose intervals of months, days and seconds are no keys."""
+    """In DuckDB, whose intervals are no keys, and whose times with a zone are of microseconds."""
 
     def put(table):
         if any(pa.types.is_duration(kind) for kind in table.schema.types):
             raise ValueError("durations become intervals")
+        if any(kind == pa.timestamp("ns", tz="UTC") for kind in table.schema.types):
+            raise ValueError("two times within a microsecond become one")
         return query(table)
 
     return put
