@@ -188,7 +188,11 @@ struct LanesOf {
         for (std::size_t k = 0; k < kParts; ++k) lanes.part[k] = a.part[k] op b.part[k];       \
         return lanes;                                                                          \
     }                                                                                          \
-    DPREG_INLINE friend LanesOf operator op(const LanesOf& a, double b) { return a op of(b); } \
+    DPREG_INLINE friend LanesOf operator op(const LanesOf& a, double b) {                      \
+        LanesOf lanes;                                                                         \
+        for (std::size_t k = 0; k < kParts; ++k) lanes.part[k] = a.part[k] op b;               \
+        return lanes;                                                                          \
+    }                                                                                          \
     DPREG_INLINE friend LanesOf operator op(double a, const LanesOf& b) { return of(a) op b; }
     DPREG_OPERATOR(+)
     DPREG_OPERATOR(-)
