@@ -179,7 +179,7 @@ def test_by_blocks(
     bits = bit_source(rng)
     receipt = pay(charged, "dp_test", name, "blocks", data, Cost.pure(epsilon))
 
-    with receipt.running():
+    with receipt.running(bits):
         p_values, labels = opened()
         with unheard():
             count, part = noisy_count(p_values, labels, number, float(threshold), epsilon, bits)

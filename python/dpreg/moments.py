@@ -128,7 +128,7 @@ def dp_moments(
     options.check(terms, delta)
     receipt = pay(charged, "dp_moments", label, options.name, data, options.cost(epsilon, delta))
 
-    with receipt.running():
+    with receipt.running(bits):
         found = options.release(problem.design(allowed), Allowance(epsilon, delta, bits))
     privacy = Certificate(
         mechanism=options.name,

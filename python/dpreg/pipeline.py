@@ -125,7 +125,7 @@ def fit(
     receipt = pay(charged, caller, formula, chosen.name, data, most)
 
     allowance = Allowance(stage.epsilon_fit, delta, bits, extras)
-    with receipt.running():
+    with receipt.running(bits):
         design = replace(problem.design(allowed), terms=terms)
         if family.standardised:
             design = without_offsets(design)

@@ -99,7 +99,7 @@ def dp_select(
     most = selector.cost(k, epsilon, delta)
     receipt = pay(charged, "dp_select", formula, selector.name, data, most)
 
-    with receipt.running():
+    with receipt.running(bits):
         design = problem.design(default_memory())
         found = selector.select(design, k, Allowance(epsilon, delta, bits))
     chosen = found.of(terms)
