@@ -9,6 +9,7 @@ import itertools
 import os
 import pickle
 import tempfile
+import threading
 import traceback
 
 import numpy as np
@@ -205,8 +206,15 @@ def test_a_full_disk_says_what_to_do_after_the_charge(monkeypatch):
     assert budget.remaining[0] == 0
 
 
-def test_blocks_are_written_where_no_thread_is_to_be_had(monkeypatch):
-    def none(*args, **options):
+@pytest.mark.parametrize("failures", [1, 2, 100])
+def test_blocks_are_written_where_no_thread_is_to_be_had(failures, monkeypatch):
+    """What waits for a thread would be written again, over a later block, when there is one."""
+    start, failed = threading.Thread.start, []
+
+    def none(thread):
+        if len(failed) == failures:
+            return start(thread)
+        failed.append(thread)
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr("threading.Thread.start", none)
