@@ -179,7 +179,7 @@ def test_by_blocks(
     if not real or not 0 < threshold < 1:
         raise unusable("threshold", "a number in (0, 1)", threshold)
     bits = bit_source(rng)
-    receipt = pay(charged, "dp_test", name, "blocks", data, Cost.pure(epsilon))
+    receipt = pay(charged, "dp_test", name, "blocks", data, Cost.pure(epsilon), unit)
 
     with receipt.running(bits):
         p_values, labels = opened()
@@ -256,7 +256,8 @@ def _opened(data: Any) -> tuple[Callable[[Rows], pd.DataFrame], int]:
             pa.record_batch([column.cast(_plain(column.type)) for column in part], schema=plain)
             for part in taken
         ]
-        return pa.Table.from_batches(parts, plain).to_pandas(ignore_metadata=True)
+        frame: pd.DataFrame = pa.Table.from_batches(parts, plain).to_pandas(ignore_metadata=True)
+        return frame
 
     return block, table.num_rows
 

@@ -13,7 +13,7 @@ from dpreg.errors import BudgetError, Options, SourceError, Value
 from dpreg.passes import starting
 from dpreg.privacy.account import Account
 from dpreg.privacy.budget import DELTA, Budget
-from dpreg.privacy.certificate import Certificate
+from dpreg.privacy.certificate import Certificate, unit_of
 from dpreg.privacy.charge import Status
 from dpreg.privacy.checks import check_delta
 from dpreg.privacy.cost import Cost
@@ -138,8 +138,16 @@ def budget_for(budget: object, epsilon: float, delta: float | None) -> tuple[Pay
     return budget, check_delta(delta)
 
 
-def pay(payer: Payer, function: str, formula: str, method: str, data: object, most: Cost
-        ) -> Receipt:  # fmt: skip
+def pay(
+    payer: Payer,
+    function: str,
+    formula: str,
+    method: str,
+    data: object,
+    most: Cost,
+    unit: str | None,
+    max_rows: int | None = None,
+) -> Receipt:
     """Charge a call, before a record is read.
 
     Parameters
@@ -151,6 +159,10 @@ def pay(payer: Payer, function: str, formula: str, method: str, data: object, mo
     data : object
         What it was given; of a file the path is kept, of anything else the type.
     most : Cost
+    unit : str or None
+        Column that names the protected unit; None: a row is one.
+    max_rows : int or None
+        The option that says how many rows a unit may give; None: there is none.
 
     Raises
     ------
@@ -159,7 +171,12 @@ def pay(payer: Payer, function: str, formula: str, method: str, data: object, mo
     """
     label = f"{function}({formula!r}, method={method!r})"
     account, told = payer.account, _described(data)
-    number = account.reserve(label, most, payer.stratum, data=told, formula=formula, method=method)
+    units = unit_of(unit)
+    if unit is not None and max_rows is not None:
+        units += f", max_rows={max_rows}"
+    number = account.reserve(
+        label, most, payer.stratum, data=told, formula=formula, method=method, unit=units
+    )
     return Receipt(account, number, most)
 
 
