@@ -230,9 +230,10 @@ def _opened(data: Any) -> tuple[Callable[[Rows], pd.DataFrame], int]:
     import pandas as pd
 
     if isinstance(data, pd.DataFrame):
+        frame: pd.DataFrame = quietly(_decoded, data)
         # Columns of Arrow that are too long to be put together fail here, and not in every block.
-        quietly(data.iloc.__getitem__, np.empty(0, dtype=np.int64))
-        return lambda rows: data.iloc[rows].reset_index(drop=True), len(data)
+        quietly(frame.iloc.__getitem__, np.empty(0, dtype=np.int64))
+        return lambda rows: frame.iloc[rows].reset_index(drop=True), len(data)
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -256,10 +257,22 @@ def _opened(data: Any) -> tuple[Callable[[Rows], pd.DataFrame], int]:
             pa.record_batch([column.cast(_plain(column.type)) for column in part], schema=plain)
             for part in taken
         ]
-        frame: pd.DataFrame = pa.Table.from_batches(parts, plain).to_pandas(ignore_metadata=True)
-        return frame
+        made: pd.DataFrame = pa.Table.from_batches(parts, plain).to_pandas(ignore_metadata=True)
+        return made
 
     return block, table.num_rows
+
+
+def _decoded(data: pd.DataFrame) -> pd.DataFrame:
+    """Return values for dictionaries of Arrow, whose entries are those of all rows."""
+    import pandas as pd
+
+    frame = data.copy(deep=False)
+    for place, dtype in enumerate(data.dtypes):
+        if isinstance(dtype, pd.ArrowDtype):
+            kind = pd.ArrowDtype(_plain(dtype.pyarrow_dtype))
+            frame.isetitem(place, data.iloc[:, place].astype(kind).array)
+    return frame
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

@@ -51,7 +51,7 @@ def option_of(*chosen: Method | Selector | None) -> int | None:
     options = [each for each in chosen if each is not None]
     if not all(map(_takes, options)):
         return None
-    return max(getattr(each, _OPTION) for each in options)
+    return max(int(getattr(each, _OPTION)) for each in options)
 
 
 def _takes(options: Any) -> bool:

@@ -316,6 +316,24 @@ def test_how_much_text_there_is_says_nothing_in_a_block(tmp_path, monkeypatch):
     assert block(np.array([0, 63, 64, rows - 1]))["x"].str.len().tolist() == [1 << 20] * 4
 
 
+@pytest.mark.parametrize("file", [False, True])
+def test_entries_of_a_dictionary_are_not_those_of_all_rows(file, tmp_path):
+    """Else a row with a new one would be seen in all blocks."""
+
+    def many(rows):
+        return 1.0 - (len(pd.factorize(rows["g"])[1]) > 2)
+
+    counts = []
+    for cells in (list("pq") * 60, [*"pq" * 60, "zz"]):
+        table = pa.table({"g": pa.array(cells).dictionary_encode()})
+        data = table.to_pandas(types_mapper=pd.ArrowDtype)
+        if file:
+            data = str(tmp_path / "dictionary.parquet")
+            pq.write_table(table, data)
+        counts.append(dpreg.dp_test(many, data, 50.0, blocks=8, rng=1).count)
+    assert counts == [0, 1]
+
+
 def test_a_frame_with_too_much_text_for_a_block_is_a_failure():
     """And not one of each block, whose p-values would all be 1."""
     frame = pd.DataFrame({"x": pd.arrays.ArrowExtensionArray(much_text())})

@@ -41,9 +41,7 @@ def test_offsets_by_themselves_are_refused_before_the_charge(family, weights):
     budget = dpreg.Budget(1.0)
     data = table("binomial", 50)[0]
     with pytest.raises(dpreg.FormulaError, match="offsets only: there is no coefficient"):
-        dpreg.dp_glm(
-            "y ~ 0 + offset(a)", data, 1.0, family=family, weights=weights, budget=budget
-        )
+        dpreg.dp_glm("y ~ 0 + offset(a)", data, 1.0, family=family, weights=weights, budget=budget)
     assert budget.charges == ()
 
 

@@ -108,8 +108,8 @@ class Account:
         BudgetError
             If the total cannot cover it; nothing is charged then.
         """
-        told = {"data": data, "formula": formula, "method": method, "unit": unit}
-        charge = Charge(label, cost, 0, now(), self._user, stratum=of, **told)
+        told = (now(), self._user, data, formula, method)
+        charge = Charge(label, cost, 0, *told, stratum=of, unit=unit)
         number = self._ledger.append(charge.entry(), self._allows)
         if number is None:
             spent = composed(self.accounting, self.charges, of)

@@ -195,7 +195,7 @@ def _charge(number: int, entry: Entry, declared: Mapping[str, tuple[Level, ...]]
         raise ValueError(f"charge {number} is not a charge")
     stratum = entry.content.get("stratum")
     of = None if stratum is None else Stratum.from_dict(stratum, declared)
-    return Charge(label, cost, number, **told, stratum=of)  # type: ignore[arg-type]
+    return Charge(label, cost, number, **told, stratum=of)
 
 
 def _settled(charge: Charge | None, entry: Entry) -> Charge | None:
