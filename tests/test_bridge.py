@@ -111,17 +111,19 @@ def test_what_r_says_of_records_while_they_are_read_is_not_repeated(raised):
     assert "the budget is charged" in error["message"]
 
 
-def test_what_fails_after_the_charge_is_no_refusal(monkeypatch):
+@pytest.mark.parametrize("rng", [None, 1])
+def test_what_fails_after_the_charge_is_no_refusal(rng, monkeypatch):
     def fail(*arguments, **options):
-        raise ValueError("math domain error")
+        raise ValueError("row 3 is secret")
 
     monkeypatch.setattr("dpreg.methods.boosted_adassp.BoostedAdaSSP.release", fail)
     found = {"columns": [np.zeros(5).tobytes()], "y": np.zeros(5).tobytes()}
     matrix = {"response": "y", "names": ["a"], "intercept": True, "ranges": {},
               "read": lambda: found}  # fmt: skip
-    error = call("lm", {"formula": "y ~ a", "eps": 1.0, "matrix": matrix})["error"]
+    error = call("lm", {"formula": "y ~ a", "eps": 1.0, "matrix": matrix, "rng": rng})["error"]
     assert error["kind"] == "python"
     assert "failed after the charge: the budget is spent" in error["message"]
+    assert ("secret" in error["message"]) == (rng is not None)
 
 
 def small_fit(**request):

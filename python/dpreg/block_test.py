@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import numbers
 import os
@@ -28,6 +29,7 @@ from dpreg.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
     from dpreg import _core
 
@@ -177,9 +179,9 @@ def test_by_blocks(
     if not real or not 0 < threshold < 1:
         raise unusable("threshold", "a number in (0, 1)", threshold)
     bits = bit_source(rng)
-    receipt = pay(charged, "dp_test", name, "blocks", data, Cost.pure(epsilon))
+    receipt = pay(charged, "dp_test", name, "blocks", data, Cost.pure(epsilon), unit)
 
-    with receipt.running():
+    with receipt.running(bits):
         p_values, labels = opened()
         with unheard():
             count, part = noisy_count(p_values, labels, number, float(threshold), epsilon, bits)
@@ -228,18 +230,56 @@ def _opened(data: Any) -> tuple[Callable[[Rows], pd.DataFrame], int]:
     import pandas as pd
 
     if isinstance(data, pd.DataFrame):
-        return lambda rows: data.iloc[rows].reset_index(drop=True), len(data)
-    import pyarrow.compute as pc
+        frame: pd.DataFrame = quietly(_decoded, data)
+        # Columns of Arrow that are too long to be put together fail here, and not in every block.
+        quietly(frame.iloc.__getitem__, np.empty(0, dtype=np.int64))
+        return lambda rows: frame.iloc[rows].reset_index(drop=True), len(data)
+    import pyarrow as pa
     import pyarrow.parquet as pq
-    import pyarrow.types as types
 
     table = quietly(pq.read_table, data)
-    # The entries of a dictionary are those of all rows.
-    for place, field in enumerate(table.schema):
-        if types.is_dictionary(field.type):
-            plain = pc.cast(table.column(place), field.type.value_type)
-            table = table.set_column(place, field.name, plain)
-    return lambda rows: table.take(rows).to_pandas(ignore_metadata=True), table.num_rows
+    batches = table.to_batches()
+    starts = np.cumsum([0, *map(len, batches)])
+    plain = pa.schema([field.with_type(_plain(field.type)) for field in table.schema])
+
+    def block(rows: Rows) -> pd.DataFrame:
+        # Batch by batch, as `take` puts a whole column together, which fails for long text.
+        cuts = np.searchsorted(rows, starts)
+        taken = [
+            batch.take(pa.array(rows[begin:end] - start))
+            for batch, start, (begin, end) in zip(
+                batches, starts[:-1], itertools.pairwise(cuts), strict=True
+            )
+            if end > begin
+        ]
+        # The entries of a dictionary are those of all rows.
+        parts = [
+            pa.record_batch([column.cast(_plain(column.type)) for column in part], schema=plain)
+            for part in taken
+        ]
+        made: pd.DataFrame = pa.Table.from_batches(parts, plain).to_pandas(ignore_metadata=True)
+        return made
+
+    return block, table.num_rows
+
+
+def _decoded(data: pd.DataFrame) -> pd.DataFrame:
+    """Return values for dictionaries of Arrow, whose entries are those of all rows."""
+    import pandas as pd
+
+    frame = data.copy(deep=False)
+    for place, dtype in enumerate(data.dtypes):
+        if isinstance(dtype, pd.ArrowDtype):
+            kind = pd.ArrowDtype(_plain(dtype.pyarrow_dtype))
+            frame.isetitem(place, data.iloc[:, place].astype(kind).array)
+    return frame
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values of a dictionary."""
+    import pyarrow.types as types
+
+    return kind.value_type if types.is_dictionary(kind) else kind
 
 
 def _labels(source: RowSource, unit: str) -> Rows:

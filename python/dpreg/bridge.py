@@ -65,7 +65,7 @@ def call(function: str, request: Request) -> dict[str, Any]:
 
 def _kind(error: Exception) -> str:
     """Return what R makes a class of condition of."""
-    if hasattr(error, "__notes__"):  # of dpreg itself, after the charge
+    if hasattr(error, "__notes__"):  # after the charge: of memory, or from a seed
         return "python"
     if isinstance(error, BudgetError):
         return "budget"

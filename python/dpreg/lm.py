@@ -120,7 +120,8 @@ def dp_lm(
     rng : int or bit source, optional
         Where the noise comes from.  Default: the entropy of the operating system, with a fresh
         key for each call.  An integer, the seed, makes the result reproducible and **not
-        private**, as every form of it then says; use it for tests and examples only.
+        private**, as every form of it then says; use it for tests and examples only.  What fails
+        after the charge is shown whole then; without a seed that it failed, and not how.
 
     Returns
     -------

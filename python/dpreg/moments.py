@@ -126,9 +126,10 @@ def dp_moments(
     refuse_offsets(terms, "dp_moments()")
     options = _with_bounds(options, terms.names, terms.response)
     options.check(terms, delta)
-    receipt = pay(charged, "dp_moments", label, options.name, data, options.cost(epsilon, delta))
+    most = options.cost(epsilon, delta)
+    receipt = pay(charged, "dp_moments", label, options.name, data, most, unit, max_rows)
 
-    with receipt.running():
+    with receipt.running(bits):
         found = options.release(problem.design(allowed), Allowance(epsilon, delta, bits))
     privacy = Certificate(
         mechanism=options.name,

@@ -46,7 +46,7 @@ from dpreg.results.not_released import NotReleased
 from dpreg.results.predict import schema_to_dict
 from dpreg.selection.stage import first_stage
 from dpreg.sums.residuals import Extras
-from dpreg.unit_rows import of_units
+from dpreg.unit_rows import of_units, option_of
 from dpreg.version import __version__
 
 if TYPE_CHECKING:
@@ -122,10 +122,11 @@ def fit(
     if holder is not None:
         allowed = memory_to_hold(memory, holder, len(terms.names))
     most = stage.cost(chosen.cost(stage.epsilon_fit, delta)).claimed(epsilon, delta)
-    receipt = pay(charged, caller, formula, chosen.name, data, most)
+    rows = option_of(chosen, stage.selector)
+    receipt = pay(charged, caller, formula, chosen.name, data, most, unit, rows)
 
     allowance = Allowance(stage.epsilon_fit, delta, bits, extras)
-    with receipt.running():
+    with receipt.running(bits):
         design = replace(problem.design(allowed), terms=terms)
         if family.standardised:
             design = without_offsets(design)
@@ -184,7 +185,10 @@ def _holder(method: Method, selector: Selector | None, terms: Terms) -> Words | 
 
 
 def _check_places(terms: Terms, select: object) -> None:
-    """Refuse offsets and weights where there is no use for them."""
+    """Refuse offsets and weights where there is no use for them, and offsets by themselves."""
+    if not terms.intercept and len(terms.given) == len(terms.regressors):
+        why = "has offsets only: there is no coefficient to estimate"
+        raise FormulaError("formula", why, "add an intercept or a column")
     if select is not None and terms.given:
         name = terms.names[terms.given[0]]
         raise ArgumentError("select", f"cannot be used together with {name}")

@@ -75,7 +75,8 @@ def partition(request: Request) -> dict[str, Any]:
 
 
 # What R makes a data frame of: columns of `Budget.to_frame`.
-_TEXTS = ("time", "user", "data", "label", "formula", "method", "status", "stratum")
+_TEXTS = ("time", "user", "data", "label", "formula", "method", "status", "stratum",
+          "unit")  # fmt: skip
 _AMOUNTS = {"eps": "epsilon", "delta": "delta", "mu": "mu", "rho": "rho", "failure": "failure"}
 
 

@@ -19,6 +19,7 @@ from dpreg.remarks import about_columns, about_privacy, about_stratum, about_uni
 from dpreg.results.selection import SelectionResult
 from dpreg.selection import selector_from
 from dpreg.selection.base import Selector, check_k
+from dpreg.unit_rows import option_of
 from dpreg.version import __version__
 
 if TYPE_CHECKING:
@@ -97,9 +98,10 @@ def dp_select(
     k = check_k(k, len(terms.candidates))
     selector.check(terms, k, epsilon, delta)
     most = selector.cost(k, epsilon, delta)
-    receipt = pay(charged, "dp_select", formula, selector.name, data, most)
+    rows = option_of(selector)
+    receipt = pay(charged, "dp_select", formula, selector.name, data, most, unit, rows)
 
-    with receipt.running():
+    with receipt.running(bits):
         design = problem.design(default_memory())
         found = selector.select(design, k, Allowance(epsilon, delta, bits))
     chosen = found.of(terms)

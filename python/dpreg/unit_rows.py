@@ -11,7 +11,7 @@ from dpreg.methods.base import Method
 from dpreg.selection import SELECTORS, selector_from
 from dpreg.selection.base import Selector
 
-__all__ = ["of_units"]
+__all__ = ["of_units", "option_of"]
 
 _OPTION = "max_rows"
 
@@ -44,6 +44,14 @@ def of_units(
     asked: tuple[Any, Any] = method, selector
     given = [replace(chosen, max_rows=max_rows) if _takes(chosen) else chosen for chosen in asked]
     return given[0], given[1]
+
+
+def option_of(*chosen: Method | Selector | None) -> int | None:
+    """Return the largest `max_rows` among those of a call; None if one of them has none."""
+    options = [each for each in chosen if each is not None]
+    if not all(map(_takes, options)):
+        return None
+    return max(int(getattr(each, _OPTION)) for each in options)
 
 
 def _takes(options: Any) -> bool:

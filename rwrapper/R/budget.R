@@ -31,7 +31,7 @@
 #' @param ... Must be empty.
 #' @return An object of class `dp_budget`. `as.data.frame()` gives its charges: when, by whom, from
 #'   what and how; `eps` and `delta` of each by itself; `mu` and `rho`, but for events of probability
-#'   `failure`; what became of it, and the stratum that it is of.
+#'   `failure`; what became of it, the stratum that it is of, and the protected unit with `max_rows`.
 #' @seealso [dp_partition()] for releases from disjoint groups of units; [plot.dp_budget()];
 #'   `vignette("custodian", "dpreg")`.
 #' @export
@@ -128,7 +128,7 @@ print.dp_budget <- function(x, ...) {
 as.data.frame.dp_budget <- function(x, ...) charges_of(budget_state(x))
 
 CHARGE_COLUMNS <- c("time", "user", "data", "label", "formula", "method", "eps", "delta", "mu", "rho",
-                    "failure", "status", "stratum")
+                    "failure", "status", "stratum", "unit")
 
 charges_of <- function(state) {
   columns <- lapply(state$charges[CHARGE_COLUMNS], function(column)

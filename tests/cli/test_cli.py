@@ -208,15 +208,21 @@ def test_what_ends_a_command_otherwise(raised, code, data, monkeypatch, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_what_fails_after_the_charge_is_not_wrong_use(data, ledger, monkeypatch, capsys):
+@pytest.mark.parametrize("kind", [ValueError, RuntimeError, KeyError, SystemExit])
+@pytest.mark.parametrize("seed", [[], ["--rng", "1"]])
+def test_what_fails_after_the_charge_is_not_wrong_use(
+    kind, seed, data, ledger, monkeypatch, capsys
+):
     """Even where it is an error of the family that refusals are of."""
 
     def fail(*arguments, **options):
-        raise ValueError("math domain error")
+        raise kind("row 3 is secret")
 
     monkeypatch.setattr("dpreg.methods.boosted_adassp.BoostedAdaSSP.release", fail)
-    assert main(["fit", "price ~ carat", data, "--eps", "1", "--budget", ledger]) == 4
-    assert "failed after the charge: the budget is spent" in capsys.readouterr().err
+    assert main(["fit", "price ~ carat", data, "--eps", "1", "--budget", ledger, *seed]) == 4
+    said = capsys.readouterr().err
+    assert "failed after the charge: the budget is spent" in said
+    assert ("secret" in said) == (bool(seed) and kind is not SystemExit)
     assert len(dpreg.Budget.open(ledger).charges) == 1
 
 

@@ -9,6 +9,8 @@ import itertools
 import os
 import pickle
 import tempfile
+import threading
+import traceback
 
 import numpy as np
 import pandas as pd
@@ -204,8 +206,15 @@ def test_a_full_disk_says_what_to_do_after_the_charge(monkeypatch):
     assert budget.remaining[0] == 0
 
 
-def test_blocks_are_written_where_no_thread_is_to_be_had(monkeypatch):
-    def none(*args, **options):
+@pytest.mark.parametrize("failures", [1, 2, 100])
+def test_blocks_are_written_where_no_thread_is_to_be_had(failures, monkeypatch):
+    """What waits for a thread would be written again, over a later block, when there is one."""
+    start, failed = threading.Thread.start, []
+
+    def none(thread):
+        if len(failed) == failures:
+            return start(thread)
+        failed.append(thread)
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr("threading.Thread.start", none)
@@ -256,16 +265,32 @@ def test_memory_is_a_number_of_bytes(memory):
 
 
 @pytest.mark.parametrize("call", ["dp_lm", "dp_glm", "dp_select", "dp_moments"])
-def test_whoever_stops_a_release_is_told_of_the_charge(call, monkeypatch):
-    def stop(*args):
-        raise KeyboardInterrupt
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, ValueError, MemoryError, SystemExit])
+def test_what_ends_a_release_tells_of_the_charge_and_of_no_record(call, raised, monkeypatch):
+    """Not where it was raised either, nor by what went before it."""
 
-    monkeypatch.setattr("dpreg.data.frames.Numbers.numbers", stop)
+    def stop(*args):
+        try:
+            raise KeyError("a secret")
+        except KeyError as error:
+            raise raised("row 3 is secret") from error
+
+    monkeypatch.setattr("dpreg.data.problem.FormulaProblem.design", stop)
     table = pd.DataFrame({"x": [1.0], "y": [1.0]})
     budget = dpreg.Budget(1.0, 1e-5)
     more = {"k": 1, "delta": 0.0} if call == "dp_select" else {}
     formula = "~ x + y" if call == "dp_moments" else "y ~ x"
-    with pytest.raises(KeyboardInterrupt) as stopped:
+    told = {ValueError: RuntimeError, SystemExit: RuntimeError}.get(raised, raised)
+    with pytest.raises(told) as stopped:
         getattr(dpreg, call)(formula, table, eps=1.0, budget=budget, **more)
-    assert "the budget is spent" in stopped.value.__notes__[0]
+    error = stopped.value
+    assert (type(error), error.__cause__, error.__context__) == (told, None, None)
+    lines = "".join(traceback.format_exception(error))
+    assert "the budget is spent" in lines
+    assert "secret" not in lines
+    assert "stop" not in [frame.name for frame in traceback.extract_tb(error.__traceback__)]
     assert budget.remaining[0] == 0
+    if raised is ValueError:  # nothing that is made from a seed is private
+        with pytest.raises(ValueError, match="row 3 is secret") as seeded:
+            getattr(dpreg, call)(formula, table, eps=1.0, rng=1, **more)
+        assert "the budget is spent" in seeded.value.__notes__[0]

@@ -34,6 +34,17 @@ def table(family, n, seed=1, share=0.5):
     return pd.DataFrame({"a": a, "b": b.astype(float), "y": y}), truth
 
 
+@pytest.mark.parametrize("family", ["gaussian", *FAMILIES], ids=str)
+@pytest.mark.parametrize("weights", [None, "b"])
+def test_offsets_by_themselves_are_refused_before_the_charge(family, weights):
+    """Most methods raised something when they had been paid."""
+    budget = dpreg.Budget(1.0)
+    data = table("binomial", 50)[0]
+    with pytest.raises(dpreg.FormulaError, match="offsets only: there is no coefficient"):
+        dpreg.dp_glm("y ~ 0 + offset(a)", data, 1.0, family=family, weights=weights, budget=budget)
+    assert budget.charges == ()
+
+
 @pytest.mark.parametrize("family", FAMILIES, ids=str)
 def test_intervals_cover_and_are_about_as_wide_as_without_noise(family):
     """Of 40 fits with 3 coefficients, 120 intervals, 102 and fewer have a chance below 1e-6."""

@@ -243,7 +243,7 @@ def test_dp_lm_is_charged_before_a_record_is_read(diamonds, monkeypatch):
 
     monkeypatch.setattr("dpreg.data.problem.read_design", read)
     budget = dpreg.Budget(1.0, 1e-5)
-    with pytest.raises(RuntimeError, match="was read"):
+    with pytest.raises(RuntimeError, match="failed after the charge"):
         dpreg.dp_lm("price ~ carat", diamonds, 0.7, budget=budget)
     assert budget.remaining == (0.3, 3e-6)
     with pytest.raises(BudgetError):

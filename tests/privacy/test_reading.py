@@ -18,6 +18,7 @@ import pytest
 
 import dpreg
 from dpreg.errors import ArgumentError, BudgetError
+from dpreg.privacy.charge import Entry, charges_from
 
 
 @pytest.fixture
@@ -98,12 +99,39 @@ def test_there_is_no_ledger_to_open(tmp_path):
 def test_as_a_frame(kept):
     frame = dpreg.Budget.open(kept).to_frame()
     assert list(frame.columns) == ["time", "user", "data", "label", "formula", "method", "eps",
-                                   "delta", "mu", "rho", "failure", "status",
-                                   "stratum"]  # fmt: skip
+                                   "delta", "mu", "rho", "failure", "status", "stratum",
+                                   "unit"]  # fmt: skip
     assert frame["user"].tolist() == ["ada", "bob", "bob"]
     assert frame["eps"].iloc[0] == 0.3
     np.testing.assert_allclose(frame["failure"], [0.0, 9.5e-8, 0.0])
     assert frame.groupby("user")["mu"].max().loc["bob"] == 0.1
+
+
+def test_the_protected_unit_is_in_the_ledger(tmp_path):
+    """And what was charged elsewhere, or before ledgers had it, says nothing of it."""
+    path = tmp_path / "ledger"
+    budget = dpreg.Budget(8.0, 1e-5, ledger=path)
+    table = pd.DataFrame({"x": [1.0, 2.0], "y": [1.0, 2.0], "who": [1, 1]})
+    paid = {"eps": 1.0, "budget": budget}
+    dpreg.dp_lm("y ~ x", table, **paid)
+    dpreg.dp_lm("y ~ x", table, unit="who", max_rows=3, **paid)
+    dpreg.dp_lm("y ~ x", table, unit="who", method="tukey", **paid)
+    dpreg.dp_select("y ~ x", table, 1, delta=1e-6, unit="who", **paid)
+    dpreg.dp_moments("~ x + y", table, unit="who", max_rows=2, **paid)
+    dpreg.dp_test(lambda rows: 1.0, table, unit="who", **paid)
+    budget.spend("a count", 1.0)
+    again = dpreg.Budget.open(path)
+    of_who = "all rows of one 'who'"
+    wanted = ["one row", f"{of_who}, max_rows=3", of_who, f"{of_who}, max_rows=1",
+              f"{of_who}, max_rows=2", of_who, ""]  # fmt: skip
+    assert again.to_frame()["unit"].tolist() == wanted
+    assert [charge.to_dict()["unit"] for charge in again.charges] == wanted
+    assert "unit" not in again.charges[-1].entry().content
+    before = again.charges[0].entry().content
+    (old,) = charges_from([Entry({k: v for k, v in before.items() if k != "unit"})])
+    assert (old.unit, old.label, old.most) == ("", again.charges[0].label, again.charges[0].most)
+    with pytest.raises(ValueError, match="charge 1 is not a charge"):
+        charges_from([Entry({**before, "unit": None})])
 
 
 def test_as_html_nothing_is_run(tmp_path):

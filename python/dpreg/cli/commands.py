@@ -80,21 +80,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return REFUSED
-    except ValueError as error:
-        if hasattr(error, "__notes__"):  # of dpreg itself, after the charge
-            traceback.print_exc()
-            return FAILED
-        refused(error)
-        return REFUSED
     except click.Abort as stop:
         for note in getattr(stop.__cause__, "__notes__", ()):
             print(note, file=sys.stderr)
         return INTERRUPTED
-    except RuntimeError as error:
-        # Of the source of the rows, or of entropy.
-        refused(error)
-        return FAILED
-    except Exception:
+    except Exception as error:
+        # With a note: of a release from a seed, after the charge.
+        if isinstance(error, (ValueError, RuntimeError)) and not hasattr(error, "__notes__"):
+            refused(error)
+            return REFUSED if isinstance(error, ValueError) else FAILED
         # Of dpreg itself: to be seen whole, and to be told from a ledger that does not hold.
         traceback.print_exc()
         return FAILED

@@ -123,8 +123,11 @@ class _File:
         self._settle(_WAITING)
         try:
             self._waiting.append(self._writer.submit(self._file.writelines, contents))
-        except RuntimeError:  # no thread is to be had, now or later
+        except RuntimeError:
+            # No thread is to be had.  What was submitted waits for one all the same, and would be
+            # written a second time, in the place of a later block.
             self._settle()
+            self._writer.shutdown(cancel_futures=True)
             _on_disk(self._file.writelines, contents)
         return places
 

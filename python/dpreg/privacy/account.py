@@ -90,6 +90,7 @@ class Account:
         data: str = "",
         formula: str = "",
         method: str = "",
+        unit: str = "",
     ) -> int:
         """Charge what a release may cost at most; return the number of the charge.
 
@@ -99,7 +100,7 @@ class Account:
         cost : Cost
         of : Stratum, optional
             The units that the release is of; None: all.
-        data, formula, method : str
+        data, formula, method, unit : str
             For the ledger.
 
         Raises
@@ -107,7 +108,8 @@ class Account:
         BudgetError
             If the total cannot cover it; nothing is charged then.
         """
-        charge = Charge(label, cost, 0, now(), self._user, data, formula, method, stratum=of)
+        told = (now(), self._user, data, formula, method)
+        charge = Charge(label, cost, 0, *told, stratum=of, unit=unit)
         number = self._ledger.append(charge.entry(), self._allows)
         if number is None:
             spent = composed(self.accounting, self.charges, of)

@@ -280,8 +280,8 @@ class Budget:
         Returns
         -------
         DataFrame
-            Columns time, user, data, label, formula, method, eps, delta, mu, rho, failure, status
-            and stratum; mu and rho are upper bounds, but for events of probability `failure`.
+            Columns time, user, data, label, formula, method, eps, delta, mu, rho, failure, status,
+            stratum and unit; mu and rho are upper bounds, but for events of probability `failure`.
         """
         return frame_of(self.charges)
 

@@ -67,6 +67,9 @@ class Charge:
         Of the outcome; empty before.
     stratum : Stratum or None
         The units that it is of; None: all.
+    unit : str
+        What may be added or removed, and how many of its rows are used if an option says so;
+        empty where nobody said.
     """
 
     label: str
@@ -81,6 +84,7 @@ class Charge:
     settled: Cost | None = None
     certificate_json: str = ""
     stratum: Stratum | None = None
+    unit: str = ""
 
     @property
     def paid(self) -> Cost:
@@ -113,12 +117,14 @@ class Charge:
         """Return what a ledger keeps of a new charge."""
         told = {name: getattr(self, name) for name in _TOLD}
         content = {"charge": self.label, "cost": asdict(self.most), **told}
+        if not self.unit:  # as ledgers were before they had it
+            del content["unit"]
         if self.stratum is not None:
             content["stratum"] = self.stratum.to_dict()
         return Entry(content)
 
 
-_TOLD = ("time", "user", "data", "formula", "method")
+_TOLD = ("time", "user", "data", "formula", "method", "unit")
 
 
 def outcome_of(number: int, status: Status, paid: Cost, certificate: str, time: str) -> Entry:
@@ -183,12 +189,13 @@ def charges_from(entries: Iterable[Entry]) -> tuple[Charge, ...]:
 
 def _charge(number: int, entry: Entry, declared: Mapping[str, tuple[Level, ...]]) -> Charge:
     label, cost = entry.content["charge"], _cost(entry.content.get("cost"))
-    told = {name: entry.content.get(name) for name in _TOLD}
-    if cost is None or not all(isinstance(text, str) for text in (label, *told.values())):
+    told = {"unit": "", **{k: v for k, v in entry.content.items() if k in _TOLD}}
+    texts = (label, *(told.get(name) for name in _TOLD))
+    if cost is None or not all(isinstance(text, str) for text in texts):
         raise ValueError(f"charge {number} is not a charge")
     stratum = entry.content.get("stratum")
     of = None if stratum is None else Stratum.from_dict(stratum, declared)
-    return Charge(label, cost, number, **told, stratum=of)  # type: ignore[arg-type]
+    return Charge(label, cost, number, **told, stratum=of)
 
 
 def _settled(charge: Charge | None, entry: Entry) -> Charge | None:

@@ -7,22 +7,30 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dpreg.errors import BudgetError, Options, SourceError, Value
 from dpreg.passes import starting
 from dpreg.privacy.account import Account
 from dpreg.privacy.budget import DELTA, Budget
-from dpreg.privacy.certificate import Certificate
+from dpreg.privacy.certificate import Certificate, unit_of
 from dpreg.privacy.charge import Status
 from dpreg.privacy.checks import check_delta
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.partition import Partition, StratumBudget
+
+if TYPE_CHECKING:
+    from dpreg import _core
 
 __all__ = ["Payer", "Receipt", "budget_for", "pay"]
 
 Payer = Budget | StratumBudget
 
 _SPENT = ": the budget is spent, without a result"
+_FAILED = (
+    f"what is made of the records failed after the charge{_SPENT}.  What went wrong may be "
+    "about records, so it is not repeated; with a seed, whose result is not private, it is"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +51,40 @@ class Receipt:
     most: Cost
 
     @contextmanager
-    def running(self) -> Iterator[None]:
-        """Say that the budget is charged, to whoever stops the release or sees it fail."""
+    def running(self, bits: _core.BitSource) -> Iterator[None]:
+        """Say that the budget is charged, to whoever stops the release or sees it fail.
+
+        What an exception says, where it was raised and what led to it may be about records: it is
+        put away, unless the bits are from a seed, whose results are not private either.
+
+        Raises
+        ------
+        KeyboardInterrupt, SourceError, MemoryError, RuntimeError
+            Each with a fixed text, and a `SourceError` with its own.
+        """
         try:
             starting()
             yield
-        except KeyboardInterrupt as stop:
-            stop.add_note(f"dpreg: stopped after the charge{_SPENT}")
-            raise
-        except SourceError:  # which says so itself
-            raise
+            return
+        except KeyboardInterrupt:
+            failure: BaseException = KeyboardInterrupt()
+            failure.add_note(f"dpreg: stopped after the charge{_SPENT}")
+        except SourceError as error:  # which says so itself
+            failure = SourceError(*error.args)
         except MemoryError:
             # numpy says what the shape was to be, and so how many rows there are.
-            error = MemoryError("there is not enough memory")
-            error.add_note(f"dpreg: this failed after the charge{_SPENT}")
-            raise error from None
-        except Exception as error:
-            error.add_note(f"dpreg: this failed after the charge{_SPENT}")
-            raise
+            failure = MemoryError("there is not enough memory")
+            failure.add_note(f"dpreg: this failed after the charge{_SPENT}")
+        except BaseException as error:  # a panic of polars is no Exception
+            if bits.seeded and isinstance(error, Exception):
+                error.add_note(f"dpreg: this failed after the charge{_SPENT}")
+                raise
+            failure = RuntimeError(_FAILED)
+        try:
+            raise failure
+        finally:
+            # Of the caller, who handles what was put away, and `from None` would leave it there.
+            failure.__context__ = None
 
     def settle(
         self, status: Status, certificate: Certificate, paid: Cost | None
@@ -114,8 +138,16 @@ def budget_for(budget: object, epsilon: float, delta: float | None) -> tuple[Pay
     return budget, check_delta(delta)
 
 
-def pay(payer: Payer, function: str, formula: str, method: str, data: object, most: Cost
-        ) -> Receipt:  # fmt: skip
+def pay(
+    payer: Payer,
+    function: str,
+    formula: str,
+    method: str,
+    data: object,
+    most: Cost,
+    unit: str | None,
+    max_rows: int | None = None,
+) -> Receipt:
     """Charge a call, before a record is read.
 
     Parameters
@@ -127,6 +159,10 @@ def pay(payer: Payer, function: str, formula: str, method: str, data: object, mo
     data : object
         What it was given; of a file the path is kept, of anything else the type.
     most : Cost
+    unit : str or None
+        Column that names the protected unit; None: a row is one.
+    max_rows : int or None
+        The option that says how many rows a unit may give; None: there is none.
 
     Raises
     ------
@@ -135,7 +171,12 @@ def pay(payer: Payer, function: str, formula: str, method: str, data: object, mo
     """
     label = f"{function}({formula!r}, method={method!r})"
     account, told = payer.account, _described(data)
-    number = account.reserve(label, most, payer.stratum, data=told, formula=formula, method=method)
+    units = unit_of(unit)
+    if unit is not None and max_rows is not None:
+        units += f", max_rows={max_rows}"
+    number = account.reserve(
+        label, most, payer.stratum, data=told, formula=formula, method=method, unit=units
+    )
     return Receipt(account, number, most)
 
 

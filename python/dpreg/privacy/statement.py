@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["frame_of", "line_of", "page_of", "shares_of"]
 
 _COLUMNS = ["time", "user", "data", "label", "formula", "method", "eps", "delta", "mu", "rho",
-            "failure", "status", "stratum"]  # fmt: skip
+            "failure", "status", "stratum", "unit"]  # fmt: skip
 
 
 def frame_of(charges: Sequence[Charge]) -> pd.DataFrame:
@@ -26,7 +26,7 @@ def frame_of(charges: Sequence[Charge]) -> pd.DataFrame:
 
     rows = [
         (c.time, c.user, c.data, c.label, c.formula, c.method, c.epsilon, c.delta, c.paid.mu,
-         c.paid.rho, c.paid.failure, c.status, "" if c.stratum is None else str(c.stratum))
+         c.paid.rho, c.paid.failure, c.status, "" if c.stratum is None else str(c.stratum), c.unit)
         for c in charges
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=_COLUMNS)

@@ -15,6 +15,29 @@ test_that("a budget refuses before a record is read", {
   expect_true(read)
 })
 
+test_that("what fails after the charge says nothing of records, but with a seed", {
+  needs_python()
+  method <- reticulate::import("dpreg.methods.boosted_adassp")$BoostedAdaSSP
+  release <- method$release
+  on.exit(method$release <- release)
+  method$release <- reticulate::py_eval("lambda *given, **named: {}['row 3 is secret']")
+  fit <- function(rng) dp_lm(price ~ carat, diamonds, eps = 1, delta = 1e-6, method = "boosted_adassp", rng = rng)
+  failed <- expect_error(fit(NULL), class = "dpreg_python")
+  expect_match(conditionMessage(failed), "failed after the charge: the budget is spent")
+  expect_no_match(conditionMessage(failed), "secret")
+  seeded <- expect_error(fit(1), "secret", class = "dpreg_python")
+  expect_match(conditionMessage(seeded), "failed after the charge: the budget is spent")
+})
+
+test_that("charges name the protected unit", {
+  needs_python()
+  budget <- dp_budget(eps = 2, delta = 1e-5)
+  visits <- data.frame(y = c(1, 2, 3), x = c(1, 2, 4), person = c(1, 1, 2))
+  dp_lm(y ~ x, visits, eps = 1, delta = 1e-6, budget = budget)
+  dp_lm(y ~ x, visits, eps = 1, delta = 1e-6, unit = "person", max_rows = 2, budget = budget)
+  expect_identical(as.data.frame(budget)$unit, c("one row", "all rows of one 'person', max_rows=2"))
+})
+
 test_that("budgets count, in memory and on disk", {
   needs_python()
   path <- tempfile(fileext = ".ledger")
