@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.inference.curvature import steadied
+from dpreg.inference.curvature import held_back, steadied
 from dpreg.methods.score_errors import ScoreRoot
 from dpreg.methods.score_plan import ScorePlan
 from dpreg.sums.accountant import GaussianReleases
@@ -103,8 +103,8 @@ class _Rounds:
         pull = ridge * (self.theta - self.model.start)
         way = self.inverse @ (score / self.units - pull)
         if self.model.effects is not None:
-            farthest = float(np.abs(self.model.effects @ way).max(initial=0.0))
-            way = way * min(1.0, _FARTHEST / max(farthest, np.finfo(float).tiny))
+            scale = deviation / self.units
+            way = held_back(way, self.model.effects, self.inverse, scale, _FARTHEST)
         self.steps.append(way)
         self.targets.append(self.theta + way)
         self.theta = self.theta + self._size(way, deviation / self.units, size) * way
