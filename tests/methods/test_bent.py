@@ -108,3 +108,22 @@ def test_effects_beyond_their_noise_are_held_and_the_rest_of_a_step_is_the_best_
     # Without noise that explains it, the whole step is shorter.
     told = held_back(way, effects, inverse, 1e-9, 2.0)
     np.testing.assert_allclose(told, way * 2.0 / np.abs(effects @ way).max())
+
+
+@pytest.mark.parametrize(("n", "events"), [(5_000, 50), (100_000, 1_000)])
+def test_scores_of_rare_events_are_not_shortened(n, events):
+    """They are many times as long as those of other rows, and too few to be counted.
+
+    Reference: the log odds of the sample, which has nothing to do with the regressor.
+    """
+    rng = np.random.default_rng(1)
+    held = []
+    for seed in range(6):
+        y = np.zeros(n)
+        y[rng.choice(n, events, replace=False)] = 1.0
+        data = {"x": rng.standard_normal(n), "y": y}
+        fit = dpreg.dp_glm("y ~ x", data, 1.0, rng=seed)
+        error = fit.estimates[0] - np.log(events / (n - events))
+        assert not abs(error) > 5 * fit.bse.iloc[0]
+        held.append(abs(error) < 1.0)
+    assert all(held)

@@ -91,6 +91,16 @@ class _Rounds:
         self.theta = self.model.start
         self._bend(self.model.curvature * np.eye(self.rows.width))
 
+    @property
+    def longest(self) -> float:
+        """Norm of the longest score of a unit with one usual row; 0: residuals have no bound.
+
+        Where few responses are 1, theirs are many times as long as most, and may be too few to be
+        counted; without them the mean would be too small.
+        """
+        most = self.model.family.most_residual
+        return most * math.sqrt(max(self.rows.width, 1)) if math.isfinite(most) else 0.0
+
     def _bend(self, curvature: Doubles) -> None:
         self.curvature, self.inverse = curvature, np.asarray(np.linalg.inv(curvature))
 
@@ -188,6 +198,7 @@ class _Rounds:
         if longest <= _FEW * norm:
             return norms, ScoreCut(longest, 0.0, 0.0)
         limit = late_limit(norms, norm, self.rows.width, self.noise.share(math.fsum(late)))
+        limit = max(limit, self.longest)
         return norms, norms.cut(limit)
 
     def mean(self, shares: tuple[float, ...]) -> tuple[Doubles, float]:
@@ -238,7 +249,7 @@ def score_root(
         elif number % plan.every == 0:
             label = f"norms of scores in round {number + 1}"
             usual = rounds.norms(label, plan.early_norms).three_quarters
-        rounds.step(_EARLY_LIMIT * usual, share, _EARLY_STEP)
+        rounds.step(max(_EARLY_LIMIT * usual, rounds.longest), share, _EARLY_STEP)
         rounds.expect()
     if plan.curvature:
         rounds.curve(plan.curvature[0])
@@ -263,7 +274,7 @@ def score_root(
             rounds.step(cut.limit, share, _LATE_STEP)
     theta, theta_deviation = rounds.mean(late)
     mu = noise.share(plan.products)
-    short = min(cut.limit, products_limit(norms, rows.width, mu))
+    short = min(cut.limit, max(products_limit(norms, rows.width, mu), rounds.longest))
     products, deviation = noisy_products(rounds.rows, theta, short, noise, mu)
     half = (len(late) + 1) // 2
     return ScoreRoot(
