@@ -93,13 +93,18 @@ class _Rounds:
 
     @property
     def longest(self) -> float:
-        """Norm of the longest score of a unit with one usual row; 0: residuals have no bound.
+        """Norm of the longest score of a unit with one usual row; 0: it has no bound.
 
         Where few responses are 1, theirs are many times as long as most, and may be too few to be
-        counted; without them the mean would be too small.
+        counted; without them the mean would be too small.  Of counts it is that of one event, whose
+        size is variance over mean, where events are as rare.
         """
-        most = self.model.family.most_residual
-        return most * math.sqrt(max(self.rows.width, 1)) if math.isfinite(most) else 0.0
+        most, usual = self.model.family.most_residual, self.model.deviation
+        if not math.isfinite(most):
+            event = usual**2 / self.model.curvature
+            rare = self.model.family.link == "log" and event > _EARLY_LIMIT * usual
+            most = event if rare else 0.0
+        return most * math.sqrt(max(self.rows.width, 1))
 
     def _bend(self, curvature: Doubles) -> None:
         self.curvature, self.inverse = curvature, np.asarray(np.linalg.inv(curvature))
