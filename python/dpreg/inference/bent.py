@@ -59,6 +59,6 @@ def bent_factors(
         longer = _FACTORS[enough.argmax(axis=0)]
         ends = np.where(longer > factors, there + side * longer * half * values, ends)
         factors = np.maximum(factors, longer)
-    told = shares * family.slope(np.clip(ends, -_MOST, _MOST))
+    told = (shares * family.slope(np.clip(ends, -_MOST, _MOST))) ** 2
     still = (told * values).sum(axis=0) / np.maximum(told.sum(axis=0), np.finfo(float).tiny)
     return factors, np.asarray(still)
