@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpreg.errors import ArgumentError, Choice, Value, leave_out, unknown_name, unusable
+from dpreg.errors import ArgumentError, Choice, Value, closest, leave_out, unusable, write
 
 __all__ = [
     "BINOMIAL",
@@ -181,9 +181,12 @@ def family_from(family: object) -> Family:
         return family
     if family is Quantile or family == "quantile":
         return Quantile()
-    if isinstance(family, str):
-        if family not in FAMILIES:
-            raise unknown_name("family", family, (*FAMILIES, "quantile"))
-        return FAMILIES[family]
-    wanted = ("must be one of ", Choice((*FAMILIES, "quantile")), " or dpreg.Quantile(0.9)")
-    raise ArgumentError("family", wanted, f"not a {type(family).__name__}")
+    names = (*FAMILIES, "quantile")
+    wanted = ("must be one of ", Choice(names), " or dpreg.Quantile(0.9)")
+    if not isinstance(family, str):
+        raise ArgumentError("family", wanted, f"not a {type(family).__name__}")
+    if family not in FAMILIES:
+        meant = closest(family, names)
+        advice = [] if meant is None else [write("family", meant)]
+        raise ArgumentError("family", (*wanted, ", got ", Value(family)), *advice)
+    return FAMILIES[family]

@@ -24,7 +24,7 @@ design_of <- function(formula, data, levels = NULL) {
   design <- list(formula = formula, terms = terms, source = Map(source_of, kinds, empty))
   design$frame <- in_formula(model_variables(design, empty, 0L))
   for (name in names(design$frame)) check_variable(design$frame[[name]], name)
-  check_response(design$frame[[1L]])
+  check_response(design$frame[[1L]], names(design$frame)[1L])
   X <- in_formula(model_rows(design, design$frame))
   design$contrasts <- attr(X, "contrasts")
   design$assign <- attr(X, "assign")
@@ -97,9 +97,10 @@ check_variable <- function(x, name) {
            "convert it before the call")
 }
 
-check_response <- function(y) {
+check_response <- function(y, name) {
   if (is.factor(y) || length(dim(y)))
-    refuse("formula: the response must be one numeric column")
+    refuse("formula: the response must be one numeric column",
+           if (is.factor(y)) paste0("; for a factor write I(", name, " == \"level\")"))
 }
 
 #' Evaluate the variables of a formula on columns

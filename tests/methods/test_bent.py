@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import optimize
+from scipy import optimize, special
 
 import dpreg
 from dpreg.families import BINOMIAL, POISSON, PROBIT
 from dpreg.inference.bent import bent_factors
+from dpreg.inference.curvature import held_back
 from dpreg.sums.two_values import TwoValues
 
 
@@ -22,7 +23,7 @@ def level(share):
 @pytest.mark.parametrize("slope", [-1.5, 0.0, 1.5])
 def test_the_longer_half_is_that_of_the_inverted_score(family, slope):
     regressors, centre, error = level(0.05), -1.0, 0.3
-    (factor,) = bent_factors(family, centre, np.array([slope]), regressors, np.array([error]))
+    ((factor,), _) = bent_factors(family, centre, np.array([slope]), regressors, np.array([error]))
     values, shares = regressors.values[:, 0], regressors.shares[:, 0]
     at = centre + slope * values
 
@@ -36,10 +37,10 @@ def test_the_longer_half_is_that_of_the_inverted_score(family, slope):
 
 def test_small_errors_keep_their_length_and_those_of_separated_rows_have_no_end():
     slopes, shares = np.array([0.0]), level(0.05)
-    assert bent_factors(BINOMIAL, 0.0, slopes, shares, np.array([1e-3]))[0] < 1.01
+    assert bent_factors(BINOMIAL, 0.0, slopes, shares, np.array([1e-3]))[0][0] < 1.01
     # Of the mean .0067 is left, and errors are larger.
     constant = TwoValues(np.ones(1), np.ones((2, 1)), np.full((2, 1), 0.5))
-    assert bent_factors(BINOMIAL, 5.0, np.array([5.0]), constant, np.array([0.6]))[0] == 10
+    assert bent_factors(BINOMIAL, 5.0, np.array([5.0]), constant, np.array([0.6]))[0][0] == 10
 
 
 def test_a_rare_level_with_most_of_a_rare_outcome_is_found():
@@ -56,3 +57,73 @@ def test_a_rare_level_with_most_of_a_rare_outcome_is_found():
     exact = np.log(odds[1] / odds[0])
     assert fit.bse["x"] < 0.3
     assert abs(fit.params["x"] - exact) < 5 * fit.bse["x"]
+
+
+def test_a_level_of_a_few_rows_leaves_the_others_alone():
+    """Noise in its coefficient is far more than any step may be; the others are told.
+
+    Reference: exact logistic regression, by Newton's method.
+    """
+    rng = np.random.default_rng(5)
+    n = 60_000
+    x, rare = rng.standard_normal(n), rng.random(n) < 2e-3
+    half = (rng.random(n) < 0.5) & ~rare
+    y = rng.random(n) < special.expit(-0.5 + 0.5 * x + 0.7 * rare + 0.3 * half)
+    columns = {"x": x, "rare": rare, "half": half}
+    data = {name: column.astype(float) for name, column in {**columns, "y": y}.items()}
+    X, exact = np.column_stack([np.ones(n), *columns.values()]).astype(float), np.zeros(4)
+    for _ in range(8):
+        p = special.expit(X @ exact)
+        exact += np.linalg.solve(X.T @ ((p * (1 - p))[:, None] * X), X.T @ (y - p))
+    errors = np.sqrt(np.diag(np.linalg.inv(X.T @ ((p * (1 - p))[:, None] * X))))
+    method = dpreg.BoostedAdaSSP(bounds={"rare": (0, 1), "half": (0, 1)})
+    for seed in range(3):
+        fit = dpreg.dp_glm("y ~ x + rare + half", data, 1.0, 1e-6, method=method, rng=seed)
+        for place in (1, 3):
+            assert fit.bse.iloc[place] < 1.6 * errors[place]
+            assert abs(fit.estimates[place] - exact[place]) < 5 * fit.bse.iloc[place]
+        # Where it is told at all its interval is long enough.
+        assert not abs(fit.estimates[2] - exact[2]) > 5 * fit.bse.iloc[2]
+
+
+@pytest.mark.parametrize("slope", [-4.0, 0.0, 4.0])
+def test_rows_that_keep_their_predictor_are_those_whose_score_is_not_flat(slope):
+    """A level that looks separated: whatever its coefficient, rows without it stay."""
+    regressors = level(0.01)
+    _, still = bent_factors(BINOMIAL, 0.0, np.array([slope]), regressors, np.array([2.0]))
+    assert still[0] == pytest.approx(regressors.values[0, 0], abs=2e-3)
+
+
+def test_effects_beyond_their_noise_are_held_and_the_rest_of_a_step_is_the_best_given_them():
+    """Reference: the minimum of the loss with the effects fixed, by its normal equations."""
+    rng = np.random.default_rng(1)
+    root = rng.standard_normal((4, 4))
+    curvature = root @ root.T + np.eye(4)
+    way, effects = np.array([1.0, -0.3, 0.5, 0.2]), np.diag([50.0, 1e-3, 1e-3, 1e-3])
+    inverse = np.linalg.inv(curvature)
+    step = held_back(way, effects, inverse, 1.0, 2.0)
+    assert effects[0] @ step == pytest.approx(2.0 * np.sign(way[0]))
+    rest = way[1:] - np.linalg.solve(curvature[1:, 1:], curvature[1:, 0] * (step[0] - way[0]))
+    np.testing.assert_allclose(step[1:], rest)
+    # Without noise that explains it, the whole step is shorter.
+    told = held_back(way, effects, inverse, 1e-9, 2.0)
+    np.testing.assert_allclose(told, way * 2.0 / np.abs(effects @ way).max())
+
+
+@pytest.mark.parametrize(("n", "events"), [(5_000, 50), (100_000, 1_000)])
+def test_scores_of_rare_events_are_not_shortened(n, events):
+    """They are many times as long as those of other rows, and too few to be counted.
+
+    Reference: the log odds of the sample, which has nothing to do with the regressor.
+    """
+    rng = np.random.default_rng(1)
+    held = []
+    for seed in range(6):
+        y = np.zeros(n)
+        y[rng.choice(n, events, replace=False)] = 1.0
+        data = {"x": rng.standard_normal(n), "y": y}
+        fit = dpreg.dp_glm("y ~ x", data, 1.0, rng=seed)
+        error = fit.estimates[0] - np.log(events / (n - events))
+        assert not abs(error) > 5 * fit.bse.iloc[0]
+        held.append(abs(error) < 1.0)
+    assert all(held)

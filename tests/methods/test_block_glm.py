@@ -189,3 +189,14 @@ def test_a_unit_of_many_rows_takes_room_for_these_alone():
     tracemalloc.stop()
     assert np.isfinite(found[0]).all()
     assert peak < blocks * many * 8 / 2
+
+
+def test_advice_asks_for_more_units_than_were_too_few():
+    """A response of 0 or 1 tells less than that of a linear model."""
+    rng = np.random.default_rng(1)
+    data = {"x": rng.standard_normal(8_000), "y": (rng.random(8_000) < 0.5).astype(float)}
+    few = dpreg.dp_glm("y ~ x", data, 1.0, method="tukey", rng=1)
+    wanted = int(few.advice.split("wants about ")[1].split()[0].replace(",", ""))
+    assert wanted > 8_000
+    enough = {name: np.resize(column, wanted) for name, column in data.items()}
+    assert dpreg.dp_glm("y ~ x", enough, 1.0, method="tukey", rng=1).released

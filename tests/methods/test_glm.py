@@ -304,7 +304,8 @@ DATA = {"y": np.zeros(3), "x": np.zeros(3), "t": np.ones(3)}
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"family": "logit"}, "family must be one of"),
+        ({"family": "logit"}, r"family must be one of .* or dpreg.Quantile\(0.9\), got .logit.$"),
+        ({"family": "quasibinomial"}, "write family=.binomial."),
         ({"method": "dpsgd"}, "'dpsgd' fits no binomial family; write method='auto'"),
         ({"method": "tukey", "link": "probit"}, "'tukey' fits no binomial family with a probit"),
         (

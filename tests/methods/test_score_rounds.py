@@ -103,10 +103,10 @@ def test_standard_errors_are_clustered_by_unit():
     noise = GaussianReleases(4.0, 1e-6, _core.TestBits(1), rows=each)
     rows = rows_of(X, y, offsets.tolist(), range(n * each))
     root = score_root(rows, np.ones(2, dtype=bool), float(n * each), PLAN, noise)
-    error = score_errors(root, directions_of(2), np.ones(2))
+    error = score_errors(root, directions_of(2), np.eye(2))
     np.testing.assert_allclose(np.diag(error.sampling), 1 / n, rtol=0.25)
     alone, _ = root_of(X, y, 1, epsilon=4.0)
-    naive = score_errors(alone, directions_of(2), np.ones(2))
+    naive = score_errors(alone, directions_of(2), np.eye(2))
     np.testing.assert_allclose(np.diag(naive.sampling), 1 / (n * each), rtol=0.25)
 
 
@@ -119,9 +119,9 @@ def test_what_was_not_seen_is_hidden_and_shrunk():
     assert abs(root.theta[2]) < 6 * root.deviation
     stretched = Directions(np.diag([1.0, 1.0, 1e4]), np.eye(3), 100.0, seen)
     _, kept = shrunk(root, stretched)
-    assert kept[2] < 1e-3
-    np.testing.assert_allclose(kept[:2], 1, atol=1e-3)
-    error = score_errors(root, directions_of(3, seen), np.ones(3))
+    assert kept[2, 2] < 1e-3
+    np.testing.assert_allclose(kept[:2, :2], np.eye(2), atol=1e-3)
+    error = score_errors(root, directions_of(3, seen), np.eye(3))
     assert error.hidden[2, 2] == pytest.approx(min(root.dispersion, 1.0))
     assert not error.hidden[:2, :2].any()
 

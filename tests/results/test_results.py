@@ -64,6 +64,8 @@ def test_wrong_alpha(fit, alpha, diamonds):
         ("resid", "each record"),
         ("fittedvalues", r"each record.*predict"),
         ("df_resid", "nobs"),
+        ("deviance", "residuals"),
+        ("get_margeff", r"marginal_effects\(data\)"),
         ("nothing", "no attribute 'nothing'"),
     ],
 )

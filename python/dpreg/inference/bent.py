@@ -22,7 +22,7 @@ _MOST = 30.0
 
 def bent_factors(
     family: Family, centre: float, slopes: Doubles, regressors: TwoValues, errors: Doubles
-) -> Doubles:
+) -> tuple[Doubles, Doubles]:
     """Return the longer half of the interval from a score, over that of a straight line.
 
     An interval has all values of a coefficient at which the score is no more than its
@@ -41,17 +41,24 @@ def bent_factors(
 
     Returns
     -------
-    ndarray, shape (w,)
+    factors : ndarray, shape (w,)
         From 1 to 10; 10 stands for all that is longer than 3.2.
+    still : ndarray, shape (w,)
+        Value of each regressor whose rows keep their predictor where the longer half ends: rows
+        with the other value have flat scores there.
     """
     values, shares, half = regressors.values, regressors.shares, _HALF * errors
     there = np.clip(centre + slopes * (values - regressors.means), -_MOST, _MOST)
     error = (shares * values**2 * family.slope(there)).sum(axis=0) * half
-    factors = np.ones_like(slopes)
+    factors, ends = np.ones_like(slopes), there
     for side in (-1.0, 1.0):
         moved = there + side * _FACTORS[:, None, None] * half * values
         change = family.mean(np.clip(moved, -_MOST, _MOST)) - family.mean(there)
         enough = side * (shares * values * change).sum(axis=1) >= error
         enough[-1] = True
-        factors = np.maximum(factors, _FACTORS[enough.argmax(axis=0)])
-    return factors
+        longer = _FACTORS[enough.argmax(axis=0)]
+        ends = np.where(longer > factors, there + side * longer * half * values, ends)
+        factors = np.maximum(factors, longer)
+    told = (shares * family.slope(np.clip(ends, -_MOST, _MOST))) ** 2
+    still = (told * values).sum(axis=0) / np.maximum(told.sum(axis=0), np.finfo(float).tiny)
+    return factors, np.asarray(still)

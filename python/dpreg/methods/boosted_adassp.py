@@ -278,7 +278,7 @@ def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
     error = score_errors(root, directions, kept, sizes)
     if not family.standardised:
         error = bent(error, directions.map @ root.theta, design.terms, scales, units)
-    notes = (*range_note(family, scales), *(SHRUNK_NOTE,) * bool((kept < _KEPT).any()))
+    notes = (*range_note(family, scales), *(SHRUNK_NOTE,) * bool((np.diag(kept) < _KEPT).any()))
     release = begun.released(directions.map @ root.theta, units, error, notes)
     return replace(release, notes=(estimand(root, family, release), *release.notes))
 

@@ -21,6 +21,9 @@ __all__ = ["ScoreRoot", "bent", "score_errors", "shrunk"]
 
 Doubles = NDArray[np.float64]
 
+# A coordinate so many deviations of its noise from 0 is no draw from its prior.
+_TOLD = 3.0
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreRoot:
@@ -104,7 +107,9 @@ def shrunk(
 
     Along all directions that were seen together, see `kept_shares`.  Along each, where noise is
     no less than a prior by which a standard deviation of the regressors moves the response by
-    about one of its own; that leaves alone whatever is told from noise.
+    about one of its own; that leaves alone whatever is told from noise.  With `sizes` the prior is
+    that of the effect of each regressor, and directions are those along which noise in effects is
+    uncorrelated: effects that noise hides leave the others as they are.
 
     Parameters
     ----------
@@ -116,31 +121,43 @@ def shrunk(
     Returns
     -------
     ScoreRoot
-    kept : ndarray, shape (w,)
-        Share of each coordinate that is left; 1 where nothing was done.
+    kept : ndarray, shape (w, w)
+        What the coordinates are multiplied by; the identity where nothing was done.
     """
     seen, noise = directions.seen, root.noise / root.scale**2
     size = int(seen.sum())
     gram = root.units * np.eye(size)
     found = (root.theta - root.start) / root.scale
-    prior = _prior_variance(directions, sizes)
-    if not root.standardised:
-        # Where much is explained, a regressor may well explain as much.
-        prior = prior * max(1.0, float(found[seen] @ found[seen]))
-    kept = 1 / (1 + (np.diag(noise) / prior) ** 2)
-    theta = kept * found
-    explaining = theta[seen] if root.standardised else np.zeros(size)
-    kept[seen] *= np.diag(kept_shares(gram, root.units, explaining, noise[np.ix_(seen, seen)]))
-    return replace(root, theta=root.start + root.scale * kept * found), kept
-
-
-def _prior_variance(directions: Directions, sizes: Doubles | None) -> Doubles:
-    """Of the coordinate along each direction."""
     if sizes is None:
-        farthest = (directions.map**2).sum(axis=0)
+        kept = np.diag(1 / (1 + (np.diag(noise) * _lengths(directions)) ** 2))
     else:
-        farthest = ((directions.map * sizes[:, None]) ** 2).max(axis=0, initial=0.0)
-    return np.asarray(1 / np.maximum(farthest, np.finfo(float).tiny))
+        effects = directions.map * sizes[:, None]
+        basis = np.linalg.eigh(effects @ noise @ effects.T)[1].T @ effects
+        along = np.einsum("jk,kl,jl->j", basis, noise, basis)
+        # Where much is explained, a regressor may well explain as much.
+        prior = max(1.0, float(found[seen] @ found[seen]))
+        prior = np.maximum(prior, (basis @ found) ** 2 - _TOLD**2 * along)
+        kept = np.linalg.solve(basis, basis / (1 + (along / prior) ** 2)[:, None])
+    explaining = (kept @ found)[seen] if root.standardised else np.zeros(size)
+    together = np.ones(len(found))
+    together[seen] = np.diag(kept_shares(gram, root.units, explaining, noise[np.ix_(seen, seen)]))
+    kept = kept * together
+    return replace(root, theta=root.start + root.scale * kept @ found), kept
+
+
+def _lengths(directions: Directions) -> Doubles:
+    """Return the squares of the directions in standard units, shape (w,)."""
+    lengths = (directions.map**2).sum(axis=0)
+    return np.asarray(np.maximum(lengths, np.finfo(float).tiny))
+
+
+def _largest(root: ScoreRoot, directions: Directions, sizes: Doubles | None) -> Doubles:
+    """Return the second moments that coordinates have at most, for a response of variance 1."""
+    if sizes is None:
+        return np.diag(np.minimum(root.dispersion, 1 / _lengths(directions)))
+    effects = directions.map * sizes[:, None]
+    least = np.eye(len(effects)) / max(root.dispersion, np.finfo(float).tiny)
+    return np.asarray(np.linalg.inv(effects.T @ effects + least))
 
 
 def score_errors(
@@ -155,23 +172,24 @@ def score_errors(
     ----------
     root : ScoreRoot
     directions : Directions
-    kept : ndarray, shape (w,)
+    kept : ndarray, shape (w, w)
         What the coordinates were multiplied by.
     sizes : ndarray, shape (w,), optional
         As for `shrunk`.
     """
-    there = directions.map * kept
+    there = directions.map @ kept
     moved = there @ root.inverse * (root.cut.excess / root.units)
     constant = root.dispersion * root.units * root.curvature
     sampling = sandwich(
         there @ root.inverse / root.units, constant, root.products, root.products_deviation
     )
-    largest = np.minimum(root.dispersion, _prior_variance(directions, sizes)) * root.scale**2
-    hidden = np.where(directions.seen, (1 - kept) ** 2, 1.0) * largest
+    largest = _largest(root, directions, sizes) * root.scale**2
+    lost = directions.map @ (np.eye(len(kept)) - kept * directions.seen)
+    unsettled = directions.map * root.unsettled @ directions.map.T
     return EstimateError(
         sampling=sampling,
         privacy=there @ root.noise @ there.T,
-        hidden=(directions.map * (hidden + root.unsettled)) @ directions.map.T,
+        hidden=lost @ largest @ lost.T + unsettled,
         clipping=moved @ moved.T,
     )
 
@@ -199,9 +217,11 @@ def bent(
     centre = float(theta @ regressors.means) + float(scales.centre[list(terms.given)].sum())
     variances = np.diag(known)
     errors = np.sqrt(variances)
-    longer = bent_factors(terms.family, centre, theta, regressors, errors) ** 2 - 1
-    # Where a slope moves, the others follow; the mean row has its predictor to itself.
-    weights = longer[first:] / np.maximum(variances[first:], np.finfo(float).tiny)
-    hidden = error.hidden + (known[:, first:] * weights) @ known[first:]
-    hidden[:first, :first] += longer[:first] * variances[:first]
-    return replace(error, hidden=hidden)
+    factors, still = bent_factors(terms.family, centre, theta, regressors, errors)
+    # Others follow the score, which goes no farther for that, and not the coefficient.  What is
+    # lengthened moves together as it did, and the mean row so that rows keep their predictor whose
+    # scores are not flat.
+    apart = np.diag(np.sqrt(factors**2 - 1))
+    apart[:first, first:] = -still[first:] * np.diag(apart)[first:]
+    known[:first, first:] = known[first:, :first] = 0.0
+    return replace(error, hidden=error.hidden + apart @ known @ apart.T)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.inference.curvature import steadied
+from dpreg.inference.curvature import held_back, steadied
 from dpreg.methods.score_errors import ScoreRoot
 from dpreg.methods.score_plan import ScorePlan
 from dpreg.sums.accountant import GaussianReleases
@@ -91,6 +91,21 @@ class _Rounds:
         self.theta = self.model.start
         self._bend(self.model.curvature * np.eye(self.rows.width))
 
+    @property
+    def longest(self) -> float:
+        """Norm of the longest score of a unit with one usual row; 0: it has no bound.
+
+        Where few responses are 1, theirs are many times as long as most, and may be too few to be
+        counted; without them the mean would be too small.  Of counts it is that of one event, whose
+        size is variance over mean, where events are as rare.
+        """
+        most, usual = self.model.family.most_residual, self.model.deviation
+        if not math.isfinite(most):
+            event = usual**2 / self.model.curvature
+            rare = self.model.family.link == "log" and event > _EARLY_LIMIT * usual
+            most = event if rare else 0.0
+        return most * math.sqrt(max(self.rows.width, 1))
+
     def _bend(self, curvature: Doubles) -> None:
         self.curvature, self.inverse = curvature, np.asarray(np.linalg.inv(curvature))
 
@@ -103,8 +118,8 @@ class _Rounds:
         pull = ridge * (self.theta - self.model.start)
         way = self.inverse @ (score / self.units - pull)
         if self.model.effects is not None:
-            farthest = float(np.abs(self.model.effects @ way).max(initial=0.0))
-            way = way * min(1.0, _FARTHEST / max(farthest, np.finfo(float).tiny))
+            scale = deviation / self.units
+            way = held_back(way, self.model.effects, self.inverse, scale, _FARTHEST)
         self.steps.append(way)
         self.targets.append(self.theta + way)
         self.theta = self.theta + self._size(way, deviation / self.units, size) * way
@@ -188,6 +203,7 @@ class _Rounds:
         if longest <= _FEW * norm:
             return norms, ScoreCut(longest, 0.0, 0.0)
         limit = late_limit(norms, norm, self.rows.width, self.noise.share(math.fsum(late)))
+        limit = max(limit, self.longest)
         return norms, norms.cut(limit)
 
     def mean(self, shares: tuple[float, ...]) -> tuple[Doubles, float]:
@@ -238,7 +254,7 @@ def score_root(
         elif number % plan.every == 0:
             label = f"norms of scores in round {number + 1}"
             usual = rounds.norms(label, plan.early_norms).three_quarters
-        rounds.step(_EARLY_LIMIT * usual, share, _EARLY_STEP)
+        rounds.step(max(_EARLY_LIMIT * usual, rounds.longest), share, _EARLY_STEP)
         rounds.expect()
     if plan.curvature:
         rounds.curve(plan.curvature[0])
@@ -263,7 +279,7 @@ def score_root(
             rounds.step(cut.limit, share, _LATE_STEP)
     theta, theta_deviation = rounds.mean(late)
     mu = noise.share(plan.products)
-    short = min(cut.limit, products_limit(norms, rows.width, mu))
+    short = min(cut.limit, max(products_limit(norms, rows.width, mu), rounds.longest))
     products, deviation = noisy_products(rounds.rows, theta, short, noise, mu)
     half = (len(late) + 1) // 2
     return ScoreRoot(

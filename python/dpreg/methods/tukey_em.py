@@ -207,7 +207,8 @@ class TukeyEM:
         # Spreads need residuals: the plan has no error when batches leave none.
         few = plan.batch * telling < d + 2 or (inference and math.isinf(plan.error))
         if few or not _rounding_is_paid(plan, layout):
-            return _too_few(units, layout, allowance, parts[:1], self.models)
+            advice = self._advice(layout, allowance, telling)
+            return _too_few(units, layout, allowance, parts[:1], self.models, advice)
         fits = self._fit(design, plan, layout, allowance.bits)
         point = _core.tukey_em(
             _core.DepthRegions(fits, self.grid_exponent),
@@ -218,7 +219,8 @@ class TukeyEM:
             bits=allowance.bits,
         )
         if point is None:
-            return _not_passed(units, layout, allowance, parts[:2], self.models)
+            advice = self._advice(layout, allowance, telling)
+            return _not_passed(units, allowance, parts[:2], advice)
         law = None
         if inference:
             law = release_law(plan.models, layout.size, plan.epsilon_sample, plan.depth)
@@ -256,6 +258,22 @@ class TukeyEM:
             telling * units, layout.d, layout.size, epsilon, delta, models=self.models
         )
         return replace(found, batch=math.ceil(max(units, 1.0) / found.models))
+
+    def _advice(self, layout: Layout, allowance: Allowance, telling: float) -> Words:
+        """Return what to do; `telling` is what a unit tells beside one of a linear model."""
+        epsilon = allowance.epsilon * (1 - self.count_share - self.limits_share)
+        delta = allowance.delta * (1 - self.limits_share)
+        need = math.ceil(least_units(layout.d, layout.size, epsilon, delta) / telling)
+        fewer = (Setting("inference", False), " (fewer numbers to release), ")
+        models = self.models
+        first = () if models is None else (*leave_out("models"), f", which was {models:,}: ")
+        return (
+            *first,
+            f"TukeyEM with {_regressors(layout.d)} at eps={allowance.epsilon:.4g} wants about "
+            f"{need:,} units; try a larger ", Argument("eps"),
+            ", fewer or less sparse regressors, ", *(fewer if layout.spreads else ()),
+            "or another method",
+        )  # fmt: skip
 
     def _limits(
         self, design: Design, allowance: Allowance
@@ -347,12 +365,17 @@ def _laplace_part(label: str, epsilon: float, remark: str = "") -> Part:
 
 
 def _too_few(
-    units: float, layout: Layout, allowance: Allowance, parts: tuple[Part, ...], models: int | None
+    units: float,
+    layout: Layout,
+    allowance: Allowance,
+    parts: tuple[Part, ...],
+    models: int | None,
+    advice: Words,
 ) -> Declined:
     wish = "at this eps" if models is None else f"in each of {models:,} models"
     return Declined(
         reason=f"about {units:,.0f} units are too few for {_regressors(layout.d)} {wish}",
-        advice=_advice(layout, allowance, models),
+        advice=advice,
         units=units,
         parts=parts,
         unspent=allowance.epsilon - math.fsum(part.epsilon for part in parts),
@@ -360,27 +383,15 @@ def _too_few(
 
 
 def _not_passed(
-    units: float, layout: Layout, allowance: Allowance, parts: tuple[Part, ...], models: int | None
+    units: float, allowance: Allowance, parts: tuple[Part, ...], advice: Words
 ) -> Declined:
     return Declined(
         reason="the fits on the parts of the data did not agree well enough to release one safely",
-        advice=_advice(layout, allowance, models),
+        advice=advice,
         units=units,
         parts=parts,
         unspent=allowance.epsilon - math.fsum(part.epsilon for part in parts),
     )
-
-
-def _advice(layout: Layout, allowance: Allowance, models: int | None) -> Words:
-    need = least_units(layout.d, layout.size, allowance.epsilon, allowance.delta)
-    fewer = (Setting("inference", False), " (fewer numbers to release), ") if layout.spreads else ()
-    first = () if models is None else (*leave_out("models"), f", which was {models:,}: ")
-    return (
-        *first,
-        f"TukeyEM with {_regressors(layout.d)} at eps={allowance.epsilon:.4g} wants about "
-        f"{need:,} units; try a larger ", Argument("eps"), ", fewer or less sparse regressors, ",
-        *fewer, "or another method",
-    )  # fmt: skip
 
 
 def _regressors(d: int) -> str:

@@ -12,17 +12,21 @@ _PAID = "it is a release of its own, which fit_stats=True in the call pays for"
 _COUNT = "it counts records, which is private; nobs is a noisy count that was paid for"
 _REASONS = {
     **dict.fromkeys(
-        ("resid", "fittedvalues", "resid_pearson", "wresid", "get_influence", "get_prediction"),
+        ("resid", "fittedvalues", "resid_pearson", "resid_deviance", "resid_response", "wresid",
+         "get_influence", "get_prediction"),
         f"{_A_NUMBER_A_RECORD}; predict(data) serves for data that need no protection",
     ),
     **dict.fromkeys(
         ("rsquared_adj", "ssr", "ess", "centered_tss", "uncentered_tss",
-         "mse_resid", "mse_model", "mse_total", "fvalue", "f_pvalue", "llf", "aic", "bic"),
+         "mse_resid", "mse_model", "mse_total", "fvalue", "f_pvalue", "llf", "aic", "bic",
+         "deviance", "null_deviance", "pearson_chi2", "prsquared", "pseudo_rsquared"),
         _RESIDUALS,
     ),
     **dict.fromkeys(("rsquared", "scale"), _PAID),
     "df_resid": _COUNT,
     "model": "the records are not kept",
+    "pred_table": "it counts records; diagnostics=True in the call pays for plot_calibration()",
+    "get_margeff": "write marginal_effects(data), over rows that need no protection",
 }  # fmt: skip
 
 

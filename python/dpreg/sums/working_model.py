@@ -115,12 +115,16 @@ class WorkingModel:
         size = len(theta)
         if self.family.link == "identity":
             return self.curvature * np.eye(size)
-        level = np.zeros(size) if self.constant is None else self.constant
-        centre = float(theta @ level)
-        across = theta - centre * level
+        level, centre = np.zeros(size), 0.0
+        if self.constant is not None:
+            # Noise in second moments leaves it not quite of length 1.
+            length = float(np.linalg.norm(self.constant))
+            level, centre = self.constant / length, float(theta @ self.constant) / length**2
+        across = theta - float(theta @ level) * level
         spread = float(np.linalg.norm(across))
         along = across / max(spread, np.finfo(float).tiny)
         weights = self.family.slope(np.clip(centre + spread * _NODES, -_MOST_LOGIT, _MOST_LOGIT))
+        weights = np.minimum(weights, self.most_curvature)
         zero, one, two = (float(_WEIGHTS @ (weights * _NODES**k)) for k in range(3))
         turn = np.outer(level, along)
         result = zero * np.eye(size) + one * (turn + turn.T) + (two - zero) * np.outer(along, along)
