@@ -182,17 +182,17 @@ struct LanesOf {
         return lanes;
     }
 
-#define DPREG_OPERATOR(op)                                                                     \
-    DPREG_INLINE friend LanesOf operator op(const LanesOf& a, const LanesOf& b) {              \
-        LanesOf lanes;                                                                         \
-        for (std::size_t k = 0; k < kParts; ++k) lanes.part[k] = a.part[k] op b.part[k];       \
-        return lanes;                                                                          \
-    }                                                                                          \
-    DPREG_INLINE friend LanesOf operator op(const LanesOf& a, double b) {                      \
-        LanesOf lanes;                                                                         \
-        for (std::size_t k = 0; k < kParts; ++k) lanes.part[k] = a.part[k] op b;               \
-        return lanes;                                                                          \
-    }                                                                                          \
+#define DPREG_OPERATOR(op)                                                               \
+    DPREG_INLINE friend LanesOf operator op(const LanesOf& a, const LanesOf& b) {        \
+        LanesOf lanes;                                                                   \
+        for (std::size_t k = 0; k < kParts; ++k) lanes.part[k] = a.part[k] op b.part[k]; \
+        return lanes;                                                                    \
+    }                                                                                    \
+    DPREG_INLINE friend LanesOf operator op(const LanesOf& a, double b) {                \
+        LanesOf lanes;                                                                   \
+        for (std::size_t k = 0; k < kParts; ++k) lanes.part[k] = a.part[k] op b;         \
+        return lanes;                                                                    \
+    }                                                                                    \
     DPREG_INLINE friend LanesOf operator op(double a, const LanesOf& b) { return of(a) op b; }
     DPREG_OPERATOR(+)
     DPREG_OPERATOR(-)
