@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.data.design import Terms
 from dpreg.inference.shrinkage import SHRUNK_NOTE, kept_shares
 from dpreg.methods.base import Release
 from dpreg.methods.standardised import Standardised
@@ -36,7 +37,8 @@ _GRAM, _NORMS = 0.2, 0.01
 _ROUNDS, _LAST = 20, 10
 # Passes over the rows: norms twice, second moments, keeping rows, and the rounds.
 PREDICTING_PASSES = 4 + _ROUNDS
-# Rows are shortened to this many root mean square norms, or to what three quarters do not exceed.
+# Rows are shortened to this many root mean square norms; where not all columns have public limits
+# they may be far longer, and to no less than what three quarters do not exceed.
 _LONGEST = 1.2
 # Residuals count up to this many standard deviations of the response.
 _RESIDUAL = 4.0
@@ -50,6 +52,8 @@ _NO_LIMIT = 50.0
 # Before anything is seen, linear predictors vary by so much, in squares of what a standard
 # deviation of the response is worth; rounds are pulled back accordingly.
 _PRIOR = 1.0
+# Limits of a column that tells whether a factor has one of its levels.
+_INDICATOR = (0.0, 1.0)
 # Shares are added up in doubles.
 _ROUNDED_DOWN = 1 - 1e-12
 # Less than this share of the coefficients that is kept is mentioned.
@@ -60,8 +64,10 @@ def predicting(begun: Standardised, share: float) -> Release:
     """Fit a family for predictions, without errors.
 
     Columns with public limits keep their natural size: among dummies rare levels then add as little
-    to the noise as to what is predicted.  Along directions whose second moments are hidden by
-    noise, rounds move as slowly as if these were as large as the noise.
+    to the noise as to what is predicted.  The levels of a factor are alike, also the one that the
+    others are compared with: rounds that stop early would else depend on which it is.  Along
+    directions whose second moments are hidden by noise, rounds move as slowly as if these were as
+    large as the noise.
 
     Parameters
     ----------
@@ -73,13 +79,14 @@ def predicting(begun: Standardised, share: float) -> Release:
     family = design.terms.family
     units = _natural(begun.telling_units, scales)
     size = max(units.width, 1)
-    limit, _ = _row_limit(begun, units, np.eye(units.width), "norms of rows", share)
-    rows = mapped_rows(design, scales, units, np.eye(units.width), None, limit, kept=False)
+    alike = _alike(design.terms, units)
+    limit, _ = _row_limit(begun, units, alike, "norms of rows", share)
+    rows = mapped_rows(design, scales, units, alike, None, limit, kept=False)
     gram, deviation = noisy_gram(rows, noise, noise.share(share * _GRAM))
     values, vectors = np.linalg.eigh(gram / scales.units)
     hidden = deviation / scales.units * math.sqrt(2 * size)
     held = np.maximum(values, hidden)
-    change = vectors / np.sqrt(held)
+    change = alike @ vectors / np.sqrt(held)
     limit, total = _row_limit(begun, units, change, "norms of rows along directions", share)
     rows = mapped_rows(
         design, scales, units, change, None, limit, kept=True, loss=loss_of(family, scales)
@@ -94,18 +101,34 @@ def predicting(begun: Standardised, share: float) -> Release:
 
 
 def _natural(units: StandardUnits, scales: Scales) -> StandardUnits:
-    """Take the lower of public limits for 0, with an intercept, and their distance for 1."""
+    """Take the distance of public limits for 1, or without an intercept the one far from 0."""
     low, high = scales.low[units.columns], scales.high[units.columns]
     given = scales.given[units.columns]
-    if units.intercept:
-        centre, scale = low, high - low
-    else:
-        centre, scale = np.zeros_like(low), np.maximum(np.abs(low), np.abs(high))
-    return replace(
-        units,
-        centre=np.where(given, centre, units.centre),
-        scale=np.where(given, scale, units.scale),
-    )
+    far = high - low if units.intercept else np.maximum(np.abs(low), np.abs(high))
+    return replace(units, scale=np.where(given, far, units.scale))
+
+
+def _alike(terms: Terms, units: StandardUnits) -> Doubles:
+    """Return what rows are multiplied by so that all levels of a factor are alike.
+
+    A factor of k + 1 levels has k indicators, and none for the level that the others are compared
+    with.  With z those of a row, I + e I and e = (sqrt(1 + k) - 1) / k times ones make its norm
+    that of all k + 1 indicators about their means: which level is left out then changes nothing.
+
+    Returns
+    -------
+    ndarray, shape (width, width)
+        Symmetric.
+    """
+    change, first = np.eye(units.width), int(units.intercept)
+    places = {name: k for k, name in enumerate(terms.names[j] for j in units.columns)}
+    groups = terms.groups.values() if terms.groups else ((name,) for name in terms.names)
+    for names in groups if units.intercept else ():
+        indicators = all(terms.ranges.get(name) == _INDICATOR for name in names)
+        if names and indicators and set(names) <= places.keys():
+            at = [first + places[name] for name in names]
+            change[np.ix_(at, at)] += (math.sqrt(1 + len(at)) - 1) / len(at)
+    return change
 
 
 def _row_limit(
@@ -118,7 +141,9 @@ def _row_limit(
     )
     mu = begun.noise.share(share * _NORMS)
     norms = noisy_score_norms(rows, np.zeros(units.width), label, begun.noise, mu)
-    longest = max(norms.three_quarters, _LONGEST * norms.root_mean_square())
+    longest = _LONGEST * norms.root_mean_square()
+    if not begun.scales.given[units.columns].all():
+        longest = max(longest, norms.three_quarters)
     squares = (norms.root_mean_square() / CONSTANT_RESIDUAL) ** 2
     return min(longest / CONSTANT_RESIDUAL, unlimited), squares
 
