@@ -71,9 +71,6 @@ _GLM_SCORES = replace(
     late=(0.03, 0.04, 0.05, 0.06, 0.07, 0.08),
     curvature=(0.03, 0.06),
 )
-# In the size of a score its sum has a sampling error of the root of the number of units, and noise
-# of about 1 / mu.  Where the one is so many times the other, fewer late rounds do as well.
-_PLENTY, _LATE_OF_PLENTY = 400.0, 8
 # Less than this share of a coordinate that is kept is mentioned.
 _KEPT = 0.98
 # Rows of which scores are made may be so many times as long as those of which second moments are,
@@ -250,8 +247,6 @@ def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
     design, scales, noise = begun.design, begun.scales, begun.noise
     units, family = begun.telling_units, design.terms.family
     plan, left = _SCORES, 1 - standardisation.share
-    if noise.share(1.0) * math.sqrt(scales.units) > _PLENTY * noise.rows:
-        plan = plan.with_late(_LATE_OF_PLENTY)
     if not family.least_squares:
         plan, left = _GLM_SCORES, begun.left
     factor = left / (_PRECONDITIONING.share + plan.share) * _ROUNDED_DOWN

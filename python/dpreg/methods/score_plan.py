@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 __all__ = ["ScorePlan"]
 
@@ -63,10 +63,6 @@ class ScorePlan:
         rounds = (*self.early, *self.settling, *self.late, *self.curvature)
         again = len(self.settling) + 2 if self.again > 0 else 0
         return self._early_counts + len(rounds) + again + 3
-
-    def with_late(self, rounds: int) -> ScorePlan:
-        """Spend what late rounds have in so many of them, equally."""
-        return replace(self, late=(math.fsum(self.late) / rounds,) * rounds)
 
     def times(self, factor: float) -> ScorePlan:
         """Multiply all shares."""
