@@ -2,6 +2,7 @@
 #include <pybind11/pybind11.h>
 
 #include "dpreg/error.hpp"
+#include "dpreg/parallel.hpp"
 
 namespace py = pybind11;
 
@@ -17,6 +18,7 @@ PYBIND11_MODULE(_core, m) {
     m.doc() = "The C++ core of dpreg.  Use the dpreg package; names here may change.";
     // InvalidArgument needs no line: std::invalid_argument becomes ValueError.
     py::register_exception<dpreg::EntropyError>(m, "EntropyError", PyExc_RuntimeError);
+    m.def("use_threads", &dpreg::use_threads, py::arg("threads"));
     register_noise(m);
     register_stats(m);
     register_mechanisms(m);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -28,4 +29,24 @@ TEST(ranges_cover_every_count_once) {
             CHECK(covered == count);
         }
     }
+}
+
+TEST(a_thread_has_its_own_number_of_threads) {
+    const auto used = [] {
+        std::mutex turn;
+        std::size_t ranges = 0;
+        parallel_ranges(1000, 0, [&](std::size_t, std::size_t) {
+            const std::lock_guard<std::mutex> alone(turn);
+            ++ranges;
+        });
+        return ranges;
+    };
+    const std::size_t processors = used();
+    use_threads(3);
+    CHECK(used() == 3);
+    std::size_t elsewhere = 0;
+    std::thread([&] { elsewhere = used(); }).join();
+    CHECK(elsewhere == processors);
+    use_threads(0);
+    CHECK(used() == processors);
 }

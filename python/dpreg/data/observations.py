@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.data.block_sums import sum_of_blocks
 from dpreg.data.spool import Spool, why_no_file
 from dpreg.errors import ArgumentError, Words, leave_out, unusable
 from dpreg.passes import passed
@@ -146,10 +147,7 @@ class _Spooled:
 
     def total(self, statistic: Statistic) -> Sums:
         # There is a block: nothing else would not have fitted in memory.
-        blocks = self.blocks()
-        sums = statistic(*next(blocks))
-        for X, y in blocks:
-            sums += statistic(X, y)
+        sums = sum_of_blocks(self.blocks(), lambda block: statistic(*block))
         passed()
         return sums
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.data.block_sums import of_blocks, sum_of_blocks
 from dpreg.data.design import Design
 from dpreg.data.grouped import by_group
 from dpreg.data.spool import Spool
@@ -200,10 +201,8 @@ class MappedRows:
         grouped = self._design.units is not None and name in _OF_UNITS
         if self._blocks is None and not grouped:
             return self._design.rows.total(statistic)
-        blocks = iter(self._made() if self._blocks is None else self._blocks)
-        sums = statistic.of(next(blocks))
-        for rows in blocks:
-            sums += statistic.of(rows)
+        blocks = self._made() if self._blocks is None else self._blocks
+        sums = sum_of_blocks(blocks, statistic.of)
         passed()
         return sums
 
@@ -213,8 +212,9 @@ class MappedRows:
             for block in by_group(self._design.rows, units.offsets, units.rows):
                 yield _core.QuantisedRows(block.X, block.y, self._how, block.offsets, block.rows)
             return
-        for X, y in self._design.rows.blocks():
-            yield _core.QuantisedRows(X, y, self._how)
+        yield from of_blocks(
+            self._design.rows.blocks(), lambda block: _core.QuantisedRows(*block, self._how)
+        )
 
     def _keep(self) -> Spool[_core.QuantisedRows]:
         blocks: Spool[_core.QuantisedRows] = Spool(self._design.rows.memory / 2)
