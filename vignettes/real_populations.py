@@ -119,11 +119,25 @@ panels[0][0].legend(frameon=False, loc="lower left")
 # what it promises. So scores of such rows are shortened to a limit, which the note in the summary
 # tells: "Huber regression: rows over 80 times and scores over 35 times as long as usual count less,
 # the scores of at most about 350 units; least squares may lie up to about 5 standard errors away,
-# as far as counts tell". The interval is one for that estimand ("named" above: what the same limits
-# give in the whole table, without noise), and `tidy()["clipping"]` says how far least squares may
-# lie from it ("within"). Where a few rows that the noise hides decide a slope, as in `abalone` with
-# two mistyped heights, no private method can say: one row can move a slope of least squares as far
-# as it likes.
-#
+# as far as counts tell; a few rows far beyond do not show". The interval is one for that estimand
+# ("named" above: what the same limits give in the whole table, without noise), and
+# `tidy()["clipping"]` says how far least squares may lie from it ("within"). Where a few rows that
+# the noise hides decide a slope, as in `abalone` with two mistyped heights, no private method can
+# say: one row can move a slope of least squares as far as it likes. So it is with a cubic in
+# carats, which a handful of stones of four and five carats pull to where no other stone is. Least
+# squares, least squares without the ten that pull most, and a private fit of all:
+
+# %%
+cubic = smf.ols("price ~ carat + I(carat ** 2) + I(carat ** 3)", diamonds).fit()
+pull = np.sqrt(cubic.get_influence().hat_matrix_diag) * np.abs(cubic.resid)
+without = smf.ols(cubic.model.formula, diamonds.drop(index=pull.nlargest(10).index)).fit()
+private = dpreg.dp_lm("price ~ poly(carat, 3, raw=True)", diamonds, EPS, DELTA, rng=1)
+for name, of_all, of_most, ours, error in zip(
+    ("Intercept", "carat", "carat^2", "carat^3"),
+    cubic.params, without.params, private.params, private.bse, strict=True,
+):  # fmt: skip
+    print(f"{name:>9} {of_all:10,.0f} {of_most:10,.0f} {ours:10,.0f} (std err {error:,.0f})")
+
+# %% [markdown]
 # What helps is what helps in any regression: logarithms of skewed columns, limits of columns that
 # are known to be wrong beyond them (`bounds=`), and leaving out columns that say the same.
