@@ -122,10 +122,9 @@ assert partitioned.to_json() == fit.to_json()
 #
 # Of partitions all but the first line bring the rows to this process, and so do units.
 #
-# With the file of `tests/benchmarks/bench_large.py`, 88 bytes a row of 10 regressors, `memory=1e9`,
-# and two processors that ten other processes shared, over what DuckDB takes for the means and the
-# products of the same columns: 10 million rows took 3.7 times as long (1.7 to 6.1 in three runs),
-# and 3.6 to 4.1 times the processor time; 100 million took 435 s, 2.7 and 3.3 times what DuckDB
-# took after and before, and 557 s, 6.5 times, with 4.1 times the processor time. The peak was 0.74
-# GB. What 100 million rows wait for is the disk: the file, 8.8 GB, and the rows made of it, 8.8 and
-# 4 GB, do not stay in the 24 GB of this machine.
+# With the file of `tests/benchmarks/bench_large.py`, 88 bytes a row of 10 regressors, `memory=1e9`
+# and two idle processors, 100 million rows took 81 and 70 s, and DuckDB 25, 17 and 17 s for the
+# means and the products of the same columns, so that a private fit took 3.2 and 4.0 times as long.
+# Its peak was 0.75 GB. 10 million rows took 4.5 times as long (4.1 to 4.8), imports, which are a
+# second, included. Time is in proportion to rows, so 1,000 million should take about 12 minutes,
+# of which DuckDB would take three to read them.
