@@ -118,14 +118,14 @@ panels[0][0].legend(frameon=False, loc="lower left")
 # one row in a hundred has most of the leverage. No private method can follow single rows: that is
 # what it promises. So scores of such rows are shortened to a limit, which the note in the summary
 # tells: "Huber regression: rows over 80 times and scores over 35 times as long as usual count less,
-# the scores of at most about 350 units; least squares may lie up to about 5 standard errors away,
-# as far as counts tell; a few rows far beyond do not show". The interval is one for that estimand
-# ("named" above: what the same limits give in the whole table, without noise), and
-# `tidy()["clipping"]` says how far least squares may lie from it ("within"). Where a few rows that
-# the noise hides decide a slope, as in `abalone` with two mistyped heights, no private method can
-# say: one row can move a slope of least squares as far as it likes. So it is with a cubic in
-# carats, which a handful of stones of four and five carats pull to where no other stone is. Least
-# squares, least squares without the ten that pull most, and a private fit of all:
+# the scores of at most about 350 units; least squares may lie up to about 5 standard errors away
+# as counts tell, which miss a few rows". The interval is one for that estimand ("named" above: what
+# the same limits give in the whole table, without noise), and `tidy()["clipping"]` says how far
+# least squares may lie from it ("within"). Where a few rows that the noise hides decide a slope, as
+# in `abalone` with two mistyped heights, no private method can say: one row can move a slope of
+# least squares as far as it likes. So it is with a cubic in carats, which a handful of stones of
+# four and five carats pull to where no other stone is. Least squares, least squares without the ten
+# that pull most, and a private fit of all:
 
 # %%
 cubic = smf.ols("price ~ carat + I(carat ** 2) + I(carat ** 3)", diamonds).fit()

@@ -16,7 +16,7 @@ __all__ = ["estimand"]
 # to so many standard errors of that are beside the point.
 _BESIDE = 2.0
 # Least squares follows any row; counts have noise of some rows.
-_TOLD = "as far as counts tell; a few rows far beyond do not show"
+_TOLD = "as counts tell, which miss a few rows"
 
 
 def estimand(root: ScoreRoot, family: Family, release: Release) -> str:
@@ -36,12 +36,12 @@ def estimand(root: ScoreRoot, family: Family, release: Release) -> str:
     if farthest <= _BESIDE:
         return (
             f"{what}, but {limits} count less, which moves coefficients by up to about "
-            f"{farthest:.1f} standard errors, {_TOLD}"
+            f"{farthest:.1f} standard errors {_TOLD}"
         )
     units = float(f"{root.cut.units:.1e}")
     return (
         f"{_with_limits(family, what)}: {limits} count less, the scores of at most about "
-        f"{units:,.0f} units; {what} may lie up to about {farthest:.1f} standard errors away, "
+        f"{units:,.0f} units; {what} may lie up to about {farthest:.1f} standard errors away "
         f"{_TOLD}"
     )
 
