@@ -139,11 +139,19 @@ def test_norms_in_noise():
     rng = np.random.default_rng(7)
     norms = np.abs(rng.standard_normal(50_000)) * 8
     exact = counts_of(norms)
-    for deviation in (1.0, 300.0):
+    for deviation, hidden in ((1.0, 0.02), (300.0, 0.15)):  # bins that noise hides are of all norms
         noisy = ScoreNorms(exact + rng.normal(0, deviation, BINS), deviation)
         assert noisy.three_quarters == pytest.approx(np.quantile(norms, 0.75), rel=0.5)
         rms = np.sqrt((norms**2).mean())
         assert noisy.root_mean_square() == pytest.approx(rms, rel=0.25)
+        for limit in (1.0, 4.0, 12.0):
+            left = np.minimum(1, limit / norms).mean()
+            assert noisy.left(limit) == pytest.approx(left, rel=hidden)
+
+
+def test_all_is_left_of_norms_that_cannot_be_told():
+    assert ScoreNorms(np.zeros(BINS), 1.0).left(1.0) == 1.0
+    assert ScoreNorms(counts_of(np.ones(9)), 0.0).left(1e9) == 1.0
 
 
 @pytest.mark.parametrize("limit", [8.0, 20.0, 1e6])

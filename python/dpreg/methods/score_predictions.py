@@ -15,7 +15,7 @@ from dpreg.methods.standardised import Standardised
 from dpreg.sums.moments import noisy_gram
 from dpreg.sums.quantised import MappedRows
 from dpreg.sums.rows import StandardUnits, mapped_rows
-from dpreg.sums.scores import noisy_score, noisy_score_norms
+from dpreg.sums.scores import ScoreNorms, noisy_score, noisy_score_norms
 from dpreg.sums.standardisation import Scales
 from dpreg.sums.working_model import (
     CONSTANT_LOSS,
@@ -49,9 +49,10 @@ _FLATTER = 0.6
 _CLEAR, _STEEPER = 2.0, 2.0
 # No row is as long, in roots of the width.
 _NO_LIMIT = 50.0
-# Before anything is seen, linear predictors vary by so much, in squares of what a standard
-# deviation of the response is worth; rounds are pulled back accordingly.
-_PRIOR = 1.0
+# Before anything is seen, linear predictors vary by what a standard deviation of the response is
+# worth; rounds are pulled back accordingly.  Where outcomes are rare that is much, and says nothing
+# about what regressors do: so no more than with even outcomes.
+_MOST_VARIED = {"logit": 2.0, "probit": 1.25, "log": 2.0}
 # Limits of a column that tells whether a factor has one of its levels.
 _INDICATOR = (0.0, 1.0)
 # Shares are added up in doubles.
@@ -87,15 +88,21 @@ def predicting(begun: Standardised, share: float) -> Release:
     hidden = deviation / scales.units * math.sqrt(2 * size)
     held = np.maximum(values, hidden)
     change = alike @ vectors / np.sqrt(held)
-    limit, total = _row_limit(begun, units, change, "norms of rows along directions", share)
+    limit, norms = _row_limit(begun, units, change, "norms of rows along directions", share)
     rows = mapped_rows(
         design, scales, units, change, None, limit, kept=True, loss=loss_of(family, scales)
     )
     weighed = design.terms.weight is not None
     model = working_model(family, scales, units, change, design.terms.given, weighed=weighed)
-    moments = _moments(values / held, hidden / size / held, total)
+    most = _MOST_VARIED.get(family.link, math.inf)
+    model = replace(model, scale=min(model.scale, most))
+    mean_square = (norms.root_mean_square() / CONSTANT_RESIDUAL) ** 2
+    moments = _moments(values / held, hidden / size / held, mean_square)
+    limit *= min(family.most_residual, _RESIDUAL * model.deviation)
     theta, noises, pulls = _rounds(begun, rows, model, moments, limit, share)
     theta, kept = _quieted(theta, model, moments, noises, pulls, scales.units)
+    if model.constant is not None:
+        theta = theta + _cut_off(model, norms, limit) * model.constant
     notes = (*range_note(family, scales), *(SHRUNK_NOTE,) * bool((kept < _KEPT).any()))
     return begun.released(change @ theta, units, None, notes)
 
@@ -133,8 +140,8 @@ def _alike(terms: Terms, units: StandardUnits) -> Doubles:
 
 def _row_limit(
     begun: Standardised, units: StandardUnits, change: Doubles, label: str, share: float
-) -> tuple[float, float]:
-    """Count the norms of rows; return what they are shortened to, and their mean square."""
+) -> tuple[float, ScoreNorms]:
+    """Count the norms of rows; return what they are shortened to, and the counts."""
     unlimited = _NO_LIMIT * math.sqrt(max(units.width, 1))
     rows = mapped_rows(
         begun.design, begun.scales, units, change, None, unlimited, kept=False, loss=CONSTANT_LOSS
@@ -144,8 +151,7 @@ def _row_limit(
     longest = _LONGEST * norms.root_mean_square()
     if not begun.scales.given[units.columns].all():
         longest = max(longest, norms.three_quarters)
-    squares = (norms.root_mean_square() / CONSTANT_RESIDUAL) ** 2
-    return min(longest / CONSTANT_RESIDUAL, unlimited), squares
+    return min(longest / CONSTANT_RESIDUAL, unlimited), norms
 
 
 def _moments(seen: Doubles, least: Doubles, total: float) -> Doubles:
@@ -160,7 +166,7 @@ def _rounds(
     rows: MappedRows,
     model: WorkingModel,
     moments: Doubles,
-    longest: float,
+    limit: float,
     share: float,
 ) -> tuple[Doubles, Doubles, Doubles]:
     """Return the mean of the last iterates, and of each round the noise and what the pull left.
@@ -181,8 +187,7 @@ def _rounds(
     thetas, noises, pulls = [], [], []
     curvature, before = _FLATTER * model.curvature, np.zeros(len(model.start))
     mu = begun.noise.share(share * (1 - _GRAM - 2 * _NORMS) / _ROUNDS * _ROUNDED_DOWN)
-    limit = longest * min(model.family.most_residual, _RESIDUAL * model.deviation)
-    prior = _PRIOR * model.scale**2 / float(moments.sum())
+    prior = model.scale**2 / float(moments.sum())
     for number in range(1, _ROUNDS + 1):
         label = f"score of round {number}"
         score, deviation = noisy_score(rows, theta, limit, label, begun.noise, mu)
@@ -196,6 +201,27 @@ def _rounds(
         noises.append((deviation * step) ** 2)
         pulls.append(pull)
     return np.asarray(np.mean(thetas[-_LAST:], axis=0)), np.array(noises), np.array(pulls)
+
+
+def _cut_off(model: WorkingModel, norms: ScoreNorms, limit: float) -> float:
+    """Return what is added to linear predictors where outcomes are rare.
+
+    The residual of a rare outcome is about 1, and its score is cut to a share that norms of rows
+    tell, while the scores of others are not: so rounds end where the mean is that share of what it
+    should be.
+    """
+    family, constant = model.family, model.constant
+    if family.link not in _MOST_VARIED or constant is None:
+        return 0.0
+    mean = float(family.mean(model.start @ constant / (constant @ constant)))
+    often = family.link != "log" and mean > 0.5
+    rare = 1 - mean if often else mean
+    residual = 1.0 if family.link == "log" else 1 - rare
+    if _RESIDUAL * model.deviation >= residual:
+        return 0.0
+    share = norms.left(limit * CONSTANT_RESIDUAL / residual)
+    added = family.predictor(rare) - family.predictor(share * rare)
+    return -added if often else added
 
 
 def _turned(score: Doubles, before: Doubles, deviation: float) -> bool:

@@ -173,6 +173,14 @@ class ScoreNorms:
         middle = np.array([_edge(k + 0.5) for k in range(len(self.counts))])
         return float(self._held @ middle**2)
 
+    def left(self, limit: float) -> float:
+        """Return what shortening to `limit` leaves of a norm, on average; 1 if none are seen."""
+        middle = np.array([_edge(k + 0.5) for k in range(len(self.counts))])
+        clear = np.where(self.counts > _CLEAR * self.deviation, self.counts, 0.0)
+        if not clear.any():
+            return 1.0
+        return float(clear @ np.minimum(1.0, limit / middle)) / float(clear.sum())
+
     def limit(self, mu: float, balance: float) -> float:
         """Return a limit beyond which the tail of norms adds little beside the noise.
 
