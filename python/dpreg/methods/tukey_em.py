@@ -34,6 +34,14 @@ from dpreg.methods.base import (
 from dpreg.methods.block_glm import fit_glm_blocks
 from dpreg.methods.model_rows import rows_of_models
 from dpreg.methods.model_vector import Layout, coefficients
+from dpreg.methods.tukey_report import (
+    NOT_PASSED,
+    declined,
+    estimand,
+    parts_of,
+    regressors,
+    too_few,
+)
 from dpreg.options import check_options
 from dpreg.planning.tukey import (
     TukeyPlan,
@@ -47,7 +55,6 @@ from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.sums.accountant import GaussianReleases, releases_cost
 from dpreg.sums.standardisation import Standardisation
-from dpreg.text import counted
 
 __all__ = ["TukeyEM"]
 
@@ -184,9 +191,10 @@ class TukeyEM:
         limits = releases_cost(self.limits_share * epsilon, self.limits_share * delta)
         return (left + limits).claimed(epsilon, delta)
 
-    def holds_rows(self, terms: Terms) -> bool:
+    @property
+    def holds_rows(self) -> bool:
         """See `dpreg.methods.base.Method`."""
-        return not terms.family.least_squares
+        return False
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
@@ -203,12 +211,13 @@ class TukeyEM:
         telling = _TELLING[family.name]
         plan = self._plan(units, layout, allowance.epsilon, allowance.delta, telling)
         delta = (1 - self.limits_share) * allowance.delta
-        parts = _parts(epsilon_count, plan, delta)
+        parts = parts_of(epsilon_count, plan, delta)
         # Spreads need residuals: the plan has no error when batches leave none.
         few = plan.batch * telling < d + 2 or (inference and math.isinf(plan.error))
         if few or not _rounding_is_paid(plan, layout):
             advice = self._advice(layout, allowance, telling)
-            return _too_few(units, layout, allowance, parts[:1], self.models, advice)
+            reason = too_few(units, layout.d, self.models)
+            return declined(reason, advice, units, allowance, parts[:1])
         fits = self._fit(design, plan, layout, allowance.bits)
         point = _core.tukey_em(
             _core.DepthRegions(fits, self.grid_exponent),
@@ -220,13 +229,13 @@ class TukeyEM:
         )
         if point is None:
             advice = self._advice(layout, allowance, telling)
-            return _not_passed(units, allowance, parts[:2], advice)
+            return declined(NOT_PASSED, advice, units, allowance, parts[:2])
         law = None
         if inference:
             law = release_law(plan.models, layout.size, plan.epsilon_sample, plan.depth)
         factor = small_batch_factor(units / plan.models * telling, d)
         found = coefficients(point, layout, law, factor, self.grid_exponent)
-        notes = [_estimand(plan)]
+        notes = [estimand(plan)]
         if law is not None and not found.identified.all():
             law = release_law(
                 plan.models, layout.size, plan.epsilon_sample, plan.depth, shallowest=True
@@ -269,7 +278,7 @@ class TukeyEM:
         first = () if models is None else (*leave_out("models"), f", which was {models:,}: ")
         return (
             *first,
-            f"TukeyEM with {_regressors(layout.d)} at eps={allowance.epsilon:.4g} wants about "
+            f"TukeyEM with {regressors(layout.d)} at eps={allowance.epsilon:.4g} wants about "
             f"{need:,} units; try a larger ", Argument("eps"),
             ", fewer or less sparse regressors, ", *(fewer if layout.spreads else ()),
             "or another method",
@@ -329,70 +338,3 @@ def _rounding_is_paid(plan: TukeyPlan, layout: Layout) -> bool:
 
 def _given(option: _T | None, default: _T) -> _T:
     return default if option is None else option
-
-
-def _estimand(plan: TukeyPlan) -> str:
-    """Say what the coefficients are the middle of."""
-    return (
-        f"the middle of {plan.models} fits to parts of up to {plan.batch} units each, which may "
-        "differ from one fit to all where the model is not linear or errors are skewed"
-    )
-
-
-def _parts(epsilon_count: float, plan: TukeyPlan, delta: float) -> tuple[Part, ...]:
-    threshold = _core.release_threshold(plan.epsilon_test, delta)
-    return (
-        _laplace_part("number of units", epsilon_count),
-        _laplace_part(
-            "test that a deep model can be released",
-            plan.epsilon_test,
-            f", threshold {threshold}",
-        ),
-        Part(
-            "draw of a deep model",
-            plan.epsilon_sample,
-            delta,
-            f"exponential mechanism on depth, at least {plan.depth} of {plan.models} models",
-            sensitivity=float(_core.DEPTH_SENSITIVITY),
-            scale=2 * _core.DEPTH_SENSITIVITY / plan.epsilon_sample,
-        ),
-    )
-
-
-def _laplace_part(label: str, epsilon: float, remark: str = "") -> Part:
-    noise = f"discrete Laplace, scale {1 / epsilon:.4g}{remark}"
-    return Part(label, epsilon, 0.0, noise, sensitivity=1.0, scale=1 / epsilon)
-
-
-def _too_few(
-    units: float,
-    layout: Layout,
-    allowance: Allowance,
-    parts: tuple[Part, ...],
-    models: int | None,
-    advice: Words,
-) -> Declined:
-    wish = "at this eps" if models is None else f"in each of {models:,} models"
-    return Declined(
-        reason=f"about {units:,.0f} units are too few for {_regressors(layout.d)} {wish}",
-        advice=advice,
-        units=units,
-        parts=parts,
-        unspent=allowance.epsilon - math.fsum(part.epsilon for part in parts),
-    )
-
-
-def _not_passed(
-    units: float, allowance: Allowance, parts: tuple[Part, ...], advice: Words
-) -> Declined:
-    return Declined(
-        reason="the fits on the parts of the data did not agree well enough to release one safely",
-        advice=advice,
-        units=units,
-        parts=parts,
-        unspent=allowance.epsilon - math.fsum(part.epsilon for part in parts),
-    )
-
-
-def _regressors(d: int) -> str:
-    return counted(d, "regressor")

@@ -50,7 +50,7 @@ AUTO = [
     ),
     Mutant(
         "a test that did not pass is free",
-        edited(dpreg.methods.tukey_em, "_not_passed", ("for part in parts)", "for part in parts[:1])")),
+        edited(dpreg.methods.tukey_em, "declined", ("for part in parts)", "for part in parts[:1])")),
         ("auto",),
     ),
     Mutant(
@@ -256,7 +256,7 @@ UNITS = [
     ),
     Mutant(
         "all rows of a person in sampled gradients",
-        edited(DPSGD, "release", ("standardise(design, allowance, self, 1, None)", "standardise(design, allowance, self, 99, None)")),
+        edited(DPSGD, "release", ("allowance, self, 1, ", "allowance, self, 99, ")),
         ("dpsgd",),
     ),
     Mutant(

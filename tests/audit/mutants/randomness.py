@@ -64,12 +64,12 @@ RANDOMNESS = [
     ),
     Mutant(
         "sampled gradients: every row in every step, noise for a sample",
-        swapped(_core, "dpsgd", lambda real: lambda rows, **o: real(rows, **{**o, "rate": 1.0})),
+        swapped(_core, "dpsgd", lambda real: lambda like, rows, **o: real(like, rows, **{**o, "rate": 1.0})),
         ("dpsgd runs",),
     ),
     Mutant(
         "sampled gradients: noise of half the scale",
-        swapped(_core, "dpsgd", lambda real: lambda rows, **o: real(rows, **{**o, "sigma": o["sigma"] // 2})),
+        swapped(_core, "dpsgd", lambda real: lambda like, rows, **o: real(like, rows, **{**o, "sigma": o["sigma"] // 2})),
         ("dpsgd runs",),
     ),
     Mutant(

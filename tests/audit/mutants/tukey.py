@@ -177,7 +177,7 @@ TUKEY = [
         edited(
             TukeyEM,
             "release",
-            ("[_estimand(plan)]", "[_estimand(plan), f'{float(np.nanmedian(fits)):.17g}']"),
+            ("[estimand(plan)]", "[estimand(plan), f'{float(np.nanmedian(fits)):.17g}']"),
         ),
         ("tukey",),
     ),
