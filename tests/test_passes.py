@@ -37,6 +37,7 @@ CALLS = {
     "adassp": (dpreg.dp_lm, "y ~ x + z", {"method": "adassp"}),
     "robust": (dpreg.dp_lm, "y ~ x", {"method": dpreg.AdaSSP(cov_type="robust")}),
     "adassp predicts": (dpreg.dp_lm, "y ~ x", {"method": "adassp", "inference": False}),
+    "dpsgd": (dpreg.dp_lm, "y ~ x", {"method": dpreg.DPSGD(steps=20)}),
     "binomial": (dpreg.dp_glm, "b ~ x", {}),
     "binomial predicts": (dpreg.dp_glm, "b ~ x", {"inference": False}),
     "moments": (dpreg.dp_moments, "~ x + z + y", {}),
@@ -62,7 +63,7 @@ def test_at_most_is_reached_when_nothing_ends_early():
     assert found[-1].most - found[-1].done == 0
 
 
-@pytest.mark.parametrize("method", ["tukey", "dpsgd", "frank_wolfe"])
+@pytest.mark.parametrize("method", ["tukey", "frank_wolfe"])
 def test_methods_that_hold_all_rows_say_when_these_are_read(method):
     seen = watched(dpreg.dp_lm, "y ~ x", table(3000), method=method)
     assert seen[0].done == 1

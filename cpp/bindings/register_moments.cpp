@@ -291,13 +291,23 @@ void register_dpsgd(py::module_& m) {
     m.def("poisson_rate", &dpreg::poisson_rate, "rate"_a);
     m.def(
         "dpsgd",
-        [](const QuantisedRows& rows, std::size_t steps, double rate, double expected, double clip,
-           double learning_rate, std::uint64_t sigma, dpreg::BitSource& bits) {
-            return dpreg::bind::to_array(
-                dpreg::dpsgd(rows, {steps, rate, expected, clip, learning_rate, sigma}, bits));
+        [](const QuantisedRows& like, const py::iterable& blocks, std::size_t steps, double rate,
+           double expected, double clip, double learning_rate, std::uint64_t sigma,
+           dpreg::BitSource& bits) {
+            const dpreg::EachBlock each = [&](const auto& visit) {
+                const py::gil_scoped_acquire gil;
+                for (const py::handle item : blocks) {
+                    const auto& rows = py::cast<const QuantisedRows&>(item);
+                    dpreg::bind::without_gil([&] { visit(rows); });
+                }
+            };
+            return dpreg::bind::to_array(dpreg::bind::without_gil([&] {
+                return dpreg::dpsgd(like, each, {steps, rate, expected, clip, learning_rate, sigma},
+                                    bits);
+            }));
         },
-        "rows"_a, py::kw_only(), "steps"_a, "rate"_a, "expected"_a, "clip"_a, "learning_rate"_a,
-        "sigma"_a, "bits"_a);
+        "like"_a, "blocks"_a, py::kw_only(), "steps"_a, "rate"_a, "expected"_a, "clip"_a,
+        "learning_rate"_a, "sigma"_a, "bits"_a);
 }
 
 }  // namespace

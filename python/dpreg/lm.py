@@ -116,7 +116,7 @@ def dp_lm(
     memory : float, optional
         Bytes that rows may take before they go to a temporary file; the result is the same.
         Default: a quarter of the machine's.  Refused where all rows have to be in memory:
-        ``"dpsgd"``, ``"frank_wolfe"``, every `select` but ``"sis"``, and effects of units.
+        ``"frank_wolfe"``, and every `select` but ``"sis"``.
     rng : int or bit source, optional
         Where the noise comes from.  Default: the entropy of the operating system, with a fresh
         key for each call.  An integer, the seed, makes the result reproducible and **not

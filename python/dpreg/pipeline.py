@@ -118,7 +118,7 @@ def fit(
     check_extras(extras, chosen, terms, inference=inference)
     stage = first_stage(select, k, split, fitted, epsilon)
     chosen.check(fitted, stage.epsilon_fit, delta, inference=inference)
-    holder = _holder(chosen, stage.selector, terms)
+    holder = _holder(chosen, stage.selector)
     if holder is not None:
         allowed = memory_to_hold(memory, holder, len(terms.names))
     most = stage.cost(chosen.cost(stage.epsilon_fit, delta)).claimed(epsilon, delta)
@@ -175,13 +175,11 @@ def fit(
     )
 
 
-def _holder(method: Method, selector: Selector | None, terms: Terms) -> Words | None:
+def _holder(method: Method, selector: Selector | None) -> Words | None:
     """Return what needs all rows in memory, as it was asked for; None if nothing does."""
     if selector is not None and selector.holds_rows:
         return (Setting("select", selector.name),)
-    if method.holds_rows(terms):
-        return (Setting("method", method.name),)
-    return "the model of effects of units" if terms.within else None
+    return (Setting("method", method.name),) if method.holds_rows else None
 
 
 def _check_places(terms: Terms, select: object) -> None:

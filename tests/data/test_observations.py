@@ -21,6 +21,7 @@ from hypothesis.extra import numpy as hnp
 
 import dpreg
 from dpreg import _core
+from dpreg.data import spool
 from dpreg.data.design import Design, Terms
 from dpreg.data.observations import Collector, InMemory, row_count
 from dpreg.data.spool import Spool
@@ -134,6 +135,24 @@ def test_quantised_rows_survive_a_pickle_with_their_units():
     assert (again.rows, again.width, again.limit) == (rows.rows, rows.width, rows.limit)
 
 
+@pytest.mark.parametrize("memory", [0.0, 1e9])
+def test_a_spool_is_read_a_few_blocks_at_a_time(memory, monkeypatch):
+    monkeypatch.setattr(spool, "_MAPPED", 40_000)
+    blocks = [np.arange(size) for size in (3, 2000, 1, 0, 9000, 5, 5, 5, 7000)]
+    kept = Spool(memory)
+    for block in blocks:
+        kept.append(block, block.nbytes)
+    parts = [part() for part in kept.parts()]
+    assert [len(part) for part in parts] == ([1] * 9 if memory else [4, 1, 3, 1])
+    for found in (
+        [block for part in parts for block in part],
+        list(kept),
+        [kept[k] for k in range(9)],
+    ):
+        for one, other in zip(found, blocks, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
 def test_a_spool_goes_to_a_file_without_a_name_and_that_goes_too(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     spool = Spool(10.0)
@@ -224,7 +243,7 @@ def test_blocks_are_written_where_no_thread_is_to_be_had(failures, monkeypatch):
     assert [int(block.sum()) for block in spool] == [0, 3, 6, 9, 12]
 
 
-@pytest.mark.parametrize("method", ["boosted_adassp", "adassp", "tukey"])
+@pytest.mark.parametrize("method", ["boosted_adassp", "adassp", "tukey", "dpsgd"])
 @pytest.mark.parametrize("unit", [None, "who"])
 def test_results_are_the_same_bits_however_little_memory_there_is(method, unit):
     rng = np.random.default_rng(3)
@@ -237,15 +256,55 @@ def test_results_are_the_same_bits_however_little_memory_there_is(method, unit):
     assert fits[0].to_json() == fits[1].to_json()
 
 
+@pytest.mark.parametrize("unit", [None, "who"])
+@pytest.mark.parametrize("family", ["binomial", "poisson"])
+def test_blocks_of_a_glm_are_the_same_bits_however_little_memory_there_is(family, unit):
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame({"x": rng.normal(size=60_000), "who": rng.integers(0, 20_000, 60_000)})
+    table["y"] = (rng.poisson(np.exp(table["x"] / 2)) > 1) * 1
+    fits = [
+        dpreg.dp_glm(
+            "y ~ x", table, 3.0, 1e-6, method="tukey", family=family, unit=unit, rng=1,
+            memory=memory,
+        )
+        for memory in (None, 1e6)
+    ]  # fmt: skip
+    assert fits[0].released
+    assert fits[0].to_json() == fits[1].to_json()
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        dpreg.BoostedAdaSSP(max_rows=1),
+        dpreg.BoostedAdaSSP(max_rows=4),
+        dpreg.DPSGD(steps=20),  # which draws row after row
+    ],
+    ids=["a row", "four rows", "dpsgd"],
+)
+def test_effects_of_units_are_the_same_bits_however_little_memory_there_is(method):
+    """Rows of a unit lie far apart, and are put together in a file."""
+    rng = np.random.default_rng(5)
+    who = rng.integers(0, 20_000, 60_000)
+    table = pd.DataFrame({"x": rng.normal(size=60_000) + who % 7, "who": who})
+    table["y"] = table["x"] + rng.normal(size=60_000) - who % 7
+    table.loc[5, "y"] = 1e308  # which overflows where it is not alone
+    table.loc[9, "x"] = np.nan
+    fits = [
+        dpreg.dp_lm(
+            "y ~ x | who", table, 1.0, 1e-6, unit="who", rng=1, memory=memory, method=method,
+        )
+        for memory in (None, 1e6)
+    ]  # fmt: skip
+    assert fits[0].to_json() == fits[1].to_json()
+
+
 @pytest.mark.parametrize(
     ("call", "options", "holder"),
     [
-        ("dp_lm", {"method": "dpsgd"}, "method='dpsgd'"),
         ("dp_lm", {"method": "frank_wolfe"}, "method='frank_wolfe'"),
         ("dp_lm", {"select": "kendall", "k": 1}, "select='kendall'"),
         ("dp_lm", {"select": "two_stage", "k": 1}, "select='two_stage'"),
-        ("dp_glm", {"method": "tukey", "family": "poisson"}, "method='tukey'"),
-        ("dp_lm", {"formula": "y ~ x | who", "unit": "who"}, "effects of units"),
     ],
 )
 def test_what_holds_all_rows_says_how_many_before_the_charge(call, options, holder):

@@ -82,8 +82,8 @@ def rows(n, clip_all=False):
 
 def one_step(n, rate, sigma, bits):
     """The first step, for rows that each add the whole clip: sample size and noise."""
-    theta = _core.dpsgd(rows(n), steps=1, rate=rate, expected=1.0, clip=1.0, learning_rate=1.0,
-                        sigma=sigma, bits=bits)  # fmt: skip
+    theta = _core.dpsgd(rows(0), [rows(n)], steps=1, rate=rate, expected=1.0, clip=1.0,
+                        learning_rate=1.0, sigma=sigma, bits=bits)  # fmt: skip
     return theta[0]
 
 

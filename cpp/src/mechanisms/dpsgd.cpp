@@ -11,23 +11,39 @@ namespace {
 
 const double kRateSteps = std::ldexp(1.0, 32);
 
-/// Each of n rows with probability threshold / 2^32, into `sample`: whether a fresh 32-bit integer
-/// is below the threshold.  Its first byte mostly says so; only then is the rest not drawn.
-void poisson_sample(std::size_t n, std::uint64_t threshold, BitSource& bits,
-                    std::vector<std::size_t>& sample) {
-    const std::uint64_t first = threshold >> 24, rest = threshold & 0xffffffU;
-    sample.clear();
-    for (std::size_t i = 0; i < n; i += 8) {
-        std::uint64_t word = bits.next();
-        const std::size_t end = std::min(i + 8, n);
-        for (std::size_t row = i; row < end; ++row, word >>= 8) {
-            const std::uint64_t byte = word & 0xffU;
-            if (byte < first || (byte == first && (bits.next() & 0xffffffU) < rest)) {
-                sample.push_back(row);
+/// Says of row after row whether it is in a sample, with probability threshold / 2^32: whether a
+/// fresh 32-bit integer is below the threshold.  Its first byte mostly says so; only then is the
+/// rest not drawn.
+class PoissonSample {
+public:
+    PoissonSample(std::uint64_t threshold, BitSource& bits)
+        : first_(threshold >> 24), rest_(threshold & 0xffffffU), bits_(bits) {}
+
+    /// The places of those in the sample, of the n rows that come next.
+    const std::vector<std::size_t>& among(std::size_t n) {
+        chosen_.clear();
+        for (std::size_t row = 0; row < n; ++row) {
+            if (bytes_ == 0) {
+                word_ = bits_.next();
+                bytes_ = 8;
             }
+            const std::uint64_t byte = word_ & 0xffU;
+            if (byte < first_ || (byte == first_ && (bits_.next() & 0xffffffU) < rest_)) {
+                chosen_.push_back(row);
+            }
+            word_ >>= 8;
+            --bytes_;
         }
+        return chosen_;
     }
-}
+
+private:
+    std::uint64_t first_, rest_;
+    BitSource& bits_;
+    std::uint64_t word_ = 0;  // the bytes of rows to come
+    int bytes_ = 0;           // how many of them
+    std::vector<std::size_t> chosen_;
+};
 
 }  // namespace
 
@@ -36,23 +52,29 @@ double poisson_rate(double rate) {
     return std::floor(rate * kRateSteps) / kRateSteps;
 }
 
-std::vector<double> dpsgd(const QuantisedRows& rows, const SgdOptions& options, BitSource& bits) {
+std::vector<double> dpsgd(const QuantisedRows& like, const EachBlock& blocks,
+                          const SgdOptions& options, BitSource& bits) {
     require(options.steps >= 1, "steps must be at least 1");
     require(options.expected > 0.0 && options.clip > 0.0 && options.learning_rate > 0.0,
             "expected, clip and learning_rate must be positive");
     const auto threshold = static_cast<std::uint64_t>(poisson_rate(options.rate) * kRateSteps);
-    const double unit = options.clip * rows.limit() / (static_cast<double>(kRowSteps) * kRowSteps);
+    const double unit = options.clip * like.limit() / (static_cast<double>(kRowSteps) * kRowSteps);
     const double step = options.learning_rate * unit / options.expected;
 
-    std::vector<double> theta(rows.width(), 0.0);
-    std::vector<double> mean(rows.width(), 0.0);
+    const std::size_t width = like.width();
+    std::vector<double> theta(width, 0.0);
+    std::vector<double> mean(width, 0.0);
     const std::size_t averaged = (options.steps + 1) / 2;
-    std::vector<std::size_t> sample;
     for (std::size_t t = 0; t < options.steps; ++t) {
-        poisson_sample(rows.rows(), threshold, bits, sample);
-        const auto gradient = rows.round(theta, options.clip, sample, 0).gradient;
-        const auto noise = discrete_gaussian(options.sigma, theta.size(), bits);
-        for (std::size_t j = 0; j < theta.size(); ++j) {
+        std::vector<std::int64_t> gradient(width, 0);
+        PoissonSample sample(threshold, bits);
+        blocks([&](const QuantisedRows& rows) {
+            const auto& chosen = sample.among(rows.rows());
+            const auto added = rows.round(theta, options.clip, chosen, 0).gradient;
+            for (std::size_t j = 0; j < width; ++j) gradient[j] += added[j];
+        });
+        const auto noise = discrete_gaussian(options.sigma, width, bits);
+        for (std::size_t j = 0; j < width; ++j) {
             theta[j] += step * static_cast<double>(gradient[j] + noise[j]);
             if (t + averaged >= options.steps) mean[j] += theta[j] / static_cast<double>(averaged);
         }

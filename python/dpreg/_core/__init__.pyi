@@ -1,6 +1,6 @@
 """Typed face of the C++ extension; contracts are in cpp/include/dpreg."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -176,7 +176,8 @@ def mapped_gram(
 ) -> NDArray[np.int64]: ...
 def poisson_rate(rate: float) -> float: ...
 def dpsgd(
-    rows: QuantisedRows,
+    like: QuantisedRows,
+    blocks: Iterable[QuantisedRows],
     *,
     steps: int,
     rate: float,

@@ -190,7 +190,7 @@ def dpsgd_step(effort: Effort) -> Finding:
 
     def one_run(side: int, bits: Bits) -> float:
         theta = _core.dpsgd(
-            rows[side], steps=1, rate=rate, expected=1.0, clip=1.0, learning_rate=1.0,
+            rows[0], [rows[side]], steps=1, rate=rate, expected=1.0, clip=1.0, learning_rate=1.0,
             sigma=sigma, bits=bits,
         )  # fmt: skip
         return float(theta[0])

@@ -225,7 +225,7 @@ def _votes(x: Doubles, y: Doubles, assignment: Any, options: dict[str, Any]) -> 
 # Of each mechanism: what of its arguments is kept, and what of their shape has to be public.
 _MECHANISMS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "tukey_em": (lambda r, options: r, lambda r: (r.points, r.dimension)),
-    "dpsgd": (lambda r, options: r, lambda r: r.width),
+    "dpsgd": (lambda like, rows, options: rows, lambda like, rows: like.width),
     # A run changes its gradient: `_gradient_watch` keeps what can make another.
     "dp_frank_wolfe": (lambda g, options: None, lambda g: len(g.values())),
     "dp_kendall": (lambda x, y, options: None, lambda x, y: x.shape[1]),

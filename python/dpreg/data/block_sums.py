@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 
-__all__ = ["of_blocks", "sum_of_blocks"]
+__all__ = ["of_blocks", "sum_of_blocks", "sum_of_parts"]
 
 Block = TypeVar("Block")
 Result = TypeVar("Result")
@@ -50,13 +50,23 @@ def of_blocks(blocks: Iterable[Block], of: Callable[[Block], Result]) -> Iterato
             yield waiting.popleft().result()
 
 
+def sum_of_parts(
+    parts: Iterable[Callable[[], Iterable[Block]]], of: Callable[[Block], Sums]
+) -> Sums:
+    """As `sum_of_blocks`, of blocks that are read where they are added up, a few at a time."""
+    return sum_of_blocks(parts, lambda part: _sum(map(of, part())))
+
+
 def sum_of_blocks(blocks: Iterable[Block], of: Callable[[Block], Sums]) -> Sums:
     """Add up what blocks add, of which there is one at least.
 
     Exact integers, so that neither the order of the blocks nor what is done at the same time can be
     seen in the sum.
     """
-    parts = of_blocks(blocks, of)
+    return _sum(of_blocks(blocks, of))
+
+
+def _sum(parts: Iterator[Sums]) -> Sums:
     total = next(parts)
     for sums in parts:
         total += sums

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.data.block_sums import sum_of_blocks
+from dpreg.data.block_sums import sum_of_parts
 from dpreg.data.spool import Spool, why_no_file
 from dpreg.errors import ArgumentError, Words, leave_out, unusable
 from dpreg.passes import passed
@@ -142,14 +142,18 @@ class _Spooled:
         return _stacked(list(X), np.empty((0, 0))), _stacked(list(y), np.empty(0))
 
     def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
-        for X, y in self.spool:
-            yield (X if self.kept is None else np.ascontiguousarray(X[:, self.kept])), y
+        for block in self.spool:
+            yield self._of_kept(block)
 
     def total(self, statistic: Statistic) -> Sums:
         # There is a block: nothing else would not have fitted in memory.
-        sums = sum_of_blocks(self.blocks(), lambda block: statistic(*block))
+        sums = sum_of_parts(self.spool.parts(), lambda block: statistic(*self._of_kept(block)))
         passed()
         return sums
+
+    def _of_kept(self, block: tuple[Doubles, Doubles]) -> tuple[Doubles, Doubles]:
+        X, y = block
+        return (X if self.kept is None else np.ascontiguousarray(X[:, self.kept])), y
 
     def where(self, chosen: NDArray[np.bool_]) -> Observations:
         collector = Collector(self.memory)

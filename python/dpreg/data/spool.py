@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import mmap
 import os
@@ -9,7 +10,7 @@ import pickle
 import tempfile
 import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
@@ -22,6 +23,8 @@ Block = TypeVar("Block")
 
 # Where arrays begin in the file: registers are loaded from there.
 _ALIGNED = 64
+# Bytes of a file that are mapped at once, unless one block has more.
+_MAPPED = 1 << 25
 # Blocks that wait to be written while the next is made.
 _WAITING = 2
 
@@ -85,17 +88,41 @@ class Spool(Generic[Block]):
         return len(self._held) + len(self._places)
 
     def __iter__(self) -> Iterator[Block]:
-        return (self[k] for k in range(len(self)))
+        for part in self.parts():
+            yield from part()
 
     def __getitem__(self, k: int) -> Block:
+        return self._held[k] if not self._places else self._read(k, k + 1)[0]
+
+    def parts(self) -> Iterator[Callable[[], list[Block]]]:
+        """Yield what returns the next few blocks, in any thread, and all of them in the end."""
         if not self._places:
-            return self._held[k]
+            yield from (functools.partial(list, [block]) for block in self._held)
+            return
+        ends = [0]
+        while ends[-1] < len(self._places):
+            ends.append(self._end_of_part(ends[-1]))
         assert self._file is not None
-        head, *arrays = self._file.mapped(self._places[k])
-        if k + 1 < len(self._places):
-            self._file.fetch(self._places[k + 1])
-        block: Block = pickle.loads(head, buffers=arrays)
-        return block
+        self._file.settle()  # by one thread, before others read
+        for first, last, after in zip(ends, ends[1:], [*ends[2:], None], strict=False):
+            if after is not None:
+                self._file.fetch(self._places[last][0], self._places[after - 1][-1])
+            yield functools.partial(self._read, first, last)
+
+    def _end_of_part(self, first: int) -> int:
+        begin = self._places[first][0].start
+        last = first + 1
+        while last < len(self._places) and self._places[last][-1].stop - begin <= _MAPPED:
+            last += 1
+        return last
+
+    def _read(self, first: int, last: int) -> list[Block]:
+        """Return blocks that follow one another."""
+        assert self._file is not None
+        places = self._places[first:last]
+        memory = iter(self._file.mapped([place for block in places for place in block]))
+        taken = ([next(memory) for _ in block] for block in places)
+        return [pickle.loads(head, buffers=arrays) for head, *arrays in taken]
 
 
 class _File:
@@ -120,25 +147,25 @@ class _File:
         # Mappings begin at whole pages.
         contents.append(bytes(-self._end % mmap.ALLOCATIONGRANULARITY))
         self._end += len(contents[-1])
-        self._settle(_WAITING)
+        self.settle(_WAITING)
         try:
             self._waiting.append(self._writer.submit(self._file.writelines, contents))
         except RuntimeError:
             # No thread is to be had.  What was submitted waits for one all the same, and would be
             # written a second time, in the place of a later block.
-            self._settle()
+            self.settle()
             self._writer.shutdown(cancel_futures=True)
             _on_disk(self._file.writelines, contents)
         return places
 
-    def _settle(self, waiting: int = 0) -> None:
+    def settle(self, waiting: int = 0) -> None:
         """Wait until no more than so many blocks are not written."""
         while len(self._waiting) > waiting:
             _on_disk(self._waiting.popleft().result)
 
     def mapped(self, parts: list[slice]) -> list[memoryview]:
         """Return parts that follow one another as memory."""
-        self._settle()
+        self.settle()
         _on_disk(self._file.flush)
         first, last = parts[0].start, parts[-1].stop
         mapped = _on_disk(
@@ -146,12 +173,12 @@ class _File:
         )
         return [memoryview(mapped)[part.start - first : part.stop - first] for part in parts]
 
-    def fetch(self, parts: list[slice]) -> None:
-        """Have the system read parts while others are worked on, if it can be told."""
+    def fetch(self, first: slice, last: slice) -> None:
+        """Have the system read these and what is between, if it can be told."""
         if hasattr(os, "posix_fadvise"):
-            first, size = parts[0].start, parts[-1].stop - parts[0].start
+            size = last.stop - first.start
             with suppress(OSError):
-                os.posix_fadvise(self._file.fileno(), first, size, os.POSIX_FADV_WILLNEED)
+                os.posix_fadvise(self._file.fileno(), first.start, size, os.POSIX_FADV_WILLNEED)
 
 
 def _close(writer: ThreadPoolExecutor, file: Any) -> None:

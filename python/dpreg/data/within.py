@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.data.design import Design, Terms
-from dpreg.data.observations import InMemory
+from dpreg.data.grouped import by_group
+from dpreg.data.observations import Collector
 from dpreg.data.units import Units
 
 __all__ = ["within_terms", "within_units"]
@@ -24,7 +25,8 @@ def within_units(design: Design) -> Design:
     """Take the mean of its rows off the rows of each unit.
 
     What belongs to a unit, such as an effect of its own, is gone then.  A row is a function of the
-    rows of its unit, so a unit that comes or goes changes no other rows.
+    rows of its unit, so a unit that comes or goes changes no other rows.  Rows lie by unit then,
+    in memory or not: a method that draws row after row draws the same.
 
     Parameters
     ----------
@@ -33,24 +35,25 @@ def within_units(design: Design) -> Design:
     """
     units = design.units
     assert units is not None
-    X, y = design.rows.arrays()
-    both = np.column_stack([X, y])
-    # A sum of huge cells may overflow, and a warning would be about a cell; the row is 0 then.
-    with np.errstate(all="ignore"):
-        apart = _deviations(both, units)
-        apart[~np.isfinite(apart).all(axis=1)] = 0.0
-    rows = InMemory(np.ascontiguousarray(apart[:, :-1]), apart[:, -1].copy(), design.rows.memory)
-    return Design(rows, design.terms, units)
+    collector = Collector(design.rows.memory)
+    for block in by_group(design.rows, units.offsets, units.rows):
+        apart = _deviations(np.column_stack([block.X, block.y]), Units(block.offsets, block.rows))
+        collector.append(np.ascontiguousarray(apart[:, :-1]), apart[:, -1].copy())
+    units = Units(units.offsets, np.arange(len(units.rows), dtype=np.uint64))
+    return Design(collector.observations(design.columns), design.terms, units)
 
 
 def _deviations(values: NDArray[np.float64], units: Units) -> NDArray[np.float64]:
+    """Return deviations from the means of units, unit after unit."""
     first = units.offsets[:-1].astype(np.intp)
     if not len(first):
         return values
-    order = units.rows.astype(np.intp)
+    values = values[units.rows.astype(np.intp)]
     counts = np.asarray(np.diff(units.offsets.astype(np.int64)), dtype=np.int64)
-    sums: NDArray[np.float64] = np.add.reduceat(values[order], first, axis=0)
-    means = sums / counts.reshape(-1, 1)
-    result = np.empty_like(values)
-    result[order] = values[order] - np.repeat(means, counts, axis=0)
+    # A sum of huge cells may overflow, and a warning would be about a cell; the row is 0 then.
+    with np.errstate(all="ignore"):
+        sums: NDArray[np.float64] = np.add.reduceat(values, first, axis=0)
+        means = sums / counts.reshape(-1, 1)
+        result: NDArray[np.float64] = values - np.repeat(means, counts, axis=0)
+    result[~np.isfinite(result).all(axis=1)] = 0.0
     return result

@@ -111,7 +111,8 @@ class AdaSSP:
         """See `dpreg.methods.base.Method`."""
         return releases_cost(epsilon, delta)
 
-    def holds_rows(self, terms: Terms) -> bool:
+    @property
+    def holds_rows(self) -> bool:
         """See `dpreg.methods.base.Method`."""
         return False
 

@@ -121,7 +121,8 @@ class Auto:
         summed = AdaSSP if name == "adassp" else BoostedAdaSSP
         return summed(max_rows=self.max_rows)
 
-    def holds_rows(self, terms: Terms) -> bool:
+    @property
+    def holds_rows(self) -> bool:
         """See `dpreg.methods.base.Method`."""
         return False
 

@@ -227,7 +227,8 @@ class Method(Protocol):
         """Say what a release with this allowance costs at most, from public numbers alone."""
         ...
 
-    def holds_rows(self, terms: Terms) -> bool:
+    @property
+    def holds_rows(self) -> bool:
         """Tell whether all rows have to be in memory."""
         ...
 

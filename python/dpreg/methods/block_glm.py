@@ -16,6 +16,7 @@ from dpreg.data.design import Design
 from dpreg.families import Family
 from dpreg.methods.block_algebra import inner, inverted, quadratic, times
 from dpreg.methods.block_rows import BlockRows, add_by_block, block_rows
+from dpreg.methods.model_rows import rows_of_models
 
 __all__ = ["fit_glm_blocks"]
 
@@ -65,15 +66,19 @@ def fit_glm_blocks(
     to that of a logarithm, which takes the bias of order 1 / rows away, and keeps coefficients
     of separated blocks finite.
     """
-    with np.errstate(all="ignore"):
-        return _fitted(block_rows(design, assignment), design, family, log_spreads=log_spreads)
-
-
-def _fitted(blocks: BlockRows, design: Design, family: Family, *, log_spreads: bool) -> Doubles:
     i = int(design.terms.intercept)
-    centre, scale, means, told = _scales(blocks, design.columns, i)
+    with np.errstate(all="ignore"):
+        return np.vstack([
+            _fitted(block_rows(models), family, i, log_spreads=log_spreads)
+            for models in rows_of_models(design, assignment)
+        ])  # fmt: skip
+
+
+def _fitted(blocks: BlockRows, family: Family, i: int, *, log_spreads: bool) -> Doubles:
+    columns = blocks.X.shape[1]
+    centre, scale, means, told = _scales(blocks, columns, i)
     told &= _combinations(blocks, centre, scale, told, i)
-    size = i + design.columns
+    size = i + columns
     used = np.concatenate([np.ones((len(told), i)), told.astype(float)], axis=1)
 
     def standard(x: Doubles, of: Places) -> Doubles:

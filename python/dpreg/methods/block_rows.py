@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg import _core
-from dpreg.data.design import Design
+from dpreg.methods.model_rows import ModelRows
 
 __all__ = ["BlockRows", "Rows", "add_by_block", "block_rows"]
 
@@ -83,25 +82,25 @@ class BlockRows:
             )  # fmt: skip
 
 
-def block_rows(design: Design, assignment: _core.Assignment) -> BlockRows:
-    """Return the rows of the units that are assigned to blocks."""
-    members = np.asarray(assignment.members, dtype=np.int64)
-    ends = np.asarray(assignment.offsets, dtype=np.int64)
+def block_rows(models: ModelRows) -> BlockRows:
+    """Return the rows of the units of some models, each of which is a block."""
+    members = np.asarray(models.assignment.members, dtype=np.int64)
+    ends = np.asarray(models.assignment.offsets, dtype=np.int64)
     sizes = ends[1:] - ends[:-1]
     block_of_unit = np.repeat(np.arange(len(sizes)), sizes)
     lengths, rows = np.ones(len(members), dtype=np.int64), members
-    if design.units is not None:
-        starts = design.units.offsets.astype(np.int64)
+    if models.unit_offsets is not None and models.unit_rows is not None:
+        starts = models.unit_offsets.astype(np.int64)
         lengths = np.diff(starts)[members]
-        rows = design.units.rows.astype(np.int64)[
+        rows = models.unit_rows.astype(np.int64)[
             np.repeat(starts[members], lengths) + _within(lengths)
         ]
     unit = np.repeat(np.arange(len(members)), lengths)
     block = block_of_unit[unit]
     return BlockRows(
         count=len(sizes),
-        X=design.X,
-        y=design.y,
+        X=models.X,
+        y=models.y,
         rows=rows,
         block=block,
         place=_within(np.bincount(block, minlength=len(sizes))),

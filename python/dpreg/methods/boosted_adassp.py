@@ -169,7 +169,8 @@ class BoostedAdaSSP:
         """See `dpreg.methods.base.Method`."""
         return releases_cost(epsilon, delta)
 
-    def holds_rows(self, terms: Terms) -> bool:
+    @property
+    def holds_rows(self) -> bool:
         """See `dpreg.methods.base.Method`."""
         return False
 

@@ -27,6 +27,7 @@ from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import discreteness, gdp_mu
 from dpreg.privacy.pld import noise_multiplier
 from dpreg.sums.accountant import RESERVE, releases_cost
+from dpreg.sums.quantised import MappedRows
 from dpreg.sums.rows import longest_row, standardised_rows
 from dpreg.sums.standardisation import Scales, Standardisation
 
@@ -140,16 +141,17 @@ class DPSGD:
         # Composition of sampled releases gives one pair (epsilon, delta), and no mu.
         return Cost.approximate(epsilon, delta)
 
-    def holds_rows(self, terms: Terms) -> bool:
+    @property
+    def holds_rows(self) -> bool:
         """See `dpreg.methods.base.Method`."""
-        return True
+        return False
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
         """See `dpreg.methods.base.Method`; there are no standard errors."""
         # Sampling amplifies privacy for single rows, so a unit gives one.
-        begun = standardise(design, allowance, self, 1, None)
+        begun = standardise(design, allowance, self, 1, 1 + self.steps)
         if begun.declined is not None:
             return replace(begun.declined, composition=_COMPOSITION)
         scales = begun.scales
@@ -158,7 +160,7 @@ class DPSGD:
         rows = standardised_rows(begun.design, scales, units, limit, winsorise=True)
         # As in `check`, and found there: nothing can be refused now.
         multiplier = self._multiplier(design.terms, allowance.epsilon, allowance.delta)
-        theta, part = self._descend(rows.in_one(), scales, multiplier, allowance.bits)
+        theta, part = self._descend(rows, scales, multiplier, allowance.bits)
         released = begun.released(theta, units, None)
         return replace(
             released,
@@ -169,7 +171,7 @@ class DPSGD:
 
     def _descend(
         self,
-        rows: _core.QuantisedRows,
+        rows: MappedRows,
         scales: Scales,
         multiplier: float,
         bits: _core.BitSource,
@@ -178,6 +180,7 @@ class DPSGD:
         sensitivity = _core.gradient_sensitivity(width)
         sigma = math.ceil(multiplier * sensitivity)
         theta = _core.dpsgd(
+            rows.like,
             rows,
             steps=self.steps,
             rate=self.rate,

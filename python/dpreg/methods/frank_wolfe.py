@@ -136,7 +136,8 @@ class FrankWolfe:
         rho, failure = allowed_rho(epsilon, delta), (1 - DELTA_LEFT) * delta
         return Cost.concentrated(rho, epsilon, delta, failure, RESERVE * min(epsilon, 1.0))
 
-    def holds_rows(self, terms: Terms) -> bool:
+    @property
+    def holds_rows(self) -> bool:
         """See `dpreg.methods.base.Method`."""
         return True
 

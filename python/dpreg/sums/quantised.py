@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.data.block_sums import of_blocks, sum_of_blocks
+from dpreg.data.block_sums import of_blocks, sum_of_blocks, sum_of_parts
 from dpreg.data.design import Design
 from dpreg.data.grouped import by_group
 from dpreg.data.spool import Spool
@@ -159,8 +159,8 @@ class MappedRows:
     def __init__(self, design: Design, recipe: Recipe, *, kept: bool) -> None:
         self._design, self._recipe = design, recipe
         self._how = recipe.standardisation()
-        nothing = _core.QuantisedRows(np.empty((0, design.columns)), np.empty(0), self._how)
-        self.width, self.limit = nothing.width, nothing.limit
+        self._none = _core.QuantisedRows(np.empty((0, design.columns)), np.empty(0), self._how)
+        self.width, self.limit = self._none.width, self._none.limit
         self._blocks = self._keep() if kept and design.rows.local else None
 
     def gram(self) -> Sums:
@@ -188,21 +188,27 @@ class MappedRows:
         """See `_core.QuantisedRows.score_products`."""
         return self._total("score_products", theta, limit)
 
-    def in_one(self) -> _core.QuantisedRows:
-        """Return all rows as one block, in memory."""
-        if self._blocks is not None and self._blocks.held is not None:
-            held = self._blocks.held
-            if len(held) == 1:
-                return held[0]
-        return _core.QuantisedRows(self._design.X, self._design.y, self._how)
+    @property
+    def like(self) -> _core.QuantisedRows:
+        """No rows, with the width and the limit of these.  Public."""
+        return self._none
+
+    def __iter__(self) -> Iterator[_core.QuantisedRows]:
+        """Go through the blocks, which are kept from now on: the same each time."""
+        if self._blocks is None:
+            self._blocks = self._keep()
+        yield from self._blocks
+        passed()
 
     def _total(self, name: str, *arguments: Any) -> Sums:
         statistic = OfMapped(self._recipe, name, arguments)
         grouped = self._design.units is not None and name in _OF_UNITS
         if self._blocks is None and not grouped:
             return self._design.rows.total(statistic)
-        blocks = self._made() if self._blocks is None else self._blocks
-        sums = sum_of_blocks(blocks, statistic.of)
+        if self._blocks is None:
+            sums = sum_of_blocks(self._made(), statistic.of)
+        else:
+            sums = sum_of_parts(self._blocks.parts(), statistic.of)
         passed()
         return sums
 
