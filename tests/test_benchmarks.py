@@ -156,19 +156,39 @@ def test_a_figure_regresses_when_its_best_is_a_fifth_worse_than_the_worst(better
     lines, compared = regressions.compare({"key": figure(*now, better)}, committed)
     assert bool(lines) is worse
     assert compared == int(better is not None)
-    assert not lines or "a figure" in lines[0]
+    assert not lines or "a figure" in lines["key"]
 
 
-def test_the_report_names_what_regressed_and_the_run_committed(monkeypatch, tmp_path):
-    now = {"figures": {"key": figure(2.5, 2.6, "less")}}
+def test_the_worst_of_the_runs_that_were_committed_counts_and_the_oldest_is_forgotten():
+    ranges = ((1.0, 2.0), (2.0, 4.0), (1.0, 1.5), (1.0, 1.0))
+    committed = {}
+    for kept, most in zip(ranges, (2.0, 4.0, 4.0, 4.0), strict=True):
+        committed = regressions.with_runs({"key": figure(*kept, "less")}, committed)
+        assert regressions.outermost(committed["key"]) == (1.0, most)
+    committed = regressions.with_runs({"key": figure(1.0, 1.0, "less")}, committed)
+    assert regressions.outermost(committed["key"]) == (1.0, 1.5)
+
+
+@pytest.mark.parametrize(("again", "worse"), [(2.5, 1), (2.0, 0), (None, 1)])
+def test_what_looks_worse_is_measured_again(monkeypatch, tmp_path, again, worse):
+    (tmp_path / "bench.py").write_text("import sys; sys.exit('no figure')")
+    if again is not None:
+        found = {"key": figure(again, again, "less"), "other": figure(9.0, 9.0, "less")}
+        made = f"import sys; open(sys.argv[-1], 'w').write({json.dumps(found)!r})"
+        (tmp_path / "bench.py").write_text(made)
+    runs = run.Runs(tmp_path / "folder")
+    runs.found["figures"] = {"key": figure(2.5, 2.6, "less"), "fine": figure(1.0, 1.0, "less")}
+    runs.made = {"key": (tmp_path / "bench.py", (), 1), "fine": (tmp_path / "never.py", (), 1)}
     monkeypatch.setattr(run, "COMMITTED", tmp_path / "figures.json")
-    assert run.regressions(now) == (["No figures are committed."], [])
-    before = {"about": "a machine", "figures": {"key": figure(1.0, 2.0, "less")}}
-    run.COMMITTED.write_text(json.dumps(before))
-    lines, worse = run.regressions(now)
-    assert len(worse) == 1
-    assert worse[0] in lines
-    assert "1 figures compared, committed by: a machine" in lines
+    assert run.regressions(runs) == (["No figures are committed."], [])
+    then = {"key": figure(1.0, 2.0, "less"), "fine": figure(1.0, 1.0, "less")}
+    run.COMMITTED.write_text(json.dumps({"about": "a machine", "figures": then}))
+    lines, regressed = run.regressions(runs)
+    assert len(regressed) == worse
+    assert set(regressed) <= set(lines)
+    assert ("None regressed." in lines) is not bool(worse)
+    assert any("Again: " in line for line in lines) is (again is not None)
+    assert "2 figures compared, committed by: a machine" in lines
 
 
 def test_what_is_not_run_again_is_as_it_was_left(tmp_path):
