@@ -33,6 +33,7 @@ from dpreg.methods.frank_wolfe_run import (
     run_plan,
     screen_from,
 )
+from dpreg.methods.standardised import response_not_found
 from dpreg.options import check_options
 from dpreg.planning.frank_wolfe import (
     MAX_STEPS,
@@ -188,7 +189,7 @@ class FrankWolfe:
             return scaling_from_bounds(bounds, intercept=intercept), max(0.0, float(noisy[0]))
         scales = self.standardisation.release(design.rows, noise, bounds)
         if not scales.response_found:
-            return scales.declined(noise, "zCDP")
+            return response_not_found(scales, noise, "zCDP")
         return scaling_from_scales(scales, self.reach, intercept=intercept), scales.units
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpreg.data.bounds import Bounds, column_bounds
 from dpreg.data.design import Design
 from dpreg.data.sampling import sample_rows
+from dpreg.errors import Argument, Blank, Options, Setting
 from dpreg.inference.covariance import EstimateError, clipping_bounds, hidden_note, user_errors
 from dpreg.methods.base import NOTHING_MORE, Allowance, Declined, Release
 from dpreg.passes import expect
@@ -22,13 +23,17 @@ from dpreg.sums.residuals import Extras, released_extras
 from dpreg.sums.rows import StandardUnits, most_weight, standard_units
 from dpreg.sums.standardisation import Scales, Standardisation
 
-__all__ = ["Standardised", "standardise"]
+__all__ = ["Standardised", "response_not_found", "standardise"]
 
 Doubles = NDArray[np.float64]
 
 COMPOSITION = "Gaussian (GDP)"
 # Shares are added up in doubles.
 _ROUNDED_DOWN = 1 - 1e-9
+_BOUNDED = Options(
+    "method", "boosted_adassp", "BoostedAdaSSP",
+    {"bounds": {Blank("response"): (Blank("low"), Blank("high"))}},
+)  # fmt: skip
 
 
 class _Options(Protocol):
@@ -80,7 +85,11 @@ class Standardised:
     @property
     def declined(self) -> Declined | None:
         """What to say when the response was not found."""
-        return None if self.scales.response_found else self.scales.declined(self.noise, COMPOSITION)
+        return (
+            None
+            if self.scales.response_found
+            else response_not_found(self.scales, self.noise, COMPOSITION)
+        )
 
     def released(
         self,
@@ -177,3 +186,20 @@ def standardise(
         units = replace(units, y_centre=0.0, y_scale=1.0)
     units = units.keeping(np.arange(len(units.columns)) != design.terms.weight)
     return Standardised(design, noise, scales, units, options.standardisation.tail_share, extras)
+
+
+def response_not_found(scales: Scales, noise: GaussianReleases, composition: str) -> Declined:
+    """Return what a fit says when scales tell nothing of the response."""
+    return Declined(
+        reason="the spread of the response cannot be told from noise with about "
+        f"{scales.units:,.0f} rows at this eps",
+        advice=(
+            "give bounds of the response, ",
+            Setting("method", _BOUNDED),
+            ", fewer columns, more rows or a larger ",
+            Argument("eps"),
+        ),
+        units=scales.units,
+        parts=tuple(noise.parts),
+        composition=composition,
+    )

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.data.observations import Observations
-from dpreg.errors import Argument, ArgumentError, Blank, Options, Setting, unusable
+from dpreg.errors import ArgumentError, unusable
 from dpreg.options import check_options
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.histograms import column_weights, magnitude, narrowed
 from dpreg.sums.statistics import IntervalCounts, MagnitudeCounts, MomentSums
-
-if TYPE_CHECKING:
-    from dpreg.methods.base import Declined
 
 __all__ = ["Scales", "Standardisation", "check_scatter_share", "check_share_of_mu"]
 
@@ -80,30 +76,6 @@ class Scales:
     def constant(self) -> NDArray[np.bool_]:
         """True: the values were found, and no spread among them."""
         return np.asarray(~self.given & self.seen & (self.spread <= _TRUSTED))
-
-    def declined(self, noise: GaussianReleases, composition: str) -> Declined:
-        """Return what a fit says when the response was not found."""
-        from dpreg.methods.base import Declined
-
-        return Declined(
-            reason="the spread of the response cannot be told from noise with about "
-            f"{self.units:,.0f} rows at this eps",
-            advice=(
-                "give bounds of the response, ",
-                Setting("method", _BOUNDED),
-                ", fewer columns, more rows or a larger ",
-                Argument("eps"),
-            ),
-            units=self.units,
-            parts=tuple(noise.parts),
-            composition=composition,
-        )
-
-
-_BOUNDED = Options(
-    "method", "boosted_adassp", "BoostedAdaSSP",
-    {"bounds": {Blank("response"): (Blank("low"), Blank("high"))}},
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
