@@ -124,11 +124,12 @@ assert partitioned.to_json() == fit.to_json()
 # brings the rows to this process.
 #
 # With the file of `tests/benchmarks/bench_large.py`, 88 bytes a row of 10 regressors, `memory=1e9`
-# and two idle processors, 100 million rows took 64 to 83 s in five runs, and DuckDB 17 s for the
-# means and the products of the same columns where the system had the file in memory: a private fit
-# took 3.2 to 4.0 times as long. (Where it had not, DuckDB took 25 to 110 s.) The peak was 0.79 GB.
-# A third of the time goes into writing 12.8 GB of temporary files: on the virtual machine that was
-# used a GB takes 2.8 s where memory is touched for the first time in a while, and 0.3 s after that.
+# and two idle processors, 100 million rows took 54 to 83 s in seven runs on two days, and DuckDB
+# 10 to 17 s for the means and the products of the same columns where the system had the file in
+# memory: a private fit took 3.2 to 5.8 times as long. (Where it had not, DuckDB took 25 to 110 s.)
+# The peak was 0.79 GB. Half of the time goes into reading and into writing 12.8 GB of temporary
+# files: on the virtual machine that was used a GB takes 2 to 3 s where memory is touched for the
+# first time in a while, and 0.3 s after that.
 # 10 million rows took 4.4 times as long (4.2 to 4.8), imports, which are a second, included. Time
 # is in proportion to rows, so 1,000 million should take about 12 minutes, of which DuckDB would
 # take three to read them.
