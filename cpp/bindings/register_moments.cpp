@@ -187,6 +187,7 @@ void register_rows(py::module_& m) {
         .def_readwrite("intercept", &Standardisation::intercept)
         .def_readwrite("row_limit", &Standardisation::row_limit)
         .def_readwrite("response_limit", &Standardisation::response_limit)
+        .def_readwrite("aim", &Standardisation::aim)
         .def_readwrite("loss", &Standardisation::loss)
         .def_readwrite("given", &Standardisation::given)
         .def_readwrite("weight", &Standardisation::weight)

@@ -41,17 +41,18 @@ class Watched:
 def root_of(rows, theta, limit):
     """Where the sum of shortened scores is 0: the least of a sum of Huber losses.
 
-    By accelerated steps, begun again where they go uphill (O'Donoghue and Candes, 2015).
+    By accelerated steps, begun again where they go uphill (O'Donoghue and Candes, 2015), in the
+    metric of the second moments, than which no such sum is more curved.
     """
     unit = limit / _core.SCORE_STEPS / rows.rows
     moments = rows.gram() * ((rows.limit / _core.ROW_STEPS) ** 2 / rows.rows)
-    size = 1 / np.linalg.eigvalsh(moments[:-1, :-1])[-1]
+    inverse = np.linalg.pinv(moments, hermitian=True)
     ahead, number = theta, 0
     for _ in range(MOST_STEPS):
         score = rows.score(ahead, limit) * unit
         if np.abs(score).max() < ROOT:
             return ahead
-        after = ahead + size * score
+        after = ahead + inverse @ score
         number = 0 if score @ (after - theta) < 0 else number + 1
         ahead = after + number / (number + 3) * (after - theta)
         theta = after

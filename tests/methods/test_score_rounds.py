@@ -14,7 +14,7 @@ from dpreg import _core
 from dpreg.methods.boosted_adassp import _longest as longest_scored
 from dpreg.methods.score_errors import score_errors, shrunk
 from dpreg.methods.score_plan import ScorePlan
-from dpreg.methods.score_rounds import score_root
+from dpreg.methods.score_root import score_root
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.preconditioning import Directions
 from dpreg.sums.scores import ScoreNorms
@@ -31,6 +31,13 @@ PLAN = ScorePlan(
 BINS = 121
 
 
+class FineRows(_core.QuantisedRows):
+    """Whose rounding does not matter anyway."""
+
+    def aim(self, theta):
+        assert np.isfinite(theta).all()
+
+
 def rows_of(X, y, offsets=(), order=()):
     """Rows as they are: no intercept, no shortening."""
     how = _core.Standardisation()
@@ -38,7 +45,7 @@ def rows_of(X, y, offsets=(), order=()):
     how.columns = list(range(d))
     how.low, how.high, how.centre = [-np.inf] * d, [np.inf] * d, [0.0] * d
     how.inverse_scale, how.intercept, how.row_limit = [1.0] * d, False, 100.0
-    return _core.QuantisedRows(np.ascontiguousarray(X), y, how, list(offsets), list(order))
+    return FineRows(np.ascontiguousarray(X), y, how, list(offsets), list(order))
 
 
 def directions_of(d, seen=None):
@@ -250,7 +257,29 @@ def test_a_rare_reference_level_has_rows_that_no_step_can_follow_and_errors_all_
     for seed in range(3):
         fit = dpreg.dp_lm(formula, diamonds, 1.0, 1e-6, rng=seed)
         assert (np.abs(fit.params.to_numpy() - exact) < 4 * fit.bse.to_numpy()).all()
-        assert (fit.bse < 0.1).all()
+        assert (fit.bse < 0.06).all()
+
+
+@pytest.mark.parametrize(("n", "effect", "width"), [(20_000, 20.0, 60), (100_000, 1.0, 3)])
+def test_intervals_of_a_rare_level_hold_and_are_no_longer_than_need_be(n, effect, width):
+    """1% of the rows: intervals were 60 times as long as those of least squares, and missed by 600
+    of their errors where the rows were lost."""
+    rng = np.random.default_rng(5)
+    data = pd.DataFrame({
+        "year": rng.integers(1990, 2021, n), "age": rng.integers(18, 80, n),
+        "sex": rng.random(n) < 0.5, "rare": rng.random(n) < 0.01,
+    }).astype(float)  # fmt: skip
+    mean = 0.1 * (data["year"] - 2000) + 0.05 * data["age"] + data["sex"] + data["rare"]
+    data["y"] = effect * mean + rng.standard_normal(n)
+    A = np.column_stack([np.ones(n), data[["year", "age", "sex", "rare"]]])
+    exact = np.linalg.lstsq(A, data["y"], rcond=None)[0]
+    sampling = np.sqrt(np.diag(np.linalg.inv(A.T @ A)))
+    found = []
+    for seed in (0, 1, 9, 38):
+        fit = dpreg.dp_lm("y ~ year + age + sex + rare", data, 1.0, 1e-6, rng=seed)
+        assert not (np.abs(fit.params.to_numpy() - exact) > 4 * fit.bse.to_numpy()).any()
+        found.append(fit.bse.to_numpy() / sampling)
+    assert np.nanmedian(found, axis=0).max() < width
 
 
 def test_rows_that_lead_nowhere_are_replaced_and_all_of_the_plan_is_spent_either_way():
@@ -262,7 +291,7 @@ def test_rows_that_lead_nowhere_are_replaced_and_all_of_the_plan_is_spent_either
     for steepness in (1.0, 3.0):
         noise = GaussianReleases(4.0, 1e-6, _core.TestBits(1))
         steep, shorter = rows_of(steepness * X, y), rows_of(X, y)
-        root = score_root(steep, seen, 20_000.0, plan, noise, shorter=lambda rows=shorter: rows)
+        root = score_root(steep, seen, 20_000.0, plan, noise, shorter=lambda _, rows=shorter: rows)
         assert not root.unsettled.any()
         assert (np.abs(root.theta - exact) < 5 * root.deviation).all()
         spent = math.fsum(part.mu**2 for part in noise.parts)
@@ -270,7 +299,40 @@ def test_rows_that_lead_nowhere_are_replaced_and_all_of_the_plan_is_spent_either
         assert spent <= plan.share * noise.mu**2
         names[steepness] = [part.label for part in noise.parts]
     assert "norms of scores of shorter rows" not in names[1.0]
-    assert len(names[3.0]) == len(names[1.0]) + 1 + len(plan.settling)
+    assert "norms of scores of shorter rows" in names[3.0]
+
+
+def labels_of(noise):
+    return [part.label for part in noise.parts]
+
+
+def test_where_noise_is_little_fewer_rounds_lead_to_the_same_root():
+    """Of 37 rounds and counts 15 are left; rows are heavy-tailed, as are errors."""
+    rng = np.random.default_rng(12)
+    X = rng.standard_t(5, (400_000, 3)) / math.sqrt(5 / 3)
+    y = X @ [0.5, -0.5, 0.2] + rng.standard_t(4, len(X))
+    exact = np.linalg.lstsq(X, y, rcond=None)[0]
+    quiet, quiet_noise = root_of(X, y, 1, epsilon=30.0)
+    _, loud_noise = root_of(X, y, 1, epsilon=0.1)
+    assert len(labels_of(quiet_noise)) < 18 < 30 < len(labels_of(loud_noise))
+    sampling = np.std(y - X @ exact) / math.sqrt(len(X))
+    assert (quiet.unsettled < (0.2 * sampling) ** 2).all()
+    assert (np.abs(quiet.theta - exact) < 0.25 * sampling + 4 * quiet.deviation).all()
+
+
+@pytest.mark.parametrize("effect", [1.0, 10.0])
+def test_few_values_of_a_regressor_are_not_taken_for_others(effect):
+    """Their rounding is an error of scale: of 0.1%, which is 28 standard errors, without an aim."""
+    rng = np.random.default_rng(int(effect))
+    n = 1_000_000
+    data = pd.DataFrame({"yes": rng.random(n) < 0.4, "grade": rng.integers(0, 7, n)}).astype(float)
+    data["y"] = effect * (data["yes"] + data["grade"]) + rng.standard_normal(n)
+    A = np.column_stack([np.ones(n), data["yes"], data["grade"]])
+    exact = np.linalg.lstsq(A, data["y"], rcond=None)[0]
+    sampling = np.sqrt(np.diag(np.linalg.inv(A.T @ A)))
+    fit = dpreg.dp_lm("y ~ yes + grade", data, 1.0, 1e-6, rng=1)
+    assert (np.abs(fit.params.to_numpy() - exact) < 0.6 * sampling).all()
+    assert (fit.bse.to_numpy() < 1.5 * sampling).all()
 
 
 def test_errors_of_persons_with_many_rows_are_those_of_their_scores():

@@ -101,6 +101,48 @@ def test_scores_equal_python_integers(options, threads, score_limit):
     np.testing.assert_array_equal(counts, expected)
 
 
+@pytest.mark.parametrize("options", [OPTIONS[0], OPTIONS[1], OPTIONS[3], WEIGHED[0]])
+def test_residuals_at_the_aim_are_those_of_rows_that_are_not_rounded(options):
+    x, y = problem()
+    how = recipe([2, 0, 1], **options)
+    q, response, limit = rows_by_definition(x, y, how)
+    aim = rounded(np.linspace(-1, 1, q.shape[1]))
+    z = (np.clip(x[:, how.columns], how.low, how.high) - how.centre) * how.inverse_scale
+    if how.intercept:
+        z = np.column_stack([np.ones(len(z)), z])
+    share = response / ((y - how.y_centre) * how.y_inverse_scale)
+    residual = response - share * (z @ aim)
+    how.aim = aim.tolist()
+    rows = _core.QuantisedRows(x, y, how)
+    np.testing.assert_array_equal(rows.gram(), q.T @ q)
+    _, squares = rows.round(aim.tolist(), 50.0)
+    assert squares == (np.rint(STEPS * np.clip(residual / 50.0, -1, 1)) ** 2).sum()
+    aimed = residual + (q.astype(float) @ aim) * (limit / STEPS)
+    scores, _ = scores_by_definition(q, aimed, limit, aim, 5.0)
+    np.testing.assert_array_equal(rows.score(aim, 5.0), scores.sum(axis=0))
+
+
+def test_an_aim_moves_predictors_of_other_losses_to_those_of_rows_that_are_not_rounded():
+    """The logistic residual at the aim, by its definition."""
+    x, y = problem()
+    how = recipe([2, 0, 1], row_limit=300.0)
+    y = (y > 0).astype(float)
+    how.y_centre, how.y_inverse_scale = 0.0, 1.0
+    how.loss = RowLoss("logistic", (0.0, 1.0), (-30.0, 30.0)).loss()
+    z = (np.clip(x[:, how.columns], how.low, how.high) - how.centre) * how.inverse_scale
+    z = np.column_stack([np.ones(len(z)), z])
+    aim = rounded([0.3, -1.0, 2.0, 0.5])
+    q = np.rint(z * (STEPS / 300.0)) * (300.0 / STEPS)
+    expected = ((y - 1 / (1 + np.exp(-(z @ aim))))[:, None] * q).sum(axis=0)
+    errors = []
+    for target in ([], aim.tolist()):
+        how.aim = target
+        score = _core.QuantisedRows(x, y, how).score(aim, 10.0) * (10.0 / _core.SCORE_STEPS)
+        errors.append(np.abs(score - expected).max())
+    assert errors[0] > 1e-2
+    assert errors[1] < 1e-4
+
+
 def test_a_map_is_what_rows_are_multiplied_by():
     """Rows are linear in the map, and shortened after it; a zero cell is no special case."""
     x, y = problem()

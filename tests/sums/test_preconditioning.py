@@ -85,6 +85,37 @@ def test_a_direction_without_spread_is_not_seen_and_spoils_no_other():
     assert np.abs(directions.map[:, directions.seen]).max() < 0.2 * np.abs(unseen).max()
 
 
+def rare(n, rng):
+    """A dummy of 1% beside three columns, one of them far from 0."""
+    age, half = rng.integers(18, 80, n), rng.random(n) < 0.5
+    return np.column_stack([rng.integers(1990, 2021, n), age, half, rng.random(n) < 0.01]) * 1.0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rows_that_are_turned_after_they_were_shortened_are_not_lost(seed):
+    """They were, in three runs of eight: what turned others longer made them too long."""
+    X = rare(20_000, np.random.default_rng(seed))
+    _, scales, units, directions, _ = found(X, epsilon=1.0, seed=seed)
+    assert np.linalg.norm(directions.turn, 2) < 1 + 1e-12
+    few = a_design(X[X[:, 3] == 1], np.random.default_rng(seed))
+    of_few = moments(few, scales, units, directions)
+    assert np.trace(of_few) > 30
+
+
+def test_a_rare_level_is_not_stretched_for_being_shortened():
+    """A column of its own, whose rows are ten times as long as others.
+
+    Stretched round after round, as it was, it ended a hundred times as long.
+    """
+    stretched = []
+    for n in (20_000, 200_000):
+        X = rare(n, np.random.default_rng(1))
+        *_, directions, _ = found(X, epsilon=1.0)
+        stretched.append(np.linalg.norm(directions.map[4]))
+    assert stretched[0] < 10
+    assert stretched[1] < 2
+
+
 def test_many_independent_columns_are_seen_below_the_edge_of_the_noise():
     """At the share of a round, the largest eigenvalue of the noise is above the number of rows."""
     rng = np.random.default_rng(3)

@@ -59,6 +59,8 @@ void check_public(const MatrixView& x, const VectorView& y, const Standardisatio
             "map must have a row for each used column, and the intercept");
     require(how.turn.empty() || how.turn.size() == how.mapped * how.mapped,
             "turn must be a square of the columns of map");
+    require(how.aim.empty() || (how.response_limit <= 0.0 && how.aim.size() == row_width(how)),
+            "aim must have one entry an entry of a row, which has no response");
     for (const auto column : how.columns) require(column < x.cols, "no such column");
     for (const auto column : how.given) require(column < x.cols, "no such column");
     require(!how.weight || *how.weight < x.cols, "no such column");
@@ -202,11 +204,14 @@ struct RowMaker::Steps {
         }
     }
 
-    /// Rounds the shortened rows.  Returns the squares of their norms.
+    /// Rounds the shortened rows.  Returns the squares of their norms, and adds to `lost` what
+    /// rounding takes off their products with the aim.
     template <class Lanes>
-    DPREG_INLINE Lanes quantise(const Lanes& share, const Lanes& response) const {
+    DPREG_INLINE Lanes quantise(const Lanes& share, const Lanes& response, Lanes& lost) const {
         constexpr double most = kRowSteps;
         const double limit = maker.how_.response_limit;
+        const double unit = maker.limit_ / kRowSteps;
+        const double* aim = maker.how_.aim.empty() ? nullptr : maker.how_.aim.data();
         Lanes squares = Lanes::of(0.0);
         for (std::size_t k = 0; k < maker.width_; ++k) {
             // What is not a number becomes the least.
@@ -215,6 +220,7 @@ struct RowMaker::Steps {
             const Lanes step = nearest(clipped(z * maker.steps_per_unit_, -most, most));
             step.store(room.steps.data() + k * kMakeRows);
             squares += step * step;
+            if (aim != nullptr) lost += (z - step * unit) * aim[k];
         }
         return squares;
     }
@@ -250,14 +256,16 @@ struct RowMaker::Steps {
         for (std::size_t r = 0; r < count; ++r) {
             responses[r] = (maker.y_[records[r]] - how.y_centre) * how.y_inverse_scale;
         }
+        Lanes lost = Lanes::of(0.0);
         const Lanes squares =
-            quantise<Lanes>(Lanes::load(shares.data()), Lanes::load(responses.data()));
+            quantise<Lanes>(Lanes::load(shares.data()), Lanes::load(responses.data()), lost);
         write(count, to.q);
         for (std::size_t r = 0; r < count; ++r) {
+            const double apart = std::isfinite(lost[r]) ? lost[r] : 0.0;
             const bool complete = odd[r] == 0.0;
             const bool usable = complete && std::isfinite(shares[r]) &&
                                 std::isfinite(responses[r]) && squares[r] <= maker.most_square_;
-            to.y[r] = usable ? shares[r] * responses[r] : 0.0;
+            to.y[r] = usable ? shares[r] * responses[r] - apart : 0.0;
             if (!usable) {
                 std::int16_t* q = to.q + r * maker.stride();
                 std::fill(q, q + maker.stride(), std::int16_t{0});
@@ -266,6 +274,7 @@ struct RowMaker::Steps {
             const bool counts = complete && shares[r] > 0.0;
             to.weights[r] = counts ? shares[r] : 1.0;
             to.given[r] = counts ? maker.given_sum(records[r]) : 0.0;
+            if (counts && usable) to.given[r] += apart / shares[r];
             if (counts) {
                 to.y[r] = std::min(std::max(how.loss.least_response, responses[r]),
                                    how.loss.most_response);

@@ -140,6 +140,7 @@ class Standardisation:
     response_limit: float
     map: Floats
     turn: Floats
+    aim: Sequence[float]
     loss: Loss
     given: list[int]
     weight: int | None

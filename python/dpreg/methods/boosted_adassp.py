@@ -21,7 +21,7 @@ from dpreg.methods.score_errors import bent, score_errors, shrunk
 from dpreg.methods.score_estimand import estimand
 from dpreg.methods.score_plan import ScorePlan
 from dpreg.methods.score_predictions import PREDICTING_PASSES, predicting
-from dpreg.methods.score_rounds import score_root
+from dpreg.methods.score_root import score_root
 from dpreg.methods.standardised import Standardised, standardise
 from dpreg.options import check_options
 from dpreg.privacy.cost import Cost
@@ -259,15 +259,23 @@ def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
     change, turn, limit = directions.change, directions.turn, directions.limit
     longest = _longest(limit, scales.units) if family.least_squares else limit
 
-    def rows(limit: float) -> MappedRows:
-        return mapped_rows(design, scales, units, change, turn, limit, kept=True, loss=loss)
+    def rows(limit: float, aim: Doubles | None = None) -> MappedRows:
+        return mapped_rows(
+            design, scales, units, change, turn, limit, kept=True, loss=loss, aim=aim
+        )
 
     weighed = design.terms.weight is not None
     model = working_model(
         family, scales, units, directions.map, design.terms.given, weighed=weighed
     )
     root = score_root(
-        rows(longest), directions.seen, scales.units, plan, noise, model, lambda: rows(limit)
+        rows(longest),
+        directions.seen,
+        scales.units,
+        plan,
+        noise,
+        model,
+        lambda aim: rows(limit, aim),
     )
     sizes = natural_sizes(family, scales, units)
     root, kept = shrunk(root, directions, sizes)

@@ -59,10 +59,13 @@ class ScorePlan:
 
     @property
     def passes(self) -> int:
-        """Over the rows, at most: norms are counted, products are taken, rows are kept twice."""
+        """Over the rows, at most.
+
+        Norms are counted, products are taken; rows are kept, aimed twice and kept again.
+        """
         rounds = (*self.early, *self.settling, *self.late, *self.curvature)
         again = len(self.settling) + 2 if self.again > 0 else 0
-        return self._early_counts + len(rounds) + again + 3
+        return self._early_counts + len(rounds) + again + 5
 
     def times(self, factor: float) -> ScorePlan:
         """Multiply all shares."""

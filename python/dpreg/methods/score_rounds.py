@@ -1,16 +1,15 @@
-"""Coefficients as the root of a noisy score, along directions that were found in noise."""
+"""Rounds of noisy scores on the way to their root."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg import _core
 from dpreg.inference.curvature import held_back, steadied
-from dpreg.methods.score_errors import ScoreRoot
 from dpreg.methods.score_plan import ScorePlan
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.quantised import MappedRows
@@ -18,14 +17,12 @@ from dpreg.sums.scores import (
     ScoreCut,
     ScoreNorms,
     noisy_curvature,
-    noisy_products,
     noisy_score,
     noisy_score_norms,
-    products_limit,
 )
-from dpreg.sums.working_model import WorkingModel, least_squares
+from dpreg.sums.working_model import WorkingModel
 
-__all__ = ["late_limit", "score_root"]
+__all__ = ["Rounds", "late_limit"]
 
 Doubles = NDArray[np.float64]
 
@@ -40,6 +37,9 @@ _TOLD = 2.0
 _FARTHEST = 2.0
 # Limits of early scores, in the norm that three quarters of the units do not exceed.
 _EARLY_LIMIT = 3.0
+# or as large as the longest that are seen, which a few rows with a large effect have, as long as
+# noise moves predictions by no more than this share of residuals.
+_EARLY_NOISE = 0.05
 # What late limits cut off may be this many deviations of the noise in the mean of all rounds.
 _BALANCE = 0.5
 # Noise in that mean may be this many times the sampling error, however much is cut off.
@@ -56,10 +56,20 @@ _CURVATURE_NOISE = 0.05
 _SETTLED = 6.0
 # Mean squares of the last steps to a new limit, in those of the first ones, where they settle.
 _NEARER = 0.5
+# Rows are aimed at the mean of where so many rounds lead, and once more if their rounding may move
+# coefficients by more than this share of their sampling error.
+_AIMED, _ROUNDED = 2, 0.1
+# Where noise in a round is no more than this share of the sampling error, fewer rounds do as well:
+_QUIET = 0.5
+# late ones are so many times as large, and steps go as far as the two before say, at least
+_MERGED = 5
+_LEAST_STEP = 0.1
+# and do not settle where so much of the way the curvature says is all of it.
+_STEEP = 1 / 6
 
 
 @dataclass(slots=True)
-class _Rounds:
+class Rounds:
     """Where the rounds are, and where they were.
 
     Attributes
@@ -68,10 +78,20 @@ class _Rounds:
         Of the loss of a unit, on average; and the inverse of that.
     gathered : bool
         The last rounds went all the way, each by itself.
+    quick : bool
+        Noise in the last round was small beside the sampling error.
+    steep : bool
+        The score fell many times as fast as the curvature says.
+    saved : float
+        Share of rounds that were not needed.
+    made : int
+        How often rows were made anew.
+    aimed : ndarray, shape (w,)
+        Near these coefficients the rounding of rows does not matter.
     theta : ndarray, shape (w,)
-    steps, targets, deviations : list
-        By round: the whole way to the root as it looked then, where that leads, and the deviation
-        of the noise in each entry of the score of a unit, on average.
+    steps, targets, deviations, of : list
+        By round: the whole way to the root as it looked then, where that leads, the deviation of
+        the noise in each entry of the score of a unit, on average, and the limit and `made`.
     """
 
     rows: MappedRows
@@ -82,13 +102,19 @@ class _Rounds:
     curvature: Doubles = field(init=False)
     inverse: Doubles = field(init=False)
     gathered: bool = field(init=False, default=False)
+    quick: bool = field(init=False, default=False)
+    steep: bool = field(init=False, default=False)
+    saved: float = field(init=False, default=0.0)
+    made: int = field(init=False, default=0)
+    aimed: Doubles = field(init=False)
     theta: Doubles = field(init=False)
     steps: list[Doubles] = field(init=False, default_factory=list)
     targets: list[Doubles] = field(init=False, default_factory=list)
     deviations: list[float] = field(init=False, default_factory=list)
+    of: list[tuple[float, int]] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        self.theta = self.model.start
+        self.theta = self.aimed = self.model.start
         self._bend(self.model.curvature * np.eye(self.rows.width))
 
     @property
@@ -122,8 +148,71 @@ class _Rounds:
             way = held_back(way, self.model.effects, self.inverse, scale, _FARTHEST)
         self.steps.append(way)
         self.targets.append(self.theta + way)
-        self.theta = self.theta + self._size(way, deviation / self.units, size) * way
         self.deviations.append(deviation / self.units)
+        self.of.append((limit, self.made))
+        self.theta = self.theta + self._size(size) * way
+
+    def _hurry(self, norm: float) -> None:
+        """Find out whether noise in the last round is small where scores have this norm."""
+        sampling = norm / math.sqrt(max(self.rows.width, 1) * self.units)
+        quiet = self.deviations[-1] <= _QUIET * sampling
+        self.quick = quiet and self.model.family.least_squares
+
+    def aim(self) -> None:
+        """Make rows again, so that their rounding does not matter where they lead."""
+        settled = self.model.family.least_squares
+        self.aimed = np.mean(self.targets[-_AIMED:], axis=0) if settled else self.theta
+        self.rows.aim(self.aimed)
+        self.made += 1
+
+    def go_on_with(self, rows: MappedRows, theta: Doubles) -> None:
+        """Take other rows, from here."""
+        self.rows, self.theta = rows, theta
+        self.made, self.steep = self.made + 1, False
+
+    def _aim_again(self, norm: float) -> None:
+        """Aim once more if the root is too far from where rows are aimed; scores have this norm."""
+        far = float(np.linalg.norm(np.mean(self.targets[-_AIMED:], axis=0) - self.aimed))
+        rounding = self.rows.limit / _core.ROW_STEPS / 2
+        if far * rounding > _ROUNDED * norm / math.sqrt(max(self.rows.width, 1) * self.units):
+            self.aim()
+
+    def start(self, plan: ScorePlan) -> None:
+        """Go towards the root with limits that follow the scores down, and aim rows at it."""
+        for number, share in enumerate(plan.early):
+            if self.model.deviation > 0:
+                usual = self.model.deviation * math.sqrt(max(self.rows.width, 1))
+                limit = _EARLY_LIMIT * usual
+            elif number % plan.every == 0:
+                label = f"norms of scores in round {number + 1}"
+                norms = self.norms(label, plan.early_norms)
+                usual = norms.three_quarters
+                quiet = _EARLY_NOISE * usual * self.noise.share(share) * self.units
+                limit = min(norms.longest_seen, quiet / max(self.rows.width, 1))
+                limit = max(limit, _EARLY_LIMIT * usual)
+            self.step(max(limit, self.longest), share, _EARLY_STEP)
+            self._expect()
+            self._hurry(usual)
+            if self.quick and number >= plan.every and not self.told:
+                self.saved += math.fsum(plan.early[number + 1 :])
+                counts = len(range(0, len(plan.early), plan.every))
+                self.saved += plan.early_norms * (counts - number // plan.every - 1)
+                break
+        self.aim()
+        if plan.curvature:
+            self.curve(plan.curvature[0])
+
+    def finish(self, limit: float, shares: tuple[float, ...], norm: float) -> tuple[float, ...]:
+        """Make the rounds that count, fewer if each has little noise; return their shares."""
+        self._aim_again(norm)
+        self._hurry(norm)
+        few = len(shares) // _MERGED
+        if self.quick and few > 1:
+            shares = (math.fsum(shares) / few,) * few
+        shares = tuple(share + self.saved / len(shares) for share in shares)
+        for share in shares:
+            self.step(limit, share, _LATE_STEP)
+        return shares
 
     def settle(self, limit: float, shares: tuple[float, ...]) -> bool:
         """Go to where a new limit leads; return whether that gets nearer.
@@ -131,26 +220,47 @@ class _Rounds:
         It does not where the score falls much faster than the curvature says: each step then
         leads farther beyond the root.
         """
-        for share in shares:
+        for number, share in enumerate(shares):
             self.step(limit, share, _SETTLING_STEP)
+            if self.quick and number > 0 and not self.told:
+                self.saved += math.fsum(shares[number + 1 :])
+                return not self.steep
         steps = np.array(self.steps[-len(shares) :]) ** 2
         before, after = steps[:2].mean(axis=0), steps[-2:].mean(axis=0)
         told = after > (_SETTLED + math.log(max(self.rows.width, 1))) * self.usual(2)
-        return not (told & (after > _NEARER * before)).any()
+        return not self.steep and not (told & (after > _NEARER * before)).any()
 
     def usual(self, rounds: int) -> Doubles:
         """Return the mean square of the noise in the last steps."""
         noise = np.array(self.deviations[-rounds:])
         return np.asarray(float((noise**2).mean()) * (self.inverse**2).sum(axis=1))
 
-    def _size(self, way: Doubles, deviation: float, size: float) -> float:
-        """Go all of the way where it is told from noise and does not overshoot.
+    @property
+    def told(self) -> bool:
+        """Whether the last way is told from noise."""
+        noise = self.deviations[-1] ** 2 * float((self.inverse**2).sum())
+        return float(self.steps[-1] @ self.steps[-1]) > _TOLD**2 * noise
 
-        The curvature of a binomial loss falls on the way from the mean, so that steps are short.
+    def _size(self, size: float) -> float:
+        """Return how much of the last way to go: `size` of it where noise may have made it.
+
+        The curvature of a binomial loss falls on the way from the mean, so that steps are short,
+        and all of them can be gone.  With little noise the last step tells how far the next has to
+        go: the ways before and after it differ by what it did.
         """
-        noise = deviation**2 * float((self.inverse**2).sum())
-        told = float(way @ way) > _TOLD**2 * noise
-        return 1.0 if told and self.model.family.name == "binomial" else size
+        if not self.told:
+            return size
+        if self.model.family.name == "binomial":
+            return 1.0
+        if not self.quick or len(self.steps) < 2 or self.of[-2] != self.of[-1]:
+            return size
+        gone = self.targets[-1] - self.steps[-1] - (self.targets[-2] - self.steps[-2])
+        fallen = float(gone @ (self.steps[-2] - self.steps[-1]))
+        if fallen <= 0:
+            return size
+        whole = float(gone @ gone) / fallen
+        self.steep = self.steep or whole < _STEEP
+        return min(max(whole, _LEAST_STEP), 1.0)
 
     def gather(self, limit: float, shares: tuple[float, ...], before: float) -> None:
         """Go all the way, round after round, each from the mean of where the others led.
@@ -169,7 +279,7 @@ class _Rounds:
             total, weight = total + share * self.targets[-1], weight + share
             self.theta = total / weight
 
-    def expect(self) -> None:
+    def _expect(self) -> None:
         """Take the curvature to be what the model expects where the rounds are."""
         self._bend(self.model.curvature_at(self.theta))
 
@@ -190,8 +300,7 @@ class _Rounds:
     def norms(self, label: str, share: float) -> ScoreNorms:
         """Count the norms of scores where the rounds are."""
         mu = self.noise.share(share)
-        norms = noisy_score_norms(self.rows, self.theta, label, self.noise, mu)
-        return replace(norms, gaps=not self.model.family.least_squares)
+        return noisy_score_norms(self.rows, self.theta, label, self.noise, mu)
 
     def limit(
         self, label: str, share: float, late: tuple[float, ...]
@@ -217,93 +326,10 @@ class _Rounds:
         theta = np.asarray(weights @ np.array(self.targets[-last:]))
         return theta, float(np.linalg.norm(weights * np.array(self.deviations[-last:])))
 
-
-def score_root(
-    rows: MappedRows,
-    seen: NDArray[np.bool_],
-    units: float,
-    plan: ScorePlan,
-    noise: GaussianReleases,
-    model: WorkingModel | None = None,
-    shorter: Callable[[], MappedRows] | None = None,
-) -> ScoreRoot:
-    """Step towards the root of the sum of shortened scores.
-
-    Parameters
-    ----------
-    rows : MappedRows
-        Private, along directions with second moments of about 1.
-    seen : ndarray of bool, shape (w,)
-        Along the other directions second moments may be anything from 0 to about 1, and a ridge
-        as large as the curvature keeps the noise from adding up.
-    units : float
-        Noisy number of units.
-    plan : ScorePlan
-    noise : GaussianReleases
-    model : WorkingModel, optional
-        Default: least squares.
-    shorter : callable, optional
-        Returns the rows to go on with should `rows`, some much longer than those that curvature is
-        of, lead nowhere.
-    """
-    model = least_squares(rows.width) if model is None else model
-    rounds = _Rounds(rows, seen, units, noise, model)
-    for number, share in enumerate(plan.early):
-        if model.deviation > 0:
-            usual = model.deviation * math.sqrt(max(rows.width, 1))
-        elif number % plan.every == 0:
-            label = f"norms of scores in round {number + 1}"
-            usual = rounds.norms(label, plan.early_norms).three_quarters
-        rounds.step(max(_EARLY_LIMIT * usual, rounds.longest), share, _EARLY_STEP)
-        rounds.expect()
-    if plan.curvature:
-        rounds.curve(plan.curvature[0])
-    start, late = rounds.theta, plan.late
-    norms, cut = rounds.limit("norms of scores", plan.norms, late)
-    if plan.curvature:
-        rounds.gather(cut.limit, plan.settling, 0.0)
-        rounds.curve(plan.curvature[1])
-        rounds.gather(cut.limit, late, math.fsum(plan.settling))
-    else:
-        if rounds.settle(cut.limit, plan.settling):
-            late = tuple(share + plan.again / len(late) for share in late)
-        elif shorter is not None:
-            rounds.rows, rounds.theta = shorter(), start
-            settling = math.fsum(plan.settling)
-            share = plan.again * plan.norms / (plan.norms + settling)
-            label = "norms of scores of shorter rows"
-            norms, cut = rounds.limit(label, share, late)
-            again = (plan.again - share) / settling
-            rounds.settle(cut.limit, tuple(again * share for share in plan.settling))
-        for share in late:
-            rounds.step(cut.limit, share, _LATE_STEP)
-    theta, theta_deviation = rounds.mean(late)
-    mu = noise.share(plan.products)
-    short = min(cut.limit, max(products_limit(norms, rows.width, mu), rounds.longest))
-    products, deviation = noisy_products(rounds.rows, theta, short, noise, mu)
-    half = (len(late) + 1) // 2
-    return ScoreRoot(
-        theta=theta,
-        deviation=theta_deviation,
-        cut=cut,
-        row_limit=rounds.rows.limit,
-        products=products,
-        products_deviation=deviation,
-        norm=norms.root_mean_square(),
-        squares=norms.sum_of_squares(),
-        units=units,
-        unsettled=_unsettled(np.array(rounds.steps[-half:]), rounds.usual(half)),
-        curvature=rounds.curvature,
-        start=model.start,
-        scale=model.scale,
-        fixed_dispersion=model.dispersion if noise.rows == 1 else 0.0,
-        standardised=model.family.standardised,
-    )
-
-
-def _unsettled(steps: Doubles, usual: Doubles) -> Doubles:
-    """Mean square of steps beyond so many times their noise, which settled rounds stay within."""
-    return np.asarray(np.maximum((steps**2).mean(axis=0) - _SETTLED * usual, 0.0))
+    def unsettled(self, rounds: int) -> Doubles:
+        """Return the mean square of the last steps beyond what noise makes of settled ones."""
+        steps = (np.array(self.steps[-rounds:]) ** 2).mean(axis=0)
+        return np.asarray(np.maximum(steps - _SETTLED * self.usual(rounds), 0.0))
 
 
 def late_limit(norms: ScoreNorms, norm: float, width: int, mu: float) -> float:

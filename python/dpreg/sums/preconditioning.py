@@ -20,6 +20,8 @@ Doubles = NDArray[np.float64]
 
 # Rows longer than this many times their expected length are shortened in the first rounds.
 _NARROW = 1.2
+# but than many more where noise hides nothing even then, if that is more than so many times,
+_WIDE = 1.5
 # and than this many in the last ones, as long as noise is no more than these shares of the rows:
 # its largest eigenvalue, and one of its entries.
 _WIDEST, _NOISE, _ENTRY_NOISE = 10.0, 0.5, 0.1
@@ -28,6 +30,10 @@ _WIDEST, _NOISE, _ENTRY_NOISE = 10.0, 0.5, 0.1
 _LEAST_SHARE = 0.2
 # Deviations of the noise that a second moment must have in the end to be told from it.
 _SEEN = 3.0
+# Where a second moment should be so much after it was stretched, and is less than this, it is that
+# of few rows, which are shortened however long they are made: stretching ends there.  Before and
+# after it must be so many deviations of its noise.
+_PROMISED, _SHORT, _TOLD = 0.8, 0.5, 8.0
 # Rounds end when all second moments are this many deviations of their noise, and this even.
 _CLEAR, _EVEN = 30.0, 0.2
 # Directions are stretched by at most this times the root of the number of units: a standard
@@ -134,43 +140,89 @@ def precondition(
     Kamath, Li, Singhal, Ullman (2019), "Privately learning high-dimensional distributions",
     Algorithm 3.
     """
-    width = units.width
-    limit = _NARROW * math.sqrt(max(width, 1))
+    change, seen = _narrowed(design, scales, units, plan.narrow, noise)
+    return _widened(design, scales, units, plan.wide, noise, change, seen)
+
+
+def _narrowed(
+    design: Design,
+    scales: Scales,
+    units: StandardUnits,
+    shares: tuple[float, ...],
+    noise: GaussianReleases,
+) -> tuple[Doubles, NDArray[np.bool_]]:
+    """Return `change` and `seen`, as rows say that are mostly not much longer than usual."""
+    width, n = units.width, scales.units
+    limit = _first_limit(width, n, noise.share(shares[0]) / noise.rows)
     change = np.eye(width)
-    values, vectors, deviation = np.full(width, scales.units), np.eye(width), 0.0
-    for share in plan.narrow:
+    values, vectors, deviation = np.full(width, n), np.eye(width), 0.0
+    for number, share in enumerate(shares):
         hidden = _LEAST_SHARE * deviation * math.sqrt(2 * width)
         held = np.maximum(values, _least_moments(change @ vectors, hidden))
-        change = change @ _stretch(vectors, held / scales.units)
+        stretch = _stretch(vectors, held / n)
+        told = np.where(values > _TOLD * deviation, values, 0.0) / n
+        promised = stretch @ (vectors * told) @ vectors.T @ stretch
+        change = change @ stretch
         rows = mapped_rows(design, scales, units, change, None, limit, kept=False)
         gram, deviation = noisy_gram(rows, noise, noise.share(share))
         values, vectors = np.linalg.eigh(gram)
         values = without_spread(values, deviation)
-        clear = values.min(initial=np.inf) > _CLEAR * deviation
-        even = np.abs(values / scales.units - 1).max(initial=0.0) < _EVEN
-        if clear and even:  # nothing is hidden, and another round would find the same
-            break
+        if number > 0:
+            promise = np.einsum("jk,jl,lk->k", vectors, promised, vectors)
+            short = (values > _TOLD * deviation) & (values < _SHORT * n)
+            values = np.where(short & (promise > _PROMISED), n, values)
+        least = values.min(initial=np.inf)
+        even = np.abs(values / n - 1).max(initial=0.0) < _EVEN
+        if even and least > _CLEAR * deviation:
+            break  # nothing is hidden, and another round would find the same
+        if least <= max(_SEEN, math.sqrt(2 * width)) * deviation:
+            limit = _NARROW * math.sqrt(max(width, 1))
     seen = values > _SEEN * deviation
-    least = _least_moments(change @ vectors, _SEEN * deviation)
-    held = np.maximum(np.where(seen, values, 0.0), least)
-    change = _apart(change @ vectors / np.sqrt(held / scales.units), seen)
-    turn = np.eye(width)
-    for number, share in enumerate(plan.wide):
-        if number == 0:
-            limit = _long_rows(width, scales.units, noise.share(share) / noise.rows)
-        else:
-            limit = 2 * limit
+    held = np.where(seen, values, 0.0)
+    held = np.maximum(held, _least_moments(change @ vectors, _SEEN * deviation))
+    return _apart(change @ vectors / np.sqrt(held / n), seen), seen
+
+
+def _widened(
+    design: Design,
+    scales: Scales,
+    units: StandardUnits,
+    shares: tuple[float, ...],
+    noise: GaussianReleases,
+    change: Doubles,
+    seen: NDArray[np.bool_],
+) -> Directions:
+    """Find along which directions long rows add to the spread."""
+    width, n = units.width, scales.units
+    limit, turn = 0.0, np.eye(width)
+    for number, share in enumerate(shares):
+        mu = noise.share(share)
+        limit = 2 * limit if number > 0 else _long_rows(width, n, mu / noise.rows)
         rows = mapped_rows(design, scales, units, change, turn, limit, kept=False)
-        gram, deviation = noisy_gram(rows, noise, noise.share(share))
-        values, vectors = np.linalg.eigh(gram / scales.units)
-        values = without_spread(values, deviation / scales.units)
-        reach = deviation * math.sqrt(2 * width) / scales.units
+        gram, deviation = noisy_gram(rows, noise, mu)
+        values, vectors = np.linalg.eigh(gram / n)
+        values = without_spread(values, deviation / n)
+        reach = deviation * math.sqrt(2 * width) / n
         if number == 0:
             held = np.where(values > 1 + reach, values, _expected(values, reach))
         else:
             held = np.where(values > 1 + reach, np.minimum(values, _MOST_STRETCHED), 1.0)
         turn = turn @ _stretch(vectors, held)
+        # Were a row longer after the turn than what it was shortened to, it would not count.
+        size = max(1.0, float(np.linalg.norm(turn, 2)))
+        change, turn, limit = size * change, turn / size, size * limit
     return Directions(change, turn, limit, seen)
+
+
+def _first_limit(width: int, units: float, mu: float) -> float:
+    """Return how long rows may be at first: as long as nothing is hidden, where that is long.
+
+    Rows of rare levels are long.  Shortened, they seem to have no spread, and would be stretched
+    until next to nothing of each is left.
+    """
+    usual = math.sqrt(max(width, 1))
+    reach = math.sqrt(units * mu / (2 * _CLEAR))
+    return min(reach, _WIDEST * usual) if reach > _WIDE * usual else _NARROW * usual
 
 
 def _long_rows(width: int, units: float, mu: float) -> float:

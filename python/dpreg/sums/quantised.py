@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,8 @@ class Recipe:
     intercept : bool
     row_limit, response_limit : float
     change, turn : ndarray, shape (width, width), or None
+    aim : ndarray, shape (width,), or None
+        Coefficients of rows at which their rounding does not matter.
     loss : RowLoss
     given : tuple of int
         Columns that are added to the linear predictor as they are.
@@ -90,6 +92,7 @@ class Recipe:
     response_limit: float = 0.0
     change: Doubles | None = None
     turn: Doubles | None = None
+    aim: Doubles | None = None
     loss: RowLoss = SQUARED
     given: tuple[int, ...] = ()
     weight: int | None = None
@@ -109,6 +112,8 @@ class Recipe:
             how.map = self.change
         if self.turn is not None:
             how.turn = self.turn
+        if self.aim is not None:
+            how.aim = self.aim.tolist()
         how.loss, how.given = self.loss.loss(), list(self.given)
         how.weight, how.inverse_weight = self.weight, 1 / self.usual_weight
         how.most_weight = self.most_weight / self.usual_weight
@@ -157,11 +162,22 @@ class MappedRows:
     """
 
     def __init__(self, design: Design, recipe: Recipe, *, kept: bool) -> None:
-        self._design, self._recipe = design, recipe
-        self._how = recipe.standardisation()
-        self._none = _core.QuantisedRows(np.empty((0, design.columns)), np.empty(0), self._how)
+        self._design = design
+        self._kept = kept and design.rows.local
+        self._make(recipe)
         self.width, self.limit = self._none.width, self._none.limit
-        self._blocks = self._keep() if kept and design.rows.local else None
+
+    def aim(self, theta: Doubles) -> None:
+        """Make the rows again, so that their rounding does not matter near these coefficients."""
+        self._make(replace(self._recipe, aim=theta))
+
+    def _make(self, recipe: Recipe) -> None:
+        self._recipe, self._how = recipe, recipe.standardisation()
+        none = np.empty((0, self._design.columns)), np.empty(0)
+        self._none = _core.QuantisedRows(*none, self._how)
+        self._blocks: Spool[_core.QuantisedRows] | None = None  # what there was is let go first
+        if self._kept:
+            self._blocks = self._keep()
 
     def gram(self) -> Sums:
         """See `_core.QuantisedRows.gram`."""

@@ -148,6 +148,7 @@ def mapped_rows(
     kept: bool,
     response_limit: float = 0.0,
     loss: RowLoss = SQUARED,
+    aim: Doubles | None = None,
 ) -> MappedRows:
     """Quantise the rows of `design` in standard units, times `change` and then `turn`.
 
@@ -163,9 +164,13 @@ def mapped_rows(
         See `MappedRows`.
     loss : RowLoss
         Of a row.
+    aim : ndarray, shape (width,), optional
+        See `MappedRows.aim`.
     """
     recipe = _recipe(design.terms, scales, units, row_limit, winsorise=False)
-    recipe = replace(recipe, response_limit=response_limit, change=change, turn=turn, loss=loss)
+    recipe = replace(
+        recipe, response_limit=response_limit, change=change, turn=turn, loss=loss, aim=aim
+    )
     if loss is not SQUARED:
         recipe = replace(recipe, given=design.terms.given)
     return MappedRows(design, recipe, kept=kept)

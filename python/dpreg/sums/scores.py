@@ -142,13 +142,10 @@ class ScoreNorms:
     counts : ndarray
     deviation : float
         Of the noise in each.
-    gaps : bool
-        Norms may leave out bins, as those of a few kinds of rows do; else the tail has none.
     """
 
     counts: Doubles
     deviation: float
-    gaps: bool = False
 
     @property
     def bulk(self) -> int:
@@ -162,6 +159,11 @@ class ScoreNorms:
     def three_quarters(self) -> float:
         """Norm that three quarters of the units do not exceed."""
         return _edge(self.bulk + 1)
+
+    @property
+    def longest_seen(self) -> float:
+        """Norm that is not exceeded in any bin that is told from noise."""
+        return _edge(self._farthest + 1) if self._farthest >= 0 else 0.0
 
     def root_mean_square(self) -> float:
         """Of the norms up to the largest bin that is told from noise; more than 0."""
@@ -221,7 +223,7 @@ class ScoreNorms:
     def _power(self) -> float:
         """Return that by which the tail falls off where it is last seen."""
         last = self._last_seen()
-        return self._power_between(max(last - 1, 0), min(last + 1, _SPAN - 1))
+        return self._power_between(max(last - 1, 0), min(last + 1, len(self._window) - 1))
 
     def _power_between(self, near: int, far: int) -> float:
         tail, deviations = self._tail()
@@ -231,7 +233,7 @@ class ScoreNorms:
 
     def _tail(self) -> tuple[Doubles, Doubles]:
         """Return noisy numbers of units at or above the bulk and each bin after, and deviations."""
-        bins = np.arange(_SPAN, 0, -1)
+        bins = np.arange(len(self._window), 0, -1)
         return np.cumsum(self._window[::-1])[::-1], self.deviation * np.sqrt(bins)
 
     @property
@@ -242,18 +244,22 @@ class ScoreNorms:
 
     @property
     def _window(self) -> Doubles:
-        """Counts of the bulk and the bins above it."""
-        window = self.counts[self.bulk : self.bulk + _SPAN]
-        return np.append(window, np.zeros(_SPAN - len(window)))
+        """Counts of the bulk and of bins above it, as far as any is told from noise."""
+        span = max(_SPAN, self._farthest - self.bulk + 2)
+        window = self.counts[self.bulk : self.bulk + span]
+        return np.append(window, np.zeros(span - len(window)))
+
+    @property
+    def _farthest(self) -> int:
+        """The last bin that is told from noise by itself; -1: none is."""
+        alone = np.flatnonzero(self.counts > _CLEAR_ALONE * self.deviation)
+        return int(alone[-1]) if len(alone) else -1
 
     def _last_seen(self) -> int:
         tail, deviations = self._tail()
         hidden = np.flatnonzero(tail[1:] <= _CLEAR * deviations[1:])
-        last = int(hidden[0]) if len(hidden) else _SPAN - 1
-        if not self.gaps:
-            return last
-        alone = np.flatnonzero(self._window > _CLEAR_ALONE * self.deviation)
-        return max(last, int(alone[-1])) if len(alone) else last
+        last = int(hidden[0]) if len(hidden) else len(tail) - 1
+        return max(last, self._farthest - self.bulk)
 
 
 def noisy_score_norms(

@@ -131,7 +131,7 @@ BOOSTED = [
     ),
     Mutant(
         "the limit of scores from exact counts",
-        edited(_rounds._Rounds, "limit", ("norm = norms.root_mean_square()", "norm = norms.root_mean_square() * (1 + float(self.rows.score_norms(self.theta).sum()))")),
+        edited(_rounds.Rounds, "limit", ("norm = norms.root_mean_square()", "norm = norms.root_mean_square() * (1 + float(self.rows.score_norms(self.theta).sum()))")),
         ("boosted_adassp",),
     ),
     Mutant(
@@ -146,12 +146,12 @@ BOOSTED = [
     ),
     Mutant(
         "directions seen in the exact matrix",
-        edited(_preconditioning, "precondition", ("seen = values > _SEEN * deviation", "seen = np.linalg.eigvalsh(rows.gram().astype(float)) > np.median(np.linalg.eigvalsh(rows.gram().astype(float)))")),
+        edited(_preconditioning, "_narrowed", ("seen = values > _SEEN * deviation", "seen = np.linalg.eigvalsh(rows.gram().astype(float)) > np.median(np.linalg.eigvalsh(rows.gram().astype(float)))")),
         ("boosted_adassp", "adassp"),
     ),
     Mutant(
         "long rows told by the exact matrix",
-        edited(_preconditioning, "precondition", ("np.linalg.eigh(gram / scales.units)", "np.linalg.eigh(rows.gram() * (rows.limit / 2.0**14) ** 2 / scales.units)")),
+        edited(_preconditioning, "_widened", ("np.linalg.eigh(gram / n)", "np.linalg.eigh(rows.gram() * (rows.limit / 2.0**14) ** 2 / n)")),
         ("boosted_adassp",),
     ),
     Mutant(

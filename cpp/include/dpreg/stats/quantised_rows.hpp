@@ -27,6 +27,7 @@ struct Standardisation {
     std::vector<double> map;      ///< row-major, one row an entry: what rows are multiplied by
     std::size_t mapped = 0;       ///< columns of `map`; 0: rows stay as they are
     std::vector<double> turn;     ///< mapped x mapped: what they are multiplied by when shortened
+    std::vector<double> aim;      ///< of a row without response: theta at which residuals are exact
     Loss loss;
     std::vector<std::size_t> given;     ///< columns added to the linear predictor as they are
     std::optional<std::size_t> weight;  ///< column of the weights; none: each row counts once
@@ -59,6 +60,10 @@ struct Block;
 /// steps of 2^-26 of a power of two above its norm, so that q'theta is exact.  With another loss
 /// than the squared one y is not shrunk, and the residual is w times that of the loss at y and
 /// z'theta + the given columns: what is estimated is that of rows which are not shrunk.
+///
+/// Few values of a regressor are rounded to few others, and the error is one of its scale.  With an
+/// aim t, what rounding takes off w z't is taken off the response, or added to the given columns:
+/// residuals at t are those of w z, and elsewhere err by rounding times the distance to t alone.
 ///
 /// Domain   total: cells that are not finite make the row 0, and its response.
 /// Memory   2 bytes a cell and 8 bytes a row.
