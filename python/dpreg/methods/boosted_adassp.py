@@ -76,6 +76,9 @@ _KEPT = 0.98
 # Rows of which scores are made may be so many times as long as those of which second moments are,
 # where that settles: scores have a limit of their own.
 _LONGER = 8.0
+# Where a residual is no larger than its family allows, few long rows make the noise of all: rows
+# may be so many times as long as is expected, or as long as noise is this share of sampling error.
+_FAR, _QUIET = 3.0, 0.1
 # Rounding rows takes this share of their sampling error off slopes at most, if they can be so long.
 _ROUNDING = 0.1
 # Shares are added up in doubles.
@@ -257,7 +260,11 @@ def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
     plan = plan.times(rest / plan.share * _ROUNDED_DOWN)
     loss = loss_of(family, scales)
     change, turn, limit = directions.change, directions.turn, directions.limit
-    longest = _longest(limit, scales.units) if family.least_squares else limit
+    if family.least_squares:
+        longest = _longest(limit, scales.units)
+    else:
+        mu = noise.share(math.fsum(plan.late))
+        longest = min(limit, _quiet_rows(units.width, scales.units, mu / noise.rows))
 
     def rows(limit: float, aim: Doubles | None = None) -> MappedRows:
         return mapped_rows(
@@ -295,6 +302,14 @@ def _longest(limit: float, units: float) -> float:
     """
     finest = _core.ROW_STEPS * math.sqrt(12 * _ROUNDING / math.sqrt(units))
     return max(limit, min(_LONGER * limit, finest))
+
+
+def _quiet_rows(width: int, units: float, mu: float) -> float:
+    """Return the limit of rows whose residuals are bounded, for the noise of their scores.
+
+    Noise is in proportion to the limit, and sampling error is mu sqrt(units) times that of 1.
+    """
+    return max(_FAR * math.sqrt(max(width, 1)), _QUIET * mu * math.sqrt(units))
 
 
 def _noisy_round(
