@@ -33,7 +33,7 @@ FORMULA = "price ~ ."  # 9 terms: six measures, and cut, color and clarity with 
 # write them as terms of their own: `I(cut == 'Ideal') + I(cut == 'Fair')`.
 
 # %%
-fit = dpreg.dp_lm(FORMULA, diamonds, eps=1.0, delta=1e-6, method="tukey", select="kendall", k=4)
+fit = dpreg.dp_lm(FORMULA, diamonds, eps=1.0, delta=1e-6, select="kendall", k=4)
 print(fit.summary())
 print("chosen, in this order:", fit.selected)
 
