@@ -59,12 +59,12 @@ _NEARER = 0.5
 # Rows are aimed at the mean of where so many rounds lead, and once more if their rounding may move
 # coefficients by more than this share of their sampling error.
 _AIMED, _ROUNDED = 2, 0.1
-# Where noise in a round is no more than this share of the sampling error, fewer rounds do as well:
+# Where noise in a round is no more than this share of the sampling error, fewer rounds do as well.
 _QUIET = 0.5
-# late ones are so many times as large, and steps go as far as the two before say, at least
-_MERGED = 5
-_LEAST_STEP = 0.1
-# and do not settle where so much of the way the curvature says is all of it.
+# Of late rounds so many are then made into one, and a step goes as far as the two before it say, by
+# this share of the way at least.
+_MERGED, _LEAST_STEP = 5, 0.1
+# Rounds do not settle if all of the way is less than this share of what the curvature says it is.
 _STEEP = 1 / 6
 
 

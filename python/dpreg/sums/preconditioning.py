@@ -20,10 +20,10 @@ Doubles = NDArray[np.float64]
 
 # Rows longer than this many times their expected length are shortened in the first rounds.
 _NARROW = 1.2
-# but than many more where noise hides nothing even then, if that is more than so many times,
+# In the very first their limit is as wide as noise allows, if that is more than this many times.
 _WIDE = 1.5
-# and than this many in the last ones, as long as noise is no more than these shares of the rows:
-# its largest eigenvalue, and one of its entries.
+# In the last ones it is at most this many times, as long as noise is no more than these shares of
+# the rows: its largest eigenvalue, and one of its entries.
 _WIDEST, _NOISE, _ENTRY_NOISE = 10.0, 0.5, 0.1
 # Second moments below this share of the largest that noise alone makes are taken for that much
 # in the next round, which sees them stretched.
