@@ -153,6 +153,32 @@ def test_a_spool_is_read_a_few_blocks_at_a_time(memory, monkeypatch):
             np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("memory", [0.0, 1e5, 1e9])
+def test_a_spool_that_is_cleared_takes_other_blocks(memory):
+    kept = Spool(memory)
+    for size in (5000, 9000, 400, 60, 7):
+        kept.clear()
+        assert len(kept) == 0
+        blocks = [np.full(size + k, size + k) for k in range(6)]
+        for block in blocks:
+            kept.append(block, block.nbytes)
+        for one, other in zip(kept, blocks, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 3000), max_size=12), st.integers(100, 40_000))
+def test_blocks_come_back_in_order_however_they_lie_in_files(sizes, mapped):
+    kept = Spool(0.0)
+    for k, size in enumerate(sizes):
+        kept.append(np.full(size, k), 8 * size + 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spool, "_MAPPED", mapped)
+        found = [(len(block), set(block.tolist())) for block in kept]
+    assert found == [(size, {k} if size else set()) for k, size in enumerate(sizes)]
+    assert [len(kept[k]) for k in range(len(sizes))] == sizes
+
+
 def test_a_spool_goes_to_a_file_without_a_name_and_that_goes_too(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     spool = Spool(10.0)

@@ -172,7 +172,8 @@ def standardise(
         how long that takes.
     """
     if passes is not None:  # and a vote on limits
-        expect(options.standardisation.passes + passes + 1 + allowance.extras.passes)
+        scaling = options.standardisation.passes(design.columns + 1)
+        expect(scaling + passes + 1 + allowance.extras.passes)
     rows = 1 if design.units is None else max_rows
     extras = allowance.extras
     noise = GaussianReleases(

@@ -164,6 +164,7 @@ class MappedRows:
     def __init__(self, design: Design, recipe: Recipe, *, kept: bool) -> None:
         self._design = design
         self._kept = kept and design.rows.local
+        self._blocks: Spool[_core.QuantisedRows] | None = None
         self._make(recipe)
         self.width, self.limit = self._none.width, self._none.limit
 
@@ -175,9 +176,10 @@ class MappedRows:
         self._recipe, self._how = recipe, recipe.standardisation()
         none = np.empty((0, self._design.columns)), np.empty(0)
         self._none = _core.QuantisedRows(*none, self._how)
-        self._blocks: Spool[_core.QuantisedRows] | None = None  # what there was is let go first
         if self._kept:
-            self._blocks = self._keep()
+            self._keep()
+        else:
+            self._blocks = None
 
     def gram(self) -> Sums:
         """See `_core.QuantisedRows.gram`."""
@@ -211,9 +213,7 @@ class MappedRows:
 
     def __iter__(self) -> Iterator[_core.QuantisedRows]:
         """Go through the blocks, which are kept from now on: the same each time."""
-        if self._blocks is None:
-            self._blocks = self._keep()
-        yield from self._blocks
+        yield from self._keep() if self._blocks is None else self._blocks
         passed()
 
     def _total(self, name: str, *arguments: Any) -> Sums:
@@ -239,8 +239,10 @@ class MappedRows:
         )
 
     def _keep(self) -> Spool[_core.QuantisedRows]:
-        blocks: Spool[_core.QuantisedRows] = Spool(self._design.rows.memory / 2)
+        if self._blocks is None:
+            self._blocks = Spool(self._design.rows.memory / 2)
+        self._blocks.clear()
         for rows in self._made():
-            blocks.append(rows, rows.bytes)
+            self._blocks.append(rows, rows.bytes)
         passed()
-        return blocks
+        return self._blocks

@@ -13,6 +13,7 @@ from dpreg.errors import ArgumentError, unusable
 from dpreg.options import check_options
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.histograms import column_weights, magnitude, narrowed
+from dpreg.sums.nested_counts import NestedCounts, nested_bins
 from dpreg.sums.statistics import IntervalCounts, MagnitudeCounts, MomentSums
 
 __all__ = ["Scales", "Standardisation", "check_scatter_share", "check_share_of_mu"]
@@ -130,10 +131,12 @@ class Standardisation:
         histograms = self.magnitude_share + self.zooms * self.zoom_share
         return histograms + self.moment_share + self.tail_share
 
-    @property
-    def passes(self) -> int:
-        """Over the rows, at most."""
-        return 2 + self.zooms
+    def passes(self, columns: int) -> int:
+        """Return the passes over rows of so many columns, the response among them, at most."""
+        left, size = self.zooms, nested_bins(self.bins, self.zooms, columns)
+        while size > 1:  # zooms of the first histogram; others may need a pass each
+            left, size = left - 1, size // self.bins
+        return 2 + (self.zooms > 0) + max(left, 0)
 
     def release(self, rows: Observations, noise: GaussianReleases, bounds: Doubles) -> Scales:
         """Find the scales of the regressors and, last, of the response.
@@ -205,8 +208,16 @@ class Standardisation:
         high[searched] = [1.0 if size is None else size for size in found]
         low[searched] = -high[searched]
         mu = noise.share(self.zoom_share)
+        held: NestedCounts | None = None
         for zoom in range(self.zooms):
-            cells = rows.total(IntervalCounts(low.copy(), high.copy(), self.bins, searched))
+            limits = low[searched], high[searched]
+            cells = None if held is None else held.counts(*limits, self.bins)
+            if held is None or cells is None:
+                size = nested_bins(self.bins, self.zooms - zoom, len(searched))
+                fine = rows.total(IntervalCounts(low.copy(), high.copy(), size, searched))
+                held = NestedCounts(fine, *limits)
+                cells = held.counts(*limits, self.bins)
+                assert cells is not None
             label = f"histogram {zoom + 1} of each column"
             counts, deviations = _noisy_counts(label, cells, weights, noise, mu)
             for j, row, dev in zip(searched, counts, deviations, strict=True):

@@ -1,0 +1,66 @@
+"""Counts in narrow bins, of which those in wider ones are sums: one pass for several histograms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["NestedCounts", "nested_bins"]
+
+Doubles = NDArray[np.float64]
+
+# Cells that are counted at once, of all columns: they stay near the processor.
+_MOST_CELLS = 1 << 17
+
+
+def nested_bins(bins: int, zooms: int, columns: int) -> int:
+    """Return into how many bins to divide columns, for as many of the next zooms as can be."""
+    size = bins
+    for _ in range(zooms - 1):
+        exact = bins & (bins - 1) == 0  # edges are
+        if not exact or size * bins * columns > _MOST_CELLS:
+            break
+        size *= bins
+    return size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NestedCounts:
+    """Counts of values in equal bins, from which those in other bins follow.  Private.
+
+    Attributes
+    ----------
+    cells : ndarray of int64, shape (columns, size + 1)
+        The last of each column counts zeros, which are in no bin.
+    low, high : ndarray, shape (columns,)
+        Limits of the bins; what is beyond them is in the first or the last.
+    """
+
+    cells: NDArray[np.int64]
+    low: Doubles
+    high: Doubles
+
+    def counts(self, low: Doubles, high: Doubles, bins: int) -> NDArray[np.int64] | None:
+        """Return counts within other limits, what is beyond them at the ends.
+
+        Each value is in one bin, as before.
+
+        Returns
+        -------
+        ndarray of int64, shape (columns, bins + 1), or None
+            None: the edges of these bins are not among those that were counted, which depends on
+            limits only.
+        """
+        size = self.cells.shape[1] - 1
+        cell = (self.high - self.low) / size
+        first, width = (low - self.low) / cell, (high - low) / cell / bins
+        among = (first >= 0) & (width >= 1) & (first + bins * width <= size)
+        if not (among & (first % 1 == 0) & (width % 1 == 0)).all():
+            return None
+        edges = first[:, None] + width[:, None] * np.arange(bins)
+        edges[:, 0] = 0
+        parts = zip(self.cells, edges.astype(np.intp), strict=True)
+        found = [np.append(np.add.reduceat(row[:-1], at), row[-1]) for row, at in parts]
+        return np.array(found)
