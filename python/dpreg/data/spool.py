@@ -1,4 +1,4 @@
-"""Blocks of records, in memory while they fit, then in temporary files."""
+"""Blocks of records, in memory while they fit, the rest in temporary files."""
 
 from __future__ import annotations
 
@@ -51,8 +51,7 @@ class Spool(Generic[Block]):
     Parameters
     ----------
     memory : float
-        Bytes that blocks may take before they are all moved to files; without a limit there are
-        none.
+        Bytes that blocks may take before others go to files; without a limit there are none.
 
     Raises
     ------
@@ -90,11 +89,10 @@ class Spool(Generic[Block]):
             If the disk is full.
         """
         self._left -= size
-        self._held.append(block)
-        if self._left < 0:
-            for held in self._held:
-                self._places.append(self._file_of(len(self._places)).write(held))
-            self._held = []
+        if self._left >= 0:
+            self._held.append(block)
+        else:
+            self._places.append(self._file_of(len(self._places)).write(block))
 
     def __len__(self) -> int:
         return len(self._held) + len(self._places)
@@ -104,13 +102,14 @@ class Spool(Generic[Block]):
             yield from part()
 
     def __getitem__(self, k: int) -> Block:
-        return self._held[k] if not self._places else self._read(k, k + 1)[0]
+        if k < len(self._held):
+            return self._held[k]
+        place = k - len(self._held)
+        return self._read(place, place + 1)[0]
 
     def parts(self) -> Iterator[Callable[[], list[Block]]]:
         """Yield what returns the next few blocks, in any thread, and all of them in the end."""
-        if not self._places:
-            yield from (functools.partial(list, [block]) for block in self._held)
-            return
+        yield from (functools.partial(list, [block]) for block in self._held)
         ends = [0]
         while ends[-1] < len(self._places):
             ends.append(self._end_of_part(ends[-1]))
@@ -129,7 +128,7 @@ class Spool(Generic[Block]):
         return last
 
     def _size(self, k: int) -> int:
-        return self._places[k][-1].stop - self._places[k][0].start
+        return int(self._places[k][-1].stop - self._places[k][0].start)
 
     def _file_of(self, k: int) -> _File:
         return self._files[k % len(self._files)]

@@ -211,15 +211,15 @@ class Standardisation:
         held: NestedCounts | None = None
         for zoom in range(self.zooms):
             limits = low[searched], high[searched]
-            cells = None if held is None else held.counts(*limits, self.bins)
-            if held is None or cells is None:
+            bins = None if held is None else held.counts(*limits, self.bins)
+            if bins is None:
                 size = nested_bins(self.bins, self.zooms - zoom, len(searched))
-                fine = rows.total(IntervalCounts(low.copy(), high.copy(), size, searched))
-                held = NestedCounts(fine, *limits)
-                cells = held.counts(*limits, self.bins)
-                assert cells is not None
+                cells = rows.total(IntervalCounts(low.copy(), high.copy(), size, searched))
+                held = NestedCounts(cells, *limits)
+                bins = held.counts(*limits, self.bins)
+                assert bins is not None
             label = f"histogram {zoom + 1} of each column"
-            counts, deviations = _noisy_counts(label, cells, weights, noise, mu)
+            counts, deviations = _noisy_counts(label, bins, weights, noise, mu)
             for j, row, dev in zip(searched, counts, deviations, strict=True):
                 low[j], high[j] = narrowed(row, low[j], high[j], dev)
         return np.array([size is not None for size in found]), deviations
