@@ -35,7 +35,7 @@ for day in range(4):
 # ## Files on this machine
 #
 # A folder, a pattern or a list of Parquet files; names and types of columns are those of the first
-# file. `memory=` says how many bytes rows may take before they go to a temporary file, by default
+# file. `memory=` says how many bytes rows may take before others go to temporary files, by default
 # a quarter of the machine's memory. Here hardly any, and the result is the same:
 
 # %%
@@ -45,9 +45,9 @@ print(fit.summary())
 assert fit.to_json() == spooled.to_json()
 
 # %% [markdown]
-# The file has 8 bytes for each value of the model matrix, and later 2 to 3, in the folder for
-# temporary files (`TMPDIR`). It has no name where the system allows that, and is gone with the
-# call; but it is on a disk while the call lasts, and not encrypted.
+# Files have 8 bytes for each value of the model matrix, and later 2 to 4 more, in the folder for
+# temporary files (`TMPDIR`). They have no names where the system allows that, and are gone with the
+# call; but they are on a disk while the call lasts, and not encrypted.
 #
 # Whether that folder can be written to is found out before the charge, however few rows there are;
 # without `memory=` rows stay in memory where it cannot. A disk that is full in the end fails after
@@ -124,12 +124,11 @@ assert partitioned.to_json() == fit.to_json()
 # brings the rows to this process.
 #
 # With the file of `tests/benchmarks/bench_large.py`, 88 bytes a row of 10 regressors, `memory=1e9`
-# and two idle processors, 100 million rows took 54 to 83 s in seven runs on two days, and DuckDB
-# 10 to 17 s for the means and the products of the same columns where the system had the file in
-# memory: a private fit took 3.2 to 5.8 times as long. (Where it had not, DuckDB took 25 to 110 s.)
-# The peak was 0.79 GB. Half of the time goes into reading and into writing 12.8 GB of temporary
-# files: on the virtual machine that was used a GB takes 2 to 3 s where memory is touched for the
-# first time in a while, and 0.3 s after that.
-# 10 million rows took 4.4 times as long (4.2 to 4.8), imports, which are a second, included. Time
-# is in proportion to rows, so 1,000 million should take about 12 minutes, of which DuckDB would
-# take three to read them.
+# and two idle processors, 100 million rows took 43 to 50 s in five runs, and DuckDB 9.5 to 12 s for
+# the means and the products of the same columns where the system had the file in memory: a private
+# fit took 4.0 to 4.7 times as long. (Where it had not, DuckDB took 18 to 25 s.) The peak was
+# 1.3 GB. Nearly half of the time goes into writing 12 GB of temporary files: on the virtual machine
+# that was used a GB takes a processor 3 s where memory is touched for the first time in a while,
+# and 0.3 s after that. 10 million rows took 4.0 times as long (3.7 to 4.3), imports, most of a
+# second, included. Time is in proportion to rows, so 1,000 million should take about 8 minutes, of
+# which DuckDB would take two to read them.
