@@ -62,6 +62,19 @@ def test_other_edges_need_a_pass(low, high):
     assert held.counts(np.array([low]), np.array([high]), 4) is None
 
 
+@settings(max_examples=500, deadline=None)
+@given(st.integers(4, 256), st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.integers(1, 3))
+def test_limits_that_were_counted_need_no_other_pass(bins, low, width, zooms):
+    """However many bins there are, and whatever released noise made of their limits."""
+    limits = np.array([low]), np.array([low + width])
+    size = nested_bins(bins, zooms, 1)
+    cells = np.arange(size + 1).reshape(1, -1)
+    found = NestedCounts(cells, *limits).counts(*limits, bins)
+    assert found is not None
+    wide = cells[0, :-1].reshape(bins, -1).sum(axis=1)
+    np.testing.assert_array_equal(found, [[*wide, size]])
+
+
 def test_edges_have_to_be_exact_and_cells_few():
     assert nested_bins(16, 3, 11) == 4096
     assert nested_bins(16, 3, 100) == 256

@@ -54,8 +54,9 @@ class NestedCounts:
             limits only.
         """
         size = self.cells.shape[1] - 1
-        cell = (self.high - self.low) / size
-        first, width = (low - self.low) / cell, (high - low) / cell / bins
+        span = self.high - self.low
+        # A quotient comes first, so that the limits that were counted are exact for any bins.
+        first, width = (low - self.low) / span * size, (high - low) / span * size / bins
         among = (first >= 0) & (width >= 1) & (first + bins * width <= size)
         if not (among & (first % 1 == 0) & (width % 1 == 0)).all():
             return None
