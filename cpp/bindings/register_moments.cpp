@@ -5,6 +5,7 @@
 #include "dpreg/mechanisms/dpsgd.hpp"
 #include "dpreg/stats/column_counts.hpp"
 #include "dpreg/stats/quantised_rows.hpp"
+#include "dpreg/stats/side_by_side.hpp"
 #include "dpreg/stats/tail_votes.hpp"
 #include "numpy_view.hpp"
 
@@ -71,6 +72,25 @@ std::vector<double> row_major(const dpreg::MatrixView& matrix) {
         for (std::size_t j = 0; j < matrix.cols; ++j) entries.push_back(matrix(i, j));
     }
     return entries;
+}
+
+void register_side_by_side(py::module_& m) {
+    m.def(
+        "side_by_side",
+        [](const std::vector<Array>& columns, std::size_t count) {
+            std::vector<dpreg::VectorView> views;
+            for (const auto& column : columns) views.push_back(dpreg::bind::vector_view(column));
+            Array rows({count, columns.size()});
+            py::array_t<bool> finite(static_cast<py::ssize_t>(count));
+            double* const to = rows.mutable_data();
+            bool* const answers = finite.mutable_data();
+            dpreg::bind::without_gil([&] {
+                dpreg::side_by_side(views, count, to, answers);
+                return 0;
+            });
+            return py::make_tuple(rows, finite);
+        },
+        "columns"_a, "count"_a);
 }
 
 void register_column_counts(py::module_& m) {
@@ -314,6 +334,7 @@ void register_dpsgd(py::module_& m) {
 }  // namespace
 
 void register_moments(py::module_& m) {
+    register_side_by_side(m);
     register_column_counts(m);
     register_tail_votes(m);
     register_losses(m);

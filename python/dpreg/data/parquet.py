@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from dpreg.data.arrow import arrow_cells, arrow_column
@@ -32,9 +33,23 @@ def parquet_source(path: str | os.PathLike[str]) -> RowSource:
         import pyarrow.parquet as pq
 
         with pq.ParquetFile(name, pre_buffer=False) as file:
-            yield from file.iter_batches(BATCH_ROWS, columns=list(columns))
+            yield from _ahead(file.iter_batches(BATCH_ROWS, columns=list(columns)))
 
     return StreamSource(schema, read, arrow_cells)
+
+
+def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield batches, of which the next is read while one is used."""
+    with ThreadPoolExecutor(1) as reader:
+        try:
+            coming = reader.submit(next, batches, None)
+        except RuntimeError:  # no thread is to be had
+            reader.shutdown(cancel_futures=True)
+            yield from batches
+            return
+        while (batch := coming.result()) is not None:
+            coming = reader.submit(next, batches, None)
+            yield batch
 
 
 def _types(name: str) -> list[Any]:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg import _core
 from dpreg.data.formula.functions import context
 from dpreg.data.formula.parse import factors_of, lookups, parsed, schema_of
 from dpreg.data.formula.tables import anything, categorical, grid, probe
@@ -29,8 +30,6 @@ from dpreg.errors import FormulaError
 __all__ = ["FormulaSpec", "Rows"]
 
 _INTERCEPT = "Intercept"
-# Rows that are put together at a time: they stay near the processor.
-_TOGETHER = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,13 +207,20 @@ class FormulaSpec:
         Incomplete rows are dropped.  A row is complete when each variable is present, within its
         levels, and each number that comes out is finite.
         """
-        columns, complete = self._columns(batch, response=response)
-        as_read = self._as_read(columns, batch.rows, response=response)
-        X, y = as_read or self._evaluate(columns, slice(0, batch.rows), response=response)
-        if response and self.weights is not None:
-            X = np.column_stack([X, usable_weights(batch.cells[self.weights].numbers())])
-        if as_read is None or self.weights is not None:
+        as_read = self._as_read(response=response)
+        columns, complete = self._columns(batch, as_read, response=response)
+        if as_read:
+            named = [columns[self._rights[place]] for place in self._places]
+            X, finite = _core.side_by_side(named, batch.rows)
+            y = columns[self._lefts[0]] if response else None
+            complete &= finite
+        else:
+            X, y = self._evaluate(columns, slice(0, batch.rows), response=response)
             complete &= np.isfinite(X).all(axis=1)
+        if response and self.weights is not None:
+            weights = usable_weights(batch.cells[self.weights].numbers())
+            X = np.column_stack([X, weights])
+            complete &= np.isfinite(weights)
         if y is not None:
             complete &= np.isfinite(y)
         kept = np.flatnonzero(complete).astype(np.int64)
@@ -222,9 +228,22 @@ class FormulaSpec:
             return Rows(X, y, kept)
         return Rows(X[kept], None if y is None else y[kept], kept)
 
-    def _columns(self, batch: Batch, *, response: bool) -> tuple[dict[str, Any], Any]:
-        """Convert the columns that are needed; say which rows have all of them."""
+    def _as_read(self, *, response: bool) -> bool:
+        """Whether all columns that are made are columns of numbers of the data."""
+        regressors = self._rights.keys() >= set(self._places)
+        return regressors and (bool(self._lefts) or not response)
+
+    def _columns(
+        self, batch: Batch, as_read: bool, *, response: bool
+    ) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+        """Convert the columns that are needed; say which rows have all of them.
+
+        Of those that are taken `as_read`, it is found out when they are put together.
+        """
         needed = set(self.needed(response=response))
+        made = {self._rights[place] for place in self._places} if as_read else set()
+        if as_read and response:
+            made.add(self._lefts[0])
         complete = np.ones(batch.rows, dtype=bool)
         columns: dict[str, Any] = {}
         for name, column in self.schema.columns.items():
@@ -234,25 +253,13 @@ class FormulaSpec:
                     columns[name] = anything(column, batch.rows)
             elif column.levels is None:
                 columns[name] = batch.cells[name].numbers()
-                complete &= np.isfinite(columns[name])
+                if name not in made:
+                    complete &= np.isfinite(columns[name])
             else:
                 codes = batch.cells[name].codes(column.levels)
                 columns[name] = categorical(codes, column.levels)
                 complete &= codes >= 0
         return columns, complete
-
-    def _as_read(
-        self, columns: Mapping[str, Any], rows: int, *, response: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None] | None:
-        """Return columns of numbers as they were read; None if there are terms of another kind."""
-        if not self._rights.keys() >= set(self._places) or (response and not self._lefts):
-            return None
-        X = np.empty((rows, len(self._places)))
-        for start in range(0, rows, _TOGETHER):
-            part = slice(start, start + _TOGETHER)
-            for j, place in enumerate(self._places):
-                X[part, j] = columns[self._rights[place]][part]
-        return X, columns[self._lefts[0]] if response else None
 
     def _evaluate(
         self, columns: Mapping[str, Any], rows: slice, *, response: bool
