@@ -197,6 +197,22 @@ def test_the_last_bin_of_norms_has_no_end():
     assert ScoreNorms(counts, 1.0).cut(2.0**60).units == 9.0
 
 
+def test_noise_far_above_the_norms_is_not_taken_for_one():
+    """With 4.5 deviations everywhere a count of 4,000 had one, and limits followed it."""
+    rng = np.random.default_rng(14)
+    exact = counts_of(np.abs(rng.standard_normal(100_000)) * 3)
+    last = int(np.flatnonzero(exact > 100)[-1])
+    for k, least in ((last + 3, 5.5), (last + 30, 7.5)):
+        for deviations in (least - 1.5, least):
+            counts = exact.copy()
+            counts[k] = deviations * 20.0
+            found = ScoreNorms(counts, 20.0).longest_seen >= 2 ** ((_core.LEAST_SCORE_BIN + k) / 2)
+            assert found == (deviations == least)
+    noise = rng.normal(0, 20.0, (50_000, BINS))
+    longest = [ScoreNorms(exact + draw, 20.0).longest_seen for draw in noise]
+    assert max(longest) <= 2 ** ((_core.LEAST_SCORE_BIN + last + 5) / 2)
+
+
 def test_noise_alone_gives_a_number():
     rng = np.random.default_rng(8)
     noisy = ScoreNorms(rng.normal(0, 1e6, BINS), 1e6)
@@ -318,6 +334,18 @@ def test_where_noise_is_little_fewer_rounds_lead_to_the_same_root():
     sampling = np.std(y - X @ exact) / math.sqrt(len(X))
     assert (quiet.unsettled < (0.2 * sampling) ** 2).all()
     assert (np.abs(quiet.theta - exact) < 0.25 * sampling + 4 * quiet.deviation).all()
+
+
+def test_ways_that_are_told_for_sure_are_gone_in_three_rounds():
+    """Half of the way in each of the first rounds took six where noise is next to nothing."""
+    X, y, _ = problem(400_000, 3, np.random.default_rng(13))
+    root, noise = root_of(X, y, 1, epsilon=300.0)
+    early = labels_of(noise)[: labels_of(noise).index("norms of scores")]
+    assert sum(label.startswith("score of round") for label in early) == 4
+    assert sum(label.startswith("score of round") for label in labels_of(noise)) == 8
+    exact = np.linalg.lstsq(X, y, rcond=None)[0]
+    assert (np.abs(root.theta - exact) < 4 * root.deviation).all()
+    assert (root.unsettled < (0.02 * 0.5) ** 2 / len(X)).all()
 
 
 @pytest.mark.parametrize("effect", [1.0, 10.0])

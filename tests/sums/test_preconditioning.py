@@ -146,6 +146,20 @@ def test_rounds_end_when_nothing_is_hidden():
     np.testing.assert_allclose(after, 1, atol=0.1)
 
 
+def test_rows_as_long_as_narrow_rounds_had_are_not_made_again():
+    """Where noise is little the first wide round would find unit moments, and nothing else."""
+    rng = np.random.default_rng(4)
+    few, many = rng.standard_normal((100_000, 3)), rng.standard_normal((1_000_000, 3))
+    rounds = []
+    for X in (few, many):
+        design, scales, units, directions, noise = found(X)
+        rounds.append(len([part for part in noise.parts if part.label == "sums of products"]))
+        after = np.linalg.eigvalsh(moments(design, scales, units, directions))
+        np.testing.assert_allclose(after, 1, atol=0.1)
+        assert directions.limit >= 2 * 10 * math.sqrt(4) or X is few
+    assert rounds == [3, 2]
+
+
 @pytest.mark.parametrize("size", [5, 40, 200])
 @pytest.mark.parametrize("spread", [0.0, 1.0])
 def test_moments_along_noisy_eigenvectors_are_those_without_noise(size, spread):

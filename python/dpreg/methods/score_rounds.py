@@ -32,6 +32,8 @@ Doubles = NDArray[np.float64]
 _EARLY_STEP, _SETTLING_STEP, _LATE_STEP = 0.5, 0.3, 0.2
 # and all of it where its length is this many deviations of noise.
 _TOLD = 2.0
+# Where the last two ways are so many, they tell how far the next has to go.
+_SURE = 10.0
 # and no farther than a regressor moves linear predictors by this: at other predictors the curvature
 # is another one, and longer steps by the first end far beyond the root, on one side or the other.
 _FARTHEST = 2.0
@@ -59,11 +61,12 @@ _NEARER = 0.5
 # Rows are aimed at the mean of where so many rounds lead, and once more if their rounding may move
 # coefficients by more than this share of their sampling error.
 _AIMED, _ROUNDED = 2, 0.1
-# Where noise in a round is no more than this share of the sampling error, fewer rounds do as well.
-_QUIET = 0.5
-# Of late rounds so many are then made into one, and a step goes as far as the two before it say, by
-# this share of the way at least.
-_MERGED, _LEAST_STEP = 5, 0.1
+# Where noise in a round is no more than this share of the sampling error, fewer rounds do as well:
+# early ones end when the way is no longer than so many of these.
+_QUIET, _NEAR = 0.5, 2.0
+# Of late rounds so many are then made into one, and twice as many where noise is no more than this
+# share; and a step goes as far as the two before it say, by this share of the way at least.
+_MERGED, _STILL, _LEAST_STEP = 5, 0.15, 0.1
 # Rounds do not settle if all of the way is less than this share of what the curvature says it is.
 _STEEP = 1 / 6
 
@@ -154,9 +157,17 @@ class Rounds:
 
     def _hurry(self, norm: float) -> None:
         """Find out whether noise in the last round is small where scores have this norm."""
-        sampling = norm / math.sqrt(max(self.rows.width, 1) * self.units)
-        quiet = self.deviations[-1] <= _QUIET * sampling
+        quiet = self._loudness(norm) <= _QUIET
         self.quick = quiet and self.model.family.least_squares
+
+    def _loudness(self, norm: float) -> float:
+        """Return noise in the last round, in sampling errors of scores with this norm."""
+        sampling = norm / math.sqrt(max(self.rows.width, 1) * self.units)
+        return self.deviations[-1] / sampling
+
+    def _near(self, norm: float) -> bool:
+        """Whether the last way is about as long as sampling errors of scores with this norm."""
+        return float(np.linalg.norm(self.steps[-1])) <= _NEAR * norm / math.sqrt(self.units)
 
     def aim(self) -> None:
         """Make rows again, so that their rounding does not matter where they lead."""
@@ -193,7 +204,7 @@ class Rounds:
             self.step(max(limit, self.longest), share, _EARLY_STEP)
             self._expect()
             self._hurry(usual)
-            if self.quick and number >= plan.every and not self.told:
+            if self.quick and number >= plan.every and (self._near(usual) or not self.told):
                 self.saved += math.fsum(plan.early[number + 1 :])
                 counts = len(range(0, len(plan.early), plan.every))
                 self.saved += plan.early_norms * (counts - number // plan.every - 1)
@@ -206,7 +217,7 @@ class Rounds:
         """Make the rounds that count, fewer if each has little noise; return their shares."""
         self._aim_again(norm)
         self._hurry(norm)
-        few = len(shares) // _MERGED
+        few = len(shares) // (_MERGED if self._loudness(norm) > _STILL else 2 * _MERGED)
         if self.quick and few > 1:
             shares = (math.fsum(shares) / few,) * few
         shares = tuple(share + self.saved / len(shares) for share in shares)
@@ -238,8 +249,12 @@ class Rounds:
     @property
     def told(self) -> bool:
         """Whether the last way is told from noise."""
-        noise = self.deviations[-1] ** 2 * float((self.inverse**2).sum())
-        return float(self.steps[-1] @ self.steps[-1]) > _TOLD**2 * noise
+        return self._clearness(-1) > _TOLD
+
+    def _clearness(self, of: int) -> float:
+        """Return the length of a way in deviations of its noise."""
+        noise = self.deviations[of] * float(np.linalg.norm(self.inverse))
+        return float(np.linalg.norm(self.steps[of])) / noise
 
     def _size(self, size: float) -> float:
         """Return how much of the last way to go: `size` of it where noise may have made it.
@@ -252,7 +267,10 @@ class Rounds:
             return size
         if self.model.family.name == "binomial":
             return 1.0
-        if not self.quick or len(self.steps) < 2 or self.of[-2] != self.of[-1]:
+        if not self.model.family.least_squares or len(self.steps) < 2:
+            return size
+        sure = min(self._clearness(-2), self._clearness(-1)) > _SURE
+        if not (self.quick or sure) or self.of[-2] != self.of[-1]:
             return size
         gone = self.targets[-1] - self.steps[-1] - (self.targets[-2] - self.steps[-2])
         fallen = float(gone @ (self.steps[-2] - self.steps[-1]))

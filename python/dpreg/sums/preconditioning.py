@@ -140,8 +140,8 @@ def precondition(
     Kamath, Li, Singhal, Ullman (2019), "Privately learning high-dimensional distributions",
     Algorithm 3.
     """
-    change, seen = _narrowed(design, scales, units, plan.narrow, noise)
-    return _widened(design, scales, units, plan.wide, noise, change, seen)
+    change, seen, limit = _narrowed(design, scales, units, plan.narrow, noise)
+    return _widened(design, scales, units, plan.wide, noise, change, seen, limit)
 
 
 def _narrowed(
@@ -150,9 +150,12 @@ def _narrowed(
     units: StandardUnits,
     shares: tuple[float, ...],
     noise: GaussianReleases,
-) -> tuple[Doubles, NDArray[np.bool_]]:
-    """Return `change` and `seen`, as rows say that are mostly not much longer than usual."""
-    width, n = units.width, scales.units
+) -> tuple[Doubles, NDArray[np.bool_], float]:
+    """Return `change` and `seen`, as rows say that are mostly not much longer than usual.
+
+    Last comes how long rows may be for second moments to be 1; 0: that was not told.
+    """
+    width, n, clear = units.width, scales.units, False
     limit = _first_limit(width, n, noise.share(shares[0]) / noise.rows)
     change = np.eye(width)
     values, vectors, deviation = np.full(width, n), np.eye(width), 0.0
@@ -173,14 +176,15 @@ def _narrowed(
             values = np.where(short & (promise > _PROMISED), n, values)
         least = values.min(initial=np.inf)
         even = np.abs(values / n - 1).max(initial=0.0) < _EVEN
-        if even and least > _CLEAR * deviation:
+        clear = bool(even and least > _CLEAR * deviation)
+        if clear:
             break  # nothing is hidden, and another round would find the same
         if least <= max(_SEEN, math.sqrt(2 * width)) * deviation:
             limit = _NARROW * math.sqrt(max(width, 1))
     seen = values > _SEEN * deviation
     held = np.where(seen, values, 0.0)
     held = np.maximum(held, _least_moments(change @ vectors, _SEEN * deviation))
-    return _apart(change @ vectors / np.sqrt(held / n), seen), seen
+    return _apart(change @ vectors / np.sqrt(held / n), seen), seen, limit if clear else 0.0
 
 
 def _widened(
@@ -191,13 +195,19 @@ def _widened(
     noise: GaussianReleases,
     change: Doubles,
     seen: NDArray[np.bool_],
+    known: float,
 ) -> Directions:
-    """Find along which directions long rows add to the spread."""
+    """Find along which directions long rows add to the spread.
+
+    Up to the length of `known` they add nothing.
+    """
     width, n = units.width, scales.units
     limit, turn = 0.0, np.eye(width)
     for number, share in enumerate(shares):
         mu = noise.share(share)
         limit = 2 * limit if number > 0 else _long_rows(width, n, mu / noise.rows)
+        if limit <= known:
+            continue
         rows = mapped_rows(design, scales, units, change, turn, limit, kept=False)
         gram, deviation = noisy_gram(rows, noise, mu)
         values, vectors = np.linalg.eigh(gram / n)

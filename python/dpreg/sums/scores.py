@@ -29,8 +29,10 @@ Doubles = NDArray[np.float64]
 _SPAN = 16
 # Deviations of its noise that a count of the tail must have.
 _CLEAR = 3.0
-# and that of one bin of it, of which there are many.
-_CLEAR_ALONE = 4.5
+# and that of one bin by itself: more, the farther it is above the bulk, as limits follow it.  Noise
+# alone makes one two octaves above in a count of a million; with 4.5 everywhere it did in one of
+# 4,000, most of them so far that nothing could be told afterwards.
+_CLEAR_ALONE, _MOST_CLEAR, _CLEARER = 4.5, 7.0, 1 / 8
 # A tail is taken to fall off as a power of at least and at most this.
 _LEAST_POWER, _MOST_POWER = 1.5, 8.0
 # Half octaves before the last that is seen, over which a tail tells how it goes on.
@@ -252,7 +254,9 @@ class ScoreNorms:
     @property
     def _farthest(self) -> int:
         """The last bin that is told from noise by itself; -1: none is."""
-        alone = np.flatnonzero(self.counts > _CLEAR_ALONE * self.deviation)
+        above = np.maximum(np.arange(len(self.counts)) - self.bulk, 0)
+        least = np.minimum(_CLEAR_ALONE + _CLEARER * above, _MOST_CLEAR)
+        alone = np.flatnonzero(self.counts > least * self.deviation)
         return int(alone[-1]) if len(alone) else -1
 
     def _last_seen(self) -> int:
