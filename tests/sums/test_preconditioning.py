@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from dpreg import _core
 from dpreg.data.design import Design, Terms
 from dpreg.sums.accountant import GaussianReleases
-from dpreg.sums.preconditioning import Directions, Preconditioning, precondition, without_spread
+from dpreg.sums.narrowing import without_spread
+from dpreg.sums.preconditioning import Directions, Preconditioning, precondition
 from dpreg.sums.rows import mapped_rows, standard_units
 from dpreg.sums.standardisation import Standardisation
 
@@ -23,13 +25,13 @@ def a_design(X, rng):
     return Design.of(np.ascontiguousarray(X), y, Terms("y", names, intercept=True))
 
 
-def found(X, epsilon=2.0, seed=1):
+def found(X, epsilon=2.0, seed=1, plan=PLAN):
     design = a_design(X, np.random.default_rng(seed))
     noise = GaussianReleases(epsilon, 1e-6, _core.TestBits(seed))
     unknown = np.full((X.shape[1] + 1, 2), np.nan)
     scales = Standardisation().release(design.rows, noise, unknown)
     units = standard_units(scales, intercept=True)
-    directions = precondition(design, scales, units, PLAN, noise)
+    directions = precondition(design, scales, units, plan, noise)
     return design, scales, units, directions, noise
 
 
@@ -114,6 +116,36 @@ def test_a_rare_level_is_not_stretched_for_being_shortened():
         stretched.append(np.linalg.norm(directions.map[4]))
     assert stretched[0] < 10
     assert stretched[1] < 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("n", "share"), [(50_000, 0.01), (50_000, 0.003), (100_000, 0.002)])
+def test_what_few_rows_have_is_left_short_and_its_second_moment_told(n, share, seed):
+    """Stretched to unit second moments, its rows would be 10 to 22 times as long as others."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.integers(18, 80, n), rng.random(n) < 0.5, rng.random(n) < share]) * 1.0
+    design, scales, units, directions, _ = found(X, seed=seed, plan=replace(PLAN, few=True))
+    assert directions.seen.all()
+    (few,) = np.flatnonzero(directions.moments < 1)
+    z = np.column_stack([np.ones(n), (X - units.centre) / units.scale]) @ directions.map
+    lengths = np.linalg.norm(z, axis=1)
+    assert np.median(lengths[X[:, 2] == 1]) < 2.5 * np.median(lengths)
+    assert (z[:, few] ** 2).mean() == pytest.approx(directions.moments[few], rel=0.5)
+    others = np.delete(np.arange(4), few)
+    after = np.linalg.eigvalsh(z[:, others].T @ z[:, others] / n)
+    np.testing.assert_allclose(after, 1, atol=0.15)
+
+
+def test_long_tails_and_near_copies_are_not_taken_for_what_few_rows_have():
+    rng = np.random.default_rng(5)
+    n = 100_000
+    tails = np.exp(rng.standard_normal((n, 3)))
+    u = rng.standard_normal((n, 3))
+    copies = np.column_stack([u, u[:, 0] + 0.03 * rng.standard_normal(n)])
+    for X in (tails, copies, rng.standard_t(3, (n, 4))):
+        *_, directions, _ = found(X, plan=replace(PLAN, few=True))
+        assert directions.seen.all()
+        assert (directions.moments == 1).all()
 
 
 def test_many_independent_columns_are_seen_below_the_edge_of_the_noise():

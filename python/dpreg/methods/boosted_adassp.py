@@ -254,7 +254,8 @@ def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
     if not family.least_squares:
         plan, left = _GLM_SCORES, begun.left
     factor = left / (_PRECONDITIONING.share + plan.share) * _ROUNDED_DOWN
-    directions = precondition(design, scales, units, _PRECONDITIONING.times(factor), noise)
+    spent = replace(_PRECONDITIONING.times(factor), few=family.least_squares)
+    directions = precondition(design, scales, units, spent, noise)
     # Rounds that ended early have left something.
     rest = begun.left - (standardisation.tail_share if family.least_squares else 0.0)
     plan = plan.times(rest / plan.share * _ROUNDED_DOWN)
@@ -275,6 +276,7 @@ def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
     model = working_model(
         family, scales, units, directions.map, design.terms.given, weighed=weighed
     )
+    model = replace(model, moments=directions.moments)
     root = score_root(
         rows(longest),
         directions.seen,

@@ -126,7 +126,7 @@ def shrunk(
     """
     seen, noise = directions.seen, root.noise / root.scale**2
     size = int(seen.sum())
-    gram = root.units * np.eye(size)
+    gram = root.units * np.diag(directions.moments[seen])
     found = (root.theta - root.start) / root.scale
     if sizes is None:
         kept = np.diag(1 / (1 + (np.diag(noise) * _lengths(directions)) ** 2))

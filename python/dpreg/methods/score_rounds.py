@@ -118,7 +118,10 @@ class Rounds:
 
     def __post_init__(self) -> None:
         self.theta = self.aimed = self.model.start
-        self._bend(self.model.curvature * np.eye(self.rows.width))
+        moments = self.model.moments
+        self._bend(
+            self.model.curvature * np.diag(np.ones(self.rows.width) if moments is None else moments)
+        )
 
     @property
     def longest(self) -> float:

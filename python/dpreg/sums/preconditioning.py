@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from dpreg.data.design import Design
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.moments import noisy_gram
+from dpreg.sums.narrowing import CLEAR, FEW, SEEN, Narrowing, stretched, without_spread
 from dpreg.sums.rows import StandardUnits, mapped_rows
 from dpreg.sums.standardisation import Scales
 
-__all__ = ["Directions", "Preconditioning", "precondition", "without_spread"]
+__all__ = ["Directions", "Preconditioning", "precondition"]
 
 Doubles = NDArray[np.float64]
 
@@ -25,20 +26,8 @@ _WIDE = 1.5
 # In the last ones it is at most this many times, as long as noise is no more than these shares of
 # the rows: its largest eigenvalue, and one of its entries.
 _WIDEST, _NOISE, _ENTRY_NOISE = 10.0, 0.5, 0.1
-# Second moments below this share of the largest that noise alone makes are taken for that much
-# in the next round, which sees them stretched.
-_LEAST_SHARE = 0.2
-# Deviations of the noise that a second moment must have in the end to be told from it.
-_SEEN = 3.0
-# Where a second moment should be so much after it was stretched, and is less than this, it is that
-# of few rows, which are shortened however long they are made: stretching ends there.  Before and
-# after it must be so many deviations of its noise.
-_PROMISED, _SHORT, _TOLD = 0.8, 0.5, 8.0
-# Rounds end when all second moments are this many deviations of their noise, and this even.
-_CLEAR, _EVEN = 30.0, 0.2
-# Directions are stretched by at most this times the root of the number of units: a standard
-# deviation along them of less than the inverse, in those of the columns, is not told from 0.
-_FARTHEST = 0.5
+# Where they could be this many times as long, it is no matter that few rows are longer than others.
+_NOISELESS = 40.0
 # Long rows add to a second moment where it exceeds the largest eigenvalue of noise alone, which one
 # fit in nine does without them.  So in the last round, where noise is more than the second moment,
 # it is taken for no more than this: a direction taken for too long is one along which rounds crawl.
@@ -57,10 +46,13 @@ class Preconditioning:
         Of rounds that find the directions; rows much longer than most count less in them.
     wide : tuple of float
         Of rounds that find along which directions long rows add to the spread.
+    few : bool
+        Directions that few rows have all of are left short.
     """
 
     narrow: tuple[float, ...]
     wide: tuple[float, ...]
+    few: bool = False
 
     @property
     def share(self) -> float:
@@ -77,6 +69,7 @@ class Preconditioning:
         return Preconditioning(
             tuple(factor * share for share in self.narrow),
             tuple(factor * share for share in self.wide),
+            self.few,
         )
 
 
@@ -94,12 +87,16 @@ class Directions:
     seen : ndarray of bool, shape (w,)
         False: no spread along this direction was told from noise; second moments are at most
         about 1.
+    moments : ndarray, shape (w,)
+        Second moments of rows along each direction that was seen: less than 1 where few rows have
+        all of it, which would be far longer than the others.
     """
 
     change: Doubles
     turn: Doubles
     limit: float
     seen: NDArray[np.bool_]
+    moments: Doubles
 
     @property
     def map(self) -> Doubles:
@@ -140,51 +137,40 @@ def precondition(
     Kamath, Li, Singhal, Ullman (2019), "Privately learning high-dimensional distributions",
     Algorithm 3.
     """
-    change, seen, limit = _narrowed(design, scales, units, plan.narrow, noise)
-    return _widened(design, scales, units, plan.wide, noise, change, seen, limit)
+    found, known = _narrowed(design, scales, units, plan, noise)
+    return _widened(design, scales, units, plan.wide, noise, found, known)
 
 
 def _narrowed(
     design: Design,
     scales: Scales,
     units: StandardUnits,
-    shares: tuple[float, ...],
+    plan: Preconditioning,
     noise: GaussianReleases,
-) -> tuple[Doubles, NDArray[np.bool_], float]:
-    """Return `change` and `seen`, as rows say that are mostly not much longer than usual.
+) -> tuple[Narrowing, float]:
+    """Return what rows say that are mostly not much longer than usual.
 
     Last comes how long rows may be for second moments to be 1; 0: that was not told.
     """
-    width, n, clear = units.width, scales.units, False
-    limit = _first_limit(width, n, noise.share(shares[0]) / noise.rows)
-    change = np.eye(width)
-    values, vectors, deviation = np.full(width, n), np.eye(width), 0.0
-    for number, share in enumerate(shares):
-        hidden = _LEAST_SHARE * deviation * math.sqrt(2 * width)
-        held = np.maximum(values, _least_moments(change @ vectors, hidden))
-        stretch = _stretch(vectors, held / n)
-        told = np.where(values > _TOLD * deviation, values, 0.0) / n
-        promised = stretch @ (vectors * told) @ vectors.T @ stretch
-        change = change @ stretch
-        rows = mapped_rows(design, scales, units, change, None, limit, kept=False)
+    width, n = units.width, scales.units
+    usual = math.sqrt(max(width, 1))
+    mu = noise.share(plan.narrow[0]) / noise.rows
+    limit = _first_limit(width, n, mu)
+    few = plan.few and math.sqrt(n * mu / (2 * CLEAR)) < _NOISELESS * usual
+    limit = min(limit, FEW * usual) if few else limit
+    found = Narrowing(width, n, few=few)
+    for number, share in enumerate(plan.narrow):
+        found.stretch()
+        rows = mapped_rows(design, scales, units, found.change, None, limit, kept=False)
         gram, deviation = noisy_gram(rows, noise, noise.share(share))
-        values, vectors = np.linalg.eigh(gram)
-        values = without_spread(values, deviation)
-        if number > 0:
-            promise = np.einsum("jk,jl,lk->k", vectors, promised, vectors)
-            short = (values > _TOLD * deviation) & (values < _SHORT * n)
-            values = np.where(short & (promise > _PROMISED), n, values)
-        least = values.min(initial=np.inf)
-        even = np.abs(values / n - 1).max(initial=0.0) < _EVEN
-        clear = bool(even and least > _CLEAR * deviation)
-        if clear:
-            break  # nothing is hidden, and another round would find the same
-        if least <= max(_SEEN, math.sqrt(2 * width)) * deviation:
-            limit = _NARROW * math.sqrt(max(width, 1))
-    seen = values > _SEEN * deviation
-    held = np.where(seen, values, 0.0)
-    held = np.maximum(held, _least_moments(change @ vectors, _SEEN * deviation))
-    return _apart(change @ vectors / np.sqrt(held / n), seen), seen, limit if clear else 0.0
+        if found.see(gram, deviation, limit, last=number + 1 == len(plan.narrow)):
+            limit = min(limit, FEW * usual)
+            continue
+        if found.clear:
+            return found, limit
+        if found.least <= max(SEEN, math.sqrt(2 * width)) and not found.few.any():
+            limit = _NARROW * usual
+    return found, 0.0
 
 
 def _widened(
@@ -193,8 +179,7 @@ def _widened(
     units: StandardUnits,
     shares: tuple[float, ...],
     noise: GaussianReleases,
-    change: Doubles,
-    seen: NDArray[np.bool_],
+    found: Narrowing,
     known: float,
 ) -> Directions:
     """Find along which directions long rows add to the spread.
@@ -202,6 +187,7 @@ def _widened(
     Up to the length of `known` they add nothing.
     """
     width, n = units.width, scales.units
+    change, seen = found.directions()
     limit, turn = 0.0, np.eye(width)
     for number, share in enumerate(shares):
         mu = noise.share(share)
@@ -210,6 +196,7 @@ def _widened(
             continue
         rows = mapped_rows(design, scales, units, change, turn, limit, kept=False)
         gram, deviation = noisy_gram(rows, noise, mu)
+        gram = np.where(found.few | found.few[:, None], n * np.eye(width), gram)
         values, vectors = np.linalg.eigh(gram / n)
         values = without_spread(values, deviation / n)
         reach = deviation * math.sqrt(2 * width) / n
@@ -217,11 +204,11 @@ def _widened(
             held = np.where(values > 1 + reach, values, _expected(values, reach))
         else:
             held = np.where(values > 1 + reach, np.minimum(values, _MOST_STRETCHED), 1.0)
-        turn = turn @ _stretch(vectors, held)
+        turn = turn @ stretched(vectors, held)
         # Were a row longer after the turn than what it was shortened to, it would not count.
         size = max(1.0, float(np.linalg.norm(turn, 2)))
         change, turn, limit = size * change, turn / size, size * limit
-    return Directions(change, turn, limit, seen)
+    return Directions(change, turn, limit, seen, found.moments)
 
 
 def _first_limit(width: int, units: float, mu: float) -> float:
@@ -231,7 +218,7 @@ def _first_limit(width: int, units: float, mu: float) -> float:
     until next to nothing of each is left.
     """
     usual = math.sqrt(max(width, 1))
-    reach = math.sqrt(units * mu / (2 * _CLEAR))
+    reach = math.sqrt(units * mu / (2 * CLEAR))
     return min(reach, _WIDEST * usual) if reach > _WIDE * usual else _NARROW * usual
 
 
@@ -251,42 +238,3 @@ def _expected(values: Doubles, reach: float) -> Doubles:
     of all coefficients would exceed theirs by as much.
     """
     return np.asarray(np.maximum(1 + (values - 1) / (1 + reach**2), _LEAST_EXPECTED))
-
-
-def _least_moments(directions: Doubles, least: float) -> Doubles:
-    """Return what second moments along `directions` are taken for at least."""
-    lengths = (directions**2).sum(axis=0)
-    return np.asarray(np.maximum(least, lengths / _FARTHEST**2))
-
-
-def _apart(change: Doubles, seen: NDArray[np.bool_]) -> Doubles:
-    """Leave out of directions that were seen what lies along those that were not.
-
-    Noise put it there, and rows say nothing against it; stretched as they are, it would be large in
-    coefficients.
-    """
-    unseen, _ = np.linalg.qr(change[:, ~seen])
-    apart = change.copy()
-    apart[:, seen] -= unseen @ (unseen.T @ change[:, seen])
-    return apart
-
-
-def _stretch(vectors: Doubles, moments: Doubles) -> Doubles:
-    return np.asarray((vectors / np.sqrt(moments)) @ vectors.T)
-
-
-def without_spread(values: Doubles, deviation: float) -> Doubles:
-    """Return the second moments along the eigenvectors of a noisy matrix, of the one without noise.
-
-    Noise pushes eigenvalues apart and turns eigenvectors: along the k-th of them the matrix
-    without noise has less than a large eigenvalue and more than a small one says.  For noise
-    with this deviation on the diagonal and 1 / sqrt 2 of it elsewhere, that is
-    deviation^2 sum over j != k of 1 / (value_k - value_j); close eigenvalues count less.
-
-    References
-    ----------
-    Bun, Allez, Bouchaud, Potters (2016), "Rotational invariant estimator for general noisy
-    matrices", IEEE Transactions on Information Theory 62, additive case.
-    """
-    gaps = values[:, None] - values
-    return np.asarray(values - deviation**2 * (gaps / (gaps**2 + deviation**2)).sum(axis=1))

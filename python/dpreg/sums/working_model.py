@@ -88,6 +88,8 @@ class WorkingModel:
     effects : ndarray, shape (width, w), or None
         What coordinates are multiplied by to give what each regressor does to linear predictors
         far from its mean; None: predictors are standardised.
+    moments : ndarray, shape (w,), or None
+        Second moments of rows along coordinates, with an identity link; None: 1 each.
     """
 
     start: Doubles
@@ -100,6 +102,7 @@ class WorkingModel:
     family: Family = GAUSSIAN
     constant: Doubles | None = None
     effects: Doubles | None = None
+    moments: Doubles | None = None
 
     def curvature_at(self, theta: Doubles) -> Doubles:
         """Return the curvature at coefficients, as it would be were the rows normal.
@@ -114,7 +117,8 @@ class WorkingModel:
         """
         size = len(theta)
         if self.family.link == "identity":
-            return self.curvature * np.eye(size)
+            moments = np.ones(size) if self.moments is None else self.moments
+            return self.curvature * np.diag(moments)
         level, centre = np.zeros(size), 0.0
         if self.constant is not None:
             # Noise in second moments leaves it not quite of length 1.

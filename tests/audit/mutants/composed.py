@@ -146,7 +146,7 @@ BOOSTED = [
     ),
     Mutant(
         "directions seen in the exact matrix",
-        edited(_preconditioning, "_narrowed", ("seen = values > _SEEN * deviation", "seen = np.linalg.eigvalsh(rows.gram().astype(float)) > np.median(np.linalg.eigvalsh(rows.gram().astype(float)))")),
+        edited(_preconditioning, "_narrowed", ("found.see(gram, deviation", "found.see(rows.gram() * (rows.limit / 2.0**14) ** 2, deviation")),
         ("boosted_adassp", "adassp"),
     ),
     Mutant(
