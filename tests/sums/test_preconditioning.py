@@ -124,7 +124,7 @@ def test_what_few_rows_have_is_left_short_and_its_second_moment_told(n, share, s
     """Stretched to unit second moments, its rows would be 10 to 22 times as long as others."""
     rng = np.random.default_rng(seed)
     X = np.column_stack([rng.integers(18, 80, n), rng.random(n) < 0.5, rng.random(n) < share]) * 1.0
-    design, scales, units, directions, _ = found(X, seed=seed, plan=replace(PLAN, few=True))
+    _, _, units, directions, _ = found(X, seed=seed, plan=replace(PLAN, few=True))
     assert directions.seen.all()
     (few,) = np.flatnonzero(directions.moments < 1)
     z = np.column_stack([np.ones(n), (X - units.centre) / units.scale]) @ directions.map
