@@ -114,7 +114,7 @@ def dp_lm(
         `DPResults.plot_residuals`, `DPResults.plot_qq` and, of a binomial family,
         `DPResults.plot_calibration`.
     memory : float, optional
-        Bytes that rows may take before they go to a temporary file; the result is the same.
+        Bytes that rows may take before others go to temporary files; the result is the same.
         Default: a quarter of the machine's.  Refused where all rows have to be in memory:
         ``"frank_wolfe"``, and every `select` but ``"sis"``.
     rng : int or bit source, optional

@@ -76,7 +76,7 @@
 #'   all are below.
 #' @param budget Made by [dp_budget()]; charged before a record is read, and may refuse. With one of the
 #'   strata of [dp_partition()] only the rows of that stratum are used.
-#' @param memory Bytes that rows may take before they go to a temporary file; the result is the same.
+#' @param memory Bytes that rows may take before others go to temporary files; the result is the same.
 #'   Default: a quarter of the machine's.
 #' @param inference Also release what standard errors and intervals need?
 #' @param fit_stats Also release R squared and the residual scale, for 5% of the squared mu of the fit? See

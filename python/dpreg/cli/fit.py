@@ -45,7 +45,7 @@ _FITTING = (
     click.option("--alpha", type=float, default=0.05, show_default=True,
                  help="1 - coverage of the intervals in the table."),
     click.option("--memory", type=float, metavar="BYTES",
-                 help="What rows may take before they go to a temporary file.  [default: a "
+                 help="What rows may take before others go to temporary files.  [default: a "
                  "quarter of the machine's]"),
 )  # fmt: skip
 

@@ -200,7 +200,7 @@ def read_design(
     terms : Terms
         Of `spec`.
     memory : float
-        Bytes that rows may take before they go to a temporary file.
+        Bytes that rows may take before others go to temporary files.
     stratum : Stratum, optional
         Whose rows are wanted; None: all.
     """

@@ -42,7 +42,7 @@ class Problem(Protocol):
         Parameters
         ----------
         memory : float
-            Bytes that rows may take before they go to a temporary file.
+            Bytes that rows may take before others go to temporary files.
         """
         ...
 
