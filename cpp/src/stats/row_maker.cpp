@@ -113,29 +113,55 @@ struct RowMaker::Steps {
     /// 0 for complete records.
     template <class Lanes>
     DPREG_INLINE Lanes gather(const std::size_t* records, std::size_t count) const {
-        const Standardisation& how = maker.how_;
         std::array<const double*, kMakeRows> rows{};
         for (std::size_t r = 0; r < kMakeRows; ++r) {
             const auto record = static_cast<std::ptrdiff_t>(records[std::min(r, count - 1)]);
             rows[r] = maker.x_.data + record * maker.x_.row_stride;
         }
         Lanes check = Lanes::of(0.0);
-        for (std::size_t j = 0; j < maker.used(); ++j) {
-            const auto at = static_cast<std::ptrdiff_t>(how.columns[j]) * maker.x_.col_stride;
+        const std::size_t together = maker.adjacent_ ? maker.used() : 0;
+        for (std::size_t j = 0; j < together; j += kPanel) {
+            // The last ones overlap those before, rather than what is behind a row.
+            gather_panel(rows, std::min(j, together - kPanel), check);
+        }
+        for (std::size_t j = together; j < maker.used(); ++j) {
+            const auto at =
+                static_cast<std::ptrdiff_t>(maker.how_.columns[j]) * maker.x_.col_stride;
             std::array<double, kMakeRows> values{};
             for (std::size_t r = 0; r < kMakeRows; ++r) values[r] = rows[r][at];
-            const auto value = Lanes::load(values.data());
-            check += value * 0.0;
-            // With NaN comes a row of zeros.
-            below(above(value, Lanes::of(how.low[j])), Lanes::of(how.high[j])).store(cells_of(j));
+            limit_cells(j, Lanes::load(values.data()), check);
         }
         const Lanes odd = if_zero(check, Lanes::of(0.0), Lanes::of(1.0));
-        if (odd.sum() > 0.0) {
+        if (!odd.zero()) {
             for (std::size_t j = 0; j < maker.used(); ++j) {
                 if_zero(odd, Lanes::load(cells_of(j)), Lanes::of(0.0)).store(cells_of(j));
             }
         }
         return odd;
+    }
+
+    /// Gathers kPanel columns next to one another.
+    template <class Lanes>
+    DPREG_INLINE void gather_panel(const std::array<const double*, kMakeRows>& rows, std::size_t j,
+                                   Lanes& check) const {
+        static_assert(kMakeRows == kPanel);
+        std::array<Lanes, kPanel> values;
+        const std::size_t at = maker.how_.columns[0] + j;
+        for (std::size_t r = 0; r < kMakeRows; ++r) values[r] = Lanes::load(rows[r] + at);
+        turn_around(values);
+        for (std::size_t i = 0; i < kPanel; ++i) limit_cells(j + i, values[i], check);
+    }
+
+    template <class Lanes>
+    DPREG_INLINE void limit_cells(std::size_t j, const Lanes& values, Lanes& check) const {
+        check += values * 0.0;
+        if (!maker.limited_) {
+            values.store(cells_of(j));
+            return;
+        }
+        // With NaN comes a row of zeros.
+        const Lanes low = above(values, Lanes::of(maker.how_.low[j]));
+        below(low, Lanes::of(maker.how_.high[j])).store(cells_of(j));
     }
 
     /// Finds the columns in which a record has a cell other than 0.
@@ -183,8 +209,7 @@ struct RowMaker::Steps {
     /// What rows are multiplied by: their weight, or less, so that none is longer than the limit;
     /// NaN if one has no length.
     template <class Lanes>
-    DPREG_INLINE void find_shares(const std::size_t* records, std::size_t count,
-                                  double* shares) const {
+    DPREG_INLINE Lanes shares(const std::size_t* records, std::size_t count) const {
         Lanes square = Lanes::of(0.0);
         for (std::size_t k = 0; k < std::min(kPanel, maker.regressors_); ++k) {
             Lanes part = Lanes::of(0.0);
@@ -195,13 +220,22 @@ struct RowMaker::Steps {
             square += part;
         }
         const double limit = maker.how_.row_limit;
-        const Lanes norm = root(square);
-        const Lanes most = limit / norm;
-        for (std::size_t r = 0; r < count; ++r) {
-            const double weight = maker.root_weight(records[r]);
-            shares[r] = norm[r] * weight > limit ? most[r] : weight;
-            if (!std::isfinite(norm[r])) shares[r] = std::nan("");
+        const Lanes one = Lanes::of(1.0);
+        if (!maker.how_.weight && if_above(square, maker.short_square_, one, square * 0.0).zero()) {
+            return one;
         }
+        const Lanes norm = root(square);
+        const Lanes weight = weights<Lanes>(records, count);
+        return if_above(norm * weight, limit, limit / norm, weight) + norm * 0.0;
+    }
+
+    /// What the rows of the records are multiplied by for their weights.
+    template <class Lanes>
+    DPREG_INLINE Lanes weights(const std::size_t* records, std::size_t count) const {
+        if (!maker.how_.weight) return Lanes::of(1.0);
+        std::array<double, kMakeRows> roots{};
+        for (std::size_t r = 0; r < count; ++r) roots[r] = maker.root_weight(records[r]);
+        return Lanes::load(roots.data());
     }
 
     /// Rounds the shortened rows.  Returns the squares of their norms, and adds to `lost` what
@@ -249,36 +283,52 @@ struct RowMaker::Steps {
         } else {
             standardise<Lanes>();
         }
-        std::array<double, kMakeRows> shares{};
-        std::array<double, kMakeRows> responses{};
-        find_shares<Lanes>(records, count, shares.data());
+        const Lanes share = shares<Lanes>(records, count);
         if (!how.turn.empty()) add_cells<Lanes>(maker.after_);
-        for (std::size_t r = 0; r < count; ++r) {
-            responses[r] = (maker.y_[records[r]] - how.y_centre) * how.y_inverse_scale;
-        }
+        std::array<double, kMakeRows> values{};
+        for (std::size_t r = 0; r < count; ++r) values[r] = maker.y_[records[r]];
+        const Lanes response = (Lanes::load(values.data()) - how.y_centre) * how.y_inverse_scale;
         Lanes lost = Lanes::of(0.0);
-        const Lanes squares =
-            quantise<Lanes>(Lanes::load(shares.data()), Lanes::load(responses.data()), lost);
+        const Lanes squares = quantise<Lanes>(share, response, lost);
         write(count, to.q);
+        const Lanes check = odd + (share + response + lost) * 0.0;
+        const Lanes most = Lanes::of(maker.most_square_);
+        const bool all = if_above(squares, maker.most_square_, most, check).zero();
+        if (all && count == kMakeRows && maker.shrunk()) {
+            (share * response - lost).store(to.y);
+            return;
+        }
         for (std::size_t r = 0; r < count; ++r) {
-            const double apart = std::isfinite(lost[r]) ? lost[r] : 0.0;
-            const bool complete = odd[r] == 0.0;
-            const bool usable = complete && std::isfinite(shares[r]) &&
-                                std::isfinite(responses[r]) && squares[r] <= maker.most_square_;
-            to.y[r] = usable ? shares[r] * responses[r] - apart : 0.0;
-            if (!usable) {
-                std::int16_t* q = to.q + r * maker.stride();
-                std::fill(q, q + maker.stride(), std::int16_t{0});
-            }
-            if (maker.shrunk()) continue;
-            const bool counts = complete && shares[r] > 0.0;
-            to.weights[r] = counts ? shares[r] : 1.0;
-            to.given[r] = counts ? maker.given_sum(records[r]) : 0.0;
-            if (counts && usable) to.given[r] += apart / shares[r];
-            if (counts) {
-                to.y[r] = std::min(std::max(how.loss.least_response, responses[r]),
-                                   how.loss.most_response);
-            }
+            finish(r, records[r], {odd[r] == 0.0, share[r], response[r], lost[r], squares[r]}, to);
+        }
+    }
+
+    /// A record of which is known whether it has all its cells, what its row was multiplied by, its
+    /// response, what rounding takes off its product with the aim, and the square of its norm.
+    struct Made {
+        bool complete;
+        double share, response, lost, square;
+    };
+
+    /// Writes what there is beside the row of a record, the r-th; a row of zeros if need be.
+    DPREG_INLINE void finish(std::size_t r, std::size_t record, const Made& made,
+                             const RowPlaces& to) const {
+        const double apart = std::isfinite(made.lost) ? made.lost : 0.0;
+        const bool usable = made.complete && std::isfinite(made.share) &&
+                            std::isfinite(made.response) && made.square <= maker.most_square_;
+        to.y[r] = usable ? made.share * made.response - apart : 0.0;
+        if (!usable) {
+            std::int16_t* q = to.q + r * maker.stride();
+            std::fill(q, q + maker.stride(), std::int16_t{0});
+        }
+        if (maker.shrunk()) return;
+        const Loss& loss = maker.how_.loss;
+        const bool counts = made.complete && made.share > 0.0;
+        to.weights[r] = counts ? made.share : 1.0;
+        to.given[r] = counts ? maker.given_sum(record) : 0.0;
+        if (counts && usable) to.given[r] += apart / made.share;
+        if (counts) {
+            to.y[r] = std::min(std::max(loss.least_response, made.response), loss.most_response);
         }
     }
 };
@@ -314,8 +364,16 @@ RowMaker::RowMaker(const MatrixView& x, const VectorView& y, const Standardisati
       regressors_(width_ - (how.response_limit > 0.0 ? 1 : 0)),
       limit_(row_limit(how)),
       steps_per_unit_(kRowSteps / limit_),
-      most_square_(row_norm(width_) * row_norm(width_)) {
+      most_square_(row_norm(width_) * row_norm(width_)),
+      short_square_((1 - 0x1p-40) * how.row_limit * how.row_limit) {
     check_public(x, y, how);
+    for (std::size_t j = 0; j < used(); ++j) {
+        limited_ = limited_ || how.low[j] > -HUGE_VAL || how.high[j] < HUGE_VAL;
+    }
+    adjacent_ = x.col_stride == 1 && used() >= kPanel;
+    for (std::size_t j = 1; j < used(); ++j) {
+        adjacent_ = adjacent_ && how.columns[j] == how.columns[j - 1] + 1;
+    }
     map_ = row_map(how, how.map);
     after_ = row_map(how, turned(how));
 }

@@ -22,6 +22,30 @@ double prediction(const MatrixView& x, std::size_t row, const Line& line, const 
     return moved(sum, limits.low[x.cols], limits.high[x.cols]);
 }
 
+/// What is within all of the limits.
+Limits common(const std::vector<Limits>& all) {
+    Limits result = all[0];
+    for (const auto& set : all) {
+        for (std::size_t j = 0; j < set.low.size(); ++j) {
+            result.low[j] = std::max(result.low[j], set.low[j]);
+            result.high[j] = std::min(result.high[j], set.high[j]);
+        }
+    }
+    return result;
+}
+
+/// Whether these limits move neither a cell nor the prediction; false if one is not a number.
+bool within(const MatrixView& x, std::size_t row, const Line& line, const Limits& limits) {
+    double sum = line.intercept;
+    bool inside = true;
+    for (std::size_t j = 0; j < x.cols; ++j) {
+        const double value = x(row, j);
+        inside = inside & (value >= limits.low[j]) & (value <= limits.high[j]);
+        sum += line.slopes[j] * value;
+    }
+    return inside & (sum >= limits.low[x.cols]) & (sum <= limits.high[x.cols]);
+}
+
 }  // namespace
 
 double tail_votes_sensitivity(std::size_t sets) {
@@ -43,8 +67,11 @@ std::vector<std::int64_t> tail_votes(const MatrixView& x, const VectorView& y, c
         return size * size;
     };
     const auto steps = static_cast<double>(kVoteSteps);
+    const Limits shared = common(limits);
     return sum_over_rows(
         x.rows, limits.size() - 1, threads, [&](std::size_t i, std::int64_t* votes) {
+            // All sets predict the same.
+            if (within(x, i, line, shared)) return;
             const double first = squared_error(i, limits[0]);
             for (std::size_t k = 1; k < limits.size(); ++k) {
                 const double vote = moved(first - squared_error(i, limits[k]), -1.0, 1.0);

@@ -34,7 +34,7 @@
 #ifdef __clang__
 #define DPREG_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
-#define DPREG_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, decltype(a){__VA_ARGS__})
+#define DPREG_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, decltype(a < a){__VA_ARGS__})
 #endif
 
 namespace dpreg {
@@ -144,6 +144,15 @@ struct LanesOf {
         return total;
     }
 
+    /// All are 0, and none of them -0.
+    DPREG_INLINE bool zero() const {
+        Bits bits = reinterpret_cast<Bits>(part[0]);
+        for (std::size_t k = 1; k < kParts; ++k) bits |= reinterpret_cast<Bits>(part[k]);
+        std::uint64_t any = 0;
+        for (std::size_t i = 0; i < kSize; ++i) any |= bits[i];
+        return any == 0;
+    }
+
     /// `x` where it is above `least`, which takes the place of what is not a number.
     DPREG_INLINE friend LanesOf above(const LanesOf& x, const LanesOf& least) {
         LanesOf lanes;
@@ -168,6 +177,16 @@ struct LanesOf {
         LanesOf lanes;
         for (std::size_t k = 0; k < kParts; ++k) {
             lanes.part[k] = x.part[k] == 0.0 ? zero.part[k] : other.part[k];
+        }
+        return lanes;
+    }
+
+    /// `yes` where x is above y, `no` elsewhere.
+    DPREG_INLINE friend LanesOf if_above(const LanesOf& x, double y, const LanesOf& yes,
+                                         const LanesOf& no) {
+        LanesOf lanes;
+        for (std::size_t k = 0; k < kParts; ++k) {
+            lanes.part[k] = x.part[k] > y ? yes.part[k] : no.part[k];
         }
         return lanes;
     }
@@ -218,6 +237,47 @@ struct LanesOf {
 
     DPREG_INLINE LanesOf& operator+=(const LanesOf& term) { return *this = *this + term; }
 };
+
+/// Lanes of two registers in turn: those of their first halves, then those of their second.
+DPREG_INLINE void interleave(RegistersOf<16>::Doubles a, RegistersOf<16>::Doubles b,
+                             RegistersOf<16>::Doubles* to) {
+    to[0] = DPREG_SHUFFLE(a, b, 0, 2);
+    to[1] = DPREG_SHUFFLE(a, b, 1, 3);
+}
+DPREG_INLINE void interleave(RegistersOf<32>::Doubles a, RegistersOf<32>::Doubles b,
+                             RegistersOf<32>::Doubles* to) {
+    to[0] = DPREG_SHUFFLE(a, b, 0, 4, 1, 5);
+    to[1] = DPREG_SHUFFLE(a, b, 2, 6, 3, 7);
+}
+DPREG_INLINE void interleave(RegistersOf<64>::Doubles a, RegistersOf<64>::Doubles b,
+                             RegistersOf<64>::Doubles* to) {
+    to[0] = DPREG_SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+    to[1] = DPREG_SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+}
+
+/// Turns kPanel x kPanel numbers, so that lane i of the j-th becomes lane j of the i-th.
+template <class Lanes>
+DPREG_INLINE void turn_around(std::array<Lanes, kPanel>& rows) {
+    constexpr std::size_t size = Lanes::kSize;
+    std::array<Lanes, kPanel> turned;
+    for (std::size_t top = 0; top < kPanel; top += size) {
+        for (std::size_t part = 0; part < Lanes::kParts; ++part) {
+            std::array<typename Lanes::Part, size> square;
+            for (std::size_t i = 0; i < size; ++i) square[i] = rows[top + i].part[part];
+            for (std::size_t done = 1; done < size; done *= 2) {
+                std::array<typename Lanes::Part, size> next;
+                for (std::size_t i = 0; i < size / 2; ++i) {
+                    interleave(square[i], square[i + size / 2], &next[2 * i]);
+                }
+                square = next;
+            }
+            for (std::size_t i = 0; i < size; ++i) {
+                turned[part * size + i].part[top / size] = square[i];
+            }
+        }
+    }
+    rows = turned;
+}
 
 /// `x` within [low, high]; what is not a number becomes `low`.
 template <class Lanes>
