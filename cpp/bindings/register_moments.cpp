@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "dpreg/mechanisms/dpsgd.hpp"
+#include "dpreg/recycled.hpp"
 #include "dpreg/stats/column_counts.hpp"
 #include "dpreg/stats/quantised_rows.hpp"
 #include "dpreg/stats/side_by_side.hpp"
@@ -23,6 +24,17 @@ py::array_t<std::int64_t> by_column(const std::vector<std::int64_t>& values, std
     const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(columns),
                                          static_cast<py::ssize_t>(width)};
     return py::array_t<std::int64_t>(shape, values.data());
+}
+
+/// A matrix of doubles, which hold anything at first.
+Array recycled_array(std::size_t rows, std::size_t columns) {
+    auto room = dpreg::recycled(rows * columns * sizeof(double));
+    auto* const numbers = reinterpret_cast<double*>(room.get());
+    auto held = std::make_unique<dpreg::Recycled>(std::move(room));
+    const py::capsule owner(held.get(),
+                            [](void* memory) { delete static_cast<dpreg::Recycled*>(memory); });
+    held.release();
+    return Array({rows, columns}, numbers, owner);
 }
 
 /// The numbers of an array, which the caller keeps.
@@ -80,7 +92,7 @@ void register_side_by_side(py::module_& m) {
         [](const std::vector<Array>& columns, std::size_t count) {
             std::vector<dpreg::VectorView> views;
             for (const auto& column : columns) views.push_back(dpreg::bind::vector_view(column));
-            Array rows({count, columns.size()});
+            Array rows = recycled_array(count, columns.size());
             py::array_t<bool> finite(static_cast<py::ssize_t>(count));
             double* const to = rows.mutable_data();
             bool* const answers = finite.mutable_data();

@@ -251,6 +251,29 @@ def test_a_full_disk_says_what_to_do_after_the_charge(monkeypatch):
     assert budget.remaining[0] == 0
 
 
+@pytest.mark.parametrize("threads", [True, False])
+def test_files_are_closed_when_nobody_needs_them(threads, monkeypatch):
+    files, opened = [], tempfile.TemporaryFile
+    monkeypatch.setattr(
+        tempfile, "TemporaryFile", lambda **how: files.append(opened(**how)) or files[-1]
+    )
+    spool = Spool(0.0)
+    for k in range(5):
+        spool.append(np.full(3, k), 24)
+    assert [int(block.sum()) for block in spool] == [0, 3, 6, 9, 12]
+    writers = [file._writer for file in spool._files]
+    if not threads:
+        for writer in writers:
+            writer.shutdown()
+    assert not any(part.closed for part in files)
+    del spool
+    gc.collect()
+    for writer in writers:
+        writer.shutdown()
+    assert len(files) == 2
+    assert all(part.closed for part in files)
+
+
 @pytest.mark.parametrize("failures", [1, 2, 100])
 def test_blocks_are_written_where_no_thread_is_to_be_had(failures, monkeypatch):
     """What waits for a thread would be written again, over a later block, when there is one."""

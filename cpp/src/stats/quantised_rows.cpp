@@ -6,24 +6,31 @@
 #include <utility>
 
 #include "dpreg/error.hpp"
+#include "dpreg/recycled.hpp"
 #include "row_blocks.hpp"
 #include "row_maker.hpp"
 
 namespace dpreg {
 namespace {
 
-/// Room for the numbers of rows, which is all written to.
+/// Room for numbers, all of which is written to.
+template <class T>
+class Room {
+public:
+    explicit Room(std::size_t size) : memory_(recycled(size * sizeof(T))) {}
+    T* get() const { return reinterpret_cast<T*>(memory_.get()); }
+
+private:
+    Recycled memory_;
+};
+
+/// Room for the numbers of rows.
 struct Numbers {
     Numbers(std::size_t cells, std::size_t rows, std::size_t weighed)
-        : q(new std::int16_t[cells]),
-          y(new double[rows]),
-          weights(new double[weighed]),
-          given(new double[weighed]) {}
+        : q(cells), y(rows), weights(weighed), given(weighed) {}
 
-    std::unique_ptr<std::int16_t[]> q;
-    std::unique_ptr<double[]> y;
-    std::unique_ptr<double[]> weights;
-    std::unique_ptr<double[]> given;
+    Room<std::int16_t> q;
+    Room<double> y, weights, given;
 };
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include "dpreg/stats/side_by_side.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "dpreg/error.hpp"
+#include "dpreg/linalg/simd.hpp"
 
 namespace dpreg {
 namespace {
@@ -29,14 +31,46 @@ void write(const VectorView* columns, std::size_t first, std::size_t last, doubl
     }
 }
 
+/// Rows `kPanel` at a time, of columns without gaps of which there are as many at least.
+struct WritePanels {
+    template <class Lanes>
+    DPREG_INLINE static void run(const std::vector<VectorView>& columns, std::size_t count,
+                                 double* to, bool* finite) {
+        const std::size_t width = columns.size();
+        for (std::size_t i = 0; i < count; i += kPanel, to += kPanel * width) {
+            Lanes check = Lanes::of(0.0);
+            for (std::size_t panel = 0; panel < width; panel += kPanel) {
+                // The last ones overlap those before.
+                const std::size_t j = std::min(panel, width - kPanel);
+                std::array<Lanes, kPanel> part;
+                for (std::size_t k = 0; k < kPanel; ++k) {
+                    part[k] = Lanes::load(columns[j + k].data + i);
+                    check += part[k] * 0.0;
+                }
+                turn_around(part);
+                for (std::size_t r = 0; r < kPanel; ++r) part[r].store(to + r * width + j);
+            }
+            for (std::size_t r = 0; r < kPanel; ++r) finite[i + r] = check[r] == 0.0;
+        }
+    }
+};
+
 }  // namespace
 
 void side_by_side(const std::vector<VectorView>& columns, std::size_t count, double* rows,
                   bool* finite) {
     const std::size_t width = columns.size();
     for (const auto& column : columns) require(column.size == count, "columns must be as long");
-    std::fill(finite, finite + count, true);
-    for (std::size_t first = 0; first < count; first += kRows) {
+    const bool dense = std::all_of(columns.begin(), columns.end(),
+                                   [](const VectorView& column) { return column.stride == 1; });
+    std::size_t done = 0;
+    if (dense && width >= kPanel) {
+        constexpr LanesKernel<WritePanels> kernel;
+        done = count / kPanel * kPanel;
+        kernel(columns, done, rows, finite);
+    }
+    std::fill(finite + done, finite + count, true);
+    for (std::size_t first = done; first < count; first += kRows) {
         const std::size_t last = std::min(count, first + kRows);
         std::size_t j = 0;
         for (; j + kTogether <= width; j += kTogether) {

@@ -218,10 +218,18 @@ class _File:
 
 
 def _close(writer: ThreadPoolExecutor, file: Any) -> None:
-    """Close a file that nobody writes to any longer."""
-    writer.shutdown()
-    with suppress(OSError):  # which has been said
-        file.close()
+    """Close a file that nobody writes to any longer, in its thread: a large one takes a while."""
+
+    def close() -> None:
+        with suppress(OSError):  # which has been said
+            file.close()
+
+    try:
+        writer.submit(close)
+    except RuntimeError:  # no thread is to be had, or none any longer
+        writer.shutdown(cancel_futures=True)
+        close()
+    writer.shutdown(wait=False)
 
 
 def _on_disk(call: Any, *arguments: Any, **options: Any) -> Any:
