@@ -28,6 +28,8 @@ struct UnitRows {
 };
 
 inline std::ptrdiff_t element_stride(const Array& a, py::ssize_t axis) {
+    // Where there is nothing to step to numpy leaves any stride.
+    if (a.shape(axis) < 2) return 1;
     const auto size = static_cast<py::ssize_t>(sizeof(double));
     require(a.strides(axis) % size == 0, "arrays must hold whole doubles side by side");
     return a.strides(axis) / size;

@@ -141,3 +141,18 @@ def test_nothing_but_the_schema_of_a_lazy_frame_is_asked_for_before_the_charge()
     dpreg.dp_lm("y ~ x", frame, 1.0, method=Probe(), budget=budget)
     assert events
     assert set(events) == {1}
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 500])
+@pytest.mark.parametrize("fields", [{"x"}, {"y"}, {"x", "y"}])
+@pytest.mark.parametrize("missing", [False, True])
+def test_fields_of_records_are_read_whether_a_row_is_incomplete_or_not(rows, fields, missing):
+    """They lie between whole doubles: where rows are left out they are copied, elsewhere not."""
+    records = np.zeros(rows, [("at", "i4"), ("x", "f8"), ("y", "f8")])
+    records["x"] = records["y"] = np.arange(rows)
+    if missing:
+        records["x"][rows // 2 : rows // 2 + 1] = np.nan
+    data = {name: records[name] if name in fields else records[name].copy() for name in "xy"}
+    plain = {name: values.copy() for name, values in data.items()}
+    fits = [dpreg.dp_lm("y ~ x", table, 1.0, 1e-6, rng=1) for table in (data, plain)]
+    assert fits[0].to_json() == fits[1].to_json()

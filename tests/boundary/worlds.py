@@ -183,6 +183,17 @@ def in_pandas_as_it_infers(table):
     return frame
 
 
+def in_records(table):
+    """Numbers of numpy as fields of records, which lie between whole doubles."""
+    columns = dict(in_pandas(table).items())
+    plain = {name: column.to_numpy() for name, column in columns.items()
+             if isinstance(column.dtype, np.dtype) and column.dtype.kind == "f"}  # fmt: skip
+    records = np.empty(len(table), [("at", "i1"), *((n, v.dtype) for n, v in plain.items())])
+    for name, values in plain.items():
+        records[name] = values
+    return columns | {name: records[name] for name in plain}
+
+
 def in_chunks(table):
     pieces = [table.slice(i, 1) for i in range(len(table))]
     return pa.concat_tables(pieces) if pieces else table.schema.empty_table()
@@ -265,6 +276,7 @@ CONTAINERS = {
     "polars lazy": lambda t: in_polars(t).lazy(),
     "dict of arrow": lambda t: {n: t[n] for n in t.column_names},
     "dict of pandas": lambda t: dict(in_pandas(t).items()),
+    "dict of fields of records": in_records,
     "dict of polars": lambda t: in_polars(t).to_dict(),
     "parquet": in_parquet(),
     "parquet without dictionaries": in_parquet(use_dictionary=False),

@@ -77,7 +77,8 @@ class Numbers:
             doubles = self.values.astype(np.float64, copy=self.missing is not None)
         if self.missing is not None:
             doubles[self.missing] = np.nan
-        return doubles
+        # Fields of records may lie between whole doubles, where the core reads none.
+        return np.require(doubles, requirements="A")
 
     def codes(self, levels: Sequence[Level]) -> Codes:
         """See `Cells.codes`; levels are compared by value, exactly."""
