@@ -12,12 +12,12 @@ import pytest
 import dpreg
 from dpreg import _core
 from dpreg.methods.boosted_adassp import _longest as longest_scored
-from dpreg.methods.score_errors import score_errors, shrunk
+from dpreg.methods.score_errors import ScoreRoot, score_errors, shrunk
 from dpreg.methods.score_plan import ScorePlan
 from dpreg.methods.score_root import score_root
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.preconditioning import Directions
-from dpreg.sums.scores import ScoreNorms
+from dpreg.sums.scores import ScoreCut, ScoreNorms
 
 PLAN = ScorePlan(
     early=(0.02,) * 6,
@@ -115,6 +115,24 @@ def test_what_was_not_seen_is_hidden_and_shrunk():
     error = score_errors(root, directions_of(3, seen), np.eye(3))
     assert error.hidden[2, 2] == pytest.approx(min(root.dispersion, 1.0))
     assert not error.hidden[:2, :2].any()
+
+
+def test_what_is_clear_of_its_noise_is_kept_where_the_scale_of_the_response_is_too_small():
+    """Short directions have more noise: what is explained too much would be taken for theirs."""
+    moments = np.array([1.0, 1.0, 1.0, 0.1])
+    root = ScoreRoot(
+        theta=np.array([0.9, 0.4, 0.2, 1.5]), deviation=1e-4, cut=ScoreCut(1.0, 0.0, 0.0),
+        row_limit=4.0, products=np.eye(4), products_deviation=1.0, norm=0.1, squares=100.0,
+        units=10_000.0, unsettled=np.zeros(4), curvature=np.diag(moments), start=np.zeros(4),
+    )  # fmt: skip
+    directions = Directions(np.eye(4), np.eye(4), 4.0, np.ones(4, dtype=bool), moments)
+    assert moments @ root.theta**2 > 1.2
+    found, kept = shrunk(root, directions)
+    np.testing.assert_allclose(kept, np.eye(4), atol=1e-6)
+    np.testing.assert_allclose(found.theta, root.theta, rtol=1e-6)
+    # What has not settled is not clear, and what noise may have made is not either.
+    for unclear in (replace(root, unsettled=np.full(4, 1.0)), replace(root, deviation=0.1)):
+        assert shrunk(unclear, directions)[1][3, 3] < 0.9
 
 
 def test_rounds_that_do_not_settle_are_told():

@@ -23,6 +23,9 @@ Doubles = NDArray[np.float64]
 
 # A coordinate so many deviations of its noise from 0 is no draw from its prior.
 _TOLD = 3.0
+# One that is so many from 0 is kept whatever all of them explain: where that is more than all of
+# the response has, its scale is wrong rather than their noise.
+_CLEAR = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,8 @@ def shrunk(
 ) -> tuple[ScoreRoot, Doubles]:
     """Shrink the estimate where noise would swamp predictions.
 
-    Along all directions that were seen together, see `kept_shares`.  Along each, where noise is
+    Along all directions that were seen together, but for those that are clear of their noise, see
+    `kept_shares`.  Along each, where noise is
     no less than a prior by which a standard deviation of the regressors moves the response by
     about one of its own; that leaves alone whatever is told from noise.  With `sizes` the prior is
     that of the effect of each regressor, and directions are those along which noise in effects is
@@ -141,6 +145,8 @@ def shrunk(
     explaining = (kept @ found)[seen] if root.standardised else np.zeros(size)
     together = np.ones(len(found))
     together[seen] = np.diag(kept_shares(gram, root.units, explaining, noise[np.ix_(seen, seen)]))
+    errors = np.diag(noise) + root.unsettled / root.scale**2
+    together[seen & (found**2 > _CLEAR**2 * errors)] = 1.0
     kept = kept * together
     return replace(root, theta=root.start + root.scale * kept @ found), kept
 
