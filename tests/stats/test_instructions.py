@@ -219,3 +219,45 @@ def test_gram_matrices_need_no_rows_in_memory(each, response_limit):
     np.testing.assert_array_equal(
         _core.mapped_gram(x, y, how), _core.QuantisedRows(x, y, how).gram()
     )
+
+
+def made(X, y, how):
+    """The integers and the response of each row, as bytes."""
+    width, _, q, y, *_ = _core.QuantisedRows(X, y, how).__getstate__()
+    return np.asarray(q).reshape(len(y), -1)[:, :width].copy(), np.asarray(y).copy()
+
+
+@pytest.mark.parametrize("columns", [1, 7, 8, 9, 17])
+@pytest.mark.parametrize("kind", ["plain", "map", "turn", "aim", "limits", "weights"])
+def test_a_row_is_the_same_bits_alone_and_among_others(each, columns, kind):
+    """Rows that are complete and short are made together: what they get is what each would get."""
+    rng = np.random.default_rng(columns)
+    n, width = 41, columns + 1
+    X, y = rng.standard_normal((n, columns)), rng.standard_normal(n)
+    odd = rng.random((n, columns)) < 0.2 / columns
+    X[odd] = rng.choice([np.nan, np.inf, -0.0, 1e308, 50.0], odd.sum())
+    y[rng.random(n) < 0.05] = np.nan
+    more = {
+        "plain": {},
+        "map": {},
+        "turn": {"turn": np.linalg.qr(rng.standard_normal((width, width)))[0]},
+        "aim": {"aim": rng.standard_normal(width).tolist()},
+        "limits": {},
+        "weights": {"weight": 0, "most_weight": 3.0},
+    }[kind]
+    if kind != "plain":
+        more["map"] = rng.standard_normal((width, width)) / width
+    how = recipe(
+        range(columns), limits=1.0 if kind == "limits" else math.inf, row_limit=1.5, **more
+    )
+    alone = [made(X[i : i + 1].copy(), y[i : i + 1], how) for i in range(n)]
+    q, responses = (np.concatenate(parts) for parts in zip(*alone, strict=True))
+    assert 0 < (q == 0).all(axis=1).sum() < n
+    for order in (np.arange(n), rng.permutation(n)):
+        layouts = [X[order], np.asfortranarray(X[order]), np.repeat(X[order], 2, axis=1)[:, ::2]]
+        for layout in layouts:
+            for found in each(lambda layout=layout, order=order: made(layout, y[order], how)):
+                np.testing.assert_array_equal(found[0], q[order])
+                np.testing.assert_array_equal(
+                    found[1].view(np.int64), responses[order].view(np.int64)
+                )
