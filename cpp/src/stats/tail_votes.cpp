@@ -40,10 +40,10 @@ bool within(const MatrixView& x, std::size_t row, const Line& line, const Limits
     bool inside = true;
     for (std::size_t j = 0; j < x.cols; ++j) {
         const double value = x(row, j);
-        inside = inside & (value >= limits.low[j]) & (value <= limits.high[j]);
+        inside = inside && value >= limits.low[j] && value <= limits.high[j];
         sum += line.slopes[j] * value;
     }
-    return inside & (sum >= limits.low[x.cols]) & (sum <= limits.high[x.cols]);
+    return inside && sum >= limits.low[x.cols] && sum <= limits.high[x.cols];
 }
 
 }  // namespace
