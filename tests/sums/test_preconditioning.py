@@ -183,13 +183,13 @@ def test_rows_as_long_as_narrow_rounds_had_are_not_made_again():
     rng = np.random.default_rng(4)
     few, many = rng.standard_normal((100_000, 3)), rng.standard_normal((1_000_000, 3))
     rounds = []
-    for X in (few, many):
-        design, scales, units, directions, noise = found(X)
+    for X, epsilon in ((few, 2.0), (many, 2.0), (many, 50.0)):
+        design, scales, units, directions, noise = found(X, epsilon)
         rounds.append(len([part for part in noise.parts if part.label == "sums of products"]))
         after = np.linalg.eigvalsh(moments(design, scales, units, directions))
         np.testing.assert_allclose(after, 1, atol=0.1)
         assert directions.limit >= 2 * 10 * math.sqrt(4) or X is few
-    assert rounds == [3, 2]
+    assert rounds == [3, 2, 1]
 
 
 @pytest.mark.parametrize("size", [5, 40, 200])

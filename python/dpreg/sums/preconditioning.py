@@ -26,7 +26,8 @@ _WIDE = 1.5
 # In the last ones it is at most this many times, as long as noise is no more than these shares of
 # the rows: its largest eigenvalue, and one of its entries.
 _WIDEST, _NOISE, _ENTRY_NOISE = 10.0, 0.5, 0.1
-# Where they could be this many times as long, it is no matter that few rows are longer than others.
+# Where they could be this many times as long, it is no matter that few rows are longer than others,
+# and they may be as long at first as they are in the last wide round, which has nothing to add then.
 _NOISELESS = 40.0
 # Long rows add to a second moment where it exceeds the largest eigenvalue of noise alone, which one
 # fit in nine does without them.  So in the last round, where noise is more than the second moment,
@@ -156,7 +157,7 @@ def _narrowed(
     usual = math.sqrt(max(width, 1))
     mu = noise.share(plan.narrow[0]) / noise.rows
     limit = _first_limit(width, n, mu)
-    few = plan.few and math.sqrt(n * mu / (2 * CLEAR)) < _NOISELESS * usual
+    few = plan.few and _reach(n, mu) < _NOISELESS * usual
     limit = min(limit, FEW * usual) if few else limit
     found = Narrowing(width, n, few=few)
     for number, share in enumerate(plan.narrow):
@@ -218,8 +219,15 @@ def _first_limit(width: int, units: float, mu: float) -> float:
     until next to nothing of each is left.
     """
     usual = math.sqrt(max(width, 1))
-    reach = math.sqrt(units * mu / (2 * CLEAR))
+    reach = _reach(units, mu)
+    if reach >= _NOISELESS * usual:
+        return 2 * (_WIDEST * usual)
     return min(reach, _WIDEST * usual) if reach > _WIDE * usual else _NARROW * usual
+
+
+def _reach(units: float, mu: float) -> float:
+    """Return how long rows may be for second moments of 1 to be told twice over."""
+    return math.sqrt(units * mu / (2 * CLEAR))
 
 
 def _long_rows(width: int, units: float, mu: float) -> float:
