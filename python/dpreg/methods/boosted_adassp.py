@@ -260,7 +260,7 @@ def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
     rest = begun.left - (standardisation.tail_share if family.least_squares else 0.0)
     plan = plan.times(rest / plan.share * _ROUNDED_DOWN)
     loss = loss_of(family, scales)
-    change, turn, limit = directions.change, directions.turn, directions.limit
+    change, turn, limit = directions.change, directions.turn_of_scores, directions.limit
     if family.least_squares:
         longest = _longest(limit, scales.units)
     else:

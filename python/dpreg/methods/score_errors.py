@@ -17,7 +17,7 @@ from dpreg.sums.scores import ScoreCut
 from dpreg.sums.standardisation import Scales
 from dpreg.sums.two_values import two_values
 
-__all__ = ["ScoreRoot", "bent", "score_errors", "shrunk"]
+__all__ = ["ScoreRoot", "bent", "dispersion", "score_errors", "shrunk"]
 
 Doubles = NDArray[np.float64]
 
@@ -90,18 +90,6 @@ class ScoreRoot:
         inverse = self.inverse
         return np.asarray(self.deviation**2 * inverse @ inverse.T)
 
-    @property
-    def dispersion(self) -> float:
-        """Second moments of scores over curvature of rows.
-
-        The mean square of residuals, were they independent of the rows, or the overdispersion of
-        a family.
-        """
-        if self.fixed_dispersion > 0:
-            return self.fixed_dispersion
-        curvature = self.units * float(np.trace(self.curvature))
-        return self.squares / max(curvature, np.finfo(float).tiny)
-
 
 def shrunk(
     root: ScoreRoot, directions: Directions, sizes: Doubles | None = None
@@ -147,8 +135,20 @@ def shrunk(
     together[seen] = np.diag(kept_shares(gram, root.units, explaining, noise[np.ix_(seen, seen)]))
     errors = np.diag(noise) + root.unsettled / root.scale**2
     together[seen & (found**2 > _CLEAR**2 * errors)] = 1.0
-    kept = kept * together
+    kept = kept * np.where(directions.left_out, 0.0, together)
     return replace(root, theta=root.start + root.scale * kept @ found), kept
+
+
+def dispersion(root: ScoreRoot, directions: Directions) -> float:
+    """Return second moments of scores over curvature of rows.
+
+    The mean square of residuals, were they independent of the rows, or the overdispersion of
+    a family.
+    """
+    if root.fixed_dispersion > 0:
+        return root.fixed_dispersion
+    curvature = root.units * float(np.diag(root.curvature)[~directions.left_out].sum())
+    return root.squares / max(curvature, np.finfo(float).tiny)
 
 
 def _lengths(directions: Directions) -> Doubles:
@@ -160,9 +160,9 @@ def _lengths(directions: Directions) -> Doubles:
 def _largest(root: ScoreRoot, directions: Directions, sizes: Doubles | None) -> Doubles:
     """Return the second moments that coordinates have at most, for a response of variance 1."""
     if sizes is None:
-        return np.diag(np.minimum(root.dispersion, 1 / _lengths(directions)))
+        return np.diag(np.minimum(dispersion(root, directions), 1 / _lengths(directions)))
     effects = directions.map * sizes[:, None]
-    least = np.eye(len(effects)) / max(root.dispersion, np.finfo(float).tiny)
+    least = np.eye(len(effects)) / max(dispersion(root, directions), np.finfo(float).tiny)
     return np.asarray(np.linalg.inv(effects.T @ effects + least))
 
 
@@ -185,7 +185,7 @@ def score_errors(
     """
     there = directions.map @ kept
     moved = there @ root.inverse * (root.cut.excess / root.units)
-    constant = root.dispersion * root.units * root.curvature
+    constant = dispersion(root, directions) * root.units * root.curvature
     sampling = sandwich(
         there @ root.inverse / root.units, constant, root.products, root.products_deviation
     )

@@ -170,7 +170,14 @@ class Rounds:
 
     def _near(self, norm: float) -> bool:
         """Whether the last way is about as long as sampling errors of scores with this norm."""
-        return float(np.linalg.norm(self.steps[-1])) <= _NEAR * norm / math.sqrt(self.units)
+        return self._fall(self.steps[-1]) <= _NEAR * norm / math.sqrt(self.units)
+
+    def _fall(self, way: Doubles) -> float:
+        """Return how much the score of a unit should fall on this way, on average.
+
+        Noise is the same in each of its entries, and that in ways is larger along short directions.
+        """
+        return float(np.linalg.norm(self.curvature @ way))
 
     def aim(self) -> None:
         """Make rows again, so that their rounding does not matter where they lead."""
@@ -256,8 +263,8 @@ class Rounds:
 
     def _clearness(self, of: int) -> float:
         """Return the length of a way in deviations of its noise."""
-        noise = self.deviations[of] * float(np.linalg.norm(self.inverse))
-        return float(np.linalg.norm(self.steps[of])) / noise
+        noise = self.deviations[of] * math.sqrt(max(self.rows.width, 1))
+        return self._fall(self.steps[of]) / noise
 
     def _size(self, size: float) -> float:
         """Return how much of the last way to go: `size` of it where noise may have made it.
@@ -276,10 +283,11 @@ class Rounds:
         if not (self.quick or sure) or self.of[-2] != self.of[-1]:
             return size
         gone = self.targets[-1] - self.steps[-1] - (self.targets[-2] - self.steps[-2])
-        fallen = float(gone @ (self.steps[-2] - self.steps[-1]))
+        expected = self.curvature @ gone
+        fallen = float(expected @ self.curvature @ (self.steps[-2] - self.steps[-1]))
         if fallen <= 0:
             return size
-        whole = float(gone @ gone) / fallen
+        whole = float(expected @ expected) / fallen
         self.steep = self.steep or whole < _STEEP
         return min(max(whole, _LEAST_STEP), 1.0)
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CLEAR", "FEW", "SEEN", "Narrowing", "stretched", "without_spread"]
+__all__ = ["CLEAR", "FEW", "SEEN", "Narrowing", "apart", "stretched", "without_spread"]
 
 Doubles = NDArray[np.float64]
 
@@ -152,10 +152,16 @@ class Narrowing:
     def _shorten(self, few: NDArray[np.bool_]) -> None:
         """Make the rows of these directions about as long as others are.
 
-        In standard units second moments are about 1.
+        In standard units second moments are about 1.  Along other directions these rows are long
+        where those have a part along theirs, of which as much is taken off as noise may have put
+        there.
         """
         self.change = self.change @ self.vectors
         found = self.values[few] / self._n
+        many, short = ~(self._few | few), self.change[:, few]
+        noise = _DOUBT * self._deviation / math.sqrt(2) / self.values[few, None]
+        along = np.linalg.lstsq(short, self.change[:, many])[0]
+        self.change[:, many] -= short @ np.clip(along, -noise, noise)
         lengths = np.linalg.norm(self.change[:, few], axis=0)
         self.change[:, few] *= self._length / self._limit * np.sqrt(found) / lengths
         self._expected[few] = self._expect(found)
@@ -198,7 +204,7 @@ class Narrowing:
         seen &= ~self._few | (self._told > 0) & (self.moments * self._n > SEEN * noise)
         self.moments = np.where(seen, self.moments, 1.0)
         lengths = np.sqrt(np.where(self._few, self._n, held) / self._n)
-        return _apart(self.change @ self.vectors / lengths, seen), seen
+        return apart(self.change @ self.vectors / lengths, seen), seen
 
     def _least(self, least: float) -> Doubles:
         """Return what second moments are taken for at least."""
@@ -206,16 +212,16 @@ class Narrowing:
         return np.asarray(np.maximum(least, lengths / _FARTHEST**2))
 
 
-def _apart(change: Doubles, seen: NDArray[np.bool_]) -> Doubles:
+def apart(change: Doubles, seen: NDArray[np.bool_]) -> Doubles:
     """Leave out of directions that were seen what lies along those that were not.
 
     Noise put it there, and rows say nothing against it; stretched as they are, it would be large in
-    coefficients.
+    coefficients, and makes the few rows long that have any of it.
     """
     unseen, _ = np.linalg.qr(change[:, ~seen])
-    apart = change.copy()
-    apart[:, seen] -= unseen @ (unseen.T @ change[:, seen])
-    return apart
+    result = change.copy()
+    result[:, seen] -= unseen @ (unseen.T @ change[:, seen])
+    return result
 
 
 def stretched(vectors: Doubles, moments: Doubles) -> Doubles:

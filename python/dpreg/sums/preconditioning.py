@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from dpreg.data.design import Design
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.moments import noisy_gram
-from dpreg.sums.narrowing import CLEAR, FEW, SEEN, Narrowing, stretched, without_spread
+from dpreg.sums.narrowing import (
+    CLEAR,
+    FEW,
+    SEEN,
+    Narrowing,
+    apart,
+    stretched,
+    without_spread,
+)
 from dpreg.sums.rows import StandardUnits, mapped_rows
 from dpreg.sums.standardisation import Scales
 
@@ -26,13 +34,17 @@ _WIDE = 1.5
 # In the last ones it is at most this many times, as long as noise is no more than these shares of
 # the rows: its largest eigenvalue, and one of its entries.
 _WIDEST, _NOISE, _ENTRY_NOISE = 10.0, 0.5, 0.1
-# Where they could be this many times as long, it is no matter that few rows are longer than others,
-# and they may be as long at first as they are in the last wide round, which has nothing to add then.
+# Where they could be this many times as long, it is no matter that few rows are longer than others;
+# they may be as long at first as they are in the last wide round, which has nothing to add then.
 _NOISELESS = 40.0
 # Long rows add to a second moment where it exceeds the largest eigenvalue of noise alone, which one
 # fit in nine does without them.  So in the last round, where noise is more than the second moment,
 # it is taken for no more than this: a direction taken for too long is one along which rounds crawl.
 _MOST_STRETCHED = 2.0
+# Directions that were not seen are left out if they were stretched by more than this times the root
+# of the number of units, a fifth of the most, and this share of them is columns of which this share
+# lies along them.
+_FAR, _ALONE = 0.1, 0.9
 # Wide rounds take no second moment along directions of the narrow ones for less than this.
 _LEAST_EXPECTED = 0.8
 
@@ -48,7 +60,7 @@ class Preconditioning:
     wide : tuple of float
         Of rounds that find along which directions long rows add to the spread.
     few : bool
-        Directions that few rows have all of are left short.
+        Directions that few rows have all of are left short, or left out if they are not seen.
     """
 
     narrow: tuple[float, ...]
@@ -91,6 +103,9 @@ class Directions:
     moments : ndarray, shape (w,)
         Second moments of rows along each direction that was seen: less than 1 where few rows have
         all of it, which would be far longer than the others.
+    left_out : ndarray of bool, shape (w,)
+        Not seen however far it was stretched, as few rows have any of it.  They are shortened until
+        next to nothing is left of them, and have no coordinate there.
     """
 
     change: Doubles
@@ -98,11 +113,17 @@ class Directions:
     limit: float
     seen: NDArray[np.bool_]
     moments: Doubles
+    left_out: NDArray[np.bool_]
 
     @property
     def map(self) -> Doubles:
         """Both changes, shape (w, w): of rows that are not shortened."""
         return self.change @ self.turn
+
+    @property
+    def turn_of_scores(self) -> Doubles:
+        """`turn` for the rows of which scores are made: 0 along what is left out."""
+        return np.where(self.left_out, 0.0, self.turn)
 
 
 def precondition(
@@ -139,7 +160,10 @@ def precondition(
     Algorithm 3.
     """
     found, known = _narrowed(design, scales, units, plan, noise)
-    return _widened(design, scales, units, plan.wide, noise, found, known)
+    directions = _widened(design, scales, units, plan.wide, noise, found, known)
+    if not plan.few:
+        return directions
+    return replace(directions, left_out=_without_rows(directions, scales.units))
 
 
 def _narrowed(
@@ -206,10 +230,27 @@ def _widened(
         else:
             held = np.where(values > 1 + reach, np.minimum(values, _MOST_STRETCHED), 1.0)
         turn = turn @ stretched(vectors, held)
+        # A direction that was not seen is not to come back into others with the noise.
+        turn = turn @ np.linalg.solve(change @ turn, apart(change @ turn, seen))
         # Were a row longer after the turn than what it was shortened to, it would not count.
         size = max(1.0, float(np.linalg.norm(turn, 2)))
         change, turn, limit = size * change, turn / size, size * limit
-    return Directions(change, turn, limit, seen, found.moments)
+    return Directions(change, turn, limit, seen, found.moments, np.zeros(width, dtype=bool))
+
+
+def _without_rows(directions: Directions, units: float) -> NDArray[np.bool_]:
+    """Return which directions were not seen as few rows have any of them.
+
+    They are made of columns next to all of which lies along such directions.  A column has a second
+    moment of 1 in standard units, where those of nearly equal columns cancel.
+    """
+    squares = directions.map**2
+    lengths = np.sqrt(squares.sum(axis=0))
+    far = ~directions.seen & (lengths > _FAR * math.sqrt(units))
+    basis, _ = np.linalg.qr(directions.map[:, far])
+    alone = (basis**2).sum(axis=1) > _ALONE
+    made = squares[alone].sum(axis=0) > _ALONE * lengths**2
+    return np.asarray(far & made & bool(directions.seen.any()))
 
 
 def _first_limit(width: int, units: float, mu: float) -> float:
