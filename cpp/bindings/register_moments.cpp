@@ -116,7 +116,7 @@ void register_column_counts(py::module_& m) {
             const auto view = dpreg::bind::matrix_view(x);
             const auto counts =
                 dpreg::bind::without_gil([&] { return dpreg::magnitude_counts(view, threads); });
-            return by_column(counts, view.cols, dpreg::kMagnitudeBins);
+            return by_column(counts, view.cols, dpreg::kMagnitudeCells);
         },
         "x"_a, "threads"_a = 0);
     m.def(
@@ -205,6 +205,7 @@ void register_rows(py::module_& m) {
     m.attr("SCORE_NORMS_SENSITIVITY") = dpreg::kScoreNormsSensitivity;
     m.attr("SCORE_STEPS") = dpreg::kScoreSteps;
     m.attr("LEAST_SCORE_BIN") = dpreg::kLeastScoreBin;
+    m.attr("SCORE_BINS") = dpreg::kScoreBins;
     m.def("gradient_sensitivity", &dpreg::gradient_sensitivity, "width"_a);
     m.def("curvature_sensitivity", &dpreg::curvature_sensitivity, "width"_a);
     py::class_<Standardisation>(m, "Standardisation")

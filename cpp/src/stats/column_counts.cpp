@@ -83,7 +83,7 @@ std::vector<std::int64_t> sum_over_blocks(const MatrixView& x, std::size_t size,
     return result;
 }
 
-/// The magnitude bin of each cell; after the last, that of 0 and of what is not finite.
+/// The magnitude cell of each value; after the last, that of what is not finite.
 struct FindMagnitudes {
     template <class Lanes>
     DPREG_INLINE static void run(const double* cells, std::size_t count, std::int32_t* places) {
@@ -93,11 +93,15 @@ struct FindMagnitudes {
         for (std::size_t k = 0; k < count; ++k) {
             std::uint64_t bits = 0;
             std::memcpy(&bits, cells + k, sizeof bits);
+            const bool negative = bits >> 63 != 0;
             // The one before: powers of two belong to the bin they end.  That of 0 is the largest.
             bits = (bits & (infinite | (infinite - 1))) - 1;
             const int exponent = static_cast<int>(bits >> 52);
-            const int bin = std::min(std::max(exponent, least), largest) - least;
-            places[k] = bits < infinite - 1 ? bin : static_cast<int>(kMagnitudeBins);
+            const int away = std::min(std::max(exponent, least), largest) - least + 1;
+            const int zero = static_cast<int>(kMagnitudeBins);
+            const int finite = negative ? zero - away : zero + away;
+            const int other = bits == ~std::uint64_t{0} ? zero : static_cast<int>(kMagnitudeCells);
+            places[k] = bits < infinite - 1 ? finite : other;
         }
     }
 };
@@ -186,7 +190,7 @@ double counts_sensitivity(const std::vector<double>& weights) {
 }
 
 std::vector<std::int64_t> magnitude_counts(const MatrixView& x, std::size_t threads) {
-    constexpr std::size_t cells = kMagnitudeBins + 1;
+    constexpr std::size_t cells = kMagnitudeCells + 1;
     const std::size_t length = row_length(x.cols);
     const auto counts = sum_over_blocks(
         x, length * cells, threads, [&](const double* values, std::size_t rows, auto& totals) {
@@ -199,7 +203,7 @@ std::vector<std::int64_t> magnitude_counts(const MatrixView& x, std::size_t thre
                 }
             }
         });
-    return of_columns(counts, x.cols, cells, kMagnitudeBins);
+    return of_columns(counts, x.cols, cells, kMagnitudeCells);
 }
 
 std::vector<std::int64_t> interval_counts(const MatrixView& x, const std::vector<double>& low,

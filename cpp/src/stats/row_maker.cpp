@@ -61,7 +61,7 @@ void check_public(const MatrixView& x, const VectorView& y, const Standardisatio
             "turn must be a square of the columns of map");
     require(how.aim.empty() || (how.response_limit <= 0.0 && how.aim.size() == row_width(how)),
             "aim must have one entry an entry of a row, which has no response");
-    for (const auto column : how.columns) require(column < x.cols, "no such column");
+    for (const auto column : how.columns) require(column <= x.cols, "no such column");
     for (const auto column : how.given) require(column < x.cols, "no such column");
     require(!how.weight || *how.weight < x.cols, "no such column");
     require(how.inverse_weight > 0.0 && std::isfinite(how.inverse_weight) &&
@@ -119,7 +119,7 @@ struct RowMaker::Steps {
             rows[r] = maker.x_.data + record * maker.x_.row_stride;
         }
         Lanes check = Lanes::of(0.0);
-        const std::size_t together = maker.adjacent_ ? maker.used() : 0;
+        const std::size_t together = maker.adjacent_;
         for (std::size_t j = 0; j < together; j += kPanel) {
             // The last ones overlap those before, rather than what is behind a row.
             gather_panel(rows, std::min(j, together - kPanel), check);
@@ -128,7 +128,10 @@ struct RowMaker::Steps {
             const auto at =
                 static_cast<std::ptrdiff_t>(maker.how_.columns[j]) * maker.x_.col_stride;
             std::array<double, kMakeRows> values{};
-            for (std::size_t r = 0; r < kMakeRows; ++r) values[r] = rows[r][at];
+            const bool response = maker.how_.columns[j] == maker.x_.cols;
+            for (std::size_t r = 0; r < kMakeRows; ++r) {
+                values[r] = response ? maker.y_[records[std::min(r, count - 1)]] : rows[r][at];
+            }
             limit_cells(j, Lanes::load(values.data()), check);
         }
         const Lanes odd = if_zero(check, Lanes::of(0.0), Lanes::of(1.0));
@@ -370,10 +373,11 @@ RowMaker::RowMaker(const MatrixView& x, const VectorView& y, const Standardisati
     for (std::size_t j = 0; j < used(); ++j) {
         limited_ = limited_ || how.low[j] > -HUGE_VAL || how.high[j] < HUGE_VAL;
     }
-    adjacent_ = x.col_stride == 1 && used() >= kPanel;
-    for (std::size_t j = 1; j < used(); ++j) {
-        adjacent_ = adjacent_ && how.columns[j] == how.columns[j - 1] + 1;
+    for (std::size_t j = 0; j < used() && how.columns[j] < x.cols; ++j) {
+        if (how.columns[j] != how.columns[0] + j) break;
+        adjacent_ = j + 1;
     }
+    if (x.col_stride != 1 || adjacent_ < kPanel) adjacent_ = 0;
     map_ = row_map(how, how.map);
     after_ = row_map(how, turned(how));
 }

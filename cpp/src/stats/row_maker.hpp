@@ -86,7 +86,7 @@ private:
     double most_square_;
     double short_square_;    ///< squares up to this are those of norms below the limit
     bool limited_ = false;   ///< there are limits of cells
-    bool adjacent_ = false;  ///< the columns lie next to one another
+    std::size_t adjacent_ = 0;  ///< so many columns, the first, lie next to one another
     RowMap map_;
     RowMap after_;  ///< with the turn
 };

@@ -17,12 +17,13 @@ from dpreg.families import Family
 from dpreg.inference.boosting import BoostingPath, quieted
 from dpreg.inference.shrinkage import SHRUNK_NOTE
 from dpreg.methods.base import Allowance, Declined, Release, check_size, needs_delta
+from dpreg.methods.newton_fit import NEWTON_PASSES, newton_fit
 from dpreg.methods.score_errors import bent, score_errors, shrunk
 from dpreg.methods.score_estimand import estimand
 from dpreg.methods.score_plan import ScorePlan
 from dpreg.methods.score_predictions import PREDICTING_PASSES, predicting
 from dpreg.methods.score_root import score_root
-from dpreg.methods.standardised import Standardised, standardise
+from dpreg.methods.standardised import Standardised, scaled, standardise
 from dpreg.options import check_options
 from dpreg.privacy.cost import Cost
 from dpreg.sums.accountant import GaussianReleases, releases_cost
@@ -181,6 +182,9 @@ class BoostedAdaSSP:
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
         """See `dpreg.methods.base.Method`."""
+        if inference and design.terms.family.least_squares:
+            begun = scaled(design, allowance, self, self.max_rows, NEWTON_PASSES)
+            return begun.declined or newton_fit(begun)
         passes = self._passes(design.terms.family, inference=inference)
         begun = standardise(design, allowance, self, self.max_rows, passes)
         if begun.declined is not None:
@@ -293,7 +297,9 @@ def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
         error = bent(error, directions.map @ root.theta, design.terms, scales, units)
     notes = (*range_note(family, scales), *(SHRUNK_NOTE,) * bool((np.diag(kept) < _KEPT).any()))
     release = begun.released(directions.map @ root.theta, units, error, notes)
-    return replace(release, notes=(estimand(root, family, release), *release.notes))
+    times = root.row_limit / math.sqrt(max(len(root.theta), 1)), root.cut.limit / root.norm
+    note = estimand(*times, root.cut, family, release)
+    return replace(release, notes=(note, *release.notes))
 
 
 def _longest(limit: float, units: float) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpreg.families import Family
 from dpreg.methods.base import Release
-from dpreg.methods.score_errors import ScoreRoot
+from dpreg.sums.scores import ScoreCut
 
 __all__ = ["estimand"]
 
@@ -19,26 +19,35 @@ _BESIDE = 2.0
 _TOLD = "as counts tell, which miss a few rows"
 
 
-def estimand(root: ScoreRoot, family: Family, release: Release) -> str:
+def estimand(
+    rows: float, scores: float, cut: ScoreCut | None, family: Family, release: Release
+) -> str:
     """Say what `release` estimates, and how far from what it would be without limits.
 
     Everything here is public: the limits, noisy counts, and what was released.
+
+    Parameters
+    ----------
+    rows, scores : float
+        How many times as long as usual they may be.
+    cut : ScoreCut or None
+        What limits take off scores; None: norms were not counted.
     """
-    reach = root.row_limit / math.sqrt(max(len(root.theta), 1))
     what = _without_limits(family)
-    if not root.cut.units > 0:
-        return f"{what}, but rows over {_times(reach)} times as long as usual count less"
+    if cut is not None and not cut.units > 0:
+        return f"{what}, but rows over {_times(rows)} times as long as usual count less"
     limits = (
-        f"rows over {_times(reach)} times and scores over {_times(root.cut.limit / root.norm)} "
-        "times as long as usual"
+        f"rows over {_times(rows)} times and scores over {_times(scores)} times as long as usual"
     )
+    if cut is None:
+        return f"{_with_limits(family, what)}: {limits} count less"
     farthest = _farthest(release)
     if farthest <= _BESIDE:
         return (
             f"{what}, but {limits} count less, which moves coefficients by up to about "
             f"{farthest:.1f} standard errors {_TOLD}"
         )
-    units = float(f"{root.cut.units:.1e}")
+    units = float(f"{cut.units:.1e}")
     return (
         f"{_with_limits(family, what)}: {limits} count less, the scores of at most about "
         f"{units:,.0f} units; {what} may lie up to about {farthest:.1f} standard errors away "

@@ -18,16 +18,19 @@ from dpreg.inference.covariance import EstimateError, clipping_bounds, hidden_no
 from dpreg.methods.base import NOTHING_MORE, Allowance, Declined, Release
 from dpreg.passes import expect
 from dpreg.sums.accountant import GaussianReleases
+from dpreg.sums.column_scaling import column_scales
 from dpreg.sums.limits import prediction_limits, regressor_limits
 from dpreg.sums.residuals import Extras, released_extras
 from dpreg.sums.rows import StandardUnits, most_weight, standard_units
 from dpreg.sums.standardisation import Scales, Standardisation
 
-__all__ = ["Standardised", "response_not_found", "standardise"]
+__all__ = ["VOTE_SHARE", "Standardised", "response_not_found", "scaled", "standardise"]
 
 Doubles = NDArray[np.float64]
 
 COMPOSITION = "Gaussian (GDP)"
+# Of the squared mu, for the vote on predictions.
+VOTE_SHARE = 0.01
 # Shares are added up in doubles.
 _ROUNDED_DOWN = 1 - 1e-9
 _BOUNDED = Options(
@@ -89,6 +92,17 @@ class Standardised:
             None
             if self.scales.response_found
             else response_not_found(self.scales, self.noise, COMPOSITION)
+        )
+
+    def not_estimable(self) -> Declined:
+        """Return what to say when no coefficient was found."""
+        return Declined(
+            reason=f"with about {self.scales.units:,.0f} rows, eps is too small to estimate any "
+            "coefficient",
+            advice=("take fewer terms, more rows or a larger ", Argument("eps")),
+            units=self.scales.units,
+            parts=tuple(self.noise.parts),
+            composition=COMPOSITION,
         )
 
     def released(
@@ -182,11 +196,31 @@ def standardise(
     design = sample_rows(design, max_rows, allowance.bits)
     bounds = column_bounds(options.bounds, design.terms)
     scales = options.standardisation.release(design.rows, noise, bounds)
+    return _standardised(design, noise, scales, options.standardisation.tail_share, extras)
+
+
+def scaled(
+    design: Design, allowance: Allowance, options: _Options, max_rows: int, passes: int
+) -> Standardised:
+    """As `standardise`, by `column_scales`, which spends no more than it has to."""
+    rows, extras = 1 if design.units is None else max_rows, allowance.extras
+    expect(passes + extras.passes)
+    noise = GaussianReleases(
+        allowance.epsilon, allowance.delta, allowance.bits, rows=rows, aside=extras.share
+    )
+    design = sample_rows(design, max_rows, allowance.bits)
+    scales = column_scales(design.rows, noise, column_bounds(options.bounds, design.terms))
+    return _standardised(design, noise, scales, VOTE_SHARE, extras)
+
+
+def _standardised(
+    design: Design, noise: GaussianReleases, scales: Scales, tail_share: float, extras: Extras
+) -> Standardised:
     units = standard_units(scales, intercept=design.terms.intercept)
     if not design.terms.family.standardised:
         units = replace(units, y_centre=0.0, y_scale=1.0)
     units = units.keeping(np.arange(len(units.columns)) != design.terms.weight)
-    return Standardised(design, noise, scales, units, options.standardisation.tail_share, extras)
+    return Standardised(design, noise, scales, units, tail_share, extras)
 
 
 def response_not_found(scales: Scales, noise: GaussianReleases, composition: str) -> Declined:

@@ -7,7 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CLEAR", "FEW", "SEEN", "Narrowing", "apart", "stretched", "without_spread"]
+from dpreg.sums.spectrum import without_spread
+
+__all__ = ["CLEAR", "FEW", "SEEN", "Narrowing", "apart", "stretched"]
 
 Doubles = NDArray[np.float64]
 
@@ -227,20 +229,3 @@ def apart(change: Doubles, seen: NDArray[np.bool_]) -> Doubles:
 def stretched(vectors: Doubles, moments: Doubles) -> Doubles:
     """Return what makes second moments along `vectors` 1 that are `moments`."""
     return np.asarray((vectors / np.sqrt(moments)) @ vectors.T)
-
-
-def without_spread(values: Doubles, deviation: float) -> Doubles:
-    """Return the second moments along the eigenvectors of a noisy matrix, of the one without noise.
-
-    Noise pushes eigenvalues apart and turns eigenvectors: along the k-th of them the matrix
-    without noise has less than a large eigenvalue and more than a small one says.  For noise
-    with this deviation on the diagonal and 1 / sqrt 2 of it elsewhere, that is
-    deviation^2 sum over j != k of 1 / (value_k - value_j); close eigenvalues count less.
-
-    References
-    ----------
-    Bun, Allez, Bouchaud, Potters (2016), "Rotational invariant estimator for general noisy
-    matrices", IEEE Transactions on Information Theory 62, additive case.
-    """
-    gaps = values[:, None] - values
-    return np.asarray(values - deviation**2 * (gaps / (gaps**2 + deviation**2)).sum(axis=1))

@@ -18,9 +18,9 @@ from dpreg.sums.narrowing import (
     Narrowing,
     apart,
     stretched,
-    without_spread,
 )
 from dpreg.sums.rows import StandardUnits, mapped_rows
+from dpreg.sums.spectrum import without_spread
 from dpreg.sums.standardisation import Scales
 
 __all__ = ["Directions", "Preconditioning", "precondition"]

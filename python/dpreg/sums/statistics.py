@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 
-__all__ = ["ClippedProducts", "IntervalCounts", "MagnitudeCounts", "MomentSums", "TailVotes"]
+__all__ = [
+    "ClippedProducts",
+    "IntervalCounts",
+    "MagnitudeCounts",
+    "MomentSums",
+    "SizeCounts",
+    "TailVotes",
+]
 
 Doubles = NDArray[np.float64]
 Sums = NDArray[np.int64]
@@ -33,8 +40,26 @@ class MagnitudeCounts:
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return an array of shape (columns, cells)."""
-        parts = [_core.magnitude_counts(block) for block in _with_response(X, y)]
-        return np.vstack(parts)[self.searched]
+        counts = _magnitudes(X, y)[self.searched]
+        zero = counts.shape[1] // 2
+        return np.asarray(counts[:, :zero][:, ::-1] + counts[:, zero + 1 :])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SizeCounts:
+    """The number of rows, and numbers of values of each sign and order of magnitude.
+
+    Attributes
+    ----------
+    searched : ndarray of int
+        Which columns, the response being the last.
+    """
+
+    searched: NDArray[np.int64]
+
+    def __call__(self, X: Doubles, y: Doubles) -> Sums:
+        """Return one number, then those of each column, in the order of values."""
+        return np.append(len(y), _magnitudes(X, y)[self.searched])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,6 +155,10 @@ class ClippedProducts:
             y_centre=float(self.centres[-1]),
             y_half=float(self.halves[-1]),
         )
+
+
+def _magnitudes(X: Doubles, y: Doubles) -> Sums:
+    return np.vstack([_core.magnitude_counts(block) for block in _with_response(X, y)])
 
 
 def _with_response(X: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:

@@ -9,18 +9,20 @@
 namespace dpreg {
 
 /// Magnitude bins: bin k holds 2^(kLeastExponent + k - 1) < |x| <= 2^(kLeastExponent + k);
-/// what is smaller or larger falls into the first or last one, 0 into none.
+/// what is smaller or larger falls into the first or last one, 0 into none.  Cells of a column are
+/// in the order of its values: bins of those below 0, the last one first, then 0, then the bins.
 inline constexpr int kLeastExponent = -128;
 inline constexpr int kLargestExponent = 128;
 inline constexpr std::size_t kMagnitudeBins = kLargestExponent - kLeastExponent + 1;
+inline constexpr std::size_t kMagnitudeCells = 2 * kMagnitudeBins + 1;
 
 /// l2 sensitivity of `magnitude_counts` and of `interval_counts`, the counts of column j
 /// counted weights[j] times: a row falls into at most one bin of each column.  Attained.
 double counts_sensitivity(const std::vector<double>& weights);
 
-/// How many values of each column fall into each magnitude bin; columns x kMagnitudeBins.
+/// How many values of each column fall into each magnitude cell; columns x kMagnitudeCells.
 ///
-/// Domain   total; a value that is not finite falls into no bin.
+/// Domain   total; a value that is not finite falls into no cell.
 /// Privacy  none by itself; counts_sensitivity(1, ..., 1) under add/remove of one row.
 std::vector<std::int64_t> magnitude_counts(const MatrixView& x, std::size_t threads);
 

@@ -1,0 +1,150 @@
+"""Where noisy scores lead, and how far they are to be believed.  Everything here is public."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Observation", "Path"]
+
+Doubles = NDArray[np.float64]
+
+# Standard deviation of what shortened scores add to an entry of the curvature.
+_BENT = 0.03
+# Least eigenvalue of the curvature, where second moments are 1.
+_LEAST = 0.1
+# A difference that exceeds its noise by so many deviations says how wrong the curvature is.
+_CLEAR = 3.0
+# Times that weights are found anew from where they lead, half of the way each.
+_AGAIN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A noisy score of a row, on average.
+
+    Attributes
+    ----------
+    at, score : ndarray, shape (w,)
+    deviation : float
+        Of the noise in each entry.
+    limit : float
+        To which scores of units were shortened.
+    """
+
+    at: Doubles
+    score: Doubles
+    deviation: float
+    limit: float
+
+
+class Path:
+    """Scores so far, and the curvature as they have it.
+
+    Scores are `curvature` times the way to the root, and noise.  The curvature is known up to
+    independent errors of variance `doubt` in its entries, and each pair of scores corrects it along
+    their difference, by what is expected of it given that (a secant step with noise).
+
+    Parameters
+    ----------
+    curvature : ndarray, shape (w, w)
+    doubt : float
+        Variance of an entry, of second moments of about 1, from noise.
+    start : ndarray, shape (w,)
+        Where the first score is to be taken.
+
+    Attributes
+    ----------
+    theta : ndarray, shape (w,)
+        Where the scores lead, all told.
+    weights : ndarray, shape (k,)
+        Of each of them in that.
+    cut : callable
+        What a limit takes off an entry of a score beyond what that of the last score does.
+
+    References
+    ----------
+    Dennis and Schnabel (1979), "Least change secant updates for quasi-Newton methods".
+    """
+
+    def __init__(self, curvature: Doubles, doubt: float, start: Doubles) -> None:
+        self.curvature = curvature
+        self._first, self._surprises = doubt + _BENT**2, list[float]()
+        self.observations: list[Observation] = []
+        self.weights, self.theta = np.ones(1), start
+        self.cut: Callable[[float], float] = lambda limit: 0.0
+
+    @property
+    def doubt(self) -> float:
+        """Variance of an entry of the curvature, from noise and as differences of scores say."""
+        surprise = sum(self._surprises) / len(self._surprises) if self._surprises else 0.0
+        return max(self._first, surprise)
+
+    @property
+    def inverse(self) -> Doubles:
+        """Of the curvature."""
+        return np.asarray(np.linalg.inv(self.curvature))
+
+    @property
+    def ahead(self) -> float:
+        """What doubt of the curvature makes of the way from the last score to `theta`, an entry."""
+        way = self.curvature @ (self.theta - self.observations[-1].at)
+        return math.sqrt(self.doubt / max(len(way), 1)) * float(np.linalg.norm(way))
+
+    @property
+    def variance(self) -> float:
+        """Of an entry of the score at `theta`, but for sampling error."""
+        noise = float(self.weights**2 @ self._noise())
+        left = self.weights @ self._ways(self.theta)
+        return noise + self.doubt * float(left @ left)
+
+    def add(self, seen: Observation) -> None:
+        """Take in a score, and go to where all of them lead."""
+        self.observations.append(seen)
+        if len(self.observations) > 1:
+            self._learn(*self.observations[-2:])
+        self._combine()
+
+    def _learn(self, before: Observation, after: Observation) -> None:
+        step, width = after.at - before.at, len(after.at)
+        fallen = before.score - after.score - self.curvature @ step
+        cut = self.cut(before.limit) - self.cut(after.limit)
+        noise = before.deviation**2 + after.deviation**2 + cut**2
+        length, square = float(step @ step), float(fallen @ fallen)
+        surprise = (square - width * noise) / ((width + 1) * max(length, np.finfo(float).tiny))
+        doubt = self.doubt
+        if square > noise * (width + _CLEAR * math.sqrt(2 * width)):
+            doubt = max(doubt, surprise)
+        spread = doubt * (length * np.eye(width) + np.outer(step, step)) + noise * np.eye(width)
+        part = np.linalg.solve(spread, fallen)
+        moved = doubt * np.outer(part, step)
+        values, vectors = np.linalg.eigh(self.curvature + moved + moved.T)
+        self.curvature = (vectors * np.maximum(values, _LEAST)) @ vectors.T
+        self._surprises.append(max(0.0, surprise))
+
+    def _ways(self, theta: Doubles) -> Doubles:
+        """Return what the scores are expected to be where they were taken, one a row."""
+        return np.array([self.curvature @ (theta - seen.at) for seen in self.observations])
+
+    def _noise(self) -> Doubles:
+        """Return the mean square error of each score, but for the curvature."""
+        return np.array([o.deviation**2 + self.cut(o.limit) ** 2 for o in self.observations])
+
+    def _combine(self) -> None:
+        """Weigh where the scores lead by what is wrong with them: noise, limits and curvature."""
+        noise, inverse = self._noise(), self.inverse
+        targets = np.array([seen.at + inverse @ seen.score for seen in self.observations])
+        self.theta = targets[-1]
+        for _ in range(_AGAIN):
+            ways = self._ways(self.theta)
+            wrong = self.doubt * ways @ ways.T + np.diag(noise)
+            size = np.sqrt(np.diag(wrong))
+            alike = wrong / np.outer(size, size) + 1e-9 * np.eye(len(size))
+            weights = np.maximum(np.linalg.solve(alike, 1 / size) / size, 0.0)
+            self.weights = weights / weights.sum()
+            self.theta = (self.theta + self.weights @ targets) / 2
+        self.theta = self.weights @ targets

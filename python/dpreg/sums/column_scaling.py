@@ -1,0 +1,139 @@
+"""Where the columns lie, from counts that cost as little as they may."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.data.observations import Observations
+from dpreg.sums.accountant import GaussianReleases
+from dpreg.sums.column_sizes import Size, read_bins, read_magnitudes
+from dpreg.sums.standardisation import Scales
+from dpreg.sums.statistics import IntervalCounts, SizeCounts
+
+__all__ = ["SCALING_PASSES", "column_scales", "share_for"]
+
+Doubles = NDArray[np.float64]
+
+# Share of the squared mu for the number of rows.
+_COUNT = 0.003
+# Noise in a cell is this share of the rows, for less than so much of the squared mu; and half as
+# much where that is cheaper than twice as much.
+_CELL_NOISE, _MOST = 1 / 40, 0.08
+_QUIET_NOISE, _QUIET_MOST = 1 / 500, 0.04
+_LEAST = 1e-4
+# A column whose scale is less than this share of its centre is looked at more closely, with so many
+# bins, while all of its values are in few of them, so many times at most.
+_FAR, _BINS, _FEW_BINS, _ZOOMS = 0.4, 32, 3, 3
+# Public limits are so many scales apart.
+_BOUNDED = 6.0
+# Passes over the rows at most.
+SCALING_PASSES = 1 + _ZOOMS
+
+
+def share_for(noise: GaussianReleases, sensitivity: float, deviation: float) -> float:
+    """Return the share of the squared mu that makes noise of this deviation."""
+    return (sensitivity / deviation / noise.mu) ** 2
+
+
+def column_scales(rows: Observations, noise: GaussianReleases, bounds: Doubles) -> Scales:
+    """Find centre and scale of the regressors and, last, of the response.
+
+    Counts of signs and orders of magnitude come first; of columns far from 0 those in equal bins
+    follow.  Columns with bounds cost nothing.
+
+    Parameters
+    ----------
+    rows : Observations
+        Private.
+    noise : GaussianReleases
+    bounds : ndarray, shape (d + 1, 2)
+        Public limits of each column, NaN where none were given.
+
+    Privacy
+    -------
+    guarantee : as the releases that are added to `noise`
+    proof : column_scaling.md
+    """
+    given = np.asarray(np.isfinite(bounds).all(axis=1))
+    searched = np.flatnonzero(~given)
+    sums = rows.total(SizeCounts(searched))
+    count, _ = noise.of_rows("number of rows", sums[:1], 1.0, noise.share(_COUNT))
+    units = max(float(count[0]), 1.0)
+    sizes: dict[int, Size] = {}
+    if len(searched):
+        sizes = _magnitudes(sums[1:].reshape(len(searched), -1), searched, units, noise)
+    far = [j for j, size in sizes.items() if size.scale < _FAR * abs(size.centre)]
+    still = _zoomed(rows, sizes, far, len(bounds), units, noise)
+    low, high = bounds[:, 0].copy(), bounds[:, 1].copy()
+    low[searched], high[searched] = -1.0, 1.0
+    centre, scale = (low + high) / 2, (high - low) / _BOUNDED
+    # A column that is not found is nearly always 0, and its other values are few.
+    centre[searched], scale[searched] = 0.0, 1.0
+    for j, size in sizes.items():
+        low[j], high[j], centre[j], scale[j] = size.low, size.high, size.centre, size.scale
+    spread = np.full(len(bounds), np.inf)
+    spread[still] = 0.0
+    return Scales(
+        low=low,
+        high=high,
+        centre=centre,
+        scale=scale,
+        given=given,
+        spread=spread,
+        seen=np.ones(len(bounds), dtype=bool),
+        response_found=bool(given[-1] or len(bounds) - 1 in sizes),
+        units=units,
+    )
+
+
+def _magnitudes(
+    cells: NDArray[np.int64],
+    searched: NDArray[np.int64],
+    units: float,
+    noise: GaussianReleases,
+) -> dict[int, Size]:
+    """Release counts of orders of magnitude; return what they say of the columns that are found."""
+    sensitivity = _core.counts_sensitivity(np.ones(len(searched)))
+    loud = min(share_for(noise, sensitivity * noise.rows, units * _CELL_NOISE), _MOST)
+    quiet = share_for(noise, sensitivity * noise.rows, units * _QUIET_NOISE)
+    share = max(loud, min(quiet, _QUIET_MOST), _LEAST)
+    label = "sign and order of magnitude of each column"
+    counts, deviation = noise.of_rows(label, cells, sensitivity, noise.share(share))
+    found = {int(j): read_magnitudes(row, deviation) for j, row in zip(searched, counts, strict=True)}
+    return {j: size for j, size in found.items() if size is not None}
+
+
+def _zoomed(
+    rows: Observations,
+    sizes: dict[int, Size],
+    far: list[int],
+    columns: int,
+    units: float,
+    noise: GaussianReleases,
+) -> list[int]:
+    """Look more closely at columns far from 0; return those in which no spread was found."""
+    for zoom in range(_ZOOMS):
+        if not far:
+            return []
+        low, high = np.zeros(columns), np.ones(columns)
+        low[far], high[far] = [sizes[j].low for j in far], [sizes[j].high for j in far]
+        bins = rows.total(IntervalCounts(low, high, _BINS, np.array(far)))[:, :-1]
+        sensitivity = _core.counts_sensitivity(np.ones(len(far)))
+        share = share_for(noise, sensitivity * noise.rows, units * _CELL_NOISE)
+        label = f"closer look {zoom + 1} at columns far from 0"
+        mu = noise.share(max(min(share, _MOST / 2), _LEAST))
+        counts, deviation = noise.of_rows(label, bins, sensitivity, mu)
+        again = []
+        for j, row in zip(far, counts, strict=True):
+            found = read_bins(row, deviation, sizes[j].low, sizes[j].high, units)
+            if found is None:
+                continue
+            sizes[j] = found
+            if found.cells <= _FEW_BINS:
+                again.append(j)
+        far = again
+    return far

@@ -1,0 +1,168 @@
+"""What noisy counts say about where the values of a column lie.  Everything here is public."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.data.bounds import LEAST_WIDTH
+
+__all__ = ["Size", "read_bins", "read_magnitudes"]
+
+Doubles = NDArray[np.float64]
+
+# What a cell loses, in deviations of its noise, in the search for the run of cells with values.
+_PENALTY, _BIN_PENALTY = 1.3, 0.7
+# By how much a run must lead, in deviations: of orders of magnitude within 2^10 of 1, of others,
+# and of bins.  Noise alone makes a run in one of 50 columns near 1 and in one of 1000 elsewhere.
+_LEAD, _FAR_LEAD, _BIN_LEAD = 4.0, 5.5, 4.0
+_NEAR = 10
+# Cells at the ends of a run are dropped with fewer deviations than these: far ones, near ones.
+_FAR_END, _NEAR_END = 3.2, 1.5
+# A sign is there with so many deviations and this share of the other; 0 with so many.
+_SIGN, _SIGN_SHARE, _ZERO = 3.5, 0.03, 4.0
+# A sign is not left out while half as many deviations could hide this share of the other.
+_UNSURE = 0.2
+# Bins of a closer look count if they hold this share of the rows: fewer are noise, and one fit of ten
+# with 300 rows would take it for the column.
+_HELD = 0.5
+# A scale is at least this share of the range: longer rows would be most of the noise.
+_RANGE = 1 / 12
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Where the values of a column lie.
+
+    Attributes
+    ----------
+    low, high : float
+        Nearly all are between these.
+    centre, scale : float
+        About their mean and standard deviation.
+    cells : int
+        In how many cells they were counted.
+    """
+
+    low: float
+    high: float
+    centre: float
+    scale: float
+    cells: int
+
+
+def read_magnitudes(cells: Doubles, deviation: float) -> Size | None:
+    """Return where values lie by their signs and orders of magnitude; None: that cannot be seen.
+
+    Parameters
+    ----------
+    cells : ndarray
+        Noisy counts, as of `_core.magnitude_counts`.
+    deviation : float
+        Of the noise in each.
+    """
+    zero = len(cells) // 2
+    below, above = cells[:zero][::-1], cells[zero + 1 :]
+    found = _range(below, above, deviation)
+    if found is None:
+        return None
+    first, last = found
+    least = _SIGN * deviation * math.sqrt(last - first + 1)
+    negative, positive = (float(side[first : last + 1].sum()) for side in (below, above))
+    bins = np.arange(first, last + 1)
+    ends = 2.0 ** (_core.LEAST_EXPONENT + bins)
+    starts = np.where(bins > first, ends / 2, 0.0)
+    low, high, weight = [np.empty(0)], [np.empty(0)], [np.empty(0)]
+    if _is_there(negative, positive, least):
+        low, high = [*low, -ends[::-1]], [*high, -starts[::-1]]
+        weight.append(np.maximum(below[bins[::-1]], 0.0))
+    if cells[zero] > _ZERO * deviation:
+        low, high, weight = [*low, [0.0]], [*high, [0.0]], [*weight, [float(cells[zero])]]
+    if _is_there(positive, negative, least):
+        low, high = [*low, starts], [*high, ends]
+        weight.append(np.maximum(above[bins], 0.0))
+    return _size(np.concatenate(low), np.concatenate(high), np.concatenate(weight))
+
+
+def _is_there(sign: float, other: float, least: float) -> bool:
+    """Whether there are values of a sign, or too few rows to say that there are none."""
+    return sign > max(least, _SIGN_SHARE * other) or sign + least / 2 > _UNSURE * other
+
+
+def _range(below: Doubles, above: Doubles, deviation: float) -> tuple[int, int] | None:
+    """Return the first and last order of magnitude in which there are values."""
+    both = math.sqrt(2) * deviation
+    sides = [(below + above, both), (above, deviation), (below, deviation)]
+    runs = [(_best_run(counts, dev, _PENALTY), counts, dev) for counts, dev in sides]
+    (lead, first, last), counts, dev = max(runs, key=lambda run: run[0][0] / run[2])
+    middle = (first + last) / 2 + _core.LEAST_EXPONENT
+    if lead < (_LEAD if abs(middle) <= _NEAR else _FAR_LEAD) * dev:
+        return None
+    while last > first and counts[last] < _FAR_END * dev:
+        last -= 1
+    while last > first and counts[first] < _NEAR_END * dev:
+        first += 1
+    return first, last
+
+
+def _best_run(counts: Doubles, deviation: float, penalty: float) -> tuple[float, int, int]:
+    """Return by how much the run leads that leads most, its first and its last cell."""
+    best, total, start = (0.0, 0, 0), 0.0, 0
+    for k, gain in enumerate(counts - penalty * deviation):
+        if total <= 0:
+            total, start = 0.0, k
+        total += float(gain)
+        if total > best[0]:
+            best = total, start, k
+    return best
+
+
+def _size(low: Doubles, high: Doubles, weight: Doubles) -> Size | None:
+    """Return the size of values with these weights in cells with these ends, in order."""
+    total = float(weight.sum())
+    if not total > 0 or low[0] == high[-1]:  # of nearly all zeros others cannot be told
+        return None
+    if low[0] == 0 < high[0]:
+        low[0] = high[0] / 2
+    if high[-1] == 0 > low[-1]:
+        high[-1] = low[-1] / 2
+    share, middle = weight / total, (low + high) / 2
+    mean = float(share @ middle)
+    deviation = math.sqrt(float(share @ ((middle - mean) ** 2 + (high - low) ** 2 / 12)))
+    reached = np.concatenate([[0.0], np.cumsum(share)])
+    tenth, half, rest = (_quantile(reached, low, high, level) for level in (0.1, 0.5, 0.9))
+    # Of long tails the mean is too far out, and of few cells quantiles are too near.
+    centre = mean if (rest - tenth) / 2.56 < 0.3 * deviation else (tenth + half + rest) / 3
+    first, last = float(low.min()), float(high.max())
+    scale = max(deviation, (last - first) * _RANGE, LEAST_WIDTH)
+    return Size(first, last, centre, scale, len(low))
+
+
+def _quantile(reached: Doubles, low: Doubles, high: Doubles, level: float) -> float:
+    cell = min(int(np.searchsorted(reached, level, side="right")) - 1, len(low) - 1)
+    inside = (level - reached[cell]) / max(reached[cell + 1] - reached[cell], 1e-12)
+    return float(low[cell] + inside * (high[cell] - low[cell]))
+
+
+def read_bins(
+    counts: Doubles, deviation: float, low: float, high: float, units: float
+) -> Size | None:
+    """Return where values lie by noisy counts in equal bins of [low, high]; None: not seen."""
+    lead, first, last = _best_run(counts, deviation, _BIN_PENALTY)
+    width = (high - low) / len(counts)
+    if lead < _BIN_LEAD * deviation or not width > LEAST_WIDTH:
+        return None
+    if counts[first : last + 1].sum() < _HELD * units:
+        return None
+    weight = np.maximum(counts[first : last + 1], 0.0)
+    starts = low + np.arange(first, last + 1) * width
+    share, middle = weight / weight.sum(), starts + width / 2
+    mean = float(share @ middle)
+    deviation = math.sqrt(float(share @ (middle - mean) ** 2) + width**2 / 12)
+    ends = float(starts[0]), float(starts[-1] + width)
+    scale = max(deviation, (ends[1] - ends[0]) * _RANGE)
+    return Size(*ends, mean, scale, last - first + 1)

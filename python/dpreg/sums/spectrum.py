@@ -1,0 +1,67 @@
+"""Symmetric matrices with noise.  Everything here is public."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["noise_edge", "symmetric_root", "without_spread"]
+
+Doubles = NDArray[np.float64]
+
+
+def noise_edge(deviation: float, width: int) -> float:
+    """Return the largest eigenvalue, about, of noise with this deviation on its diagonal."""
+    return deviation * math.sqrt(2 * max(width, 1))
+
+
+def without_spread(values: Doubles, deviation: float) -> Doubles:
+    """Return the second moments along the eigenvectors of a noisy matrix, of the one without noise.
+
+    Noise pushes eigenvalues apart and turns eigenvectors: along the k-th of them the matrix
+    without noise has less than a large eigenvalue and more than a small one says.  For noise
+    with this deviation on the diagonal and 1 / sqrt 2 of it elsewhere, that is
+    deviation^2 sum over j != k of 1 / (value_k - value_j); close eigenvalues count less.
+
+    References
+    ----------
+    Bun, Allez, Bouchaud, Potters (2016), "Rotational invariant estimator for general noisy
+    matrices", IEEE Transactions on Information Theory 62, additive case.
+    """
+    gaps = values[:, None] - values
+    return np.asarray(values - deviation**2 * (gaps / (gaps**2 + deviation**2)).sum(axis=1))
+
+
+def symmetric_root(moments: Doubles, *, centred: bool) -> Doubles:
+    """Return what rows with these second moments are multiplied by, so that they have unit ones.
+
+    New coordinates are as near as may be to the old ones, each over its deviation: what was long
+    for one column is so for one coordinate.
+
+    Parameters
+    ----------
+    moments : ndarray, shape (w, w)
+        Positive definite.
+    centred : bool
+        The first entry of rows stands for an intercept: the others are taken about their mean.
+    """
+    if not len(moments):
+        return moments
+    result = np.zeros_like(moments)
+    if not centred:
+        return _root(moments)
+    mean = moments[0, 1:] / moments[0, 0]
+    inner = _root(moments[1:, 1:] - np.outer(mean, mean) * moments[0, 0])
+    result[0, 0] = 1 / math.sqrt(moments[0, 0])
+    result[1:, 1:] = inner
+    result[0, 1:] = -mean @ inner
+    return result
+
+
+def _root(moments: Doubles) -> Doubles:
+    sizes = np.sqrt(np.maximum(np.diag(moments), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(moments / np.outer(sizes, sizes))
+    inverse = (vectors / np.sqrt(np.maximum(values, 1e-12))) @ vectors.T
+    return np.asarray(inverse / sizes[:, None])
