@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpreg.data.bounds import Bounds, checked_bounds
+from dpreg.data.clipping import clipped
 from dpreg.data.containers import open_source
 from dpreg.data.design import Terms
 from dpreg.data.formula import FormulaSpec
@@ -133,7 +134,7 @@ def dp_moments(
     receipt = pay(charged, "dp_moments", label, options.name, data, most, unit, max_rows)
 
     with receipt.running(bits):
-        design = replace(problem.design(allowed), terms=terms)
+        design = clipped(replace(problem.design(allowed), terms=terms))
         found = options.release(design, Allowance(epsilon, delta, bits))
     privacy = Certificate(
         mechanism=options.name,

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpreg.bounds_users import bounds_for
 from dpreg.data.bounds import Bounds
+from dpreg.data.clipping import clipped
 from dpreg.data.design import Terms
 from dpreg.data.observations import check_memory, memory_to_hold
 from dpreg.data.offsets import without_offset_terms, without_offsets
@@ -136,7 +137,7 @@ def fit(
         design = replace(problem.design(allowed), terms=terms)
         if family.standardised:
             design = without_offsets(design)
-        design, selection = stage.run(design, bits)
+        design, selection = stage.run(clipped(design), bits)
         outcome = chosen.release(design, allowance, inference=inference)
 
     privacy = Certificate(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpreg.bounds_users import bounds_for
 from dpreg.data.bounds import Bounds
+from dpreg.data.clipping import clipped
 from dpreg.data.observations import default_memory
 from dpreg.data.offsets import refuse_offsets
 from dpreg.data.problem import pose
@@ -110,7 +111,7 @@ def dp_select(
     receipt = pay(charged, "dp_select", formula, selector.name, data, most, unit, rows)
 
     with receipt.running(bits):
-        design = replace(problem.design(default_memory()), terms=terms)
+        design = clipped(replace(problem.design(default_memory()), terms=terms))
         found = selector.select(design, k, Allowance(epsilon, delta, bits))
     chosen = found.of(terms)
     privacy = Certificate(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpreg.data.bounds import Bounds, checked_bounds
+from dpreg.data.clipping import clipped
 from dpreg.mechanisms._inputs import design_of
 from dpreg.methods.base import Allowance, Method
 from dpreg.privacy.bits import bit_source
@@ -42,7 +43,7 @@ def fit_arrays(
     if not design.terms.coefficients:
         raise ValueError("X must have at least one column when there is no intercept")
     terms = replace(design.terms, bounds=checked_bounds(bounds, design.terms))
-    design = replace(design, terms=terms)
+    design = clipped(replace(design, terms=terms))
     method.check(design.terms, epsilon, delta, inference=inference)
     bits = bit_source(rng)
     outcome = method.release(design, Allowance(epsilon, delta, bits), inference=inference)
