@@ -10,6 +10,7 @@ import pytest
 
 import dpreg
 from dpreg import _core, mechanisms
+from dpreg.cli.commands import main
 from dpreg.errors import ArgumentError
 from dpreg.methods import METHODS
 from dpreg.selection import SELECTORS
@@ -231,3 +232,30 @@ def test_estimators_take_them():
     assert logistic.results_.limits[:2].tolist() == [[-4.0, 4.0], [0.0, 10.0]]
     chooser = sklearn.DPFeatureSelector(1, 9.0, method="sis", bounds=BOUNDS, random_state=5)
     assert chooser.fit(data[["x", "z"]], data["y"]).get_support().sum() == 1
+
+
+@pytest.mark.parametrize(("words", "call"), [
+    (["fit", FORMULA], lambda path, bounds: dpreg.dp_lm(FORMULA, path, 2.0, bounds=bounds, rng=7)),
+    (["glm", "I(y > 5) ~ x + z"],
+     lambda path, bounds: dpreg.dp_glm("I(y > 5) ~ x + z", path, 2.0, bounds=bounds, rng=7)),
+    (["moments", "~ x + z + y"],
+     lambda path, bounds: dpreg.dp_moments("~ x + z + y", path, 2.0, bounds=bounds, rng=7)),
+    (["select", FORMULA, "--k", "1", "--method", "sis"],
+     lambda path, bounds: dpreg.dp_select(FORMULA, path, 1, 2.0, method="sis", bounds=bounds,
+                                          rng=7)),
+], ids=["fit", "glm", "moments", "select"])  # fmt: skip
+def test_the_shell_gives_what_python_gives(words, call, tmp_path, capsys):
+    path = str(tmp_path / "d.parquet")
+    frame().to_parquet(path)
+    bounds = {"x": (-4.0, 4.0), "z": (0.0, 10.0)}
+    if words[0] == "select":
+        bounds["y"] = (-20.0, 30.0)
+    typed = [f"--bounds={name}={low},{high}" for name, (low, high) in bounds.items()]
+    command, formula, *more = words
+    assert (
+        main([command, formula, path, "--eps", "2", "--rng", "7", "--json", "-", *more, *typed])
+        == 0
+    )
+    expected = call(path, bounds)
+    assert json.loads(capsys.readouterr().out) == json.loads(expected.to_json())
+    assert "bounds of z: 0 to 10" in expected.privacy.public

@@ -69,12 +69,12 @@ def test_dummies_need_no_bounds_and_may_share_those_of_their_column(diamonds):
     ("bounds", "says"),
     [
         (None, "public bounds of 'a'"),
-        ({**BOUNDS, "y": (1, 1)}, "'y' needs limits within"),
-        ({**BOUNDS, "b": (0, np.inf)}, "'b' needs limits within"),
-        ({**BOUNDS, "b": (np.nan, 1)}, "'b' needs limits within"),
+        ({**BOUNDS, "y": (1, 1)}, "'y' needs low < high"),
+        ({**BOUNDS, "b": (0, np.inf)}, "'b' needs low < high"),
+        ({**BOUNDS, "b": (np.nan, 1)}, "'b' needs low < high"),
         ({**BOUNDS, "b": 3}, "'b' must be two numbers"),
         ({**BOUNDS, "b": ("a", "b")}, "'b' must be two numbers"),
-        ({**BOUNDS, "b": (0, 5e-324)}, "'b' needs limits within"),
+        ({**BOUNDS, "b": (0, 5e-324)}, "'b' needs low < high"),
         ({k: v for k, v in BOUNDS.items() if k != "f"}, "bounds of 'f'"),
     ],
 )

@@ -84,10 +84,8 @@ def _checked_pair(name: str, limits: object) -> Bounds:
         limits_are = ("those of ", Value(name), f" must be two numbers, not a {kind}")
         raise ArgumentError("bounds", limits_are, _such(name)) from None
     if not (max(abs(low), abs(high)) <= _LARGEST and high - low > LEAST_WIDTH):
-        problem = (
-            f"{name!r} needs limits within 1e60 of 0, the first below the second by more than "
-            "1e-60, got ", Value((low, high)),
-        )  # fmt: skip
+        wanted = "needs low < high, more than 1e-60 apart and within 1e60 of 0, got "
+        problem = (f"{name!r} {wanted}", Value((low, high)))
         raise ArgumentError("bounds", problem, _such(name))
     return low, high
 
