@@ -51,7 +51,7 @@ def test_defaults_pass(cls):
 
 @pytest.mark.parametrize("options", [
     dpreg.TukeyEM(models=np.int64(50), ridge=np.float32(0.1)), dpreg.DPSGD(clip=2),
-    dpreg.Auto(candidates=["tukey"]), dpreg.FrankWolfe(screen="rnm"), dpreg.DPSIS(bounds={}),
+    dpreg.Auto(candidates=["tukey"]), dpreg.FrankWolfe(screen="rnm"),
 ])  # fmt: skip
 def test_other_numbers_and_containers_pass(options):
     check_options(options)
@@ -79,7 +79,7 @@ def test_a_class_is_no_options_object(diamonds):
         ({"levels": {"carat": ["a", "b"]}}, "^levels: column 'carat'"),
         ({"unit": "carat"}, "'carat' names the protected unit"),
         ({"unit": "price"}, "'price' names the protected unit"),
-        ({"select": dpreg.DPSIS(bounds={"carat": (0, 5), "price": (0, 2e4), "xx": (0, 1)}),
+        ({"select": "sis", "bounds": {"carat": (0, 5), "price": (0, 2e4), "xx": (0, 1)},
           "k": 1}, "^bounds: 'xx' is not a column"),
     ],
 )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import warnings
 from pathlib import Path
@@ -12,7 +11,6 @@ import pandas as pd
 import pytest
 
 import dpreg
-from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 NAMES = ["a", "b", "c", "d", "e", "f"]
@@ -23,12 +21,17 @@ SELECTORS = {
     "two_stage": dpreg.TwoStage(),
     "two_stage, independent": dpreg.TwoStage(partition="independent"),
     "sub_lasso": dpreg.SubLasso(),
-    "sis": dpreg.DPSIS(bounds=BOUNDS),
-    "sis, gumbel": dpreg.DPSIS(bounds=BOUNDS, noise="gumbel", gamma=0.0),
-    "sis, peel": dpreg.DPSIS(bounds=BOUNDS, top_k="peel"),
+    "sis": dpreg.DPSIS(),
+    "sis, gumbel": dpreg.DPSIS(noise="gumbel", gamma=0.0),
+    "sis, peel": dpreg.DPSIS(top_k="peel"),
 }
 METHODS = ["tukey", "adassp", "boosted_adassp", "dpsgd"]
 every_selector = pytest.mark.parametrize("selector", list(SELECTORS.values()), ids=list(SELECTORS))
+
+
+def bounds_for(selector):
+    """Those of all columns, if it uses any."""
+    return BOUNDS if selector.uses_bounds else None
 
 
 def frame(n=30_000, seed=1):
@@ -54,10 +57,11 @@ def test_one_budget_is_charged_and_can_refuse():
 
 @every_selector
 def test_seeded_choices_repeat_and_say_so(selector):
-    a, b = (dpreg.dp_select("y ~ .", frame(300), 3, 0.5, method=selector, rng=5) for _ in range(2))
+    how = {"method": selector, "bounds": bounds_for(selector)}
+    a, b = (dpreg.dp_select("y ~ .", frame(300), 3, 0.5, **how, rng=5) for _ in range(2))
     assert a == b
     assert "NOT PRIVATE" in str(a)
-    fresh = dpreg.dp_select("y ~ .", frame(300), 3, 0.5, method=selector)
+    fresh = dpreg.dp_select("y ~ .", frame(300), 3, 0.5, **how)
     assert "0.5-differentially private" in str(fresh)
     assert sum(p.epsilon for p in fresh.privacy.parts) == pytest.approx(0.5, rel=1e-12)
 
@@ -87,7 +91,8 @@ def test_odd_data_end_in_a_valid_choice(selector, name, data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for k in (1, 3, 6):
-            found = dpreg.dp_select("y ~ .", data, k, 0.5, method=selector)
+            found = dpreg.dp_select("y ~ .", data, k, 0.5, method=selector,
+                                    bounds=bounds_for(selector))  # fmt: skip
             assert len(set(found.selected)) == k
             assert set(found.selected) <= set(NAMES)
             assert dpreg.SelectionResult.from_json(found.to_json()) == found
@@ -95,12 +100,12 @@ def test_odd_data_end_in_a_valid_choice(selector, name, data):
 
 @every_selector
 def test_one_candidate(selector):
-    if isinstance(selector, dpreg.DPSIS):
-        bounds = {name: selector.bounds[name] for name in "ay"}
+    bounds = bounds_for(selector)
+    if bounds is not None:
         with pytest.raises(ValueError, match="bounds: 'b' is not a column of the model"):
-            dpreg.dp_select("y ~ a", frame(100), 1, 0.5, method=selector)
-        selector = dataclasses.replace(selector, bounds=bounds)
-    found = dpreg.dp_select("y ~ a", frame(100), 1, 0.5, method=selector)
+            dpreg.dp_select("y ~ a", frame(100), 1, 0.5, method=selector, bounds=bounds)
+        bounds = {name: bounds[name] for name in "ay"}
+    found = dpreg.dp_select("y ~ a", frame(100), 1, 0.5, method=selector, bounds=bounds)
     assert found.selected == ("a",)
 
 
@@ -134,7 +139,8 @@ def test_nothing_to_choose_from():
 @every_selector
 @pytest.mark.parametrize("method", METHODS)
 def test_every_selector_with_every_method(selector, method):
-    fit = dpreg.dp_lm("y ~ .", frame(), 3.0, 1e-5, method=method, select=selector, k=2, rng=1)
+    fit = dpreg.dp_lm("y ~ .", frame(), 3.0, 1e-5, method=method, select=selector, k=2,
+                      bounds=bounds_for(selector), rng=1)  # fmt: skip
     assert fit.released
     assert set(fit.names) == {"Intercept", *fit.selected}
     assert len(fit.selected) == 2
@@ -249,16 +255,11 @@ def test_predict_wants_the_chosen_columns_only():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_levels_and_bounds_of_columns_that_were_not_chosen(method, diamonds):
-    options = {
-        "tukey": dpreg.TukeyEM(),
-        "adassp": AdaSSP(bounds={"carat": (0, 6), "depth": (40, 80)}),
-        "boosted_adassp": BoostedAdaSSP(bounds={"carat": (0, 6), "depth": (40, 80)}),
-        "dpsgd": DPSGD(bounds={"carat": (0, 6), "depth": (40, 80)}),
-    }[method]
+    bounds = None if method == "tukey" else {"carat": (0, 6), "depth": (40, 80), "cut": (0, 1)}
     formula = "price ~ carat + cut + depth"
     for seed in range(3):
-        fit = dpreg.dp_lm(formula, diamonds, 9.0, 1e-6, method=options, select="kendall", k=2,
-                          rng=seed)  # fmt: skip
+        fit = dpreg.dp_lm(formula, diamonds, 9.0, 1e-6, method=method, select="kendall", k=2,
+                          bounds=bounds, rng=seed)  # fmt: skip
         assert fit.released
         assert fit.predict(diamonds.head(20)).notna().all()
 
@@ -281,8 +282,7 @@ def test_options_for_columns_that_do_not_exist_are_refused_before(monkeypatch):
         "dpreg.data.problem.read_design", lambda *a: pytest.fail("a record was read")
     )
     with pytest.raises(ValueError, match="bounds"):
-        dpreg.dp_lm("y ~ .", frame(50), 1.0, method=AdaSSP(bounds={"z": (0, 1)}),
-                    select="kendall", k=2)  # fmt: skip
+        dpreg.dp_lm("y ~ .", frame(50), 1.0, bounds={"z": (0, 1)}, select="kendall", k=2)
 
 
 @pytest.mark.parametrize("method", METHODS)

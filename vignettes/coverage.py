@@ -70,7 +70,7 @@ def draw(design, n, d, rng):
 #
 # - Least squares with sandwich (HC0) standard errors: **not private**, the width to compare with.
 # - The three methods of dpreg, nothing given.
-# - `dpreg.AdaSSP(bounds=...)`: the right bounds are the largest absolute values, which nobody with
+# - `"adassp"` with `bounds=`: the right bounds are the largest absolute values, which nobody with
 #   private data knows. Inside them dpreg still finds the scale of each column by itself.
 # - "plain": the textbook method, which does not. Columns are divided by their bounds, all second
 #   moments released with Gaussian noise at the same (eps, delta), the normal equations solved, and
@@ -87,12 +87,13 @@ def least_squares(X, y):
     return beta, Z95 * np.sqrt(np.diag(inverse @ (scores.T @ scores) @ inverse))
 
 
-def private(X, y, method, rng):
+def private(X, y, method, rng, bounds=None):
     """Return estimates and half widths; None where the method declined."""
     names = [f"x{j}" for j in range(X.shape[1])]
     data = {**{name: X[:, j] for j, name in enumerate(names)}, "y": y}
     seed = int(rng.integers(2**62))
-    fit = dpreg.dp_lm(f"y ~ {' + '.join(names)}", data, EPS, DELTA, method=method, rng=seed)
+    formula = f"y ~ {' + '.join(names)}"
+    fit = dpreg.dp_lm(formula, data, EPS, DELTA, method=method, bounds=bounds, rng=seed)
     if not fit.released:
         return None
     table = fit.tidy()
@@ -104,7 +105,7 @@ def bounded(X, y, limits, rng):
         **{f"x{j}": (-a, a) for j, a in enumerate(limits[:-1])},
         "y": (-limits[-1], limits[-1]),
     }
-    return private(X, y, dpreg.AdaSSP(bounds=pairs), rng)
+    return private(X, y, "adassp", rng, pairs)
 
 
 def plain(X, y, limits, rng):

@@ -112,7 +112,9 @@ def _release(function: Callable[..., Any], request: Request) -> Any:
             )
     for name in ("method", "select", "family"):
         if name in given:
-            given[name] = _options(given[name], matrix.ranges)
+            given[name] = _options(given[name])
+    if given.get("bounds") is not None:
+        given["bounds"] = {name: tuple(limits) for name, limits in dict(given["bounds"]).items()}
     for name in ("k", "max_rows"):
         if given.get(name) is not None:
             given[name] = _whole(name, given[name])
@@ -134,22 +136,19 @@ def _shown(show: Callable[[str], Any] | None) -> AbstractContextManager[None]:
     return dpreg.progress(told)
 
 
-def _options(sent: Any, ranges: Mapping[str, tuple[float, float]]) -> Any:
+def _options(sent: Any) -> Any:
     """Turn ``{"kind", "options"}`` into the options object of that name."""
     if not isinstance(sent, Mapping):
         return sent
     cls = _newer(sent["kind"])
     hints = typing.get_type_hints(cls)
-    given = {k: _option(k, v, hints.get(k), ranges) for k, v in dict(sent["options"] or {}).items()}
+    given = {k: _option(k, v, hints.get(k)) for k, v in dict(sent["options"] or {}).items()}
     return cls(**given)
 
 
-def _option(name: str, value: Any, hint: Any, ranges: Mapping[str, tuple[float, float]]) -> Any:
-    if name == "bounds" and value is not None:
-        # R names the dummies of a factor its own way; their limits are known from the levels.
-        return {**ranges, **{column: tuple(limits) for column, limits in dict(value).items()}}
+def _option(name: str, value: Any, hint: Any) -> Any:
     if isinstance(value, Mapping) and "kind" in value:
-        return _options(value, ranges)
+        return _options(value)
     kinds = set(typing.get_args(hint)) or {hint}
     if isinstance(value, float) and int in kinds and float not in kinds:
         return _whole(name, value)
@@ -211,10 +210,7 @@ def _test(request: Request) -> dict[str, Any]:
 
 def _moments(request: Request) -> dict[str, Any]:
     """Release moments; what R asks of them later, it asks with the whole of `json`."""
-    given = dict(request)
-    if given.get("bounds") is not None:
-        given["bounds"] = {name: tuple(limits) for name, limits in dict(given["bounds"]).items()}
-    found = _release(dpreg.dp_moments, given)
+    found = _release(dpreg.dp_moments, request)
     from dpreg.results.correlations import correlations
 
     values, errors = correlations(found)
@@ -253,7 +249,7 @@ def _plan(request: Request) -> dict[str, Any]:
     for name in ("n", "d"):
         given[name] = _whole(name, given[name])
     if "family" in given:
-        given["family"] = _options(given["family"], {})
+        given["family"] = _options(given["family"])
     plan = _newer("dp_plan")(**given)
     epsilons, widths = curve(plan)
     return {"text": str(plan), "exact": plan.exact, **plain(plan),

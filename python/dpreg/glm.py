@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpreg.data.bounds import Bounds
 from dpreg.data.schema import Level
 from dpreg.families import Family, family_from, with_link
 from dpreg.keywords import hinted
@@ -36,6 +37,7 @@ def dp_glm(
     k: int | None = None,
     split: float | None = None,
     levels: Mapping[str, Iterable[Level]] | None = None,
+    bounds: Mapping[str, Bounds] | None = None,
     unit: str | None = None,
     max_rows: int | None = None,
     weights: str | None = None,
@@ -75,9 +77,9 @@ def dp_glm(
         ``"auto"`` and ``"boosted_adassp"``, or a `BoostedAdaSSP`, are the methods for families
         other than ``"gaussian"``; and ``"tukey"``, or a `TukeyEM`, for ``"binomial"`` and
         ``"poisson"``, the middle of Firth fits to many parts.
-    select, k, split, levels, unit, max_rows, weights, weight_limit, budget, inference, fit_stats
+    select, k, split, levels, bounds, unit, max_rows, weights, weight_limit, budget, inference
         As for `dp_lm`.
-    diagnostics, memory, rng
+    fit_stats, diagnostics, memory, rng
         As for `dp_lm`.
 
     Returns
@@ -93,7 +95,7 @@ def dp_glm(
     -------
     guarantee : (eps, delta)-DP
     neighbours : add or remove one unit
-    public : formula, schema, levels and all options; not the number of rows
+    public : formula, schema, levels, bounds and all options; not the number of rows
     proof : methods/boosted_adassp.md; with a selection, selection/stage.md
 
     Notes
@@ -124,6 +126,7 @@ def dp_glm(
         k=k,
         split=split,
         levels=levels,
+        bounds=bounds,
         unit=unit,
         max_rows=max_rows,
         weights=weights,

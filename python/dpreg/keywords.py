@@ -14,7 +14,6 @@ __all__ = ["hinted", "meant_by"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_BOUNDS = {"bounds": {"x": (0.0, 1.0), "y": (0.0, 1.0)}}
 _LINEAR = "this is linear regression"
 _PAIR = ("write ", Argument("formula"), " and ", Argument("data"))
 _SEED = ("write ", Argument("rng"), ", and the result can be repeated but is not private")
@@ -44,9 +43,6 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
     "exposure": (("family",), "write it into the formula: 'y ~ x + offset(log(years))'"),
     "cov_type": (("inference",), (
         "write ", Setting("method", Options("method", "adassp", "AdaSSP", {"cov_type": "robust"})),
-    )),
-    "bounds": (("select",), (
-        "write ", Setting("method", Options("method", "adassp", "AdaSSP", _BOUNDS)),
     )),
     **dict.fromkeys(
         ("sample_weight", "freq_weights", "var_weights", "sampling_weights"),

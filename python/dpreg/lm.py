@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpreg.data.bounds import Bounds
 from dpreg.data.schema import Level
 from dpreg.families import GAUSSIAN
 from dpreg.keywords import hinted
@@ -34,6 +35,7 @@ def dp_lm(
     k: int | None = None,
     split: float | None = None,
     levels: Mapping[str, Iterable[Level]] | None = None,
+    bounds: Mapping[str, Bounds] | None = None,
     unit: str | None = None,
     max_rows: int | None = None,
     weights: str | None = None,
@@ -87,6 +89,13 @@ def dp_lm(
         list, array or index; of a column of numbers, numbers.  Levels that no cell has are not
         told from levels that few have: when the number of observations comes out far too small,
         compare their spelling, case and blanks with the data.
+    bounds : dict, optional
+        ``{column: (low, high)}``: public limits of columns of the design (``"carat"``, as
+        ``"log(carat)"`` where that is the term), of all columns of a term, or of the response.
+        Values beyond them are clipped.  Columns with bounds cost nothing: the privacy spent on
+        finding where values lie goes to the others.  Limits must be known without the data, and
+        generous ones cost little.  Of use to ``"boosted_adassp"``, ``"adassp"``, ``"dpsgd"``,
+        ``"frank_wolfe"``, so to ``"auto"`` too, and to ``select="sis"``, which needs all of them.
     unit : str, optional
         Column that names the protected unit, such as a person with several rows.  It is no
         regressor, and ``.`` leaves it out.  Default: one row is one unit.
@@ -137,7 +146,7 @@ def dp_lm(
     -------
     guarantee : (eps, delta)-DP
     neighbours : add or remove one unit
-    public : formula, schema, levels and all options; not the number of rows
+    public : formula, schema, levels, bounds and all options; not the number of rows
     proof : the files of the method, in dpreg/methods, and of the selection, in dpreg/selection;
         together by basic composition, the selection spending eps only (selection/stage.md)
 
@@ -160,6 +169,7 @@ def dp_lm(
         k=k,
         split=split,
         levels=levels,
+        bounds=bounds,
         unit=unit,
         max_rows=max_rows,
         weights=weights,

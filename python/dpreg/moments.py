@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpreg.data.bounds import Bounds
+from dpreg.data.bounds import Bounds, checked_bounds
+from dpreg.data.clipping import clipped
 from dpreg.data.containers import open_source
+from dpreg.data.design import Terms
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.formula.effects import split_effects
 from dpreg.data.matrix import ModelMatrix
@@ -22,7 +24,7 @@ from dpreg.methods.base import Allowance
 from dpreg.methods.moments import MomentsRelease, SecondMoments
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.budget import Budget
-from dpreg.privacy.certificate import PUBLIC, Certificate, unit_of
+from dpreg.privacy.certificate import Certificate, public_with, unit_of
 from dpreg.privacy.checks import check_epsilon
 from dpreg.privacy.partition import StratumBudget
 from dpreg.privacy.payment import budget_for, pay
@@ -80,8 +82,9 @@ def dp_moments(
         Column that names the protected unit.  Standard errors take its rows as independent.
     max_rows : int, default 1
         Rows that a unit may give; of units with more, that many are drawn.
-    bounds : mapping, optional
-        ``{column: (low, high)}``, public limits of columns of the design.
+    bounds : dict, optional
+        ``{column: (low, high)}``, public limits of columns of the design, which cost nothing; as
+        for `dp_lm`.
     budget, memory, rng
         As for `dp_lm`.
 
@@ -118,19 +121,21 @@ def dp_moments(
     """
     epsilon = check_epsilon(eps)
     charged, delta = budget_for(budget, epsilon, delta)
-    options = SecondMoments(max_rows=max_rows, bounds=bounds)
+    options = SecondMoments(max_rows=max_rows)
     allowed = check_memory(memory)
     bits = bit_source(rng)
     label, problem = _posed(formula, data, levels, unit, charged.stratum)
     terms = problem.terms
     refuse_offsets(terms, "dp_moments()")
-    options = _with_bounds(options, terms.names, terms.response)
-    options.check(terms, delta)
+    public = checked_bounds(bounds, terms)
+    terms = replace(terms, bounds=_of_both_copies(public, terms))
+    options.check(delta)
     most = options.cost(epsilon, delta)
     receipt = pay(charged, "dp_moments", label, options.name, data, most, unit, max_rows)
 
     with receipt.running(bits):
-        found = options.release(problem.design(allowed), Allowance(epsilon, delta, bits))
+        design = clipped(replace(problem.design(allowed), terms=terms))
+        found = options.release(design, Allowance(epsilon, delta, bits))
     privacy = Certificate(
         mechanism=options.name,
         epsilon=epsilon,
@@ -138,7 +143,7 @@ def dp_moments(
         unit=unit_of(unit),
         composition=found.composition,
         parts=found.parts,
-        public=PUBLIC,
+        public=public_with(public),
         seeded=bits.seeded,
         version=__version__,
     )
@@ -228,12 +233,12 @@ def _number(name: str, schema: Schema) -> str:
     return f"I({_quoted(name)} == {levels[0]!r})"
 
 
-def _with_bounds(options: SecondMoments, names: tuple[str, ...], response: str) -> SecondMoments:
-    """Give the second copy of a column the bounds of the first."""
-    inside = re.fullmatch(r"I\(`?(.*?)`?\)", response)
-    if options.bounds is None or inside is None or inside[1] not in options.bounds:
-        return options
-    return replace(options, bounds={**options.bounds, response: options.bounds[inside[1]]})
+def _of_both_copies(bounds: Mapping[str, Bounds], terms: Terms) -> Mapping[str, Bounds]:
+    """Give the second copy of a column, the response, the bounds of the first."""
+    inside = re.fullmatch(r"I\(`?(.*?)`?\)", terms.response)
+    if inside is None or inside[1] not in bounds:
+        return bounds
+    return {**bounds, terms.response: bounds[inside[1]]}
 
 
 def _result(

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpreg.bounds_users import bounds_for
+from dpreg.data.bounds import Bounds
+from dpreg.data.clipping import clipped
 from dpreg.data.design import Terms
 from dpreg.data.observations import check_memory, memory_to_hold
 from dpreg.data.offsets import without_offset_terms, without_offsets
@@ -28,7 +31,7 @@ from dpreg.methods import method_from
 from dpreg.methods.base import Allowance, Declined, Method, with_offsets
 from dpreg.methods.families import check_extras, method_for
 from dpreg.privacy.bits import bit_source
-from dpreg.privacy.certificate import PUBLIC, Certificate, unit_of
+from dpreg.privacy.certificate import Certificate, public_with, unit_of
 from dpreg.privacy.charge import Status
 from dpreg.privacy.checks import check_epsilon
 from dpreg.privacy.payment import Payer, budget_for, pay
@@ -44,6 +47,7 @@ from dpreg.remarks import (
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
 from dpreg.results.predict import schema_to_dict
+from dpreg.selection import selector_from
 from dpreg.selection.stage import first_stage
 from dpreg.sums.residuals import Extras
 from dpreg.unit_rows import of_units, option_of
@@ -69,6 +73,7 @@ def fit(
     k: int | None,
     split: float | None,
     levels: Mapping[str, Iterable[Level]] | None,
+    bounds: Mapping[str, Bounds] | None,
     unit: str | None,
     max_rows: int | None,
     weights: str | None,
@@ -111,12 +116,14 @@ def fit(
     problem = pose(formula, data, levels, unit, charged.stratum, weighed)
     terms = replace(problem.terms, family=family)
     _check_places(terms, select)
-    fitted = without_offset_terms(terms) if family.standardised else terms
+    selector = None if select is None else selector_from(select)
+    terms = replace(terms, bounds=bounds_for(bounds, _fitted(terms), chosen, selector))
+    fitted = _fitted(terms)
     if terms.within and not family.least_squares:
         why = f"effects of each {unit} can be taken out of a linear model only"
         raise FormulaError("formula", why, "leave them out, or use dp_lm")
     check_extras(extras, chosen, terms, inference=inference)
-    stage = first_stage(select, k, split, fitted, epsilon)
+    stage = first_stage(selector, k, split, fitted, epsilon)
     chosen.check(fitted, stage.epsilon_fit, delta, inference=inference)
     holder = _holder(chosen, stage.selector)
     if holder is not None:
@@ -130,7 +137,7 @@ def fit(
         design = replace(problem.design(allowed), terms=terms)
         if family.standardised:
             design = without_offsets(design)
-        design, selection = stage.run(design, bits)
+        design, selection = stage.run(clipped(design), bits)
         outcome = chosen.release(design, allowance, inference=inference)
 
     privacy = Certificate(
@@ -140,7 +147,7 @@ def fit(
         unit=unit_of(unit),
         composition=stage.composition(outcome.composition),
         parts=selection.parts + outcome.parts,
-        public=PUBLIC,
+        public=public_with(terms.bounds),
         seeded=bits.seeded,
         version=__version__,
     )
@@ -173,6 +180,11 @@ def fit(
             *unwritten,
         ),
     )
+
+
+def _fitted(terms: Terms) -> Terms:
+    """Return the terms of what a method gets: offsets may have been taken off the response."""
+    return without_offset_terms(terms) if terms.family.standardised else terms
 
 
 def _holder(method: Method, selector: Selector | None) -> Words | None:

@@ -60,6 +60,7 @@ def in_r(text: str) -> str:
     """
     text = re.sub(r"(dp_\w+)\((['\"])(.*?)\2, method='(\w+)'\)", r'\1(\3, method = "\4")', text)
     text = re.sub(r"{'([^']*)': \(low, high\)(, \.\.\.)?}", r"list(`\1` = c(low, high)\2)", text)
+    text = re.sub(r"{(\w+): \(low, high\)}", r"list(\1 = c(low, high))", text)
     text = _LIST.sub(lambda found: f"c({found[1]})".replace("'", '"'), text)
     for python, r in _PHRASES.items():
         text = text.replace(python, r)

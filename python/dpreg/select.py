@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dpreg.bounds_users import bounds_for
+from dpreg.data.bounds import Bounds
+from dpreg.data.clipping import clipped
 from dpreg.data.observations import default_memory
 from dpreg.data.offsets import refuse_offsets
 from dpreg.data.problem import pose
@@ -12,7 +16,7 @@ from dpreg.data.schema import Level
 from dpreg.keywords import hinted
 from dpreg.methods.base import Allowance
 from dpreg.privacy.bits import bit_source
-from dpreg.privacy.certificate import PUBLIC, Certificate, unit_of
+from dpreg.privacy.certificate import Certificate, public_with, unit_of
 from dpreg.privacy.checks import check_epsilon
 from dpreg.privacy.payment import Payer, budget_for, pay
 from dpreg.remarks import about_columns, about_privacy, about_stratum, about_units
@@ -38,6 +42,7 @@ def dp_select(
     *,
     method: str | Selector = "kendall",
     levels: Mapping[str, Iterable[Level]] | None = None,
+    bounds: Mapping[str, Bounds] | None = None,
     unit: str | None = None,
     budget: Payer | None = None,
     rng: int | _core.BitSource | None = None,
@@ -61,7 +66,10 @@ def dp_select(
         ``"kendall"`` and peeling spend less on each.
     method : str or options object, default "kendall"
         ``"kendall"``, ``"two_stage"``, ``"sub_lasso"``, ``"sis"``, or an object with options:
-        `DPKendall`, `TwoStage`, `SubLasso` or `DPSIS`, such as ``dpreg.DPSIS(bounds=...)``.
+        `DPKendall`, `TwoStage`, `SubLasso` or `DPSIS`, such as ``dpreg.DPKendall(max_rows=3)``.
+    bounds : dict, optional
+        Public limits, as for `dp_lm`.  ``"sis"`` needs those of every candidate and of the
+        response; the others rank values, or fit, and have no use for any.
     levels, unit, budget, rng
         As for `dp_lm`.
 
@@ -78,7 +86,7 @@ def dp_select(
     -------
     guarantee : (eps, delta)-DP
     neighbours : add or remove one unit
-    public : formula, schema, levels and all options; not the number of rows
+    public : formula, schema, levels, bounds and all options; not the number of rows
     proof : the file of the selector, in dpreg/selection
 
     Examples
@@ -96,13 +104,14 @@ def dp_select(
     terms = problem.terms
     refuse_offsets(terms, "dp_select()")
     k = check_k(k, len(terms.candidates))
+    terms = replace(terms, bounds=bounds_for(bounds, terms, None, selector))
     selector.check(terms, k, epsilon, delta)
     most = selector.cost(k, epsilon, delta)
     rows = option_of(selector)
     receipt = pay(charged, "dp_select", formula, selector.name, data, most, unit, rows)
 
     with receipt.running(bits):
-        design = problem.design(default_memory())
+        design = clipped(replace(problem.design(default_memory()), terms=terms))
         found = selector.select(design, k, Allowance(epsilon, delta, bits))
     chosen = found.of(terms)
     privacy = Certificate(
@@ -112,7 +121,7 @@ def dp_select(
         unit=unit_of(unit),
         composition=found.composition,
         parts=found.parts,
-        public=PUBLIC,
+        public=public_with(terms.bounds),
         seeded=bits.seeded,
         version=__version__,
     )

@@ -7,7 +7,7 @@ Each call of `fit` is a release of its own and spends `eps` and `delta`; so does
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,7 @@ except ImportError:
     raise ImportError("dpreg.sklearn needs scikit-learn; run `pip install scikit-learn`") from None
 
 from dpreg.data.arrays import columns_of, is_column, matrix_source, vector_source
+from dpreg.data.bounds import Bounds
 from dpreg.data.matrix import ModelMatrix, Records, check_column_names
 from dpreg.data.source import RowSource
 from dpreg.errors import ArgumentError, BudgetError, SchemaError, add
@@ -134,6 +135,9 @@ class DPLinearRegression(RegressorMixin, _Private):  # type: ignore[misc]
     delta : float, optional
         As for `dp_lm`.
     method : str or options object, default "auto"
+    bounds : dict, optional
+        ``{column: (low, high)}``, public limits of columns of X, by their names (``"x0"``,
+        ``"x1"``, ... where X has none), and of ``"y"``; as for `dp_lm`.
     inference : bool, default False
         Also release what standard errors need: `results_` has them.
     budget : Budget, optional
@@ -169,6 +173,7 @@ class DPLinearRegression(RegressorMixin, _Private):  # type: ignore[misc]
         delta: float | None = None,
         *,
         method: str | Method = "auto",
+        bounds: Mapping[str, Bounds] | None = None,
         inference: bool = False,
         budget: Budget | None = None,
         random_state: int | None = None,
@@ -176,6 +181,7 @@ class DPLinearRegression(RegressorMixin, _Private):  # type: ignore[misc]
         self.eps = eps
         self.delta = delta
         self.method = method
+        self.bounds = bounds
         self.inference = inference
         self.budget = budget
         self.random_state = random_state
@@ -191,7 +197,8 @@ class DPLinearRegression(RegressorMixin, _Private):  # type: ignore[misc]
         problem, names = self._problem(X, y)
         fit = dp_lm(
             f"y ~ {' + '.join(names)}", problem, self._epsilon(), self.delta, method=self.method,
-            inference=self.inference, budget=self.budget, rng=self.random_state,
+            bounds=self.bounds, inference=self.inference, budget=self.budget,
+            rng=self.random_state,
         )  # fmt: skip
         self._keep(fit)
         self.intercept_, self.coef_ = float(self.results_.estimates[0]), self.results_.estimates[1:]
@@ -215,7 +222,7 @@ class DPLogisticRegression(ClassifierMixin, _Private):  # type: ignore[misc]
 
     Parameters
     ----------
-    eps, delta, method, inference, budget, random_state
+    eps, delta, method, bounds, inference, budget, random_state
         As for `DPLinearRegression`.
     classes : pair of numbers, default (0, 1)
         Public: what y holds is not looked at.  Rows with another value are left out.
@@ -246,6 +253,7 @@ class DPLogisticRegression(ClassifierMixin, _Private):  # type: ignore[misc]
         *,
         classes: tuple[float, float] = (0, 1),
         method: str | Method = "auto",
+        bounds: Mapping[str, Bounds] | None = None,
         inference: bool = False,
         budget: Budget | None = None,
         random_state: int | None = None,
@@ -254,6 +262,7 @@ class DPLogisticRegression(ClassifierMixin, _Private):  # type: ignore[misc]
         self.delta = delta
         self.classes = classes
         self.method = method
+        self.bounds = bounds
         self.inference = inference
         self.budget = budget
         self.random_state = random_state
@@ -278,8 +287,8 @@ class DPLogisticRegression(ClassifierMixin, _Private):  # type: ignore[misc]
 
         fit = dp_glm(
             f"y ~ {' + '.join(names)}", replace(problem, read=read), self._epsilon(), self.delta,
-            method=self.method, inference=self.inference, budget=self.budget,
-            rng=self.random_state,
+            method=self.method, bounds=self.bounds, inference=self.inference,
+            budget=self.budget, rng=self.random_state,
         )  # fmt: skip
         self._keep(fit)
         estimates = self.results_.estimates
@@ -314,7 +323,7 @@ class DPFeatureSelector(SelectorMixin, _Private):  # type: ignore[misc]
         How many columns to keep; all if there are fewer.
     eps, delta, method
         As for `dp_select`.
-    budget, random_state
+    bounds, budget, random_state
         As for `DPLinearRegression`.
 
     Attributes
@@ -337,6 +346,7 @@ class DPFeatureSelector(SelectorMixin, _Private):  # type: ignore[misc]
         delta: float = 0.0,
         *,
         method: str | Selector = "kendall",
+        bounds: Mapping[str, Bounds] | None = None,
         budget: Budget | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -344,6 +354,7 @@ class DPFeatureSelector(SelectorMixin, _Private):  # type: ignore[misc]
         self.eps = eps
         self.delta = delta
         self.method = method
+        self.bounds = bounds
         self.budget = budget
         self.random_state = random_state
 
@@ -352,7 +363,8 @@ class DPFeatureSelector(SelectorMixin, _Private):  # type: ignore[misc]
         problem, names = self._problem(X, y)
         self.result_ = dp_select(
             f"y ~ {' + '.join(names)}", problem, min(self.k, len(names)), self._epsilon(),
-            self.delta, method=self.method, budget=self.budget, rng=self.random_state,
+            self.delta, method=self.method, bounds=self.bounds, budget=self.budget,
+            rng=self.random_state,
         )  # fmt: skip
         self.privacy_ = self.result_.privacy
         chosen = set(self.result_.selected)

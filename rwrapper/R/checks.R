@@ -26,6 +26,28 @@ check_method <- function(x, name, options = TRUE) {
          ", not ", described(x))
 }
 
+check_bounds <- function(bounds) {
+  if (is.null(bounds)) return(invisible())
+  pair <- function(b) is.numeric(b) && length(b) == 2L && !anyNA(b)
+  named <- is.list(bounds) && length(bounds) && !is.null(names(bounds)) && all(nzchar(names(bounds)))
+  if (!named)
+    refuse("bounds must be a list with names, such as bounds = list(carat = c(0, 6)), not ",
+           described(bounds))
+  odd <- names(bounds)[!vapply(bounds, pair, NA)]
+  if (length(odd))
+    refuse("bounds: ", sQuote(odd[1L], FALSE), " needs a low and a high number, such as bounds = list(",
+           odd[1L],
+           " = c(0, 6)), not ", described(bounds[[odd[1L]]]))
+  again <- names(bounds)[duplicated(names(bounds))]
+  if (length(again)) refuse("bounds: ", sQuote(again[1L], FALSE), " is given twice")
+}
+
+# As Python takes them; NULL is not sent.
+bounds_sent <- function(bounds) {
+  check_bounds(bounds)
+  if (!is.null(bounds)) lapply(bounds, as.list)
+}
+
 described <- function(x) {
   if (is.null(x)) return("NULL")
   if (is.function(x)) return("a function; call it")
@@ -67,7 +89,6 @@ LM_HINTS <- c(
   contrasts = "write C(g, contr.sum) in the formula, or set contrasts(data$g) before the call",
   offset = "write it into the formula: y ~ z + offset(x)",
   family = "dp_glm() has families", epsilon = "write eps = 1", seed = "write rng = 1",
-  bounds = "give them to the method, such as method = AdaSSP(bounds = list(x = c(0, 6)))",
   ledger = "write budget = dp_budget(eps, delta, ledger = \"path\")",
   alpha = "confint(fit, level = 0.95) takes the level",
   level = "confint(fit, level = 0.95) takes the level"

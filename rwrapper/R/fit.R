@@ -65,6 +65,11 @@
 #' @param split Probability with which a unit is used for `select` and not for the fit. Then
 #'   intervals are honest rather than conditional on the choice.
 #' @param levels `list(column = c("first", "second"))` for text columns.
+#' @param bounds `list(column = c(low, high))`: public limits of columns of the model matrix, such as `carat` or
+#'   `` `log(carat)` ``, of all columns of a term, or of the response. Values beyond them are clipped. Columns
+#'   with bounds cost nothing: the privacy spent on finding where values lie goes to the others. Limits must be
+#'   known without the data, and generous ones cost little. Of use to `"boosted_adassp"`, `"adassp"`, `"dpsgd"`,
+#'   `"frank_wolfe"`, so to `"auto"` too, and to `select = "sis"`, which needs all of them.
 #' @param unit Name of the column that says which rows belong together, such as a person with
 #'   several rows. It is no regressor, and `.` leaves it out. `NULL`: one row is one unit.
 #' @param max_rows Rows that a unit may give, 1 if `NULL`; of units with more, that many are drawn, and
@@ -117,7 +122,7 @@
 #'   predict(fit, head(diamonds))
 #' }
 dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NULL, k = NULL,
-                  split = NULL, levels = NULL, unit = NULL, max_rows = NULL, weights = NULL,
+                  split = NULL, levels = NULL, bounds = NULL, unit = NULL, max_rows = NULL, weights = NULL,
                   weight_limit = NULL, budget = NULL, inference = TRUE, fit_stats = FALSE, diagnostics = FALSE,
                   memory = NULL, rng = NULL, ...) {
   no_more("dp_lm()", LM_HINTS, ...)
@@ -128,7 +133,7 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
   # What is not given is left to Python, whose defaults these are; delta may be a share of the budget's.
   given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method,
                 weights = weight_column(substitute(weights), function() weights, data),
-                weight_limit = weight_limit, max_rows = max_rows,
+                weight_limit = weight_limit, max_rows = max_rows, bounds = bounds_sent(bounds),
                 fit_stats = flag_sent(fit_stats, "fit_stats"),
                 diagnostics = flag_sent(diagnostics, "diagnostics"), memory = memory)
   private_fit("lm", call, formula, data, eps, given, select, k, split, levels, unit, budget,

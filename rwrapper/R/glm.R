@@ -32,9 +32,9 @@
 #'   predict(fit, data.frame(carat = c(0.5, 1)), interval = "confidence")
 #' }
 dp_glm <- function(formula, data, eps, delta = 1e-5, family = stats::binomial(), method = "auto",
-                   select = NULL, k = NULL, split = NULL, levels = NULL, unit = NULL, max_rows = NULL,
-                   weights = NULL, weight_limit = NULL, budget = NULL, inference = TRUE, diagnostics = FALSE,
-                   memory = NULL, rng = NULL, ...) {
+                   select = NULL, k = NULL, split = NULL, levels = NULL, bounds = NULL, unit = NULL,
+                   max_rows = NULL, weights = NULL, weight_limit = NULL, budget = NULL, inference = TRUE,
+                   diagnostics = FALSE, memory = NULL, rng = NULL, ...) {
   no_more("dp_glm()", GLM_HINTS, ...)
   call <- public_call(match.call(), "dp_glm")
   force(data)
@@ -42,7 +42,7 @@ dp_glm <- function(formula, data, eps, delta = 1e-5, family = stats::binomial(),
   given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method,
                 family = family_sent(family), link = link_sent(family),
                 weights = weight_column(substitute(weights), function() weights, data),
-                weight_limit = weight_limit, max_rows = max_rows,
+                weight_limit = weight_limit, max_rows = max_rows, bounds = bounds_sent(bounds),
                 diagnostics = flag_sent(diagnostics, "diagnostics"), memory = memory)
   private_fit("glm", call, formula, data, eps, given, select, k, split, levels, unit, budget,
               inference, rng)
@@ -81,7 +81,7 @@ link_sent <- function(family)
   if (inherits(family, "family") && family$link == "probit") "probit"
 
 GLM_HINTS <- c(
-  LM_HINTS[c("subset", "na.action", "contrasts", "epsilon", "seed", "bounds", "max_rows",
+  LM_HINTS[c("subset", "na.action", "contrasts", "epsilon", "seed", "max_rows",
              "ledger", "alpha", "level")],
   offset = "write it into the formula: y ~ x + offset(log(years))",
   link = "write it into the family: binomial(link = \"probit\")"

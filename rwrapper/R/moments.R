@@ -18,7 +18,6 @@
 #'   more of them. For the others a model of these columns, with or without an intercept.
 #' @param delta Failure probability, in (0, 1); choose it below 1 / (number of rows).
 #' @param max_rows Rows that a unit may give; of units with more, that many are drawn.
-#' @param bounds `list(column = c(low, high))`: public limits.
 #' @param moments,x What `dp_moments()` returned.
 #' @param instruments For two-stage least squares: `~ z + a` with all instruments and exogenous
 #'   regressors.
@@ -59,7 +58,7 @@ dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = N
   if (!missing(delta)) request$delta <- delta
   request$max_rows <- max_rows
   request$memory <- memory
-  request$bounds <- lapply(bounds, as.list)
+  request$bounds <- bounds_sent(bounds)
   request$budget <- sent_budget
   request$rng <- seed_sent(rng)
   answer <- call_release("moments", request)

@@ -12,7 +12,6 @@ new_options <- function(kind) {
 # The type is that of the default; options whose default is NULL are numbers, but for these.
 check_option <- function(x, name, default) {
   if (is.null(x) && is.null(default)) return(invisible())
-  if (name == "bounds") return(check_bounds(x))
   if (name == "standardisation") {
     if (inherits(x, "dp_options") && x$kind == "Standardisation") return(invisible())
     refuse(name, " must be made by Standardisation(), not ", described(x))
@@ -28,21 +27,6 @@ check_option <- function(x, name, default) {
            ", not ", described(x))
   }
   check_number(x, name, if (is.null(default)) "100" else deparsed(default))
-}
-
-check_bounds <- function(bounds) {
-  pair <- function(b) is.numeric(b) && length(b) == 2L && !anyNA(b)
-  named <- is.list(bounds) && length(bounds) && !is.null(names(bounds)) && all(nzchar(names(bounds)))
-  if (!named)
-    refuse("bounds must be a list with names, such as bounds = list(carat = c(0, 6)), not ",
-           described(bounds))
-  odd <- names(bounds)[!vapply(bounds, pair, NA)]
-  if (length(odd))
-    refuse("bounds: ", sQuote(odd[1L], FALSE), " needs a low and a high number, such as bounds = list(",
-           odd[1L],
-           " = c(0, 6)), not ", described(bounds[[odd[1L]]]))
-  again <- names(bounds)[duplicated(names(bounds))]
-  if (length(again)) refuse("bounds: ", sQuote(again[1L], FALSE), " is given twice")
 }
 
 #' Options of the methods
@@ -63,7 +47,7 @@ check_bounds <- function(bounds) {
 #' @name dp_methods
 #' @examples
 #' TukeyEM(models = 1000)
-#' AdaSSP(bounds = list(carat = c(0, 6)))
+#' AdaSSP(cov_type = "nonrobust")
 NULL
 
 #' @param candidates The methods that `Auto()` chooses from.
@@ -83,15 +67,13 @@ TukeyEM <- function(models = NULL, ridge = NULL, refinements = 0, partition = "s
 #' @param row_factor Rows longer than this many times their expected length are shrunk to it.
 #' @param max_rows Rows that a protected unit may give, when `dp_lm(unit = )` names one; of units
 #'   with more, that many are drawn.
-#' @param bounds `list(column = c(low, high))`: public limits of columns of the model matrix
-#'   and of the response.
 #' @param cov_type Standard errors: `"robust"`, for errors of any variance; `"nonrobust"`, for errors
 #'   of constant variance; or `"bootstrap"`, for those too, a parametric bootstrap from what was
 #'   released, which also corrects the bias of the estimate.
 #' @param standardisation Made by `Standardisation()`.
 #' @rdname dp_methods
 #' @export
-AdaSSP <- function(response_limit = NULL, row_factor = 1.2, max_rows = 1, bounds = NULL,
+AdaSSP <- function(response_limit = NULL, row_factor = 1.2, max_rows = 1,
                    scatter_share = 0.08, cov_type = "robust",
                    standardisation = Standardisation())
   new_options("AdaSSP")
@@ -105,8 +87,7 @@ AdaSSP <- function(response_limit = NULL, row_factor = 1.2, max_rows = 1, bounds
 #' @rdname dp_methods
 #' @export
 BoostedAdaSSP <- function(rounds = 6, average = 2, gram_share = 0.2, first_clip = 5, clip = 2.5,
-                          row_factor = 1.2, max_rows = 1, bounds = NULL,
-                          standardisation = Standardisation())
+                          row_factor = 1.2, max_rows = 1, standardisation = Standardisation())
   new_options("BoostedAdaSSP")
 
 #' @param steps How many steps; `NULL` chooses, for `FrankWolfe()`.
@@ -115,7 +96,7 @@ BoostedAdaSSP <- function(rounds = 6, average = 2, gram_share = 0.2, first_clip 
 #' @rdname dp_methods
 #' @export
 DPSGD <- function(steps = 400, rate = 0.1, clip = 2.5, learning_rate = NULL, row_factor = 1.2,
-                  bounds = NULL, standardisation = Standardisation())
+                  standardisation = Standardisation())
   new_options("DPSGD")
 
 #' @param l1 Radius of the ball of coefficients, in columns mapped to \[-1, 1\].
@@ -123,7 +104,7 @@ DPSGD <- function(steps = 400, rate = 0.1, clip = 2.5, learning_rate = NULL, row
 #' @param reach Where no bounds are given, how many standard deviations a column is mapped from.
 #' @rdname dp_methods
 #' @export
-FrankWolfe <- function(l1 = 1, steps = NULL, screen = NULL, bounds = NULL, reach = 3,
+FrankWolfe <- function(l1 = 1, steps = NULL, screen = NULL, reach = 3,
                        standardisation = Standardisation(), count_share = 0.02)
   new_options("FrankWolfe")
 
@@ -149,7 +130,7 @@ Standardisation <- function(magnitude_share = 0.07, zoom_share = 0.03, moment_sh
 #' @name dp_selectors
 #' @examples
 #' DPKendall(share = 0.1)
-#' DPSIS(bounds = list(price = c(0, 20000), carat = c(0, 6)))
+#' DPSIS(top_k = "peel")
 NULL
 
 #' @rdname dp_selectors
@@ -157,13 +138,11 @@ NULL
 DPKendall <- function(share = 0.05, ranges = "tight", max_rows = 1)
   new_options("DPKendall")
 
-#' @param bounds `list(column = c(low, high))`: public limits of columns of the model matrix
-#'   and of the response.
 #' @param top_k `"canonical"`, one draw, or `"peel"`, k draws.
 #' @param gamma,noise Of the canonical mechanism.
 #' @rdname dp_selectors
 #' @export
-DPSIS <- function(bounds = NULL, top_k = "canonical", gamma = 0.5, noise = "exponential",
+DPSIS <- function(top_k = "canonical", gamma = 0.5, noise = "exponential",
                   share = 0.05, max_rows = 1)
   new_options("DPSIS")
 

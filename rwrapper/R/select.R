@@ -14,14 +14,16 @@
 #'   terms chosen before; that of several columns is the largest of them.
 #' * `"sub_lasso"` counts votes of many Lasso fits to few rows each, `"two_stage"` those of few fits
 #'   to many rows each.
-#' * `"sis"` scores by the inner product with the response, and needs public bounds of all columns:
-#'   [DPSIS()].
+#' * `"sis"` scores by the inner product with the response, and needs public `bounds` of all columns; those of
+#'   dummies follow from their levels.
 #'
 #' @inheritParams dp_lm
 #' @param formula A formula whose right-hand side has the candidates. `y ~ .` takes all columns.
 #' @param k How many terms to choose.
 #' @param delta Failure probability; `"kendall"`, the default, needs none.
 #' @param method The selector: a name or options, such as `DPKendall(share = 0.1)`.
+#' @param bounds `list(column = c(low, high))`: public limits, as for [dp_lm()]. `"sis"` needs those of every
+#'   candidate and of the response; the others have no use for any.
 #' @param x A selection.
 #' @param ... Must be empty.
 #' @return An object of class `dp_selection`: among others `selected`, the labels of the terms, in
@@ -41,7 +43,7 @@
 #'   dp_lm(found, diamonds, eps = 1)
 #' }
 dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", levels = NULL,
-                      unit = NULL, budget = NULL, rng = NULL, ...) {
+                      bounds = NULL, unit = NULL, budget = NULL, rng = NULL, ...) {
   no_more("dp_select()", LM_HINTS, ...)
   check_number(k, "k", "5")
   check_number(eps, "eps", "0.5")
@@ -58,6 +60,7 @@ dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", leve
     formula = deparsed(design$formula), k = k, eps = eps, delta = delta, method = as_sent(method),
     matrix = sent_design(design, data, unit, budget$stratum)
   )
+  request$bounds <- bounds_sent(bounds)
   request$budget <- sent_budget
   request$rng <- seed_sent(rng)
   answer <- call_release("select", request)

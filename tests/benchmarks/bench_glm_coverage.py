@@ -44,7 +44,7 @@ def coverage(sheet, family, kind, n, d, share, eps, runs):
     start = optimize.brentq(lambda a: mean(a + X @ slopes).mean() - share, -40, 40)
     truth, names = np.append(start, slopes), [f"x{j}" for j in range(d)]
     bounds = dict.fromkeys(names, (0.0, 1.0)) if kind == "dummies" else None
-    method = dpreg.BoostedAdaSSP(bounds=bounds)
+    method = dpreg.BoostedAdaSSP()
     held, blank, width = 0, 0, []
     for seed in range(runs):
         X = design(kind, n, d, rng)
@@ -53,7 +53,8 @@ def coverage(sheet, family, kind, n, d, share, eps, runs):
         table = pd.DataFrame(X, columns=names).assign(y=y.astype(float))
         formula = "y ~ " + " + ".join(names)
         of = {"link": "probit"} if family == "probit" else {"family": family}
-        fit = dpreg.dp_glm(formula, table, eps, DELTA, **of, method=method, rng=seed)
+        fit = dpreg.dp_glm(formula, table, eps, DELTA, **of, method=method, bounds=bounds,
+                           rng=seed)  # fmt: skip
         error = fit.bse.to_numpy() if fit.released else np.full(d + 1, np.nan)
         blank += int(np.isnan(error).sum())
         if fit.released:

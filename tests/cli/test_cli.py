@@ -40,10 +40,10 @@ def test_fit_and_predict(data, tmp_path, capsys):
 
 def test_the_same_seed_gives_what_python_gives(data, capsys):
     bounds = {"carat": (0.0, 5.0), "price": (0.0, 20000.0)}
-    method = dpreg.AdaSSP(bounds=bounds, max_rows=2, cov_type="nonrobust",
+    method = dpreg.AdaSSP(max_rows=2, cov_type="nonrobust",
                           standardisation=Standardisation(zooms=2))  # fmt: skip
     fit = dpreg.dp_lm("price ~ carat + grade", data, 2.0, 1e-6, method=method, unit="shop", rng=7,
-                      levels={"grade": GRADES[6:].split(",")})  # fmt: skip
+                      levels={"grade": GRADES[6:].split(",")}, bounds=bounds)  # fmt: skip
     call = ["fit", "price ~ carat + grade", data, "--eps", "2", "--delta", "1e-6", "--rng", "7",
             "--method", "adassp", "--option", "cov_type=nonrobust", "--max-rows", "2",
             "--option", "standardisation.zooms=2", "--bounds", "carat=0,5",
@@ -123,8 +123,10 @@ FIT, SELECT = ["fit", "price ~ carat", "DATA"], ["select", "price ~ carat", "DAT
         ([*FIT, "--eps", "1", "--select", "kendall"], "--k 5 is a good first choice"),
         ([*FIT, "--eps", "1", "--unit", "u"], "--unit: there is no"),
         ([*FIT, "--eps", "1", "--budget", "nope"], "dpreg budget new"),
-        ([*FIT, "--eps", "1", "--bounds", "carat=0,5"],
-         "is not an option of 'auto', but of adassp,"),
+        ([*FIT, "--eps", "1", "--bounds", "carat=0,5", "--method", "tukey"],
+         "--bounds is of no use to 'tukey', but to auto, adassp,"),
+        ([*FIT, "--eps", "1", "--bounds", "carat=5,0"], "write --bounds carat=LOW,HIGH"),
+        ([*FIT, "--eps", "1", "--bounds", "caret=0,5"], "write --bounds carat=LOW,HIGH"),
         ([*FIT, "--eps", "1", "--method", "Tukey"],
          "--method must be one of auto, tukey, adassp, boosted_adassp, dpsgd, frank_wolfe, got "
          "'Tukey'; write --method tukey"),
@@ -142,7 +144,7 @@ FIT, SELECT = ["fit", "price ~ carat", "DATA"], ["select", "price ~ carat", "DAT
         ([*SELECT, "--eps", "1", "--method", "sis", "--bounds", "carat=1"], "COLUMN=LOW,HIGH"),
         ([*SELECT, "--eps", "1", "--method", "sis", "--bounds", "carat=0,5"],
          "write --bounds price=LOW,HIGH"),
-        ([*SELECT, "--eps", "1", "--bounds", "carat=0,5"], "is not an option of 'kendall'"),
+        ([*SELECT, "--eps", "1", "--bounds", "carat=0,5"], "is of no use to 'kendall', but to sis"),
         (["predict", "nope.json", "DATA"], "FIT: cannot read"),
         (["predict", "DATA", "fit.json"], "write dpreg predict fit.json DATA"),
         (["plan", "--n", "0", "--d", "1", "--eps", "1"], "--n must be"),

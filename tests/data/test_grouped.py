@@ -134,7 +134,7 @@ def test_models_have_the_same_rows_in_the_same_order(by_unit):
         (dpreg.dp_lm, {"unit": "who", "method": dpreg.AdaSSP(max_rows=3)}),
         (dpreg.dp_lm, {"method": "tukey"}),
         (dpreg.dp_lm, {"method": "tukey", "unit": "who"}),
-        (dpreg.dp_lm, {"k": 1, "select": dpreg.DPSIS(bounds={"x": (-9, 9), "y": (-9, 9)})}),
+        (dpreg.dp_lm, {"k": 1, "select": "sis", "bounds": {"x": (-9, 9), "y": (-9, 9)}}),
         (dpreg.dp_glm, {"family": "poisson", "unit": "who"}),
     ],
 )

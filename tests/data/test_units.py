@@ -72,7 +72,8 @@ def test_noise_pays_for_every_row_of_a_unit(method):
             "y ~ x",
             data,
             1.0,
-            method=method(max_rows=rows, bounds={"y": (-9.0, 9.0)}),
+            method=method(max_rows=rows),
+            bounds={"y": (-9.0, 9.0)},
             unit="person",
             rng=1,
         )
@@ -128,8 +129,8 @@ def test_person_zero_may_move_more_rows_than_one_without_unit():
 @pytest.mark.parametrize("formula", ["y ~ .", "y ~ . + x"])
 def test_the_unit_is_no_regressor(formula):
     data = people(300, 5)
-    method = AdaSSP(bounds={"y": (-9.0, 9.0)})
-    fit = dpreg.dp_lm(formula, data, 1.0, method=method, unit="person", rng=1)
+    fit = dpreg.dp_lm(formula, data, 1.0, method="adassp", bounds={"y": (-9.0, 9.0)},
+                      unit="person", rng=1)  # fmt: skip
     assert fit.names == ("Intercept", "x")
     assert fit.predict(data[["x"]]).notna().all()
     found = dpreg.dp_select(formula, data.assign(z=1.0), 1, 1.0, unit="person")
@@ -189,14 +190,17 @@ def test_a_fit_says_how_many_rows_of_a_unit_it_used(method, says):
 
 
 @pytest.mark.parametrize(("selector", "says"), [
-    ("kendall", True), (dpreg.DPSIS(bounds=dict.fromkeys("xyz", (-9, 9)), max_rows=2), True),
+    ("kendall", True), (dpreg.DPSIS(max_rows=2), True),
     ("two_stage", False), ("sub_lasso", False),
 ])  # fmt: skip
 def test_a_selection_says_how_many_rows_of_a_unit_it_used(selector, says):
     data = people(300, 5).assign(z=1.0)
-    found = dpreg.dp_select("y ~ x + z", data, 1, 1.0, method=selector, unit="person")
+    bounds = dict.fromkeys("xyz", (-9, 9)) if isinstance(selector, dpreg.DPSIS) else None
+    found = dpreg.dp_select("y ~ x + z", data, 1, 1.0, method=selector, bounds=bounds,
+                            unit="person")  # fmt: skip
     assert ("of each 'person' at most" in " ".join(found.notes)) == says
-    fit = dpreg.dp_lm("y ~ x + z", data, 9.0, select=selector, k=1, unit="person", method="adassp")
+    fit = dpreg.dp_lm("y ~ x + z", data, 9.0, select=selector, k=1, unit="person", method="adassp",
+                      bounds=bounds)  # fmt: skip
     assert ("to choose columns, of each 'person'" in " ".join(fit.notes)) == says
 
 
@@ -228,7 +232,7 @@ def test_columns_of_lists_are_read_as_numbers_and_said_to_be():
     """A list declares no type, so what is in it decides nothing, and the note is always there."""
     for cells in ([1.0, 2.0, 3.0], ["a", "a", "a"], ["a", 2.0, 3.0]):
         data = {"y": cells, "x": np.array([1.0, 2.0, 3.0])}
-        fit = dpreg.dp_lm("y ~ x", data, 1.0, method=AdaSSP(bounds={"y": (0.0, 4.0)}))
+        fit = dpreg.dp_lm("y ~ x", data, 1.0, method="adassp", bounds={"y": (0.0, 4.0)})
         assert sum("y came as lists" in note for note in fit.notes) == 1
     with pytest.raises(ValueError, match="without declared levels"):
         dpreg.dp_lm("y ~ x", {**data, "y": np.array(["a", "a", "a"])}, 1.0)

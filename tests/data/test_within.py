@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
 import dpreg
-from dpreg.data.bounds import column_bounds
+from dpreg.data.bounds import checked_bounds, column_bounds
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
 from dpreg.errors import ArgumentError, FormulaError, SchemaError
@@ -104,10 +106,12 @@ def test_bounds_are_those_of_the_columns_and_not_of_their_deviations():
     bounds = {"x": (0.0, 9.0), "y": (2, 9.0)}
     terms = pose("y ~ x + g | person", panel(9), None, "person").terms
     expected = [(-9, 9), (-1, 1), (-1, 1), (-7, 7)]
-    np.testing.assert_array_equal(column_bounds(bounds, terms), expected)
+    terms = replace(terms, bounds=checked_bounds(bounds, terms))
+    np.testing.assert_array_equal(column_bounds(terms), expected)
     plain = pose("y ~ x + g", panel(9), None, "person").terms
     expected = [(0, 9), (0, 1), (0, 1), (2, 9)]
-    np.testing.assert_array_equal(column_bounds(bounds, plain), expected)
+    plain = replace(plain, bounds=checked_bounds(bounds, plain))
+    np.testing.assert_array_equal(column_bounds(plain), expected)
 
 
 @pytest.mark.parametrize("family", ["binomial", "poisson", "quantile"])

@@ -97,8 +97,8 @@ def test_bootstrap_without_noise_is_least_squares():
 
 def test_bootstrap_through_the_origin_with_nothing_to_see():
     data = {"x": np.ones(3), "y": np.ones(3)}
-    method = AdaSSP(cov_type="bootstrap", bounds={"y": (-2.0, 2.0)})
-    fit = dpreg.dp_lm("y ~ 0 + x", data, 0.1, method=method, rng=1)
+    method, bounds = AdaSSP(cov_type="bootstrap"), {"y": (-2.0, 2.0)}
+    fit = dpreg.dp_lm("y ~ 0 + x", data, 0.1, method=method, bounds=bounds, rng=1)
     assert fit.released
     assert np.isfinite(fit.params).all()
 

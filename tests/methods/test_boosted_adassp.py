@@ -121,11 +121,11 @@ revealed: dict = {}
 def test_bounds_save_budget_and_are_checked():
     data = gaussian(3000, 2, 1)
     bounds = {"x0": (0.0, 10.0), "x1": (-50.0, 60.0), "y": (-10.0, 30.0)}
-    fit = dpreg.dp_lm("y ~ x0 + x1", data, 1.0, method=BoostedAdaSSP(bounds=bounds), rng=1)
+    fit = dpreg.dp_lm("y ~ x0 + x1", data, 1.0, method="boosted_adassp", bounds=bounds, rng=1)
     assert not any("magnitude" in part.label for part in fit.privacy.parts)
     assert abs(fit.params["x0"] - 1) < 0.3
     with pytest.raises(ValueError, match="bounds: 'nope'"):
-        dpreg.dp_lm("y ~ x0", data, 1.0, method=BoostedAdaSSP(bounds={"nope": (0, 1)}))
+        dpreg.dp_lm("y ~ x0", data, 1.0, method="boosted_adassp", bounds={"nope": (0, 1)})
 
 
 def test_dummies_need_no_budget(diamonds):
@@ -180,5 +180,5 @@ def test_a_constant_column_through_the_origin_is_a_column(method):
     data = {"x": np.full(20_001, 5.0), "y": 15 + rng.standard_normal(20_001), "who": person}
     options = BoostedAdaSSP if method == "boosted_adassp" else dpreg.AdaSSP
     fit = dpreg.dp_lm("y ~ x - 1", data, 3.0, 1e-6, unit="who", rng=1,
-                      method=options(max_rows=2, bounds={"y": (-100.0, 100.0)}))  # fmt: skip
+                      method=options(max_rows=2), bounds={"y": (-100.0, 100.0)})  # fmt: skip
     assert abs(fit.params["x"] - 3) < 0.1

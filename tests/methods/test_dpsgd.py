@@ -31,8 +31,8 @@ def test_wrong_use():
 @pytest.mark.parametrize("bounds", [None, {"y": (-30.0, 60.0)}])
 def test_what_was_drawn_composes_to_the_claim(bounds):
     """The vote, which there is unless all columns have bounds, is paid for beforehand."""
-    method = DPSGD(bounds=bounds)
-    fit = dpreg.dp_lm("y ~ x0 + x1", gaussian(2000, 2, 1), 0.7, 1e-6, method=method, rng=1)
+    data = gaussian(2000, 2, 1)
+    fit = dpreg.dp_lm("y ~ x0 + x1", data, 0.7, 1e-6, method=DPSGD(), bounds=bounds, rng=1)
     *standardisation, steps = fit.privacy.parts
     assert standardisation[-1].label.startswith("vote")
     beside = np.sqrt(sum(part.mu**2 for part in standardisation))

@@ -31,13 +31,18 @@ def frame(n, seed=1, noise=1.0):
 
 
 def method(**options):
-    return dpreg.FrankWolfe(**{"bounds": BOUNDS, "l1": 1.5, **options})
+    return dpreg.FrankWolfe(**{"l1": 1.5, **options})
+
+
+def fitted(data, eps, delta=None, *, formula=FORMULA, bounds=BOUNDS, **call):
+    """Fit with bounds of all columns, if not told otherwise."""
+    return dpreg.dp_lm(formula, data, eps, delta, bounds=bounds, **{"method": method(), **call})
 
 
 def test_coefficients_are_in_the_users_units():
     """Many rows and a large eps: least squares within the l1 ball, which holds the truth."""
     data = frame(200_000)
-    fit = dpreg.dp_lm(FORMULA, data, 20.0, 1e-6, method=method(steps=3000), rng=1)
+    fit = fitted(data, 20.0, 1e-6, method=method(steps=3000), rng=1)
     assert fit.params["x0"] == pytest.approx(1.5, abs=0.05)
     assert fit.params["x1"] == pytest.approx(-1.0, abs=0.05)
     assert fit.params["x2"] == pytest.approx(0.0, abs=0.005)
@@ -48,7 +53,7 @@ def test_coefficients_are_in_the_users_units():
 
 
 def test_zeros_are_exact_and_the_summary_shows_the_support():
-    fit = dpreg.dp_lm(FORMULA, frame(100_000), 5.0, 1e-6, method=method(steps=12), rng=1)
+    fit = fitted(frame(100_000), 5.0, 1e-6, method=method(steps=12), rng=1)
     assert fit.params["x2"] == 0.0
     assert (fit.params[["x0", "x1"]] != 0).all()
     text = " ".join(str(fit.summary()).split())
@@ -69,7 +74,7 @@ def test_default_steps_need_no_tuning(l1):
         scores = []
         for seed in range(8):
             chosen = method(steps=steps, l1=l1)
-            fit = dpreg.dp_lm(FORMULA, data, 1.0, 1e-6, method=chosen, rng=seed)
+            fit = fitted(data, 1.0, 1e-6, method=chosen, rng=seed)
             scores.append(1 - np.mean((data["y"] - fit.predict(data)) ** 2) / data["y"].var())
         return np.mean(scores)
 
@@ -105,7 +110,7 @@ def test_a_column_that_cannot_be_seen_has_coefficient_0():
 
 def test_bounds_save_what_standardisation_costs():
     def spent_before(bounds):
-        fit = dpreg.dp_lm(FORMULA, frame(500), 1.0, method=method(bounds=bounds))
+        fit = fitted(frame(500), 1.0, bounds=bounds)
         return [p.rho for p in fit.privacy.parts if "Gaussian" in p.noise]
 
     every, some, none = map(spent_before, (BOUNDS, {"x1": (-5, 5)}, None))
@@ -116,7 +121,7 @@ def test_bounds_save_what_standardisation_costs():
 
 
 def test_new_rows_are_clipped_as_the_old_ones():
-    fit = dpreg.dp_lm(FORMULA, frame(20_000), 5.0, method=method(), rng=1)
+    fit = fitted(frame(20_000), 5.0, rng=1)
     far = pd.DataFrame({"x0": [10.0, 1e6], "x1": [0.0, 0.0], "x2": [200.0, 200.0]})
     assert np.ptp(fit.predict(far)) == 0
     assert np.ptp(fit.predict(far, winsorise=False)) > 1e6
@@ -134,7 +139,7 @@ def test_default_steps_grow_with_public_numbers_only():
 @pytest.mark.parametrize("screen", [None, "rnm"])
 def test_what_was_spent_is_the_claim(options, screen):
     """From the scales that were drawn with: their zCDP adds up to the claim, and not above."""
-    fit = dpreg.dp_lm(FORMULA, frame(5000), 0.8, 1e-7, method=method(screen=screen, **options))
+    fit = fitted(frame(5000), 0.8, 1e-7, method=method(screen=screen), **options)
     gaussian = [p for p in fit.privacy.parts if "Gaussian" in p.noise]
     chosen = [p for p in fit.privacy.parts if "Gumbel" in p.noise]
     assert len(gaussian) == (1 if not options else 5)
@@ -156,13 +161,12 @@ def test_units_of_many_rows_count_once():
     data["person"] = np.arange(len(data)) // 3
     heavy = pd.concat([data, pd.DataFrame({**BOUNDS_TOP, "person": np.full(30_000, -1)})])
     fits = [
-        dpreg.dp_lm(FORMULA, d, 20.0, 1e-6, method=method(steps=600), unit="person", rng=1)
-        for d in (data, heavy)
+        fitted(d, 20.0, 1e-6, method=method(steps=600), unit="person", rng=1) for d in (data, heavy)
     ]
     assert abs(fits[0].nobs - 10_000) < 200
     # Counted as rows, the heavy person would be half of the data, at y = 30.
     assert np.abs(fits[0].predict(data) - fits[1].predict(data)).mean() < 0.7
-    rows = dpreg.dp_lm(FORMULA, heavy, 20.0, 1e-6, method=method(steps=600), rng=1)
+    rows = fitted(heavy, 20.0, 1e-6, method=method(steps=600), rng=1)
     assert np.abs(fits[0].predict(data) - rows.predict(data)).mean() > 3
 
 
@@ -183,8 +187,8 @@ def test_units_are_averaged_after_clipping():
 
 def test_indicators_need_no_bounds():
     data = frame(2000).assign(kind=pd.Categorical(["a", "b"] * 1000))
-    chosen = method(bounds={"y": BOUNDS["y"], "x0": BOUNDS["x0"]})
-    fit = dpreg.dp_lm("y ~ x0 + kind", data, 2.0, 1e-5, method=chosen, rng=1)
+    bounds = {"y": BOUNDS["y"], "x0": BOUNDS["x0"]}
+    fit = fitted(data, 2.0, 1e-5, formula="y ~ x0 + kind", bounds=bounds, rng=1)
     assert "kind[T.b]" in fit.names
     assert fit.limits.tolist() == [[0.0, 10.0], [0.0, 1.0], [-10.0, 30.0]]
 
@@ -194,8 +198,8 @@ def test_indicators_need_no_bounds():
 def test_other_formulas(formula, bounded):
     known = {**BOUNDS, "x0:x1": (-50.0, 50.0)}
     here = {k: v for k, v in known.items() if k == "y" or k == formula.split()[-1]}
-    chosen = method(bounds=here if bounded else None)
-    fit = dpreg.dp_lm(formula, frame(3000), 2.0, 1e-5, method=chosen, rng=1)
+    bounds = here if bounded else None
+    fit = fitted(frame(3000), 2.0, 1e-5, formula=formula, bounds=bounds, rng=1)
     assert np.isfinite(fit.params).all()
 
 
@@ -219,13 +223,11 @@ def test_wrong_options(options, match):
     ({"bounds": {"x0": (0, 1e-200)}}, "bounds"), ({"bounds": {"x0": (0, 1e200)}}, "bounds"),
 ])  # fmt: skip
 def test_wrong_use_is_refused_before_a_record_is_read(call, match, monkeypatch):
-    call = dict(call)
     monkeypatch.setattr(
         "dpreg.data.problem.read_design", lambda *a: pytest.fail("a record was read")
     )
-    chosen = method(bounds=call.pop("bounds", None))
     with pytest.raises(ValueError, match=match):
-        dpreg.dp_lm(FORMULA, frame(10), **{"eps": 1.0, "delta": 1e-5, **call}, method=chosen)
+        fitted(frame(10), **{"eps": 1.0, "delta": 1e-5, **call})
 
 
 def odd_frames():
@@ -250,8 +252,8 @@ def test_odd_data_end_in_a_release_or_are_declined(name, data, eps, screen, boun
         warnings.simplefilter("error")
         for unit in (None, "person"):
             rows = data.assign(person=np.arange(len(data)) // 2)
-            chosen = method(screen=screen, bounds=bounds)
-            fit = dpreg.dp_lm(FORMULA, rows, eps, 1e-3, method=chosen, unit=unit)
+            chosen = method(screen=screen)
+            fit = fitted(rows, eps, 1e-3, method=chosen, bounds=bounds, unit=unit)
             if not fit.released:
                 assert bounds is not BOUNDS
                 assert "spread of the response" in fit.reason
@@ -263,7 +265,7 @@ def test_odd_data_end_in_a_release_or_are_declined(name, data, eps, screen, boun
 
 
 def test_seeded_results_repeat_and_say_so():
-    a, b = (dpreg.dp_lm(FORMULA, frame(500), 1.0, method=method(), rng=5) for _ in range(2))
+    a, b = (fitted(frame(500), 1.0, rng=5) for _ in range(2))
     assert a.to_json() == b.to_json()
     assert "seeded: not private" in a.privacy.claim
 
@@ -274,7 +276,7 @@ def test_screened_columns_are_named():
     data = pd.DataFrame(rng.uniform(-1, 1, (400_000, 3)), columns=["x0", "x1", "x2"])
     data["y"] = np.sign(data["x0"])
     unit = dict.fromkeys(["x0", "x1", "x2", "y"], (-1.0, 1.0))
-    chosen = dpreg.FrankWolfe(bounds=unit, l1=1.0, steps=60, screen="rnm")
-    fit = dpreg.dp_lm(FORMULA, data, 2.0, 1e-6, method=chosen, rng=1)
+    chosen = method(l1=1.0, steps=60, screen="rnm")
+    fit = fitted(data, 2.0, 1e-6, method=chosen, bounds=unit, rng=1)
     note = next(n for n in fit.notes if n.startswith("screened"))
     assert set(note.split(": ")[1].split(", ")) == {"x1", "x2", "constant"}

@@ -195,8 +195,8 @@ def test_no_score_of_a_person_is_shortened_to_that_of_a_row(bounds):
     y = rng.random(10_000) < special.expit(-2 + 1.5 * x)
     once = pd.DataFrame({"x": 1.0 * x, "y": y, "person": np.arange(10_000)})
     rows = once.loc[once.index.repeat(np.where(x, 5, 1))]
-    method = dpreg.BoostedAdaSSP(max_rows=5, bounds=bounds)
-    fit = dpreg.dp_glm("y ~ x", rows, 100.0, unit="person", method=method, rng=1)
+    method = dpreg.BoostedAdaSSP(max_rows=5)
+    fit = dpreg.dp_glm("y ~ x", rows, 100.0, unit="person", method=method, bounds=bounds, rng=1)
     exact = [special.logit(y[~x].mean()), special.logit(y[x].mean()) - special.logit(y[~x].mean())]
     np.testing.assert_allclose(fit.estimates, exact, atol=0.1)
 

@@ -18,18 +18,13 @@ LIBRARY = os.environ.get("DPREG_R_LIBRARY")
 pytestmark = pytest.mark.skipif(LIBRARY is None, reason="needs R: run make test-r")
 
 FORMULA = "log(price) ~ log(carat) + depth + cut"
+# Public, and given to every method that uses bounds.
 BOUNDS = {"log(price)": (5, 10), "log(carat)": (-2, 2), "depth": (40, 80)}
 R_BOUNDS = "list(`log(price)` = c(5, 10), `log(carat)` = c(-2, 2), depth = c(40, 80))"
 
-# By the name of the method: what Python and R are told, beyond the name.
-OPTIONS = {"frank_wolfe": ("FrankWolfe", {"bounds": BOUNDS}, f"FrankWolfe(bounds = {R_BOUNDS})")}
-CASES = list(methods.METHODS)
-SELECTIONS = {
-    "kendall": ("DPKendall", {}, '"kendall"'),
-    "two_stage": ("TwoStage", {}, '"two_stage"'),
-    "sub_lasso": ("SubLasso", {}, '"sub_lasso"'),
-    "sis": ("DPSIS", {"bounds": BOUNDS}, f"DPSIS(bounds = {R_BOUNDS})"),
-}
+CASES = [(name, bounded) for name in methods.METHODS for bounded in (False, True)
+         if not bounded or methods.METHODS[name]().uses_bounds]  # fmt: skip
+SELECTIONS = ["kendall", "two_stage", "sub_lasso", "sis"]
 
 PRELUDE = """
 show <- function(x) cat(format(x, digits = 17, scientific = TRUE), sep = "\\n")
@@ -80,36 +75,37 @@ numbers <- function(fit) {
 def fits(in_r, in_embedded_r):
     """All methods at once: starting R is what takes the time."""
     calls = []
-    for name in CASES:
-        _, _, r = OPTIONS.get(name, (None, None, f'"{name}"'))
-        calls.append(f"""cat("{name}\\n")
-show(numbers(dp_lm({FORMULA}, diamonds, eps = 3, delta = 1e-6, method = {r}, rng = 12345)))""")
+    for name, bounded in CASES:
+        bounds = f", bounds = {R_BOUNDS}" if bounded else ""
+        asked = f'eps = 3, delta = 1e-6, method = "{name}", rng = 12345{bounds}'
+        calls.append(f"""cat("{name},{bounded}\\n")
+show(numbers(dp_lm({FORMULA}, diamonds, {asked})))""")
     code = R_NUMBERS + "\n".join(calls)
     return {"r": split(in_r(code)), "embedded": split(in_embedded_r(code))}
 
 
 def split(words):
-    found = {}
+    found, cases = {}, {f"{name},{bounded}": (name, bounded) for name, bounded in CASES}
     for word in words:
-        if word in CASES:
-            found[word] = current = []
+        if word in cases:
+            found[cases[word]] = current = []
         else:
             current.append(np.nan if word == "NA" else float(word))
     return {name: np.array(values) for name, values in found.items()}
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_methods(name, fits):
-    cls, options, _ = OPTIONS.get(name, (None, None, None))
-    method = name if cls is None else getattr(dpreg, cls)(**options)
-    fit = dpreg.dp_lm(FORMULA, table(), 3.0, 1e-6, method=method, rng=12345)
+@pytest.mark.parametrize("case", CASES)
+def test_methods(case, fits):
+    name, bounded = case
+    bounds = BOUNDS if bounded else None
+    fit = dpreg.dp_lm(FORMULA, table(), 3.0, 1e-6, method=name, bounds=bounds, rng=12345)
     expected = numbers(fit)
-    np.testing.assert_array_equal(fits["r"][name], fits["embedded"][name])
+    np.testing.assert_array_equal(fits["r"][case], fits["embedded"][case])
     assert fit.released
     # Coefficients cross the border to the last bit; what R computes from them rounds its own way.
     coefficients = slice(0, len(fit.params))
-    np.testing.assert_array_equal(fits["r"][name][coefficients], expected[coefficients])
-    np.testing.assert_allclose(fits["r"][name], expected, rtol=1e-10)
+    np.testing.assert_array_equal(fits["r"][case][coefficients], expected[coefficients])
+    np.testing.assert_allclose(fits["r"][case], expected, rtol=1e-10)
 
 
 def test_plans(in_r, in_embedded_r):
@@ -121,15 +117,13 @@ def test_plans(in_r, in_embedded_r):
 
 @pytest.mark.parametrize("name", SELECTIONS)
 def test_selectors(name, in_r, in_embedded_r):
-    cls, options, r = SELECTIONS[name]
-    formula = "log(price) ~ log(carat) + depth + table + x"
-    bounds = {"table": (40, 80), "x": (0, 12)}
-    if options:
-        options = {"bounds": {**options["bounds"], **bounds}}
-        r = r.replace("depth = c(40, 80)", "depth = c(40, 80), table = c(40, 80), x = c(0, 12)")
-    method = getattr(dpreg, cls)(**options)
-    found = dpreg.dp_select(formula, table(), 2, 1.0, method=method, rng=9)
-    code = f"cat(dp_select({formula}, diamonds, k = 2, eps = 1, method = {r}, rng = 9)$selected)"
+    formula, bounds, r = "log(price) ~ log(carat) + depth + table + x", None, ""
+    if name == "sis":
+        bounds = {**BOUNDS, "table": (40, 80), "x": (0, 12)}
+        r = f", bounds = c({R_BOUNDS}, list(table = c(40, 80), x = c(0, 12)))"
+    found = dpreg.dp_select(formula, table(), 2, 1.0, method=name, bounds=bounds, rng=9)
+    asked = f'k = 2, eps = 1, method = "{name}", rng = 9{r}'
+    code = f"cat(dp_select({formula}, diamonds, {asked})$selected)"
     assert in_r(code) == in_embedded_r(code) == list(found.selected)
 
 

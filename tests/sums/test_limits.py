@@ -118,7 +118,7 @@ def test_predictions_keep_to_public_bounds():
     rng = np.random.default_rng(1)
     x = rng.uniform(0, 10, 5_000)
     data = {"x": x, "y": x + rng.standard_normal(5_000)}
-    method = BoostedAdaSSP(bounds={"x": (0.0, 10.0), "y": (-5.0, 15.0)})
-    fit = dpreg.dp_lm("y ~ x", data, 1.0, 1e-6, method=method, rng=1)
+    bounds = {"x": (0.0, 10.0), "y": (-5.0, 15.0)}
+    fit = dpreg.dp_lm("y ~ x", data, 1.0, 1e-6, method=BoostedAdaSSP(), bounds=bounds, rng=1)
     np.testing.assert_array_equal(fit.limits, [[0.0, 10.0], [-5.0, 15.0]])
     assert not any("vote" in part.label for part in fit.privacy.parts)

@@ -15,7 +15,7 @@ BOUNDS = {"y": (-10.0, 30.0), "x0": (0.0, 10.0), "x1": (-5.0, 5.0), "x2": (100.0
 
 @pytest.mark.parametrize("intercept", [True, False])
 def test_scaling_from_bounds_goes_there_and_back(intercept):
-    bounds = column_bounds(BOUNDS, Terms("y", ("x0", "x1", "x2"), intercept))
+    bounds = column_bounds(Terms("y", ("x0", "x1", "x2"), intercept, bounds=BOUNDS))
     scaling = scaling_from_bounds(bounds, intercept=intercept)
     X = np.array([[0.0, 1.0, 100.0], [10.0, -5.0, 300.0], [4.0, 5.0, 170.0]])
     unit = scaling.scale_columns(X)

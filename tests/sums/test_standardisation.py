@@ -9,9 +9,10 @@ import pytest
 
 import dpreg
 from dpreg import _core
-from dpreg.data.bounds import column_bounds
+from dpreg.data.bounds import checked_bounds, column_bounds
 from dpreg.data.design import Terms
 from dpreg.data.observations import InMemory
+from dpreg.errors import ArgumentError
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.histograms import column_weights, magnitude, narrowed
 from dpreg.sums.moments import found_columns, without_columns
@@ -158,17 +159,30 @@ def test_bounded_columns_are_not_looked_at():
 
 def test_column_bounds_by_name():
     terms = Terms("y", ("a", "b"), True, {"b": (0.0, 1.0)})
-    found = column_bounds({"a": (1, 2), "y": (-1, 1)}, terms)
-    np.testing.assert_array_equal(found, [[1, 2], [0, 1], [-1, 1]])
-    assert np.isnan(column_bounds(None, terms)[0]).all()
+    assert np.isnan(column_bounds(terms)[0]).all()
+    given = replace(terms, bounds=checked_bounds({"a": (1, 2), "y": (-1, 1)}, terms))
+    np.testing.assert_array_equal(column_bounds(given), [[1, 2], [0, 1], [-1, 1]])
+    # Those of columns that are not there any more are kept, and of no use.
+    kept = column_bounds(given.keeping([1]))
+    np.testing.assert_array_equal(kept, [[0, 1], [-1, 1]])
+
+
+def test_bounds_of_a_term_are_of_all_its_columns_without_their_own():
+    terms = Terms("y", ("g1", "g2", "x"), True, groups={"g": ("g1", "g2"), "x": ("x",)})
+    found = checked_bounds({"g2": (0, 3), "g": (-1, 1)}, terms)
+    assert found == {"g1": (-1.0, 1.0), "g2": (0.0, 3.0)}
+    assert all(type(limit) is float for pair in found.values() for limit in pair)
 
 
 @pytest.mark.parametrize("bounds", [{"nope": (0, 1)}, {"a": (1, 0)}, {"a": (0, np.inf)}, {"a": 3},
                                     {"a": (1, 1)}, {"a": ("x", 2)}, {"a": (1, 2, 3)},
-                                    {"a": (-1e308, 1e308)}, {"a": (1e308, 1.5e308)}])  # fmt: skip
+                                    {"a": (-1e308, 1e308)}, {"a": (1e308, 1.5e308)},
+                                    {"a": (0, np.nan)}, {1: (0, 1)}, [("a", 0, 1)], 3,
+                                    "a"])  # fmt: skip
 def test_wrong_bounds(bounds):
-    with pytest.raises(ValueError, match="bounds"):
-        column_bounds(bounds, Terms("y", ("a",), True))
+    with pytest.raises(ArgumentError, match="bounds") as refused:
+        checked_bounds(bounds, Terms("y", ("a",), True))
+    assert refused.value.argument == "bounds"
 
 
 @pytest.mark.parametrize("options", [{"zoom_share": 0.5}, {"bins": 1}, {"zooms": -1},

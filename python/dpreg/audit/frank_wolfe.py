@@ -27,18 +27,21 @@ def fits(effort: Effort) -> Finding:
     """Whole fits: Gaussian stages, and what the row moves the scores along the path."""
     response = {"y": _BOUNDS["y"]}
     methods = (
-        FrankWolfe(steps=20, bounds=response),
-        FrankWolfe(steps=20, bounds=_BOUNDS),
-        FrankWolfe(screen="rnm", bounds=response),
+        (FrankWolfe(steps=20), response),
+        (FrankWolfe(steps=20), _BOUNDS),
+        (FrankWolfe(screen="rnm"), response),
     )
     pairs = hostile_pairs() if effort.scale >= 1 else hostile_pairs()[:3]
     runs = [
-        Run(method, formula, pair)
-        for method, formula, pair in itertools.product(
+        Run(method, formula, pair, bounds=bounds)
+        for (method, bounds), formula, pair in itertools.product(
             methods, ("y ~ a + b", "y ~ 0 + a + b"), pairs
         )
     ]
-    runs += [Run(method, "y ~ a + b", person_pair(40), unit="person") for method in methods]
+    runs += [
+        Run(method, "y ~ a + b", person_pair(40), unit="person", bounds=bounds)
+        for method, bounds in methods
+    ]
     return finding_of("frank_wolfe", runs, zcdp_loss)
 
 

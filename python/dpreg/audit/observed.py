@@ -44,6 +44,11 @@ class Probe:
         """Keep all of them."""
         return True
 
+    @property
+    def uses_bounds(self) -> bool:
+        """Take them too."""
+        return True
+
     def release(self, design: Design, allowance: Any, *, inference: bool) -> Release:
         """Keep the design; release zeros."""
         self.seen.append(design)

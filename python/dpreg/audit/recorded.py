@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,6 +20,7 @@ from dpreg import _core
 from dpreg.audit._finding import Finding
 from dpreg.audit.watches import Call, Leak, Recording, watching
 from dpreg.audit.worlds import Pair
+from dpreg.data.bounds import Bounds
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
 from dpreg.families import GAUSSIAN, Family
@@ -74,6 +75,8 @@ class Run:
     split : float or None
         Of the units, for the selection alone.
     family : Family
+    bounds : mapping or None
+        Public, of columns.
     """
 
     method: Method
@@ -84,6 +87,7 @@ class Run:
     select: Selector | None = None
     split: float | None = None
     family: Family = GAUSSIAN
+    bounds: Mapping[str, Bounds] | None = None
     weights: str | None = None
     extras: Extras = NOTHING_MORE
 
@@ -102,8 +106,9 @@ class Run:
         fit = dp_glm(
             self.formula, table, *claim, family=self.family, method=self.method, select=self.select,
             k=None if self.select is None else 1, unit=self.unit, inference=self.inference,
-            split=self.split, weights=self.weights, fit_stats=self.extras.fit_stats,
-            diagnostics=self.extras.diagnostics, rng=_core.TestBits(7),
+            split=self.split, bounds=self.bounds, weights=self.weights,
+            fit_stats=self.extras.fit_stats, diagnostics=self.extras.diagnostics,
+            rng=_core.TestBits(7),
         )  # fmt: skip
         return fit.to_json()
 

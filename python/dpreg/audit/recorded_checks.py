@@ -13,6 +13,7 @@ from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.recorded import Run, composed_loss, divided_loss, finding_of
 from dpreg.audit.watches import Recording
 from dpreg.audit.worlds import Pair, hostile_pairs, person_pair, regression
+from dpreg.data.bounds import Bounds
 from dpreg.families import BINOMIAL, GAUSSIAN, POISSON, PROBIT, Family, Quantile
 from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, TukeyEM
 from dpreg.methods.base import Method
@@ -28,30 +29,35 @@ __all__ = ["CHECKS"]
 _BOUNDS = {"a": (-1.0, 1.0), "b": (-1.0, 1.0), "y": (-1.0, 1.0)}
 # Without bounds of the response what is too small to find it is declined.
 _RESPONSE = {"y": _BOUNDS["y"]}
+# A method and public bounds of columns.
+_Bounded = tuple[Method, dict[str, Bounds] | None]
 _FORMULAS = ("y ~ a + b", "y ~ 0 + a + b", "y ~ 1")
 # At this claim 900 rows are enough for TukeyEM.
 _LARGE = (20.0, 0.01)
 
 
 def _runs(
-    methods: tuple[Method, ...], pairs: tuple[Pair, ...], formulas: tuple[str, ...] = _FORMULAS
+    methods: tuple[Method | _Bounded, ...],
+    pairs: tuple[Pair, ...],
+    formulas: tuple[str, ...] = _FORMULAS,
 ) -> Iterator[Run]:
     """All of them; with bounds on a regressor the formula must have it."""
-    for method, formula, pair, inference in itertools.product(
+    for each, formula, pair, inference in itertools.product(
         methods, formulas, pairs, (True, False)
     ):
-        if formula != "y ~ 1" or set(getattr(method, "bounds", None) or {}) <= {"y"}:
-            yield Run(method, formula, pair, inference)
+        method, bounds = each if isinstance(each, tuple) else (each, None)
+        if formula != "y ~ 1" or set(bounds or {}) <= {"y"}:
+            yield Run(method, formula, pair, inference, bounds=bounds)
 
 
 def adassp(effort: Effort) -> Finding:
-    methods = (AdaSSP(), AdaSSP(bounds=_BOUNDS))
+    methods = (AdaSSP(), (AdaSSP(), _BOUNDS))
     runs = _runs(methods, hostile_pairs() + _large_pairs())
     return finding_of("adassp", runs, composed_loss)
 
 
 def boosted_adassp(effort: Effort) -> Finding:
-    methods = (BoostedAdaSSP(), BoostedAdaSSP(bounds=_BOUNDS, rounds=3))
+    methods = (BoostedAdaSSP(), (BoostedAdaSSP(rounds=3), _BOUNDS))
     runs = _runs(methods, hostile_pairs() + _large_pairs())
     return finding_of("boosted_adassp", runs, composed_loss)
 
@@ -59,7 +65,7 @@ def boosted_adassp(effort: Effort) -> Finding:
 def families(effort: Effort) -> Finding:
     """Scores, curvatures and counts of other losses."""
     runs = [
-        Run(BoostedAdaSSP(bounds=bounds), formula, pair, inference, family=family)
+        Run(BoostedAdaSSP(), formula, pair, inference, family=family, bounds=bounds)
         for family, pair in itertools.product(
             (BINOMIAL, PROBIT, POISSON, Quantile(0.2)), hostile_pairs()
         )
@@ -74,22 +80,27 @@ def extras_and_weights(effort: Effort) -> Finding:
     """Sums and counts over residuals, and rows that weigh as a cell of theirs says."""
     thorough = effort.scale >= 1
     pairs = hostile_pairs() + _large_pairs() if thorough else hostile_pairs()
-    boosted = BoostedAdaSSP(bounds=_RESPONSE)
-    fits: tuple[tuple[Family, Method, Extras], ...] = (
-        (GAUSSIAN, boosted, Extras(True, True)), (GAUSSIAN, AdaSSP(), Extras(True, True)),
+    boosted: _Bounded = BoostedAdaSSP(), _RESPONSE
+    fits: tuple[tuple[Family, _Bounded, Extras], ...] = (
+        (GAUSSIAN, boosted, Extras(True, True)), (GAUSSIAN, (AdaSSP(), None), Extras(True, True)),
         (BINOMIAL, boosted, Extras(False, True)), (POISSON, boosted, Extras(False, True)),
     )  # fmt: skip
     runs = [
-        Run(method, "y ~ a + b", pair, inference, family=family, extras=extras)
+        Run(method, "y ~ a + b", pair, inference, family=family, bounds=bounds, extras=extras)
         for pair, inference in itertools.product(pairs, (True, False) if thorough else (False,))
-        for family, method, extras in fits
+        for family, (method, bounds), extras in fits
     ]
     runs += [
-        Run(boosted, "y ~ a", pair, family=family, weights="b")
+        Run(BoostedAdaSSP(), "y ~ a", pair, family=family, bounds=_RESPONSE, weights="b")
         for pair, family in itertools.product(hostile_pairs(), (GAUSSIAN, POISSON))
     ]
-    person = BoostedAdaSSP(max_rows=3, bounds=_RESPONSE)
-    runs.append(Run(person, "y ~ a + b", person_pair(20), unit="person", extras=Extras(True, True)))
+    person = BoostedAdaSSP(max_rows=3)
+    runs.append(
+        Run(
+            person, "y ~ a + b", person_pair(20), unit="person", bounds=_RESPONSE,
+            extras=Extras(True, True),
+        )
+    )  # fmt: skip
     return finding_of("extras and weights", runs, composed_loss)
 
 
@@ -102,11 +113,11 @@ def predictions(effort: Effort) -> Finding:
 
 
 def dpsgd(effort: Effort) -> Finding:
-    method, pairs = DPSGD(steps=40, bounds=_RESPONSE), hostile_pairs()
-    runs = [*_runs((method,), pairs)]
+    method, pairs = DPSGD(steps=40), hostile_pairs()
+    runs = [*_runs(((method, _RESPONSE),), pairs)]
     if effort.scale < 1:
-        runs = [*_runs((method,), (pairs[0], pairs[5]), _FORMULAS[:1])]
-    runs.append(Run(method, "y ~ a + b", person_pair(20), unit="person"))
+        runs = [*_runs(((method, _RESPONSE),), (pairs[0], pairs[5]), _FORMULAS[:1])]
+    runs.append(Run(method, "y ~ a + b", person_pair(20), unit="person", bounds=_RESPONSE))
     return finding_of("dpsgd", runs, dpsgd_loss)
 
 
@@ -129,15 +140,18 @@ def dpsgd_loss(first: Recording, second: Recording, claim: tuple[float, float]) 
 def units(effort: Effort) -> Finding:
     """A person's rows move together, and no more of them than the method says."""
     methods: tuple[Method, ...] = tuple(
-        how(max_rows=rows, bounds=_RESPONSE) for how in (AdaSSP, BoostedAdaSSP) for rows in (3, 1)
+        how(max_rows=rows) for how in (AdaSSP, BoostedAdaSSP) for rows in (3, 1)
     )
-    pair = person_pair(20)
-    runs = [Run(method, "y ~ a + b", pair, unit="person") for method in methods]
+    pair, bounds = person_pair(20), _RESPONSE
+    runs = [Run(method, "y ~ a + b", pair, unit="person", bounds=bounds) for method in methods]
     # Rows that vary within the person that comes, or its deviations from their mean were 0.
     varied = pair.having.assign(a=lambda t: np.where(t.index % 2, t["a"], -t["a"]))
     effects = Pair("a person who varies", varied.iloc[: len(pair.without)], varied)
-    runs += [Run(method, "y ~ a + b | person", effects, unit="person") for method in methods]
-    runs += [Run(methods[0], "y ~ a + offset(b)", pair) for pair in hostile_pairs()]
+    runs += [
+        Run(method, "y ~ a + b | person", effects, unit="person", bounds=bounds)
+        for method in methods
+    ]
+    runs += [Run(methods[0], "y ~ a + offset(b)", pair, bounds=bounds) for pair in hostile_pairs()]
     return finding_of("units of several rows", runs, composed_loss)
 
 
@@ -180,26 +194,34 @@ def auto(effort: Effort) -> Finding:
 def pipelines(effort: Effort) -> Finding:
     """Selection of a column, then a fit."""
     selectors: tuple[Selector, ...] = (
-        DPKendall(share=0.5), DPSIS(bounds=_BOUNDS, share=0.5), SubLasso(share=0.5, models=3),
-        DPSIS(bounds=_BOUNDS, top_k="peel", share=0.5), TwoStage(share=0.5),
+        DPKendall(share=0.5), DPSIS(share=0.5), SubLasso(share=0.5, models=3),
+        DPSIS(top_k="peel", share=0.5), TwoStage(share=0.5),
     )  # fmt: skip
-    methods: tuple[Method, ...] = (AdaSSP(bounds=_RESPONSE), TukeyEM())
+    methods: tuple[_Bounded, ...] = ((AdaSSP(), _RESPONSE), (TukeyEM(), None))
     runs = [
-        Run(method, "y ~ a + b", pair, select=selector)
-        for selector, method, pair in itertools.product(selectors, methods, hostile_pairs())
-    ]
+        Run(
+            method, "y ~ a + b", pair, select=selector,
+            bounds=_BOUNDS if selector.uses_bounds else bounds,
+        )
+        for selector, (method, bounds), pair in itertools.product(
+            selectors, methods, hostile_pairs()
+        )
+    ]  # fmt: skip
     runs += [
-        Run(methods[0], "y ~ a + b", person_pair(20), unit="person", select=selector)
+        Run(
+            AdaSSP(), "y ~ a + b", person_pair(20), unit="person", select=selector,
+            bounds=_RESPONSE,
+        )
         for selector in selectors
         if isinstance(selector, (SubLasso, TwoStage))
-    ]
+    ]  # fmt: skip
     # A term of two columns, both of which a row raises while it lowers the other term.
     base, formula = regression(60), "y ~ a + poly(b, 2, raw=True)"
     row = pd.DataFrame({"a": [-1.0], "b": [-1.0], "y": [1.0]})
     bounds = dict.fromkeys(("a", "poly(b, 2, raw=True)", "y"), (-1.0, 1.0))
     pairs = (Pair("one term more, one less", base, pd.concat([base, row])), *hostile_pairs()[:3])
-    grouped = DPSIS(bounds=bounds, share=0.9)
-    runs += [Run(methods[0], formula, pair, select=grouped) for pair in pairs]
+    grouped = DPSIS(share=0.9)
+    runs += [Run(AdaSSP(), formula, pair, select=grouped, bounds=bounds) for pair in pairs]
     return finding_of("selection, then a fit", runs, composed_loss)
 
 
@@ -207,7 +229,7 @@ def split(effort: Effort) -> Finding:
     """Selection from some units, a fit to the others."""
     shares = (0.1, 0.5, 0.9) if effort.scale < 1 else (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
     runs = (
-        Run(AdaSSP(bounds=_RESPONSE), "y ~ a + b", pair, select=DPSIS(bounds=_BOUNDS), split=share)
+        Run(AdaSSP(), "y ~ a + b", pair, select=DPSIS(), split=share, bounds=_BOUNDS)
         for pair, share in itertools.product(hostile_pairs(), shares)
     )
     return finding_of("selection and fit on different units", runs, divided_loss)

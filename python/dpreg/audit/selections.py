@@ -130,16 +130,15 @@ def sis(effort: Effort) -> Finding:
     """The last row raises one sum of products and lowers twenty."""
     X = np.ones((2, 21))
     X[0, 0], X[1, 1:] = 0.0, -1.0
-    names = [*(f"x{j}" for j in range(21)), "y"]
-    selector = DPSIS(bounds=dict.fromkeys(names, (-1.0, 1.0)), top_k="peel")
-    return _selected("dp_sis", selector, X, np.ones(2), effort)
+    return _selected("dp_sis", DPSIS(top_k="peel"), X, np.ones(2), effort)
 
 
 def _selected(
     name: str, selector: DPKendall | DPSIS, X: Doubles, y: Doubles, effort: Effort
 ) -> Finding:
     """Runs by whether column 0 is chosen, with the last row and without it."""
-    terms = Terms("y", tuple(f"x{j}" for j in range(X.shape[1])), True)
+    names = tuple(f"x{j}" for j in range(X.shape[1]))
+    terms = Terms("y", names, True, bounds=dict.fromkeys((*names, "y"), (-1.0, 1.0)))
     designs = [Design.of(X[:n], y[:n], terms) for n in (len(y) - 1, len(y))]
     claim = (2.0, 0.0)
 

@@ -20,21 +20,19 @@ class Typed:
 
     Attributes
     ----------
-    bounds, max_rows
-        Go to whichever of the two takes them.
+    max_rows : int or None
+        Goes to whichever of the two takes it.
     """
 
-    bounds: Mapping[str, tuple[float, float]] | None
     max_rows: int | None
 
     def needs_a_taker(self, names: Sequence[str], classes: Mapping[str, Any]) -> None:
         """Refuse what none of the chosen methods takes; `classes` are all there are."""
-        for option, value in (("bounds", self.bounds), ("max_rows", self.max_rows)):
-            takers = [name for name, kind in classes.items() if option in _fields(kind)]
-            if value is not None and not set(names) & set(takers):
-                chosen = " and ".join(map(repr, names))
-                problem = (f"is not an option of {chosen}, but of ", Choice(tuple(takers)))
-                raise ArgumentError(option, problem)
+        takers = [name for name, kind in classes.items() if "max_rows" in _fields(kind)]
+        if self.max_rows is not None and not set(names) & set(takers):
+            chosen = " and ".join(map(repr, names))
+            problem = (f"is not an option of {chosen}, but of ", Choice(tuple(takers)))
+            raise ArgumentError("max_rows", problem)
 
 
 def built(name: str, kinds: Mapping[str, Any], settings: Sequence[str], option: str, typed: Typed
@@ -53,10 +51,8 @@ def built(name: str, kinds: Mapping[str, Any], settings: Sequence[str], option: 
     typed : Typed
     """
     given: dict[str, Any] = {}
-    if name in kinds:
-        fields = _fields(kinds[name])
-        given = {key: value for key in ("bounds", "max_rows")
-                 if key in fields and (value := getattr(typed, key)) is not None}  # fmt: skip
+    if name in kinds and typed.max_rows is not None and "max_rows" in _fields(kinds[name]):
+        given["max_rows"] = typed.max_rows
     if not settings and not given:
         return name
     if name not in kinds:
@@ -71,7 +67,7 @@ def built(name: str, kinds: Mapping[str, Any], settings: Sequence[str], option: 
             given[key] = _converted(kinds[name], name, option, key, text)
     for outer, inside in nested.items():
         hint = _hint(kinds[name], name, option, outer)
-        given[outer] = built(outer, {outer: hint}, inside, option, Typed(None, None))
+        given[outer] = built(outer, {outer: hint}, inside, option, Typed(None))
     try:
         return kinds[name](**given)
     except ArgumentError as error:
@@ -148,7 +144,7 @@ def described(kinds: Mapping[str, Any]) -> str:
     """List the options of all methods with their defaults, for help."""
     lines = []
     for name, kind in kinds.items():
-        fields = [f for f in dataclasses.fields(kind) if f.name not in ("bounds", "max_rows")]
+        fields = [f for f in dataclasses.fields(kind) if f.name != "max_rows"]
         shown = []
         for field in fields:
             if field.default is dataclasses.MISSING:

@@ -42,7 +42,6 @@ def moments(release: Release) -> int:
             release.eps,
             release.delta,
             max_rows=1 if typed.max_rows is None else typed.max_rows,
-            bounds=typed.bounds,
             **release.arguments(),
         )
     return release.outputs.tell(found, found.summary(), DONE)

@@ -36,7 +36,7 @@ class Release:
         Files that can be written.
     unit, budget, stratum : str or None
     rng : int or None
-    levels : sequence of str
+    levels, bounds : sequence of str
     """
 
     formula: str
@@ -50,11 +50,13 @@ class Release:
     stratum: str | None
     rng: int | None
     levels: Sequence[str]
+    bounds: Sequence[str]
 
     def arguments(self) -> dict[str, Any]:
         """Return what `dp_lm` and `dp_select` take alike, by keyword."""
         return {
             "levels": levels_from(self.levels, self.data),
+            "bounds": bounds_from(self.bounds),
             "unit": self.unit,
             "budget": payer_from(self.budget, self.stratum),
             "rng": self.rng,
@@ -75,9 +77,9 @@ def release_options(*own: Callable[[Command], Command]) -> Callable[[Command], C
         def asked(**given: Any) -> Any:
             outputs = Outputs(*(given.pop(name) for name in ("json", "html", "latex", "quiet")))
             outputs.check()
-            typed = Typed(bounds_from(given.pop("bounds")), given.pop("max_rows"))
+            typed = Typed(given.pop("max_rows"))
             names = ("formula", "data", "eps", "delta", "unit", "budget", "stratum", "rng",
-                     "levels")  # fmt: skip
+                     "levels", "bounds")  # fmt: skip
             alike = {name: given.pop(name) for name in names}
             return command(Release(**alike, typed=typed, outputs=outputs), **given)
 
@@ -115,7 +117,7 @@ _DATA: list[Callable[[Command], Command]] = [
     ),
     click.option(
         "--bounds", multiple=True, metavar="COLUMN=LOW,HIGH",
-        help="Public bounds of a column or of the response.",
+        help="Public bounds of a column or of the response, which cost nothing.",
     ),
     click.option(
         "--max-rows", type=int, metavar="N",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpreg.data.design import Terms
 from dpreg.errors import ArgumentError, Blank, Pieces, Value, closest, write
 
-__all__ = ["LEAST_WIDTH", "Bounds", "column_bounds", "no_column_of_the_model"]
+__all__ = ["LEAST_WIDTH", "Bounds", "checked_bounds", "column_bounds"]
 
 Bounds = tuple[float, float]
 
@@ -20,51 +20,81 @@ LEAST_WIDTH = 1e-60
 _LARGEST = 1e60
 
 
-def column_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> NDArray[np.float64]:
-    """Return the bounds of each column of X and, last, of the response; NaN where unknown.
+def checked_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> dict[str, Bounds]:
+    """Return what `Terms.bounds` may be: the bounds that were given, by column of the design.
 
-    Those of deviations from the means of a unit are as far from 0 as the given ones are apart.
+    Parameters
+    ----------
+    bounds : mapping or None
+        As for `dp_lm`.  Those of a term with several columns, such as a factor, are of each
+        of them that has none of its own.
+    terms : Terms
 
     Raises
     ------
-    ValueError
-        For a name that is no column of the design, or limits that are not increasing, or not
-        within 1e60 of 0.
+    ArgumentError
+        For what is not a dict, a name that is neither a column of the design nor a term nor the
+        response, or limits that are not increasing, or not within 1e60 of 0.
+    """
+    if bounds is None:
+        return {}
+    if not isinstance(bounds, Mapping):
+        such = write("bounds", {terms.response: (Blank("low"), Blank("high"))})
+        kind = type(bounds).__name__
+        raise ArgumentError("bounds", f"must be a dict of pairs of numbers, not a {kind}", such)
+    names = [*terms.names, terms.response]
+    shared: dict[str, Bounds] = {}
+    own: dict[str, Bounds] = {}
+    for name, limits in bounds.items():
+        if name not in names and name not in terms.groups:
+            raise _not_of_the_model(name, names)
+        pair = _checked_pair(name, limits)
+        if name in names:
+            own[name] = pair
+        else:
+            shared.update(dict.fromkeys(terms.groups[name], pair))
+    return {**shared, **own}
+
+
+def column_bounds(terms: Terms) -> NDArray[np.float64]:
+    """Return the bounds of each column of X and, last, of the response; NaN where unknown.
+
+    Those of deviations from the means of a unit are as far from 0 as the given ones are apart.
     """
     names = [*terms.names, terms.response]
     result = np.full((len(names), 2), np.nan)
     family = terms.family.response
     natural = {} if family is None else {terms.response: family}
-    given = bounds or {}
-    for name, limits in {**terms.ranges, **given, **natural}.items():
-        if name in terms.dropped:
-            continue
+    for name, (low, high) in {**terms.ranges, **terms.bounds, **natural}.items():
         if name not in names:
-            raise no_column_of_the_model(name, names)
-        try:
-            if any(isinstance(limit, (str, bytes)) for limit in limits):
-                raise TypeError
-            low, high = (float(limit) for limit in limits)
-        except (OverflowError, TypeError, ValueError):
-            limits_are = ("those of ", Value(name), " must be two numbers, got ", Value(limits))
-            raise ArgumentError("bounds", limits_are, _such(name)) from None
-        if not (max(abs(low), abs(high)) <= _LARGEST and high - low > LEAST_WIDTH):
-            problem = (
-                f"{name!r} needs limits within 1e60 of 0, the first below the second by more than "
-                "1e-60, got ", Value(limits),
-            )  # fmt: skip
-            raise ArgumentError("bounds", problem, _such(name))
-        apart = terms.within and name in given
+            continue
+        apart = terms.within and name in terms.bounds
         result[names.index(name)] = (low - high, high - low) if apart else (low, high)
     return result
+
+
+def _checked_pair(name: str, limits: object) -> Bounds:
+    try:
+        if any(isinstance(limit, (str, bytes)) for limit in limits):  # type: ignore[attr-defined]
+            raise TypeError
+        low, high = (float(limit) for limit in limits)  # type: ignore[attr-defined]
+    except (OverflowError, TypeError, ValueError):
+        # The value is not shown: it may be a column of records.
+        kind = type(limits).__name__
+        limits_are = ("those of ", Value(name), f" must be two numbers, not a {kind}")
+        raise ArgumentError("bounds", limits_are, _such(name)) from None
+    if not (max(abs(low), abs(high)) <= _LARGEST and high - low > LEAST_WIDTH):
+        wanted = "needs low < high, more than 1e-60 apart and within 1e60 of 0, got "
+        problem = (f"{name!r} {wanted}", Value((low, high)))
+        raise ArgumentError("bounds", problem, _such(name))
+    return low, high
 
 
 def _such(name: str) -> Pieces:
     return write("bounds", {name: (Blank("low"), Blank("high"))})
 
 
-def no_column_of_the_model(name: str, names: Sequence[str]) -> ArgumentError:
-    """Return the refusal of bounds for something that is not in the model."""
+def _not_of_the_model(name: object, names: Sequence[str]) -> ArgumentError:
     listed = ", ".join(map(repr, names))
     meant = closest(name, names)
     advice = [] if meant is None else [_such(meant)]

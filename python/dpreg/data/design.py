@@ -37,8 +37,9 @@ class Terms:
     intercept : bool
     ranges : mapping of str to pair
         Limits of those columns that are known from declared levels.
-    dropped : tuple of str
-        Columns that the formula makes and a private selection left out.
+    bounds : mapping of str to pair
+        Those that the user gives, of columns and of the response; see `checked_bounds`.  Columns
+        that a private selection left out may be among them.
     within : bool
         Rows are deviations from the means of their unit.
     family : Family
@@ -55,7 +56,7 @@ class Terms:
     names: tuple[str, ...]
     intercept: bool
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    dropped: tuple[str, ...] = ()
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     within: bool = False
     family: Family = GAUSSIAN
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -157,9 +158,7 @@ class Design:
     def keep(self, columns: Sequence[int]) -> Design:
         """Return the design with these columns only, in the order they have here."""
         kept = sorted(columns)
-        terms = self.terms.keeping(kept)
-        dropped = tuple(name for name in self.terms.names if name not in terms.names)
-        return replace(self, rows=self.rows.columns(kept), terms=replace(terms, dropped=dropped))
+        return replace(self, rows=self.rows.columns(kept), terms=self.terms.keeping(kept))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dpreg.data.changed_rows import changed
 from dpreg.data.design import Design, Terms
-from dpreg.data.observations import Collector, Doubles, InMemory, Observations, Statistic, Sums
+from dpreg.data.observations import Doubles
 from dpreg.errors import FormulaError
 
 __all__ = ["refuse_offsets", "without_offset_terms", "without_offsets"]
@@ -35,56 +35,6 @@ class _LessOffsets:
             for j in self.offsets:
                 y = y - X[:, j]
         return np.ascontiguousarray(X[:, list(self.kept)]), np.where(np.isfinite(y), y, 0.0)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _OfLessOffsets:
-    """A statistic of such rows, as a `Statistic` of all."""
-
-    change: _LessOffsets
-    statistic: Statistic
-
-    def __call__(self, X: Doubles, y: Doubles) -> Sums:
-        return self.statistic(*self.change(X, y))
-
-
-@dataclass(frozen=True, slots=True)
-class _OffsetRows:
-    """Rows of which some columns are taken off the response, block by block."""
-
-    rows: Observations
-    change: _LessOffsets
-
-    @property
-    def count(self) -> int:
-        return self.rows.count
-
-    @property
-    def local(self) -> bool:
-        return self.rows.local
-
-    @property
-    def memory(self) -> float:
-        return self.rows.memory
-
-    def arrays(self) -> tuple[Doubles, Doubles]:
-        return self.change(*self.rows.arrays())
-
-    def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
-        for X, y in self.rows.blocks():
-            yield self.change(X, y)
-
-    def total(self, statistic: Statistic) -> Sums:
-        return self.rows.total(_OfLessOffsets(self.change, statistic))
-
-    def where(self, chosen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Observations:
-        return _OffsetRows(self.rows.where(chosen), self.change)
-
-    def columns(self, kept: list[int]) -> Observations:
-        collector = Collector(self.memory)
-        for X, y in self.blocks():
-            collector.append(np.ascontiguousarray(X[:, kept]), y)
-        return collector.observations(len(kept))
 
 
 def refuse_offsets(terms: Terms, function: str) -> None:
@@ -115,8 +65,5 @@ def without_offsets(design: Design) -> Design:
     if not terms.given:
         return design
     kept = tuple(j for j in range(len(terms.names)) if j not in terms.given)
-    change = _LessOffsets(terms.given, kept)
-    rows: Observations = _OffsetRows(design.rows, change)
-    if isinstance(design.rows, InMemory):
-        rows = InMemory(*rows.arrays(), design.rows.memory)
+    rows = changed(design.rows, _LessOffsets(terms.given, kept))
     return replace(design, rows=rows, terms=without_offset_terms(terms))

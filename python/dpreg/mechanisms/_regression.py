@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dpreg.data.bounds import Bounds, checked_bounds
+from dpreg.data.clipping import clipped
 from dpreg.mechanisms._inputs import design_of
 from dpreg.methods.base import Allowance, Method
 from dpreg.privacy.bits import bit_source
@@ -31,12 +35,15 @@ def fit_arrays(
     intercept: bool,
     inference: bool,
     rng: int | _core.BitSource | None,
+    bounds: Mapping[str, Bounds] | None = None,
 ) -> DPResults | NotReleased:
     """Fit `method` to columns x0, x1, ... and response y; see `dpreg.mechanisms.tukey_em`."""
     design = design_of(X, y, intercept=intercept)
     epsilon, delta = check_epsilon(eps), check_delta(delta)
     if not design.terms.coefficients:
         raise ValueError("X must have at least one column when there is no intercept")
+    terms = replace(design.terms, bounds=checked_bounds(bounds, design.terms))
+    design = clipped(replace(design, terms=terms))
     method.check(design.terms, epsilon, delta, inference=inference)
     bits = bit_source(rng)
     outcome = method.release(design, Allowance(epsilon, delta, bits), inference=inference)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpreg.data.bounds import Bounds
 from dpreg.mechanisms._regression import fit_arrays
 from dpreg.methods import BoostedAdaSSP
 from dpreg.results.fit import DPResults
@@ -22,6 +24,7 @@ def boosted_adassp(
     delta: float = 1e-5,
     *,
     options: BoostedAdaSSP | None = None,
+    bounds: Mapping[str, Bounds] | None = None,
     intercept: bool = True,
     inference: bool = True,
     rng: int | _core.BitSource | None = None,
@@ -38,7 +41,9 @@ def boosted_adassp(
     eps, delta : float
         Privacy loss in nats, and failure probability, greater than 0.
     options : BoostedAdaSSP, optional
-        Default: ``dpreg.BoostedAdaSSP()``; bounds name the columns x0, x1, ... and y.
+        Default: ``dpreg.BoostedAdaSSP()``.
+    bounds : dict, optional
+        ``{column: (low, high)}``, public limits of columns x0, x1, ... and of y.
     intercept : bool, default True
         Fit one.
     inference : bool, default True
@@ -61,7 +66,7 @@ def boosted_adassp(
     -------
     guarantee : (eps, delta)-DP
     neighbours : add or remove one row
-    public : d and all options; not the number of rows
+    public : d, bounds and all options; not the number of rows
     proof : boosted_adassp.md, in dpreg/methods
 
     References
@@ -77,4 +82,5 @@ def boosted_adassp(
         intercept=intercept,
         inference=inference,
         rng=rng,
+        bounds=bounds,
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from dpreg.data.bounds import checked_bounds
 from dpreg.mechanisms._inputs import design_of, indices
 from dpreg.methods.base import Allowance
 from dpreg.privacy.bits import bit_source
@@ -81,7 +83,9 @@ def dp_sis(
     columns = _pairs("x_bounds", x_bounds, len(design.terms.names))
     bounds = dict(zip(design.terms.names, columns, strict=True))
     (bounds[design.terms.response],) = _pairs("y_bounds", y_bounds, 1)
-    selector = DPSIS(bounds=bounds, top_k=top_k, gamma=gamma, noise=noise)
+    terms = replace(design.terms, bounds=checked_bounds(bounds, design.terms))
+    design = replace(design, terms=terms)
+    selector = DPSIS(top_k=top_k, gamma=gamma, noise=noise)
     selector.check(design.terms, k, epsilon, 0.0)
     found = selector.select(design, k, Allowance(epsilon, 0.0, bit_source(rng)))
     return indices(found.chosen)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpreg.data.bounds import Bounds
 from dpreg.mechanisms._regression import fit_arrays
 from dpreg.methods import DPSGD
 from dpreg.results.fit import DPResults
@@ -22,6 +24,7 @@ def dpsgd(
     delta: float = 1e-5,
     *,
     options: DPSGD | None = None,
+    bounds: Mapping[str, Bounds] | None = None,
     intercept: bool = True,
     inference: bool = True,
     rng: int | _core.BitSource | None = None,
@@ -38,7 +41,9 @@ def dpsgd(
     eps, delta : float
         Privacy loss in nats, and failure probability, greater than 0.
     options : DPSGD, optional
-        Default: ``dpreg.DPSGD()``; bounds name the columns x0, x1, ... and y.
+        Default: ``dpreg.DPSGD()``.
+    bounds : dict, optional
+        ``{column: (low, high)}``, public limits of columns x0, x1, ... and of y.
     intercept : bool, default True
         Fit one.
     inference : bool, default True
@@ -61,7 +66,7 @@ def dpsgd(
     -------
     guarantee : (eps, delta)-DP
     neighbours : add or remove one row
-    public : d and all options; not the number of rows
+    public : d, bounds and all options; not the number of rows
     proof : dpsgd.md, in dpreg/methods
 
     References
@@ -69,5 +74,6 @@ def dpsgd(
     Abadi et al. (2016), Algorithm 1, with the changes listed in dpsgd.md.
     """
     return fit_arrays(
-        options or DPSGD(), X, y, eps, delta, intercept=intercept, inference=inference, rng=rng
-    )
+        options or DPSGD(), X, y, eps, delta, intercept=intercept, inference=inference, rng=rng,
+        bounds=bounds,
+    )  # fmt: skip

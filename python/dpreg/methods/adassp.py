@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
-from dpreg.data.bounds import Bounds, column_bounds
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows
 from dpreg.inference.covariance import EstimateError, sandwich
@@ -57,8 +55,6 @@ class AdaSSP:
     max_rows : int, default 1
         Rows that a protected unit may give, when ``dp_lm(unit=...)`` names one; of units with
         more, that many are drawn.  Noise grows with it.  Robust standard errors are clustered.
-    bounds : mapping, optional
-        ``{column: (low, high)}``, public limits of columns of the design and of the response.
     scatter_share : float, default 0.08
         Share of the squared mu for the covariance of the score, with ``cov_type="robust"`` and
         inference.
@@ -84,7 +80,6 @@ class AdaSSP:
     response_limit: float | None = None
     row_factor: float = 1.2
     max_rows: int = 1
-    bounds: Mapping[str, Bounds] | None = None
     scatter_share: float = 0.08
     cov_type: Literal["robust", "nonrobust", "bootstrap"] = "robust"
     standardisation: Standardisation = field(default_factory=Standardisation)
@@ -103,13 +98,17 @@ class AdaSSP:
         return "adassp"
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
-        """Refuse delta = 0 and bounds that cannot be used."""
+        """Refuse delta = 0."""
         needs_delta(self.name, delta)
-        column_bounds(self.bounds, terms)
 
     def cost(self, epsilon: float, delta: float) -> Cost:
         """See `dpreg.methods.base.Method`."""
         return releases_cost(epsilon, delta)
+
+    @property
+    def uses_bounds(self) -> bool:
+        """See `dpreg.methods.base.Method`."""
+        return True
 
     @property
     def holds_rows(self) -> bool:

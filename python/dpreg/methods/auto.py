@@ -18,6 +18,7 @@ from dpreg.methods.base import (
     Release,
     after_basic,
     needs_delta,
+    refuse_bounds,
     refuse_weights,
     refuse_within,
 )
@@ -54,7 +55,8 @@ class Auto:
         Of those that are expected to predict equally well, to 0.1% of the explained variance,
         the first is taken.
         With inference it is Boosted AdaSSP, if that is among them: its intervals come nearest to
-        covering least squares on real data.
+        covering least squares on real data.  TukeyEM, which has no use for them, is not taken
+        where bounds or weights are given.
     count_share : float, default 0.01
         Share of eps for the noisy number of units.
     max_rows : int, default 1
@@ -93,6 +95,7 @@ class Auto:
         if not self._candidates(terms, inference=False):
             refuse_within("tukey", terms)
             refuse_weights("tukey", terms)
+            refuse_bounds("tukey", terms)
         if "tukey" in self._candidates(terms, inference=False):
             rest = (1 - self.count_share) * epsilon
             self._method("tukey").check(terms, rest, delta / 2, inference=inference)
@@ -112,7 +115,7 @@ class Auto:
     def _candidates(self, terms: Terms, *, inference: bool) -> tuple[str, ...]:
         if inference and WITH_INFERENCE in self.candidates:
             return (WITH_INFERENCE,)
-        summed = terms.within or terms.weight is not None
+        summed = terms.within or terms.weight is not None or bool(terms.bounds)
         return tuple(name for name in self.candidates if name != "tukey" or not summed)
 
     def _method(self, name: str) -> Method:
@@ -120,6 +123,11 @@ class Auto:
             return TukeyEM()
         summed = AdaSSP if name == "adassp" else BoostedAdaSSP
         return summed(max_rows=self.max_rows)
+
+    @property
+    def uses_bounds(self) -> bool:
+        """See `dpreg.methods.base.Method`."""
+        return True
 
     @property
     def holds_rows(self) -> bool:

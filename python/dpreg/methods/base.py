@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.data.design import Design, Terms
-from dpreg.errors import ArgumentError, BudgetError, Setting, Words, unusable, write
+from dpreg.errors import ArgumentError, BudgetError, Setting, Words, leave_out, unusable, write
 from dpreg.inference.law import NORMAL, TailLaw
 from dpreg.inference.residuals import Diagnostics, FitStats
 from dpreg.privacy.certificate import Part
@@ -26,6 +26,7 @@ __all__ = [
     "after_basic",
     "check_size",
     "needs_delta",
+    "refuse_bounds",
     "refuse_weights",
     "refuse_within",
     "with_offsets",
@@ -211,6 +212,13 @@ def refuse_weights(method: str, terms: Terms) -> None:
         raise ArgumentError("method", problem, write("method", "boosted_adassp"))
 
 
+def refuse_bounds(method: str, terms: Terms) -> None:
+    """Refuse public bounds for a method that has no use for them."""
+    if terms.bounds:
+        problem = ("is of no use to ", Setting("method", method))
+        raise ArgumentError("bounds", problem, leave_out("bounds"))
+
+
 class Method(Protocol):
     """A private regression: frozen options and `release`."""
 
@@ -230,6 +238,11 @@ class Method(Protocol):
     @property
     def holds_rows(self) -> bool:
         """Tell whether all rows have to be in memory."""
+        ...
+
+    @property
+    def uses_bounds(self) -> bool:
+        """Whether public bounds of columns are of use."""
         ...
 
     def release(

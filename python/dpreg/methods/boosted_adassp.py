@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from dpreg import _core
-from dpreg.data.bounds import Bounds, column_bounds
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows
 from dpreg.errors import Argument, unusable
@@ -119,8 +117,6 @@ class BoostedAdaSSP:
         Rows that a protected unit may give, when ``dp_lm(unit=...)`` names one; of units with
         more, that many are drawn.  Noise grows with it.  With inference, standard errors are
         clustered: the scores of a unit are added up before their second moments are taken.
-    bounds : mapping, optional
-        ``{column: (low, high)}``, public limits of columns of the design and of the response.
     standardisation : Standardisation
 
     Privacy
@@ -144,7 +140,6 @@ class BoostedAdaSSP:
     clip: float = 2.5
     row_factor: float = 1.2
     max_rows: int = 1
-    bounds: Mapping[str, Bounds] | None = None
     standardisation: Standardisation = field(default_factory=Standardisation)
 
     def __post_init__(self) -> None:
@@ -165,13 +160,17 @@ class BoostedAdaSSP:
         return "boosted_adassp"
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
-        """Refuse delta = 0 and bounds that cannot be used."""
+        """Refuse delta = 0."""
         needs_delta(self.name, delta)
-        column_bounds(self.bounds, terms)
 
     def cost(self, epsilon: float, delta: float) -> Cost:
         """See `dpreg.methods.base.Method`."""
         return releases_cost(epsilon, delta)
+
+    @property
+    def uses_bounds(self) -> bool:
+        """See `dpreg.methods.base.Method`."""
+        return True
 
     @property
     def holds_rows(self) -> bool:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from dpreg import _core
-from dpreg.data.bounds import Bounds, column_bounds
+from dpreg.data.bounds import column_bounds
 from dpreg.data.design import Design, Terms
 from dpreg.errors import Argument, BudgetError, Setting, unusable, write
 from dpreg.methods.base import (
@@ -61,8 +60,6 @@ class DPSGD:
         the largest eigenvalue of most correlation matrices.
     row_factor : float, default 1.2
         Rows longer than this many times their expected length are shrunk to it.
-    bounds : mapping, optional
-        ``{column: (low, high)}``, public limits of columns of the design and of the response.
     standardisation : Standardisation
 
     Privacy
@@ -82,7 +79,6 @@ class DPSGD:
     clip: float = 2.5
     learning_rate: float | None = None
     row_factor: float = 1.2
-    bounds: Mapping[str, Bounds] | None = None
     standardisation: Standardisation = field(default_factory=Standardisation)
 
     def __post_init__(self) -> None:
@@ -101,7 +97,7 @@ class DPSGD:
         return "dpsgd"
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
-        """Refuse delta = 0, what exact noise cannot reach, and bounds that cannot be used."""
+        """Refuse delta = 0 and what exact noise cannot reach."""
         needs_delta(self.name, delta)
         refuse_weights(self.name, terms)
         if delta < _LEAST_DELTA:
@@ -129,7 +125,7 @@ class DPSGD:
 
     def _multiplier(self, terms: Terms, epsilon: float, delta: float) -> float:
         """Noise multiplier of the steps, beside all that standardisation and the vote may spend."""
-        given = np.isfinite(column_bounds(self.bounds, terms)).all()
+        given = np.isfinite(column_bounds(terms)).all()
         share = self.standardisation.moment_share if given else self.standardisation.share
         beside = releases_cost(epsilon, delta).mu * math.sqrt(share)
         rate = _core.poisson_rate(self.rate)
@@ -140,6 +136,11 @@ class DPSGD:
         """See `dpreg.methods.base.Method`."""
         # Composition of sampled releases gives one pair (epsilon, delta), and no mu.
         return Cost.approximate(epsilon, delta)
+
+    @property
+    def uses_bounds(self) -> bool:
+        """See `dpreg.methods.base.Method`."""
+        return True
 
     @property
     def holds_rows(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.data.bounds import Bounds, column_bounds
+from dpreg.data.bounds import column_bounds
 from dpreg.data.design import Design, Terms
 from dpreg.data.observations import row_count
 from dpreg.data.sampling import one_row_a_unit
@@ -62,6 +61,8 @@ class FrankWolfe:
     Columns are standardised privately and clipped to [-1, 1], and least squares is minimised
     over coefficients (in these units) whose absolute values add up to `l1` at most.  Each step
     moves towards one coefficient, chosen privately, so that at most `steps` of them are not 0.
+    When every column has public bounds (`dp_lm(bounds=...)`, or declared levels) they are what is
+    mapped to [-1, 1], and nothing is spent on standardisation.
 
     Parameters
     ----------
@@ -73,10 +74,6 @@ class FrankWolfe:
         Default: chosen from the noisy number of units, d, eps and delta.
     screen : {None, "rnm", "adp"} or Screen
         Also screen coefficients that are 0 at the optimum.  It takes very many rows to act.
-    bounds : mapping, optional
-        ``{column: (low, high)}``, public limits of columns of the design and of the response.
-        When every column has them they are what is mapped to [-1, 1], and nothing is spent
-        on standardisation; columns made of declared levels need none.
     reach : float, default 3.0
         Without bounds: what is mapped to [-1, 1], in standard deviations either side of the
         mean, or less where the values end before.
@@ -101,7 +98,6 @@ class FrankWolfe:
     l1: float = 1.0
     steps: int | None = None
     screen: Screen | Literal["rnm", "adp"] | None = None
-    bounds: Mapping[str, Bounds] | None = field(default=None, hash=False)
     reach: float = 3.0
     standardisation: Standardisation = field(default_factory=Standardisation)
     count_share: float = 0.02
@@ -123,11 +119,10 @@ class FrankWolfe:
         return "frank_wolfe"
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
-        """Refuse what cannot be used whatever the data: no delta, bad bounds, too many steps."""
+        """Refuse what cannot be used whatever the data: no delta, too many steps."""
         needs_delta(self.name, delta)
         refuse_within(self.name, terms)
         refuse_weights(self.name, terms)
-        column_bounds(self.bounds, terms)
         left = 1 - max(self.count_share, self.standardisation.share)
         rho = left * allowed_rho(epsilon, delta)
         plan_frank_wolfe(rho, _columns(terms), self.steps or MAX_STEPS, self._screen())
@@ -136,6 +131,11 @@ class FrankWolfe:
         """See `dpreg.methods.base.Method`."""
         rho, failure = allowed_rho(epsilon, delta), (1 - DELTA_LEFT) * delta
         return Cost.concentrated(rho, epsilon, delta, failure, RESERVE * min(epsilon, 1.0))
+
+    @property
+    def uses_bounds(self) -> bool:
+        """See `dpreg.methods.base.Method`."""
+        return True
 
     @property
     def holds_rows(self) -> bool:
@@ -150,7 +150,7 @@ class FrankWolfe:
         noise = GaussianReleases(
             allowance.epsilon, allowance.delta, allowance.bits, total=math.sqrt(2 * rho)
         )
-        bounds = column_bounds(self.bounds, terms)
+        bounds = column_bounds(terms)
         design = one_row_a_unit(design, bounds)
         found = self._scaling(design, bounds, noise)
         parts = tuple(replace(part, mu=None, rho=pure_rho(part.mu or 0.0)) for part in noise.parts)

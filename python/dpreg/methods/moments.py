@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.data.bounds import Bounds, column_bounds
-from dpreg.data.design import Design, Terms
+from dpreg.data.design import Design
 from dpreg.data.sampling import check_max_rows
 from dpreg.methods.base import Allowance, needs_delta
 from dpreg.methods.standardised import COMPOSITION, Standardised, standardise
@@ -83,8 +81,6 @@ class SecondMoments:
     ----------
     max_rows : int, default 1
         Rows that a protected unit may give; of units with more, that many are drawn.
-    bounds : mapping, optional
-        ``{column: (low, high)}``, public limits of columns.
     standardisation : Standardisation
 
     Privacy
@@ -96,7 +92,6 @@ class SecondMoments:
     """
 
     max_rows: int = 1
-    bounds: Mapping[str, Bounds] | None = None
     standardisation: Standardisation = field(default_factory=Standardisation)
 
     def __post_init__(self) -> None:
@@ -108,10 +103,9 @@ class SecondMoments:
         """What the certificate calls it."""
         return "moments"
 
-    def check(self, terms: Terms, delta: float) -> None:
-        """Refuse delta = 0 and bounds that cannot be used."""
+    def check(self, delta: float) -> None:
+        """Refuse delta = 0."""
         needs_delta(self.name, delta)
-        column_bounds(self.bounds, terms)
 
     def cost(self, epsilon: float, delta: float) -> Cost:
         """See `dpreg.methods.base.Method`."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.data.bounds import Bounds, column_bounds
+from dpreg.data.bounds import column_bounds
 from dpreg.data.design import Design
 from dpreg.data.sampling import sample_rows
-from dpreg.errors import Argument, Blank, Options, Setting
+from dpreg.errors import Argument, Blank, Setting
 from dpreg.inference.covariance import EstimateError, clipping_bounds, hidden_note, user_errors
 from dpreg.methods.base import NOTHING_MORE, Allowance, Declined, Release
 from dpreg.passes import expect
@@ -33,15 +32,10 @@ COMPOSITION = "Gaussian (GDP)"
 VOTE_SHARE = 0.01
 # Shares are added up in doubles.
 _ROUNDED_DOWN = 1 - 1e-9
-_BOUNDED = Options(
-    "method", "boosted_adassp", "BoostedAdaSSP",
-    {"bounds": {Blank("response"): (Blank("low"), Blank("high"))}},
-)  # fmt: skip
+_BOUNDED = {Blank("response"): (Blank("low"), Blank("high"))}
 
 
 class _Options(Protocol):
-    @property
-    def bounds(self) -> Mapping[str, Bounds] | None: ...
     @property
     def standardisation(self) -> Standardisation: ...
 
@@ -194,7 +188,7 @@ def standardise(
         allowance.epsilon, allowance.delta, allowance.bits, rows=rows, aside=extras.share
     )
     design = sample_rows(design, max_rows, allowance.bits)
-    bounds = column_bounds(options.bounds, design.terms)
+    bounds = column_bounds(design.terms)
     scales = options.standardisation.release(design.rows, noise, bounds)
     return _standardised(design, noise, scales, options.standardisation.tail_share, extras)
 
@@ -230,7 +224,7 @@ def response_not_found(scales: Scales, noise: GaussianReleases, composition: str
         f"{scales.units:,.0f} rows at this eps",
         advice=(
             "give bounds of the response, ",
-            Setting("method", _BOUNDED),
+            Setting("bounds", _BOUNDED),
             ", fewer columns, more rows or a larger ",
             Argument("eps"),
         ),

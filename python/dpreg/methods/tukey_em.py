@@ -192,6 +192,11 @@ class TukeyEM:
         return (left + limits).claimed(epsilon, delta)
 
     @property
+    def uses_bounds(self) -> bool:
+        """See `dpreg.methods.base.Method`."""
+        return False
+
+    @property
     def holds_rows(self) -> bool:
         """See `dpreg.methods.base.Method`."""
         return False

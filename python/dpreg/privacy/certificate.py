@@ -15,7 +15,7 @@ from dpreg.text import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PUBLIC", "Certificate", "Part", "unit_of"]
+__all__ = ["PUBLIC", "Certificate", "Part", "public_with", "unit_of"]
 
 # What every release from a formula and a table takes as public.
 PUBLIC = ("formula", "column names and types", "levels", "eps, delta and all options")
@@ -63,6 +63,18 @@ class Part:
         if self.epsilon == 0 and self.delta == 0:
             return "all that the other parts leave of eps and delta"
         return f"eps={self.epsilon:.4g}" + (f", delta={self.delta:.3g}" if self.delta else "")
+
+
+def public_with(bounds: Mapping[str, tuple[float, float]]) -> tuple[str, ...]:
+    """Say what a release from a formula and a table takes as public.
+
+    Parameters
+    ----------
+    bounds : mapping of str to pair
+        Of columns and response, as the user gave them.
+    """
+    given = (f"bounds of {name}: {low:g} to {high:g}" for name, (low, high) in bounds.items())
+    return (*PUBLIC, *given)
 
 
 def unit_of(column: str | None) -> str:

@@ -78,6 +78,11 @@ class Selector(Protocol):
         """Whether all rows have to be in memory."""
         ...
 
+    @property
+    def uses_bounds(self) -> bool:
+        """Whether public bounds of columns are of use."""
+        ...
+
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """Raise a ValueError if the options cannot be used; called before records are read."""
         ...

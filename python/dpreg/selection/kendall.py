@@ -83,6 +83,11 @@ class DPKendall:
         return "kendall"
 
     @property
+    def uses_bounds(self) -> bool:
+        """See `dpreg.selection.base.Selector`."""
+        return False
+
+    @property
     def holds_rows(self) -> bool:
         """See `dpreg.selection.base.Selector`."""
         return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.data.bounds import no_column_of_the_model
+from dpreg.data.bounds import column_bounds
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows, sample_rows
-from dpreg.errors import ArgumentError, Blank, Options, Value, unusable
+from dpreg.errors import ArgumentError, Blank, unusable, write
 from dpreg.methods.base import Allowance
 from dpreg.options import check_options
 from dpreg.privacy.certificate import Part
@@ -40,16 +39,14 @@ _NOISE = {"exponential": _core.NoiseLaw.EXPONENTIAL, "gumbel": _core.NoiseLaw.GU
 class DPSIS:
     """Options of DP-SIS (Swope et al., 2024), all public.
 
-    Columns and response are mapped by their bounds to [-1, 1] and clipped; a column is scored
-    by the size of its inner product with the response, a term by the largest score of its
-    columns.  The centre of the bounds is what a
-    column is centred by: bounds that are far from symmetric about the mean blur the scores.
+    Columns and response are mapped by their public bounds to [-1, 1] and clipped; a column is
+    scored by the size of its inner product with the response, a term by the largest score of its
+    columns.  Every column needs bounds, ``dp_select(bounds=...)`` or ``dp_lm(bounds=...)``; those
+    of dummies follow from their levels.  The centre of the bounds is what a column is centred by:
+    bounds that are far from symmetric about the mean blur the scores.
 
     Parameters
     ----------
-    bounds : dict of str to (float, float)
-        Public bounds of each column of the design and of the response, by name.  The dummies
-        of a categorical may share one entry under its name: ``{"cut": (0, 1)}``.
     top_k : {"canonical", "peel"}
         The canonical Lipschitz mechanism, one draw; or k rounds of peeling, which also say
         which term came first.
@@ -67,8 +64,7 @@ class DPSIS:
     -------
     guarantee : (eps, delta)-DP; (eps, 0)-DP unless delta buys less noise for many rounds
     neighbours : add or remove one unit
-    public : all options, bounds among them, k, the terms and their columns; not the number
-        of rows
+    public : all options, bounds, k, the terms and their columns; not the number of rows
     proof : sis.md
 
     References
@@ -78,7 +74,6 @@ class DPSIS:
     cpp/src/mechanisms/canonical_lipschitz.md.
     """
 
-    bounds: Mapping[str, tuple[float, float]] | None = None
     top_k: Literal["canonical", "peel"] = "canonical"
     gamma: float = 0.5
     noise: Literal["exponential", "gumbel"] = "exponential"
@@ -98,6 +93,11 @@ class DPSIS:
         return "sis"
 
     @property
+    def uses_bounds(self) -> bool:
+        """See `dpreg.selection.base.Selector`."""
+        return True
+
+    @property
     def holds_rows(self) -> bool:
         """See `dpreg.selection.base.Selector`."""
         return False
@@ -106,12 +106,7 @@ class DPSIS:
         """See `dpreg.selection.base.Selector`."""
         check_k(k, len(terms.candidates))
         check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
-        names = (*terms.names, terms.response)
-        self._intervals(names)
-        used = {key for name in names for key in (name, _variable(name))}
-        unknown = [key for key in self.bounds or {} if key not in used]
-        if unknown:
-            raise no_column_of_the_model(unknown[0], names)
+        _needs_bounds(terms)
 
     def cost(self, k: int, epsilon: float, delta: float) -> Cost:
         """See `dpreg.selection.base.Selector`."""
@@ -122,7 +117,7 @@ class DPSIS:
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
         """See `dpreg.selection.base.Selector`."""
         rows = 1 if design.units is None else self.max_rows
-        of_columns = self._scores(sample_rows(design, self.max_rows, allowance.bits))
+        of_columns = _scores(sample_rows(design, self.max_rows, allowance.bits))
         scores = np.maximum.reduceat(of_columns, starts_of(design.terms))
         if self.top_k == "peel":
             return self._peel(scores, k, allowance, rows)
@@ -201,42 +196,24 @@ class DPSIS:
             composition=rounds.composition,
         )
 
-    def _scores(self, design: Design) -> NDArray[np.float64]:
-        centres, halves = self._intervals((*design.terms.names, design.terms.response))
-        return _core.clipped_scores(design.rows.total(ClippedProducts(centres, halves)))
 
-    def _intervals(self, names: tuple[str, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Centres and half-widths of the bounds of the columns and, last, of the response."""
-        pairs = np.array([self._bounds_of(name) for name in names])
-        # Halves first: the difference of two large bounds may not be finite.
-        return pairs[:, 0] / 2 + pairs[:, 1] / 2, pairs[:, 1] / 2 - pairs[:, 0] / 2
-
-    def _bounds_of(self, name: str) -> tuple[float, float]:
-        given = self.bounds or {}
-        key = name if name in given else _variable(name)
-        if key not in given:
-            bounds = {"bounds": {name: (Blank("low"), Blank("high")), ...: ...}}
-            raise ArgumentError(
-                "bounds",
-                f"the 'sis' selection needs public bounds of {name!r}",
-                ("write ", Options("", "sis", "DPSIS", bounds),
-                 " with an entry for each column and the response"),
-            )  # fmt: skip
-        try:
-            if any(isinstance(v, (str, bytes)) for v in given[key]):
-                raise TypeError
-            low, high = (float(v) for v in given[key])
-        except (OverflowError, TypeError, ValueError):
-            low = high = math.nan
-        if not -math.inf < low < high < math.inf or high / 2 - low / 2 <= 0:
-            problem = f"those of {key!r} must be two finite numbers (low, high) with low < high"
-            raise ArgumentError("bounds", (problem, ", got ", Value(given[key])))
-        return low, high
+def _scores(design: Design) -> NDArray[np.float64]:
+    low, high = column_bounds(design.terms).T
+    totals = design.rows.total(ClippedProducts((low + high) / 2, (high - low) / 2))
+    return _core.clipped_scores(totals)
 
 
-def _variable(name: str) -> str:
-    """Return the categorical column that a dummy is one of."""
-    return name.split("[")[0]
+def _needs_bounds(terms: Terms) -> None:
+    """Refuse columns without bounds, or a response without."""
+    names, low = (*terms.names, terms.response), column_bounds(terms)[:, 0]
+    without = [name for name, limit in zip(names, low, strict=True) if math.isnan(limit)]
+    if without:
+        such = write("bounds", {without[0]: (Blank("low"), Blank("high")), ...: ...})
+        raise ArgumentError(
+            "bounds",
+            f"the 'sis' selection needs public bounds of {without[0]!r}",
+            (*such, " with an entry for each column and the response"),
+        )
 
 
 def _clarity(scale: float, log_rivals: float, wins: str) -> Clarity:

@@ -41,6 +41,11 @@ class _VoteOptions(ABC):
         check_share("share", self.share)
 
     @property
+    def uses_bounds(self) -> bool:
+        """See `dpreg.selection.base.Selector`."""
+        return False
+
+    @property
     def holds_rows(self) -> bool:
         """See `dpreg.selection.base.Selector`."""
         return True

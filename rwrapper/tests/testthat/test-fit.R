@@ -156,9 +156,28 @@ test_that("the result does not depend on the name of the method being a name or 
   expect_identical(fit_of(method = TukeyEM(models = 1000))$method, "tukey")
   expect_identical(coef(fit_of(method = "adassp")),
                    coef(fit_of(method = AdaSSP(standardisation = Standardisation(zooms = 3)))))
-  bounded <- fit_of(method = AdaSSP(bounds = list(depth = c(40, 80))))
-  expect_false(identical(coef(bounded), coef(fit_of(method = "adassp"))))
-  expect_error(fit_of(method = AdaSSP(bounds = list(nothing = c(0, 1)))), "is not a column of the model")
+})
+
+test_that("columns with public bounds cost nothing, and the certificate names them", {
+  needs_python()
+  searched <- function(fit) any(grepl("magnitude", vapply(fit$privacy$parts, `[[`, "", "label")))
+  some <- list(depth = c(40, 80))
+  all <- c(some, list(`log(price)` = c(5, 10), `log(carat)` = c(-2, 2)))
+  expect_true(searched(fit_of(bounds = some)))
+  bounded <- fit_of(bounds = all)
+  expect_false(searched(bounded))
+  expect_identical(tail(unlist(bounded$privacy$public), 1L), "bounds of log(carat): -2 to 2")
+  expect_false(identical(coef(bounded), coef(fit_of())))
+  expect_error(fit_of(bounds = list(nothing = c(0, 1))), "is not a column of the model")
+  expect_error(fit_of(method = "tukey", bounds = some), "bounds is of no use to 'tukey', but to 'auto'")
+  logistic <- dp_glm(I(price > 5000) ~ carat, diamonds, eps = 1, bounds = list(carat = c(0, 6)), rng = 1)
+  expect_false(searched(logistic))
+  moments <- dp_moments(~ carat + depth, diamonds, eps = 1, bounds = list(carat = c(0, 6), depth = c(40, 80)), rng = 1)
+  expect_false(searched(moments))
+  # The dummies of a factor need none, or share those of their term.
+  for (more in list(list(), list(cut = c(-1, 1))))
+    expect_length(dp_select(price ~ carat + cut, diamonds, k = 1, eps = 5, method = "sis", rng = 1,
+                            bounds = c(list(price = c(0, 20000), carat = c(0, 6)), more))$selected, 1L)
 })
 
 test_that("seeds are exact", {
@@ -227,15 +246,15 @@ test_that("numbers, probabilities and counts are printed as they should be", {
   expect_output(print(summary(budget)), "Budget: eps = 1")
   expect_output(print(summary(dp_select(price ~ carat + x, diamonds, k = 1, eps = 1, rng = 1))), "Selected 1 of 2")
   expect_error(dp_select(price ~ carat + x, diamonds, k = 1, eps = 1, method = "sis"),
-               "DPSIS\\(bounds = list\\(`carat` = c\\(low, high\\)")
+               "write bounds = list(`carat` = c(low, high)", fixed = TRUE)
 })
 
 test_that("the zeros of a sparse method are estimates, with standard errors asked for or not", {
   needs_python()
   bounds <- list(price = c(0, 20000), carat = c(0, 6), depth = c(40, 80), table = c(40, 100))
   for (inference in c(TRUE, FALSE)) {
-    fit <- dp_lm(price ~ carat + depth + table, diamonds, eps = 0.5, method = FrankWolfe(bounds = bounds),
-                 inference = inference, rng = 1)
+    fit <- dp_lm(price ~ carat + depth + table, diamonds, eps = 0.5, method = "frank_wolfe",
+                 bounds = bounds, inference = inference, rng = 1)
     expect_true(any(coef(fit) == 0))
     expect_false(anyNA(coef(fit)))
   }

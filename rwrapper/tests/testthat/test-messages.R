@@ -27,17 +27,24 @@ test_that("options are checked by name", {
     if (!is.null(x)) expect_error(TukeyEM(models = x), "^models must be")
   }
   expect_error(TukeyEM(models = "many"), "models must be one number, such as models = 100, not \"many\"")
-  for (x in list(c(x = 1), c(0, 1), list(c(0, 1)), list(), "x", NA, list(2, x = 1:2)))
-    expect_error(AdaSSP(bounds = x), "bounds must be a list with names")
-  for (x in list(1, "a", NA, c(0, NA), list(0, 1), TRUE, NULL, 1:3))
-    expect_error(DPSIS(bounds = list(x = x)), "bounds: 'x' needs a low and a high number")
-  expect_error(AdaSSP(bounds = list(x = 1:2, x = 2:3)), "twice")
   for (x in list(5, "a", NULL, TukeyEM()))
     expect_error(AdaSSP(standardisation = x), "made by Standardisation\\(\\)")
   for (x in list(NA, 3, c("slots", "slots"))) expect_error(TukeyEM(partition = x), "partition must be one name")
   expect_error(FrankWolfe(screen = TRUE), "screen must be one name")
   expect_error(Auto(candidates = NA), "candidates must be names of methods")
   expect_s3_class(FrankWolfe(screen = "rnm", steps = 10), "dp_options")
+})
+
+test_that("bounds are checked before all else", {
+  calls <- list(function(b) dp_lm(price ~ carat, diamonds, 1, bounds = b), function(b) dp_glm(price ~ carat, diamonds, 1, bounds = b),
+                function(b) dp_moments(~ carat, diamonds, 1, bounds = b), function(b) dp_select(price ~ carat, diamonds, 1, 1, bounds = b))
+  for (call in calls) {
+    for (x in list(c(x = 1), c(0, 1), list(c(0, 1)), list(), "x", NA, list(2, x = 1:2)))
+      expect_error(call(x), "bounds must be a list with names")
+    for (x in list(1, "a", NA, c(0, NA), list(0, 1), TRUE, NULL, 1:3))
+      expect_error(call(list(x = x)), "bounds: 'x' needs a low and a high number")
+    expect_error(call(list(x = 1:2, x = 2:3)), "twice")
+  }
 })
 
 test_that("formulas of other packages are refused with what to write", {
@@ -63,8 +70,9 @@ mistakes <- expression(
   dp_lm(price ~ carat, diamonds, 1, select = "kendall"), dp_lm(price ~ carat, diamonds, 1, k = 3),
   dp_lm(price ~ carat, diamonds, 1, split = 0.3), dp_lm(price ~ carat, diamonds, 1, select = "kendall", k = 3),
   dp_lm(price ~ carat, diamonds, 1, select = "magic", k = 1), dp_lm(price ~ ., diamonds, 1, select = "sis", k = 1),
-  dp_lm(price ~ carat, diamonds, 1, method = AdaSSP(bounds = list(nope = c(0, 1)))),
-  dp_lm(price ~ carat, diamonds, 1, method = AdaSSP(bounds = list(carat = c(1, 0)))),
+  dp_lm(price ~ carat, diamonds, 1, bounds = list(nope = c(0, 1))),
+  dp_lm(price ~ carat, diamonds, 1, bounds = list(carat = c(1, 0))),
+  dp_lm(price ~ carat, diamonds, 1, method = "tukey", bounds = list(carat = c(0, 6))),
   dp_lm(price ~ carat, diamonds, 1, method = AdaSSP(cov_type = "z")),
   dp_lm(price ~ carat, diamonds, 1, method = BoostedAdaSSP(max_rows = 0)),
   dp_lm(price ~ carat, diamonds, 1, method = BoostedAdaSSP(average = 30)),

@@ -8,9 +8,8 @@ test_that("plots of fits show what they return", {
   expect_identical(rownames(plot(fit, 2:3, scale = "response", reference = coef(fit))),
                    c("log(carat)", "depth"))
   expect_silent(plot(fit_of(inference = FALSE)))
-  bounded <- AdaSSP(bounds = list(price = c(0, 20000)))
   expect_silent(plot(dp_lm(price ~ cut + color + clarity, diamonds[1:500, ], eps = 0.1,
-                           method = bounded, rng = 1)))
+                           method = "adassp", bounds = list(price = c(0, 20000)), rng = 1)))
   expect_error(plot(fit, "nothing"), "no coefficient 'nothing'")
 })
 

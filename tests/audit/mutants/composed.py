@@ -6,7 +6,7 @@ from audit.patches import Mutant, both, edited, swapped
 
 import dpreg.pipeline
 from dpreg import _core
-from dpreg.data import offsets, weights, within
+from dpreg.data import clipping, offsets, weights, within
 from dpreg.data import sampling as _units
 from dpreg.methods import boosted_adassp as _boosted
 from dpreg.methods import model_rows
@@ -158,6 +158,11 @@ BOOSTED = [
         "deviations from the mean of all persons",
         edited(within, "_deviations", ("means = sums", "means = 0 * sums + values.mean(axis=0) + 0 * sums")),
         ("units",),
+    ),
+    Mutant(
+        "values clipped to bounds after their mean is taken off",
+        edited(clipping._Clipped, "__call__", ("np.clip(X, ", "np.clip(X - X.mean(axis=0), ")),
+        ("adassp",),
     ),
     Mutant(
         "offsets less their mean",
