@@ -22,10 +22,10 @@ plan = dpreg.dp_plan(n=20_000, d=5, eps=1.0, delta=1e-6)
 print(plan)
 
 # %% [markdown]
-# The first line says which slopes a fit will detect, in the two-sided 5% test with power 0.8. Slopes
-# are standardised: the slope times the standard deviation of its regressor, over the standard deviation
-# of the residuals. With `effect=` the plan has the power for a slope of that size, and the picture
-# shows it beside that of least squares without privacy.
+# The first line says which slopes a fit will detect, in the two-sided 5% test with power 0.8.
+# Slopes are standardised: the slope times the standard deviation of its regressor, over the
+# standard deviation of the residuals. With `effect=` the plan has the power for a slope of that
+# size, and the picture shows it beside that of least squares without privacy.
 
 # %%
 dpreg.dp_plan(n=20_000, d=5, eps=0.3, delta=1e-6, effect=0.05).plot(of="power")

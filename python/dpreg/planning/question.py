@@ -16,7 +16,7 @@ from dpreg.privacy.checks import check_epsilon
 __all__ = ["Question", "question_from"]
 
 _USUAL_POWER = 0.8
-_USUAL = {"n": 10_000, "eps": 1.0}
+_USUAL: dict[str, float] = {"n": 10_000, "eps": 1.0}
 _LEAST_EPSILON = 1e-6
 
 
@@ -96,7 +96,7 @@ def question_from(
         None if power is None else _between("power", power, LEVEL, 1.0, _USUAL_POWER),
     )
     if not of.family.least_squares:
-        _refuse_effects(given)
+        _check_plain(given)
     given, solved = _one_left(given)
     units, epsilon = given.n, given.eps
     if units is None:
@@ -130,10 +130,14 @@ def _one_left(given: _Given) -> tuple[_Given, str]:
     raise AssertionError
 
 
-def _refuse_effects(given: _Given) -> None:
+def _check_plain(given: _Given) -> None:
+    """Refuse what is planned for linear models only."""
     for name in ("effect", "power"):
         if getattr(given, name) is not None:
             raise ArgumentError(name, "is planned for linear models only", leave_out(name))
+    for name, usual in _USUAL.items():
+        if getattr(given, name) is None:
+            raise ArgumentError(name, "is needed for this family", write(name, usual))
 
 
 def _power_at(of: Model, n: int, d: int, eps: float, delta: float, effect: float) -> float:
