@@ -26,6 +26,8 @@ __all__ = ["Inference", "InferenceTable", "infer", "inference_table"]
 
 # Medians of simulated widths may lie below 1 by chance: noise adds at least this share.
 _LEAST_EXCESS = 0.02
+# Where less is released, the widths of those few that are say little of the others.
+_FEW = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,7 @@ def inference_table() -> InferenceTable:
     )
     for name, array in {"width": width, "blank": blank, "declined": declined}.items():
         array[places] = [float(r[name] or "nan") for r in rows]
+    width[blank + declined > 1 - _FEW] = np.nan
     excess = np.log(_continued(np.maximum(width**2 - 1, _LEAST_EXCESS), axes[2]))
     logs = (np.log(axes[0]), np.log(axes[1]), np.log(axes[2]))
     missing, lost = _falling(blank + declined), _falling(declined)
@@ -124,11 +127,16 @@ def inference_table() -> InferenceTable:
 
 
 def _continued(excess: Doubles, resolutions: Doubles) -> Doubles:
-    """Fill in what is missing at small resolutions, by the law of noise."""
+    """Fill in what is missing at small resolutions, by the law of noise.
+
+    Where nothing is known at any resolution, widths are those of more rows.
+    """
     found = excess.copy()
     for i in range(len(resolutions) - 2, -1, -1):
         from_above = found[..., i + 1] * (resolutions[i + 1] / resolutions[i]) ** 2
         found[..., i] = np.where(np.isnan(found[..., i]), from_above, found[..., i])
+    for n in range(len(found) - 2, -1, -1):
+        found[n] = np.where(np.isnan(found[n]), found[n + 1], found[n])
     return found
 
 
