@@ -28,7 +28,7 @@ print(plan)
 # size, and the picture shows it beside that of least squares without privacy.
 
 # %%
-dpreg.dp_plan(n=20_000, d=5, eps=0.3, delta=1e-6, effect=0.05).plot(of="power")
+dpreg.dp_plan(n=20_000, d=5, eps=0.3, delta=1e-6, effect=0.03).plot(of="power")
 
 # %% [markdown]
 # ## How many rows, how much eps

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpreg.text import counted
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
@@ -146,7 +148,7 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     ax.set_ylim(0.95, 1.3 * top)
     ax.set_xlabel("eps")
     ax.set_ylabel(f"interval width / {plan.exact}")
-    ax.set_title(f"{plan.n:,} units, {plan.d} regressors, {plan.method}", loc="left")
+    ax.set_title(_planned(plan), loc="left")
     _bare(ax)
     return ax
 
@@ -168,9 +170,13 @@ def plot_power(plan: Plan, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("slope, in residual standard deviations")
     ax.set_ylabel("power of the 5% test")
     ax.legend(frameon=False, loc="lower right")
-    ax.set_title(f"{plan.n:,} units, {plan.d} regressors, {plan.method}", loc="left")
+    ax.set_title(_planned(plan), loc="left")
     _bare(ax)
     return ax
+
+
+def _planned(plan: Plan) -> str:
+    return f"{counted(plan.n, 'unit')}, {counted(plan.d, 'regressor')}, {plan.method}"
 
 
 def plot_shares(

@@ -87,7 +87,7 @@ def test_beyond_the_table_noise_follows_its_law():
 def test_slopes_are_detected_as_often_as_planned(n, d, eps, delta, power):
     """Between the settings of the table, with other delta and less that is explained."""
     plan = dpreg.dp_plan(n, d, eps, delta, power=power)
-    runs = 240 // d
+    runs = 160 // d
     found = 0
     for seed in range(runs):
         data, _ = made.design(n, d, plan.effect, 1000 + seed)
