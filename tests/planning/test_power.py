@@ -81,6 +81,7 @@ def test_without_effect_and_power_it_is_the_least_effect_of_power_point_eight():
     plan = dpreg.dp_plan(5_000, 4, 1.0)
     assert plan == dpreg.dp_plan(5_000, 4, 1.0, power=0.8)
     assert plan.solved == "effect"
+    assert {type(plan.effect), type(plan.power), type(plan.exact_effect)} == {float}
     assert plan.exact_effect < plan.effect
     # The root of the width is not exact: a slope is not always released.
     assert plan.effect >= plan.width * plan.exact_effect * (1 - 1e-9)

@@ -39,7 +39,7 @@ def power_of(effect: float, standard_error: float, released: float = 1.0) -> flo
     """
     shift = effect / standard_error
     found = special.ndtr(shift - _CRITICAL) + special.ndtr(-shift - _CRITICAL)
-    return released * float(found)
+    return float(released * found)
 
 
 def least_effect(power: float, standard_error: float, released: float = 1.0) -> float | None:
@@ -48,7 +48,7 @@ def least_effect(power: float, standard_error: float, released: float = 1.0) -> 
         return None
     # The power is less than 1/2 + LEVEL at the first, and released to double precision at the last.
     high = detected(lambda shift: power_of(shift, 1.0, released) >= power, 1e-6, 50.0)
-    return None if high is None else high * standard_error
+    return None if high is None else float(high * standard_error)
 
 
 def detected(holds: Callable[[float], bool], low: float, high: float) -> float | None:
