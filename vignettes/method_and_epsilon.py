@@ -22,15 +22,31 @@ plan = dpreg.dp_plan(n=20_000, d=5, eps=1.0, delta=1e-6)
 print(plan)
 
 # %% [markdown]
+# The first line says which slopes a fit will detect, in the two-sided 5% test with power 0.8.
+# Slopes are standardised: the slope times the standard deviation of its regressor, over the
+# standard deviation of the residuals. With `effect=` the plan has the power for a slope of that
+# size, and the picture shows it beside that of least squares without privacy.
+
+# %%
+dpreg.dp_plan(n=20_000, d=5, eps=0.3, delta=1e-6, effect=0.03).plot(of="power")
+
+# %% [markdown]
+# ## How many rows, how much eps
+#
+# With `effect=` and `power=` leave out `n` or `eps`: the plan is for the smallest that is enough.
+
+# %%
+print(dpreg.dp_plan(d=5, eps=1.0, delta=1e-6, effect=0.1, power=0.8))
+print(dpreg.dp_plan(n=20_000, d=5, delta=1e-6, effect=0.1, power=0.8).eps)
+
+# %% [markdown]
 # Width is that of intervals relative to least squares without privacy: 1 is no loss, 2 is what a
-# quarter of the rows would give. The plot has it against eps.
+# quarter of the rows would give.
 
 # %%
 plan.plot()
 
 # %% [markdown]
-# ## How many rows, how much eps
-#
 # The table has the width of a plan by what `"auto"` takes, and the least eps with which a plan
 # works: intervals at most 3 times as wide, released with probability 0.9. A star: more than a
 # tenth of the coefficients have no interval; "-": more than half. The error of noise falls with
@@ -94,8 +110,8 @@ ax.set_title("50,000 units, 5 regressors", loc="left")
 # %% [markdown]
 # ## Is the plan right?
 #
-# Simulated data like those of the plan, normal regressors that are correlated and explain 60% of
-# the response: what was expected, beside the median of ten fits. Real data are less regular; with
+# Simulated data, normal regressors that are correlated and explain 60% of the response: what was
+# expected, beside the median of ten fits. Real data are less regular; with
 # outliers, columns that are nearly collinear, or a response that is explained almost wholly (noise
 # is in proportion to the response, sampling error to what is left of it) intervals are wider.
 

@@ -25,7 +25,7 @@ from dpreg.block_test import PValues, statistic_of, test_by_blocks
 from dpreg.data.source import quietly
 from dpreg.errors import BudgetError
 from dpreg.passes import Progress
-from dpreg.planning.plan import curve
+from dpreg.planning.curves import power_curve, width_curve
 from dpreg.privacy.certificate import Certificate
 from dpreg.r_budgets import budget_state, new_budget, partition, payer_of
 from dpreg.r_rows import column_kinds, model_matrix
@@ -247,13 +247,16 @@ def _moments_r2(request: Request) -> dict[str, float]:
 def _plan(request: Request) -> dict[str, Any]:
     given = dict(request)
     for name in ("n", "d"):
-        given[name] = _whole(name, given[name])
+        if given.get(name) is not None:
+            given[name] = _whole(name, given[name])
     if "family" in given:
         given["family"] = _options(given["family"])
     plan = _newer("dp_plan")(**given)
-    epsilons, widths = curve(plan)
+    epsilons, widths = width_curve(plan)
+    effects, powers, exact = power_curve(plan)
     return {"text": str(plan), "exact": plan.exact, **plain(plan),
-            "curve": plain({"eps": epsilons, "width": widths})}  # fmt: skip
+            "curve": plain({"eps": epsilons, "width": widths}),
+            "detection": plain({"effect": effects, "power": powers, "exact": exact})}  # fmt: skip
 
 
 def _newer(name: str) -> Callable[..., Any]:

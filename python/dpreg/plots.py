@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpreg.text import counted
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from dpreg.planning.plan import Plan
     from dpreg.results.fit import DPResults
 
-__all__ = ["new_axes", "plot_coefficients", "plot_plan", "plot_shares"]
+__all__ = ["new_axes", "plot_coefficients", "plot_plan", "plot_power", "plot_shares"]
 
 # Blue and orange of the Okabe-Ito palette, told apart by all eyes.
 SAMPLING, TOTAL, ACCENT = "#0072B2", "#E69F00", "#D55E00"
@@ -120,10 +122,10 @@ def _write_beside(ax: Axes, y: float, text: str) -> None:
 
 def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     """Draw the width of intervals, relative to those without privacy, against eps."""
-    from dpreg.planning.plan import curve
+    from dpreg.planning.curves import width_curve
 
     ax = new_axes(ax, 4.0)
-    epsilons, found = curve(plan)
+    epsilons, found = width_curve(plan)
     ax.plot(epsilons, np.where(np.isfinite(found), found, np.nan), color=SAMPLING, linewidth=2)
     hidden = ~np.isfinite(found)
     if hidden.any():
@@ -146,9 +148,35 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     ax.set_ylim(0.95, 1.3 * top)
     ax.set_xlabel("eps")
     ax.set_ylabel(f"interval width / {plan.exact}")
-    ax.set_title(f"{plan.n:,} units, {plan.d} regressors, {plan.method}", loc="left")
+    ax.set_title(_planned(plan), loc="left")
     _bare(ax)
     return ax
+
+
+def plot_power(plan: Plan, ax: Axes | None = None) -> Axes:
+    """Draw the power against the size of a slope, beside that of least squares without privacy."""
+    from dpreg.planning.curves import power_curve
+
+    ax = new_axes(ax, 4.0)
+    effects, powers, exact = power_curve(plan)
+    ax.plot(effects, exact, color="0.6", linewidth=1.5, label=plan.exact)
+    ax.plot(effects, powers, color=SAMPLING, linewidth=2, label=f"eps={plan.eps:.3g}")
+    if plan.effect is not None and plan.power is not None:
+        ax.plot([plan.effect], [plan.power], "o", color=ACCENT)
+        ax.annotate(f"{plan.effect:.2g}: {plan.power:.2g}", (plan.effect, plan.power),
+                    xytext=(8, -12), textcoords="offset points")  # fmt: skip
+    ax.set_xlim(0, effects[-1])
+    ax.set_ylim(0, 1.03)
+    ax.set_xlabel("slope, in residual standard deviations")
+    ax.set_ylabel("power of the 5% test")
+    ax.legend(frameon=False, loc="lower right")
+    ax.set_title(_planned(plan), loc="left")
+    _bare(ax)
+    return ax
+
+
+def _planned(plan: Plan) -> str:
+    return f"{counted(plan.n, 'unit')}, {counted(plan.d, 'regressor')}, {plan.method}"
 
 
 def plot_shares(

@@ -2,15 +2,25 @@
 
 #' @rdname dp_plots
 #' @export
-plot.dp_plan <- function(x, main = NULL, xlab = "eps", ylab = paste("interval width /", x$exact),
-                         xlim = range(shown$eps), ylim = c(0.95, top), col = NULL, cex = 1, ...) {
+plot.dp_plan <- function(x, main = NULL, xlab = NULL, ylab = NULL, xlim = NULL, ylim = NULL,
+                         col = NULL, cex = 1, of = c("width", "power"), ...) {
+  of <- match.arg(of)
   col <- chosen_colors(col, COLORS[c("sampling", "accent")])
-  shown <- data.frame(eps = unpack_doubles(x$curve$eps), width = unpack_doubles(x$curve$width))
-  shown$width[!is.finite(shown$width)] <- NA
-  top <- 1.3 * max(2, shown$width, na.rm = TRUE)
   if (is.null(main))
     main <- sprintf("%s units, %d regressor%s, %s", format(x$n, big.mark = ",", scientific = FALSE),
                     as.integer(x$d), if (x$d == 1) "" else "s", x$method)
+  drawn <- if (of == "power") plot_power else plot_width
+  drawn(x, main, xlab, ylab, xlim, ylim, col, cex, ...)
+}
+
+plot_width <- function(x, main, xlab, ylab, xlim, ylim, col, cex, ...) {
+  shown <- data.frame(eps = unpack_doubles(x$curve$eps), width = unpack_doubles(x$curve$width))
+  shown$width[!is.finite(shown$width)] <- NA
+  top <- 1.3 * max(2, shown$width, na.rm = TRUE)
+  if (is.null(xlab)) xlab <- "eps"
+  if (is.null(ylab)) ylab <- paste("interval width /", x$exact)
+  if (is.null(xlim)) xlim <- range(shown$eps)
+  if (is.null(ylim)) ylim <- c(0.95, top)
   old <- graphics::par(mar = c(4, 4, 2.2, 1), mgp = c(2.4, 0.6, 0), tcl = -0.3,
                        cex = cex * fitting_size(c(5, 6.2), c(2.5, 1.4)))
   on.exit(graphics::par(old))
@@ -38,6 +48,26 @@ plot.dp_plan <- function(x, main = NULL, xlab = "eps", ylab = paste("interval wi
   graphics::title(xlab = xlab)
   tall <- graphics::par("pin")[2L] / graphics::strwidth(ylab, "inches")
   graphics::mtext(ylab, 2, 2.4, cex = min(1, 1.2 * tall) * graphics::par("cex"))
+  draw_title(main, 0.8)
+  invisible(shown)
+}
+
+plot_power <- function(x, main, xlab, ylab, xlim, ylim, col, cex, ...) {
+  if (is.null(x[["power"]])) refuse("of is \"power\" for linear models only; write of = \"width\"")
+  shown <- as.data.frame(lapply(x$detection, unpack_doubles))
+  if (is.null(xlab)) xlab <- "slope, in residual standard deviations"
+  if (is.null(ylab)) ylab <- "power of the 5% test"
+  if (is.null(xlim)) xlim <- range(shown$effect)
+  if (is.null(ylim)) ylim <- c(0, 1)
+  old <- graphics::par(mar = c(4, 4, 2.2, 1), mgp = c(2.4, 0.6, 0), tcl = -0.3,
+                       cex = cex * fitting_size(c(5, 6.2), c(2.5, 1.4)))
+  on.exit(graphics::par(old))
+  graphics::plot.default(shown$effect, shown$exact, type = "l", col = "grey60", bty = "l", las = 1,
+                         xlab = xlab, ylab = ylab, xlim = xlim, ylim = ylim, ...)
+  graphics::lines(shown$effect, shown$power, lwd = 2 * graphics::par("cex"), col = col[["sampling"]])
+  if (!is.null(x[["effect"]])) graphics::points(x[["effect"]], x[["power"]], pch = 19, col = col[["accent"]])
+  graphics::legend("bottomright", c(x$exact, sprintf("eps = %.3g", x$eps)), lty = 1, lwd = c(1, 2),
+                   col = c("grey60", col[["sampling"]]), bty = "n")
   draw_title(main, 0.8)
   invisible(shown)
 }

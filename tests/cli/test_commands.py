@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import pandas as pd
@@ -119,6 +120,20 @@ def test_weights_offsets_and_extras_are_those_of_python(data, capsys):
     assert "R-squared" in out
     assert main(["plan", "--n", "50000", "--d", "3", "--eps", "1", "--family", "poisson"]) == 0
     assert str(dpreg.dp_plan(50_000, 3, 1.0, family="poisson")) in capsys.readouterr().out
+
+
+def test_plans_of_power_are_those_of_python(capsys):
+    call = ["plan", "--features", "3", "--effect", "0.05", "--power", "0.9"]
+    assert main([*call, "--eps", "1"]) == 0
+    plan = dpreg.dp_plan(d=3, eps=1.0, effect=0.05, power=0.9)
+    assert capsys.readouterr().out == f"{plan}\n"
+    assert main([*call, "--rows", "30000", "--json"]) == 0
+    plan = dpreg.dp_plan(30_000, 3, effect=0.05, power=0.9)
+    assert json.loads(capsys.readouterr().out) == plan.to_dict()
+    assert main([*call, "--rows", "30000", "--eps", "1"]) == 2
+    assert "leave --power out, or leave --effect out" in capsys.readouterr().err
+    assert main(["plan", "--features", "3", "--eps", "1"]) == 2
+    assert "--effect is needed where --n is left out; write --effect 0.2" in capsys.readouterr().err
 
 
 def test_a_comparison_as_a_response_is_pointed_to_glm(data, capsys):

@@ -166,12 +166,22 @@ def test_the_planner_answers(page):
     assert not plan.works
     assert "This is not enough." in answer.inner_text()
     assert f"{plan.least_n:,}" in answer.inner_text()
+    assert answer.inner_text().startswith("Nothing would be learned at this size")
     assert "dpreg.dp_plan(n=2_000, d=10, eps=0.1, delta=1e-6)" in page.inner_text(
         ".planner-python pre"
     )
     page.locator("[name=n]").fill("50000")
     page.locator("[name=eps]").fill("2")
     assert page.locator("#planner-curve polyline").count() >= 2
+    plan = dpreg.dp_plan(50_000, 10, 2.0, 1e-6)
+    assert f"Slopes of {plan.effect:.3g} or more are detected with power 0.8" in answer.inner_text()
+    page.locator("[name=effect]").fill("0.013")
+    page.locator("[name=power]").fill("0.9")
+    plan = dpreg.dp_plan(50_000, 10, 2.0, 1e-6, effect=0.013)
+    assert f"is detected with power {plan.power:.3g}" in answer.inner_text()
+    enough = dpreg.dp_plan(d=10, eps=2.0, delta=1e-6, effect=0.013, power=0.9)
+    assert f"{enough.n:,}" in answer.inner_text()
+    assert "eps=2, delta=1e-6, effect=0.013)" in page.inner_text(".planner-python pre")
     page.locator("[name=family]").select_option("quantile")
     page.locator("[name=level]").fill("0.9")
     plan = dpreg.dp_plan(50_000, 10, 2.0, 1e-6, family=dpreg.Quantile(0.9))
@@ -215,3 +225,32 @@ def test_the_planner_has_the_numbers_of_python(page):
         for name in ("released", "declined", "width", "loss"):
             value = math.inf if answer[name] is None else answer[name]
             assert value == pytest.approx(getattr(plan, name), rel=1e-9, abs=1e-12), question
+        assert (answer["power"], answer["effect"] is None) == (plan.power, plan.effect is None)
+        if plan.effect is not None:
+            assert answer["effect"] == pytest.approx(plan.effect, rel=1e-9)
+
+
+def test_the_planner_solves_for_power_as_python_does(page):
+    page.goto("/planner.html")
+    asked = [
+        {"n": n, "d": 7, "eps": 0.9, "delta": 1e-6, "effect": 0.08, "power": 0.9, "method": method,
+         "family": {"name": "gaussian", "level": None}}
+        for n, method in itertools.product((300, 5_000, 10**6), ("auto", "tukey", "moments"))
+    ]  # fmt: skip
+    program = """(asked) => {
+      const tables = JSON.parse(document.getElementById("planner-tables").textContent);
+      const planner = makePlanner(tables);
+      return asked.map((question) => planner.plan(question));
+    }"""
+    for question, answer in zip(asked, page.evaluate(program, asked), strict=True):
+        given = {key: question[key] for key in ("d", "delta", "effect", "method")}
+        plan = dpreg.dp_plan(question["n"], eps=0.9, **given)
+        assert answer["power"] == pytest.approx(plan.power, rel=1e-9)
+        assert answer["exactPower"] == pytest.approx(plan.exact_power, rel=1e-9)
+        assert answer["unitsForPower"] == dpreg.dp_plan(eps=0.9, power=0.9, **given).n
+        if answer["epsilonForPower"] is None:
+            with pytest.raises(dpreg.ArgumentError, match="at any eps"):
+                dpreg.dp_plan(question["n"], power=0.9, **given)
+        else:
+            solved = dpreg.dp_plan(question["n"], power=0.9, **given)
+            assert answer["epsilonForPower"] == solved.eps

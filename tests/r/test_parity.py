@@ -115,6 +115,22 @@ def test_plans(in_r, in_embedded_r):
     assert [float(word) for word in in_r(code)] == [plan.released, plan.width, plan.loss]
 
 
+def test_plans_of_power(in_r, in_embedded_r):
+    code = (
+        "p <- dp_plan(d = 3, eps = 1, effect = .05, power = .9); "
+        "q <- dp_plan(30000, 3, effect = .05, power = .9); r <- dp_plan(500, 4, 2, effect = .1); "
+        "s <- dp_plan(5000, 4, 2); show(c(p$n, q$eps, r[['power']], s[['effect']]))"
+    )
+    assert in_r(code) == in_embedded_r(code)
+    expected = [
+        dpreg.dp_plan(d=3, eps=1.0, effect=0.05, power=0.9).n,
+        dpreg.dp_plan(30_000, 3, effect=0.05, power=0.9).eps,
+        dpreg.dp_plan(500, 4, 2.0, effect=0.1).power,
+        dpreg.dp_plan(5_000, 4, 2.0).effect,
+    ]
+    assert [float(word) for word in in_r(code)] == expected
+
+
 @pytest.mark.parametrize("name", SELECTIONS)
 def test_selectors(name, in_r, in_embedded_r):
     formula, bounds, r = "log(price) ~ log(carat) + depth + table + x", None, ""

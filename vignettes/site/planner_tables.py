@@ -7,7 +7,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from dpreg.planning import auto, plan, tukey
+from dpreg.planning import auto, forecast, inference, plan, tukey
 
 __all__ = ["tables"]
 
@@ -35,11 +35,20 @@ def tables() -> str:
         }
         for method in (*auto.TABULATED, *auto.OTHERS)
     }
+    table = inference.inference_table()
     dimensions, deltas, entries = tukey._table()
     multiples = tukey._tabulated_multiples()
     return json.dumps(
         {
             "grids": grids,
+            "inference": {
+                "axes": [axis.tolist() for axis in table.axes],
+                "excess": table.excess.tolist(),
+                "released": table.released.tolist(),
+                "declined": table.declined.tolist(),
+            },
+            "tabulated": auto.TABULATED,
+            "same": auto._SAME,
             "withInference": auto.WITH_INFERENCE,
             "methods": [method for method in plan._METHODS if method != "auto"],
             "tableDelta": auto._DELTA,
@@ -55,14 +64,14 @@ def tables() -> str:
                 "safety": tukey._SAFETY,
                 "leastSpare": tukey._LEAST_SPARE,
                 "mostUnits": [tukey._MOST_UNITS, tukey._MOST_OF_NOISE, tukey._NOISY],
-                "mostOverlap": plan._MOST_OVERLAP,
-                "countShare": plan._COUNT_TUKEY,
-                "asideShare": plan._ASIDE_TUKEY,
+                "mostOverlap": forecast._MOST_OVERLAP,
+                "countShare": forecast._COUNT_TUKEY,
+                "asideShare": forecast._ASIDE_TUKEY,
             },
-            "countAuto": plan._COUNT_AUTO,
-            "likely": plan._LIKELY,
-            "widest": plan._WIDEST,
-            "mostUnits": plan._MOST_UNITS,
+            "countAuto": forecast._COUNT_AUTO,
+            "likely": forecast.LIKELY,
+            "widest": forecast.WIDEST,
+            "mostUnits": forecast.MOST_UNITS,
         },
         allow_nan=False,
         separators=(",", ":"),

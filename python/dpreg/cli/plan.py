@@ -14,24 +14,47 @@ __all__ = ["plan"]
     cls=Documented,
     examples=(
         "dpreg plan --n 50000 --d 10 --eps 1",
+        "dpreg plan --rows 50000 --features 10 --eps 1 --effect 0.1",
+        "dpreg plan --features 10 --eps 1 --effect 0.1 --power 0.8",
         "dpreg plan --n 50000 --d 10 --eps 1 --family binomial",
     ),
 )
-@click.option("--n", "--rows", "n", type=int, required=True,
+@click.option("--n", "--rows", "n", type=int,
               help="Number of units, as far as it is public.")  # fmt: skip
 @click.option("--d", "--features", "d", type=int, required=True, help="Number of regressors.")
-@click.option("--eps", type=float, required=True, help="Privacy loss in nats.")
+@click.option("--eps", type=float, help="Privacy loss in nats.")
 @click.option("--delta", type=float, default=1e-5, show_default=True, help="Failure probability.")
+@click.option("--effect", type=float,
+              help="A slope times the sd of its regressor, over residual sd.")  # fmt: skip
+@click.option("--power", type=float,
+              help="Probability that the 5% test detects such a slope.")  # fmt: skip
 @click.option("--method", default="auto", show_default=True,
               help="How to fit, or moments: one release, many models.")  # fmt: skip
 @click.option("--family", metavar="NAME", default="gaussian", show_default=True,
               help="gaussian, binomial, poisson or quantile.")  # fmt: skip
 @click.option("--link", metavar="NAME", help="Of binomial: logit or probit.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def plan(
-    n: int, d: int, eps: float, delta: float, method: str, family: str, link: str | None
+    n: int | None,
+    d: int,
+    eps: float | None,
+    delta: float,
+    effect: float | None,
+    power: float | None,
+    method: str,
+    family: str,
+    link: str | None,
+    as_json: bool,
 ) -> int:
-    """Say what a fit will give, before any data is touched."""
+    """Say what a fit will give and which slopes it detects, before any data is touched.
+
+    Without --effect and --power: the smallest slope that is detected with power 0.8.  With both,
+    leave out --n or --eps: the smallest that is enough.
+    """
     from dpreg.planning.plan import dp_plan
 
-    print(dp_plan(n, d, eps, delta, method=method, family=family, link=link))
+    found = dp_plan(
+        n, d, eps, delta, effect=effect, power=power, method=method, family=family, link=link
+    )
+    print(found.to_json() if as_json else found)
     return DONE

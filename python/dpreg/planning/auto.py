@@ -17,8 +17,8 @@ from functools import cache
 from importlib import resources
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.planning.grids import Doubles, interpolate
 from dpreg.privacy.gdp import gdp_epsilon, gdp_mu
 
 __all__ = ["OTHERS", "TABULATED", "WITH_INFERENCE", "Expectation", "best_method", "expect"]
@@ -34,8 +34,6 @@ _DESIGNS = ("gaussian", "mixed")
 _NO_LOSS = 1e-6
 # and so are two that differ by less than this.
 _SAME = 1e-3
-
-Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,21 +95,6 @@ def _grid(method: str, design: str) -> _Grid:
     return _Grid((axes[0], axes[1], axes[2]), loss, excess, values["released"], values["declined"])
 
 
-def _interpolate(axes: tuple[Doubles, ...], values: Doubles, point: tuple[float, ...]) -> float:
-    """Multilinear; beyond the grid, the value at its edge."""
-    if not axes:
-        return float(values)
-    axis, rest = axes[0], axes[1:]
-    x = min(max(point[0], axis[0]), axis[-1])
-    upper = min(max(int(np.searchsorted(axis, x)), 1), len(axis) - 1)
-    place = (x - axis[upper - 1]) / (axis[upper] - axis[upper - 1])
-    low = _interpolate(rest, values[upper - 1], point[1:])
-    high = _interpolate(rest, values[upper], point[1:])
-    if place <= 0 or math.isnan(high):
-        return low if place < 1 else high
-    return low + place * (high - low) if place < 1 else high
-
-
 def _equivalent_epsilon(method: str, epsilon: float, delta: float) -> float:
     if method == "tukey":
         return epsilon * math.log(_DELTA) / math.log(delta)
@@ -157,11 +140,11 @@ def expect(method: str, units: float, d: int, epsilon: float, delta: float) -> E
     losses = []
     for design in _DESIGNS:
         grid = _grid(method, design)
-        losses.append(math.exp(_interpolate(grid.axes, grid.loss, point)))
+        losses.append(math.exp(interpolate(grid.axes, grid.loss, point)))
     grid = _grid(method, "gaussian")
-    released = _interpolate(grid.axes, grid.released, point)
-    declined = _interpolate(grid.axes, grid.declined, point)
-    excess = _interpolate(grid.axes, grid.width, point) + beyond
+    released = interpolate(grid.axes, grid.released, point)
+    declined = interpolate(grid.axes, grid.declined, point)
+    excess = interpolate(grid.axes, grid.width, point) + beyond
     width = math.sqrt(1 + math.exp(excess)) if not math.isnan(excess) else math.inf
     return Expectation(float(np.mean(losses)), width, released, declined)
 

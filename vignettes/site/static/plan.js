@@ -70,6 +70,42 @@ function makePlanner(tables) {
     };
   }
 
+  // The first method whose loss is about the least.
+  function bestMethod(units, d, epsilon, delta) {
+    const losses = tables.tabulated.map((method) => expected(method, units, d, epsilon, delta).loss);
+    const least = Math.min(...losses);
+    return tables.tabulated[losses.findIndex((loss) => loss <= least + tables.same)];
+  }
+
+  // ---- the table of default fits with inference: dpreg/planning/inference.py
+
+  const muOf = new Map();
+  function mu(epsilon, delta) {
+    const key = `${epsilon} ${delta}`;
+    if (!muOf.has(key)) muOf.set(key, Gaussian.muOf(epsilon, delta));
+    return muOf.get(key);
+  }
+
+  function infer(n, d, epsilon, delta) {
+    if (n <= d + 2) return { width: Infinity, released: 0, declined: 1 };
+    const { axes, ...values } = tables.inference;
+    const [rows, columns] = [Math.log(n), Math.log(d)];
+    let resolution = Math.log(mu(epsilon, delta)) + (rows - columns) / 2;
+    resolution -= Math.max(0, axes[0][0] - rows) / 2;
+    const point = [rows, columns, resolution];
+    let released = interpolate(axes, values.released, point);
+    let declined = interpolate(axes, values.declined, point);
+    const [least, most] = [axes[2][0], axes[2][axes[2].length - 1]];
+    if (resolution < least) {
+      const lost = Math.exp(2 * (resolution - least));
+      [released, declined] = [released * lost, 1 - (1 - declined) * lost];
+    }
+    if (released === 0) return { width: Infinity, released, declined };
+    const beyond = resolution - Math.min(Math.max(resolution, least), most);
+    const excess = interpolate(axes, values.excess, point) - 2 * beyond;
+    return { width: Math.sqrt(1 + Math.exp(Math.min(excess, 700))), released, declined };
+  }
+
   // ---- how many models, and how epsilon is split: dpreg/planning/tukey.py
 
   function bracket(grid, value) {
@@ -223,7 +259,7 @@ function makePlanner(tables) {
     };
   }
 
-  // ---- the plan: dpreg/planning/plan.py
+  // ---- what is expected: dpreg/planning/forecast.py
 
   // The deviation of scores over the largest, beside that of the median.
   function loudness({ level }) {
@@ -233,15 +269,19 @@ function makePlanner(tables) {
 
   // What is planned: a method, and a family with its name and, of a quantile, its level.
   function forecast({ method, family }, n, d, epsilon, delta) {
-    const linear = family.name === "gaussian";
+    if (family.name !== "gaussian") {
+      const found = expected(family.name, n, d, epsilon * loudness(family), delta);
+      return { method: tables.withInference, ...found };
+    }
+    const count = 1 - tables.countAuto;
+    const predicts = method === "auto" ? bestMethod(n, d, count * epsilon, delta) : method;
     const used = method === "auto" ? tables.withInference : method;
-    if (!linear) epsilon *= loudness(family);
-    else if (method === "auto") epsilon *= 1 - tables.countAuto;
-    const table = linear ? used : family.name;
-    const found = { method: used, ...expected(table, n, d, epsilon, delta) };
-    if (used !== "tukey") return found;
-    const { released, width } = tukey(n, d, epsilon, delta);
-    return { ...found, released, declined: 1 - released, width };
+    const found = { method: used, ...expected(predicts, n, d, epsilon, delta) };
+    if (used === "tukey") {
+      const { released, width } = tukey(n, d, epsilon, delta);
+      return { ...found, released, declined: 1 - released, width };
+    }
+    return used === tables.withInference ? { ...found, ...infer(n, d, epsilon, delta) } : found;
   }
 
   const works = (found) => found.released >= tables.likely && found.width <= tables.widest;
@@ -279,10 +319,84 @@ function makePlanner(tables) {
     return short >= high ? short : Number((high * 1.05).toPrecision(2));
   }
 
-  function plan({ n, d, eps, delta, ...of }) {
+  // ---- which slopes are detected: dpreg/planning/power.py and question.py
+
+  const CRITICAL = 1.959963984540054;
+  const STEPS = 60;
+  const cdf = (x) => Math.exp(Normal.logCdf(x));
+  const exactError = (n, d) => (n > d + 2 ? 1 / Math.sqrt(n - d - 1) : Infinity);
+
+  function powerOf(effect, standardError, released = 1) {
+    const shift = effect / standardError;
+    return released * (cdf(shift - CRITICAL) + cdf(-shift - CRITICAL));
+  }
+
+  function detected(holds, low, high) {
+    if (!holds(high)) return null;
+    if (holds(low)) return low;
+    for (let step = 0; step < STEPS; step++) {
+      const middle = Math.sqrt(low * high);
+      if (holds(middle)) high = middle;
+      else low = middle;
+    }
+    return high;
+  }
+
+  function leastEffect(power, standardError, released = 1) {
+    if (!Number.isFinite(standardError) || released <= power) return null;
+    const high = detected((shift) => powerOf(shift, 1, released) >= power, 1e-6, 50);
+    return high === null ? null : high * standardError;
+  }
+
+  function powerAt(of, n, d, epsilon, delta, effect) {
+    const found = forecast(of, n, d, epsilon, delta);
+    return powerOf(effect, found.width * exactError(n, d), found.released);
+  }
+
+  function unitsFor(of, d, epsilon, delta, effect, power) {
+    const holds = (n) => powerAt(of, n, d, epsilon, delta, effect) >= power;
+    let [low, high] = [1, tables.mostUnits];
+    if (!holds(high)) return null;
+    while (high > low + 1) {
+      const middle = Math.min(Math.max(rootOfProduct(low, high), low + 1), high - 1);
+      if (holds(middle)) high = middle;
+      else low = middle;
+    }
+    return high;
+  }
+
+  function epsilonFor(of, n, d, delta, effect, power) {
+    const holds = (epsilon) => powerAt(of, n, d, epsilon, delta, effect) >= power;
+    const found = detected(holds, 1e-6, 500);
+    if (found === null) return null;
+    const step = 10 ** (Math.floor(Math.log10(found)) - 2);
+    return Math.min(Number((Math.ceil(found / step) * step).toPrecision(3)), 500);
+  }
+
+  // Of linear models: the power for an effect or, without one, the least effect of a power.
+  function detection(of, n, d, eps, delta, found, effect, power) {
+    if (of.family.name !== "gaussian") return { effect: null, power: null };
+    const error = exactError(n, d);
+    if (effect === null) {
+      const least = leastEffect(power, found.width * error, found.released);
+      return { effect: least, power, exactEffect: leastEffect(power, error) };
+    }
+    return {
+      effect,
+      power: powerOf(effect, found.width * error, found.released),
+      exactPower: powerOf(effect, error),
+      unitsForPower: unitsFor(of, d, eps, delta, effect, power),
+      epsilonForPower: epsilonFor(of, n, d, delta, effect, power),
+    };
+  }
+
+  // ---- the plan: dpreg/planning/plan.py
+
+  function plan({ n, d, eps, delta, effect = null, power = 0.8, ...of }) {
     const found = forecast(of, n, d, eps, delta);
     return {
       ...found,
+      ...detection(of, n, d, eps, delta, found, effect, power),
       works: works(found),
       leastUnits: leastUnits(of, d, eps, delta),
       leastEpsilon: leastEpsilon(of, n, d, delta),

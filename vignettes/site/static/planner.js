@@ -7,6 +7,7 @@
   const answer = document.getElementById("planner-answer");
   const refusal = document.getElementById("planner-error");
   const LINEAR = "gaussian";
+  const USUAL_POWER = 0.8;
   // What the fit without privacy is called, and what regressors explain.
   const EXACT = { gaussian: "least squares", quantile: "quantile regression" };
   const EXPLAINED = { gaussian: "variance", quantile: "variance" };
@@ -32,8 +33,13 @@
     const level = given.family === "quantile" ? number("level") : null;
     if (level !== null && !(level > 0 && level < 1)) throw "the quantile must be between 0 and 1";
     const family = { name: given.family, level };
-    const method = family.name === LINEAR ? given.method : "auto";
-    return { n, d, eps, delta, method, family, typed: given };
+    const linear = family.name === LINEAR;
+    const method = linear ? given.method : "auto";
+    const wanted = (name) => (linear && given[name].trim() !== "" ? number(name) : null);
+    const [effect, power] = [wanted("effect"), wanted("power")];
+    if (effect !== null && !(effect > 0)) throw "the slope must be greater than 0";
+    if (power !== null && !(power > 0.05 && power < 1)) throw "power must be between 0.05 and 1";
+    return { n, d, eps, delta, method, family, effect, power: power ?? USUAL_POWER, typed: given };
   }
 
   function row(title, cells) {
@@ -49,7 +55,37 @@
     return line;
   }
 
-  function describe(plan, { name }) {
+  // What the plan says about inference, in a sentence.
+  function finding(plan, { family, power }) {
+    const missing = `has no standard error with probability ${short(1 - plan.released)}`;
+    if (plan.released < 0.5) return `Nothing would be learned at this size: a slope ${missing}.`;
+    if (family.name !== LINEAR) {
+      const exact = EXACT[family.name] ?? "maximum likelihood";
+      return `Standard errors are about ${short(plan.width)} times those of ${exact}.`;
+    }
+    const level = "(5% two-sided test)";
+    if (plan.effect === null) return `No slope is detected with power ${short(power)}: it ${missing}.`;
+    return plan.exactPower === undefined
+      ? `Slopes of ${short(plan.effect)} or more are detected with power ${short(power)} ${level}.`
+      : `A slope of ${short(plan.effect)} is detected with power ${short(plan.power)} ${level}.`;
+  }
+
+  // What least squares would detect, and what would be enough for the power that is wanted.
+  function detection(plan, { power }) {
+    if (plan.effect === null || plan.released < 0.5) return {};
+    if (plan.exactPower === undefined) {
+      return { "without privacy": `slopes of ${short(plan.exactEffect)} or more` };
+    }
+    const { unitsForPower: units, epsilonForPower: eps } = plan;
+    return {
+      "without privacy": `power ${short(plan.exactPower)}`,
+      [`n for power ${short(power)}`]: units ? count(units) : "more than 10^9",
+      [`eps for power ${short(power)}`]: eps ? short(eps) : "none: more units are needed",
+    };
+  }
+
+  function describe(plan, question) {
+    const { name } = question.family;
     const some = plan.method !== "tukey";
     const width = Number.isFinite(plan.width) ? `${short(plan.width)} times` : "none";
     const lines = {
@@ -57,13 +93,17 @@
       [`width against ${EXACT[name] ?? "maximum likelihood"}`]: width,
       [some ? "coefficients with an interval" : "chance of a release"]: percent(plan.released),
       "chance that nothing is released": plan.declined < 0.01 ? "below 1%" : percent(plan.declined),
-      "loss in prediction": `${short(100 * plan.loss)}% of the explained ${EXPLAINED[name] ?? "deviance"}`,
+      ...detection(plan, question),
+      [name === LINEAR ? "loss in prediction, without inference" : "loss in prediction"]:
+        `${short(100 * plan.loss)}% of the explained ${EXPLAINED[name] ?? "deviance"}`,
       "least n at this eps": plan.leastUnits ? count(plan.leastUnits) : "more than 10^9",
       "least eps at this n": plan.leastEpsilon ? short(plan.leastEpsilon) : "above 500",
     };
     const verdict = document.createElement("p");
     verdict.className = plan.works ? "planner-enough" : "planner-short";
-    verdict.textContent = plan.works ? "This is enough." : "This is not enough.";
+    const found = document.createElement("strong");
+    found.textContent = finding(plan, question);
+    verdict.append(found, plan.works ? " This is enough." : " This is not enough.");
     const table = document.createElement("table");
     table.className = "docutils";
     const body = document.createElement("tbody");
@@ -146,16 +186,20 @@
     return [`, family="${name}"`, `, family = ${name}()`];
   }
 
-  function showCall({ n, d, method, family, typed }) {
+  function showCall({ n, d, method, family, effect, power, typed }) {
     const [eps, delta] = [typed.eps.trim(), typed.delta.trim()];
     const chosen = method === "auto" ? "" : method;
     const grouped = String(n).replace(/\B(?=(\d{3})+$)/g, "_");
     const python = `dpreg.dp_plan(n=${grouped}, d=${d}, eps=${eps}, delta=${delta}`;
     const r = `dp_plan(n = ${n}, d = ${d}, eps = ${eps}, delta = ${delta}`;
     const [familyPython, familyR] = familyArguments(family);
+    // The power is computed where the slope is given.
+    const [name, value] = effect === null ? ["power", power] : ["effect", effect];
+    const usual = family.name !== LINEAR || (effect === null && power === USUAL_POWER);
+    const [testPython, testR] = usual ? ["", ""] : [`, ${name}=${value}`, `, ${name} = ${value}`];
     const calls = {
-      python: `${python}${chosen && `, method="${chosen}"`}${familyPython})`,
-      r: `${r}${chosen && `, method = "${chosen}"`}${familyR})`,
+      python: `${python}${chosen && `, method="${chosen}"`}${testPython}${familyPython})`,
+      r: `${r}${chosen && `, method = "${chosen}"`}${testR}${familyR})`,
     };
     for (const [language, call] of Object.entries(calls)) {
       document.querySelector(`.planner-${language} pre`).textContent = call;
@@ -164,11 +208,13 @@
 
   function update() {
     const { family } = form.elements;
-    form.elements.method.disabled = family.value !== LINEAR;
+    for (const name of ["method", "effect", "power"]) {
+      form.elements[name].disabled = family.value !== LINEAR;
+    }
     document.getElementById("planner-level").hidden = family.value !== "quantile";
     try {
       const question = asked();
-      describe(planner.plan(question), question.family);
+      describe(planner.plan(question), question);
       showCall(question);
       draw(question);
       refusal.hidden = true;
