@@ -143,7 +143,8 @@ def _draw(fit: DPResults, exact: pd.DataFrame, path: str) -> str:
 
     figure = Figure(figsize=(7, 6), layout="constrained")
     FigureCanvasAgg(figure)
-    ax = plot_beside({"least squares": exact, "private, eps = 1": fit}, figure.subplots())
+    both = {"least squares": exact, "private, eps = 1": fit}
+    ax = plot_beside(both, figure.subplots(), terms=fit.names[1:])
     ax.set_xlabel("change of log(price), with 95% interval")
     try:
         figure.savefig(path, dpi=150)
