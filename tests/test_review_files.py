@@ -64,5 +64,5 @@ def test_guidelines_for_the_community_are_linked():
     readme = (ROOT / "README.md").read_text()
     contributing = (ROOT / ".github/CONTRIBUTING.md").read_text()
     assert "(.github/CONTRIBUTING.md)" in readme
-    assert "(CODE_OF_CONDUCT.md)" in contributing
-    assert "(SECURITY.md)" in contributing
+    assert "`.github/CODE_OF_CONDUCT.md`" in contributing
+    assert "`.github/SECURITY.md`" in contributing

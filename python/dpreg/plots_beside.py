@@ -65,7 +65,7 @@ def plot_beside(
     for (title, table), (color, marker), offset in zip(
         tables.items(), _STYLES, offsets, strict=False
     ):
-        values = table.reindex(terms)[["coef", "lower", "upper"]].to_numpy(float)
+        values = table.reindex(list(terms))[["coef", "lower", "upper"]].to_numpy(float)
         # Without an interval a coefficient is not estimable.
         known = np.isfinite(values).all(axis=1)
         coef, lower, upper = values[known].T
@@ -83,4 +83,6 @@ def plot_beside(
 
 
 def _table(fit: DPResults | pd.DataFrame, alpha: float) -> pd.DataFrame:
-    return fit if hasattr(fit, "reindex") else fit.tidy(alpha)
+    from dpreg.results.fit import DPResults
+
+    return fit.tidy(alpha) if isinstance(fit, DPResults) else fit

@@ -61,10 +61,10 @@ def least_squares(diamonds: pd.DataFrame) -> pd.DataFrame:
     import numpy as np
     import statsmodels.formula.api as smf
 
-    logs = np.log(diamonds[["price", "carat"]])
-    fit = smf.ols("price ~ carat + color + clarity", diamonds.assign(**logs)).fit(cov_type="HC1")
+    logs = diamonds.assign(price=np.log(diamonds["price"]), carat=np.log(diamonds["carat"]))
+    fit = smf.ols("price ~ carat + color + clarity", logs).fit(cov_type="HC1")
     limits = fit.conf_int().set_axis(["lower", "upper"], axis=1)
-    table = limits.assign(**{"coef": fit.params, "std err": fit.bse})
+    table: pd.DataFrame = limits.assign(**{"coef": fit.params, "std err": fit.bse})
     return table.rename(index={"carat": "log(carat)"})
 
 
@@ -84,12 +84,13 @@ def demo(out: TextIO, picture: str | None = None) -> bool:
     """
     from dpreg.datasets import load_diamonds
     from dpreg.lm import dp_lm
+    from dpreg.results.fit import DPResults
 
     diamonds = load_diamonds()
     print(_INTRODUCTION.format(n=len(diamonds), formula=FORMULA), file=out)
     fit = dp_lm(FORMULA, diamonds, eps=1.0, delta=1e-6)
     print(fit.summary(), file=out)
-    if not fit.released:
+    if not isinstance(fit, DPResults):
         print(_DECLINED, file=out)
         return False
     exact = least_squares(diamonds)
@@ -143,7 +144,7 @@ def _draw(fit: DPResults, exact: pd.DataFrame, path: str) -> str:
 
     figure = Figure(figsize=(7, 6), layout="constrained")
     FigureCanvasAgg(figure)
-    both = {"least squares": exact, "private, eps = 1": fit}
+    both: dict[str, DPResults | pd.DataFrame] = {"least squares": exact, "private, eps = 1": fit}
     ax = plot_beside(both, figure.subplots(), terms=fit.names[1:])
     ax.set_xlabel("change of log(price), with 95% interval")
     try:
