@@ -8,7 +8,8 @@ JOBS := $(shell nproc 2>/dev/null || echo 2)
 .PHONY: demo test lint test-core test-python test-r docs test-docs wheel engines arm64 wasm musl audit fuzz bench bench-quick format clean
 
 demo: $(VENV)/installed
-	$(BIN)/dpreg demo
+	mkdir -p build
+	$(BIN)/dpreg demo --picture build/demo.png
 
 test: test-core test-python test-r test-docs
 
@@ -83,7 +84,7 @@ $(VENV)/created:
 	touch $@
 
 $(VENV)/installed: $(VENV)/created $(SOURCES)
-	$(BIN)/pip install --quiet .
+	$(BIN)/pip install --quiet '.[plots]'
 	touch $@
 
 $(VENV)/test: $(VENV)/created $(SOURCES)

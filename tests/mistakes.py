@@ -124,7 +124,7 @@ MISTAKES = [
         ("dp_lm('y ~ x', df, 1, inference='no')", "inference must be True or False", "'no'"),
         ("dp_lm('y ~ x', df, 1, rng='a')", "rng must be None", "'a'"),
         ("dp_lm('y ~ x', [[1, 2]], 1)", "data must be", "not list"),
-        ("dp_lm('y ~ x', csv, 1)", "data", "pandas.read_csv("),
+        ("dp_lm('y ~ x', csv, 1)", "data", "pyarrow.csv.read_csv("),
         ("dp_lm('y ~ x', 'nowhere.parquet', 1)", "data", "there is no such file"),
         # Formulas.
         ("dp_lm('y ~ z', df, 1)", "formula", "there is no column 'z'; the data have 'y', 'x'"),
@@ -167,7 +167,7 @@ MISTAKES = [
         ("dpreg fit 'y ~ x' d.parquet --epsilon 1", "--epsilon", "write --eps"),
         ("dpreg fit 'y ~ x' d.parquet --eps 1 --seed 1", "--seed", "write --rng"),
         ("dpreg fit 'y ~ city' d.parquet --eps 1", "--levels", "--levels city=first,second"),
-        ("dpreg fit 'y ~ x' d.csv --eps 1", "DATA", "pandas.read_csv('d.csv')"),
+        ("dpreg fit 'y ~ x' d.csv --eps 1", "DATA", "pyarrow.csv.read_csv('d.csv', "),
         ("dpreg fit 'y ~ x' d.parquet --eps 1 --bounds x=1,0", "--bounds", "--bounds x=LOW"),
         ("dpreg fit 'y ~ x' d.parquet --eps 1 --method Tukey", "--method", "--method tukey"),
         ("dpreg fit 'y ~ x' d.parquet --eps 2 --budget kept", "--budget", "write --eps 1.0"),

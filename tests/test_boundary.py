@@ -125,7 +125,15 @@ def test_names_that_are_not_there_are_told_as_python_does():
 
     with pytest.raises(AttributeError, match="module 'dpreg' has no attribute 'dp_lms'"):
         _ = dpreg.dp_lms
-    assert set(dpreg.__all__) <= set(dir(dpreg))
+
+
+def test_dir_shows_public_names_only():
+    """Those of a module imported for typing or for a first use are not among them."""
+    import dpreg
+
+    _ = dpreg.dp_lm
+    assert dir(dpreg) == sorted(dpreg.__all__)
+    assert not {"Any", "TYPE_CHECKING", "importlib", "annotations", "data"} & set(dir(dpreg))
 
 
 def at_load(path):

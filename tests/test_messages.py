@@ -84,3 +84,31 @@ def test_a_delta_above_one_by_the_released_number_is_told():
     assert "by the released number of units" in told
     assert "0.0001 is small enough" in told
     assert "by the released number" not in notes(20.0, 1e-4)
+
+
+@pytest.mark.parametrize("data", [{}, {"x": np.ones(9), "y": np.ones(9)}])
+def test_an_argument_given_twice_says_where_it_belongs(data):
+    with pytest.raises(KeywordError) as refusal:
+        dpreg.dp_select("y ~ .", data, 1.0, k=3)
+    assert str(refusal.value) == (
+        "k is given twice: by name, and as argument 3 of dp_select(formula, data, k, eps, delta); "
+        "write dp_select(formula, data, k=..., eps=..., delta=...)"
+    )
+
+
+def test_too_many_arguments_by_position_say_which_need_a_name():
+    with pytest.raises(KeywordError) as refusal:
+        dpreg.dp_lm("y ~ x", {}, 1.0, 1e-6, "tukey")
+    assert str(refusal.value) == (
+        "method: has to be given by name: by position there are "
+        "dp_lm(formula, data, eps, delta); write method=..."
+    )
+    assert "tukey" not in str(refusal.value)
+
+
+def test_a_method_does_not_count_itself_among_its_arguments():
+    with pytest.raises(KeywordError, match=r"^eps is given twice: .* argument 1 of Budget\(eps, "):
+        dpreg.Budget(1.0, eps=1.0)
+    with pytest.raises(KeywordError, match=r"^accounting: .*Budget\(eps, delta\)"):
+        dpreg.Budget(1.0, 1e-6, "gdp")
+    assert dpreg.Budget(1.0, 1e-6).eps == 1.0

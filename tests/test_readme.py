@@ -40,9 +40,11 @@ def test_examples_run_in_order(tmp_path, monkeypatch, capsys):
 
 def test_the_summary_is_the_one_shown_and_covers_least_squares():
     diamonds = dpreg.load_diamonds()
-    fit = dpreg.dp_lm("price ~ carat + depth + table", diamonds, eps=1.0, delta=1e-6, rng=1)
+    formula = "log(price) ~ log(carat) + depth + table"
+    fit = dpreg.dp_lm(formula, diamonds, eps=1.0, delta=1e-6, rng=1)
     assert [str(fit.summary()).split()] == [text.split() for text in blocks("console")]
-    assert covers(fit.conf_int(), diamonds["price"], diamonds[["carat", "depth", "table"]])
+    X = np.column_stack([np.log(diamonds["carat"]), diamonds[["depth", "table"]]])
+    assert covers(fit.conf_int(), np.log(diamonds["price"]), X)
 
 
 def test_the_intervals_of_r_cover_least_squares():

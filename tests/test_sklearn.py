@@ -270,3 +270,40 @@ def test_logistic_regression_is_dp_glm_with_public_classes(data):
     # Half of the rows have a value that is no class.
     assert holed.results_.units < 0.7 * len(X)
     assert clone(model).get_params()["classes"] == (3, 5)
+
+
+def test_intervals_are_those_of_the_result(data):
+    X, y = data
+    model = DPLinearRegression(eps=2.0, delta=1e-6, inference=True, random_state=3).fit(X, y)
+    limits = model.conf_int(0.1)
+    np.testing.assert_array_equal(limits, model.results_.conf_int(0.1).iloc[1:])
+    assert limits.shape == (model.coef_.shape[0], 2)
+    np.testing.assert_allclose(limits.mean(axis=1), model.coef_)
+    odds = DPLogisticRegression(eps=2.0, delta=1e-6, inference=True, random_state=3)
+    odds.fit(X, (y + 2 * X["f"].sample(frac=1, random_state=1).to_numpy() > 0).astype(int))
+    np.testing.assert_allclose(odds.conf_int().mean(axis=1), odds.coef_[0])
+
+
+def test_intervals_have_to_be_asked_for(data):
+    with pytest.raises(NotFittedError):
+        DPLinearRegression(inference=True).conf_int()
+    model = DPLinearRegression(eps=2.0, delta=1e-6, random_state=3).fit(*data)
+    with pytest.raises(ArgumentError, match=r"^inference is needed .* write inference=True"):
+        model.conf_int()
+
+
+@pytest.mark.parametrize(
+    "estimator", [DPLinearRegression(method="frank_wolfe"), DPFeatureSelector()]
+)
+def test_a_sparse_matrix_is_refused_with_what_takes_it(estimator):
+    from scipy import sparse
+
+    from dpreg.mechanisms import dp_frank_wolfe
+
+    X = sparse.eye_array(50, format="csr")
+    with pytest.raises(
+        SchemaError, match=r"^X is a sparse matrix.*dp_frank_wolfe\(X, y, eps, "
+    ) as e:
+        estimator.fit(X, np.ones(50))
+    assert "toarray()" in str(e.value)
+    assert dp_frank_wolfe(X, np.ones(50), 1.0, 1e-6, l1=1.0, steps=2, rng=1).weights.shape == (50,)

@@ -58,10 +58,10 @@ fit.plot()
 # %% [markdown]
 # ## Predictions
 #
-# They use released numbers only and cost nothing. Intervals are for the mean response; those for
-# one new diamond would need the variance of the errors, which is not released. New rows, and then
-# predictions, are moved into `fit.limits`, beyond which nothing was learned; `winsorise=False`
-# leaves the straight line.
+# They use released numbers only and cost nothing. These intervals are for the mean response;
+# `interval="prediction"` gives those for one new diamond, after a fit with `fit_stats=True`, which
+# releases the variance of the errors too. New rows, and then predictions, are moved into
+# `fit.limits`, beyond which nothing was learned; `winsorise=False` leaves the straight line.
 
 # %%
 new = pd.DataFrame({"carat": [0.5, 1.0, 2.0], "depth": 61.8, "table": 57.0, "cut": "Ideal"})

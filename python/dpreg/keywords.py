@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import ParamSpec, TypeVar
 
-from dpreg.errors import Argument, KeywordError, Options, Setting, Words, closest
+from dpreg.errors import Argument, KeywordError, Options, Setting, Words, closest, write
 
 __all__ = ["hinted", "meant_by"]
 
@@ -91,13 +91,24 @@ def hinted(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        known = [key for key in inspect.signature(function).parameters if key != "self"]
+        parameters = inspect.signature(function).parameters
+        known = [key for key in parameters if key != "self"]
+        ordered = [
+            key for key in known if parameters[key].kind is not inspect.Parameter.KEYWORD_ONLY
+        ]
+        unnamed = len(parameters) - len(known)
 
         @functools.wraps(function)
         def call(*arguments: P.args, **named: P.kwargs) -> T:
             for key in named:
                 if key not in known:
                     raise _unknown(name, key, known)
+            placed = len(arguments) - unnamed
+            if placed > len(ordered):
+                raise _too_many(name, ordered, known)
+            for key in ordered[:placed]:
+                if key in named:
+                    raise _twice(name, key, ordered)
             return function(*arguments, **named)
 
         return call
@@ -110,3 +121,20 @@ def _unknown(function: str, key: str, known: list[str]) -> KeywordError:
     # The value is not shown: it may be a column of weights.
     problem = f"{function}() has no such argument"
     return KeywordError(key, problem, f"it has {', '.join(known)}" if advice is None else advice)
+
+
+def _twice(function: str, key: str, ordered: list[str]) -> KeywordError:
+    place = ordered.index(key)
+    problem = f"is given twice: by name, and as argument {place + 1} of {_call(function, ordered)}"
+    named = [*ordered[:place], *(f"{name}=..." for name in ordered[place:])]
+    return KeywordError(key, problem, f"write {_call(function, named)}")
+
+
+def _too_many(function: str, ordered: list[str], known: list[str]) -> KeywordError:
+    first = known[len(ordered)] if len(known) > len(ordered) else known[-1]
+    problem = f"has to be given by name: by position there are {_call(function, ordered)}"
+    return KeywordError(first, problem, write(first, ...))
+
+
+def _call(function: str, arguments: list[str]) -> str:
+    return f"{function}({', '.join(arguments)})"

@@ -26,7 +26,7 @@ from dpreg.data.arrays import columns_of, is_column, matrix_source, vector_sourc
 from dpreg.data.bounds import Bounds
 from dpreg.data.matrix import ModelMatrix, Records, check_column_names
 from dpreg.data.source import RowSource
-from dpreg.errors import ArgumentError, BudgetError, SchemaError, add
+from dpreg.errors import ArgumentError, BudgetError, SchemaError, add, write
 from dpreg.glm import dp_glm
 from dpreg.lm import dp_lm
 from dpreg.methods.base import Method
@@ -83,6 +83,39 @@ class _Private(BaseEstimator):  # type: ignore[misc]
         read = lambda: [Records(columns_of(table), columns_of(target)[0])]  # noqa: E731
         return ModelMatrix("y", tuple(named), True, read), named
 
+    def _epsilon(self) -> float:
+        if isinstance(self.budget, StratumBudget):
+            why = "is that of one stratum, and X has no column that says which rows are in it"
+            raise BudgetError("budget", why, "give the budget of all strata")
+        if self.eps is None:
+            raise BudgetError("eps", "must be given", add("eps", 1.0))
+        return self.eps
+
+
+class _Regression(_Private):
+    """What the two regressions keep of a fit, and make of it."""
+
+    inference: bool
+
+    def conf_int(self, alpha: float = 0.05) -> Doubles:
+        """Return the limits of the intervals for the coefficients, without the intercept.
+
+        Needs ``inference=True``.  `results_.conf_int` has the intercept too.
+
+        Parameters
+        ----------
+        alpha : float, default 0.05
+
+        Returns
+        -------
+        ndarray, shape (d, 2)
+            Lower and upper limits of level 1 - `alpha`; NaN where a coefficient is not estimable.
+        """
+        check_is_fitted(self, "results_")
+        if not self.inference:
+            raise ArgumentError("inference", "is needed for conf_int()", write("inference", True))
+        return self.results_.conf_int(alpha).to_numpy()[1:]
+
     def _keep(self, fit: DPResults | NotReleased) -> None:
         if not isinstance(fit, DPResults):
             raise NotReleasedError(str(fit))
@@ -96,14 +129,6 @@ class _Private(BaseEstimator):  # type: ignore[misc]
             X, least, most = np.clip(X, low[:-1], high[:-1]), low[-1], high[-1]
         means = fit.family.mean(fit.estimates[0] + X @ fit.estimates[1:])
         return np.asarray(np.clip(means, least, most))
-
-    def _epsilon(self) -> float:
-        if isinstance(self.budget, StratumBudget):
-            why = "is that of one stratum, and X has no column that says which rows are in it"
-            raise BudgetError("budget", why, "give the budget of all strata")
-        if self.eps is None:
-            raise BudgetError("eps", "must be given", add("eps", 1.0))
-        return self.eps
 
 
 def _target(y: Any) -> RowSource:
@@ -125,7 +150,7 @@ def _rows(values: Any) -> int:
     return len(values) if hasattr(values, "__len__") else len(np.asarray(values))
 
 
-class DPLinearRegression(RegressorMixin, _Private):  # type: ignore[misc]
+class DPLinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
     """Linear regression with differential privacy, for pipelines of scikit-learn.
 
     Parameters
@@ -139,7 +164,7 @@ class DPLinearRegression(RegressorMixin, _Private):  # type: ignore[misc]
         ``{column: (low, high)}``, public limits of columns of X, by their names (``"x0"``,
         ``"x1"``, ... where X has none), and of ``"y"``; as for `dp_lm`.
     inference : bool, default False
-        Also release what standard errors need: `results_` has them.
+        Also release what standard errors need: `conf_int` and `results_` have them.
     budget : Budget, optional
         Charged by each call of `fit`; shared by clones, so that `cross_val_score` and searches
         count.
@@ -217,7 +242,7 @@ class DPLinearRegression(RegressorMixin, _Private):  # type: ignore[misc]
         return tags
 
 
-class DPLogisticRegression(ClassifierMixin, _Private):  # type: ignore[misc]
+class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
     """Logistic regression with differential privacy, for pipelines of scikit-learn.
 
     Parameters

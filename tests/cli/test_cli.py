@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -111,7 +112,7 @@ FIT, SELECT = ["fit", "price ~ carat", "DATA"], ["select", "price ~ carat", "DAT
         ([*FIT, "--eps", "1", "--memory", "10"], "--memory must be a number of bytes"),
         ([*FIT, "--eps", "a lot"], "'a lot' is not a valid float"),
         (["fit", "price ~ carat", "nope.parquet", "--eps", "1"], "DATA: cannot read"),
-        (["fit", "price ~ carat", __file__, "--eps", "1"], "to_parquet("),
+        (["fit", "price ~ carat", __file__, "--eps", "1"], "column_types=types"),
         (["fit", "DATA", "price ~ carat", "--eps", "1"], "DATA are in each other's place"),
         (["fit", "price ~ grade", "DATA", "--eps", "1"], "add --levels grade=first,second,..."),
         (["fit", "price ~ grade", "DATA", "--eps", "1", "--levels", "grade"], "COLUMN=A,B"),
@@ -292,9 +293,32 @@ def test_completion():
     assert run.stdout == "plain,boosted_adassp\n"
 
 
-def test_demo(capsys):
+def test_demo_lays_least_squares_beside_the_fit(tmp_path, diamonds):
+    from dpreg.cli.demo import FORMULA, demo, least_squares
+
+    out, picture = io.StringIO(), tmp_path / "demo.png"
+    assert demo(out, str(picture))
+    text = out.getvalue()
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert f"Picture: {picture}" in text
+    exact = least_squares(diamonds)
+    assert set(exact.index) == set(dpreg.dp_lm(FORMULA, diamonds, 1.0, 1e-6).names)
+    for term, row in exact.iterrows():
+        assert re.search(rf"^  {re.escape(term)} +{row['coef']:.3f} \({row['std err']:.3f}\) ",
+                         text, re.MULTILINE)  # fmt: skip
+    assert "Conclusion: at the same color and clarity" in text
+    heavier, times = 100 * (1.1 ** exact["coef"]["log(carat)"] - 1), exact["coef"]["clarity[T.IF]"]
+    assert f"{heavier:.0f}% and {np.exp(times):.1f} times." in text
+    assert "NOT PRIVATE" not in text
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_demo_needs_no_picture(monkeypatch, tmp_path, missing):
     from dpreg.cli.demo import demo
 
+    if missing:
+        monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     out = io.StringIO()
-    assert demo(out) in (True, False)
-    assert "How to read it" in out.getvalue() or "declined" in out.getvalue()
+    assert demo(out, str(tmp_path / "no folder/demo.png"))
+    said = "pip install 'dpreg[plots]'" if missing else "cannot be written"
+    assert said in out.getvalue().splitlines()[-1]

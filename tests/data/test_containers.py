@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import gzip
+import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from sources import codes, keys, numbers, schema
@@ -257,9 +261,44 @@ def test_levels_of_a_column_are_a_list(levels):
         schema({"x": [1]}).with_levels({"x": levels})
 
 
+CSV_TEXTS = ["x,city\n1,2\n", "x,city\n1,B\n2.5,\n", "1,2\n", "x,city\nnone,7\n" * 500, "\0,\xff"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "txt"])
+@pytest.mark.parametrize("where", ["{}", ["{}"], "folder", "pattern"])
+def test_what_is_said_about_csv_does_not_depend_on_what_is_in_it(tmp_path, ending, where):
+    path = tmp_path / f"d.{ending}"
+    given = {"folder": str(tmp_path), "pattern": f"{tmp_path}/*.{ending}", "{}": str(path)}
+    data = [str(path)] if isinstance(where, list) else given[where]
+    said = set()
+    for text in CSV_TEXTS:
+        raw = text.encode("latin-1")
+        path.write_bytes(gzip.compress(raw) if ending.endswith("gz") else raw)
+        with pytest.raises(SchemaError) as refusal:
+            schema(data)
+        said.add(str(refusal.value))
+    (message,) = said
+    assert "does not declare the types of its columns" in message
+
+
+def test_what_is_said_about_csv_works(tmp_path):
+    path = tmp_path / "d.csv"
+    path.write_text("x,city,other\n1,2,a\n2,3,b\n")
+    with pytest.raises(SchemaError) as refusal:
+        schema(path)
+    types, expression = re.search(
+        r"declare them, types = (.*), and read the table with (.*), or in R", str(refusal.value)
+    ).groups()
+    table = eval(expression, {"pyarrow": pa, "types": ast.literal_eval(types)})
+    found = schema(table)
+    assert {name: column.kind for name, column in found.columns.items()} == {
+        "x": "numeric", "city": "text",
+    }  # fmt: skip
+
+
 def test_files_of_another_kind(tmp_path):
     (tmp_path / "w.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(SchemaError, match=r"not a Parquet file.*read_csv\('.*'\)\.to_parquet"):
+    with pytest.raises(SchemaError, match=r"not a Parquet file.*column_types=types"):
         schema(tmp_path / "w.csv")
     with pytest.raises(SchemaError, match="no such file"):
         schema(tmp_path / "w.parquet")

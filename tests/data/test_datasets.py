@@ -129,7 +129,7 @@ def test_files_that_are_not_there_are_refused_before_the_charge(tmp_path):
         with pytest.raises(ValueError, match=words):
             dpreg.dp_lm("y ~ x", data, 1.0, 1e-5, budget=budget)
     (tmp_path / "a.parquet").write_text("x,y\n1,2\n")
-    with pytest.raises(ValueError, match=r"cannot read .* as Parquet"):
+    with pytest.raises(ValueError, match="not a Parquet file"):
         dpreg.dp_lm("y ~ x", tmp_path, 1.0, 1e-5, budget=budget)
     assert budget.remaining[0] == 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib
 import json
 import re
@@ -73,6 +74,24 @@ def test_no_page_says_where_it_was_built(pages):
         assert str(ROOT) not in text, page
         assert str(Path.home()) + "/" not in text, page
         assert "Traceback" not in text, page
+
+
+def test_the_first_page_has_a_fit_and_its_picture(site):
+    text = (site / "index.html").read_text()
+    assert re.search(r'<img alt="Coefficients of the log price [^"]+" src="_images/first_fit', text)
+    assert "costs about" in text
+    assert "<!-- " not in text.partition("<article")[2].partition("</article>")[0]
+
+
+def test_printed_output_of_the_guide_has_100_columns(site):
+    blocks = []
+    for page in sorted((site / "guide").glob("*.html")):
+        text = page.read_text()
+        found = re.findall(r'<div class="output[^"]*">.*?<pre>(.*?)</pre>', text, re.DOTALL)
+        blocks += [(page.name, html.unescape(re.sub("<[^>]+>", "", block))) for block in found]
+    assert len(blocks) > 40
+    for name, block in blocks:
+        assert max(map(len, block.splitlines())) <= 100, (name, block)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.formula.api as smf
 from scipy import stats
 
 import dpreg
@@ -330,3 +332,26 @@ def test_what_has_no_value_is_said_and_not_left_out():
         (line,) = (row for row in str(fit).splitlines() if row.startswith("z "))
         assert line.split()[2:] == ["n/a"] * 7
         assert (line.split()[1] == "n/a") == coefficient
+
+
+def test_statsmodels_lays_fits_out_beside_its_own(diamonds):
+    from statsmodels.iolib.summary2 import summary_col
+
+    exact = smf.ols("price ~ carat + depth", diamonds).fit()
+    fit = dpreg.dp_lm("price ~ carat + depth", diamonds, 1.0, rng=1)
+    assert fit.model.exog_names == exact.model.exog_names == list(fit.names)
+    table = summary_col([exact, fit], stars=True, include_r2=False).tables[0]
+    assert list(table.columns) == ["price", "price (NOT PRIVATE)"]
+    shown = table.iloc[::2, 1].str.rstrip("*").astype(float)
+    np.testing.assert_allclose(shown, fit.params, atol=5e-5)
+    errors = table.iloc[1::2, 1].str.strip("()").astype(float)
+    np.testing.assert_allclose(errors, fit.bse, atol=5e-5)
+    assert "price (NOT PRIVATE)" in str(summary_col([fit]))
+
+
+def test_a_fit_that_is_private_is_not_called_otherwise(fit):
+    private = dataclasses.replace(fit, privacy=dataclasses.replace(fit.privacy, seeded=False))
+    assert private.model.endog_names == "log(price)"
+    with pytest.raises(AttributeError, match=r"no 'model\.exog': the records are not kept"):
+        _ = private.model.exog
+    assert copy.copy(fit.model) == pickle.loads(pickle.dumps(fit.model)) == fit.model

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import chunks
+import landing
 import manual_pages
 import notebooks
 import planner_tables
@@ -46,6 +47,7 @@ def main(build: Path) -> int:
     manual_pages.stage_shell(source)
     install_r_package(library)
     chunks.stage(sorted((source / "guide").glob("*.md")), library)
+    landing.stage(source / "index.md")
     planner = source / "planner.md"
     tables = planner_tables.tables()
     planner.write_text(planner.read_text().replace("<!-- tables -->", tables))

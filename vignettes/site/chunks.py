@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -16,6 +17,9 @@ RUNNERS = {
     "r": ["Rscript", "--vanilla", "run_chunks.R"],
 }
 SUFFIX = {"python": "py", "r": "R"}
+# Characters of a line.  Columns of a table are two blanks apart, words of a message one.
+WIDTH = 100
+TABLE = re.compile(r"\S {2,}\S")
 
 
 def environment(library: Path) -> dict[str, str]:
@@ -47,6 +51,21 @@ def printed(pages: dict[str, list[str]], language: str, library: Path) -> dict[s
         }
 
 
+def wrapped(output: str) -> str:
+    """Break the lines of messages that are too long; those of tables stay."""
+    return "\n".join(
+        part
+        for line in output.split("\n")
+        for part in (
+            [line]
+            if len(line) <= WIDTH or TABLE.search(line)
+            else textwrap.wrap(
+                line, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+            )
+        )
+    )
+
+
 def stage(pages: list[Path], library: Path) -> None:
     """Put what the blocks of these pages print into the pages."""
     texts = {str(page): page.read_text() for page in pages}
@@ -60,7 +79,7 @@ def stage(pages: list[Path], library: Path) -> None:
     for page, text in texts.items():
 
         def shown(match: re.Match[str], page: str = page) -> str:
-            output = next(outputs[match[1]][page]).rstrip()
+            output = wrapped(next(outputs[match[1]][page]).rstrip())
             below = f"\n```{{code-block}} text\n:class: output\n\n{output}\n```\n" if output else ""
             return f"```{match[1]}\n{match[2]}```\n{below}"
 

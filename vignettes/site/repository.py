@@ -10,8 +10,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 # The page of a text is where the text is, but for these.
-MOVED = {".github/SECURITY.md": "security", "rwrapper/NEWS.md": "changelog"}
-LEFT_OUT = ("README.md", ".github/RELEASING.md", "vignettes/site/")
+MOVED = {
+    ".github/SECURITY.md": "security",
+    ".github/CONTRIBUTING.md": "contributing",
+    ".github/CODE_OF_CONDUCT.md": "conduct",
+    "rwrapper/NEWS.md": "changelog",
+}
+LEFT_OUT = ("README.md", ".github/RELEASING.md", "vignettes/site/", "vignettes/paper/")
 
 HEADER = re.compile(r"^status: (.+)\n((?:proves: .+\n)+)", re.MULTILINE)
 PROVES = re.compile(r"^proves: (\S+) (\S+)$", re.MULTILINE)

@@ -1,5 +1,5 @@
 # Run the chunks in the folders of a folder, each folder with names of its own.
-options(width = 100, cli.num_colors = 1L)
+options(width = 100, digits = 4, cli.num_colors = 1L)
 
 # What each expression prints, as when typed, with an empty line between one and the next.
 printed <- function(chunk, names) {

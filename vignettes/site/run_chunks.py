@@ -9,7 +9,17 @@ from pathlib import Path
 
 import pandas as pd
 
-pd.set_option("display.width", 100, "display.max_columns", None)
+
+def rounded(value: float) -> str:
+    """Return a number as a paper prints it, so that tables are no wider than a page."""
+    if value != 0 and abs(value) < 1e-4:
+        return f"{value:.1e}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+pd.set_option(
+    "display.width", 100, "display.max_columns", None, "display.float_format", rounded
+)  # fmt: skip
 for page in sorted(Path(sys.argv[1]).iterdir()):
     names: dict[str, object] = {"__name__": "__main__"}
     for chunk in sorted(page.glob("*.py")):

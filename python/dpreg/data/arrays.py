@@ -37,7 +37,13 @@ def matrix_source(name: str, values: Any) -> RowSource:
     if _is_list(values):
         return _rows_source(name, values)
     if _is_sparse(values):
-        raise SchemaError(name, "is a sparse matrix, which is not supported", "use toarray()")
+        raise SchemaError(
+            name,
+            "is a sparse matrix, which formulas and estimators do not take",
+            "for sparse coefficients write dpreg.mechanisms.dp_frank_wolfe(X, y, eps, delta, "
+            "l1=..., steps=...)",
+            "convert it with toarray()",
+        )
     if _is_frame(values):
         source = frame_source(values)
         if any(column.kind != "numeric" for column in source.schema.columns.values()):

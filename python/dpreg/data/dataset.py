@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpreg.data.arrow import arrow_cells, arrow_column
+from dpreg.data.parquet import refuse_other_files
 from dpreg.data.schema import Schema
 from dpreg.data.source import BATCH_ROWS, RowSource, StreamSource
 from dpreg.errors import SchemaError
@@ -57,6 +58,7 @@ def files_source(paths: str | Sequence[str | os.PathLike[str]]) -> RowSource:
     import pyarrow.dataset as ds
 
     files = _files(paths)
+    refuse_other_files(files[0])
     keys = _HIVE.findall(os.path.dirname(files[0]))
     try:
         # Text whatever the names are: numbers, if all that are there happen to be some, would

@@ -12,7 +12,7 @@ from dpreg.data.schema import Schema
 from dpreg.data.source import BATCH_ROWS, RowSource, StreamSource
 from dpreg.errors import SchemaError
 
-__all__ = ["parquet_source"]
+__all__ = ["parquet_source", "refuse_other_files"]
 
 
 def parquet_source(path: str | os.PathLike[str]) -> RowSource:
@@ -58,18 +58,35 @@ def _types(name: str) -> list[Any]:
     import pyarrow.parquet as pq
 
     try:
-        if os.path.isfile(name) and not _begins_as_parquet(name):
-            raise SchemaError(
-                "data",
-                f"{name!r} is not a Parquet file, and no other is read, because others do not "
-                "declare types",
-                f"for a CSV file, pandas.read_csv({name!r}).to_parquet('data.parquet') makes one",
-            )
+        refuse_other_files(name)
         return list(pq.read_schema(name))
     except FileNotFoundError:
         raise SchemaError("data", f"cannot read {name!r}: there is no such file") from None
     except (OSError, pyarrow.ArrowException) as error:
         raise SchemaError("data", f"cannot read {name!r} as Parquet: {error}") from None
+
+
+def refuse_other_files(path: str) -> None:
+    """Raise an error for a file that is not Parquet, and say how a CSV file is read.
+
+    Raises
+    ------
+    SchemaError
+        If it is there and does not begin as a Parquet file does.
+    """
+    if not os.path.isfile(path) or _begins_as_parquet(path):
+        return
+    # CSV is not read here, not even with declared types: a value that does not parse would have to
+    # be an error, which depends on the records, and a first line without names is a record.
+    raise SchemaError(
+        "data",
+        f"{path!r} is not a Parquet file; a CSV file does not declare the types of its columns, "
+        "and to infer them reads private values",
+        "declare them, types = {'x': 'float64', 'city': 'string'}, and read the table with "
+        f"pyarrow.csv.read_csv({path!r}, convert_options=pyarrow.csv.ConvertOptions("
+        "column_types=types, include_columns=list(types)))",
+        f"in R with read.csv({path!r}, colClasses = ...)",
+    )
 
 
 def _begins_as_parquet(path: str) -> bool:

@@ -14,6 +14,7 @@ from dpreg.families import GAUSSIAN, Family
 from dpreg.inference.law import NORMAL, TailLaw, check_alpha
 from dpreg.inference.residuals import Diagnostics, FitStats
 from dpreg.privacy.certificate import Certificate
+from dpreg.results.described import DescribedModel
 from dpreg.results.document import fields_from, written
 from dpreg.results.testing import LinearTests
 from dpreg.results.withheld import why_absent
@@ -129,6 +130,12 @@ class DPResults(LinearTests):
     def nobs(self) -> float:
         """Private estimate of the number of protected units, or of the rows drawn from them."""
         return self.units
+
+    @property
+    def model(self) -> DescribedModel:
+        """Names of the response and the coefficients, for statsmodels' `summary_col`."""
+        seeded = " (NOT PRIVATE)" if self.privacy.seeded else ""
+        return DescribedModel(self.response + seeded, list(self.names))
 
     def cov_params(self) -> pd.DataFrame:
         """Covariance of the coefficients, sampling and privacy together."""

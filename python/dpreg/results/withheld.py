@@ -24,7 +24,6 @@ _REASONS = {
     ),
     **dict.fromkeys(("rsquared", "scale"), _PAID),
     "df_resid": _COUNT,
-    "model": "the records are not kept",
     "pred_table": "it counts records; diagnostics=True in the call pays for plot_calibration()",
     "get_margeff": "write marginal_effects(data), over rows that need no protection",
 }  # fmt: skip

@@ -1,0 +1,168 @@
+# %% [markdown]
+# # Gallery: four questions, with and without privacy
+#
+# A study has a question, a model, a picture of the private intervals beside the exact ones, a
+# conclusion, and its cost. The data are public, so that the exact answer may be shown for once;
+# with data that need protection one sees the private answer only. They come with `statsmodels` and
+# with this repository: nothing is downloaded. Private numbers differ each time this page is built.
+#
+# Run it as `python vignettes/gallery.py`, or open it as a notebook (percent format).
+
+# %%
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+
+import dpreg
+from dpreg.plots_beside import plot_beside
+
+
+def exact_table(fit):
+    """Return coefficients and intervals of a fit of statsmodels as `plot_beside` reads them."""
+    limits = fit.conf_int().set_axis(["lower", "upper"], axis=1)
+    return limits.assign(coef=fit.params)
+
+
+def cost(private, exact):
+    """Say what was spent, and how much wider than exact intervals the private ones are."""
+    wide = (private.bse / exact.bse.reindex(private.bse.index)).drop("Intercept", errors="ignore")
+    spent = f"eps = {private.privacy.epsilon:g}, delta = {private.privacy.delta:g}"
+    print(f"Cost: {spent}; intervals {wide.min():.1f} to {wide.max():.1f} times as wide")
+
+
+# %% [markdown]
+# ## 1. A survey on a sensitive subject
+#
+# **Question.** A survey of the magazine *Redbook* asked married women in 1974 whether they had had
+# an affair; 6,366 answers are in these data (Fair, 1978). Who says yes? No woman who answers that
+# wants to be found in a table.
+#
+# **Model.** A logistic regression on the rating of the marriage (1 to 5), age, years of marriage
+# and religiosity (1 to 4).
+
+# %%
+women = sm.datasets.fair.load_pandas().data
+model = "rate_marriage + age + yrs_married + religious"
+private = dpreg.dp_glm(f"I(affairs > 0) ~ {model}", women, eps=1.0, delta=1e-5)
+exact = smf.logit(f"had ~ {model}", women.assign(had=1.0 * (women["affairs"] > 0))).fit(disp=0)
+plot_beside({"exact": exact_table(exact), "private, eps = 1": private})
+
+# %% [markdown]
+# In R:
+#
+# ```r
+# dp_glm(I(affairs > 0) ~ rate_marriage + age + yrs_married + religious, women, eps = 1)
+# ```
+#
+# **Conclusion.** The odds of an affair fall with the rating of the marriage, with age at the same
+# number of years of marriage, and with religiosity; they rise with the years of marriage. The signs
+# are the same with and without privacy.
+
+# %%
+odds = np.exp([private.params["rate_marriage"], exact.params["rate_marriage"]])
+print(f"Odds ratio for one more point of the rating: private {odds[0]:.2f}, exact {odds[1]:.2f}")
+cost(private, exact)
+
+# %% [markdown]
+# ## 2. A randomised experiment
+#
+# **Question.** The RAND Health Insurance Experiment drew lots for insurance plans with different
+# coinsurance rates. Does a share of the bill keep people from seeing a doctor at all? The data have
+# 20,190 person-years, and each of them is protected by itself; with an identifier of persons, which
+# this copy lacks, `unit=` would protect all years of a person.
+#
+# **Model.** A logistic regression of at least one visit in the year on log(coinsurance + 1), a
+# physical limitation, and an index of chronic diseases.
+
+# %%
+years = sm.datasets.randhie.load_pandas().data
+private = dpreg.dp_glm("I(mdvis > 0) ~ lncoins + physlm + disea", years, eps=1.0, delta=1e-5)
+any_visit = years.assign(any_visit=1.0 * (years["mdvis"] > 0))
+exact = smf.logit("any_visit ~ lncoins + physlm + disea", any_visit).fit(disp=0)
+plot_beside({"exact": exact_table(exact), "private, eps = 1": private})
+
+# %% [markdown]
+# In R:
+#
+# ```r
+# dp_glm(I(mdvis > 0) ~ lncoins + physlm + disea, years, eps = 1)
+# ```
+#
+# **Conclusion.** Yes: with a larger share of the bill fewer people see a doctor; those with
+# limitations or chronic diseases see one more often. A private analysis of the trial finds what the
+# exact one finds.
+
+# %%
+full, free = np.log(96), np.log(1)
+for title, fit in (("private", private), ("exact", exact)):
+    ratio = np.exp(fit.params["lncoins"] * (full - free))
+    print(f"Odds ratio of a visit, coinsurance of 95% against free care, {title}: {ratio:.2f}")
+cost(private, exact)
+
+# %% [markdown]
+# ## 3. A panel
+#
+# **Question.** What does a union job pay, if each woman is compared with herself? The National
+# Longitudinal Survey of Young Women interviewed 4,134 women 19,010 times in 1970 to 1988.
+#
+# **Model.** Log wage on union membership and years in the job, with an effect of each woman. All
+# interviews of a woman are protected together, and six of each are used.
+
+# %%
+here = Path(__file__).parent if "__file__" in globals() else Path()
+panel = pd.read_parquet(here / "nlswork.parquet")
+private = dpreg.dp_lm(
+    "ln_wage ~ union + tenure | person", panel, 1.0, 1e-5, unit="person",
+    method=dpreg.BoostedAdaSSP(max_rows=6),
+)  # fmt: skip
+columns = ["ln_wage", "union", "tenure"]
+apart = panel[columns] - panel.groupby("person")[columns].transform("mean")
+by_woman = {"cov_type": "cluster", "cov_kwds": {"groups": panel["person"]}}
+exact = smf.ols("ln_wage ~ union + tenure - 1", apart).fit(**by_woman)
+plot_beside({"exact": exact_table(exact), "private, eps = 1": private})
+
+# %% [markdown]
+# In R:
+#
+# ```r
+# dp_lm(ln_wage ~ union + tenure | person, panel, eps = 1, unit = "person",
+#       method = BoostedAdaSSP(max_rows = 6))
+# ```
+#
+# **Conclusion.** A union job and each year in a job pay more, within the same woman. The private
+# interval of the union premium is wide: it says that there is a premium, not how large it is to a
+# percentage point. [Persons and periods](panels.py) goes on from here.
+
+# %%
+for title, fit in (("private", private), ("exact", exact)):
+    low, high = 100 * (np.exp(fit.conf_int().loc["union"]) - 1)
+    print(f"Union premium, {title}: {low:.0f}% to {high:.0f}%")
+cost(private, exact)
+
+# %% [markdown]
+# ## 4. Where privacy is too expensive
+#
+# **Question.** Engel's law: does the share of food in the budget fall with income? Engel (1857) had
+# 235 Belgian households.
+#
+# **Before a record is read**, `dp_plan` says that 235 households are too few at eps = 1, how many
+# would be enough, and which eps this many would need.
+
+# %%
+print(dpreg.dp_plan(n=235, d=1, eps=1.0, delta=1e-4))
+
+# %% [markdown]
+# In R:
+#
+# ```r
+# dp_plan(n = 235, d = 1, eps = 1, delta = 1e-4)
+# ```
+#
+# **Conclusion.** None, and no budget was spent. To find a slope in a few hundred rows, each row has
+# to count for much; that is what differential privacy does not allow. More rows help most: noise
+# falls in proportion to their number, the sampling error only in proportion to its square root.
