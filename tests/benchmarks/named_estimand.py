@@ -6,13 +6,13 @@ A fit of a sample is watched, so that its limits, its directions and its standar
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from dpreg import _core
 from dpreg.audit._patch import replaced
-from dpreg.methods import boosted_adassp
+from dpreg.methods import newton_fit
 
 # Scores of a unit, on average, are 0 within this, in their root mean square.
 ROOT = 2e-5
@@ -23,19 +23,16 @@ MOST_STEPS = 5_000
 class Watched:
     """What a fit found before its coefficients; None where it took another way."""
 
-    units: object = None
-    directions: object = None
-    rows: object = None
-    root: object = None
+    fit: object = None
+    begun: object = None
 
     def estimand(self, X, y):
         """Coefficients, the intercept first, that the fit estimates in a table of rows."""
-        recipe = self.rows._recipe
-        recipe = replace(recipe, row_limit=min(recipe.row_limit, self.root.row_limit))
-        rows = _core.QuantisedRows(np.ascontiguousarray(X), y, recipe.standardisation())
-        theta = root_of(rows, self.root.theta, self.root.cut.limit)
-        d = X.shape[1]
-        return self.units.to_user(d) @ (self.directions.map @ theta) + self.units.offset(d)
+        how = self.fit.rows._recipe.standardisation()
+        rows = _core.QuantisedRows(np.ascontiguousarray(X), y, how)
+        theta = root_of(rows, self.fit.path.theta, self.fit.limits.limit)
+        units, d = self.begun.telling_units, X.shape[1]
+        return units.to_user(d) @ (self.fit.whitening.change @ theta) + units.offset(d)
 
 
 def root_of(rows, theta, limit):
@@ -62,26 +59,11 @@ def root_of(rows, theta, limit):
 @contextlib.contextmanager
 def watched():
     """Watch fits within the block; yields what the last of them found."""
-    found = Watched()
+    found, errors = Watched(), newton_fit._errors
 
-    def kept(name, *into):
-        real = getattr(boosted_adassp, name)
+    def kept(fit, begun):
+        found.fit, found.begun = fit, begun
+        return errors(fit, begun)
 
-        def call(*arguments, **options):
-            result = real(*arguments, **options)
-            for attribute, of in into:
-                setattr(found, attribute, of(arguments, result))
-            return result
-
-        return replaced(boosted_adassp, name, call)
-
-    with (
-        kept("mapped_rows", ("units", lambda given, _: given[2])),
-        kept("precondition", ("directions", lambda _, result: result)),
-        kept(
-            "score_root",
-            ("rows", lambda given, _: given[0]),
-            ("root", lambda _, result: result),
-        ),
-    ):
+    with replaced(newton_fit, "_errors", kept):
         yield found

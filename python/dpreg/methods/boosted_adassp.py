@@ -182,7 +182,7 @@ class BoostedAdaSSP:
     ) -> Release | Declined:
         """See `dpreg.methods.base.Method`."""
         if inference and design.terms.family.least_squares:
-            begun = scaled(design, allowance, self, self.max_rows, NEWTON_PASSES)
+            begun = scaled(design, allowance, self.max_rows, NEWTON_PASSES)
             return begun.declined or newton_fit(begun)
         passes = self._passes(design.terms.family, inference=inference)
         begun = standardise(design, allowance, self, self.max_rows, passes)

@@ -182,29 +182,31 @@ def standardise(
     if passes is not None:  # and a vote on limits
         scaling = options.standardisation.passes(design.columns + 1)
         expect(scaling + passes + 1 + allowance.extras.passes)
-    rows = 1 if design.units is None else max_rows
-    extras = allowance.extras
-    noise = GaussianReleases(
-        allowance.epsilon, allowance.delta, allowance.bits, rows=rows, aside=extras.share
-    )
+    noise = _releases(design, allowance, max_rows)
     design = sample_rows(design, max_rows, allowance.bits)
-    bounds = column_bounds(design.terms)
-    scales = options.standardisation.release(design.rows, noise, bounds)
-    return _standardised(design, noise, scales, options.standardisation.tail_share, extras)
+    scales = options.standardisation.release(design.rows, noise, column_bounds(design.terms))
+    tail_share = options.standardisation.tail_share
+    return _standardised(design, noise, scales, tail_share, allowance.extras)
 
 
-def scaled(
-    design: Design, allowance: Allowance, options: _Options, max_rows: int, passes: int
-) -> Standardised:
+def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> Standardised:
     """As `standardise`, by `column_scales`, which spends no more than it has to."""
-    rows, extras = 1 if design.units is None else max_rows, allowance.extras
-    expect(passes + extras.passes)
-    noise = GaussianReleases(
-        allowance.epsilon, allowance.delta, allowance.bits, rows=rows, aside=extras.share
-    )
+    expect(passes + allowance.extras.passes)
+    noise = _releases(design, allowance, max_rows)
     design = sample_rows(design, max_rows, allowance.bits)
-    scales = column_scales(design.rows, noise, column_bounds(options.bounds, design.terms))
-    return _standardised(design, noise, scales, VOTE_SHARE, extras)
+    scales = column_scales(design.rows, noise, column_bounds(design.terms))
+    return _standardised(design, noise, scales, VOTE_SHARE, allowance.extras)
+
+
+def _releases(design: Design, allowance: Allowance, max_rows: int) -> GaussianReleases:
+    rows = 1 if design.units is None else max_rows
+    return GaussianReleases(
+        allowance.epsilon,
+        allowance.delta,
+        allowance.bits,
+        rows=rows,
+        aside=allowance.extras.share,
+    )
 
 
 def _standardised(
