@@ -27,7 +27,7 @@ _BULK, _SEEN = 0.7, 3.0
 _HALVES, _STEPS = 44, 8
 # No unit is farther out than so many times where the tail begins; without an end, limits of real
 # tables with a few outliers run away.
-_FARTHEST = 128.0
+_FARTHEST = 256.0
 # Counts differ from those of the shape that is nearest by about this share.
 _DIFFERENT = 0.1
 # The limit is where noise, and this share of what clipping takes off all norms together, are least
@@ -99,8 +99,9 @@ class NormTail:
         parts = (numbers[:, 1:] + numbers[:, :-1]) / 2 * np.diff(_steps())
         excess = parts[:, ::-1].cumsum(axis=1)[:, ::-1]
         self._limits = self._start * _steps()
-        self._units = np.asarray(weights @ numbers)
         self._excess = np.append(self._start * (weights @ excess), 0.0)
+        squared = np.append(self._start**2 * (weights @ excess**2), 0.0)
+        self._doubt = np.sqrt(np.maximum(squared - self._excess**2, 0.0))
         self.squares, number = self._sum(first, weights, units, ends)
         self.root_mean_square = math.sqrt(self.squares / number)
 
@@ -130,12 +131,16 @@ class NormTail:
         return float(self._limits[np.argmin(loss)])
 
     def cut(self, limit: float) -> ScoreCut:
-        """Return what clipping at `limit` takes off the norms, at most but for two deviations."""
+        """Return what clipping at `limit` takes off the norms.
+
+        Units are at most so many, by two deviations of the noise; the excess is a standard
+        deviation over shapes above what is expected.
+        """
         ends = np.append([_norm(float(k)) for k in self._starts[1:]], np.inf)
         counted = self._counts[ends > limit]
         most = max(float(counted.sum()), 0.0) + _AT_MOST * self._deviation * math.sqrt(len(counted))
-        expected = max(float(np.interp(limit, self._limits, self._units)), 1.0)
-        return ScoreCut(limit, most, most * self.excess(limit) / expected)
+        doubt = float(np.interp(limit, self._limits, self._doubt))
+        return ScoreCut(limit, most, self.excess(limit) + doubt)
 
 
 def _norm(k: float) -> float:
@@ -155,7 +160,7 @@ def _shapes() -> tuple[Doubles, Doubles]:
     down to none at `_FARTHEST`.
     """
     steps, shapes, prior = _steps(), [], []
-    powers, shares = (0.8, 1.3, 2.0, 3.0, 4.5), (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
+    powers, shares = (0.8, 1.3, 2.0, 3.0, 4.5), (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
     for c in (0.25, 0.5, 0.75, 1.0, 1.5, 2.2):
         for beyond_double in (0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6):
             if c < 0.5 and beyond_double > 0.3:  # which would not fall off
