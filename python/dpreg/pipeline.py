@@ -160,17 +160,19 @@ def fit(
         method=chosen.name,
         schema=schema_to_dict(problem.schema),
         selection=selection,
+        warnings=(
+            *about_privacy(epsilon, delta, outcome.units),
+            *unwritten,
+            *about_response(terms.response, family, problem.schema),
+        ),
         remarks=(
-            *about_extras(extras),
+            *about_columns(problem.schema),
             *about_units(
                 unit, stage.selector, getattr(stage.selector, "name", ""), "to choose columns, "
             ),
             *about_units(unit, chosen, outcome.method or chosen.name),
+            *about_extras(extras),
             *about_stratum(charged.stratum, unit),
-            *about_response(terms.response, family, problem.schema),
-            *about_columns(problem.schema),
-            *about_privacy(epsilon, delta, outcome.units),
-            *unwritten,
         ),
     )
 

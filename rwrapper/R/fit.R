@@ -256,7 +256,7 @@ new_fit <- function(answer, design, call) {
   unidentified <- unidentified_among(estimates, covariance, answer$method)
   fit <- list(
     coefficients = replace(estimates, unidentified, NA), covariance = covariance,
-    sampling = sampling, clipping = clipping, estimates = estimates,
+    sampling = sampling, clipping = clipping, estimand = answer$estimand, estimates = estimates,
     nobs = answer$units, method = answer$method,
     law = lapply(answer$law, function(v) as.numeric(unlist(v))),
     notes = c(as.character(unlist(answer$notes)), design$note), no_errors = answer$no_errors,

@@ -51,7 +51,7 @@ def test_estimates_are_those_of_weighted_fits_but_for_noise(family, inference):
         exact = sm.QuantReg(data.y.to_numpy()[many], X.to_numpy()[many]).fit(q=0.5).params
     fit = fitted(family, data, 50.0, inference=inference)
     np.testing.assert_allclose(fit.estimates, exact, atol=0.03)
-    assert any("weighed by w" in note for note in fit.notes)
+    assert any("weighted by w" in note for note in fit.notes)
 
 
 def test_intervals_cover_with_weights():
@@ -83,7 +83,7 @@ def test_weights_above_the_limit_count_as_the_limit(family):
     cut = data.assign(w=np.minimum(data.w, 1.5))
     limited, same = (fitted(family, frame, weight_limit=1.5) for frame in (data, cut))
     assert limited.to_json() == same.to_json()
-    assert any("above 1.5 count as 1.5" in note for note in limited.notes)
+    assert any("clipped at 1.5" in note for note in limited.notes)
 
 
 def test_a_weight_that_is_the_same_everywhere_changes_little():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -285,18 +286,23 @@ def test_no_line_of_a_certificate_is_longer_than_a_page(diamonds):
         assert max(map(len, str(fit.privacy).splitlines())) <= 106
 
 
-def test_a_summary_is_a_table_two_lines_of_privacy_and_what_matters(diamonds):
+def test_a_summary_is_a_table_its_privacy_and_at_most_two_notes(diamonds):
     """35 lines before; notes that every fit had are in the documentation."""
     fit = dpreg.dp_lm("price ~ carat + depth + table", diamonds, 1.0, 1e-6)
     lines = str(fit.summary()).splitlines()
-    assert len(lines) <= 17
+    assert len(lines) <= 19
     (place,) = (k for k, line in enumerate(lines) if line.startswith("Privacy: "))
     assert lines[place] == f"Privacy: {fit.privacy.claim}"
-    assert lines[place + 1].strip().startswith(f"{fit.method} in {len(fit.privacy.parts)} noisy")
-    assert place == 5 + 3 + 4 + 1
+    assert place == 6 + 3 + 4 + 1
+    assert "noisy steps" not in str(fit.summary())
+    assert f"{len(fit.privacy.parts)} noisy steps, {fit.privacy.composition}" in str(fit.privacy)
     for part in fit.privacy.parts:
         assert part.noise not in fit.summary().as_html() + fit.summary().as_latex()
         assert part.noise in str(fit.privacy)
+    many = replace(fit, notes=("first", "second", "third", "fourth"))
+    assert str(many.summary()).splitlines()[place + 1 :] == [
+        "Note: first.", "Note: second.", "2 more notes in fit.notes.",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("path", "value", "match"), [

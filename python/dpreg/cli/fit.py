@@ -8,7 +8,7 @@ from functools import partial
 import click
 
 from dpreg.cli.codes import DECLINED, DONE
-from dpreg.cli.face import SHELL
+from dpreg.cli.face import SHELL, in_shell
 from dpreg.cli.help import Documented
 from dpreg.cli.methods import built, described
 from dpreg.cli.parameters import method_names, method_options, offering, selector_names
@@ -219,5 +219,5 @@ def _fitted(
             **release.arguments(),
         )  # fmt: skip
     if isinstance(found, DPResults):
-        return release.outputs.tell(found, found.summary(alpha, exp=exp), DONE)
+        return release.outputs.tell(found, in_shell(found.summary(alpha, exp=exp)), DONE)
     return release.outputs.tell(found, found.summary(SHELL), DECLINED)

@@ -209,6 +209,6 @@ class AdaSSP:
             else "standard errors assume errors of constant variance; "
         )
         return (
-            f"{assumed}responses beyond {limit:.3g} standard deviations are clipped, which moves "
-            "coefficients where the response is skewed or has heavy tails"
+            f"{assumed}responses beyond {limit:.3g} standard deviations are clipped, which biases "
+            "the coefficients where the response is skewed or heavy-tailed"
         )

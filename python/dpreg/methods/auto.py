@@ -141,8 +141,8 @@ class Auto:
         loss = expect(chosen, units, d, rest, allowance.delta).loss
         why = (
             f"method {chosen!r} was chosen for about {units:,.0f} units and "
-            f"{counted(d, 'regressor')} at this eps: public simulations lose {share_lost(loss)} "
-            "of the explained variance with it"
+            f"{counted(d, 'regressor')} at this eps; expected loss of R squared: "
+            f"{share_lost(loss)} (public simulation)"
         )
         part = Part(
             "number of units, to choose the method",
@@ -160,9 +160,9 @@ class Auto:
         # A choice that costs next to nothing is not news.
         plain = loss < _NEWS and chosen != "tukey"
         if chosen == "tukey":
-            why += "; half of delta is kept for Boosted AdaSSP, should TukeyEM decline"
+            why += "; half of delta is reserved for Boosted AdaSSP in case TukeyEM declines"
         if isinstance(outcome, Declined) and outcome.unspent > 0:
-            why = f"TukeyEM declined, and Boosted AdaSSP used what was left ({why})"
+            why = f"TukeyEM declined, and Boosted AdaSSP was fitted with the rest of the budget ({why})"
             fallback = Allowance(outcome.unspent, delta, allowance.bits)
             first = (replace(part, label=f"TukeyEM: {part.label}") for part in outcome.parts)
             chosen = _FALLBACK
@@ -170,10 +170,10 @@ class Auto:
             outcome = self._method(chosen).release(design, fallback, inference=inference)
             outcome = replace(outcome, parts=(*first, *outcome.parts))
             if isinstance(outcome, Declined):
-                reason = f"TukeyEM declined, and then Boosted AdaSSP: {outcome.reason}"
+                reason = f"TukeyEM declined, then Boosted AdaSSP declined: {outcome.reason}"
                 outcome = replace(outcome, reason=reason)
         if isinstance(outcome, Release) and not plain:
-            outcome = replace(outcome, notes=(why, *outcome.notes))
+            outcome = replace(outcome, notes=(*outcome.notes, why))
         return replace(
             outcome,
             parts=(part, *outcome.parts),

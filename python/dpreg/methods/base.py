@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.data.design import Design, Terms
 from dpreg.errors import ArgumentError, BudgetError, Setting, Words, unusable, write
+from dpreg.inference.estimand import Estimand
 from dpreg.inference.law import NORMAL, TailLaw
 from dpreg.inference.residuals import Diagnostics, FitStats
 from dpreg.privacy.certificate import Part
@@ -85,7 +86,9 @@ class Release:
         How the budget was used, with every noise scale.
     composition : str
     notes : tuple of str
-        What a reader has to know to read the numbers.
+        Printed under the model, the most important first.
+    estimand : Estimand or None
+        What `params` estimate.
     limits : ndarray, shape (d + 1, 2), or None
         Where predictions move each column of X and, last, themselves; NaN where nothing is
         known.
@@ -114,6 +117,7 @@ class Release:
     stats: FitStats | None = None
     diagnostics: Diagnostics | None = None
     clipping: NDArray[np.float64] | None = None
+    estimand: Estimand | None = None
 
 
 @dataclass(frozen=True, slots=True)

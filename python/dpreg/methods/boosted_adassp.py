@@ -293,7 +293,8 @@ def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
         error = bent(error, directions.map @ root.theta, design.terms, scales, units)
     notes = (*range_note(family, scales), *(SHRUNK_NOTE,) * bool((np.diag(kept) < _KEPT).any()))
     release = begun.released(directions.map @ root.theta, units, error, notes)
-    return replace(release, notes=(estimand(root, family, release), *release.notes))
+    times = root.row_limit / math.sqrt(max(len(root.theta), 1)), root.cut.limit / root.norm
+    return replace(release, estimand=estimand(*times, root.cut, family, release))
 
 
 def _longest(limit: float, units: float) -> float:

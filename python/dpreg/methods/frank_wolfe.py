@@ -221,16 +221,16 @@ def _notes(run: dict[str, Any], terms: Terms, scaling: Scaling, l1: float) -> tu
     kept = (run["weights"][:d] != 0) & scaling.used
     support = [name for name, k in zip(terms.names, kept, strict=True) if k]
     notes = [
-        f"{len(run['path'])} steps in the l1 ball of radius {l1:g}, columns mapped to [-1, 1]",
-        f"{len(support)} of {d} coefficients are not 0"
+        *hidden_note(~scaling.used, terms.names, inference=False),
+        f"{len(support)} of {d} coefficients are nonzero"
         + (f": {', '.join(support)}" if support else ""),
     ]
     if terms.intercept:
-        notes.append(
-            "zeros are exact in the mapped columns and stay exact here; the intercept takes up "
-            "the centres of the columns"
-        )
+        notes.append("zero coefficients are exactly 0, and the intercept absorbs the column centres")
+    notes.append(
+        f"{len(run['path'])} steps in the l1 ball of radius {l1:g}, columns mapped to [-1, 1]"
+    )
     if len(run["screened"]):
         names = [terms.names[j] if j < d else "constant" for j in run["screened"]]
         notes.append(f"screened: {', '.join(names)}")
-    return (*notes, *hidden_note(~scaling.used, terms.names, inference=False))
+    return tuple(notes)

@@ -157,7 +157,7 @@ class Standardised:
             return ()
         most = most_weight(self.scales, place)
         column = self.design.terms.weights
-        return (f"rows were weighed by {column}, and weights above {most:.3g} count as {most:.3g}",)
+        return (f"rows are weighted by {column}; weights are clipped at {most:.3g}",)
 
 
 def standardise(

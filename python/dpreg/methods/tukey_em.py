@@ -235,7 +235,7 @@ class TukeyEM:
             law = release_law(plan.models, layout.size, plan.epsilon_sample, plan.depth)
         factor = small_batch_factor(units / plan.models * telling, d)
         found = coefficients(point, layout, law, factor, self.grid_exponent)
-        notes = [estimand(plan)]
+        notes: list[str] = []
         if law is not None and not found.identified.all():
             law = release_law(
                 plan.models, layout.size, plan.epsilon_sample, plan.depth, shallowest=True
@@ -243,8 +243,8 @@ class TukeyEM:
             found = coefficients(point, layout, law, factor, self.grid_exponent)
             names = np.array(design.terms.coefficients)[~found.identified]
             notes.append(
-                f"not told by most parts, no value at this eps: {', '.join(names)}; what is shown "
-                "for the others is less precise for it"
+                f"not estimable in most parts of the data at this eps: {', '.join(names)}; the "
+                "standard errors of the other coefficients are larger for it"
             )
         limits, spent = self._limits(design, allowance)
         return Release(
@@ -255,6 +255,7 @@ class TukeyEM:
             parts=parts + spent,
             law=NORMAL if law is None else TailLaw(law.tail, law.critical),
             notes=tuple(notes),
+            estimand=estimand(plan),
             limits=limits,
         )
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpreg.errors import Choice, Value, unusable
 from dpreg.families import GAUSSIAN, Family
+from dpreg.inference.estimand import Estimand
 from dpreg.inference.law import NORMAL, TailLaw, check_alpha
 from dpreg.inference.residuals import Diagnostics, FitStats
 from dpreg.privacy.certificate import Certificate
@@ -56,6 +57,7 @@ class DPResults(LinearTests):
     law : TailLaw
         Of estimate over standard error.
     notes : tuple of str
+        The most important first; `summary` prints two.
     selected : tuple of str or None
         Terms kept by private selection.
     limits : ndarray, shape (d + 1, 2), or None
@@ -70,10 +72,13 @@ class DPResults(LinearTests):
     diagnostics : Diagnostics or None
         Numbers of rows by fitted mean and residual; None unless ``diagnostics=True`` paid.
     clipping : ndarray, shape (c,), or None
-        How far each coefficient may lie, at most, from that of least squares (of maximum
-        likelihood) for the whole population because long scores were shortened, by released
-        counts of them whose tail is taken to go on as it was seen to fall; None: not known.
-        Beside, not within, the standard errors.  A few rows far beyond all others do not show.
+        Largest possible effect of clipping on each coefficient, compared with least squares
+        (maximum likelihood) without clipping; estimated from noisy counts of large scores, whose
+        tail is extrapolated.  None: not estimated.  Not included in the standard errors.  A few
+        extreme rows are not detected.
+    estimand : Estimand or None
+        What the coefficients estimate, the clipping thresholds, and the largest effect of
+        clipping in standard errors; None: not described.
 
     See Also
     --------
@@ -99,6 +104,7 @@ class DPResults(LinearTests):
     stats: FitStats | None = None
     diagnostics: Diagnostics | None = None
     clipping: NDArray[np.float64] | None = None
+    estimand: Estimand | None = None
 
     @property
     def released(self) -> bool:

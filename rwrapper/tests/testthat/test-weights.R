@@ -16,9 +16,9 @@ test_that("weights are those of lm()", {
   expect_identical(coef(same), coef(fit))
   dotted <- dp_lm(y ~ ., data[c("y", "x", "w")], eps = 20, delta = 1e-6, weights = w, rng = 1)
   expect_identical(names(coef(dotted)), c("(Intercept)", "x"))
-  expect_match(paste(fit$notes, collapse = " "), "weighed by w")
+  expect_match(paste(fit$notes, collapse = " "), "weighted by w")
   with_limit <- dp_lm(y ~ x, data, eps = 1, weights = w, weight_limit = 2, rng = 1)
-  expect_match(paste(with_limit$notes, collapse = " "), "above 2 count as 2")
+  expect_match(paste(with_limit$notes, collapse = " "), "clipped at 2")
 })
 
 test_that("weights that cannot be are refused", {
