@@ -98,7 +98,7 @@ MISTAKES = [
     for typed, argument, says in [
         # Names from other packages.
         ("dp_lm('y ~ x', df, epsilon=1)", "epsilon: dp_lm() has no such argument", "write eps"),
-        ("dp_lm('y ~ x', df, 1, seed=1)", "seed", "write rng, and the result can be repeated"),
+        ("dp_lm('y ~ x', df, 1, seed=1)", "seed", "write rng, which makes the result reproducible"),
         ("dp_lm('y ~ x', df, 1, random_state=1)", "random_state", "write rng"),
         ("dp_lm('y ~ x', df, 1, weights=df['x'])", "weights", "name of one column"),
         ("dp_lm('y ~ x', df, 1, sample_weight=df['x'])", "sample_weight", "write weights with"),

@@ -73,14 +73,14 @@ def notes(eps, delta, n=400):
     return " ".join(dpreg.dp_lm("y ~ x", data, eps, delta, rng=3).notes)
 
 
-def test_a_large_epsilon_is_told():
-    assert "which protects nobody" in notes(21.0, 1e-6)
-    assert "which protects nobody" not in notes(20.0, 1e-6)
+def test_a_large_epsilon_has_a_note():
+    assert "no meaningful protection" in notes(21.0, 1e-6)
+    assert "no meaningful protection" not in notes(20.0, 1e-6)
 
 
-def test_a_delta_above_one_by_the_released_number_is_told():
+def test_a_delta_above_one_by_the_released_number_has_a_note():
     """By the number that is released, which is noisy, and never by that of the rows."""
-    told = notes(20.0, 0.01)
-    assert "by the released number of units" in told
-    assert "0.0001 is small enough" in told
-    assert "by the released number" not in notes(20.0, 1e-4)
+    said = notes(20.0, 0.01)
+    assert "by the private estimate" in said
+    assert "0.0001 is small enough" in said
+    assert "by the private estimate" not in notes(20.0, 1e-4)

@@ -17,7 +17,7 @@ T = TypeVar("T")
 _BOUNDS = {"bounds": {"x": (0.0, 1.0), "y": (0.0, 1.0)}}
 _LINEAR = "this is linear regression"
 _PAIR = ("write ", Argument("formula"), " and ", Argument("data"))
-_SEED = ("write ", Argument("rng"), ", and the result can be repeated but is not private")
+_SEED = ("write ", Argument("rng"), ", which makes the result reproducible but not private")
 
 # By the name that was given: the arguments that it may stand for, and the advice where a function
 # has one of them; with none, the advice is for every function.
@@ -53,11 +53,11 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
         (("weights",), ("write ", Argument("weights"), " with the name of a column")),
     ),
     "offset": (("inference",), "write it into the formula: 'y ~ z + offset(x)'"),
-    "subset": (("formula",), "take the rows before the call, each by its own values"),
+    "subset": (("formula",), "filter the rows before the call, each by its own values only"),
     "ledger": (("unit",), ("write ", Argument("budget"), " with a budget that has a ledger")),
     "total_eps": (("unit",), ("write ", Argument("budget"), " with a budget of that total")),
-    "alpha": (("inference",), "write it in what is asked of the result: summary(alpha=0.1)"),
-    "conf_level": (("inference",), "write it in what is asked of the result: summary(alpha=0.1)"),
+    "alpha": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
+    "conf_level": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
     "group": (("unit",), ("write ", Argument("unit"))),
     "groups": (("unit",), ("write ", Argument("unit"))),
     "cluster": (("unit",), ("write ", Argument("unit"))),

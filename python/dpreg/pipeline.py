@@ -113,7 +113,7 @@ def fit(
     _check_places(terms, select)
     fitted = without_offset_terms(terms) if family.standardised else terms
     if terms.within and not family.least_squares:
-        why = f"effects of each {unit} can be taken out of a linear model only"
+        why = f"effects of each {unit} are supported in linear models only"
         raise FormulaError("formula", why, "leave them out, or use dp_lm")
     check_extras(extras, chosen, terms, inference=inference)
     stage = first_stage(select, k, split, fitted, epsilon)
@@ -197,5 +197,5 @@ def _check_places(terms: Terms, select: object) -> None:
     if select is not None:
         raise ArgumentError("select", ("cannot be used together with ", Argument("weights")))
     if terms.within:
-        why = "cannot be used together with effects of units, whose rows have one mean"
+        why = "cannot be used together with unit effects"
         raise ArgumentError("weights", why, leave_out("weights"))

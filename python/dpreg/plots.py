@@ -91,7 +91,7 @@ def _draw_intervals(
     ax.plot(z[near], place[near], "o", color="black", markersize=4)
     for y, at, value, spread, drawn in zip(place, z, estimate, error, near, strict=True):
         if np.isnan(at):
-            ax.text(0, y, "  not identified at this eps", va="center", fontsize="small",
+            ax.text(0, y, "  not estimable at this eps", va="center", fontsize="small",
                     color="0.4")  # fmt: skip
             continue
         _write_beside(ax, y, _with_error(value, spread))

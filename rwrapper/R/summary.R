@@ -54,7 +54,7 @@ print_head <- function(x) {
     cat("Call:\n", paste(deparse(typed_call(x$call)), collapse = "\n"), "\n\n", sep = "")
   print_estimand(x$estimand)
   unidentified <- sum(is.na(if (is.matrix(x$coefficients)) x$coefficients[, 1L] else x$coefficients))
-  cat("Coefficients:", if (unidentified) paste0(" (", unidentified, " not identified at this eps)"),
+  cat("Coefficients:", if (unidentified) paste0(" (", unidentified, " not estimable at this eps)"),
       "\n", sep = "")
 }
 

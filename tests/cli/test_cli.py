@@ -114,7 +114,7 @@ FIT, SELECT = ["fit", "price ~ carat", "DATA"], ["select", "price ~ carat", "DAT
         ([*FIT, "--eps", "a lot"], "'a lot' is not a valid float"),
         (["fit", "price ~ carat", "nope.parquet", "--eps", "1"], "DATA: cannot read"),
         (["fit", "price ~ carat", __file__, "--eps", "1"], "to_parquet("),
-        (["fit", "DATA", "price ~ carat", "--eps", "1"], "DATA are in each other's place"),
+        (["fit", "DATA", "price ~ carat", "--eps", "1"], "DATA are in the wrong order"),
         (["fit", "price ~ grade", "DATA", "--eps", "1"], "add --levels grade=first,second,..."),
         (["fit", "price ~ grade", "DATA", "--eps", "1", "--levels", "grade"], "COLUMN=A,B"),
         (["fit", "price ~ carats", "DATA", "--eps", "1"], "perhaps 'carat' was meant"),

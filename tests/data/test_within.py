@@ -112,7 +112,7 @@ def test_bounds_are_those_of_the_columns_and_not_of_their_deviations():
 
 @pytest.mark.parametrize("family", ["binomial", "poisson", "quantile"])
 def test_effects_are_those_of_a_linear_model(family):
-    with pytest.raises(FormulaError, match="of a linear model only"):
+    with pytest.raises(FormulaError, match="in linear models only"):
         dpreg.dp_glm("y ~ x | person", panel(40), 1.0, family=family, unit="person")
 
 
@@ -148,7 +148,7 @@ def test_a_fit_finds_what_effects_would_hide(method):
         ("y ~ x | person + g^team", "person", "random effects"),
         ("y ~ x | person | team", "team", "random effects"),
         ("y ~ x + (1 | person)", None, "random effects"),
-        ("y ~ 1 | person", "person", "nothing but effects"),
+        ("y ~ 1 | person", "person", "only unit effects"),
         ("y ~ person | person", "person", "protected unit"),
     ],
 )

@@ -107,6 +107,6 @@ def test_what_no_candidate_can_use_is_refused_before_the_charge():
     budget = dpreg.Budget(1.0, 1e-5)
     data = {"x": np.zeros(9), "y": np.zeros(9), "w": np.ones(9)}
     method = dpreg.Auto(candidates=("tukey", "tukey"))
-    with pytest.raises(ArgumentError, match="no use for weights"):
+    with pytest.raises(ArgumentError, match="does not support row weights"):
         dpreg.dp_lm("y ~ x", data, 1.0, method=method, weights="w", budget=budget)
     assert budget.charges == ()

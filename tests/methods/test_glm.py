@@ -317,7 +317,7 @@ DATA = {"y": np.zeros(3), "x": np.zeros(3), "t": np.ones(3)}
         ({"method": "tukey", "family": Quantile()}, "'tukey' fits no quantile family"),
         (
             {"method": "tukey", "family": POISSON, "formula": "y ~ x + offset(t)"},
-            "no use for offsets",
+            "does not support offsets",
         ),
         (
             {"formula": "y ~ x + offset(t)", "family": POISSON, "select": "kendall", "k": 1},

@@ -80,7 +80,7 @@ def test_names_with_blanks_and_factors_alone(data):
 @pytest.mark.parametrize(
     ("columns", "error", "says"),
     [
-        ("y ~ x - 1", FormulaError, "must have its intercept"),
+        ("y ~ x - 1", FormulaError, "must include the intercept"),
         ("~ nope", FormulaError, "no column 'nope'"),
         ("~ y + scale(x)", FormulaError, "scale"),
         ([], ArgumentError, "formula must be"),

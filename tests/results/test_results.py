@@ -87,7 +87,7 @@ def test_a_part_that_takes_the_rest_does_not_look_free(diamonds):
     text = " ".join(str(fit.privacy).split())
     assert "eps=0" not in text
     assert fit.privacy.to_frame()["share"].iloc[-1] == (
-        "all that the other parts leave of eps and delta"
+        "the rest of eps and delta"
     )
 
 

@@ -194,7 +194,7 @@ def test_what_was_not_paid_for_is_refused_with_what_to_write():
         ({"method": "dpsgd", "diagnostics": True}, "diagnostics: 'dpsgd' releases nothing"),
         ({"inference": False, "diagnostics": True}, "may choose a method"),
         ({"family": "binomial", "fit_stats": True}, "neither R squared"),
-        ({"weights": "x", "diagnostics": True}, "all weigh the same"),
+        ({"weights": "x", "diagnostics": True}, "not supported with weights"),
     ],
 )
 def test_wrong_use_is_refused_before_anything_is_spent(arguments, message):

@@ -14,14 +14,13 @@ __all__ = ["demo", "demo_command"]
 _FORMULA = "price ~ carat + cut + color + clarity"
 
 _INTRODUCTION = """\
-The data: prices and qualities of 53,940 diamonds, one row a diamond.
+The data: prices and qualities of 53,940 diamonds, one row per diamond.
 The question: what does a diamond cost, by weight (carat) and by quality?  Cut, color and
 clarity are ordered categories; each coefficient compares a level with the first one.
 
-The promise: whether or not any one diamond is in the data, whoever reads the result can
-tell hardly any difference: probabilities change by a factor of at most e^eps, apart from
-a failure probability delta.  Nothing else about the rows is used as if it were public, not
-even how many there are.
+The promise: the result reveals almost nothing about whether any one diamond is in the data.
+Probabilities of results change by a factor of at most e^eps, except for a failure
+probability delta.  Nothing about the rows is treated as public, not even their number.
 
     dpreg.dp_lm({formula!r}, diamonds, eps=1.0)
 """
@@ -29,18 +28,18 @@ even how many there are.
 _READING = """\
 
 How to read it
-  coef       dollars for one unit more: one carat more costs about ${carat:,.0f}.
-  std err    how far the coefficient may be off, and of that
-  sampling   what ordinary least squares would have had anyway,
-  privacy    what was added to protect the diamonds.
-  [0.025 0.975]  holds the true coefficient with probability 95%.
-  blank      too few diamonds of a level for this eps: no error can be told.
+  coef       dollars per unit: one more carat costs about ${carat:,.0f}.
+  std err    standard error, which combines
+  sampling   the sampling error of least squares, and
+  privacy    the noise added to protect the diamonds.
+  [0.025 0.975]  95% confidence interval.
+  n/a        too few diamonds of this level to estimate a standard error at this eps.
 Run it again: the numbers change within their standard errors.  Each run spends eps=1; a
-dpreg.Budget keeps the sum.
+dpreg.Budget keeps the total.
 """
 
 _DECLINED = """\
-This time the mechanism declined, as it may.  Run the demo again."""
+The mechanism declined this time, which can happen.  Run the demo again."""
 
 
 def demo(out: TextIO) -> bool:

@@ -18,15 +18,15 @@ __all__ = ["plan"]
     ),
 )
 @click.option("--n", "--rows", "n", type=int, required=True,
-              help="Number of units, as far as it is public.")  # fmt: skip
+              help="Number of units, if it is public.")  # fmt: skip
 @click.option("--d", "--features", "d", type=int, required=True, help="Number of regressors.")
-@click.option("--eps", type=float, required=True, help="Privacy loss in nats.")
-@click.option("--delta", type=float, default=1e-5, show_default=True, help="Failure probability.")
+@click.option("--eps", type=float, required=True, help="Privacy parameter epsilon.")
+@click.option("--delta", type=float, default=1e-5, show_default=True, help="Privacy parameter delta.")
 @click.option("--method", default="auto", show_default=True,
-              help="How to fit, or moments: one release, many models.")  # fmt: skip
+              help="Method of fitting, or moments (one release, many models).")  # fmt: skip
 @click.option("--family", metavar="NAME", default="gaussian", show_default=True,
               help="gaussian, binomial, poisson or quantile.")  # fmt: skip
-@click.option("--link", metavar="NAME", help="Of binomial: logit or probit.")
+@click.option("--link", metavar="NAME", help="logit or probit, for the binomial family.")
 def plan(
     n: int, d: int, eps: float, delta: float, method: str, family: str, link: str | None
 ) -> int:

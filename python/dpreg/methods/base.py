@@ -203,15 +203,15 @@ def needs_delta(method: str, delta: float) -> None:
 def refuse_within(method: str, terms: Terms) -> None:
     """Refuse effects of units for a method that takes the mean of the rows of each."""
     if terms.within:
-        problem = (Setting("method", method), " takes the mean of each unit's rows, which effects "
-                   "of units leave nothing of")  # fmt: skip
+        problem = (Setting("method", method), " averages the rows of each unit, so it cannot "
+                   "estimate a model with unit effects")  # fmt: skip
         raise ArgumentError("method", problem, write("method", "boosted_adassp"))
 
 
 def refuse_weights(method: str, terms: Terms) -> None:
-    """Refuse weights of rows for a method that has no use for them."""
+    """Refuse row weights for a method that does not support them."""
     if terms.weight is not None:
-        problem = (Setting("method", method), " has no use for weights of rows")
+        problem = (Setting("method", method), " does not support row weights")
         raise ArgumentError("method", problem, write("method", "boosted_adassp"))
 
 

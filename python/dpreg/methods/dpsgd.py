@@ -166,7 +166,7 @@ class DPSGD:
             released,
             parts=(*released.parts, part),
             composition=_COMPOSITION,
-            no_errors="the noise of the steps has no simple law" if inference else "",
+            no_errors="the distribution of the accumulated noise has no simple form" if inference else "",
         )
 
     def _descend(

@@ -51,7 +51,7 @@ from dpreg.sums.standardisation import Standardisation
 __all__ = ["FrankWolfe"]
 
 _NO_ERRORS = (
-    "a sparse, shrunken estimate that follows noisy choices has no known law around the truth"
+    "the sampling distribution of a sparse, shrunken estimate after noisy selection is unknown"
 )
 
 

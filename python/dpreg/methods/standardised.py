@@ -192,12 +192,12 @@ def standardise(
 def response_not_found(scales: Scales, noise: GaussianReleases, composition: str) -> Declined:
     """Return what a fit says when scales tell nothing of the response."""
     return Declined(
-        reason="the spread of the response cannot be told from noise with about "
-        f"{scales.units:,.0f} rows at this eps",
+        reason=f"with about {scales.units:,.0f} rows, this eps is too small to estimate the scale of "
+        "the response",
         advice=(
             "give bounds of the response, ",
             Setting("method", _BOUNDED),
-            ", fewer columns, more rows or a larger ",
+            ", or use fewer columns, more rows or a larger ",
             Argument("eps"),
         ),
         units=scales.units,

@@ -159,15 +159,14 @@ class TukeyEM:
         refuse_within(self.name, terms)
         refuse_weights(self.name, terms)
         if terms.given:
-            problem = (Setting("method", self.name), " has no use for offsets of a link")
+            problem = (Setting("method", self.name), " does not support offsets with a link function")
             raise ArgumentError("method", problem, write("method", "boosted_adassp"))
         if (1 - self.limits_share) * delta < _LEAST_DELTA:
             raise BudgetError(
                 "delta",
                 (
-                    f"{delta:.3g} is too small for what ",
+                    f"{delta:.3g} is too small for ",
                     Setting("method", "tukey"),
-                    " does with it",
                 ),
                 ("write a larger one, such as ", Setting("delta", 1e-10)),
             )
@@ -179,7 +178,7 @@ class TukeyEM:
                 raise BudgetError(
                     "eps",
                     (f"{epsilon:.4g} is too small for ", Setting("models", self.models),
-                     ": the draw could not pay for its rounding"),
+                     ": rounding would use more than the budget of the draw"),
                     "write fewer models", ("a larger ", Argument("eps")),
                 )  # fmt: skip
 
@@ -274,12 +273,12 @@ class TukeyEM:
         epsilon = allowance.epsilon * (1 - self.count_share - self.limits_share)
         delta = allowance.delta * (1 - self.limits_share)
         need = math.ceil(least_units(layout.d, layout.size, epsilon, delta) / telling)
-        fewer = (Setting("inference", False), " (fewer numbers to release), ")
+        fewer = (Setting("inference", False), " (releases fewer numbers), ")
         models = self.models
         first = () if models is None else (*leave_out("models"), f", which was {models:,}: ")
         return (
             *first,
-            f"TukeyEM with {regressors(layout.d)} at eps={allowance.epsilon:.4g} wants about "
+            f"TukeyEM with {regressors(layout.d)} at eps={allowance.epsilon:.4g} needs about "
             f"{need:,} units; try a larger ", Argument("eps"),
             ", fewer or less sparse regressors, ", *(fewer if layout.spreads else ()),
             "or another method",

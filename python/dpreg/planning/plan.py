@@ -44,7 +44,7 @@ _NORMAL = "from public simulations; nothing is spent."
 # What a plan goes by, by family.
 _EXPECTED = {
     "gaussian": f"Expected for regressors and errors that are roughly normal, {_NORMAL}",
-    "binomial": "Expected for roughly normal regressors and a response that is 1 as often as 0, "
+    "binomial": "Expected for roughly normal regressors and a response that is 0 and 1 equally often, "
     + _NORMAL,
     "poisson": f"Expected for roughly normal regressors and responses around 2, {_NORMAL}",
     "quantile": f"Expected for regressors and errors that are roughly normal, {_NORMAL}",
@@ -118,7 +118,7 @@ class Plan:
         some_only = self.method != "tukey"  # which has a standard error for all or for none
         nearly = "almost always" if self.declined < _NEVER else ""
         chance = nearly or f"with probability {1 - self.declined:.3g}"
-        width = "none: coefficients are not identified"
+        width = "none: the coefficients are not estimable"
         if math.isfinite(self.width):
             some = f"for {100 * self.released:.0f}% of coefficients, " if some_only else ""
             width = f"{some}{self.width:.3g} times those of {self.exact}"
@@ -141,7 +141,7 @@ class Plan:
                 f"  loss              {share_lost(self.loss)} of the explained {explained}",
                 f"This is {enough} for {goal} with probability {_LIKELY} and standard errors "
                 f"at most {_WIDEST:g} times as wide.",
-                f"The least that is: {units} at this eps, or {eps} for this many units.",
+                f"The smallest that is enough: {units} at this eps, or {eps} for this many units.",
                 _EXPECTED[self.family.name],
             ]
         )

@@ -61,7 +61,7 @@ class Part:
         if self.rho is not None:
             return f"rho={self.rho:.4g}"
         if self.epsilon == 0 and self.delta == 0:
-            return "all that the other parts leave of eps and delta"
+            return "the rest of eps and delta"
         return f"eps={self.epsilon:.4g}" + (f", delta={self.delta:.3g}" if self.delta else "")
 
 

@@ -92,7 +92,7 @@ class Models:
         if y is None:
             raise ArgumentError(
                 "formula",
-                f"no spread of {model.response!r} was found at this eps",
+                f"the scale of {model.response!r} is not estimable at this eps",
                 "release with a larger eps, fewer columns or bounds for it",
             )
         centre, scale = self.centre, self.scale

@@ -158,7 +158,7 @@ class DPSIS:
                 score=_SCORE,
                 scale=1 / rate,
                 margin=None,
-                reading="with gamma = 0 no lead makes sure of the term in place k.",
+                reading="with gamma = 0 no lead guarantees that the term in place k is selected.",
             )
         sets = math.lgamma(d + 1) - math.lgamma(k + 1) - math.lgamma(d - k + 1)
         return _clarity(

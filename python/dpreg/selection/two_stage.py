@@ -203,8 +203,8 @@ def _beyond_reach(d: int, scale: float, models: int) -> tuple[str, ...]:
     if margin <= models:
         return ()
     return (
-        f"a term that all {models:,} models vote for is chosen by chance only: noise asks for a "
-        f"lead of {margin:,.0f} votes; take 'kendall', fewer terms to keep or a larger eps",
+        f"even a term with the votes of all {models:,} models is selected by chance only, because "
+        f"noise requires a lead of {margin:,.0f} votes; use 'kendall', a smaller k or a larger eps",
     )
 
 

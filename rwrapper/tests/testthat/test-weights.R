@@ -26,7 +26,7 @@ test_that("weights that cannot be are refused", {
   expect_error(dp_lm(y ~ x, data, eps = 1, weights = rep(1, 10)), "name one column", class = "dpreg_usage")
   expect_error(dp_lm(y ~ x, data, eps = 1, weights = g), "weighs nothing", class = "dpreg_usage")
   needs_python()
-  expect_error(dp_lm(y ~ x, data, eps = 1, weights = w, method = "tukey"), "no use for weights",
+  expect_error(dp_lm(y ~ x, data, eps = 1, weights = w, method = "tukey"), "does not support row weights",
                class = "dpreg_usage")
   expect_error(dp_lm(y ~ x, data, eps = 1, weight_limit = 3), "limit of weights", class = "dpreg_usage")
 })

@@ -30,10 +30,10 @@ def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
     if "|" in re.sub(r"`[^`]*`", "", formula):
         raise FormulaError(
             "formula",
-            f"{formula!r} has a |, and random effects are not terms",
+            f"{formula!r} contains |, and random effects are not supported",
             "for effects of the protected unit write 'y ~ x | person' in dp_lm, with unit='person'",
             "for those of declared periods too 'y ~ x | person + period'",
-            "for levels that are public write C(g, levels=['a', 'b']) as one more term",
+            "for levels that are public write C(g, levels=['a', 'b']) as a term",
         )
     try:
         sides = Formula(
