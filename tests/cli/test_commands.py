@@ -124,4 +124,4 @@ def test_weights_offsets_and_extras_are_those_of_python(data, capsys):
 
 def test_a_comparison_as_a_response_is_pointed_to_glm(data, capsys):
     assert main(["fit", "I(price > 5000) ~ carat", data, "--eps", "5"]) == 0
-    assert "dp_glm fits a logistic one" in " ".join(capsys.readouterr().out.split())
+    assert "dp_glm fits a logistic regression" in " ".join(capsys.readouterr().out.split())

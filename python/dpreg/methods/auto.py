@@ -43,23 +43,21 @@ _FALLBACK = "boosted_adassp"
 class Auto:
     """Options of the automatic choice, all public.
 
-    A noisy number of units is released; from it, d, eps and delta alone a table of public
-    simulations tells which of the candidates is expected to predict best, and that one gets
-    the rest of the budget.  When TukeyEM is chosen and declines, the share that its draw
-    would have used goes to Boosted AdaSSP.
+    A noisy number of units is released.  Given it, d, eps and delta, the candidate with the
+    smallest expected prediction error in a table of public simulations gets the rest of the
+    budget.  If TukeyEM is chosen and declines, the unspent share goes to Boosted AdaSSP.
 
     Parameters
     ----------
     candidates : tuple of str, default ("boosted_adassp", "adassp", "tukey")
-        Of those that are expected to predict equally well, to 0.1% of the explained variance,
-        the first is taken.
-        With inference it is Boosted AdaSSP, if that is among them: its intervals come nearest to
-        covering least squares on real data.
+        Of candidates whose expected R squared differs by less than 0.1%, the first is chosen.
+        With inference Boosted AdaSSP is chosen if it is a candidate, because its intervals have the
+        best coverage of least squares on real data.
     count_share : float, default 0.01
         Share of eps for the noisy number of units.
     max_rows : int, default 1
-        Rows that a protected unit may give, when ``dp_lm(unit=...)`` names one, to candidates
-        with such an option; TukeyEM takes the mean of all of them.
+        Maximum number of rows per unit, with ``dp_lm(unit=...)``, for candidates with this option;
+        TukeyEM averages all rows of a unit.
 
     Privacy
     -------

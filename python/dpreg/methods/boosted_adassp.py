@@ -94,10 +94,10 @@ class BoostedAdaSSP:
     noisy gradient of clipped residuals to the coefficients; the clip follows the residuals down,
     and the noise with it.
 
-    With inference, rounds of noisy second moments find directions along which rows have unit
-    spread, so that noise is in proportion to sampling error for every coefficient; rounds of
-    noisy scores follow, the result being the mean of the last.  Scores are shortened to a limit
-    that noisy counts of their norms say is wide enough for least squares.
+    With inference, rounds of noisy second moments whiten the rows, so that noise is proportional
+    to sampling error for every coefficient; the score equations are then solved from rounds of
+    noisy scores.  Scores are clipped at a threshold chosen from noisy counts of their norms, wide
+    enough to stay close to least squares.
 
     Parameters
     ----------

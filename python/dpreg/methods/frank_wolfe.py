@@ -61,14 +61,14 @@ class FrankWolfe:
 
     Columns are standardised privately and clipped to [-1, 1], and least squares is minimised
     over coefficients (in these units) whose absolute values add up to `l1` at most.  Each step
-    moves towards one coefficient, chosen privately, so that at most `steps` of them are not 0.
+    moves towards one coefficient, chosen privately, so that at most `steps` are nonzero.
 
     Parameters
     ----------
     l1 : float, default 1.0
-        At 1, moving every column from the middle to the end of its range moves the
-        prediction by at most half the range of the response.  Larger is more flexible, and
-        noisier in proportion.
+        Bound on the l1 norm.  At 1, moving every column from the middle to the end of its range
+        changes the prediction by at most half the range of the response.  Noise is proportional
+        to it.
     steps : int, optional
         Default: chosen from the noisy number of units, d, eps and delta.
     screen : {None, "rnm", "adp"} or Screen
@@ -78,8 +78,8 @@ class FrankWolfe:
         When every column has them they are what is mapped to [-1, 1], and nothing is spent
         on standardisation; columns made of declared levels need none.
     reach : float, default 3.0
-        Without bounds: what is mapped to [-1, 1], in standard deviations either side of the
-        mean, or less where the values end before.
+        Without bounds: this many standard deviations around the mean, or the range of the values
+        if it is smaller, are mapped to [-1, 1].
     standardisation : Standardisation
         Its shares are shares of the zCDP budget.
     count_share : float, default 0.02

@@ -82,29 +82,30 @@ _LEAST_DELTA = 2.0**-50
 class TukeyEM:
     """Options of TukeyEM (Amin et al., 2023), all public.
 
-    Each of `models` batches of rows gives one least-squares fit, or of a binomial or Poisson family
-    one by Firth's (1993) method, without its bias in small batches; a point that is deep
-    among the fits, coordinate by coordinate, is released after a private test that such
-    a point can be released safely.  No bounds on the data are needed.
+    The rows are split into `models` batches, each of which gives one least-squares fit, or for
+    a binomial or Poisson family a fit by Firth's (1993) bias-reduced method.  After a private
+    test that this is safe, a point of large Tukey depth among the fits (coordinate by
+    coordinate) is released.  No bounds on the data are needed.  Where the model is misspecified
+    or errors are skewed, this median of small fits may differ from one fit to all rows.
 
     Parameters
     ----------
     models : int, optional
-        How many fits.  Default: chosen from the noisy number of rows, d, eps and delta.
+        Number of fits.  Default: chosen from the noisy number of rows, d, eps and delta.
     ridge : float, optional
         Ridge of each least-squares fit, relative to the diagonal of its correlation matrix.
-        Default: 1e-12 with inference, which shrinks nothing that a batch can tell; 0.01 without,
-        which predicts better.
+        Default: 1e-12 with inference, which shrinks no estimable coefficient; 0.01 without
+        inference, which predicts better.
     refinements : int, default 0
         Further steps of iterated Tikhonov regularisation.
     partition : {"slots", "independent"}
-        How rows come to batches: a random injection into batches of equal size, or each
-        row by itself.
+        Assignment of rows to batches: a random injection into batches of equal size, or
+        independently for each row.
     count_share : float, default 0.02
         Share of eps for the noisy number of rows.
     limits_share : float, default 0.05
-        Share of eps, and of delta, for limits at which `predict` winsorises new rows; 0
-        for none.
+        Share of eps and of delta for the limits at which `predict` winsorises new rows; 0: no
+        limits.
     grid_exponent : int, default -60
         Coefficients are released as multiples of 2**grid_exponent, within
         +-2**(125 + grid_exponent).

@@ -187,10 +187,10 @@ def dp_plan(
     `dpreg.planning.tukey_law`.  No data, so no budget.  Widths between the settings of the tables
     are within 12% of simulated ones, of ``"poisson"`` and ``"moments"`` within 25%.
 
-    Binomial responses of the table are 1 as often as 0.  A response that is 1 for a share s of
-    the units tells about as much as 4 s (1 - s) times as many units would.  A probit is planned as
-    a logit: beside fits without privacy their widths are about alike where the response is 1 as
-    often as 0, and within a tenth of one another where it is 1 for one in twenty.
+    Binomial responses of the table are 0 and 1 equally often.  n units of which a share s have
+    response 1 are equivalent to about 4 s (1 - s) n such units.  A probit is planned as a logit:
+    their widths relative to fits without privacy are about equal for s = 1/2 and differ by at most
+    10% for s = 1/20.
 
     Examples
     --------

@@ -192,7 +192,7 @@ class DPMoments(Models):
         Returns
         -------
         DataFrame
-            One row a formula, by BIC: terms, rsquared, sigma, aic, bic and noise, the standard
+            One row per formula, by BIC: terms, rsquared, sigma, aic, bic and noise, the standard
             deviation that privacy noise gives the difference of its AIC from that of the first.
         """
         from dpreg.results.model_tables import compare_models
