@@ -1,6 +1,6 @@
 # Several fits side by side.
 
-#' Lay several private fits out side by side
+#' Compare several private fits side by side
 #'
 #' A table of coefficients, with standard errors in parentheses below them, and of what each fit
 #' cost. Fits that were not released are refused.

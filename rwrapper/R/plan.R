@@ -13,8 +13,8 @@
 #' @param method `"auto"`, `"tukey"`, `"adassp"` or `"boosted_adassp"`; or `"moments"`, for any one model
 #'   out of a release of [dp_moments()] with `d + 1` columns: beside it, a plan with `eps / 5` says what each
 #'   of five fits would give.
-#' @param family As for [dp_glm()]. A binomial response is taken to be 1 as often as 0; one that is 1 for a
-#'   share s of the rows tells about as much as 4 s (1 - s) times as many would.
+#' @param family As for [dp_glm()]. A binomial response is assumed to be 0 and 1 equally often; n rows of
+#'   which a share s have response 1 are equivalent to about 4 s (1 - s) n such rows.
 #' @return An object of class `dp_plan`; print it, or plot it: see [dp_plots]. Among its parts are
 #'   `released`, the probability of a release, `width`, the width of intervals relative to those
 #'   without privacy, and `least_eps`.

@@ -7,12 +7,12 @@ FARTHEST <- 25
 
 #' Plot released results
 #'
-#' `plot()` of a fit shows its coefficients with intervals: blue is the interval that sampling
-#' alone would give, orange what privacy adds. Coefficients are divided by their standard error,
-#' so that columns in any unit share an axis; an arrow leads to what is too far out, and when
-#' everything is, intervals are drawn around their estimates. That of a plan
-#' shows the width of intervals, relative to least squares, against eps. That of a budget shows
-#' what each release took of eps (with `"gdp"` of mu^2, with `"zcdp"` of rho), and what is left.
+#' `plot()` of a fit shows its coefficients with intervals: blue is the interval without
+#' noise, orange the part added by privacy. Coefficients are divided by their standard errors, so that
+#' they share an axis; an arrow points to coefficients beyond the axis, and if all are, intervals are
+#' drawn around the estimates. The plot of a plan shows the width of intervals, relative to least
+#' squares, against eps. The plot of a budget shows the share of eps (`"gdp"`: mu^2, `"zcdp"`: rho) of
+#' each release, and the remainder.
 #'
 #' @param x A fit, a plan or a budget, made by [dp_lm()], [dp_plan()] or [dp_budget()].
 #' @param parm Names or positions of coefficients; all but the intercept, when missing.
