@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from mistakes import BEFORE, MISTAKES, Data, told_by
+from mistakes import MISTAKES, Data, message_of
 
 import dpreg
 from dpreg.errors import ArgumentError, KeywordError
@@ -21,7 +21,7 @@ def mistaken(tmp_path_factory):
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda m: m.typed[:60])
 def test_a_mistake_is_refused_and_the_message_says_what_helps(mistake, mistaken):
-    message = told_by(mistake, mistaken)
+    message = message_of(mistake, mistaken)
     assert message.startswith(mistake.argument)
     assert mistake.says in message
     assert all(charge == () for charge in mistaken.charges())
@@ -29,7 +29,6 @@ def test_a_mistake_is_refused_and_the_message_says_what_helps(mistake, mistaken)
 
 def test_the_table_has_all_mistakes():
     page = (Path(__file__).parents[1] / "vignettes/messages.md").read_text()
-    assert [m.typed for m in MISTAKES] == list(BEFORE)
     assert len(MISTAKES) >= 60
     assert all(f"| `{m.typed}` |" in page for m in MISTAKES)
 

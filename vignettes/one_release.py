@@ -86,7 +86,7 @@ survey = pd.DataFrame({"wage": wage, "school": school, "near": near.astype(float
 s = dpreg.dp_moments("wage ~ school + near", survey, 1.0, 1e-6)
 print(s.lm("wage ~ school").conf_int().loc["school"].to_numpy().round(3))
 iv = s.iv("wage ~ school", "~ near")
-print(iv.conf_int().loc["school"].to_numpy().round(3), iv.notes[-1])
+print(iv.conf_int().loc["school"].to_numpy().round(3), iv.notes[0])
 
 # %% [markdown]
 # ## Any test, without bounds

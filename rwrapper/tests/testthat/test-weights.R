@@ -47,6 +47,6 @@ test_that("an offset is added to the linear predictor", {
   expect_true(all(abs(coef(counts) - c(-1, 0.5)) < 4.5 * sqrt(diag(vcov(counts)))))
   rates <- predict(counts, data.frame(x = c(0, 0), years = c(1, 4)), winsorise = FALSE)
   expect_equal(unname(rates[2L] / rates[1L]), 4)
-  expect_error(dp_select(y ~ x + offset(t), data, k = 1, eps = 1), "no use for offset", class = "dpreg_usage")
-  expect_error(dp_moments(~ y + x + offset(t), data, eps = 1), "no use for offset", class = "dpreg_usage")
+  expect_error(dp_select(y ~ x + offset(t), data, k = 1, eps = 1), "does not support offset", class = "dpreg_usage")
+  expect_error(dp_moments(~ y + x + offset(t), data, eps = 1), "does not support offset", class = "dpreg_usage")
 })
