@@ -177,4 +177,4 @@ for name in ("choice worlds", "adassp"):
 #
 # ## Reporting a flaw
 #
-# See .github/SECURITY.md: privately, with a script on made-up data.
+# See .github/SECURITY.md: privately, with a script on simulated data.

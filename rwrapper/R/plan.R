@@ -2,9 +2,9 @@
 
 #' Plan a private regression before any data are touched
 #'
-#' What to expect of [dp_lm()], [dp_glm()] or a model out of [dp_moments()]: how likely a release is,
-#' how wide its intervals are beside those without privacy, and the least number of rows, or the least eps, that would do. It uses public
-#' numbers and simulations only, so it costs nothing.
+#' Expected accuracy of [dp_lm()], [dp_glm()] or a model from [dp_moments()]: the probability of a
+#' release, the width of its intervals relative to those without privacy, and the smallest number of rows
+#' or eps that is enough. It uses public numbers and simulations only, so it costs nothing.
 #'
 #' @param n The number of rows or, with `unit`, of units: a guess made without the data, or a private
 #'   count.

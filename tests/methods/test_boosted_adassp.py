@@ -137,7 +137,11 @@ def test_dummies_need_no_budget(diamonds):
 def test_a_column_that_cannot_be_seen_is_said_to_be_so():
     data = gaussian(3000, 2, 1).assign(x1=4.0)
     seen = [dpreg.dp_lm("y ~ x0 + x1", data, 1.0, method="boosted_adassp", rng=s) for s in range(8)]
-    hidden = [fit for fit in seen if "standard errors not estimable at this eps: x1" in " ".join(fit.notes)]
+    hidden = [
+        fit
+        for fit in seen
+        if "standard errors not estimable at this eps: x1" in " ".join(fit.notes)
+    ]
     assert len(hidden) >= 6
     assert all(np.isnan(fit.bse["x1"]) for fit in hidden)
     # Otherwise it is taken for a spread, and the floor hides the coefficient.

@@ -66,7 +66,10 @@ def test_there_are_no_made_up_standard_errors():
     fit = dpreg.dp_lm("y ~ x0", gaussian(2000, 1, 1), 1.0, method="dpsgd", rng=1)
     assert fit.bse.isna().all()
     text = " ".join(str(fit.summary()).split())
-    assert "Standard errors: none, because the distribution of the accumulated noise has no simple form." in text
+    assert (
+        "Standard errors: none, because the distribution of the accumulated noise has no simple"
+        in text
+    )
     data = gaussian(2000, 1, 1)
     quiet = dpreg.dp_lm("y ~ x0", data, 1.0, method="dpsgd", inference=False, rng=1)
     assert "Standard errors: not requested." in str(quiet.summary())

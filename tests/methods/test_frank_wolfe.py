@@ -100,7 +100,9 @@ def test_a_column_that_cannot_be_seen_has_coefficient_0():
     fit = dpreg.dp_lm(FORMULA + " + constant", data, 1.0, method="frank_wolfe", rng=1)
     assert fit.params["constant"] == 0.0
     assert fit.params["x0"] != 0.0
-    assert "coefficients not estimable at this eps: constant" in " ".join(str(fit.summary()).split())
+    assert "coefficients not estimable at this eps: constant" in " ".join(
+        str(fit.summary()).split()
+    )
 
 
 def test_bounds_save_what_standardisation_costs():

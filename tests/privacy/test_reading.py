@@ -230,7 +230,9 @@ def test_a_result_is_not_lost_when_the_disk_is_full_by_then(tmp_path, diamonds, 
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, handler)
     assert fit.released
-    assert any("the ledger has the charge but could not record the outcome" in note for note in fit.notes)
+    assert any(
+        "the ledger has the charge but could not record the outcome" in note for note in fit.notes
+    )
     assert budget.charges[0].status == "charged"
 
 

@@ -86,9 +86,7 @@ def test_a_part_that_takes_the_rest_does_not_look_free(diamonds):
     fit = dpreg.dp_lm("price ~ carat", diamonds, 1.0, method="dpsgd")
     text = " ".join(str(fit.privacy).split())
     assert "eps=0" not in text
-    assert fit.privacy.to_frame()["share"].iloc[-1] == (
-        "the rest of eps and delta"
-    )
+    assert fit.privacy.to_frame()["share"].iloc[-1] == ("the rest of eps and delta")
 
 
 @pytest.mark.parametrize("arguments", [lambda f: (f, f), lambda f: (f,), lambda f: (3,)])

@@ -81,13 +81,15 @@ def new(
 )
 @click.argument("file")
 @click.argument("strata", metavar="COLUMN=A,B,...")
-@click.option("--text", is_flag=True, help="Read the levels as text even if they look like numbers.")
+@click.option(
+    "--text", is_flag=True, help="Read the levels as text even if they look like numbers."
+)
 def partition(file: str, strata: str, text: bool) -> int:
     """Divide the units by a column, once and for all.
 
-    What releases from all strata cost is then what the dearest stratum costs, not the sum: each
-    unit is in one of them.  A unit with several of the levels, or with none, is in no stratum.
-    The levels are public, and must not be looked up in the data.
+    Releases from all strata then cost as much as the most expensive stratum, not the sum, because
+    each unit is in one stratum.  A unit with several of the levels, or with none, is left out.
+    The levels are public, and must not be read from the data.
     """
     from dpreg.cli.parameters import listed, number, pair
     from dpreg.errors import ArgumentError

@@ -36,7 +36,7 @@ _FITTING = (
     method_options("select-option", "the selector"),
     click.option("--weights", metavar="COLUMN", help="Column of row weights."),
     click.option("--weight-limit", type=float,
-                 help="Clip weights at this value.  [default: found privately]"),
+                 help="Clip weights at this value.  [default: estimated privately]"),
     click.option("--inference/--no-inference", default=True,
                  help="Release standard errors.  [default: yes]"),
     click.option("--fit-stats/--no-fit-stats", default=False,

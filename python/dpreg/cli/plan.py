@@ -21,7 +21,9 @@ __all__ = ["plan"]
               help="Number of units, if it is public.")  # fmt: skip
 @click.option("--d", "--features", "d", type=int, required=True, help="Number of regressors.")
 @click.option("--eps", type=float, required=True, help="Privacy parameter epsilon.")
-@click.option("--delta", type=float, default=1e-5, show_default=True, help="Privacy parameter delta.")
+@click.option(
+    "--delta", type=float, default=1e-5, show_default=True, help="Privacy parameter delta."
+)
 @click.option("--method", default="auto", show_default=True,
               help="Method of fitting, or moments (one release, many models).")  # fmt: skip
 @click.option("--family", metavar="NAME", default="gaussian", show_default=True,

@@ -61,8 +61,8 @@ def _types(name: str) -> list[Any]:
         if os.path.isfile(name) and not _begins_as_parquet(name):
             raise SchemaError(
                 "data",
-                f"{name!r} is not a Parquet file, and no other is read, because others do not "
-                "declare types",
+                f"{name!r} is not a Parquet file; other formats are not supported because they do "
+                "not declare types",
                 f"for a CSV file, pandas.read_csv({name!r}).to_parquet('data.parquet') makes one",
             )
         return list(pq.read_schema(name))

@@ -160,7 +160,7 @@ class Auto:
         if chosen == "tukey":
             why += "; half of delta is reserved for Boosted AdaSSP in case TukeyEM declines"
         if isinstance(outcome, Declined) and outcome.unspent > 0:
-            why = f"TukeyEM declined, and Boosted AdaSSP was fitted with the rest of the budget ({why})"
+            why = f"TukeyEM declined, and Boosted AdaSSP used the rest of the budget ({why})"
             fallback = Allowance(outcome.unspent, delta, allowance.bits)
             first = (replace(part, label=f"TukeyEM: {part.label}") for part in outcome.parts)
             chosen = _FALLBACK

@@ -56,8 +56,8 @@ class DPSGD:
     clip : float, default 2.5
         Clipping threshold of residuals, in standard deviations of the response.
     learning_rate : float, optional
-        Step size for the mean gradient.  Default: min(0.5, 3 / (width + 1)), below twice the inverse of
-        the largest eigenvalue of most correlation matrices.
+        Step size for the mean gradient.  Default: min(0.5, 3 / (width + 1)), below twice the
+        inverse of the largest eigenvalue of most correlation matrices.
     row_factor : float, default 1.2
         Rows are clipped at this multiple of their expected norm.
     bounds : mapping, optional
@@ -165,7 +165,9 @@ class DPSGD:
             released,
             parts=(*released.parts, part),
             composition=_COMPOSITION,
-            no_errors="the distribution of the accumulated noise has no simple form" if inference else "",
+            no_errors="the distribution of the accumulated noise has no simple form"
+            if inference
+            else "",
         )
 
     def _descend(

@@ -226,7 +226,9 @@ def _notes(run: dict[str, Any], terms: Terms, scaling: Scaling, l1: float) -> tu
         + (f": {', '.join(support)}" if support else ""),
     ]
     if terms.intercept:
-        notes.append("zero coefficients are exactly 0, and the intercept absorbs the column centres")
+        notes.append(
+            "zero coefficients are exactly 0, and the intercept absorbs the column centres"
+        )
     notes.append(
         f"{len(run['path'])} steps in the l1 ball of radius {l1:g}, columns mapped to [-1, 1]"
     )

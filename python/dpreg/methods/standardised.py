@@ -190,10 +190,10 @@ def standardise(
 
 
 def response_not_found(scales: Scales, noise: GaussianReleases, composition: str) -> Declined:
-    """Return what a fit says when scales tell nothing of the response."""
+    """Return the outcome of a fit if the scale of the response is not estimable."""
     return Declined(
-        reason=f"with about {scales.units:,.0f} rows, this eps is too small to estimate the scale of "
-        "the response",
+        reason=f"with about {scales.units:,.0f} rows, this eps is too small to estimate the scale "
+        "of the response",
         advice=(
             "give bounds of the response, ",
             Setting("method", _BOUNDED),

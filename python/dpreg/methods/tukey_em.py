@@ -160,7 +160,10 @@ class TukeyEM:
         refuse_within(self.name, terms)
         refuse_weights(self.name, terms)
         if terms.given:
-            problem = (Setting("method", self.name), " does not support offsets with a link function")
+            problem = (
+                Setting("method", self.name),
+                " does not support offsets with a link function",
+            )
             raise ArgumentError("method", problem, write("method", "boosted_adassp"))
         if (1 - self.limits_share) * delta < _LEAST_DELTA:
             raise BudgetError(

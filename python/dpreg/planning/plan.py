@@ -44,8 +44,8 @@ _NORMAL = "from public simulations; nothing is spent."
 # What a plan goes by, by family.
 _EXPECTED = {
     "gaussian": f"Expected for regressors and errors that are roughly normal, {_NORMAL}",
-    "binomial": "Expected for roughly normal regressors and a response that is 0 and 1 equally often, "
-    + _NORMAL,
+    "binomial": "Expected for roughly normal regressors and a response that is 0 and 1 equally "
+    f"often, {_NORMAL}",
     "poisson": f"Expected for roughly normal regressors and responses around 2, {_NORMAL}",
     "quantile": f"Expected for regressors and errors that are roughly normal, {_NORMAL}",
 }

@@ -196,16 +196,17 @@ class Budget:
         return self._account.verify(seal)
 
     def partition(self, column: str, levels: Any = None) -> Partition:
-        """Divide the units into strata, whose releases are paid for side by side.
+        """Divide the units into strata, with parallel composition of their releases.
 
-        A unit is in one stratum only, so what the releases from all strata cost is what the
-        dearest stratum costs, not the sum (parallel composition).  Charges to the whole budget,
-        and to strata of other columns, come on top.
+        A unit is in one stratum only, so releases from all strata cost as much as the most
+        expensive stratum, not the sum.  Charges to the whole budget, and to strata of other
+        columns, are added.
 
         Parameters
         ----------
         column : str
-            Of every table that is charged; it must say the same of a unit in all of them.
+            Name of a column of every table that is charged; a unit must have the same value in
+            all of them.
         levels : list, array, index or Series, optional
             Public: what `column` says of the units of each stratum.  A ledger keeps them, and
             they cannot be changed; so later they may be left out.
@@ -281,7 +282,7 @@ class Budget:
         -------
         DataFrame
             Columns time, user, data, label, formula, method, eps, delta, mu, rho, failure, status,
-            stratum and unit; mu and rho are upper bounds, but for events of probability `failure`.
+            stratum and unit; mu and rho hold except for events of probability `failure`.
         """
         return frame_of(self.charges)
 

@@ -238,7 +238,7 @@ class FileLedger:
     def _lost(self) -> BudgetError:
         return _refused(
             "charges that this process recorded are missing from", self.path, "",
-            "restore the file from a backup, because spent budget stays spent, or name another file",
+            "restore the file from a backup, as spent budget stays spent, or name another file",
         )  # fmt: skip
 
     def _untrusted(self, why: str) -> BudgetError:

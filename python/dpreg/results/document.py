@@ -196,7 +196,7 @@ def _shape(lists: list[Any]) -> tuple[int, ...]:
 
 def _check(value: Any, wanted: Any, path: str) -> None:
     if not _fits(value, wanted):
-        raise ValueError(f"{path or 'the document'} is not what a result has there")
+        raise ValueError(f"{path or 'the document'} is not as in a result")
     chosen = next((w for w in wanted if _fits(value, w)), None) if _is_choice(wanted) else wanted
     if isinstance(chosen, list):
         for number, entry in enumerate(value):

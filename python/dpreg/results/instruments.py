@@ -34,7 +34,7 @@ def two_stage_fit(moments: DPMoments, model: Model, exogenous: Model) -> DPResul
         raise ArgumentError("instruments", "must have an intercept just as the formula does")
     missing = [n for n in (*model.names, *exogenous.names) if moments.place(n) is None]
     if missing:
-        why = f"no spread was found at this eps in {', '.join(missing)}"
+        why = f"the scale is not estimable at this eps: {', '.join(missing)}"
         raise ArgumentError("instruments", why, "leave them out")
     if len(exogenous.names) < len(model.names):
         raise ArgumentError(

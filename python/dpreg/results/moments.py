@@ -171,7 +171,7 @@ class DPMoments(Models):
     def rsquared(self, formula: str, alpha: float = 0.05) -> pd.Series:
         """R squared with an interval of level 1 - `alpha`, sampling and privacy together.
 
-        It is that of the rows as they were shortened: where tails are heavy and explained by the
+        It is that of the clipped rows: where tails are heavy and explained by the
         model, R squared of all rows is larger, and the interval does not know by how much.
 
         Returns
@@ -216,7 +216,7 @@ class DPMoments(Models):
         return inflation(self, self.model(formula))
 
     def corr(self) -> pd.DataFrame:
-        """Correlations of all columns; NaN for columns in which no spread was found."""
+        """Correlations of all columns; NaN for columns whose scale is not estimable."""
         return self._labelled(0)
 
     def corr_errors(self) -> pd.DataFrame:

@@ -60,8 +60,8 @@ def effects_of_unit(formula: str, unit: str | None, schema: Schema) -> tuple[str
         group = groups[0]
         raise FormulaError(
             "formula",
-            f"fixed effects of {group!r} are not supported because a level contains rows of several "
-            "units",
+            f"fixed effects of {group!r} are not supported because a level contains rows of "
+            "several units",
             ("add ", Setting("unit", group), " if that is the protected unit"),
             f"write C({group}, levels=[...]) as a term if its levels are public",
         )

@@ -199,7 +199,7 @@ LEARNS_FROM_DATA: dict[str, str] = {
     "hashed": "declare the levels: C(x, levels=[...])",
 }
 
-_BY_UNIT = "write unit='person', or another column, as an argument of the call: standard errors are by unit"
+_BY_UNIT = "write unit='person' as an argument of the call: standard errors are clustered by unit"
 _LEVELS = "write C(g, levels=['a', 'b']), or declare levels= in the call"
 _SMOOTH = "write cr(x, knots=[2, 4], lower_bound=0, upper_bound=6), with knots of your own"
 # Words of other packages: why they are no terms here, and what to write.

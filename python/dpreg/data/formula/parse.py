@@ -116,7 +116,7 @@ def _check_kinds(columns: Collection[Column], categories: AbstractSet[str]) -> N
         levels = {c.name: _LIKE[c.kind == "numeric"] for c in undeclared}
         raise SchemaError(
             "levels",
-            f"{holding}, without declared levels, which must not be read from the data",
+            f"{holding} without declared levels, which must not be read from the data",
             (*add("levels", levels), " to the call"),
             "convert numbers before it, as with astype(float)",
         )

@@ -146,7 +146,9 @@ class _Reader:
 
     def refuse_node(self, node: ast.expr) -> FormulaError:
         if isinstance(node, ast.Compare) and len(node.ops) > 1:
-            return self.refuse("chained comparisons are not supported", "write I((1 < x) * (x < 2))")
+            return self.refuse(
+                "chained comparisons are not supported", "write I((1 < x) * (x < 2))"
+            )
         what: ast.AST = node
         if isinstance(node, ast.BinOp | ast.UnaryOp):
             what = node.op
