@@ -27,8 +27,7 @@ def of_units(
         If there is no unit, or neither has such an option.
     """
     if unit is None:
-        problem = ("needs ", Argument("unit"))
-        raise ArgumentError(_OPTION, problem, add("unit", "person"))
+        raise ArgumentError(_OPTION, ("needs ", Argument("unit")), add("unit", "person"))
     selector = None if select is None else selector_from(select)
     takers: list[Any] = [chosen for chosen in (method, selector) if _takes(chosen)]
     if not takers:

@@ -256,7 +256,7 @@ def test_odd_data_end_in_a_release_or_are_declined(name, data, eps, screen, boun
             fit = dpreg.dp_lm(FORMULA, rows, eps, 1e-3, method=chosen, unit=unit)
             if not fit.released:
                 assert bounds is not BOUNDS
-                assert "spread of the response" in fit.reason
+                assert "scale of the response" in fit.reason
                 continue
             assert fit.params.index.tolist() == ["Intercept", "x0", "x1", "x2"]
             assert np.isfinite(fit.params).all()
