@@ -47,7 +47,7 @@ class Progress:
 
     def __str__(self) -> str:
         of = "" if self.most is None else f" of at most {self.most}"
-        pace = "" if self.pace is None else f", {self.pace:.2g} s a pass"
+        pace = "" if self.pace is None else f", {self.pace:.2g} s per pass"
         left = "" if self.left is None else f", at most {self.left:.0f} s left"
         return f"pass {self.done}{of} over the rows after {self.seconds:.0f} s{pace}{left}"
 
