@@ -70,9 +70,9 @@ def publish(
         law=outcome.law,
         notes=(
             *warnings,
+            *selection.notes,
             *clipping_note(outcome.estimand, terms.response),
             *outcome.notes,
-            *selection.notes,
             *remarks,
         ),
         selected=selection.names,
