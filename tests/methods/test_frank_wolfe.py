@@ -54,7 +54,7 @@ def test_zeros_are_exact_and_the_summary_shows_the_support():
     text = " ".join(str(fit.summary()).split())
     assert "2 of 3 coefficients are nonzero: x0, x1" in text
     assert any("12 steps in the l1 ball of radius 1.5" in note for note in fit.notes)
-    assert "Standard errors: none, because a sparse, shrunken estimate" in text
+    assert "Standard errors: none, because the sampling distribution of a sparse" in text
     assert "the intercept absorbs the column centres" in text
     assert fit.bse.isna().all()
     assert dpreg.DPResults.from_json(fit.to_json()).params.equals(fit.params)

@@ -185,7 +185,7 @@ def test_declined_outcomes_explain_themselves(diamonds):
     small = dpreg.dp_lm("price ~ carat", diamonds.iloc[:100], 0.1, method="tukey")
     assert not small
     assert small.reason.startswith("about")
-    assert "wants about" in small.advice
+    assert "needs about" in small.advice
     assert small.privacy.epsilon == 0.1
     with pytest.raises(AttributeError, match="did not release"):
         _ = small.params

@@ -191,7 +191,10 @@ def test_what_was_not_paid_for_is_refused_with_what_to_write():
     [
         ({"fit_stats": 1}, "fit_stats must be"),
         ({"method": "tukey", "fit_stats": True}, "fit_stats: 'tukey' releases only coefficients"),
-        ({"method": "dpsgd", "diagnostics": True}, "diagnostics: 'dpsgd' releases only coefficients"),
+        (
+            {"method": "dpsgd", "diagnostics": True},
+            "diagnostics: 'dpsgd' releases only coefficients",
+        ),
         ({"inference": False, "diagnostics": True}, "may choose a method"),
         ({"family": "binomial", "fit_stats": True}, "neither R squared"),
         ({"weights": "x", "diagnostics": True}, "not supported with weights"),
