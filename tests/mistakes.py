@@ -1,4 +1,4 @@
-"""Sixty typical mistakes, and a table of what is said about each.
+"""Sixty typical mistakes, and a table of the message for each.
 
 python tests/mistakes.py > vignettes/messages.md
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ import pandas as pd
 
 import dpreg
 
-__all__ = ["MISTAKES", "Data", "Mistake", "told_by"]
+__all__ = ["MISTAKES", "Data", "Mistake", "message_of"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class Data:
         return self.budget.charges, dpreg.Budget.open(self.folder / "kept").charges
 
 
-def told_by(mistake: Mistake, data: Data) -> str:
+def message_of(mistake: Mistake, data: Data) -> str:
     """Make the mistake and return the message, without the folder it was made in."""
     message = _in_shell(mistake, data) if mistake.in_shell else _in_python(mistake, data)
     return message.replace(f"{data.folder}/", "")
@@ -98,7 +97,7 @@ MISTAKES = [
     for typed, argument, says in [
         # Names from other packages.
         ("dp_lm('y ~ x', df, epsilon=1)", "epsilon: dp_lm() has no such argument", "write eps"),
-        ("dp_lm('y ~ x', df, 1, seed=1)", "seed", "write rng, and the result can be repeated"),
+        ("dp_lm('y ~ x', df, 1, seed=1)", "seed", "write rng, which makes the result reproducible"),
         ("dp_lm('y ~ x', df, 1, random_state=1)", "random_state", "write rng"),
         ("dp_lm('y ~ x', df, 1, weights=df['x'])", "weights", "name of one column"),
         ("dp_lm('y ~ x', df, 1, sample_weight=df['x'])", "sample_weight", "write weights with"),
@@ -179,24 +178,18 @@ MISTAKES = [
 ]  # fmt: skip
 
 
-# What the version at 2dce289 said, which had neither `Budget.open` nor `dpreg budget`.
-BEFORE = json.loads(Path(__file__).with_name("messages_before.json").read_text())
-
-
 def literally(text: str) -> str:
     """Return `text` so that Markdown shows it as it is."""
     return re.sub(r"[*`<\\]|_(?=_)|(?<=_)_", r"\\\g<0>", text)
 
 
 def table(folder: Path) -> str:
-    """Return all mistakes, and what was and is said about them, in Markdown."""
+    """Return all mistakes and their messages, in Markdown."""
     data = Data(folder)
-    rows = [
-        (f"`{m.typed}`", literally(BEFORE[m.typed]), literally(told_by(m, data))) for m in MISTAKES
-    ]
+    rows = [(f"`{m.typed}`", literally(message_of(m, data))) for m in MISTAKES]
     lines = ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in rows]
-    head = "# Mistakes, and what is said about them\n\nMade by tests/mistakes.py.\n"
-    return "\n".join([head, "| typed | before | now |", "|---|---|---|", *lines, ""])
+    head = "# Typical mistakes and their messages\n\nMade by tests/mistakes.py.\n"
+    return "\n".join([head, "| typed | message |", "|---|---|", *lines, ""])
 
 
 if __name__ == "__main__":

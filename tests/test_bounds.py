@@ -123,9 +123,7 @@ def test_auto_takes_a_method_that_uses_them():
                         rng=1) for bounds in (None, {"x": (-5, 5)})]  # fmt: skip
     assert "boosted_adassp" in fits[1].privacy.mechanism
     assert fits[1].limits[0].tolist() == [-5.0, 5.0]
-    with pytest.raises(
-        ArgumentError, match=r"^bounds is of no use to method='tukey'; leave bounds"
-    ):
+    with pytest.raises(ArgumentError, match=r"^bounds is not used by method='tukey'; leave bounds"):
         dpreg.dp_lm("y ~ x", data, 1.0, 1e-6, method=dpreg.Auto(candidates=("tukey",)),
                     bounds={"x": (-5, 5)})  # fmt: skip
 
@@ -191,12 +189,12 @@ def test_what_has_no_use_for_them_says_what_has():
     with pytest.raises(ArgumentError) as refused:
         dpreg.dp_lm(FORMULA, data, 1.0, 1e-6, method="tukey", bounds=BOUNDS)
     said = str(refused.value)
-    assert said.startswith("bounds is of no use to 'tukey', but to 'auto', ")
+    assert said.startswith("bounds is not used by 'tukey', only by 'auto', ")
     assert said.endswith("leave bounds out")
     assert all(repr(name) in said for name in [*USERS, "sis"])
     for name in SELECTORS:
         if name != "sis":
-            with pytest.raises(ArgumentError, match=r"bounds is of no use to .*, but to 'sis'"):
+            with pytest.raises(ArgumentError, match=r"bounds is not used by .*, only by 'sis'"):
                 dpreg.dp_select(FORMULA, data, 1, 1.0, method=name, bounds=BOUNDS)
     assert dpreg.dp_lm(FORMULA, data, 9.0, 1e-4, method="tukey", bounds={}).formula == FORMULA
 

@@ -85,7 +85,7 @@ def test_nothing_but_passes_and_the_clock_is_told():
     found = Progress(11, 51, 30.0, 2.0)
     assert found.left == 80.0
     assert str(found) == (
-        "pass 11 of at most 51 over the rows after 30 s, 2 s a pass, at most 80 s left"
+        "pass 11 of at most 51 over the rows after 30 s, 2 s per pass, at most 80 s left"
     )
     assert Progress(1, 51, 3.0, None).left is None
 

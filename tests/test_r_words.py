@@ -12,7 +12,7 @@ from dpreg.r_words import in_r, told_in_r
     ("python", "r"),
     [
         ("write delta=1e-6, for example", "write delta = 1e-6, for example"),
-        ("got -1.0; a usual choice is eps=1.0", "got -1; a usual choice is eps = 1"),
+        ("got -1.0; a common choice is eps=1.0", "got -1; a common choice is eps = 1"),
         ("add select='kendall', or leave k out", 'add select = "kendall", or leave k out'),
         ("inference must be True or False, got None", "inference must be TRUE or FALSE, got NULL"),
         ("a name or an options object such as dpreg.TukeyEM(models=1000)",
@@ -49,4 +49,4 @@ def test_only_what_is_shown_is_changed():
 def test_errors_are_values_in_the_words_of_r():
     answer = call("new_budget", {"eps": -1.0, "delta": 0.0})
     assert answer["error"]["kind"] == "budget"
-    assert "write eps = 1, a usual choice" in answer["error"]["message"]
+    assert "write eps = 1, a common choice" in answer["error"]["message"]

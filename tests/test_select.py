@@ -188,7 +188,7 @@ def test_the_fit_is_the_fit_of_the_chosen_columns(method):
 def test_summary_says_that_intervals_are_conditional():
     fit = dpreg.dp_lm("y ~ .", frame(), 2.0, select="kendall", k=2)
     text = " ".join(str(fit.summary()).split())
-    assert "intervals are conditional on that choice" in text
+    assert "intervals are conditional on the selection" in text
     assert "conditional" in fit.summary().as_html()
     plain = dpreg.dp_lm("y ~ a", frame(), 2.0)
     assert "conditional" not in str(plain.summary())
@@ -204,7 +204,7 @@ def test_split_gives_both_stages_the_whole_epsilon(method):
     chosen = [p for p in fit.privacy.parts if "Kendall" in p.label or "mean corr" in p.label]
     assert sum(p.epsilon for p in chosen) == pytest.approx(2.0)
     assert fit.nobs == pytest.approx(15_000, rel=0.05)
-    assert "other units, 0.25 of all" in " ".join(str(fit.summary()).split())
+    assert "from 25% of the units" in " ".join(str(fit.summary()).split())
 
 
 def test_intervals_after_a_split_are_honest():
@@ -234,11 +234,11 @@ def test_wrong_splits(options, says):
         dpreg.dp_lm("y ~ .", frame(100), 1.0, **options)
 
 
-def test_declined_fits_still_tell_what_was_chosen():
+def test_declined_fits_still_have_what_was_selected():
     declined = dpreg.dp_lm("y ~ .", frame(80), 0.1, select="kendall", k=2, method="tukey")
     assert not declined.released
     assert len(declined.selected) == 2
-    assert "Chosen" in str(declined)
+    assert "Selected: " in str(declined)
     assert declined.to_json().count("selected") == 1
 
 

@@ -108,7 +108,7 @@ def test_no_cell_and_no_number_of_rows_makes_another_error(X):
     model = DPLinearRegression(eps=1.0, random_state=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(NotReleasedError, match="cannot be told from noise"):
+        with pytest.raises(NotReleasedError, match="too small to estimate the scale"):
             model.fit(X, np.zeros(len(X)))
         DPFeatureSelector(1, random_state=1).fit(X, np.zeros(len(X)))
     with pytest.raises(NotFittedError):

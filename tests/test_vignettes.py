@@ -31,7 +31,7 @@ def test_the_privacy_model_runs(capsys):
         ("families", 1, "Private Poisson Regression Results"),
         ("real_populations", 2, "of 36 intervals cover"),
         ("large_data", 0, "Private Linear Regression"),
-        ("panels", 1, "has effects of 'year'"),
+        ("panels", 1, "fixed effects of 'year' are not supported"),
         ("extras", 1, "of new stones lie"),
     ],
 )

@@ -2,8 +2,8 @@
 # # A year with one budget
 #
 # A hospital lets three analysts work on the visits of its patients for a year. This page is that
-# year, from the side of the person who keeps the data: one ledger, 200 charges, a machine that went
-# down in the middle of a fit, a dispute about who spent what, and the report at the end.
+# year, from the point of view of the custodian: one ledger, 200 charges, a machine that crashed in
+# the middle of a fit, a dispute about who spent what, and the report at the end.
 #
 # Run it as `python vignettes/budget_year.py`, or open it as a notebook (percent format).
 
@@ -35,12 +35,12 @@ LEDGER, VISITS = f"{folder.name}/visits.ledger", f"{folder.name}/visits.parquet"
 # %% [markdown]
 # ## January: a budget is made
 #
-# The data are made up: 20,000 patients with three visits each. The budget is `eps=3` for the whole
-# year and for a patient, whatever the three of them ask. With `accounting="gdp"` Gaussian noise
-# adds up in squares, so that many small releases cost far less than their sum.
+# The data are simulated: 20,000 patients with three visits each. The budget is `eps=3` for the
+# whole year and for a patient, whatever the three analysts compute. With `accounting="gdp"` the
+# squares of the noise levels add up, so that many small releases cost far less than their sum.
 #
-# Once it is made nobody has to know its totals again: `Budget.open` reads them. The file must be on
-# a local disk, and where analysts cannot delete it.
+# `Budget.open` reads the totals, so they need not be known later. The file must be on a local disk,
+# where analysts cannot delete it.
 
 # %%
 rng = np.random.default_rng(1)
@@ -59,12 +59,13 @@ shell(["budget", "new", LEDGER, "--eps", "3", "--accounting", "gdp", "--name", "
 # %% [markdown]
 # ## The year goes by
 #
-# Ada fits regressions, Bea counts by ward with another program and says so with `spend`, and Cleo
-# does both. The user of the operating system is who is charged; here, where one process plays
-# three people, `user=` says it. The clock is the computer's, so this page has to move it.
+# Ada fits regressions, Bea counts by ward with another program and records that with `spend`, and
+# Cleo does both. Charges are recorded under the user of the operating system; here, where one
+# process plays three people, `user=` gives the name. Times are those of the computer's clock, which
+# this page sets.
 #
-# At the end of each month the custodian writes down the *seal*, the last hash of the ledger, where
-# those who can write the file cannot: in a mail, or on paper.
+# At the end of each month the custodian writes down the *seal*, the last hash of the ledger, in a
+# place where those who can write the file cannot: in a mail, or on paper.
 
 # %%
 NEW_YEAR, DAYS = datetime(2026, 1, 1, 9, tzinfo=UTC), np.linspace(1, 362, 199)
@@ -89,7 +90,7 @@ def count(user, what):
     dpreg.Budget.open(LEDGER, user=user).spend(f"{what}, with Gaussian noise", mu=0.03)
 
 
-# Written where analysts cannot write.
+# Kept where analysts cannot write.
 seals = {}
 
 
@@ -111,11 +112,11 @@ work(spring)
 print(dpreg.Budget.open(LEDGER))
 
 # %% [markdown]
-# ## May: the machine goes down
+# ## May: a crash
 #
-# Ada's process is killed in the middle of a fit. Nobody can say what got out, so the charge stands
-# as it was made, before a record was read: status `charged`, without an outcome. The ledger itself
-# is whole, and nothing has to be repaired.
+# Ada's process is killed in the middle of a fit. Nobody can know what was released, so the charge
+# stands as it was recorded, before a record was read: status `charged`, without an outcome. The
+# ledger itself is intact, and nothing has to be repaired.
 
 # %%
 before = len(dpreg.Budget.open(LEDGER).charges)
@@ -142,8 +143,8 @@ work(summer)
 # ## July: a dispute
 #
 # Cleo finds less left than she remembers, and says that somebody charged fits to her name. The
-# ledger has who, when and what, and with each fit its certificate: what was released, and with how
-# much noise.
+# ledger has the user, time and label of each charge, and with each fit its certificate: what was
+# released, and with how much noise.
 
 # %%
 budget = dpreg.Budget.open(LEDGER)
@@ -157,17 +158,17 @@ print(
 )
 
 # %% [markdown]
-# Could the file have been changed since? Each entry has a hash of itself and of the one before. The
-# seals of all months must be in that chain, and they are:
+# Could the file have been changed since? Each entry has a hash of itself and of the previous entry.
+# The seals of all months must be in that chain, and they are:
 
 # %%
 print([month for month, seal in seals.items() if budget.verify(seal)])
 
 # %% [markdown]
-# Somebody offers a remedy: to put the copy of May in the place of the ledger, which would give
-# back what was spent since. The copy is whole, so its own chain says nothing against it, but the
-# seal of June is not in it; and a process that has seen more refuses it without being asked. An
-# entry that is changed does not even need a seal. Exit code 1 says it to scripts.
+# Somebody proposes to replace the ledger with the copy of May, which would restore what was spent
+# since. The copy is intact, so its own chain is valid, but the seal of June is missing from it; and
+# a process that has seen later charges refuses it. A changed entry is detected even without a seal.
+# Exit code 1 reports it to scripts.
 
 # %%
 current = f"{folder.name}/current.ledger"
@@ -206,8 +207,8 @@ assert [*old, verified_by_another_process(forged)] == [0, 1, 1]
 # %% [markdown]
 # ## December: the report
 #
-# What is left when the year is over, by whom it was spent, and a page with all charges for the
-# archive: `dpreg budget show visits.ledger --html report.html`.
+# What is left at the end of the year, who spent it, and a page with all charges for the archive:
+# `dpreg budget show visits.ledger --html report.html`.
 
 # %%
 work(DAYS[DAYS >= 200])
@@ -217,7 +218,7 @@ assert len(budget.charges) == 200
 print(f"\n{os.path.getsize(f'{folder.name}/report.html') / 1000:.0f} kB of report")
 
 # %% [markdown]
-# With what is left no fit of `eps=2.5` can be paid for, and it is refused before a record is read:
+# The rest cannot pay for a fit of `eps=2.5`, which is refused before a record is read:
 
 # %%
 try:
@@ -228,8 +229,8 @@ else:
     raise AssertionError("more was charged than there was")
 
 # %% [markdown]
-# How much the accounting is worth: each charge by itself has an eps, and those would have to add up
-# if nothing were known of the noise. The dashed line is the total that all patients were promised.
+# The gain from the accounting: each charge by itself has an eps, and without knowledge of the noise
+# these would add up. The dashed line is the total that all patients were promised.
 
 # %%
 frame = budget.to_frame()

@@ -1,15 +1,15 @@
 # %% [markdown]
 # # Do the intervals cover?
 #
-# 95% intervals should hold the true coefficient in 93% to 97% of data sets, also where errors have
-# no constant variance or a heavy tail, with no bounds given. This page simulates that, beside least
-# squares without privacy and beside Wald intervals from public bounds that are right, 3 and 10
-# times too wide. In [real tables](real_populations.py) no model is true: look there first.
+# 95% intervals should contain the true coefficient in 93% to 97% of data sets, also with
+# heteroscedastic or heavy-tailed errors and without bounds. This page simulates that, and compares
+# with least squares without privacy and with Wald intervals from public bounds that are right, 3
+# and 10 times too wide. In [real tables](real_populations.py) no model is true: look there first.
 #
-# `python vignettes/coverage.py` takes a few cells and eight runs of each, in half a minute: enough
-# to see that it works, not to judge an interval. `--grid` takes all cells up to 100,000 rows,
-# `--full` those of 1,000,000 too; `--minutes` shares a time out among the cells, `--jobs` are
-# cells at a time, `--out` writes the table, `--json` its numbers. The table that is kept is
+# `python vignettes/coverage.py` runs a few cells with eight runs each, in half a minute: enough to
+# see that it works, not to judge an interval. `--grid` runs all cells up to 100,000 rows, `--full`
+# those of 1,000,000 too; `--minutes` divides a time among the cells, `--jobs` is the number of
+# parallel cells, `--out` writes the table, `--json` its numbers. The stored table is
 # tests/benchmarks/coverage.md.
 
 # %%
@@ -42,9 +42,9 @@ LARGE = 100_000  # rows from which that begins after 8 runs
 # %% [markdown]
 # ## The data
 #
-# d regressors of mean 0 and variance 1, slopes 1 and -1 in turn over sqrt(d), intercept 1, errors
-# of mean 0 and variance 1. A t variable with 3 degrees of freedom has no third moment; least
-# squares is still right on average, its sandwich standard errors nearly so.
+# d regressors of mean 0 and variance 1, slopes alternating between 1 and -1 over sqrt(d), intercept
+# 1, errors of mean 0 and variance 1. A t variable with 3 degrees of freedom has no third moment;
+# least squares is still unbiased, with nearly valid sandwich standard errors.
 
 # %%
 DESIGNS = ("gaussian", "correlated", "heteroskedastic", "t(3) errors", "heavy-tailed x")
@@ -68,14 +68,14 @@ def draw(design, n, d, rng):
 # %% [markdown]
 # ## The intervals
 #
-# - Least squares with sandwich (HC0) standard errors: **not private**, the width to compare with.
-# - The three methods of dpreg, nothing given.
-# - `"adassp"` with `bounds=`: the right bounds are the largest absolute values, which nobody with
-#   private data knows. Inside them dpreg still finds the scale of each column by itself.
+# - Least squares with sandwich (HC0) standard errors: **not private**, the reference for the width.
+# - The three methods of dpreg, without bounds.
+# - `"adassp"` with `bounds=`: the right bounds are the largest absolute values, which are not
+#   known for private data. Within them dpreg still estimates the scale of each column.
 # - "plain": the textbook method, which does not. Columns are divided by their bounds, all second
-#   moments released with Gaussian noise at the same (eps, delta), the normal equations solved, and
-#   standard errors are those of the delta method. No interval if the noisy matrix is not clearly
-#   invertible.
+#   moments are released with Gaussian noise at the same (eps, delta), the normal equations are
+#   solved, and standard errors are by the delta method. No interval if the noisy matrix is not
+#   clearly invertible.
 
 
 # %%
@@ -130,9 +130,9 @@ def plain(X, y, limits, rng):
 # %% [markdown]
 # ## One cell
 #
-# A run counts the coefficients that got an interval, those that are covered, and the width over
-# that of least squares. The Monte Carlo error of a coverage is taken between runs, as intervals of
-# one run are not independent, and is at least that of independent intervals.
+# A run counts the coefficients with an interval, those covered, and the width relative to least
+# squares. The Monte Carlo error of a coverage is computed between runs, as intervals of one run are
+# dependent, and is at least that of independent intervals.
 
 
 # %%

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # For a custodian of data
 #
-# You hold records of people and let analysts release regressions of them: a budget that outlives
-# the process, persons with many rows each, and what is refused and why. `budget_year.py` goes on
-# from here: three analysts, a crash and a dispute.
+# You hold records of people and let analysts release regressions of them: a budget on disk, persons
+# with many rows each, and what is refused and why. `budget_year.py` continues from here: three
+# analysts, a crash and a dispute.
 #
 # Run it as `python vignettes/custodian.py`, or open it as a notebook (percent format).
 
@@ -21,8 +21,8 @@ import dpreg
 # %% [markdown]
 # ## The data
 #
-# Made up: 40,000 people, one to nine visits each; minutes of a visit depend on age, on the ward,
-# and on the person, so visits of one person are alike.
+# Simulated: 40,000 people, one to nine visits each; minutes of a visit depend on age, on the ward,
+# and on the person, so visits of one person are correlated.
 
 # %%
 rng = np.random.default_rng(1)
@@ -42,9 +42,9 @@ print(f"{len(visits):,} visits")
 # %% [markdown]
 # ## A budget on disk
 #
-# The file is made on first use and holds every charge, written before a record is read. All
-# processes that name it share it; a process that is killed has spent what it asked for. Keep it
-# where analysts cannot write.
+# The file is created on first use and records every charge before a record is read. All processes
+# that open it share it; a process that is killed has spent its charge. Keep it where analysts
+# cannot write.
 
 # %%
 folder = tempfile.TemporaryDirectory()
@@ -55,13 +55,13 @@ print(budget)
 # %% [markdown]
 # ## The unit is a person
 #
-# Without `unit=` the promise is about one visit, and a person with nine of them is protected nine
-# times less. `unit="person"` promises it for all rows of a person together. It must be said before
-# a release, and stays in its certificate.
+# Without `unit=` one visit is protected, and for a person with nine visits eps is nine times
+# larger. With `unit="person"` all rows of a person are protected together. The unit must be given
+# before a release, and is recorded in its certificate.
 #
-# **With TukeyEM it costs nothing**: persons, not visits, are dealt out to the small fits, so that a
-# person with a thousand rows is in one of them. Standard errors then also allow for visits of one
-# person being alike.
+# **With TukeyEM this costs nothing**: persons, not visits, are assigned to the small fits, so that
+# all rows of a person are in one of them. Standard errors then also allow for correlation among the
+# visits of a person.
 
 # %%
 FORMULA = "minutes ~ age + ward"
@@ -69,9 +69,9 @@ by_person = dpreg.dp_lm(FORMULA, visits, 1.0, 1e-7, method="tukey", unit="person
 print(by_person.summary())
 
 # %% [markdown]
-# **The methods that add up rows need a public bound on the rows of a person**, `max_rows`. Of
-# people with more visits that many are drawn at random, and more of them ask for more noise where
-# rows are added up one by one.  More rows are not much better where visits of one person are alike.
+# **Methods that sum over rows need a public bound on the number of rows per person**, `max_rows`.
+# The visits of persons with more are sampled, and a larger bound needs more noise where rows are
+# summed. More rows add little information where visits of one person are correlated.
 
 # %%
 fits = {"tukey": by_person}
@@ -95,9 +95,9 @@ ax.set_title("95% intervals, and the truth", loc="left")
 ax.spines[["top", "right"]].set_visible(False)
 
 # %% [markdown]
-# The last line of the table counts persons for TukeyEM and the rows that were drawn for the others,
-# whose standard errors are clustered: what the visits of a person say is added up before its spread
-# is taken. From data made again and again, so give or take a fifth:
+# The last line of the table counts persons for TukeyEM and sampled rows for the others, whose
+# standard errors are clustered: the scores of a person are summed before their variance is
+# estimated. From repeated simulations, accurate to about a fifth:
 
 
 # %%
@@ -127,12 +127,12 @@ for charge in budget.charges:
 budget.plot()
 
 # %% [markdown]
-# ## Towns side by side
+# ## Strata
 #
-# A person lives in one town, and is in no fit of another. Declare the towns, which are public, and
-# the fits of all of them cost what the dearest one costs, not the sum. Each call is given the whole
-# table and takes the rows of its town itself. Somebody with visits from two of the towns would be
-# in no fit, and nobody would be told. Which column divides a budget stays in its ledger.
+# A person lives in one town. Declare the towns, which are public, and the fits of all of them cost
+# as much as the most expensive one, not the sum. Each call is given the whole table and uses the
+# rows of its town. A person with visits from two towns would be left out of every fit, and no
+# result would reveal it. The column that divides a budget is recorded in its ledger.
 
 # %%
 TOWNS = ["Aldham", "Burton"]
@@ -149,7 +149,7 @@ assert whole.spent[0] == 0.9
 # ## What is refused
 #
 # Each of these is a `ValueError` that names the argument and what to write instead. All are raised
-# before a record is read, so none of them tells anything about a person, or costs anything.
+# before a record is read, so none of them reveals anything about a person, or costs anything.
 
 
 # %%
@@ -172,7 +172,7 @@ refused(delta=0.0, method="adassp")
 assert len(budget.charges) == 4
 
 # %% [markdown]
-# Nor can the ledger be opened with other totals, to get more out of it:
+# Nor can the ledger be opened with larger totals:
 
 # %%
 try:

@@ -3,7 +3,7 @@
 #
 # While this package was written, the algorithms it implements were re-derived and public
 # implementations of private linear regression were read and run. This page lists what was found to
-# give less privacy than stated, each with a counterexample that runs. It is no judgement of the
+# give less privacy than stated, each with a counterexample that runs. It is not a judgement of the
 # authors: these mechanisms are easy to get wrong, a first version of this one did too, and most of
 # the slips are a factor of 2 or one forgotten term. Versions are those of November 2026 or
 # earlier; some may have been mended since.
@@ -248,7 +248,7 @@ print(one_seed())
 # One library clips only when there is an intercept, so without one the sum of squares moves by x^2
 # for any x; another takes the lower bound twice in the sensitivity of the diagonal of X'X, which
 # is 0 for bounds (0, 100) where it should be 10,000; a third reads lambda_min(X'X), column ranges
-# and row norms from the data, so that the scale of the noise itself tells of one row.
+# and row norms from the data, so that the scale of the noise itself reveals one row.
 
 
 # %%
@@ -349,9 +349,9 @@ print(odd_pairs())
 # %% [markdown]
 # ## Doubles
 #
-# Laplace noise drawn as a double and added to a double: small results that are no multiple of
-# 2^-53 occur when the true value is 0, and cannot occur when it is 1. One such result tells the
-# two apart.
+# Laplace noise drawn as a double and added to a double: small results that are not a multiple of
+# 2^-53 occur when the true value is 0, and cannot occur when it is 1. One such result
+# distinguishes the two.
 
 
 # %%

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Beyond the coefficients: fit, residuals, new observations, weights
 #
-# R squared, residuals and what to expect of a new observation are functions of the private records,
-# so each has a price; it is part of the eps of the fit, and the fit says how much. Weights cost
-# nothing more. All on the diamonds that come with the package.
+# R squared, residuals and prediction intervals are functions of the private records, so each has a
+# price; it is part of the eps of the fit, and `fit.privacy` has it. Weights cost nothing more. All
+# on the diamonds that come with the package.
 #
 # Run it as `python vignettes/extras.py`, or open it as a notebook (percent format).
 
@@ -50,8 +50,8 @@ print(np.exp(bands[["mean", "lower", "upper"]].head(3)).round())
 # ## Residuals, without a residual
 #
 # `diagnostics=True` spends another 10% on noisy numbers of rows by fitted value and residual: it is
-# enough to see curvature, growing variance and long tails, not a stone. Here the smallest stones
-# cost more than the line says, and the tails are a little longer than normal ones.
+# enough to see curvature, growing variance and heavy tails, not a single stone. Here the smallest
+# stones cost more than the line predicts, and the tails are slightly heavier than normal ones.
 
 # %%
 _, axes = plt.subplots(1, 2, figsize=(10, 4))
@@ -62,9 +62,9 @@ axes[0].figure.tight_layout()
 # %% [markdown]
 # ## Weights
 #
-# A dealer records large stones more often than small ones, with a chance that is known. The line is
-# not straight, so of such a sample least squares give the slope among recorded stones; with weights
-# of one over the chance they give that among all.
+# A dealer records large stones more often than small ones, with a known probability. The relation
+# is not linear, so in such a sample least squares estimates the slope among recorded stones; with
+# inverse probability weights it estimates that among all stones.
 
 # %%
 chance = np.clip(diamonds["carat"] / 1.5, 0.25, 1.0)
@@ -80,14 +80,14 @@ for weights in (None, "w"):
           f"not private {exact.fit().params['carat']:.3f}")  # fmt: skip
 
 # %% [markdown]
-# What a row may add is bounded, whatever it weighs; `weight_limit=` says beyond what weights count
-# as that, and without it a limit is found privately. `fit_stats` with weights is refused, as they
-# do not say what they are: inverse variances and weights of a survey each want another sigma.
+# The contribution of a row is bounded, whatever its weight; `weight_limit=` clips the weights, and
+# without it a limit is estimated privately. `fit_stats` with weights is refused, because
+# inverse-variance weights and survey weights need different estimates of sigma.
 #
 # ## Offsets
 #
-# Jewellers' rule is that the price goes with the square of the weight. Take it as given, with a
-# coefficient of 2 that is not estimated: what do stones of the best cut cost beside others?
+# Jewellers' rule is that the price is proportional to the square of the weight. Take it as given,
+# with a coefficient of 2 that is not estimated: how does the price depend on the cut?
 
 # %%
 RULE = "log(price) ~ I(cut == 'Ideal') + offset(2 * log(carat))"

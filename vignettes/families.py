@@ -2,8 +2,8 @@
 # # Odds, counts and quantiles
 #
 # `dp_lm` fits means of a response. `dp_glm` fits the odds of an outcome, the mean of a count, and
-# quantiles, with the same promise and the same arguments: no bounds, no tuning, intervals that have
-# the privacy noise in them.
+# quantiles, with the same guarantee and the same arguments: no bounds, no tuning, and intervals
+# that include the privacy noise.
 #
 # Run it as `python vignettes/families.py`, or open it as a notebook (percent format).
 
@@ -21,8 +21,8 @@ diamonds = dpreg.load_diamonds()
 # %% [markdown]
 # ## An outcome: which stones are of the best cut?
 #
-# Two of five are. A response that is true or false, or 1 or 0, needs no bound: a residual is never
-# larger than 1.
+# Two of five are. A response that is true or false, or 1 or 0, needs no bound: a residual is at
+# most 1.
 
 # %%
 FORMULA = "I(cut == 'Ideal') ~ log(carat) + table + color"
@@ -30,7 +30,8 @@ fit = dpreg.dp_glm(FORMULA, diamonds, eps=1.0, delta=1e-6)
 print(fit.summary())
 
 # %% [markdown]
-# Exponentials of the coefficients are odds ratios, and those of their limits are limits of them.
+# Exponentials of the coefficients are odds ratios, and exponentials of their limits are limits of
+# odds ratios.
 
 # %%
 print(fit.tidy(exp=True)[["coef", "lower", "upper"]].round(3))
@@ -51,8 +52,8 @@ ax.set(xlabel="table, % of the width", ylabel="P(ideal cut)", title="0.7 carat, 
 
 # %% [markdown]
 # Where only predictions matter, `inference=False` spends everything on them. With many columns that
-# is better: log-loss of both against the (public) data. Not private, and for once: the least that a
-# model without regressors reaches is 0.673.
+# is better: log-loss of both on the (public) data. For comparison, without privacy: the smallest
+# log-loss of a model without regressors is 0.673.
 
 # %%
 outcome = (diamonds["cut"] == "Ideal").to_numpy()
@@ -71,10 +72,10 @@ for inference in (True, False):
 # %% [markdown]
 # ## A count: visits to a doctor
 #
-# Simulated, since no data of this kind come with the package: 20,000 people were followed for
-# different times, and some visit more often than others for reasons nobody knows, so that counts
-# vary more than Poisson counts do. `offset(log(years))` makes it a model of visits in a year, and
-# standard errors allow for the overdispersion.
+# Simulated, since no such data come with the package: 20,000 people were followed for different
+# times, and some visit more often than others for unobserved reasons, so that counts are
+# overdispersed. `offset(log(years))` makes it a model of visits per year, and standard errors allow
+# for the overdispersion.
 
 # %%
 rng = np.random.default_rng(20261122)
@@ -92,8 +93,8 @@ visits = dpreg.dp_glm(
 print(visits.summary(exp=True))
 
 # %% [markdown]
-# Ten years of age multiply visits by exp(0.2), 1.22, in truth. Where counts are cut off, and that
-# they are, is named below the table; so is what was too long to count in full.
+# The true effect of ten years of age is to multiply visits by exp(0.2), 1.22. A note below the
+# table has the value at which counts are clipped; the head has the effect of clipping scores.
 #
 # ## A quantile: what do nine of ten stones of a size cost less than?
 
@@ -108,5 +109,5 @@ for q in (0.1, 0.5, 0.9):
     )
 
 # %% [markdown]
-# The three fits are three releases: together they cost eps = 3. A `Budget` adds them up, and
-# refuses the call that would be too much.
+# The three fits are three releases: together they cost eps = 3. A `Budget` adds them up and refuses
+# a call that exceeds it.

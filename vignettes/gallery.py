@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Gallery: four questions, with and without privacy
 #
-# A study has a question, a model, a picture of the private intervals beside the exact ones, a
-# conclusion, and its cost. The data are public, so that the exact answer may be shown for once;
-# with data that need protection one sees the private answer only. They come with `statsmodels` and
-# with this repository: nothing is downloaded. Private numbers differ each time this page is built.
+# Each study has a question, a model, a plot of the private and the exact intervals, a conclusion,
+# and its cost. The data are public, so the exact answer can be shown here; with data that need
+# protection only the private answer is available. The data come with `statsmodels` and with this
+# repository: nothing is downloaded. Private numbers differ each time this page is built.
 #
 # Run it as `python vignettes/gallery.py`, or open it as a notebook (percent format).
 
@@ -23,13 +23,13 @@ from dpreg.plots_beside import plot_beside
 
 
 def exact_table(fit):
-    """Return coefficients and intervals of a fit of statsmodels as `plot_beside` reads them."""
+    """Return coefficients and intervals of a statsmodels fit in the form for `plot_beside`."""
     limits = fit.conf_int().set_axis(["lower", "upper"], axis=1)
     return limits.assign(coef=fit.params)
 
 
 def cost(private, exact):
-    """Say what was spent, and how much wider than exact intervals the private ones are."""
+    """Print the budget spent, and the width of private relative to exact intervals."""
     wide = (private.bse / exact.bse.reindex(private.bse.index)).drop("Intercept", errors="ignore")
     spent = f"eps = {private.privacy.epsilon:g}, delta = {private.privacy.delta:g}"
     print(f"Cost: {spent}; intervals {wide.min():.1f} to {wide.max():.1f} times as wide")
@@ -38,9 +38,9 @@ def cost(private, exact):
 # %% [markdown]
 # ## 1. A survey on a sensitive subject
 #
-# **Question.** A survey of the magazine *Redbook* asked married women in 1974 whether they had had
-# an affair; 6,366 answers are in these data (Fair, 1978). Who says yes? No woman who answers that
-# wants to be found in a table.
+# **Question.** A survey of the magazine *Redbook* asked married women in 1974 whether they had
+# had an affair; these data have 6,366 answers (Fair, 1978). Who says yes? No respondent wants her
+# answer to be identifiable.
 #
 # **Model.** A logistic regression on the rating of the marriage (1 to 5), age, years of marriage
 # and religiosity (1 to 4).
@@ -59,8 +59,8 @@ plot_beside({"exact": exact_table(exact), "private, eps = 1": private})
 # dp_glm(I(affairs > 0) ~ rate_marriage + age + yrs_married + religious, women, eps = 1)
 # ```
 #
-# **Conclusion.** The odds of an affair fall with the rating of the marriage, with age at the same
-# number of years of marriage, and with religiosity; they rise with the years of marriage. The signs
+# **Conclusion.** The odds of an affair decrease with the rating of the marriage, with age given the
+# years of marriage, and with religiosity; they increase with the years of marriage. The signs
 # are the same with and without privacy.
 
 # %%
@@ -71,10 +71,10 @@ cost(private, exact)
 # %% [markdown]
 # ## 2. A randomised experiment
 #
-# **Question.** The RAND Health Insurance Experiment drew lots for insurance plans with different
-# coinsurance rates. Does a share of the bill keep people from seeing a doctor at all? The data have
-# 20,190 person-years, and each of them is protected by itself; with an identifier of persons, which
-# this copy lacks, `unit=` would protect all years of a person.
+# **Question.** The RAND Health Insurance Experiment assigned people at random to insurance plans
+# with different coinsurance rates. Does coinsurance keep people from seeing a doctor at all? The
+# data have 20,190 person-years, and the unit of privacy is one person-year; with an identifier of
+# persons, which this copy lacks, `unit=` would protect all years of a person.
 #
 # **Model.** A logistic regression of at least one visit in the year on log(coinsurance + 1), a
 # physical limitation, and an index of chronic diseases.
@@ -93,9 +93,9 @@ plot_beside({"exact": exact_table(exact), "private, eps = 1": private})
 # dp_glm(I(mdvis > 0) ~ lncoins + physlm + disea, years, eps = 1)
 # ```
 #
-# **Conclusion.** Yes: with a larger share of the bill fewer people see a doctor; those with
-# limitations or chronic diseases see one more often. A private analysis of the trial finds what the
-# exact one finds.
+# **Conclusion.** Yes: with a higher coinsurance rate fewer people see a doctor; those with
+# limitations or chronic diseases see one more often. The private and the exact analysis of the
+# trial lead to the same conclusion.
 
 # %%
 full, free = np.log(96), np.log(1)
@@ -107,11 +107,11 @@ cost(private, exact)
 # %% [markdown]
 # ## 3. A panel
 #
-# **Question.** What does a union job pay, if each woman is compared with herself? The National
+# **Question.** What is the union wage premium within the same woman? The National
 # Longitudinal Survey of Young Women interviewed 4,134 women 19,010 times in 1970 to 1988.
 #
-# **Model.** Log wage on union membership and years in the job, with an effect of each woman. All
-# interviews of a woman are protected together, and six of each are used.
+# **Model.** Log wage on union membership and years in the job, with a fixed effect of each woman.
+# All interviews of a woman are protected together, and at most six of each are used.
 
 # %%
 here = Path(__file__).parent if "__file__" in globals() else Path()
@@ -135,8 +135,8 @@ plot_beside({"exact": exact_table(exact), "private, eps = 1": private})
 # ```
 #
 # **Conclusion.** A union job and each year in a job pay more, within the same woman. The private
-# interval of the union premium is wide: it says that there is a premium, not how large it is to a
-# percentage point. [Persons and periods](panels.py) goes on from here.
+# interval of the union premium is wide: it shows that there is a premium, but not its size to a
+# percentage point. [Persons and periods](panels.py) continues this example.
 
 # %%
 for title, fit in (("private", private), ("exact", exact)):
@@ -147,11 +147,11 @@ cost(private, exact)
 # %% [markdown]
 # ## 4. Where privacy is too expensive
 #
-# **Question.** Engel's law: does the share of food in the budget fall with income? Engel (1857) had
-# 235 Belgian households.
+# **Question.** Engel's law: does the share of food in the budget decrease with income? Engel (1857)
+# had 235 Belgian households.
 #
-# **Before a record is read**, `dp_plan` says that 235 households are too few at eps = 1, how many
-# would be enough, and which eps this many would need.
+# **Before a record is read**, `dp_plan` shows that 235 households are too few at eps = 1, how many
+# would be enough, and which eps 235 households would need.
 
 # %%
 print(dpreg.dp_plan(n=235, d=1, eps=1.0, delta=1e-4))
@@ -163,6 +163,6 @@ print(dpreg.dp_plan(n=235, d=1, eps=1.0, delta=1e-4))
 # dp_plan(n = 235, d = 1, eps = 1, delta = 1e-4)
 # ```
 #
-# **Conclusion.** None, and no budget was spent. To find a slope in a few hundred rows, each row has
-# to count for much; that is what differential privacy does not allow. More rows help most: noise
-# falls in proportion to their number, the sampling error only in proportion to its square root.
+# **Conclusion.** None, and no budget was spent. An estimate from a few hundred rows depends
+# strongly on each row, which differential privacy does not allow. More rows help most: noise
+# decreases as 1 / n, the sampling error only as 1 / sqrt(n).

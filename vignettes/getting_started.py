@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Getting started
 #
-# A private regression of the prices of 53,940 diamonds: the fit, what is in its summary, a plot,
-# predictions with intervals, and several fits side by side.
+# A private regression of the prices of 53,940 diamonds: the fit, its summary, a plot, predictions
+# with intervals, and several fits side by side.
 #
 # Run it as `python vignettes/getting_started.py`, or open it as a notebook (percent format).
 
@@ -20,10 +20,11 @@ print(diamonds.dtypes)
 # %% [markdown]
 # ## One fit
 #
-# A formula, a table and a privacy budget. `eps` bounds what the result can tell about any one row:
-# odds change by a factor of at most e^eps. `delta` is the probability with which that may fail, to
-# be far below one over the number of rows. No bounds on the data are needed, and none are read from
-# them. Price and carat are skewed, so both are taken in logarithms; terms work row by row.
+# A formula, a table and a privacy budget. `eps` bounds what the result can reveal about any one
+# row: odds change by a factor of at most e^eps. `delta` is the probability with which that may
+# fail; it should be far below one over the number of rows. No bounds on the data are needed, and
+# none are read from them. Price and carat are skewed, so both are taken in logarithms; terms work
+# row by row.
 
 # %%
 FORMULA = "log(price) ~ log(carat) + depth + table + cut"
@@ -31,14 +32,13 @@ fit = dpreg.dp_lm(FORMULA, diamonds, eps=1.0, delta=1e-6)
 print(fit.summary())
 
 # %% [markdown]
-# Standard errors are of the coefficient as an estimate of the truth: `sampling` is what least
-# squares would have without privacy, `privacy` what the noise adds; their squares add up. z,
-# p-values and intervals take in both. Below the table is the certificate: what was spent on what,
-# and for which unit.
+# Standard errors have two components: `sampling` is the standard error of least squares without
+# privacy, `privacy` the standard deviation of the noise; their squares add up. z, p-values and
+# intervals use the total. The head has the estimand and the largest effect of clipping on a
+# coefficient. Below the table is the privacy guarantee; `fit.privacy` has its steps.
 #
 # `method="auto"` chose the method, from a noisy number of rows and public numbers. The numbers
-# differ when this page is run again, as they must: a result that could be repeated would not be
-# private.
+# differ when this page is run again: a reproducible result would not be private.
 
 # %%
 table = fit.tidy()
@@ -48,9 +48,9 @@ print(f"{fit.method}: standard errors are {wide.min():.2f} to {wide.max():.2f} t
 print(fit.conf_int(alpha=0.1).round(3))
 
 # %% [markdown]
-# Each line of the plot is a coefficient over its standard error: blue is the interval that sampling
-# alone would give, orange what privacy adds. An arrow leads to what is too far from 0 to matter;
-# the coefficients themselves are on the right.
+# Each line of the plot is a coefficient over its standard error: blue is the interval without
+# noise, orange the part added by privacy. An arrow points to coefficients beyond the axis; the
+# coefficients themselves are on the right.
 
 # %%
 fit.plot()
@@ -58,10 +58,10 @@ fit.plot()
 # %% [markdown]
 # ## Predictions
 #
-# They use released numbers only and cost nothing. These intervals are for the mean response;
+# Predictions use released numbers only and cost nothing. These intervals are for the mean response;
 # `interval="prediction"` gives those for one new diamond, after a fit with `fit_stats=True`, which
-# releases the variance of the errors too. New rows, and then predictions, are moved into
-# `fit.limits`, beyond which nothing was learned; `winsorise=False` leaves the straight line.
+# also releases the variance of the errors. New rows, and then predictions, are clipped to
+# `fit.limits` to avoid extrapolation; `winsorise=False` gives the linear predictor.
 
 # %%
 new = pd.DataFrame({"carat": [0.5, 1.0, 2.0], "depth": 61.8, "table": 57.0, "cut": "Ideal"})
@@ -72,7 +72,7 @@ print(new.join(np.exp(predicted[["mean", "lower", "upper"]]).round()))
 # ## Several fits
 #
 # Each fit spends its own budget on the same rows: the three below cost eps = 3, and the one above
-# was another 1. A `Budget` keeps count and refuses the one too many (vignettes/custodian.py).
+# cost 1. A `Budget` keeps the total and refuses a fit that exceeds it (vignettes/custodian.py).
 
 # %%
 budget = dpreg.Budget(eps=3.0, delta=1e-5)
@@ -86,11 +86,11 @@ print(dpreg.compare({"carat": small, "and shape": more, "and cut": all_of_it}))
 #
 # ## How far from least squares
 #
-# These data are public, so the answer without privacy may be shown for once. It has the same
-# sampling error as the private fit, so in units of the privacy part of the standard errors most
-# differences are below 2. That of log(carat) is about 3 in most runs, and not by noise: the truth
-# is no straight line, and `boosted_adassp` gives less weight to large residuals (the note in the
-# summary) and to unusual rows, so it estimates another line. `method="tukey"` does neither.
+# These data are public, so here is the answer without privacy. It has the same sampling error as
+# the private fit, so in units of the privacy part of the standard errors most differences are below
+# 2. That of log(carat) is about 3 in most runs, which is not noise: the relation is not linear, and
+# `boosted_adassp` clips influential rows (see the estimand in the summary), so it estimates another
+# line. `method="tukey"` does not clip.
 
 # %%
 y = np.log(diamonds["price"].to_numpy(float))
@@ -106,7 +106,7 @@ print(off.round(2).to_string())
 # %% [markdown]
 # ## What to keep
 #
-# `to_json()` holds the result whole; `DPResults.from_json` reads it, and predicts.
+# `to_json()` saves the whole result; `DPResults.from_json` reads it, and predicts.
 
 # %%
 again = dpreg.DPResults.from_json(fit.to_json())

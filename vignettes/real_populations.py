@@ -1,11 +1,11 @@
 # %% [markdown]
 # # Do the intervals hold on real data?
 #
-# Where a model is true, [simulations](coverage.py) say that 95% intervals cover in 95% of samples.
-# Real tables have no true model. They have a least-squares fit, though, and that is what `lm()`
-# would report. So take a real table for the population, draw rows from it, call `dp_lm` with all
-# its defaults on the sample, and see how often the intervals hold the least-squares slopes of the
-# whole table.
+# Where a model is true, [simulations](coverage.py) show that 95% intervals cover in 95% of samples.
+# Real tables have no true model. They have a least-squares fit, though, which is what `lm()` would
+# report. So treat a real table as the population, draw rows from it, call `dp_lm` with all defaults
+# on the sample, and count how often the intervals contain the least-squares slopes of the whole
+# table.
 #
 # ## Diamonds
 #
@@ -54,7 +54,7 @@ for name, formula in MODELS.items():
           f"{(~told).sum()} slopes without one")  # fmt: skip
 
 # %% [markdown]
-# The slope of `log(carat)` in each sample, and that of least squares in all diamonds:
+# The slope of `log(carat)` in each sample, and the least-squares slope of all diamonds:
 
 # %%
 truth, found = drawn["logarithms"]
@@ -67,14 +67,13 @@ ax.spines[["top", "right"]].set_visible(False)
 # %% [markdown]
 # ## Fifteen tables
 #
-# The same for fifteen public tables with all their numeric columns as they come, skewed, rounded
-# and correlated, made by `tests/benchmarks/bench_populations.py`. "Least squares" is how often the
-# least-squares slopes of the table are covered, "within" how often they are when `clipping`, by
-# which a fit says that they may lie elsewhere, is added on both sides, and "named" how often what
-# the note of the fit names is: the slopes that its limits give in the whole table. "Contrasts" are
-# random combinations of slopes, "none" is the share of slopes without a standard error, "reach" the
-# most standard errors of `clipping`, "width" that of an interval over the one of least squares with
-# a sandwich.
+# The same for fifteen public tables with all their numeric columns, untransformed, made by
+# `tests/benchmarks/bench_populations.py`. "Least squares" is the coverage of the least-squares
+# slopes of the table, "within" the coverage when `clipping`, the largest possible effect of
+# clipping, is added on both sides, and "named" the coverage of the estimand of the fit: the slopes
+# of the whole table with the same clipping thresholds. "Contrasts" are random combinations of
+# slopes, "none" is the share of slopes without a standard error, "reach" the largest `clipping` in
+# standard errors, "width" that of an interval relative to least squares with a sandwich.
 
 # %%
 here = Path(__file__).parent if "__file__" in globals() else Path()
@@ -113,19 +112,18 @@ panels[0][0].legend(frameon=False, loc="lower left")
 # %% [markdown]
 # ## Where they miss
 #
-# Least squares follows its most extreme rows. In `diamonds` with all columns a few stones whose
-# width or depth was mistyped decide the slopes of `y` and `z`; in `keggdirected` and `house_8L`
-# one row in a hundred has most of the leverage. No private method can follow single rows: that is
-# what it promises. So scores of such rows are shortened to a limit, which the note in the summary
-# tells: "Huber regression: rows over 80 times and scores over 35 times as long as usual count less,
-# the scores of at most about 350 units; least squares may lie up to about 5 standard errors away
-# as counts tell, which miss a few rows". The interval is one for that estimand ("named" above: what
-# the same limits give in the whole table, without noise), and `tidy()["clipping"]` says how far
-# least squares may lie from it ("within"). Where a few rows that the noise hides decide a slope, as
-# in `abalone` with two mistyped heights, no private method can say: one row can move a slope of
-# least squares as far as it likes. So it is with a cubic in carats, which a handful of stones of
-# four and five carats pull to where no other stone is. Least squares, least squares without the ten
-# that pull most, and a private fit of all:
+# Least squares follows its most influential rows. In `diamonds` with all columns a few stones whose
+# width or depth was mistyped determine the slopes of `y` and `z`; in `keggdirected` and `house_8L`
+# one row in a hundred has most of the leverage. No private method can follow single rows; that is
+# the guarantee. So the scores of such rows are clipped, and the summary says how much that matters:
+# "Estimand: clipped least squares", "Max. clipping effect: 5.0 std. errors", and a note with the
+# number of clipped rows. The interval is one for that estimand ("named" above: the whole table with
+# the same thresholds, without noise), and `tidy()["clipping"]` is the largest possible distance of
+# least squares from it ("within"). Where a few rows hidden by the noise determine a slope, as in
+# `abalone` with two mistyped heights, no private method can detect it: one row can change a slope
+# of least squares by any amount. The same holds for a cubic in carats, which is determined by a
+# handful of stones of four and five carats. Least squares, least squares without the ten most
+# influential stones, and a private fit of all:
 
 # %%
 cubic = smf.ols("price ~ carat + I(carat ** 2) + I(carat ** 3)", diamonds).fit()
@@ -139,5 +137,5 @@ for name, of_all, of_most, ours, error in zip(
     print(f"{name:>9} {of_all:10,.0f} {of_most:10,.0f} {ours:10,.0f} (std err {error:,.0f})")
 
 # %% [markdown]
-# What helps is what helps in any regression: logarithms of skewed columns, limits of columns that
-# are known to be wrong beyond them (`bounds=`), and leaving out columns that say the same.
+# What helps is what helps in any regression: logarithms of skewed columns, bounds of columns that
+# are known to be wrong beyond them (`bounds=`), and leaving out redundant columns.

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Choosing k and a selector
 #
-# With many columns a private regression spends most of its budget on columns that matter little. A
-# small part of the budget, 5% by default, can choose k terms first. This page chooses terms of
-# the diamonds that come with the package, compares the selectors, and says how to pick k without
+# With many columns a private regression spends most of its budget on unimportant columns. A small
+# part of the budget, 5% by default, can be used to select k terms first. This page selects terms of
+# the diamonds that come with the package, compares the selectors, and shows how to choose k without
 # looking at the data.
 #
 # Run it as `python vignettes/selection.py`, or open it as a notebook (percent format).
@@ -23,14 +23,14 @@ FORMULA = "price ~ ."  # 9 terms: six measures, and cut, color and clarity with 
 # %% [markdown]
 # ## One line
 #
-# `select=` and `k=` are all there is. The result has the coefficients of the chosen terms; the
-# summary says what the selection cost, and that intervals are conditional on it: they describe the
-# regression on these terms, as if they had been fixed in advance. Terms left out may well have
-# an effect.
+# `select=` and `k=` are all that is needed. The result has the coefficients of the selected terms;
+# `fit.privacy` has the cost of the selection, and intervals are conditional on it: they describe
+# the regression on these terms, as if they had been fixed in advance. Terms left out may have an
+# effect.
 #
-# A factor is chosen or left as a whole, and counts once, however many levels it has: its score is
-# that of its best dummy, which takes no more noise than a single column. To choose among levels
-# write them as terms of their own: `I(cut == 'Ideal') + I(cut == 'Fair')`.
+# The dummies of a factor are selected or dropped together and are one term: its score is that of
+# its best dummy, which needs no more noise than a single column. To select among levels write them
+# as separate terms: `I(cut == 'Ideal') + I(cut == 'Fair')`.
 
 # %%
 fit = dpreg.dp_lm(FORMULA, diamonds, eps=1.0, delta=1e-6, select="kendall", k=4)
@@ -38,18 +38,18 @@ print(fit.summary())
 print("chosen, in this order:", fit.selected)
 
 # %% [markdown]
-# New data need only the columns of the data that the chosen ones are made of:
+# New data need only the columns that the selected terms use:
 
 # %%
 print(fit.predict(diamonds[list(fit.selected)].head()).round())
 
 # %% [markdown]
-# ## Honest intervals: choose from some rows, fit the others
+# ## Valid intervals: select with some units, fit the others
 #
-# With `split=0.3` each row is used for the choice with probability 0.3 and for the fit otherwise.
-# No row is in both, so each stage may spend all of eps, and the fit knows nothing of the luck of
-# the choice. With 40 columns that mean nothing, the one chosen first from the same rows looks
-# significant; from other rows it does not:
+# With `split=0.3` each unit is used for the selection with probability 0.3 and for the fit
+# otherwise. No unit is used for both, so each stage may spend all of eps, and the fit is
+# independent of the selection. With 40 columns without any effect, the column selected first with
+# the same rows looks significant; with other rows it does not:
 
 # %%
 noise = np.random.default_rng(20260101)
@@ -63,9 +63,9 @@ for split in (None, 0.5):
 # %% [markdown]
 # ## Selection alone
 #
-# `dp_select` spends its eps on the choice and nothing else. "Clarity" is public: it is how far a
-# term must lead for the noise not to decide, from eps, k and the number of terms. How far
-# apart the scores really were is private, so no summary can say how sure this choice is.
+# `dp_select` spends its eps on the selection only. "Clarity" is public: it is the lead that a term
+# needs to exceed the noise, computed from eps, k and the number of terms. The actual differences
+# between scores are private, so no summary can say how certain a selection is.
 
 # %%
 found = dpreg.dp_select(FORMULA, diamonds, k=4, eps=0.2)
@@ -75,23 +75,23 @@ print("their columns:", ", ".join(found.columns))
 # %% [markdown]
 # ## Which selector
 #
-# - `"kendall"`: rank correlation with the response, less its mean with the terms chosen before.
-#   Needs nothing from you, and outliers do no harm. A 0/1 dummy has a small rank correlation even
-#   if its effect is large, so factors stand behind numbers; only monotone effects count. A copy of
-#   a chosen column is put back, not barred: after a few unrelated ones the mean is low again, as
-#   with x, y and z below.
-# - `"sub_lasso"`: votes of many Lasso fits on k rows each. Needs nothing from you; for a linear
-#   response and many rows. Batches of fewer than five rows say little.
-# - `"two_stage"`: votes of sqrt(n) Lasso fits on sqrt(n) rows each. Needs nothing from you; sees
-#   columns that matter only together. There are few votes, so it wants more eps: see below.
-# - `"sis"`: size of the inner product with the response. Needs public `bounds=` of every column and
-#   of the response, centred near the mean. For thousands of columns: one draw for all k.
+# - `"kendall"`: rank correlation with the response, minus its mean with the terms selected before.
+#   Needs no bounds and is robust to outliers. A 0/1 dummy has a small rank correlation even if its
+#   effect is large, so factors rank behind numeric columns; only monotone effects are detected. A
+#   copy of a selected column is penalised, not excluded: after a few unrelated terms the mean is
+#   small again, as with x, y and z below.
+# - `"sub_lasso"`: votes of many Lasso fits on k rows each. Needs no bounds; for a linear response
+#   and many rows. Batches of fewer than five rows contain little information.
+# - `"two_stage"`: votes of sqrt(n) Lasso fits on sqrt(n) rows each. Needs no bounds; detects
+#   columns that matter only jointly. There are few votes, so it needs more eps: see below.
+# - `"sis"`: absolute inner product with the response. Needs public `bounds=` of every column
+#   and of the response, centred near the mean. For thousands of columns: one draw for all k.
 #
 # With `unit="person"` the models of `"two_stage"` and `"sub_lasso"` get whole persons, at no cost.
-# The other two draw `max_rows` rows of each, one if you say nothing; noise grows with it.
+# The other two sample `max_rows` rows of each, 1 by default; noise increases with it.
 #
-# What each of them picks here, and what it is worth. Least squares on the chosen columns is **not
-# private**; it is here to judge the selectors, on public data.
+# What each of them selects here, and how well it predicts. Least squares on the selected columns is
+# **not private**; it is here to compare the selectors, on public data.
 
 # %%
 X = np.column_stack([
@@ -138,11 +138,11 @@ for eps in (0.05, 0.5):
 # ## When votes are too few
 #
 # Among 300 columns, with n = 100,000 and k = 10, `"two_stage"` found one of ten true columns where
-# `"kendall"` found seven. That is arithmetic: the sqrt(n) = 316 models have one vote each, and at
-# scale 2 k / eps the noise asks for a lead of 2 k (log(300) + 3) / eps votes: 174 at eps = 1, but
-# 3,480 when `dp_lm(select=)` gives the choice 5% of it. Kendall's scores grow with n, votes with
-# its root only, and more models would have too few rows each. The public margin says it beforehand,
-# and a note says so where no lead can be enough. The same with fewer rows and columns:
+# `"kendall"` found seven. The reason: the sqrt(n) = 316 models have one vote each, and with noise
+# of scale 2 k / eps a term needs a lead of 2 k (log(300) + 3) / eps votes: 174 at eps = 1, but
+# 3,480 when `dp_lm(select=)` gives the selection 5% of it. Kendall's scores grow with n, votes only
+# with sqrt(n), and more models would have too few rows each. The public margin shows this in
+# advance, and a note says so where no lead can be enough. The same with fewer rows and columns:
 
 # %%
 draw = np.random.default_rng(3)
@@ -159,12 +159,12 @@ for eps in (0.1, 0.3, 1.0):
 # %% [markdown]
 # ## How many terms
 #
-# k is public, so it must not come from a look at the data; trying several k on the same data and
-# keeping the best spends the budget each time. From public numbers:
+# k is public, so it must not be chosen by looking at the data; trying several k on the same data
+# and keeping the best spends the budget each time. From public numbers:
 #
-# - Each of the k choices gets 1/k of the eps of the selection. The margin below is the lead in rank
+# - Each of the k rounds gets 1/k of the eps of the selection. The margin below is the lead in rank
 #   correlation that a term needs: for a weak effect it should be below 0.05 or so.
-# - TukeyEM needs more rows for more columns (`NotReleased` says how many), and the noise of every
+# - TukeyEM needs more rows for more columns (`NotReleased` has the number), and the noise of every
 #   method grows with k.
 #
 # **k = 5 is a good first choice**: of 21 data sets in Dick et al. (2023), 18 did better with 5 than
@@ -197,8 +197,8 @@ for method in ("tukey", "boosted_adassp"):
         print(f"{method:15} select={select!s:10} {score}")
 
 # %% [markdown]
-# These data have enough rows for all terms, and with all of them both methods do better:
-# selection is no gain by itself. It pays when there are many columns for the rows there are. On
+# These data have enough rows for all terms, and with all of them both methods predict better:
+# selection does not help by itself. It helps when there are many columns for the number of rows. On
 # the 55 columns and 17,379 rows of the bike sharing data TukeyEM is not released, and reaches an R2
-# of about 0.25 with five columns (vignettes/reproductions/dick2023.py). Or when which columns
-# matter is the question.
+# of about 0.25 with five columns (vignettes/reproductions/dick2023.py). It also answers the
+# question which columns matter.

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Sparse coefficients, and very many columns
 #
-# Private Frank-Wolfe minimises squared error over coefficients whose absolute values add up to `l1`
-# at most. Each step moves towards one coefficient, chosen privately, so after T steps at most T of
-# them are not 0, and its noise grows with the logarithm of the number of columns only.
+# Private Frank-Wolfe minimises squared error over coefficients with l1 norm at most `l1`. Each step
+# moves towards one coefficient, selected privately, so after T steps at most T coefficients are
+# nonzero, and its noise grows only with the logarithm of the number of columns.
 #
 # Run it as `python vignettes/sparse_regression.py`, or open it as a notebook (percent format).
 
@@ -34,16 +34,16 @@ print(fit.params[fit.params != 0].round(2))
 print(*fit.notes, sep="\n")
 
 # %% [markdown]
-# There are no standard errors, and the result says why:
+# There are no standard errors, and the result has the reason:
 
 # %%
 print(fit.no_errors)
 
 # %% [markdown]
-# `l1` is public and decides how far the fit may go. With `l1` = 1, moving every column from the
-# middle to the end of its range moves the prediction by half the range of the response at most;
-# where that is too little coefficients are shrunken, where it is too much there is more noise. On
-# these data, medians of three fits (R2 is **not private**; the data are public):
+# `l1` is public and bounds the coefficients. With `l1` = 1, moving every column from the middle to
+# the end of its range changes the prediction by at most half the range of the response; a smaller
+# value shrinks the coefficients, a larger one needs more noise. On these data, medians of three
+# fits (R2 is **not private**; the data are public):
 
 
 # %%
@@ -65,13 +65,13 @@ dense = dpreg.dp_lm(FORMULA, diamonds, 1.0, 1e-6, inference=False)
 print(f"{dense.method}, all columns, eps=1: R2 {explained(dense):.3f}")
 
 # %% [markdown]
-# With 23 columns and these many rows a dense method is better. Frank-Wolfe is for many columns.
+# With 23 columns and this many rows a dense method is better. Frank-Wolfe is for many columns.
 #
 # ## Sparse matrices
 #
-# `dp_frank_wolfe` takes a scipy sparse matrix as it is: nothing is centred, cells lie in [-1, 1],
-# the response in [-l1, l1]; both are clipped there. Below 100,000 rows with 20,000 columns of 0 and
-# 1: forty words that are frequent, and many that are rare. Five words matter.
+# `dp_frank_wolfe` accepts a scipy sparse matrix: nothing is centred, entries are clipped to [-1, 1]
+# and the response to [-l1, l1]. Below are 100,000 rows with 20,000 columns of 0 and 1: forty
+# frequent words, and many rare ones. Five words matter.
 
 # %%
 rng = np.random.default_rng(1)
@@ -90,8 +90,9 @@ print(f"{X.shape[0]:,} x {X.shape[1]:,}, {X.nnz:,} entries; "
       f"R2 of the true weights {1 - np.var(y - X @ TRUTH) / np.var(y):.3f}")  # fmt: skip
 
 # %% [markdown]
-# How many steps: few have not arrived, many are noisy ones, each with a smaller share of eps. The
-# number is public, like l1. The R2 of the true weights is what could be reached.
+# The number of steps: with few steps the fit has not converged, and with many each has a smaller
+# share of eps and more noise. The number is public, like l1. The R2 of the true weights is the best
+# that can be reached.
 
 # %%
 rows, found = [], {}
@@ -110,14 +111,14 @@ for eps in (0.3, 1.0, 3.0):
 print(pd.DataFrame(rows).round(3).to_string(index=False))
 
 # %% [markdown]
-# What it costs is in the certificate:
+# The cost is in the certificate:
 
 # %%
 print(found[1.0, 30].privacy)
 
 # %% [markdown]
-# Weights of the frequent words, at three budgets. Steps that noise chose went to rare words, of
-# which there are most; they take from what the l1 ball leaves to the others.
+# Weights of the frequent words, at three budgets. Steps selected by noise went to rare words, which
+# are the most numerous; they reduce what the l1 ball leaves to the others.
 
 # %%
 figure, axes = plt.subplots(3, 1, figsize=(7, 6), sharex=True, sharey=True, layout="constrained")

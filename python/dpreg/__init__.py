@@ -1,32 +1,13 @@
 """Differentially private regression and feature selection.
 
-`dp_lm(formula, data, eps)` and `dp_glm(formula, data, eps)` are the places to start.
+Start with `dp_lm(formula, data, eps)` and `dp_glm(formula, data, eps)`.  The glossary of the
+documentation defines unit, score, release and other terms.
 
-Rooms, from the ground up; each imports only from those above it in this list: `privacy` (costs,
-budgets, ledgers, certificates), `data` (from tables to rows of numbers), `sums` (exact sums over
-rows, and their noise), `inference` (errors from released numbers), `methods` and `selection` (what
-draws noise for whom), `planning` (what to expect, without data), `results` (what users see),
-`pipeline` (charge, read, release), and the faces: Python, `cli`, `bridge` for R, `sklearn`.
-
-Words of the house
-------------------
-unit : whoever is protected: one row, or all rows with one value of the column `unit=`
-units : their number, exact inside, noisy in what is released
-record, row : a row of the table; a row of numbers that the formula makes of it
-design : rows of numbers, and which unit each belongs to.  Private
-terms, schema : what the formula and the types of the columns say.  Public
-pass : over all rows, to read them or to sum something over them
-statistic : an exact integer sum over rows, the same however they are divided into blocks
-release : noisy numbers, with the scale of the noise; from there on everything is public
-mu : what a Gaussian release costs; squares add up, and shares are shares of the square
-scales : where the columns lie, as released; standard units: columns divided by that
-directions : combinations of columns along which rows have unit second moments
-limit : the norm to which a row or a score is shortened before it is summed
-score : what a row adds to the estimating equation; of a unit: the sum over its rows
-deviation : of the noise, one standard deviation; error: of an estimate
-hidden : the part of an error that is bias, from shrinking or from what no release has seen
-decline : to release nothing but the reason, when the mechanism itself says so
-refuse : to raise an error, for public reasons, before anything is spent
+Subpackages; each imports only from those before it: `privacy` (costs, budgets, ledgers,
+certificates), `data` (from tables to rows of numbers), `sums` (exact sums over rows, with noise),
+`inference` (standard errors from released values), `methods` and `selection` (the private
+algorithms), `planning` (expected accuracy, without data), `results` (fitted models), `pipeline`
+(charge, read, release), and the interfaces: Python, `cli`, `bridge` for R, `sklearn`.
 """
 
 from __future__ import annotations

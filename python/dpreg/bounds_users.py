@@ -36,7 +36,7 @@ def bounds_for(
     Raises
     ------
     ArgumentError
-        If they are wrong, or of no use.
+        If they are invalid, or nothing in the call uses them.
     """
     public = checked_bounds(bounds, terms)
     chosen: list[Method | Selector] = [each for each in (method, selector) if each is not None]
@@ -45,6 +45,6 @@ def bounds_for(
         if method is not None:
             all_there_are = [*(kind() for kind in METHODS.values()), *all_there_are]
         names = tuple(each.name for each in all_there_are if each.uses_bounds)
-        problem = (f"is of no use to {chosen[0].name!r}, but to ", Choice(names))
+        problem = (f"is not used by {chosen[0].name!r}, only by ", Choice(names))
         raise ArgumentError("bounds", problem, leave_out("bounds"))
     return public

@@ -51,8 +51,8 @@ def dp_glm(
 ) -> DPResults | NotReleased:
     """Fit a generalized linear model or a quantile regression with differential privacy.
 
-    Scores, residuals times rows, are added up with noise, round after round, until their
-    sum is 0 but for the noise.  No bounds are needed.
+    The score equations are solved iteratively from noisy sums of clipped scores.  No bounds on
+    the data are needed.
 
     Parameters
     ----------
@@ -62,21 +62,20 @@ def dp_glm(
     data : data frame, dict of arrays, or path of a Parquet file
         Private.  As for `dp_lm`.
     eps : float
-        Privacy loss in nats, greater than 0.
+        Privacy parameter epsilon, greater than 0; smaller is more private.
     delta : float, optional
-        Failure probability, as for `dp_lm`.
+        Privacy parameter delta, as for `dp_lm`.
     family : {"binomial", "poisson", "gaussian", "quantile"} or Family, default "binomial"
-        ``"binomial"``: a response of 0 and 1, or of shares between them; others are clipped to
-        that range.  Link logit, or probit.  ``"poisson"``: counts, or anything not negative.  Link
-        log.
-        ``"quantile"``, or ``dpreg.Quantile(0.9)``: the median, or another quantile of the response.
-        ``"gaussian"``: `dp_lm`.
+        ``"binomial"``: a response in [0, 1]; other values are clipped to that range.  Link logit
+        or probit.  ``"poisson"``: counts or other nonnegative responses, link log.
+        ``"quantile"`` or ``dpreg.Quantile(0.9)``: the median or another quantile of the response.
+        ``"gaussian"``: as `dp_lm`.
     link : {"logit", "probit"}, optional
-        Of ``"binomial"``; the other families have one link each.
+        For ``"binomial"``; the other families have one link each.
     method : str or options object, default "auto"
-        ``"auto"`` and ``"boosted_adassp"``, or a `BoostedAdaSSP`, are the methods for families
-        other than ``"gaussian"``; and ``"tukey"``, or a `TukeyEM`, for ``"binomial"`` and
-        ``"poisson"``, the middle of Firth fits to many parts.
+        For families other than ``"gaussian"``: ``"auto"`` or ``"boosted_adassp"`` (a
+        `BoostedAdaSSP`); for ``"binomial"`` and ``"poisson"`` also ``"tukey"`` (a `TukeyEM`), the
+        Tukey median of Firth fits to many parts of the data.
     select, k, split, levels, bounds, unit, max_rows, weights, weight_limit, budget, inference
         As for `dp_lm`.
     fit_stats, diagnostics, memory, rng
@@ -89,7 +88,7 @@ def dp_glm(
     Raises
     ------
     ValueError
-        For wrong use, before a record is read; never depending on a record.
+        For invalid arguments, before a record is read; it never depends on a record.
 
     Privacy
     -------
@@ -100,12 +99,12 @@ def dp_glm(
 
     Notes
     -----
-    Estimated is what maximum likelihood estimates, but for a few long rows and scores that count
-    less; a note of the result says how long.  The score of a probit has no bound, so the equations
-    are those of residuals times rows there too, as of a logit: right for the same model, and
-    hardly less precise.  Standard errors are those of a sandwich, so they hold
-    for overdispersed counts too, with the privacy noise added.  Where the data are separated,
-    or nearly, coefficients are finite: noise keeps them from growing, and they are shrunk.
+    The estimand is that of maximum likelihood with influential rows and scores clipped;
+    `DPResults.estimand` has the thresholds and the largest effect of clipping.  The probit score is
+    unbounded, so probit models use unweighted score equations (residual times row), as the logit
+    does: they are consistent, with a small loss of efficiency.  Standard errors are sandwich
+    estimates plus the privacy noise, and so are valid for overdispersed counts.  For separated
+    data the coefficients are finite, because they are shrunk.
 
     Examples
     --------

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 _LINEAR = "this is linear regression"
 _PAIR = ("write ", Argument("formula"), " and ", Argument("data"))
-_SEED = ("write ", Argument("rng"), ", and the result can be repeated but is not private")
+_SEED = ("write ", Argument("rng"), ", which makes the result reproducible but not private")
 
 # By the name that was given: the arguments that it may stand for, and the advice where a function
 # has one of them; with none, the advice is for every function.
@@ -49,11 +49,11 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
         (("weights",), ("write ", Argument("weights"), " with the name of a column")),
     ),
     "offset": (("inference",), "write it into the formula: 'y ~ z + offset(x)'"),
-    "subset": (("formula",), "take the rows before the call, each by its own values"),
+    "subset": (("formula",), "filter the rows before the call, each by its own values only"),
     "ledger": (("unit",), ("write ", Argument("budget"), " with a budget that has a ledger")),
     "total_eps": (("unit",), ("write ", Argument("budget"), " with a budget of that total")),
-    "alpha": (("inference",), "write it in what is asked of the result: summary(alpha=0.1)"),
-    "conf_level": (("inference",), "write it in what is asked of the result: summary(alpha=0.1)"),
+    "alpha": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
+    "conf_level": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
     "group": (("unit",), ("write ", Argument("unit"))),
     "groups": (("unit",), ("write ", Argument("unit"))),
     "cluster": (("unit",), ("write ", Argument("unit"))),
@@ -132,7 +132,7 @@ def _twice(function: str, key: str, ordered: list[str]) -> KeywordError:
 
 def _too_many(function: str, ordered: list[str], known: list[str]) -> KeywordError:
     first = known[len(ordered)] if len(known) > len(ordered) else known[-1]
-    problem = f"has to be given by name: by position there are {_call(function, ordered)}"
+    problem = f"must be given by name; the positional arguments are {_call(function, ordered)}"
     return KeywordError(first, problem, write(first, ...))
 
 

@@ -52,103 +52,104 @@ def dp_lm(
     Parameters
     ----------
     formula : str
-        Wilkinson formula, ``"price ~ carat + cut"``.  Terms work row by row.  With
-        ``unit="person"``, ``"y ~ x | person"`` has an effect of each person: their means are
-        taken off all columns, and effects and intercept are not released.
-        ``"y ~ x | person + period"`` also has one of each period but the first; its levels must
-        be declared.  ``offset(t)`` is a term whose coefficient is 1: it is taken off the response,
-        to which bounds then apply.
+        Wilkinson formula, ``"price ~ carat + cut"``.  Terms work row by row.
+        ``"y ~ x | person"`` with ``unit="person"`` has a fixed effect of each person: all columns
+        are demeaned by person, and neither the effects nor the intercept is released.
+        ``"y ~ x | person + period"`` also has an effect of each period but the first, whose levels
+        must be declared.  ``offset(t)`` is a term with coefficient 1: it is subtracted from the
+        response, and bounds of the response apply to the difference.
     data : data frame, dict of arrays, path, dataset, stream or query
-        Private.  pandas, polars, pyarrow and whatever else narwhals reads; Parquet files, by path,
-        folder, pattern or list; polars LazyFrames, pyarrow datasets and record batch readers,
-        DuckDB relations, ibis tables: read once, in batches, only the columns of the formula.
-        Dask and Spark DataFrames, whose partitions add up their own rows.  A Python list in a
-        dict declares no type, so it is read as numbers, and a note says so.
+        Private.  Any data frame that narwhals reads (pandas, polars, pyarrow and others); Parquet
+        files, by path, folder, pattern or list; polars LazyFrames, pyarrow datasets and record
+        batch readers, DuckDB relations and ibis tables, which are read once, in batches, and only
+        the columns of the formula; Dask and Spark DataFrames, whose workers sum their own
+        partitions.  A Python list in a dict has no declared type and is read as numbers.
     eps : float
-        Privacy loss in nats, greater than 0.
+        Privacy parameter epsilon, greater than 0; smaller is more private.
     delta : float, optional
-        Failure probability, in (0, 1) as every method needs one; below 1 / (number of rows).
-        Default: 1e-5, or with a `budget` the share of its delta that `eps` is of its eps.
+        Privacy parameter delta, in (0, 1); it should be below 1 / (number of rows).  Default: 1e-5,
+        or with a `budget` the same fraction of its delta as `eps` is of its eps.
     method : str or options object, default "auto"
         ``"auto"``, ``"boosted_adassp"``, ``"adassp"``, ``"tukey"``, ``"dpsgd"``,
         ``"frank_wolfe"``, or an object with options: `Auto`, `BoostedAdaSSP`, `AdaSSP`,
         `TukeyEM`, `DPSGD` or `FrankWolfe`, such as ``dpreg.TukeyEM(models=1000)``.
     select : str or options object, optional
-        Choose `k` terms privately first, with a share of eps (5% by default, of the options
-        object): ``"kendall"``, ``"two_stage"``, ``"sub_lasso"``, ``"sis"``, or an object with
-        options: `DPKendall`, `TwoStage`, `SubLasso` or `DPSIS`, such as
-        ``dpreg.DPKendall(share=0.1)``.  A factor is kept or left with all its dummies; the
-        intercept is no candidate and always kept.
+        Select `k` terms privately before the fit, with a share of eps (5% by default):
+        ``"kendall"``, ``"two_stage"``, ``"sub_lasso"``, ``"sis"``, or an object with options:
+        `DPKendall`, `TwoStage`, `SubLasso` or `DPSIS`, such as ``dpreg.DPKendall(share=0.1)``.
+        The dummies of a factor are kept or dropped together; the intercept is always kept.
     k : int, optional
-        How many terms `select` keeps; 5 is a good first choice.
+        Number of terms that `select` keeps; 5 is a good first choice.
     split : float, optional
-        Chance of a unit to be used for `select` and not for the fit: then intervals are honest,
-        not conditional on the choice, and both stages have all of eps, on fewer units.
+        Probability that a unit is used for selection instead of estimation.  Intervals are then
+        valid unconditionally, not only conditionally on the selection, and both stages have all
+        of eps, with fewer units each.
     levels : dict, optional
-        ``{column: levels}`` for categorical columns whose type does not declare them, in any
-        list, array or index; of a column of numbers, numbers.  Levels that no cell has are not
-        told from levels that few have: when the number of observations comes out far too small,
-        compare their spelling, case and blanks with the data.
+        ``{column: levels}`` for categorical columns whose type does not declare them; any list,
+        array or index.  Levels of a numeric column are numbers.  A misspelled level looks like a
+        rare one: if the number of observations is much too small, compare spelling, case and
+        blanks with the data.
     bounds : dict, optional
-        ``{column: (low, high)}``: public limits of columns of the design (``"carat"``, as
-        ``"log(carat)"`` where that is the term), of all columns of a term, or of the response.
-        Values beyond them are clipped.  Columns with bounds cost nothing: the privacy spent on
-        finding where values lie goes to the others.  Limits must be known without the data, and
-        generous ones cost little.  Of use to ``"boosted_adassp"``, ``"adassp"``, ``"dpsgd"``,
-        ``"frank_wolfe"``, so to ``"auto"`` too, and to ``select="sis"``, which needs all of them.
+        ``{column: (low, high)}``: public limits of columns of the design (``"carat"``, or
+        ``"log(carat)"`` if that is the term), of all columns of a term, or of the response.
+        Values beyond them are clipped.  Bounds must be known without the data; generous ones
+        cost little.  Nothing is spent on the scale of a column with bounds, so more of the
+        budget is left for the other columns.  ``"boosted_adassp"``, ``"adassp"``, ``"dpsgd"``
+        and ``"frank_wolfe"`` use bounds, therefore ``"auto"`` too; ``select="sis"`` needs those
+        of all columns.
     unit : str, optional
-        Column that names the protected unit, such as a person with several rows.  It is no
+        Column that names the protected unit, such as a person with several rows.  It is not a
         regressor, and ``.`` leaves it out.  Default: one row is one unit.
     max_rows : int, optional
-        Rows that a unit may give, 1 by default; of units with more, that many are drawn, and noise
-        grows with it.  For methods that add up rows and selections with an option of that name.
+        Maximum number of rows used per unit, 1 by default; units with more rows are sampled, and
+        noise increases with it.  For methods and selectors that have this option.
     weights : str, optional
-        Column of weights of rows, as of inverse variances or of a survey: each adds to the
-        sums that are released as often as it says.  Its cells
-        are private; ``.`` leaves it out.  Rows whose weight is not above 0 are incomplete.  For
-        ``"boosted_adassp"`` and ``"adassp"``, so for ``"auto"`` too.
+        Column of row weights, such as inverse variances or survey weights.  Its values are
+        private; ``.`` leaves it out.  Rows with a weight of 0 or less are dropped.  For
+        ``"boosted_adassp"`` and ``"adassp"``, and so for ``"auto"``.
     weight_limit : float, optional
-        Public: larger weights count as this.  Default: found privately, four times what nearly all
-        are below.  No limit widens what a row may add: rows are shortened after they are weighed.
+        Public.  Larger weights are clipped at this value.  Default: four times an upper quantile of
+        the weights, estimated privately.  It does not affect privacy, because weighted rows are
+        clipped again.
     budget : Budget or StratumBudget, optional
-        Charged before a record is read; refuses when it cannot cover the call.  With one of the
-        strata of `Budget.partition` the call uses the rows of that stratum and no others.
+        Charged before a record is read; a call that exceeds it is refused.  With a stratum of
+        `Budget.partition` only the rows of that stratum are used.
     inference : bool, default True
-        Also release what standard errors and intervals need.
+        Also release standard errors and intervals.
     fit_stats : bool, default False
-        Also release R squared and the residual scale, with errors, for 5% of the squared mu of the
-        fit; see `DPResults.fit_stats`.  `predict` then has intervals for new observations.
+        Also release R squared and the residual scale, with standard errors, for 5% of the squared
+        mu of the fit; see `DPResults.fit_stats`.  `predict` then has prediction intervals.
     diagnostics : bool, default False
         Also release numbers of rows by fitted mean and residual, for 10% of the squared mu; see
-        `DPResults.plot_residuals`, `DPResults.plot_qq` and, of a binomial family,
+        `DPResults.plot_residuals`, `DPResults.plot_qq` and, for a binomial family,
         `DPResults.plot_calibration`.
     memory : float, optional
-        Bytes that rows may take before others go to temporary files; the result is the same.
-        Default: a quarter of the machine's.  Refused where all rows have to be in memory:
-        ``"frank_wolfe"``, and every `select` but ``"sis"``.
+        Bytes of memory for rows; further rows go to temporary files, with the same result.
+        Default: a quarter of the machine's memory.  Not supported where all rows must be in
+        memory: ``"frank_wolfe"``, and every `select` except ``"sis"``.
     rng : int or bit source, optional
-        Where the noise comes from.  Default: the entropy of the operating system, with a fresh
-        key for each call.  An integer, the seed, makes the result reproducible and **not
-        private**, as every form of it then says; use it for tests and examples only.  What fails
-        after the charge is shown whole then; without a seed that it failed, and not how.
+        Source of the noise.  Default: the entropy of the operating system, with a new key for each
+        call.  An integer is a seed: the result is reproducible and **not private**, and says so;
+        use it for tests and examples only.  With a seed an error after the charge is shown in
+        full; without a seed its message is withheld.
 
     Returns
     -------
     DPResults or NotReleased
-        The second when the mechanism itself declined.
+        `NotReleased` if the mechanism declined.
 
     Raises
     ------
     ValueError
-        For wrong use, before a record is read; never depending on a record.
+        For invalid arguments, before a record is read; it never depends on a record.
 
     Privacy
     -------
     guarantee : (eps, delta)-DP
     neighbours : add or remove one unit
     public : formula, schema, levels, bounds and all options; not the number of rows
-    proof : the files of the method, in dpreg/methods, and of the selection, in dpreg/selection;
-        together by basic composition, the selection spending eps only (selection/stage.md)
+    proof : the file of the method in dpreg/methods and of the selector in dpreg/selection;
+        combined by basic composition, where selection spends eps only (selection/stage.md)
 
     Examples
     --------

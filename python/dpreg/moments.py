@@ -67,43 +67,43 @@ def dp_moments(
     Parameters
     ----------
     formula : str or list of str
-        The columns: ``"~ price + carat + cut + log(carat)"`` or a list of such terms.  With a
-        response, ``"price ~ carat + cut"``, that is one more column; later models may have any
-        of them on either side.  Interactions and transforms have to be named here.
+        The columns: ``"~ price + carat + cut + log(carat)"`` or a list of such terms.  The response
+        of ``"price ~ carat + cut"`` is one more column; later models may have any column on either
+        side.  Interactions and transforms must be named here.
     data : data frame, dict of arrays, or path of a Parquet file
         Private.
     eps : float
-        Privacy loss in nats, greater than 0.
+        Privacy parameter epsilon, greater than 0; smaller is more private.
     delta : float, optional
-        Failure probability, as for `dp_lm`.
+        Privacy parameter delta, as for `dp_lm`.
     levels : dict, optional
         As for `dp_lm`.
     unit : str, optional
-        Column that names the protected unit.  Standard errors take its rows as independent.
+        Column that names the protected unit.  Standard errors treat its rows as independent.
     max_rows : int, default 1
-        Rows that a unit may give; of units with more, that many are drawn.
+        Maximum number of rows used per unit; units with more rows are sampled.
     bounds : dict, optional
-        ``{column: (low, high)}``, public limits of columns of the design, which cost nothing; as
-        for `dp_lm`.
+        ``{column: (low, high)}``, public limits of columns of the design, whose scales then cost
+        nothing; as for `dp_lm`.
     budget, memory, rng
         As for `dp_lm`.
 
     Returns
     -------
     DPMoments
-        With `lm`, `iv`, `anova`, `rsquared`, `compare`, `subsets`, `vif` and `corr`, all free.
+        Its methods `lm`, `iv`, `anova`, `rsquared`, `compare`, `subsets`, `vif` and `corr` cost no
+        further budget.
 
     Raises
     ------
     ValueError
-        For wrong use, before a record is read; never depending on a record.
+        For invalid arguments, before a record is read; it never depends on a record.
 
     Notes
     -----
-    Against `dp_lm`: there the noise of one model is made as small as it can be, residuals are
-    shortened and not whole rows, and standard errors hold for errors of any variance.  Here
-    rows are shortened, response included, and standard errors are those of errors of constant
-    variance, which is all that second moments tell.
+    `dp_lm` minimises the noise of one model, clips scores, and has standard errors that are robust
+    to heteroscedasticity.  `dp_moments` clips whole rows, response included, and its standard
+    errors assume errors of constant variance, because second moments contain no more.
 
     Privacy
     -------
@@ -185,10 +185,10 @@ def _posed(
     spec = FormulaSpec(f"{_number(first, schema)} ~ {right}", schema)
     if not spec.intercept:
         raise FormulaError(
-            "formula", "must have its intercept, which models of the moments may leave out"
+            "formula", "must include the intercept; models fitted from the moments may omit it"
         )
     if not spec.names:
-        raise FormulaError("formula", "has no column, and so no moments", "write '~ x + z'")
+        raise FormulaError("formula", "has no columns", "write '~ x + z'")
     numbers = [name for name in spec.regressors if schema[name].kind == "numeric"]
     response = _number((numbers or list(spec.regressors))[0], spec.schema)
     return f"~ {right}", pose(f"{response} ~ {right}", data, levels, unit, stratum)
@@ -198,7 +198,7 @@ def _check_effects(formula: object) -> None:
     """Refuse effects of groups: what is released has no means of a unit."""
     _, groups = split_effects(formula)
     if groups:
-        problem = f"has effects of {groups[0]!r}, which second moments do not have"
+        problem = f"effects of {groups[0]!r} cannot be computed from second moments"
         raise FormulaError("formula", problem, "leave them out, or use dp_lm")
 
 
@@ -273,7 +273,7 @@ def _about_columns_without(found: MomentsRelease, names: tuple[str, ...]) -> tup
     lost = [name for j, name in enumerate(names) if j not in set(found.units.columns.tolist())]
     if not lost:
         return ()
-    return (f"no spread was found at this eps in {', '.join(lost)}",)
+    return (f"the scale is not estimable at this eps: {', '.join(lost)}",)
 
 
 def _about_rows(unit: str | None, max_rows: int) -> tuple[str, ...]:
@@ -281,6 +281,6 @@ def _about_rows(unit: str | None, max_rows: int) -> tuple[str, ...]:
         return ()
     verb = "is" if max_rows == 1 else "are"
     return (
-        f"of each {unit!r} at most {counted(max_rows, 'row')} {verb} used; standard errors take "
+        f"of each {unit!r} at most {counted(max_rows, 'row')} {verb} used; standard errors treat "
         "rows as independent",
     )

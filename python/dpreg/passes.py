@@ -47,7 +47,7 @@ class Progress:
 
     def __str__(self) -> str:
         of = "" if self.most is None else f" of at most {self.most}"
-        pace = "" if self.pace is None else f", {self.pace:.2g} s a pass"
+        pace = "" if self.pace is None else f", {self.pace:.2g} s per pass"
         left = "" if self.left is None else f", at most {self.left:.0f} s left"
         return f"pass {self.done}{of} over the rows after {self.seconds:.0f} s{pace}{left}"
 
@@ -76,7 +76,7 @@ _watched: ContextVar[_Watch | None] = ContextVar("watched", default=None)
 
 @contextmanager
 def progress(show: Callable[[Progress], object] | None = None) -> Iterator[None]:
-    """Show how far releases have come while they are made.
+    """Show the progress of releases.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ def progress(show: Callable[[Progress], object] | None = None) -> Iterator[None]
 
     Privacy
     -------
-    What is shown depends on options, on what has been released, and on the clock, which tells about
-    how many rows there are: keep a log of it where times of computations may be known.
+    What is shown depends on options, on released values and on the clock, which reveals something
+    about the number of rows: keep a log of it where computing times may be known.
 
     Examples
     --------

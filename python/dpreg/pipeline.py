@@ -120,7 +120,7 @@ def fit(
     terms = replace(terms, bounds=bounds_for(bounds, _fitted(terms), chosen, selector))
     fitted = _fitted(terms)
     if terms.within and not family.least_squares:
-        why = f"effects of each {unit} can be taken out of a linear model only"
+        why = f"effects of each {unit} are supported in linear models only"
         raise FormulaError("formula", why, "leave them out, or use dp_lm")
     check_extras(extras, chosen, terms, inference=inference)
     stage = first_stage(selector, k, split, fitted, epsilon)
@@ -167,17 +167,19 @@ def fit(
         method=chosen.name,
         schema=schema_to_dict(problem.schema),
         selection=selection,
+        warnings=(
+            *about_privacy(epsilon, delta, outcome.units),
+            *unwritten,
+            *about_response(terms.response, family, problem.schema),
+        ),
         remarks=(
-            *about_extras(extras),
+            *about_columns(problem.schema),
             *about_units(
                 unit, stage.selector, getattr(stage.selector, "name", ""), "to choose columns, "
             ),
             *about_units(unit, chosen, outcome.method or chosen.name),
+            *about_extras(extras),
             *about_stratum(charged.stratum, unit),
-            *about_response(terms.response, family, problem.schema),
-            *about_columns(problem.schema),
-            *about_privacy(epsilon, delta, outcome.units),
-            *unwritten,
         ),
     )
 
@@ -195,7 +197,7 @@ def _holder(method: Method, selector: Selector | None) -> Words | None:
 
 
 def _check_places(terms: Terms, select: object) -> None:
-    """Refuse offsets and weights where there is no use for them, and offsets by themselves."""
+    """Refuse offsets and weights where they are not used, and offsets by themselves."""
     if not terms.intercept and len(terms.given) == len(terms.regressors):
         why = "has offsets only: there is no coefficient to estimate"
         raise FormulaError("formula", why, "add an intercept or a column")
@@ -207,5 +209,5 @@ def _check_places(terms: Terms, select: object) -> None:
     if select is not None:
         raise ArgumentError("select", ("cannot be used together with ", Argument("weights")))
     if terms.within:
-        why = "cannot be used together with effects of units, whose rows have one mean"
+        why = "cannot be used together with unit effects"
         raise ArgumentError("weights", why, leave_out("weights"))

@@ -93,7 +93,7 @@ def _draw_intervals(
     ax.plot(z[near], place[near], "o", color="black", markersize=4)
     for y, at, value, spread, drawn in zip(place, z, estimate, error, near, strict=True):
         if np.isnan(at):
-            ax.text(0, y, "  not identified at this eps", va="center", fontsize="small",
+            ax.text(0, y, "  not estimable at this eps", va="center", fontsize="small",
                     color="0.4")  # fmt: skip
             continue
         _write_beside(ax, y, _with_error(value, spread))
@@ -154,7 +154,7 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
 
 
 def plot_power(plan: Plan, ax: Axes | None = None) -> Axes:
-    """Draw the power against the size of a slope, beside that of least squares without privacy."""
+    """Plot power against the size of a slope, with that of least squares without privacy."""
     from dpreg.planning.curves import power_curve
 
     ax = new_axes(ax, 4.0)

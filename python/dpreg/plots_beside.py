@@ -1,4 +1,4 @@
-"""Coefficients of several fits in one picture, such as a private fit and the exact one."""
+"""Coefficients of several fits in one plot, such as a private fit and the exact one."""
 
 from __future__ import annotations
 

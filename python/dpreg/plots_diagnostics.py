@@ -34,7 +34,7 @@ def _needed(fit: DPResults, *kinds: str) -> Diagnostics:
         raise ArgumentError("diagnostics", problem, advice)
     if found.kind not in kinds:
         instead = "plot_calibration()" if found.kind == "response" else "plot_residuals()"
-        problem = f"a {fit.family.name} family has no such picture"
+        problem = f"a {fit.family.name} family has no such plot"
         raise ArgumentError("diagnostics", problem, f"write {instead}")
     return found
 

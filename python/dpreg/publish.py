@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpreg.data.design import Terms
+from dpreg.inference.estimand import clipping_note
 from dpreg.methods.base import Declined, Release
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.fit import DPResults
@@ -24,6 +25,7 @@ def publish(
     method: str,
     schema: Mapping[str, Mapping[str, Any]],
     selection: Chosen,
+    warnings: tuple[str, ...] = (),
     remarks: tuple[str, ...] = (),
 ) -> DPResults | NotReleased:
     """Put the released numbers, their certificate and what is public together.
@@ -41,8 +43,8 @@ def publish(
         For `predict`; empty when there was no table.
     selection : Chosen
         What a selection before the fit released.
-    remarks : tuple of str
-        On how the data were taken.
+    warnings, remarks : tuple of str
+        Notes that come before all others, and after.
     """
     if isinstance(outcome, Declined):
         return NotReleased(
@@ -66,7 +68,13 @@ def publish(
         privacy=privacy,
         schema=schema,
         law=outcome.law,
-        notes=selection.notes + outcome.notes + remarks,
+        notes=(
+            *warnings,
+            *selection.notes,
+            *clipping_note(outcome.estimand, terms.response),
+            *outcome.notes,
+            *remarks,
+        ),
         selected=selection.names,
         limits=outcome.limits,
         no_errors=outcome.no_errors,
@@ -74,4 +82,5 @@ def publish(
         stats=outcome.stats,
         diagnostics=outcome.diagnostics,
         clipping=outcome.clipping,
+        estimand=outcome.estimand,
     )

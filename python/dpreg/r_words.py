@@ -18,7 +18,8 @@ _SHOWN = {"text", "claim", "notes", "reason", "advice", "no_errors", "label", "r
           "stratum"}  # fmt: skip
 _CONSTANTS = {"True": "TRUE", "False": "FALSE", "None": "NULL"}
 _PHRASES = {"options object": "options", "an options": "options", "a Screen or ": "",
-            "a tuple or list": "a character vector", "2**20": "2^20"}  # fmt: skip
+            "a tuple or list": "a character vector", "2**20": "2^20",
+            "fit.clipping": "fit$clipping", "fit.notes": "fit$notes"}  # fmt: skip
 
 
 # A list of texts.

@@ -1,4 +1,4 @@
-"""What a reader has to know about how the data were taken, from public things only."""
+"""Notes printed under a fitted model, from public information only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 # In the text of a response: it is true or false.
 _COMPARED = re.compile(r"[<>!=]=|[<>]")
-# Above it a single record can be told nearly for sure, whatever else is done.
+# Above it a single record can be detected almost with certainty.
 _LARGE_EPSILON = 20.0
 
 # Methods that draw rows of a unit, and how many when the options do not say.
@@ -30,7 +30,7 @@ _DRAWN = {"boosted_adassp": 1, "adassp": 1, "dpsgd": 1}
 
 
 def about_response(response: str, family: Family, schema: Schema) -> tuple[str, ...]:
-    """Say that there is a model for what is true or false.
+    """Point to logistic regression for a response that is true or false.
 
     By the text of the formula or the declared type of the response, never by its values.
     """
@@ -38,8 +38,8 @@ def about_response(response: str, family: Family, schema: Schema) -> tuple[str, 
     if not family.least_squares or not (declared or _COMPARED.search(response)):
         return ()
     return (
-        f"{response} is 0 or 1, and this a linear model of how often it is 1; dp_glm fits a "
-        "logistic one",
+        f"{response} is 0 or 1, so this is a linear probability model; dp_glm fits a logistic "
+        "regression",
     )
 
 
@@ -50,8 +50,8 @@ def about_extras(extras: Extras) -> tuple[str, ...]:
     asked = " and ".join(name for name in ("fit_stats", "diagnostics") if getattr(extras, name))
     wider = 100 * (1 / math.sqrt(1 - extras.share) - 1)
     return (
-        f"{asked} took {100 * extras.share:.0f}% of the squared mu of the fit, which widens what "
-        f"is noise in its intervals by {wider:.1f}%",
+        f"{asked} took {100 * extras.share:.0f}% of the squared mu of the fit, which widens the "
+        f"privacy component of the intervals by {wider:.1f}%",
     )
 
 
@@ -76,11 +76,11 @@ def about_units(unit: str | None, method: object, used: str, purpose: str = "") 
     begin = f"{purpose}of each {unit!r} at most {counted(rows, 'row')} {verb} used"
     if used == "dpsgd":
         return (begin,)
-    return (f"{begin}; the option max_rows of {used!r} takes more, with more noise",)
+    return (f"{begin}; the option max_rows of {used!r} allows more, with more noise",)
 
 
 def about_privacy(epsilon: float, delta: float, units: float | None) -> tuple[str, ...]:
-    """Say where epsilon or delta promise next to nothing.
+    """Warn if epsilon or delta give no meaningful protection.
 
     Parameters
     ----------
@@ -91,13 +91,13 @@ def about_privacy(epsilon: float, delta: float, units: float | None) -> tuple[st
     notes = []
     if epsilon > _LARGE_EPSILON:
         notes.append(
-            f"eps={epsilon:g} lets probabilities change by a factor of {math.exp(epsilon):.0e}, "
-            "which protects nobody; 1 is usual, and 10 is a lot"
+            f"eps = {epsilon:g} gives no meaningful protection (probabilities may change by a "
+            f"factor of {math.exp(epsilon):.0e}); 1 is common, and 10 is large"
         )
     if units is not None and delta * units > 1:
         notes.append(
-            f"delta={delta:g} is above 1 / {units:,.0f}, one by the released number of units: at "
-            f"such a delta a whole record may be given away; {_below(units):g} is small enough"
+            f"delta = {delta:g} is above 1 / (number of units), 1 / {units:,.0f} by the private "
+            f"estimate, so that a whole record may be revealed; {_below(units):g} is small enough"
         )
     return tuple(notes)
 
@@ -111,10 +111,10 @@ def about_stratum(stratum: Stratum | None, unit: str | None) -> tuple[str, ...]:
     """Say which rows were used, where a budget was charged for one stratum."""
     if stratum is None:
         return ()
-    note = f"only rows with {stratum} were used, a stratum of the budget"
+    note = f"only rows with {stratum} were used, which is the stratum of the budget"
     if unit is None:
         return (note,)
-    return (f"{note}, and none of a {unit!r} with rows in several strata",)
+    return (f"{note}; each {unit!r} with rows in several strata was left out",)
 
 
 def about_columns(schema: Schema) -> tuple[str, ...]:
@@ -125,12 +125,12 @@ def about_columns(schema: Schema) -> tuple[str, ...]:
     notes = []
     if lists:
         notes.append(
-            f"{lists} came as lists, which declare no type, and were read as numbers: rows with a "
-            "cell that is not a number are incomplete; an array, or levels=, declares a type"
+            f"lists have no declared type, so {lists} were read as numbers and rows with other "
+            "values were dropped; give an array, or levels="
         )
     if trusted:
         notes.append(
-            f"the levels of {trusted} are those of a pandas category, taken as public: a category "
-            "made with astype('category') lists what occurs in the data, and levels= declares them"
+            f"the categories of {trusted} were taken from the pandas dtype and are treated as "
+            "public; astype('category') reads them from the data, so declare them with levels="
         )
     return tuple(notes)

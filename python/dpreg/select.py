@@ -47,29 +47,29 @@ def dp_select(
     budget: Payer | None = None,
     rng: int | _core.BitSource | None = None,
 ) -> SelectionResult:
-    """Choose k terms of a regression with differential privacy.
+    """Select k terms of a regression with differential privacy.
 
     Parameters
     ----------
     formula : str
-        Wilkinson formula, ``"price ~ ."``.  Its terms are the candidates, a factor with all its
-        dummies; the intercept is none.  To choose among levels write them as terms of their own,
+        Wilkinson formula, ``"price ~ ."``.  Its terms are the candidates, except the intercept; the
+        dummies of a factor are one candidate.  To select among levels write them as separate terms,
         ``I(cut == 'Ideal')``.
     data : data frame, dict of arrays, or path of a Parquet file
         Private.
     k : int
-        How many terms to choose.
+        Number of terms to select.
     eps : float
-        Privacy loss in nats, greater than 0.
+        Privacy parameter epsilon, greater than 0; smaller is more private.
     delta : float, default 0.0
-        Failure probability.  None is needed; with many terms to choose a positive one lets
-        ``"kendall"`` and peeling spend less on each.
+        Privacy parameter delta.  May be 0; for large k a positive delta lets ``"kendall"`` and
+        peeling spend less on each term.
     method : str or options object, default "kendall"
         ``"kendall"``, ``"two_stage"``, ``"sub_lasso"``, ``"sis"``, or an object with options:
         `DPKendall`, `TwoStage`, `SubLasso` or `DPSIS`, such as ``dpreg.DPKendall(max_rows=3)``.
     bounds : dict, optional
         Public limits, as for `dp_lm`.  ``"sis"`` needs those of every candidate and of the
-        response; the others rank values, or fit, and have no use for any.
+        response; the others do not use bounds.
     levels, unit, budget, rng
         As for `dp_lm`.
 
@@ -80,7 +80,7 @@ def dp_select(
     Raises
     ------
     ValueError
-        For wrong use, before a record is read; never depending on a record.
+        For invalid arguments, before a record is read; it never depends on a record.
 
     Privacy
     -------

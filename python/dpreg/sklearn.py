@@ -164,7 +164,7 @@ class DPLinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
         ``{column: (low, high)}``, public limits of columns of X, by their names (``"x0"``,
         ``"x1"``, ... where X has none), and of ``"y"``; as for `dp_lm`.
     inference : bool, default False
-        Also release what standard errors need: `conf_int` and `results_` have them.
+        Also release standard errors, for `conf_int` and `results_`.
     budget : Budget, optional
         Charged by each call of `fit`; shared by clones, so that `cross_val_score` and searches
         count.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from dpreg.errors import ArgumentError, Choice, add
+from dpreg.errors import Argument, ArgumentError, Choice, add
 from dpreg.methods import METHODS
 from dpreg.methods.base import Method
 from dpreg.selection import SELECTORS, selector_from
@@ -27,8 +27,7 @@ def of_units(
         If there is no unit, or neither has such an option.
     """
     if unit is None:
-        problem = "says how many rows a unit may give"
-        raise ArgumentError(_OPTION, problem, add("unit", "person"))
+        raise ArgumentError(_OPTION, ("needs ", Argument("unit")), add("unit", "person"))
     selector = None if select is None else selector_from(select)
     takers: list[Any] = [chosen for chosen in (method, selector) if _takes(chosen)]
     if not takers:

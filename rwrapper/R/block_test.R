@@ -2,28 +2,28 @@
 
 #' A private test of any hypothesis that has a p-value
 #'
-#' Units are put into blocks at random, `statistic` gives each block its p-value, and the number of
-#' small ones is released with noise. If the null hypothesis is true that is a binomial number with
-#' noise, whose law is known exactly. No bounds are needed, and no `delta`.
+#' Units are assigned to blocks at random, `statistic` computes a p-value in each block, and the number
+#' of small p-values is released with noise. Under the null hypothesis this number is binomial plus
+#' noise, and its distribution is known exactly. No bounds are needed, and no `delta`.
 #'
-#' The price is the power that blocks and noise cost: at `eps = 1` a two-sided test with 80% power at
-#' the 5% level needs about four times as many units as without privacy.
+#' Blocks and noise reduce the power: at `eps = 1` a two-sided test with 80% power at the 5% level needs
+#' about four times as many units as without privacy.
 #'
 #' @param statistic A function of a data frame, the rows of one block, that returns a p-value which is
-#'   valid there: `function(d) t.test(d$x)$p.value`. It must be a function of these rows and nothing
-#'   else, and keep nothing. An error counts as a p-value of 1, and so does what is not a number; what
-#'   it prints or warns of is not heard. Random numbers of R start anew in each block.
+#'   valid there: `function(d) t.test(d$x)$p.value`. It must depend on these rows only and have no side
+#'   effects. An error or a value that is not a number is treated as a p-value of 1; output and warnings
+#'   are discarded. R's random seed is set anew in each block.
 #' @param data A data frame. Private.
 #' @param blocks Default: 12 / eps, and at least 5. With one-sided p-values take more, up to hundreds,
 #'   and `threshold = 0.5`.
-#' @param threshold What counts as a small p-value.
+#' @param threshold P-values up to this are small.
 #' @param unit Name of the column of the protected unit; `NULL`: one row is one unit. Rows without one
 #'   are left out.
 #' @param x A test.
 #' @inheritParams dp_lm
 #' @param ... Must be empty.
 #' @return An object of class `dp_test`, which is an `htest` too: `statistic`, the noisy count of
-#'   small p-values; `parameter`, blocks and threshold; `p.value`; and `privacy`, what it cost.
+#'   small p-values; `parameter`, blocks and threshold; `p.value`; and `privacy`, its cost.
 #' @references
 #' Awan, J. and Slavkovic, A. (2018). Differentially private uniformly most powerful tests for
 #' binomial data. *NeurIPS*. \\doi{10.48550/arXiv.1805.09236}

@@ -1,37 +1,38 @@
 # Allowances over many releases. Python counts; here is a key or a path, and what to print.
 
-#' An allowance over many releases
+#' A privacy budget for many releases
 #'
-#' Releases that name a budget are charged to it before a record is read, and refused when it cannot
-#' cover them. What several releases from the same data reveal adds up: their eps, and their delta.
+#' A release is charged to its budget before a record is read, and refused if the budget cannot cover
+#' it. The costs of several releases from the same data add up: their eps, and their delta.
 #'
-#' The defaults of `dp_budget()` and [dp_lm()] go together: a fit that names a budget and no delta
-#' takes the same share of the budget's delta as of its eps, so that neither is left over. Give
-#' `delta = 0` for a budget of selections and other releases that need none.
+#' A fit with a budget and without a delta uses the same fraction of the budget's delta as of its eps,
+#' so that both are used up together. Use `delta = 0` for a budget of selections and other releases that
+#' need no delta.
 #'
-#' Without a `ledger` a budget ends with the session. A ledger is a file that keeps the charges, so
-#' that a session that is killed has spent what it asked for. Keep it where analysts cannot write:
-#' whoever can replace the file can spend again. To open a ledger that is there, name it and no total.
+#' Without a `ledger` a budget ends with the session. A ledger is a file with the charges; each is
+#' written before the release, so that a session that is killed has spent its charge. Keep it where
+#' analysts cannot write: anyone who can replace the file can spend again. To open an existing ledger,
+#' give its path and no total.
 #'
 #' @section Accounting:
-#' With `"basic"`, the default, eps and delta add up. `"gdp"` (Gaussian differential privacy) and
-#' `"zcdp"` (zero-concentrated) know that Gaussian noise and private choices add up in squares: ten
-#' fits at `eps = 0.3`, `delta = 1e-6` by `"boosted_adassp"` cost 3 by basic composition and 0.9 by
-#' `"gdp"`, at `delta = 1e-5`. Each needs a delta, of which half is for failures of a mechanism.
+#' With `"basic"`, the default, eps and delta add up. Under `"gdp"` (Gaussian differential privacy) and
+#' `"zcdp"` (zero-concentrated) the squares of the noise levels add up: ten fits at `eps = 0.3`,
+#' `delta = 1e-6` by `"boosted_adassp"` cost `eps = 3` under basic composition and `eps = 0.9` under
+#' `"gdp"`, at `delta = 1e-5`. Both need a delta, of which half is reserved for failures of a mechanism.
 #'
-#' @param eps Total privacy loss, in nats, that the releases may add up to.
-#' @param delta Total failure probability.
-#' @param ledger Path of a file that keeps the charges, shared by all sessions that name it, those of
-#'   Python too. It is made when it is missing.
+#' @param eps Total epsilon of all releases.
+#' @param delta Total delta.
+#' @param ledger Path of a file with the charges, which several sessions, Python's too, can share. It is
+#'   created if it does not exist.
 #' @param accounting `"basic"`, `"gdp"` or `"zcdp"`: how releases add up.
 #' @param mu,rho The total of `"gdp"`, or of `"zcdp"`, instead of `eps`.
-#' @param name Of the data set, for those who read the ledger.
-#' @param user Who is charged; `NULL`: the user of the operating system.
+#' @param name Name of the data set, recorded in the ledger.
+#' @param user Name recorded with each charge; `NULL`: the user of the operating system.
 #' @param x A budget.
 #' @param ... Must be empty.
 #' @return An object of class `dp_budget`. `as.data.frame()` gives its charges: when, by whom, from
-#'   what and how; `eps` and `delta` of each by itself; `mu` and `rho`, but for events of probability
-#'   `failure`; what became of it, the stratum that it is of, and the protected unit with `max_rows`.
+#'   what and how; `eps` and `delta` of each by itself; `mu` and `rho`, except for events of
+#'   probability `failure`; its status, its stratum, and the protected unit with `max_rows`.
 #' @seealso [dp_partition()] for releases from disjoint groups of units; [plot.dp_budget()];
 #'   `vignette("custodian", "dpreg")`.
 #' @export
@@ -65,7 +66,7 @@ dp_budget <- function(eps = NULL, delta = 1e-5, ledger = NULL, accounting = NULL
     if (is.null(ledger))
       refuse("eps: the total is missing; write dp_budget(eps = 1), or name the ledger of a budget")
     if (!missing(delta) || !is.null(accounting) || !is.null(name))
-      refuse("eps: the total is missing; to open a ledger that is there name it alone: ",
+      refuse("eps: the total is missing; to open an existing ledger give its path only: ",
              "dp_budget(ledger = \"path\")")
     asked <- list(ledger = ledger, user = user)
   } else {

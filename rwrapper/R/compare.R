@@ -1,6 +1,6 @@
 # Several fits side by side.
 
-#' Lay several private fits out side by side
+#' Compare several private fits side by side
 #'
 #' A table of coefficients, with standard errors in parentheses below them, and of what each fit
 #' cost. Fits that were not released are refused.
@@ -33,7 +33,7 @@ dp_compare <- function(...) {
   notes <- c(
     "Standard errors, sampling and privacy noise together, in parentheses.",
     if (any(seeded)) paste0("NOT PRIVATE, made from a seed: ", paste(titles[seeded], collapse = ", "), "."),
-    "Each fit has spent its own eps and delta: fits on the same units add up."
+    "Each fit spent its own eps and delta; the costs of fits to the same units add up."
   )
   structure(list(table = matrix(cells, length(stubs), dimnames = list(stubs, titles)), notes = notes),
             class = "dp_comparison")

@@ -1,6 +1,6 @@
 #' Differentially private linear regression and feature selection
 #'
-#' [dp_lm()] is the place to start, `vignette("getting-started", "dpreg")` the page to read first.
+#' Start with [dp_lm()] and `vignette("getting-started", "dpreg")`.
 #'
 #' Every refusal is a condition of class `dpreg_error`: `tryCatch(..., dpreg_error = )` catches them
 #' all. A second class says more: `dpreg_usage` (an argument is wrong), `dpreg_budget` (a privacy
@@ -27,7 +27,7 @@ generics::tidy
 #' Prices of diamonds
 #'
 #' Prices and qualities of 53,940 diamonds: the `diamonds` of the package ggplot2, as a plain data
-#' frame. They are public, so they are good to try things on.
+#' frame. They are public, and so suitable for examples.
 #'
 #' @format A data frame with 53,940 rows and the columns `carat`, `cut`, `color` and `clarity`
 #'   (ordered factors), `depth`, `table`, `price` (US dollars), `x`, `y` and `z` (millimetres).

@@ -2,25 +2,24 @@
 
 #' Linear regression with differential privacy
 #'
-#' `dp_lm()` is [lm()] with a promise: whoever reads the result can hardly tell whether any one row
-#' was in the data. It takes a formula, a data frame and a privacy loss `eps`; there are no bounds
-#' to guess and nothing to tune.
+#' `dp_lm()` is [lm()] with a guarantee: the result reveals almost nothing about whether any one row
+#' was in the data. It takes a formula, a data frame and the privacy parameter `eps`; there are no
+#' bounds to guess and nothing to tune.
 #'
 #' @section Methods:
 #' * `"auto"`, the default, chooses one of the next three from a private number of rows, the number
 #'   of columns, `eps` and `delta`, and says which.
-#' * `"boosted_adassp"` adds noise to the sums behind least squares, in rounds: each round fits the
-#'   residuals of the one before, clipped, so that the noise shrinks with them. It finds the scales
-#'   of the columns privately first.
-#' * `"adassp"` adds noise to the same sums once.
-#' * `"tukey"` fits many small parts of the data and draws a model from the middle of these fits, by
-#'   an exponential mechanism on Tukey depth. It needs many rows for each column, clips nothing, and
+#' * `"boosted_adassp"` standardises the columns privately and solves the score equations from noisy
+#'   sums of clipped scores.
+#' * `"adassp"` solves the normal equations from noisy second moments.
+#' * `"tukey"` fits many small parts of the data and releases a median of these fits, by an
+#'   exponential mechanism on Tukey depth. It needs many rows per column, does not clip, and
 #'   declines when the fits do not agree well enough.
 #' * `"dpsgd"` is noisy stochastic gradient descent.
-#' * `"frank_wolfe"` takes privately chosen steps inside an l1 ball; most coefficients are exactly
+#' * `"frank_wolfe"` takes privately selected steps inside an l1 ball; most coefficients are exactly
 #'   0, and there are no standard errors.
 #'
-#' [TukeyEM()] and the like give options to a method.
+#' [TukeyEM()] and similar functions set the options of a method.
 #'
 #' @section Formulas:
 #' Formulas, factors and contrasts are R's own. A term may be used when its value in one row depends
@@ -32,67 +31,67 @@
 #'
 #' `offset(x)` is a term whose coefficient is 1.
 #'
-#' With `unit = "person"`, `y ~ x | person` has an effect of each person: their means are taken off all
-#' columns, and neither effects nor an intercept are released, so that there are no predictions.
-#' `y ~ x | person + period` also has one of each period but the first: a factor with public levels.
+#' With `unit = "person"`, `y ~ x | person` has a fixed effect of each person: all columns are demeaned
+#' by person, and neither the effects nor the intercept is released, so that there are no predictions.
+#' `y ~ x | person + period` also has an effect of each period but the first: a factor with public
+#' levels.
 #'
-#' Constants are typed out. To use one that is in a variable, and that you know without the data, put
-#' its value into the formula: `dp_lm(bquote(y ~ ns(x, knots = .(k), Boundary.knots = c(0, 6))), ...)`.
+#' Constants must be typed out. To use the value of a variable, known without the data, put it into the
+#' formula: `dp_lm(bquote(y ~ ns(x, knots = .(k), Boundary.knots = c(0, 6))), ...)`.
 #'
-#' What the data frame says of its columns is public: their names, classes, the levels of a factor,
-#' the unit of a difftime. Rows with a missing value are dropped silently, because their number is
-#' private, unless the formula asks for it: in `y ~ is.na(x) + ifelse(is.na(x), 0, x)` a missing `x`
-#' is no reason to drop a row.
+#' Column names, classes, factor levels and the unit of a difftime are public. Rows with a missing value
+#' are dropped silently, because their number is private, unless the formula handles them: with
+#' `y ~ is.na(x) + ifelse(is.na(x), 0, x)` rows with a missing `x` are kept.
 #'
 #' @section Progress:
-#' In an interactive session a line says how many passes over the rows are done, if it takes longer than a
-#' second; never how many rows there are. `options(dpreg.progress = FALSE)` silences it, `TRUE` shows it
-#' everywhere.
+#' In an interactive session a line shows the number of passes over the rows, after one second, and never
+#' the number of rows. `options(dpreg.progress = FALSE)` turns it off, `TRUE` shows it in all sessions.
 #'
-#' @param formula A formula, as for [lm()], made of terms that work row by row. Or what [dp_select()]
-#'   returned: then the columns that it chose are fitted.
+#' @param formula A formula, as for [lm()], of terms that work row by row. Or the value of [dp_select()]:
+#'   then the selected columns are fitted.
 #' @param data A data frame, or, for data larger than memory, the path of a Parquet file, of a folder of
 #'   them, or a pattern such as `"sales/*.parquet"`; of files only the columns of the formula are read, in
 #'   blocks, by pyarrow in Python. Private.
-#' @param eps Privacy loss in nats, greater than 0: no row changes the probability of a result by a
-#'   factor of more than exp(eps).
-#' @param delta Failure probability, in \[0, 1); choose it below 1 / (number of rows). When it is not
-#'   given and `budget` is, it is the share of the budget's delta that `eps` is of the budget's eps.
+#' @param eps Privacy parameter epsilon, greater than 0: no row changes the probability of a result by a
+#'   factor of more than exp(eps), except with probability `delta`.
+#' @param delta Privacy parameter delta, in \[0, 1); it should be below 1 / (number of rows). With a
+#'   `budget` the default is the same fraction of its delta as `eps` is of its eps.
 #' @param method A name or options, such as `TukeyEM(models = 1000)`: see below.
-#' @param select `NULL`, or how to choose `k` columns privately first: `"kendall"`,
+#' @param select `NULL`, or the method to select `k` terms privately before the fit: `"kendall"`,
 #'   `"two_stage"`, `"sub_lasso"`, `"sis"`, or options such as [DPKendall()].
-#' @param k How many terms `select` keeps, a factor with all its dummies.
-#' @param split Probability with which a unit is used for `select` and not for the fit. Then
-#'   intervals are honest rather than conditional on the choice.
+#' @param k Number of terms that `select` keeps; the dummies of a factor are one term.
+#' @param split Probability that a unit is used for selection instead of estimation. Intervals are then
+#'   valid unconditionally, not only conditionally on the selection.
 #' @param levels `list(column = c("first", "second"))` for text columns.
 #' @param bounds `list(column = c(low, high))`: public limits of columns of the model matrix, such as `carat` or
-#'   `` `log(carat)` ``, of all columns of a term, or of the response. Values beyond them are clipped. Columns
-#'   with bounds cost nothing: the privacy spent on finding where values lie goes to the others. Limits must be
-#'   known without the data, and generous ones cost little. Of use to `"boosted_adassp"`, `"adassp"`, `"dpsgd"`,
-#'   `"frank_wolfe"`, so to `"auto"` too, and to `select = "sis"`, which needs all of them.
-#' @param unit Name of the column that says which rows belong together, such as a person with
-#'   several rows. It is no regressor, and `.` leaves it out. `NULL`: one row is one unit.
-#' @param max_rows Rows that a unit may give, 1 if `NULL`; of units with more, that many are drawn, and
-#'   noise grows with it. For methods that add up rows and selections with an option of that name.
-#' @param weights A column of weights of rows, by its name, as of inverse variances or of a survey; private
-#'   as all columns are, and left out by `.`. Rows whose weight is not above 0 are incomplete. For
+#'   `` `log(carat)` ``, of all columns of a term, or of the response. Values outside them are clipped. Columns
+#'   with bounds cost nothing: the privacy budget for estimating their location and scale goes to the others.
+#'   Bounds must be known without the data; wide ones cost little. They are used by `"boosted_adassp"`,
+#'   `"adassp"`, `"dpsgd"` and `"frank_wolfe"`, hence also by `"auto"`, and by `select = "sis"`, which needs
+#'   them for all columns.
+#' @param unit Name of the column that identifies the protected unit, such as a person with several rows.
+#'   It is not a regressor, and `.` leaves it out. `NULL`: one row is one unit.
+#' @param max_rows Maximum number of rows used per unit, 1 if `NULL`; units with more rows are sampled, and
+#'   noise increases with it. For methods and selectors that have this option.
+#' @param weights Name of a column of row weights, such as inverse variances or survey weights; private
+#'   like all columns, and left out by `.`. Rows with a weight of 0 or less are dropped. For
 #'   `"boosted_adassp"`, `"adassp"` and so for `"auto"`.
-#' @param weight_limit Public: larger weights count as this. `NULL`: found privately, four times what nearly
-#'   all are below.
-#' @param budget Made by [dp_budget()]; charged before a record is read, and may refuse. With one of the
-#'   strata of [dp_partition()] only the rows of that stratum are used.
-#' @param memory Bytes that rows may take before others go to temporary files; the result is the same.
-#'   Default: a quarter of the machine's.
-#' @param inference Also release what standard errors and intervals need?
+#' @param weight_limit Public; larger weights are clipped at this value. `NULL`: four times an upper
+#'   quantile of the weights, estimated privately.
+#' @param budget Made by [dp_budget()]; charged before a record is read, and refuses a call that exceeds
+#'   it. With one of the strata of [dp_partition()] only the rows of that stratum are used.
+#' @param memory Bytes of memory for rows; further rows go to temporary files, with the same result.
+#'   Default: a quarter of the machine's memory.
+#' @param inference Also release standard errors and intervals?
 #' @param fit_stats Also release R squared and the residual scale, for 5% of the squared mu of the fit? See
 #'   [fit_stats()].
 #' @param diagnostics Also release counts of residuals, for 10% of the squared mu? See [plot_diagnostics()].
 #' @param rng A whole number makes the result reproducible and **not private**.
 #' @param ... Must be empty: there are no `subset`, `na.action` or `contrasts`, and the error says what to do
 #'   instead.
-#' @return An object of class `dp_lm`, or of class [dp_not_released] when the mechanism itself
-#'   declined. It is plain data without a record in it, so that it can be saved and shared.
-#'   [dp_lm_methods] lists what it can do, [dp_lm_packages] what other packages do with it.
+#' @return An object of class `dp_lm`, or of class [dp_not_released] if the mechanism declined. It
+#'   contains no records, so it can be saved and shared. [dp_lm_methods] lists its methods,
+#'   [dp_lm_packages] those of other packages.
 #' @references
 #' Amin, K., Joseph, M., Ribero, M. and Vassilvitskii, S. (2023). Easy differentially private linear
 #' regression. *ICLR*. \doi{10.48550/arXiv.2208.07353}
@@ -206,9 +205,9 @@ effects_in <- function(formula) {
 has_unit_effects <- function(groups, unit) {
   if (is.null(groups)) return(FALSE)
   if (!isTRUE(unit %in% groups))
-    refuse("formula: it has effects of ", sQuote(groups[1L], FALSE), ", whose means would be ",
-           "of rows of several units; add unit = \"", groups[1L], "\" if that is who is ",
-           "protected, or make a factor with public levels one more term")
+    refuse("formula: fixed effects of ", sQuote(groups[1L], FALSE), " are not supported because a ",
+           "level contains rows of several units; add unit = \"", groups[1L], "\" if that is the ",
+           "protected unit, or add a factor with public levels as a term")
   TRUE
 }
 
@@ -261,7 +260,7 @@ new_fit <- function(answer, design, call) {
   unidentified <- unidentified_among(estimates, covariance, answer$method)
   fit <- list(
     coefficients = replace(estimates, unidentified, NA), covariance = covariance,
-    sampling = sampling, clipping = clipping, estimates = estimates,
+    sampling = sampling, clipping = clipping, estimand = answer$estimand, estimates = estimates,
     nobs = answer$units, method = answer$method,
     law = lapply(answer$law, function(v) as.numeric(unlist(v))),
     notes = c(as.character(unlist(answer$notes)), design$note), no_errors = answer$no_errors,

@@ -1,10 +1,10 @@
 # What a fit releases beside coefficients when it is asked to: R squared, sigma, counts of residuals.
 
-#' R squared, sigma and pictures of residuals
+#' R squared, sigma and plots of residuals
 #'
 #' `dp_lm(fit_stats = TRUE)` spends 5% of the squared mu of the fit on R squared and sigma, the root mean
 #' square of residuals; `diagnostics = TRUE` 10% on noisy numbers of rows by fitted mean and residual. Both
-#' are of the line that was released, noise in its coefficients included.
+#' are for the released coefficients, including their noise.
 #'
 #' @param object,x A fit made by [dp_lm()] or [dp_glm()].
 #' @param level Probability with which the intervals cover.
@@ -54,7 +54,7 @@ plot_diagnostics <- function(x, which = c("residuals", "qq", "calibration"), ...
   if (missing(which)) which <- if (shares) "calibration" else "residuals"
   which <- match.arg(which)
   if (shares != (which == "calibration"))
-    refuse("which: this family has the picture \"", if (shares) "calibration" else "residuals", "\"")
+    refuse("which: this family has the plot \"", if (shares) "calibration" else "residuals", "\"")
   switch(which, residuals = draw_residuals(found, ...), qq = draw_quantiles(found, ...),
          calibration = draw_calibration(found, ...))
   invisible(found)

@@ -2,25 +2,24 @@
 
 #' Logistic, Poisson and quantile regression with differential privacy
 #'
-#' `dp_glm()` is [glm()] with the promise of [dp_lm()]. Scores, residuals times rows, are added up with
-#' noise, round after round, until their sum is 0 but for the noise. There are no bounds to guess and
-#' nothing to tune.
+#' `dp_glm()` is [glm()] with the guarantee of [dp_lm()]. The score equations are solved iteratively from
+#' noisy sums of clipped scores. There are no bounds to guess and nothing to tune.
 #'
-#' Estimated is what maximum likelihood estimates, but for a few long rows and scores that count less;
-#' a note of the fit says how long. Standard errors are those of a sandwich, so they hold for
-#' overdispersed counts too, with the privacy noise added. Where the data are separated, or nearly,
-#' coefficients are finite: noise keeps them from growing, and they are shrunk.
+#' The estimand is that of maximum likelihood with influential rows and scores clipped; `fit$estimand`
+#' has the thresholds and the largest effect of clipping. Standard errors are sandwich estimates plus
+#' the privacy noise, and so are valid for overdispersed counts. For separated data the coefficients are
+#' finite, because they are shrunk.
 #'
 #' @inheritParams dp_lm
 #' @param formula A formula, as for [dp_lm()]. The response of `binomial()` is `TRUE` or `FALSE`, 1 or 0,
-#'   or a share between them; that of `poisson()` is not negative. Others are clipped. `offset(log(years))`
+#'   or a proportion; that of `poisson()` is not negative. Other values are clipped. `offset(log(years))`
 #'   is added to the linear predictor as it is.
 #' @param family `binomial()`, `binomial("probit")`, `poisson()`, `gaussian()`, or their names, each with
 #'   its canonical link; or [Quantile()].
 #' @param method `"auto"`, `"boosted_adassp"` or [BoostedAdaSSP()]; of `binomial()` and `poisson()` also
-#'   `"tukey"` or [TukeyEM()], the middle of Firth fits to many parts.
-#' @return An object of class `dp_glm` and `dp_lm`, or of class [dp_not_released] when the mechanism
-#'   itself declined. [dp_lm_methods] lists what it can do. [predict()][predict.dp_lm] gives means unless
+#'   `"tukey"` or [TukeyEM()], the Tukey median of Firth fits to many parts of the data.
+#' @return An object of class `dp_glm` and `dp_lm`, or of class [dp_not_released] if the mechanism
+#'   declined. [dp_lm_methods] lists its methods. [predict()][predict.dp_lm] gives means unless
 #'   `type = "link"`; `tidy(fit, exponentiate = TRUE)` gives odds ratios, or ratios of means.
 #' @seealso [dp_lm()].
 #' @export

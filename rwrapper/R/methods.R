@@ -3,27 +3,28 @@
 
 #' Methods for private linear models
 #'
-#' The generics of [lm()] that can do with released numbers: they cost nothing. The others stop.
+#' The generics of [lm()] that need released values only: they cost nothing. The others stop.
 #'
 #' * [coef()] and [vcov()]: `vcov()` holds sampling error and privacy noise together. Coefficients
-#'   that are not identified at this eps are `NA` in both, as the aliased ones of [lm()] are;
+#'   that are not estimable at this eps are `NA` in both, as the aliased ones of [lm()] are;
 #'   `fit$estimates` has the regularised values that [predict()][predict.dp_lm()] uses for them.
-#' * `fit$clipping` says how far each coefficient may lie, at most, from that of least squares (of
-#'   maximum likelihood) because long scores were shortened, by released counts of them: it is
-#'   beside, not within, the standard errors. `NULL` where it is not known. A few rows far beyond
-#'   all others do not show.
-#' * [confint()] and [summary()] use the law of the mechanism, normal or not.
+#' * `fit$estimand` has what the coefficients estimate, the clipping thresholds, and the largest effect
+#'   of clipping in standard errors. `fit$clipping` has the largest possible effect of clipping on each
+#'   coefficient, compared with least squares (maximum likelihood), estimated from noisy counts; it is
+#'   not included in the standard errors. `NULL` if it was not estimated. A few extreme rows are not
+#'   detected.
+#' * [confint()] and [summary()] use the distribution of the mechanism, which may not be normal.
 #' * [nobs()] is a private estimate of the number of rows (or of units, where a method takes whole
 #'   units). `df.residual()` is `Inf`: tests are z and chi-squared tests.
 #' * [model.frame()] and [model.matrix()] have no rows, only the public columns, levels and coding;
 #'   with `data` they have those of the data given.
 #' * [predict()][predict.dp_lm()] needs `newdata`. [anova()][anova.dp_lm()] tests terms.
 #'   [update()][update.dp_lm()] makes another release.
-#' * [residuals()], [fitted()], [deviance()], [logLik()], [simulate()], [step()] and what else is a
-#'   function of the records stop with a condition of class `dpreg_private`.
+#' * [residuals()], [fitted()], [deviance()], [logLik()], [simulate()], [step()] and other functions
+#'   of the records stop with a condition of class `dpreg_private`.
 #'
 #' @param object,formula A fit made by [dp_lm()].
-#' @param complete `FALSE` leaves out coefficients that are not identified.
+#' @param complete `FALSE` leaves out coefficients that are not estimable.
 #' @param parm Names or positions of coefficients; all, when missing.
 #' @param level Probability with which an interval covers.
 #' @param ... Not used.

@@ -3,27 +3,27 @@
 #' One release, many regressions
 #'
 #' `dp_moments()` releases the second moments of columns once. Then `moments_lm()` fits a linear model
-#' of any of the columns by any others, and the privacy loss stays that of the one release.
+#' of any of the columns by any others, at no further cost.
 #'
-#' Against [dp_lm()]: there the noise of one model is made as small as it can be, and standard errors
-#' hold for errors of any variance. Here rows are shortened, response included, and standard errors
-#' are those of errors of constant variance, taken larger for the tails of the columns.
+#' [dp_lm()] minimises the noise of one model, and its standard errors are robust to
+#' heteroscedasticity. `dp_moments()` clips whole rows, response included, and its standard errors assume
+#' errors of constant variance, increased to allow for heavy tails in the columns.
 #'
-#' A model may have only columns that were released: interactions, `log(x)` and the like are to be
-#' named in `dp_moments()`. Intervals of a model that was chosen because it fits are too narrow, as
-#' after every selection.
+#' A model may have released columns only: interactions, `log(x)` and similar terms must be named in
+#' `dp_moments()`. Intervals of a model that was selected by its fit are too narrow, as after any
+#' selection.
 #'
 #' @inheritParams dp_lm
 #' @param formula For `dp_moments()` the columns, `~ price + carat + log(carat)`; a response is one
 #'   more of them. For the others a model of these columns, with or without an intercept.
-#' @param delta Failure probability, in (0, 1); choose it below 1 / (number of rows).
-#' @param max_rows Rows that a unit may give; of units with more, that many are drawn.
+#' @param delta Privacy parameter delta, in (0, 1); it should be below 1 / (number of rows).
+#' @param max_rows Maximum number of rows used per unit; units with more rows are sampled.
 #' @param moments,x What `dp_moments()` returned.
 #' @param instruments For two-stage least squares: `~ z + a` with all instruments and exogenous
 #'   regressors.
 #' @param level Of the interval.
 #' @param ... Must be empty.
-#' @return `dp_moments()`: an object of class `dp_moments`, plain data without a record in it.
+#' @return `dp_moments()`: an object of class `dp_moments`, which contains no records.
 #'   `moments_lm()`: a fit of class `dp_lm`, with all that [dp_lm_methods] lists.
 #'   `moments_cor()`: a matrix, with the standard errors as its attribute `"errors"`.
 #'   `moments_r2()`: R squared with its interval.
@@ -52,7 +52,7 @@ dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = N
                       levels_seen(levels, unit, budget$stratum))
   refuse_offsets(design, "dp_moments()")
   if (!"(Intercept)" %in% design$names)
-    refuse("formula: keep the intercept, which models of the moments may leave out")
+    refuse("formula: keep the intercept; models fitted from the moments may omit it")
   request <- list(formula = deparsed(design$formula), eps = eps,
                   matrix = sent_design(design, data, unit, budget$stratum))
   if (!missing(delta)) request$delta <- delta

@@ -2,16 +2,16 @@
 
 #' When a mechanism declines
 #'
-#' Some mechanisms look privately whether they can release a model of use, and decline when they
-#' cannot. Then [dp_lm()] returns an object of class `dp_not_released`: the budget is spent, and
-#' nothing else is revealed. It is a result and not an error, because an error that depended on the
-#' records would itself tell something about them. Printing it says why, and what to do next.
+#' Some mechanisms test privately whether they can release a useful model, and decline if they cannot.
+#' Then [dp_lm()] returns an object of class `dp_not_released`: the budget is spent, and nothing else is
+#' revealed. It is a result and not an error, because an error that depended on the records would itself
+#' reveal something about them. The printed object has the reason and what to do next.
 #'
 #' @param x,object,formula Such an object.
 #' @param ... Not used.
 #' @return `print()` and `summary()` return the object, `nobs()` a private estimate of the number of
 #'   rows; the others stop with a condition of class `dpreg_not_released`.
-#' @seealso [dp_plan()], which says beforehand how likely this is.
+#' @seealso [dp_plan()], which gives the probability of this in advance.
 #' @name dp_not_released
 #' @examples
 #' if (dpreg_available()) {

@@ -34,11 +34,11 @@ check_option <- function(x, name, default) {
 #' One function for each method of [dp_lm()]; give the result as its `method`. All options are
 #' public: choose them without looking at the data.
 #'
-#' @param models How many fits on parts of the data; `NULL` chooses.
-#' @param ridge Ridge of each fit, relative to the diagonal of its correlation matrix; `NULL`
-#'   chooses.
+#' @param models Number of fits to parts of the data; `NULL`: chosen automatically.
+#' @param ridge Ridge of each fit, relative to the diagonal of its correlation matrix; `NULL`:
+#'   chosen automatically.
 #' @param refinements Further steps of iterated Tikhonov regularisation.
-#' @param partition How rows come to batches: `"slots"` or `"independent"`.
+#' @param partition Assignment of rows to batches: `"slots"` or `"independent"`.
 #' @param count_share Share of the budget for the noisy number of rows.
 #' @param limits_share Share of the budget for limits at which `predict()` winsorises.
 #' @param grid_exponent Coefficients are released as multiples of `2^grid_exponent`.
@@ -63,13 +63,14 @@ TukeyEM <- function(models = NULL, ridge = NULL, refinements = 0, partition = "s
                     count_share = 0.02, limits_share = 0.05, grid_exponent = -60)
   new_options("TukeyEM")
 
-#' @param response_limit Clip of the response, in its standard deviations; `NULL` chooses.
-#' @param row_factor Rows longer than this many times their expected length are shrunk to it.
-#' @param max_rows Rows that a protected unit may give, when `dp_lm(unit = )` names one; of units
-#'   with more, that many are drawn.
-#' @param cov_type Standard errors: `"robust"`, for errors of any variance; `"nonrobust"`, for errors
-#'   of constant variance; or `"bootstrap"`, for those too, a parametric bootstrap from what was
-#'   released, which also corrects the bias of the estimate.
+#' @param response_limit Clipping threshold of the response, in its standard deviations; `NULL`: chosen
+#'   automatically.
+#' @param row_factor Rows are clipped at this multiple of their expected norm.
+#' @param max_rows Maximum number of rows per unit, with `dp_lm(unit = )`; units with more rows are
+#'   sampled.
+#' @param cov_type Standard errors: `"robust"` to heteroscedasticity; `"nonrobust"`, for errors of
+#'   constant variance; or `"bootstrap"`, also for constant variance, by a parametric bootstrap from the
+#'   released values that corrects the bias of the estimate.
 #' @param standardisation Made by `Standardisation()`.
 #' @rdname dp_methods
 #' @export
@@ -78,8 +79,8 @@ AdaSSP <- function(response_limit = NULL, row_factor = 1.2, max_rows = 1,
                    standardisation = Standardisation())
   new_options("AdaSSP")
 
-#' @param rounds How many rounds of boosting, without inference.
-#' @param average Without inference the result is the mean of this many last rounds.
+#' @param rounds Number of rounds of boosting, without inference.
+#' @param average Without inference the result is the mean of the last `average` rounds.
 #' @param gram_share,scatter_share Shares of the budget for second moments, without inference, and
 #'   for the covariance of the scores.
 #' @param first_clip,clip Clips of the residuals without inference: in the first round, and in later
@@ -101,7 +102,7 @@ DPSGD <- function(steps = 400, rate = 0.1, clip = 2.5, learning_rate = NULL, row
 
 #' @param l1 Radius of the ball of coefficients, in columns mapped to \[-1, 1\].
 #' @param screen `NULL`, `"rnm"` or `"adp"`: also screen coefficients that are 0.
-#' @param reach Where no bounds are given, how many standard deviations a column is mapped from.
+#' @param reach Without bounds, the number of standard deviations that is mapped to \[-1, 1\].
 #' @rdname dp_methods
 #' @export
 FrankWolfe <- function(l1 = 1, steps = NULL, screen = NULL, reach = 3,
@@ -109,7 +110,7 @@ FrankWolfe <- function(l1 = 1, steps = NULL, screen = NULL, reach = 3,
   new_options("FrankWolfe")
 
 #' @param magnitude_share,zoom_share,moment_share,tail_share Shares of the squared mu of a release.
-#' @param zooms,bins How many histograms of equal bins, and how many bins.
+#' @param zooms,bins Number of histograms of equal bins, and of bins.
 #' @rdname dp_methods
 #' @export
 Standardisation <- function(magnitude_share = 0.07, zoom_share = 0.03, moment_share = 0.06,
@@ -121,10 +122,9 @@ Standardisation <- function(magnitude_share = 0.07, zoom_share = 0.03, moment_sh
 #' One function for each selector; give the result as the `method` of [dp_select()] or as the
 #' `select` of [dp_lm()]. All options are public.
 #'
-#' @param share Share of eps that the selection gets inside [dp_lm()].
+#' @param share Share of eps for the selection in [dp_lm()].
 #' @param ranges `"tight"` or `"published"`, which is noisier.
-#' @param max_rows Rows that a protected unit may give, when `unit` names one; of units with more,
-#'   that many are drawn.
+#' @param max_rows Maximum number of rows per unit, with `unit`; units with more rows are sampled.
 #' @return An object of class `dp_options`.
 #' @seealso [dp_methods] for those of the regressions.
 #' @name dp_selectors
@@ -139,16 +139,16 @@ DPKendall <- function(share = 0.05, ranges = "tight", max_rows = 1)
   new_options("DPKendall")
 
 #' @param top_k `"canonical"`, one draw, or `"peel"`, k draws.
-#' @param gamma,noise Of the canonical mechanism.
+#' @param gamma,noise Options of the canonical mechanism.
 #' @rdname dp_selectors
 #' @export
 DPSIS <- function(top_k = "canonical", gamma = 0.5, noise = "exponential",
                   share = 0.05, max_rows = 1)
   new_options("DPSIS")
 
-#' @param models How many Lasso fits vote; `NULL` chooses.
-#' @param penalty Of the Lasso on columns and response of variance 1.
-#' @param partition How units come to batches: `"slots"` or `"independent"`.
+#' @param models Number of Lasso fits that vote; `NULL`: chosen automatically.
+#' @param penalty Penalty of the Lasso on columns and response of variance 1.
+#' @param partition Assignment of units to batches: `"slots"` or `"independent"`.
 #' @param count_share Share of the epsilon of the selection for the noisy number of units.
 #' @rdname dp_selectors
 #' @export

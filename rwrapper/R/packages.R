@@ -3,9 +3,9 @@
 
 #' Private fits in other packages
 #'
-#' Many packages look for the data behind a fit, or fit it again. With a private fit they get
-#' released numbers or stop with a reason (a condition of class `dpreg_error`); none of them reads
-#' the records or spends.
+#' Many packages look for the data behind a fit, or fit it again. With a private fit they use
+#' released values or stop with a reason (a condition of class `dpreg_error`); none of them reads the
+#' records or spends budget.
 #'
 #' | package | works | stops |
 #' |---|---|---|
@@ -29,10 +29,10 @@
 #' | modelr, xtable | all, with public data | |
 #' | stats | `anova()`, `coef()`, `vcov()`, `confint()`, `predict(newdata = )`, `model.frame()` and `model.matrix()` without rows | `residuals()`, `logLik()`, `AIC()`, `step()`, `drop1()`, `expand.model.frame()`, ... |
 #'
-#' `read.csv(system.file("generics.csv", package = "dpreg"))` has each call that was tried.
+#' `read.csv(system.file("generics.csv", package = "dpreg"))` lists each call that was tried.
 #'
-#' Tests of these packages use the normal law with the covariance of the fit; [summary()] and
-#' [confint()] use the law of the method, which differs a little for `"tukey"`.
+#' Tests of these packages use the normal distribution with the covariance of the fit; [summary()]
+#' and [confint()] use the distribution of the method, which differs slightly for `"tukey"`.
 #'
 #' @name dp_lm_packages
 #' @seealso [anova.dp_lm()], [predict.dp_lm()], [dp_records()].

@@ -2,27 +2,27 @@
 
 #' Plan a private regression before any data are touched
 #'
-#' What to expect of [dp_lm()], [dp_glm()] or a model out of [dp_moments()]: which slopes are detected
-#' with what power, how wide intervals are beside those without privacy, how likely a release is, and the
-#' least number of rows, or the least eps, that would do. It uses public numbers and simulations only, so
-#' it costs nothing.
+#' Expected accuracy of [dp_lm()], [dp_glm()] or a model from [dp_moments()]: the slopes that are detected
+#' with a given power, the width of intervals relative to those without privacy, the probability of a
+#' release, and the smallest number of rows or eps that is enough. It uses public numbers and simulations
+#' only, so it costs nothing.
 #'
 #' With `n` and `eps`, the plan has the smallest slope that is detected with `power`, or the power for a
-#' slope of size `effect`. With `effect` and `power`, leave out `n` or `eps`: the plan is for the smallest
-#' one that is enough.
+#' slope of size `effect`. With `effect` and `power`, leave out `n` or `eps`: the plan is then for the
+#' smallest value that is enough.
 #'
 #' @param n The number of rows or, with `unit`, of units: a guess made without the data, or a private
 #'   count.
 #' @param d The number of columns of the model matrix, the intercept not among them.
 #' @param eps,delta As for [dp_lm()].
 #' @param method `"auto"`, `"tukey"`, `"adassp"` or `"boosted_adassp"`; or `"moments"`, for any one model
-#'   out of a release of [dp_moments()] with `d + 1` columns: beside it, a plan with `eps / 5` says what each
-#'   of five fits would give.
-#' @param family As for [dp_glm()]. A binomial response is taken to be 1 as often as 0; one that is 1 for a
-#'   share s of the rows tells about as much as 4 s (1 - s) times as many would.
-#' @param effect The size of a slope, standardised: the slope times the standard deviation of its
-#'   regressor, over the standard deviation of the residuals. Regressors are alike and uncorrelated.
-#'   Linear models only.
+#'   from a release of [dp_moments()] with `d + 1` columns; compare it with a plan with `eps / 5`, for each of
+#'   five separate fits.
+#' @param family As for [dp_glm()]. A binomial response is assumed to be 0 and 1 equally often; n rows of
+#'   which a share s have response 1 are equivalent to about 4 s (1 - s) n such rows.
+#' @param effect A standardised slope: the slope times the standard deviation of its regressor, divided by
+#'   the standard deviation of the residuals. The regressors are assumed to be exchangeable and
+#'   uncorrelated. Linear models only.
 #' @param power The probability that a slope of this size is significantly different from 0 in the
 #'   two-sided 5% test. If neither it nor `effect` is given, 0.8.
 #' @return An object of class `dp_plan`; print it, or plot it: see [dp_plots]. Among its parts are

@@ -7,13 +7,13 @@ FARTHEST <- 25
 
 #' Plot released results
 #'
-#' `plot()` of a fit shows its coefficients with intervals: blue is the interval that sampling
-#' alone would give, orange what privacy adds. Coefficients are divided by their standard error,
-#' so that columns in any unit share an axis; an arrow leads to what is too far out, and when
-#' everything is, intervals are drawn around their estimates. That of a plan
-#' shows the width of intervals, relative to least squares, against eps or, with `of = "power"`, the
-#' power against the size of a slope: see [dp_plan()]. That of a budget shows
-#' what each release took of eps (with `"gdp"` of mu^2, with `"zcdp"` of rho), and what is left.
+#' `plot()` of a fit shows its coefficients with intervals: blue is the interval without
+#' noise, orange the part added by privacy. Coefficients are divided by their standard errors, so that
+#' they share an axis; an arrow points to coefficients beyond the axis, and if all are, intervals are
+#' drawn around the estimates. The plot of a plan shows the width of intervals, relative to least
+#' squares, against eps or, with `of = "power"`, the power against the size of a slope: see [dp_plan()].
+#' The plot of a budget shows the share of eps (`"gdp"`: mu^2, `"zcdp"`: rho) of each release, and the
+#' remainder.
 #'
 #' @param x A fit, a plan or a budget, made by [dp_lm()], [dp_plan()] or [dp_budget()].
 #' @param parm Names or positions of coefficients; all but the intercept, when missing.
@@ -26,10 +26,10 @@ FARTHEST <- 25
 #' @param col Colours, the first ones or all: of a fit, of what privacy adds, of sampling alone and of
 #'   the reference; of a plan, of the line and of its point; of a budget, of charges and of what is left.
 #' @param cex Size of letters and points, relative to that which fits the device.
-#' @param of Of a plan: `"width"` or `"power"`.
+#' @param of What the plot of a plan shows: `"width"` or `"power"`.
 #' @param ... Given to [plot.default()].
-#' @return What is shown, invisibly: the intervals, a data frame of `eps` and `width` or of `effect`,
-#'   `power` and that without privacy, `exact`, or the charges.
+#' @return What is shown, invisibly: the intervals; a data frame of `eps` and `width`, or of `effect`,
+#'   `power` and `exact`, the power without privacy; or the charges.
 #' @name dp_plots
 #' @examples
 #' if (dpreg_available()) {

@@ -1,6 +1,6 @@
 #' Predict with a private linear model
 #'
-#' Predictions for rows that need no protection, from the released coefficients: they cost nothing.
+#' Predictions for new, public rows from the released coefficients: they cost nothing.
 #'
 #' @param object A fit made by [dp_lm()] or [dp_glm()].
 #' @param newdata A data frame with the regressors. It is not protected.
@@ -8,11 +8,10 @@
 #' @param interval `"none"`, `"confidence"` for the mean response, or `"prediction"` for a new response with a
 #'   normal error, of a fit of `dp_lm(fit_stats = TRUE)`, which has released the variance of the errors.
 #' @param level Probability with which an interval covers.
-#' @param winsorise Outside certain limits nothing was learned. `TRUE` moves regressors beyond these
-#'   limits to them, and predictions to where the response lies, and warns of it; intervals are those of
-#'   the line, and reach to the prediction.
-#'   `FALSE` gives the straight line. The limits are released with noise, in `object$limits`, those of
-#'   the response last.
+#' @param winsorise `TRUE` clips regressors and predictions to the range of the data, to avoid
+#'   extrapolation, with a warning; intervals are extended to include the prediction. `FALSE` gives the
+#'   linear predictor. The limits are released with noise, in `object$limits`, those of the response
+#'   last.
 #' @param type `"response"`: the mean response, or the quantile; of [dp_glm()] also `"link"`, the linear
 #'   predictor.
 #' @param ... Must be empty.

@@ -15,15 +15,15 @@ python_missing <- function() {
     "the Python package dpreg was not found",
     if (reticulate::py_available()) paste0(" in ", reticulate::py_config()$python,
       ", which this session already uses; start a new one to use another"),
-    ".\nInstall it once with dpreg::install_dpreg(), or tell R where it is, before it is used:\n",
+    ".\nInstall it once with dpreg::install_dpreg(), or set its path before it is used:\n",
     "  Sys.setenv(RETICULATE_PYTHON = \"/path/to/venv/bin/python\")"
   )
 }
 
-#' Is the Python package there?
+#' Is the Python package available?
 #'
-#' Tells whether this session finds dpreg in Python, and starts Python to see it. Examples, tests and
-#' vignettes of this package run only where it does.
+#' Starts Python and returns whether it can import dpreg. Examples, tests and vignettes of this package
+#' run only if it can.
 #'
 #' @param what Optionally the name of a function that the Python package must have.
 #' @return `TRUE` or `FALSE`.
@@ -37,7 +37,7 @@ dpreg_available <- function(what = NULL) {
     reticulate::py_has_attr(reticulate::import("dpreg"), name), NA))
 }
 
-#' Public data to try things on
+#' Public example data
 #'
 #' The same as [diamonds], for code that runs in an R session embedded in Python too.
 #'
@@ -52,14 +52,14 @@ PYTHON_NEEDS <- c("numpy>=1.26", "scipy>=1.11", "dp-accounting>=0.4.4")
 
 #' Install the Python package
 #'
-#' Makes a virtual environment of its own, `r-dpreg`, that is found again by itself.
+#' Creates the virtual environment `r-dpreg`, which reticulate finds by itself.
 #'
-#' It holds what R asks of Python: numpy, scipy and dp-accounting. R itself makes columns of data
+#' It contains the Python packages that R needs: numpy, scipy and dp-accounting. R itself makes columns of data
 #' frames and formulas, so pandas, pyarrow, formulaic, narwhals and statsmodels, which users of Python
 #' get with dpreg, are left out; data in files need pyarrow as well. To share an environment with
 #' Python, name it in the environment variable `RETICULATE_PYTHON` instead.
 #'
-#' @param source What pip is to install: the name of the package, or the path of a checkout or
+#' @param source What pip installs: the name of the package, or the path of a checkout or
 #'   of a wheel.
 #' @param python Path of a Python, 3.11 or later, for the environment; `NULL`: the one reticulate finds.
 #' @return The path of the environment, invisibly.

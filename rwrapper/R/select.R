@@ -2,38 +2,38 @@
 
 #' Private feature selection
 #'
-#' Chooses `k` terms of a formula privately, and nothing else: their labels are the result.
+#' Selects `k` terms of a formula privately; the result is their labels.
 #'
-#' The candidates are the terms, a factor with all its dummies or contrasts. To choose among levels
-#' write them as terms of their own: `I(cut == "Ideal")`. To fit the terms that were chosen give the
-#' selection itself to [dp_lm()]: `dp_lm(found, data, eps = 1)`; their columns are then those of the
-#' whole formula. `formula(found)` is the formula of the chosen terms.
+#' The candidates are the terms; the dummies or contrasts of a factor are one candidate. To select among
+#' levels write them as separate terms: `I(cut == "Ideal")`. To fit the selected terms give the selection
+#' to [dp_lm()]: `dp_lm(found, data, eps = 1)`; their columns are then those of the whole formula.
+#' `formula(found)` is the formula of the selected terms.
 #'
 #' @section Selectors:
 #' * `"kendall"` scores a term by its rank correlation with the response, less that with the
-#'   terms chosen before; that of several columns is the largest of them.
+#'   terms selected before; a term of several columns has the largest of their scores.
 #' * `"sub_lasso"` counts votes of many Lasso fits to few rows each, `"two_stage"` those of few fits
 #'   to many rows each.
-#' * `"sis"` scores by the inner product with the response, and needs public `bounds` of all columns; those of
-#'   dummies follow from their levels.
+#' * `"sis"` scores by the inner product with the response, and needs public `bounds` of all columns
+#'   except dummies, whose bounds follow from their levels.
 #'
 #' @inheritParams dp_lm
 #' @param formula A formula whose right-hand side has the candidates. `y ~ .` takes all columns.
-#' @param k How many terms to choose.
-#' @param delta Failure probability; `"kendall"`, the default, needs none.
+#' @param k Number of terms to select.
+#' @param delta Privacy parameter delta; may be 0 for `"kendall"`, the default.
 #' @param method The selector: a name or options, such as `DPKendall(share = 0.1)`.
-#' @param bounds `list(column = c(low, high))`: public limits, as for [dp_lm()]. `"sis"` needs those of every
-#'   candidate and of the response; the others have no use for any.
+#' @param bounds `list(column = c(low, high))`: public limits, as for [dp_lm()]. `"sis"` needs them for every
+#'   candidate and for the response; the other selectors do not use them.
 #' @param x A selection.
 #' @param ... Must be empty.
 #' @return An object of class `dp_selection`: among others `selected`, the labels of the terms, in
-#'   the order in which they were chosen if there is one; `candidates`; `columns`, what they make
-#'   of the model matrix; and `privacy`, what it cost.
+#'   the order in which they were selected if there is one; `candidates`; `columns`, what they make
+#'   of the model matrix; and `privacy`, its cost.
 #'   [tidy()][tidy.dp_selection()] makes a table of it.
 #' @references
 #' Dick, T., Gillenwater, J. and Joseph, M. (2023). Better private linear regression through better
 #' private feature selection. *NeurIPS*. \doi{10.48550/arXiv.2306.00920}
-#' @seealso [dp_selectors] for options; `select =` of [dp_lm()], which chooses and fits in one call.
+#' @seealso [dp_selectors] for options; `select =` of [dp_lm()], which selects and fits in one call.
 #' @export
 #' @examples
 #' if (dpreg_available()) {
@@ -86,14 +86,14 @@ chosen_design <- function(found, data, levels) {
   if (!all(found$columns %in% design$names)) design <- design_of(found$formula, data, levels)
   odd <- setdiff(found$columns, design$names)
   if (length(odd))
-    refuse("formula: these data do not have the column ", sQuote(odd[1L], FALSE), ", which the ",
-           "selection chose; give the data that it chose from")
+    refuse("formula: these data do not have the column ", sQuote(odd[1L], FALSE), ", which was ",
+           "selected; give the data of the selection")
   design$kept <- intersect(design$names, found$columns)
   design$selected <- found$selected
   design$ranges <- design$ranges[intersect(names(design$ranges), design$kept)]
   cost <- found$privacy
   design$note <- sprintf(
-    "terms were chosen by dp_select() at eps = %g, delta = %g; if from the same data, that adds to the cost, and intervals hold given the choice",
+    "terms were selected by dp_select() at eps = %g, delta = %g; if from the same data, that adds to the cost, and intervals are conditional on the selection",
     cost$epsilon, cost$delta)
   design
 }

@@ -3,22 +3,21 @@
 
 #' Divide a budget over strata
 #'
-#' A unit is in one stratum only, so releases from all strata together cost what the dearest stratum
-#' costs, not the sum (parallel composition). Charges to the whole budget, and to strata of other
-#' columns, come on top.
+#' A unit is in one stratum only, so releases from all strata together cost as much as the most
+#' expensive stratum, not the sum (parallel composition). Charges to the whole budget, and to strata of
+#' other columns, are added.
 #'
-#' Give the budget of a stratum, and **all** the data, to [dp_lm()] or [dp_select()]: they take the
-#' rows of the stratum themselves. Rows with another level, or none, are in no stratum. With `unit =`
-#' a unit whose rows have several of the levels is in no stratum either, and none of its rows is used.
-#' The column is left out of `y ~ .`, and cannot be in the formula.
+#' Give the budget of a stratum, and **all** the data, to [dp_lm()] or [dp_select()], which use the rows
+#' of the stratum. Rows with another level, or none, are not used. With `unit =` a unit with rows in
+#' several strata is left out. The column is left out of `y ~ .`, and cannot be in the formula.
 #'
-#' The levels are public: they must be known without a look at the data. A budget keeps them, and they
-#' cannot be changed; so later they may be left out.
+#' The levels are public: they must be known without looking at the data. A budget records them, and
+#' they cannot be changed, so that later calls may omit them.
 #'
 #' @param budget Made by [dp_budget()].
-#' @param column Name of a column of every data frame that is charged. It must say the same of a unit
-#'   in all of them.
-#' @param levels What the column says of the units of each stratum: text for text and factors, numbers
+#' @param column Name of a column of every data frame that is charged. A unit must have the same value in
+#'   all of them.
+#' @param levels The values of the column that define the strata: text for text and factors, numbers
 #'   for numbers.
 #' @param x A divided budget.
 #' @param name,i The level of a stratum.
@@ -108,7 +107,7 @@ check_stratum <- function(stratum, data) {
   column <- stratum$column
   shown <- sQuote(column, FALSE)
   if (!column %in% names(data))
-    refuse("budget is divided by ", shown, ", which is no column of the data; they have ",
+    refuse("budget is divided by ", shown, ", which is not a column of the data; they have ",
            listed(names(data)))
   text <- is.character(stratum$levels)
   fits <- if (text) c("text", "factor", "ordered") else c("number", "logical")

@@ -12,7 +12,7 @@ summary.dp_lm <- function(object, ...) {
   dimnames(coefficients) <- list(names(estimate), c("Estimate", "Std. Error", "Sampling",
                                                     "Privacy", "z value", "Pr(>|z|)"))
   kept <- object[intersect(names(object), c("call", "formula", "method", "nobs", "privacy", "notes", "selected",
-                   "no_errors", "family", "stats"))]
+                   "no_errors", "family", "stats", "estimand"))]
   structure(c(list(coefficients = coefficients, inference = !is.null(object$covariance),
                    least_p = least_p(object$law)), kept),
             class = "summary.dp_lm")
@@ -37,7 +37,7 @@ print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L),
   if (!is.null(x$stats))
     cat("R-squared: ", format(x$stats$rsquared, digits = digits), ", sigma: ",
         format(sqrt(x$stats$scale), digits = digits), "\n", sep = "")
-  print_privacy(x, x$privacy$text)
+  print_privacy(x)
 }
 
 #' @export
@@ -45,26 +45,42 @@ print.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   print_head(x)
   print(format(x$coefficients, digits = digits), print.gap = 2L, quote = FALSE)
   cat("\n")
-  print_privacy(x, x$privacy$claim)
+  print_privacy(x)
 }
 
 print_head <- function(x) {
   cat("\nPrivate ", family_title(x$family), " regression, method ", x$method, "\n\n", sep = "")
   if (!is.null(x$call))
     cat("Call:\n", paste(deparse(typed_call(x$call)), collapse = "\n"), "\n\n", sep = "")
+  print_estimand(x$estimand)
   unidentified <- sum(is.na(if (is.matrix(x$coefficients)) x$coefficients[, 1L] else x$coefficients))
-  cat("Coefficients:", if (unidentified) paste0(" (", unidentified, " not identified at this eps)"),
+  cat("Coefficients:", if (unidentified) paste0(" (", unidentified, " not estimable at this eps)"),
       "\n", sep = "")
 }
 
-print_privacy <- function(x, text) {
+# What the coefficients estimate, and the largest effect of clipping on one of them.
+print_estimand <- function(estimand) {
+  if (is.null(estimand)) return(invisible())
+  effect <- estimand$clipping_effect
+  shown <- if (is.null(effect)) { if (startsWith(estimand$name, "clipped ")) "unknown" }
+           else paste(if (effect < 0.05) "< 0.1" else sprintf("%.1f", effect), "std. errors")
+  cat("Estimand: ", estimand$name, "\n",
+      if (!is.null(shown)) c("Max. clipping effect: ", shown, "\n"), "\n", sep = "")
+}
+
+# More are in `fit$notes`.
+SHOWN_NOTES <- 2L
+
+print_privacy <- function(x) {
   # Methods that add rows up count those that units gave.
   whole <- !identical(x$privacy$unit, "one row") && x$method %in% c("tukey", "frank_wolfe")
   units <- if (whole) "Units" else "Rows"
   cat(units, ": about ", format(round(x$nobs), big.mark = ",", scientific = FALSE),
       " (private estimate)\n", sep = "")
-  cat_wrapped("Privacy: ", text)
-  for (note in x$notes) cat_wrapped("Note: ", note, ".")
+  cat_wrapped("Privacy: ", x$privacy$claim)
+  for (note in utils::head(x$notes, SHOWN_NOTES)) cat_wrapped("Note: ", note, ".")
+  more <- length(x$notes) - SHOWN_NOTES
+  if (more > 0) cat(more, if (more == 1L) " more note" else " more notes", " in fit$notes.\n", sep = "")
   cat("\n")
   invisible(x)
 }

@@ -2,28 +2,27 @@
 
 #' Test terms of a private fit
 #'
-#' Wald tests from the released coefficients and their covariance, which holds sampling error and
+#' Wald tests from the released coefficients and their covariance, which includes sampling error and
 #' privacy noise. They cost nothing.
 #'
 #' With one fit each term is tested given all others, main effects given their interactions too: so
 #' with interactions the tests depend on the contrasts, as type III tests do. With two fits the
-#' smaller has to be nested in the larger, whose additional coefficients are tested; each fit has
-#' been paid for by itself.
+#' smaller must be nested in the larger, whose additional coefficients are tested.
 #'
 #' With `lmtest`, `waldtest(fit, . ~ . - x)` tests whether terms may be left out, one set after the
 #' other, without fitting again.
 #'
 #' Where the method releases no covariances (`method = "tukey"`), tests of several coefficients are
-#' Bonferroni's: the least of their probabilities times their number, and no `Chisq`.
+#' Bonferroni tests, without `Chisq`.
 #'
-#' The chi-squared statistic is compared with its law for normal errors. Where the law of the
-#' mechanism is not normal, the probability is that of the ratio of one estimate to its standard
-#' error that is as rare for the normal law: exact for one coefficient, an approximation for more.
+#' The chi-squared statistic is compared with its distribution for normal errors. If the distribution of
+#' the mechanism is not normal, the p-value is transformed by that of a single z statistic: exact for one
+#' coefficient, an approximation for more.
 #'
 #' @param object A fit made by [dp_lm()].
 #' @param ... A second fit, or none.
 #' @return A data frame of class `anova` with the columns `Df`, `Chisq` and `Pr(>Chisq)`.
-#'   Coefficients that are not identified are left out and do not count.
+#'   Coefficients that are not estimable are left out.
 #' @seealso [dp_lm_packages] for the tests of `car`, `multcomp` and `survey`.
 #' @export
 #' @examples

@@ -28,7 +28,7 @@ offset_names <- function(terms)
 
 refuse_offsets <- function(design, what) {
   if (length(attr(design$terms, "offset")))
-    refuse("formula: ", what, " has no use for ", offset_names(design$terms)[1L], "; leave it out")
+    refuse("formula: ", what, " does not support ", offset_names(design$terms)[1L], "; leave it out")
   design
 }
 

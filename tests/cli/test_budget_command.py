@@ -89,7 +89,7 @@ def test_verify(ledger, capsys):
     assert main(["budget", "verify", ledger, "--seal", seal]) == 0
     assert "2 entries, whole" in capsys.readouterr().out
     assert main(["budget", "verify", ledger, "--seal", "0" * 64]) == 1
-    assert "is not in it" in capsys.readouterr().err
+    assert "is missing" in capsys.readouterr().err
 
 
 def test_verify_sees_what_was_changed(ledger, capsys):
@@ -104,7 +104,7 @@ def test_verify_sees_what_was_changed(ledger, capsys):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["new", "LEDGER", "--eps", "1"], "is there already; try dpreg budget show"),
+        (["new", "LEDGER", "--eps", "1"], "already exists; try dpreg budget show"),
         (["new", "other"], "--eps: the total is missing; write --eps 1.0"),
         (["new", "other", "--eps", "1", "--mu", "1"], "leave --mu out"),
         (["new", "other", "--eps", "1", "--accounting", "GDP"], "write --accounting gdp"),

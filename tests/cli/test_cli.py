@@ -16,6 +16,7 @@ import pytest
 
 import dpreg
 from dpreg.cli.commands import main
+from dpreg.cli.face import in_shell
 from dpreg.sums.standardisation import Standardisation
 
 GRADES = "grade=Fair,Good,Very Good,Premium,Ideal"
@@ -71,6 +72,7 @@ def test_results_go_where_they_are_asked_to(data, tmp_path, capsys):
     assert main(call) == 0
     assert capsys.readouterr().out == ""
     summary = dpreg.DPResults.from_json(files["json"].read_text()).summary()
+    summary = in_shell(summary)
     assert files["html"].read_text() == summary.as_html() + "\n"
     assert files["latex"].read_text() == summary.as_latex() + "\n"
 
@@ -85,7 +87,7 @@ def test_frank_wolfe_by_name(data, capsys):
     arguments = ["fit", "price ~ carat + depth", data, "--eps", "1", "--method", "frank_wolfe"]
     assert main(arguments) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "frank_wolfe in" in out
+    assert "Method: frank_wolfe" in out
     assert "Standard errors: none, because" in out
 
 
@@ -113,7 +115,7 @@ FIT, SELECT = ["fit", "price ~ carat", "DATA"], ["select", "price ~ carat", "DAT
         ([*FIT, "--eps", "a lot"], "'a lot' is not a valid float"),
         (["fit", "price ~ carat", "nope.parquet", "--eps", "1"], "DATA: cannot read"),
         (["fit", "price ~ carat", __file__, "--eps", "1"], "column_types=types"),
-        (["fit", "DATA", "price ~ carat", "--eps", "1"], "DATA are in each other's place"),
+        (["fit", "DATA", "price ~ carat", "--eps", "1"], "DATA are in the wrong order"),
         (["fit", "price ~ grade", "DATA", "--eps", "1"], "add --levels grade=first,second,..."),
         (["fit", "price ~ grade", "DATA", "--eps", "1", "--levels", "grade"], "COLUMN=A,B"),
         (["fit", "price ~ carats", "DATA", "--eps", "1"], "perhaps 'carat' was meant"),
@@ -125,7 +127,7 @@ FIT, SELECT = ["fit", "price ~ carat", "DATA"], ["select", "price ~ carat", "DAT
         ([*FIT, "--eps", "1", "--unit", "u"], "--unit: there is no"),
         ([*FIT, "--eps", "1", "--budget", "nope"], "dpreg budget new"),
         ([*FIT, "--eps", "1", "--bounds", "carat=0,5", "--method", "tukey"],
-         "--bounds is of no use to 'tukey', but to auto, adassp,"),
+         "--bounds is not used by 'tukey', only by auto, adassp,"),
         ([*FIT, "--eps", "1", "--bounds", "carat=5,0"], "write --bounds carat=LOW,HIGH"),
         ([*FIT, "--eps", "1", "--bounds", "caret=0,5"], "write --bounds carat=LOW,HIGH"),
         ([*FIT, "--eps", "1", "--method", "Tukey"],
@@ -145,7 +147,7 @@ FIT, SELECT = ["fit", "price ~ carat", "DATA"], ["select", "price ~ carat", "DAT
         ([*SELECT, "--eps", "1", "--method", "sis", "--bounds", "carat=1"], "COLUMN=LOW,HIGH"),
         ([*SELECT, "--eps", "1", "--method", "sis", "--bounds", "carat=0,5"],
          "write --bounds price=LOW,HIGH"),
-        ([*SELECT, "--eps", "1", "--bounds", "carat=0,5"], "is of no use to 'kendall', but to sis"),
+        ([*SELECT, "--eps", "1", "--bounds", "carat=0,5"], "is not used by 'kendall', only by sis"),
         (["predict", "nope.json", "DATA"], "FIT: cannot read"),
         (["predict", "DATA", "fit.json"], "write dpreg predict fit.json DATA"),
         (["plan", "--n", "0", "--d", "1", "--eps", "1"], "--n must be"),
@@ -300,7 +302,7 @@ def test_demo_lays_least_squares_beside_the_fit(tmp_path, diamonds):
     assert demo(out, str(picture))
     text = out.getvalue()
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert f"Picture: {picture}" in text
+    assert f"Plot: {picture}" in text
     exact = least_squares(diamonds)
     assert set(exact.index) == set(dpreg.dp_lm(FORMULA, diamonds, 1.0, 1e-6).names)
     for term, row in exact.iterrows():

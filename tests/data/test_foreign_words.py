@@ -43,7 +43,7 @@ def test_a_formula_says_what_to_write(data, formula, says):
 
 @pytest.mark.parametrize("word", ["freq_weights", "offset", "subset"])
 def test_an_argument_says_what_to_write(data, word):
-    with pytest.raises(KeywordError, match=r"write|subtract|take"):
+    with pytest.raises(KeywordError, match=r"write|subtract|filter"):
         dpreg.dp_lm("y ~ x", data, 1.0, **{word: "w"})
 
 

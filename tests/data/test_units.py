@@ -167,10 +167,10 @@ def test_a_column_named_as_the_intercept_is_refused(formula):
 @pytest.mark.parametrize(
     ("method", "says"),
     [
-        (AdaSSP(), "at most 1 row is used; the option max_rows of 'adassp' takes more"),
+        (AdaSSP(), "at most 1 row is used; the option max_rows of 'adassp' allows more"),
         (
             BoostedAdaSSP(max_rows=3),
-            "at most 3 rows are used; the option max_rows of 'boosted_adassp' takes more",
+            "at most 3 rows are used; the option max_rows of 'boosted_adassp' allows more",
         ),
         (DPSGD(), "at most 1 row is used"),
         (dpreg.Auto(candidates=("adassp",)), "at most 1 row is used"),
@@ -233,7 +233,7 @@ def test_columns_of_lists_are_read_as_numbers_and_said_to_be():
     for cells in ([1.0, 2.0, 3.0], ["a", "a", "a"], ["a", 2.0, 3.0]):
         data = {"y": cells, "x": np.array([1.0, 2.0, 3.0])}
         fit = dpreg.dp_lm("y ~ x", data, 1.0, method="adassp", bounds={"y": (0.0, 4.0)})
-        assert sum("y came as lists" in note for note in fit.notes) == 1
+        assert sum("y were read as numbers" in note for note in fit.notes) == 1
     with pytest.raises(ValueError, match="without declared levels"):
         dpreg.dp_lm("y ~ x", {**data, "y": np.array(["a", "a", "a"])}, 1.0)
 
@@ -296,7 +296,7 @@ def test_rows_of_a_unit_reach_the_selection_too():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_rows": 3}, "max_rows says how many rows a unit may give; add unit='person'"),
+        ({"max_rows": 3}, "max_rows needs unit; add unit='person'"),
         ({"max_rows": 0, "unit": "person"}, "max_rows"),
         (
             {"max_rows": 3, "unit": "person", "method": "tukey"},

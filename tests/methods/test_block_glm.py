@@ -196,7 +196,7 @@ def test_advice_asks_for_more_units_than_were_too_few():
     rng = np.random.default_rng(1)
     data = {"x": rng.standard_normal(8_000), "y": (rng.random(8_000) < 0.5).astype(float)}
     few = dpreg.dp_glm("y ~ x", data, 1.0, method="tukey", rng=1)
-    wanted = int(few.advice.split("wants about ")[1].split()[0].replace(",", ""))
+    wanted = int(few.advice.split("needs about ")[1].split()[0].replace(",", ""))
     assert wanted > 8_000
     enough = {name: np.resize(column, wanted) for name, column in data.items()}
     assert dpreg.dp_glm("y ~ x", enough, 1.0, method="tukey", rng=1).released

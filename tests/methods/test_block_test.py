@@ -360,7 +360,7 @@ def test_a_file_that_cannot_be_read_says_nothing_of_its_rows(tmp_path):
     content = bytearray(path.read_bytes())
     content[4:200] = bytes(196)
     path.write_bytes(content)
-    with pytest.raises(SourceError, match="the source failed while it was read"):
+    with pytest.raises(SourceError, match="reading the source failed"):
         dpreg.dp_test(lambda rows: 0.0, str(path), 1.0)
 
 

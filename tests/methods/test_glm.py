@@ -222,7 +222,7 @@ def test_a_linear_model_of_a_boolean_response_says_that_there_is_another(make):
     x = np.linspace(-1, 1, 2_000)
     for y, said in [(x > 0, True), ((x > 0).astype(float), False), ((x > 0).astype(int), False)]:
         fit = dpreg.dp_lm("y ~ x", make({"x": x, "y": y}), 1.0, rng=1)
-        assert any("dp_glm fits a logistic one" in note for note in fit.notes) == said
+        assert any("dp_glm fits a logistic regression" in note for note in fit.notes) == said
 
 
 def test_a_result_keeps_its_family():
@@ -317,7 +317,7 @@ DATA = {"y": np.zeros(3), "x": np.zeros(3), "t": np.ones(3)}
         ({"method": "tukey", "family": Quantile()}, "'tukey' fits no quantile family"),
         (
             {"method": "tukey", "family": POISSON, "formula": "y ~ x + offset(t)"},
-            "no use for offsets",
+            "does not support offsets",
         ),
         (
             {"formula": "y ~ x + offset(t)", "family": POISSON, "select": "kendall", "k": 1},

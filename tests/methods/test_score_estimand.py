@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import dpreg
+from dpreg.inference.estimand import Estimand, clipping_note, named
 
 N = 20_000
 
@@ -25,21 +29,24 @@ def plain(seed):
     return pd.DataFrame({"x": x, "t": rng.normal(size=N), "y": 1 + x + rng.normal(size=N)})
 
 
-def test_limits_that_hardly_matter_leave_least_squares():
+def test_a_small_effect_of_clipping_is_in_the_head_of_the_summary():
     fit = dpreg.dp_lm("y ~ x", plain(1), 1.0, 1e-6, rng=1)
     table = fit.tidy()
     assert (table["clipping"] > 0).all()
     farthest = (table["clipping"] / table["std err"]).max()
     assert farthest < 1
-    assert fit.notes[0].startswith("least squares, but rows over ")
-    assert f"by up to about {farthest:.1f} standard errors" in fit.notes[0]
+    assert fit.estimand.clipping_effect == pytest.approx(farthest)
+    assert fit.estimand.clipped == bool(fit.notes) == (farthest >= 0.5)
+    assert f"Max. clipping effect: {farthest:.1f} std. errors" in " ".join(
+        str(fit.summary()).split()
+    )
     # In the units of the coefficients, but for bins that lie elsewhere.
     again = dpreg.dp_lm("y ~ x", plain(1).assign(y=lambda d: 8 * d["y"]), 1.0, 1e-6, rng=1)
     np.testing.assert_allclose(again.clipping, 8 * fit.clipping, rtol=0.3)
 
 
-def test_limits_that_matter_are_named_and_least_squares_is_mostly_within_what_is_told():
-    """In 40 samples: named in all but one, .70 of coefficients covered, .94 within what is told."""
+def test_limits_that_matter_are_named_and_least_squares_is_mostly_within_the_effect():
+    """In 40 samples: named in all but one, .70 of coefficients covered, .94 within the effect."""
     covered, within, named = [], [], []
     for seed in range(16):
         data = skewed(seed)
@@ -50,30 +57,63 @@ def test_limits_that_matter_are_named_and_least_squares_is_mostly_within_what_is
         margin = 3 * fit.tidy()["privacy"].to_numpy()
         covered += list(away < margin)
         within += list(away < margin + fit.clipping)
-        named.append(fit.notes[0].startswith("Huber regression: "))
-        assert named[-1] == ("least squares may lie up to about" in fit.notes[0])
+        named.append(fit.estimand.name == "clipped least squares")
+        assert named[-1] == (fit.estimand.clipping_effect >= 0.5)
+        assert named[-1] == any("influential rows were clipped" in note for note in fit.notes)
     assert np.mean(named) > 0.9
     assert np.mean(covered) < 0.8
     assert np.mean(within) > 0.9
 
 
-def test_what_is_given_is_not_moved_and_other_methods_do_not_tell():
+def test_a_given_coefficient_is_not_clipped_and_other_methods_have_no_clipping_effect():
     fit = dpreg.dp_lm("y ~ x + offset(t)", plain(2), 1.0, 1e-6, rng=2)
     assert fit.tidy().loc["offset(t)", "clipping"] == 0
     again = dpreg.DPResults.from_json(fit.to_json())
     np.testing.assert_array_equal(again.clipping, fit.clipping)
+    assert again.estimand == fit.estimand == pickle.loads(pickle.dumps(fit)).estimand
     other = dpreg.dp_lm("y ~ x", plain(2), 1.0, 1e-6, method="tukey", rng=2)
     assert other.clipping is None
     assert other.tidy()["clipping"].isna().all()
-    assert "clipping" not in str(fit.summary())
+    assert other.estimand.name.startswith("Tukey median of ")
+    assert "clipping" not in str(other.summary())
+
+
+@pytest.mark.parametrize(
+    ("effect", "name", "shown"),
+    [
+        (None, "clipped least squares", "unknown"),
+        (0.0, "least squares", "< 0.1 std. errors"),
+        (0.49, "least squares", "0.5 std. errors"),
+        (0.5, "clipped least squares", "0.5 std. errors"),
+    ],
+)
+def test_less_than_half_a_standard_error_is_negligible(effect, name, shown):
+    estimand = Estimand(named("least squares", effect), 9.0, 9.0, 320.4, effect)
+    assert (estimand.name, estimand.effect) == (name, shown)
+    assert bool(clipping_note(estimand, "price")) == (effect == 0.5)
+
+
+def test_the_note_names_the_number_of_rows_the_effect_and_a_remedy():
+    estimand = Estimand("clipped least squares", 56.0, 28.0, 320.4, 7.7)
+    assert clipping_note(estimand, "price") == (
+        "about 320 influential rows were clipped, so these are Huber-type estimates; ordinary "
+        "least squares may differ by up to 7.7 standard errors (see fit.clipping).  Heavy tails? "
+        "Try log(price)",
+    )
+    assert "log(log(price))" not in clipping_note(estimand, "log(price)")[0]
+    one = replace(estimand, name="clipped maximum likelihood", units_clipped=0.7)
+    assert clipping_note(one, "price") == (
+        "about 1 influential row was clipped, so these are Huber-type estimates; maximum "
+        "likelihood may differ by up to 7.7 standard errors (see fit.clipping)",
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "what"),
     [
         ({"family": "poisson"}, "maximum likelihood"),
-        ({"family": "binomial", "link": "probit"}, "the root of residuals times rows"),
-        ({"family": dpreg.Quantile(0.5)}, "the quantile 0.5"),
+        ({"family": "binomial", "link": "probit"}, "unweighted score equations"),
+        ({"family": dpreg.Quantile(0.5)}, "quantile regression (0.5)"),
     ],
 )
 def test_other_families_name_their_own(options, what):
@@ -82,5 +122,5 @@ def test_other_families_name_their_own(options, what):
     y = np.random.default_rng(3).poisson(rate)
     data["y"] = np.minimum(y, 1) if options["family"] == "binomial" else y
     fit = dpreg.dp_glm("y ~ x", data, 1.0, 1e-6, rng=3, **options)
-    assert fit.notes[0].startswith(what)
-    assert "count less" in fit.notes[0]
+    assert fit.estimand.name.removeprefix("clipped ") == what
+    assert what in str(fit.summary())

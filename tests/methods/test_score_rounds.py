@@ -367,8 +367,8 @@ def test_rows_that_lead_nowhere_are_replaced_and_all_of_the_plan_is_spent_either
         assert spent == pytest.approx(plan.share * noise.mu**2, rel=1e-3)
         assert spent <= plan.share * noise.mu**2
         names[steepness] = [part.label for part in noise.parts]
-    assert "norms of scores of shorter rows" not in names[1.0]
-    assert "norms of scores of shorter rows" in names[3.0]
+    assert "norms of scores of clipped rows" not in names[1.0]
+    assert "norms of scores of clipped rows" in names[3.0]
 
 
 def labels_of(noise):

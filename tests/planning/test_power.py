@@ -148,12 +148,12 @@ def test_families_have_no_effects_and_still_speak_of_inference_first():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n": 100, "eps": 1.0, "effect": 0.2, "power": 0.8}, "power is what the others determine"),
+        ({"n": 100, "eps": 1.0, "effect": 0.2, "power": 0.8}, "power is determined by the others"),
         ({}, "n and eps are both missing; write n=10000, or write eps=1.0"),
         ({"effect": 0.2, "power": 0.8}, "n and eps are both missing"),
-        ({"eps": 1.0}, "effect is needed where n is left out; write effect=0.2"),
-        ({"eps": 1.0, "effect": 0.2}, "power is needed where n is left out; write power=0.8"),
-        ({"n": 100, "power": 0.8}, "effect is needed where eps is left out"),
+        ({"eps": 1.0}, "effect is needed if n is not given; write effect=0.2"),
+        ({"eps": 1.0, "effect": 0.2}, "power is needed if n is not given; write power=0.8"),
+        ({"n": 100, "power": 0.8}, "effect is needed if eps is not given"),
         ({"n": 100, "eps": 1.0, "effect": 0.0}, "effect must be a number greater than 0, got 0.0"),
         ({"n": 100, "eps": 1.0, "effect": -0.1}, "effect must be"),
         ({"n": 100, "eps": 1.0, "effect": math.inf}, "effect must be"),

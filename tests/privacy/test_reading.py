@@ -169,7 +169,7 @@ def test_the_seal_finds_a_ledger_that_was_made_anew(kept, tmp_path):
     verify = f"import dpreg; print(dpreg.Budget.open({str(kept)!r}).verify({seal!r}))"
     run = subprocess.run([sys.executable, "-c", verify], capture_output=True, text=True)
     assert run.returncode == 1
-    assert "is not in it" in run.stderr
+    assert "is missing" in run.stderr
 
 
 def test_without_a_ledger_there_is_nothing_to_seal():
@@ -230,7 +230,9 @@ def test_a_result_is_not_lost_when_the_disk_is_full_by_then(tmp_path, diamonds, 
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, handler)
     assert fit.released
-    assert any("the ledger has the charge, but not the outcome" in note for note in fit.notes)
+    assert any(
+        "the ledger has the charge but could not record the outcome" in note for note in fit.notes
+    )
     assert budget.charges[0].status == "charged"
 
 

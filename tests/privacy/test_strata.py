@@ -139,7 +139,10 @@ def test_a_fit_of_a_stratum_is_that_of_its_rows(visits, strata, formula, tmp_pat
         alone = dpreg.dp_lm("y ~ x", rows, 0.9, 1e-6, method="adassp", rng=1)
         pd.testing.assert_series_equal(fit.params, alone.params)
         assert fit.nobs == alone.nobs
-        assert "only rows with region = 'north' were used, a stratum of the budget" in fit.notes
+        assert (
+            "only rows with region = 'north' were used, which is the stratum of the budget"
+            in fit.notes
+        )
     chosen = dpreg.dp_select(formula, visits, 1, 0.3, budget=strata["south"])
     assert chosen.candidates == ("x",)
     assert any("region = 'south'" in note for note in chosen.notes)

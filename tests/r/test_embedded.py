@@ -121,7 +121,7 @@ def test_the_object_made_in_python_is_the_one_made_in_r(diamonds):
     # Where levels came from is said of pandas alone.
     *notes, of_pandas = ro.r("theirs$notes")
     assert notes == list(ro.r("ours$notes"))
-    assert "pandas category" in of_pandas
+    assert "pandas dtype" in of_pandas
     assert ro.r("identical(predict(ours, d[1:9, ]), predict(theirs, d[1:9, ]))")[0]
     assert ro.r("identical(confint(ours), confint(theirs))")[0]
 

@@ -255,9 +255,9 @@ def test_a_response_without_spread_is_refused_in_every_question(exact):
         lambda m: m.rsquared("y ~ x"),
         lambda m: m.compare(["y ~ x"]),
     ):
-        with pytest.raises(ArgumentError, match="no spread of 'y' was found"):
+        with pytest.raises(ArgumentError, match="the scale of 'y' is not estimable"):
             ask(lost)
-    with pytest.raises(ArgumentError, match="no spread was found at this eps in y"):
+    with pytest.raises(ArgumentError, match="the scale is not estimable at this eps: y"):
         lost.iv("x ~ y", "~ w + z")
 
 

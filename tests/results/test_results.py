@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -63,8 +64,8 @@ def test_wrong_alpha(fit, alpha, diamonds):
         ("rsquared", "fit_stats=True"),
         ("aic", "residuals"),
         ("llf", "residuals"),
-        ("resid", "each record"),
-        ("fittedvalues", r"each record.*predict"),
+        ("resid", "per record"),
+        ("fittedvalues", r"per record.*predict"),
         ("df_resid", "nobs"),
         ("deviance", "residuals"),
         ("get_margeff", r"marginal_effects\(data\)"),
@@ -87,9 +88,7 @@ def test_a_part_that_takes_the_rest_does_not_look_free(diamonds):
     fit = dpreg.dp_lm("price ~ carat", diamonds, 1.0, method="dpsgd")
     text = " ".join(str(fit.privacy).split())
     assert "eps=0" not in text
-    assert fit.privacy.to_frame()["share"].iloc[-1] == (
-        "all that the other parts leave of eps and delta"
-    )
+    assert fit.privacy.to_frame()["share"].iloc[-1] == ("the rest of eps and delta")
 
 
 @pytest.mark.parametrize("arguments", [lambda f: (f, f), lambda f: (f,), lambda f: (3,)])
@@ -287,18 +286,23 @@ def test_no_line_of_a_certificate_is_longer_than_a_page(diamonds):
         assert max(map(len, str(fit.privacy).splitlines())) <= 106
 
 
-def test_a_summary_is_a_table_two_lines_of_privacy_and_what_matters(diamonds):
+def test_a_summary_is_a_table_its_privacy_and_at_most_two_notes(diamonds):
     """35 lines before; notes that every fit had are in the documentation."""
     fit = dpreg.dp_lm("price ~ carat + depth + table", diamonds, 1.0, 1e-6)
     lines = str(fit.summary()).splitlines()
-    assert len(lines) <= 17
+    assert len(lines) <= 19
     (place,) = (k for k, line in enumerate(lines) if line.startswith("Privacy: "))
     assert lines[place] == f"Privacy: {fit.privacy.claim}"
-    assert lines[place + 1].strip().startswith(f"{fit.method} in {len(fit.privacy.parts)} noisy")
-    assert place == 5 + 3 + 4 + 1
+    assert place == 6 + 3 + 4 + 1
+    assert "noisy steps" not in str(fit.summary())
+    assert f"{len(fit.privacy.parts)} noisy steps, {fit.privacy.composition}" in str(fit.privacy)
     for part in fit.privacy.parts:
         assert part.noise not in fit.summary().as_html() + fit.summary().as_latex()
         assert part.noise in str(fit.privacy)
+    many = replace(fit, notes=("first", "second", "third", "fourth"))
+    assert str(many.summary()).splitlines()[place + 1 :] == [
+        "Note: first.", "Note: second.", "2 more notes in fit.notes.",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("path", "value", "match"), [

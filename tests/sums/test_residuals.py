@@ -190,11 +190,14 @@ def test_what_was_not_paid_for_is_refused_with_what_to_write():
     ("arguments", "message"),
     [
         ({"fit_stats": 1}, "fit_stats must be"),
-        ({"method": "tukey", "fit_stats": True}, "fit_stats: 'tukey' releases nothing"),
-        ({"method": "dpsgd", "diagnostics": True}, "diagnostics: 'dpsgd' releases nothing"),
+        ({"method": "tukey", "fit_stats": True}, "fit_stats: 'tukey' releases only coefficients"),
+        (
+            {"method": "dpsgd", "diagnostics": True},
+            "diagnostics: 'dpsgd' releases only coefficients",
+        ),
         ({"inference": False, "diagnostics": True}, "may choose a method"),
         ({"family": "binomial", "fit_stats": True}, "neither R squared"),
-        ({"weights": "x", "diagnostics": True}, "all weigh the same"),
+        ({"weights": "x", "diagnostics": True}, "not supported with weights"),
     ],
 )
 def test_wrong_use_is_refused_before_anything_is_spent(arguments, message):

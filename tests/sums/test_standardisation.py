@@ -328,4 +328,4 @@ def test_rare_dummies_that_are_not_seen_are_fitted_without_an_error(method):
     # Without the dummies .88 of the variance is left, and z has a slope of .6 for -1.
     assert np.median(left) < 0.25
     assert fit.params["z"] < -0.8
-    assert any("no standard error at this eps" in note for note in fit.notes)
+    assert any("not estimable at this eps" in note for note in fit.notes)

@@ -84,6 +84,7 @@ SQUARES_SENSITIVITY: float
 SCORE_NORMS_SENSITIVITY: float
 SCORE_STEPS: float
 LEAST_SCORE_BIN: int
+SCORE_BINS: int
 
 def use_threads(threads: int) -> None: ...
 def counts_sensitivity(weights: Sequence[float] | NDArray[np.float64]) -> float: ...

@@ -1,7 +1,7 @@
 """Audits of every privacy claim of this package, that can fail.
 
 Three kinds: *exact* (a law over all neighbours of small worlds), *black box* (runs of the
-shipped function on two neighbours, and a lower bound on what told them apart) and *grey
+shipped function on two neighbours, and a lower bound on the privacy loss) and *grey
 box* (what each stage of a fit loses on the worst rows, the stages before it made to
 agree).  ``dpreg audit`` runs them.  They replace functions of this process while they run:
 do not fit anything at the same time.
@@ -59,7 +59,7 @@ def audit(
     seed : int
         Of the audited runs, so that a report can be repeated.
     progress : callable, optional
-        Told the name of each check before it starts.
+        Called with the name of each check before it starts.
 
     Returns
     -------

@@ -12,8 +12,10 @@ __all__ = ["audit"]
 
 
 @click.command()
-@click.option("--full", is_flag=True, help="Take minutes instead of seconds.")
-@click.option("--seed", type=int, default=20260101, show_default=True, help="Of the runs.")
+@click.option("--full", is_flag=True, help="Run the full audit, which takes minutes.")
+@click.option(
+    "--seed", type=int, default=20260101, show_default=True, help="Random seed of the runs."
+)
 def audit(full: bool, seed: int) -> int:
     """Check the privacy claims of this installation; exit code 1 if one is broken."""
     from dpreg.audit import audit

@@ -31,14 +31,14 @@ __all__ = ["block_test"]
 )
 @click.argument("statistic")
 @click.argument("data")
-@click.option("--eps", type=float, required=True, help="Privacy loss in nats.")
-@click.option("--blocks", type=int, help="How many blocks.  [default: 12 / eps, at least 5]")
+@click.option("--eps", type=float, required=True, help="Privacy parameter epsilon.")
+@click.option("--blocks", type=int, help="Number of blocks.  [default: 12 / eps, at least 5]")
 @click.option("--threshold", type=float, default=0.2, show_default=True,
-              help="What counts as a small p-value.")  # fmt: skip
+              help="Threshold below which a p-value is small.")  # fmt: skip
 @click.option("--unit", metavar="COLUMN", help="Column that names the protected unit.")
-@click.option("--budget", metavar="FILE", help="Budget to charge, of dpreg budget new.")
+@click.option("--budget", metavar="FILE", help="Budget to charge (see dpreg budget new).")
 @click.option("--rng", type=int, metavar="SEED",
-              help="A seed: the result can be repeated, and is NOT PRIVATE.")  # fmt: skip
+              help="Random seed: makes the result reproducible and NOT PRIVATE.")  # fmt: skip
 @output_options
 def block_test(
     statistic: str,

@@ -44,12 +44,12 @@ def budget() -> None:
     ),
 )
 @click.argument("file")
-@click.option("--eps", type=float, help="Total privacy loss in nats.")
-@click.option("--delta", type=float, help="Total failure probability.  [default: as in Python]")
+@click.option("--eps", type=float, help="Total epsilon.")
+@click.option("--delta", type=float, help="Total delta.  [default: as in Python]")
 @click.option("--accounting", help="How releases add up: basic, gdp or zcdp.  [default: basic]")
-@click.option("--mu", type=float, help="Total of gdp, instead of --eps.")
-@click.option("--rho", type=float, help="Total of zcdp, instead of --eps.")
-@click.option("--name", default="", help="Of the data set.")
+@click.option("--mu", type=float, help="Total mu of gdp accounting, instead of --eps.")
+@click.option("--rho", type=float, help="Total rho of zcdp accounting, instead of --eps.")
+@click.option("--name", default="", help="Name of the data set.")
 def new(
     file: str,
     eps: float | None,
@@ -64,7 +64,7 @@ def new(
     from dpreg.privacy.budget import Budget
 
     if Path(file).exists():
-        raise ArgumentError("FILE", f"{file!r} is there already", f"try dpreg budget show {file}")
+        raise ArgumentError("FILE", f"{file!r} already exists", f"try dpreg budget show {file}")
     made = Budget(eps, delta, accounting=accounting, mu=mu, rho=rho, ledger=file, name=name)
     print(made)
     return DONE
@@ -81,13 +81,15 @@ def new(
 )
 @click.argument("file")
 @click.argument("strata", metavar="COLUMN=A,B,...")
-@click.option("--text", is_flag=True, help="The levels are text, though they look like numbers.")
+@click.option(
+    "--text", is_flag=True, help="Read the levels as text even if they look like numbers."
+)
 def partition(file: str, strata: str, text: bool) -> int:
     """Divide the units by a column, once and for all.
 
-    What releases from all strata cost is then what the dearest stratum costs, not the sum: each
-    unit is in one of them.  A unit with several of the levels, or with none, is in no stratum.
-    The levels are public, and must not be looked up in the data.
+    Releases from all strata then cost as much as the most expensive stratum, not the sum, because
+    each unit is in one stratum.  A unit with several of the levels, or with none, is left out.
+    The levels are public, and must not be read from the data.
     """
     from dpreg.cli.parameters import listed, number, pair
     from dpreg.errors import ArgumentError
@@ -110,7 +112,7 @@ def partition(file: str, strata: str, text: bool) -> int:
 @budget.command(cls=Documented, examples=("dpreg budget show visits.ledger --html report.html",))
 @click.argument("file")
 @click.option("--html", metavar="FILE", help="Write a report with all charges.")
-@click.option("--plot", metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+@click.option("--plot", metavar="FILE", help="Plot it to a .png, .svg or .pdf file.")
 def show(file: str, html: str | None, plot: str | None) -> int:
     """Say what is left, and who spent what."""
     from dpreg.privacy.budget import Budget
@@ -151,7 +153,7 @@ def _needs_matplotlib() -> None:
 
 @budget.command(cls=Documented, examples=("dpreg budget charges visits.ledger > charges.csv",))
 @click.argument("file")
-@click.option("--json", "as_json", is_flag=True, help="With costs and certificates, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON with costs and certificates.")
 def charges(file: str, as_json: bool) -> int:
     """List all charges as CSV, or all that is known of them as JSON."""
     from dpreg.privacy.budget import Budget
@@ -170,10 +172,10 @@ def charges(file: str, as_json: bool) -> int:
 )
 @click.argument("file")
 @click.argument("label")
-@click.option("--eps", type=float, help="The release is (eps, delta)-DP.")
-@click.option("--delta", type=float, default=0.0, show_default=True, help="See --eps.")
-@click.option("--mu", type=float, help="Instead of --eps: it is mu-GDP.")
-@click.option("--stratum", metavar="COLUMN=LEVEL", help="It is of the units of one stratum alone.")
+@click.option("--eps", type=float, help="Epsilon of the release.")
+@click.option("--delta", type=float, default=0.0, show_default=True, help="Delta of it.")
+@click.option("--mu", type=float, help="mu of a mu-GDP release, instead of --eps.")
+@click.option("--stratum", metavar="COLUMN=LEVEL", help="Charge one stratum only.")
 def spend(
     file: str, label: str, eps: float | None, delta: float, mu: float | None, stratum: str | None
 ) -> int:
@@ -190,7 +192,7 @@ def spend(
 
 @budget.command(cls=Documented, examples=("dpreg budget verify visits.ledger --seal 5f2c...",))
 @click.argument("file")
-@click.option("--seal", metavar="HASH", help="That was noted before: its charges must be there.")
+@click.option("--seal", metavar="HASH", help="Seal noted earlier; its charges must still be there.")
 def verify(file: str, seal: str | None) -> int:
     """Read the chain of hashes again; exit code 1 if it is broken.
 

@@ -27,9 +27,9 @@ from dpreg.version import __version__
 __all__ = ["dpreg", "main"]
 
 _EPILOG = """\
-Exit codes: 0 done; 1 an audit or a ledger does not hold; 2 refused, and nothing charged;
-3 the mechanism declined, and was charged; 4 failed after the charge;
-130 interrupted, and perhaps charged.
+Exit codes: 0 done; 1 an audit or a ledger check failed; 2 refused, nothing charged; 3 the
+mechanism declined, and the budget is charged; 4 failed after the charge; 130 interrupted,
+possibly charged.
 
 Completion: put  eval "$(_DPREG_COMPLETE=bash_source dpreg)"  into ~/.bashrc; zsh_source and
 fish_source likewise.

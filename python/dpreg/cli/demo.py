@@ -22,16 +22,16 @@ FORMULA = "log(price) ~ log(carat) + color + clarity"
 _INTRODUCTION = """\
 Data      prices and qualities of {n:,} diamonds; one row per diamond
 Question  what do weight (carat), color and clarity add to the price of a diamond?
-Promise   whoever reads the result learns almost nothing about any one diamond: with or
-          without it, the probability of any result changes by a factor of at most
-          e^eps, up to a failure probability delta.  No bounds and no number of rows
-          are taken from the data.
+Promise   the result reveals almost nothing about whether any one diamond is in the data:
+          probabilities of results change by a factor of at most e^eps, except for a
+          failure probability delta.  No bounds and no number of rows are taken from
+          the data.
 
     dpreg.dp_lm({formula!r}, diamonds, eps=1.0, delta=1e-6)
 """
 
 _COMPARISON = """
-Beside ordinary least squares (the data are public, so it may be shown):
+Compared with ordinary least squares (shown because these data are public):
 
 {table}
 
@@ -40,14 +40,15 @@ Conclusion: {conclusion}
 
 _READING = """
 How to read it
-  coef, std err    change of log(price); the error combines sampling and privacy noise
+  coef, std err    change of log(price), and its standard error, which combines the
+                   sampling error and the noise added for privacy
   color, clarity   compared with color D (the best) and clarity I1 (the lowest)
-  [0.025  0.975]   covers the coefficient in 95% of samples, noise included
+  [0.025  0.975]   95% confidence interval, noise included
 Run it again: the numbers change within their standard errors.  Each run spends eps = 1; a
-dpreg.Budget adds them up."""
+dpreg.Budget keeps the total."""
 
 _DECLINED = """\
-This time the mechanism declined, as it may.  Run the demo again."""
+The mechanism declined this time, which can happen.  Run the demo again."""
 
 
 def least_squares(diamonds: pd.DataFrame) -> pd.DataFrame:
@@ -69,13 +70,13 @@ def least_squares(diamonds: pd.DataFrame) -> pd.DataFrame:
 
 
 def demo(out: TextIO, picture: str | None = None) -> bool:
-    """Fit the diamonds, lay least squares beside it, and explain both.
+    """Fit the diamonds, compare with least squares, and explain both.
 
     Parameters
     ----------
     out : text file
     picture : str, optional
-        Where to write a picture of both, if matplotlib is installed.
+        Where to write a plot of both, if matplotlib is installed.
 
     Returns
     -------
@@ -139,7 +140,7 @@ def _draw(fit: DPResults, exact: pd.DataFrame, path: str) -> str:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        return "For a picture: pip install 'dpreg[plots]'."
+        return "For a plot: pip install 'dpreg[plots]'."
     from dpreg.plots_beside import plot_beside
 
     figure = Figure(figsize=(7, 6), layout="constrained")
@@ -150,14 +151,14 @@ def _draw(fit: DPResults, exact: pd.DataFrame, path: str) -> str:
     try:
         figure.savefig(path, dpi=150)
     except OSError as error:
-        return f"The picture cannot be written to {path}: {error.strerror}."
-    return f"Picture: {path}"
+        return f"The plot cannot be written to {path}: {error.strerror}."
+    return f"Plot: {path}"
 
 
 @click.command("demo")
 @click.option("--picture", metavar="FILE", default="dpreg-demo.png", show_default=True,
-              help="Where the picture goes; it needs matplotlib.")  # fmt: skip
+              help="File for a plot, which needs matplotlib.")  # fmt: skip
 @click.option("--no-picture", is_flag=True, help="Text only.")
 def demo_command(picture: str, no_picture: bool) -> int:
-    """Fit the diamonds that come with the package, beside least squares, and explain the result."""
+    """Fit the bundled diamonds data, compare with least squares, and explain the result."""
     return DONE if demo(sys.stdout, None if no_picture else picture) else DECLINED

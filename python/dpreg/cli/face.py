@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from dpreg.errors import Argument, Blank, Choice, Code, Names, Options, Setting, Value
 
-__all__ = ["SHELL", "Shell"]
+if TYPE_CHECKING:
+    from dpreg.results.summary import Summary
+
+__all__ = ["SHELL", "Shell", "in_shell"]
 
 # Arguments of the Python functions that a command takes by position, and those with options of
 # the same name; any other is an option of a method.
@@ -42,6 +46,17 @@ class Shell:
 
 
 SHELL = Shell()
+
+# Attributes of a fit that its summary refers to.
+_ATTRIBUTES = {"fit.clipping": "clipping in --json", "in fit.notes": "in the JSON (--json)"}
+
+
+def in_shell(summary: Summary) -> Summary:
+    """Return a summary whose notes refer to the JSON instead of attributes of the fit."""
+    notes = summary.notes
+    for attribute, place in _ATTRIBUTES.items():
+        notes = tuple(note.replace(attribute, place) for note in notes)
+    return replace(summary, notes=notes)
 
 
 def _name(argument: str) -> str:

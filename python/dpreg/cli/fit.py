@@ -8,7 +8,7 @@ from functools import partial
 import click
 
 from dpreg.cli.codes import DECLINED, DONE
-from dpreg.cli.face import SHELL
+from dpreg.cli.face import SHELL, in_shell
 from dpreg.cli.help import Documented
 from dpreg.cli.methods import built, described
 from dpreg.cli.parameters import method_names, method_options, offering, selector_names
@@ -26,27 +26,28 @@ def _options() -> str:
 
 _FITTING = (
     click.option("--method", metavar="NAME", shell_complete=offering(method_names),
-                 default="auto", show_default=True, help="How to fit."),
+                 default="auto", show_default=True, help="Method of fitting."),
     method_options("option", "the method"),
     click.option("--select", metavar="NAME", shell_complete=offering(selector_names),
-                 help="Choose columns privately first."),
-    click.option("--k", type=int, help="How many terms --select keeps."),
-    click.option("--split", type=float, help="Chance of a unit to be used for --select alone."),
+                 help="Select terms privately before the fit."),
+    click.option("--k", type=int, help="Number of terms that --select keeps."),
+    click.option("--split", type=float,
+                 help="Probability that a unit is used for selection instead of estimation."),
     method_options("select-option", "the selector"),
-    click.option("--weights", metavar="COLUMN", help="Column of weights of rows."),
+    click.option("--weights", metavar="COLUMN", help="Column of row weights."),
     click.option("--weight-limit", type=float,
-                 help="Larger weights count as this.  [default: found privately]"),
+                 help="Clip weights at this value.  [default: estimated privately]"),
     click.option("--inference/--no-inference", default=True,
-                 help="Release what standard errors need.  [default: do]"),
+                 help="Release standard errors.  [default: yes]"),
     click.option("--fit-stats/--no-fit-stats", default=False,
-                 help="Release R squared and the residual scale too.  [default: do not]"),
+                 help="Also release R squared and the residual scale.  [default: no]"),
     click.option("--diagnostics/--no-diagnostics", default=False,
-                 help="Release counts of residuals too.  [default: do not]"),
+                 help="Also release counts of residuals.  [default: no]"),
     click.option("--alpha", type=float, default=0.05, show_default=True,
                  help="1 - coverage of the intervals in the table."),
     click.option("--memory", type=float, metavar="BYTES",
-                 help="What rows may take before others go to temporary files.  [default: a "
-                 "quarter of the machine's]"),
+                 help="Memory for rows; further rows go to temporary files.  [default: a "
+                 "quarter of the machine's memory]"),
 )  # fmt: skip
 
 
@@ -114,9 +115,9 @@ def fit(
 @release_options(
     click.option("--family", metavar="NAME", default="binomial", show_default=True,
                  help="binomial, poisson, gaussian or quantile."),
-    click.option("--link", metavar="NAME", help="logit or probit, of a binomial family."),
+    click.option("--link", metavar="NAME", help="logit or probit, for the binomial family."),
     click.option("--exp/--no-exp", default=False,
-                 help="Show exponentials, such as odds ratios.  [default: do not]"),
+                 help="Show exponentials, such as odds ratios.  [default: no]"),
     *_FITTING,
 )  # fmt: skip
 def glm(
@@ -219,5 +220,5 @@ def _fitted(
             **release.arguments(),
         )  # fmt: skip
     if isinstance(found, DPResults):
-        return release.outputs.tell(found, found.summary(alpha, exp=exp), DONE)
+        return release.outputs.tell(found, in_shell(found.summary(alpha, exp=exp)), DONE)
     return release.outputs.tell(found, found.summary(SHELL), DECLINED)

@@ -56,7 +56,7 @@ def built(name: str, kinds: Mapping[str, Any], settings: Sequence[str], option: 
     if not settings and not given:
         return name
     if name not in kinds:
-        raise ArgumentError(option, f"goes with a method, and {name!r} is none")
+        raise ArgumentError(option, f"needs a method, and {name!r} is not one")
     nested: dict[str, list[str]] = {}
     for setting in settings:
         key, text = pair(option, setting, "NAME=VALUE")

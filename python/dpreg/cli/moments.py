@@ -57,7 +57,7 @@ def moments(release: Release) -> int:
 @click.argument("path", metavar="MOMENTS")
 @click.argument("formula")
 @click.option("--instruments", metavar="TERMS",
-              help="Two-stage least squares with these, such as '~ z + a'.")  # fmt: skip
+              help="Instruments for two-stage least squares, such as '~ z + a'.")  # fmt: skip
 @click.option("--alpha", type=float, default=0.05, show_default=True,
               help="1 - coverage of the intervals in the table.")  # fmt: skip
 @output_options
@@ -92,4 +92,4 @@ def _read(path: str) -> DPMoments:
     except OSError as error:
         raise ArgumentError("MOMENTS", f"cannot read {path!r}: {error.strerror}") from None
     except ValueError as error:
-        raise ArgumentError("MOMENTS", f"{path!r} holds no moments: {error}", wanted) from None
+        raise ArgumentError("MOMENTS", f"{path!r} does not hold moments: {error}", wanted) from None

@@ -61,10 +61,16 @@ class Outputs:
 def output_options(command: Command) -> Command:
     """Add the options that say where a result goes."""
     for option in (
-        click.option("--quiet", is_flag=True, help="Print no table."),
-        click.option("--latex", metavar="FILE", help="Write the table as LaTeX; - is the output."),
-        click.option("--html", metavar="FILE", help="Write the table as HTML; - is the output."),
-        click.option("--json", metavar="FILE", help="Write all of it as JSON; - is the output."),
+        click.option("--quiet", is_flag=True, help="Do not print the table."),
+        click.option(
+            "--latex", metavar="FILE", help="Write the table as LaTeX; - for standard output."
+        ),
+        click.option(
+            "--html", metavar="FILE", help="Write the table as HTML; - for standard output."
+        ),
+        click.option(
+            "--json", metavar="FILE", help="Write the whole result as JSON; - for standard output."
+        ),
     ):
         command = option(command)
     return command

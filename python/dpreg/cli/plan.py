@@ -20,20 +20,22 @@ __all__ = ["plan"]
     ),
 )
 @click.option("--n", "--rows", "n", type=int,
-              help="Number of units, as far as it is public.")  # fmt: skip
+              help="Number of units, if it is public.")  # fmt: skip
 @click.option("--d", "--features", "d", type=int, required=True, help="Number of regressors.")
-@click.option("--eps", type=float, help="Privacy loss in nats.")
-@click.option("--delta", type=float, default=1e-5, show_default=True, help="Failure probability.")
+@click.option("--eps", type=float, help="Privacy parameter epsilon.")
+@click.option(
+    "--delta", type=float, default=1e-5, show_default=True, help="Privacy parameter delta."
+)
 @click.option("--effect", type=float,
-              help="A slope times the sd of its regressor, over residual sd.")  # fmt: skip
+              help="Slope times the sd of its regressor, over the residual sd.")  # fmt: skip
 @click.option("--power", type=float,
               help="Probability that the 5% test detects such a slope.")  # fmt: skip
 @click.option("--method", default="auto", show_default=True,
-              help="How to fit, or moments: one release, many models.")  # fmt: skip
+              help="Method of fitting, or moments (one release, many models).")  # fmt: skip
 @click.option("--family", metavar="NAME", default="gaussian", show_default=True,
               help="gaussian, binomial, poisson or quantile.")  # fmt: skip
-@click.option("--link", metavar="NAME", help="Of binomial: logit or probit.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--link", metavar="NAME", help="logit or probit, for the binomial family.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(
     n: int | None,
     d: int,
@@ -46,10 +48,10 @@ def plan(
     link: str | None,
     as_json: bool,
 ) -> int:
-    """Say what a fit will give and which slopes it detects, before any data is touched.
+    """Say what to expect of a fit, and which slopes it detects, before any data are read.
 
-    Without --effect and --power: the smallest slope that is detected with power 0.8.  With both,
-    leave out --n or --eps: the smallest that is enough.
+    Without --effect and --power the plan has the smallest slope that is detected with power 0.8.
+    With both, leave out --n or --eps: the plan has the smallest one that is enough.
     """
     from dpreg.planning.plan import dp_plan
 

@@ -28,13 +28,13 @@ __all__ = ["predict"]
 )
 @click.argument("model", metavar="FIT")
 @click.argument("data", metavar="NEW")
-@click.option("--interval", help="confidence: with limits of the mean response.")
+@click.option("--interval", help="confidence: add confidence limits of the mean response.")
 @click.option("--alpha", type=float, default=0.05, show_default=True,
               help="1 - coverage of the intervals.")  # fmt: skip
 @click.option("--winsorise/--no-winsorise", default=True,
-              help="Move rows beyond the limits of the fit to them.  [default: do]")  # fmt: skip
+              help="Clip new rows to the limits of the fit.  [default: yes]")  # fmt: skip
 @click.option("--out", metavar="FILE",
-              help="CSV, or Parquet by its ending.  [default: CSV to the output]")  # fmt: skip
+              help="Output file, .csv or .parquet.  [default: CSV to standard output]")  # fmt: skip
 def predict(
     model: str, data: str, interval: str | None, alpha: float, winsorise: bool, out: str | None
 ) -> int:
@@ -73,7 +73,7 @@ def _read(path: str, data: str) -> DPResults:
         return DPResults.from_json(text)
     except ValueError as error:
         wanted = "give a file that dpreg fit --json wrote"
-        raise ArgumentError("FIT", f"{path!r} holds no fit: {error}", wanted) from None
+        raise ArgumentError("FIT", f"{path!r} does not hold a fit: {error}", wanted) from None
 
 
 def _declined(text: str) -> bool:

@@ -90,23 +90,23 @@ def release_options(*own: Callable[[Command], Command]) -> Callable[[Command], C
 
 
 _PRIVACY: list[Callable[[Command], Command]] = [
-    click.option("--eps", type=float, required=True, help="Privacy loss in nats."),
+    click.option("--eps", type=float, required=True, help="Privacy parameter epsilon."),
     click.option(
         "--delta", type=float,
-        help="Failure probability.  [default: as in Python]",
+        help="Privacy parameter delta.  [default: as in Python]",
     ),
     click.option("--unit", metavar="COLUMN", help="Column that names the protected unit."),
     click.option(
         "--budget", metavar="FILE",
-        help="Budget to charge, of dpreg budget new.",
+        help="Budget to charge (see dpreg budget new).",
     ),
     click.option(
         "--stratum", metavar="COLUMN=LEVEL",
-        help="Use and charge one stratum alone, of dpreg budget partition.",
+        help="Use and charge one stratum only (see dpreg budget partition).",
     ),
     click.option(
         "--rng", type=int, metavar="SEED",
-        help="A seed: the result can be repeated, and is NOT PRIVATE.",
+        help="Random seed: makes the result reproducible and NOT PRIVATE.",
     ),
 ]  # fmt: skip
 
@@ -117,11 +117,11 @@ _DATA: list[Callable[[Command], Command]] = [
     ),
     click.option(
         "--bounds", multiple=True, metavar="COLUMN=LOW,HIGH",
-        help="Public bounds of a column or of the response, which cost nothing.",
+        help="Public bounds of a column or of the response; they cost no privacy.",
     ),
     click.option(
         "--max-rows", type=int, metavar="N",
-        help="Rows that a unit of --unit may give.",
+        help="Maximum number of rows used per unit.",
     ),
 ]  # fmt: skip
 

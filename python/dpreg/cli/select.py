@@ -32,9 +32,9 @@ def _options() -> str:
     details=("Options of methods", _options),
 )
 @release_options(
-    click.option("--k", type=int, required=True, help="How many terms to choose."),
+    click.option("--k", type=int, required=True, help="Number of terms to select."),
     click.option("--method", metavar="NAME", shell_complete=offering(selector_names),
-                 default="kendall", show_default=True, help="How to choose."),
+                 default="kendall", show_default=True, help="Method of selection."),
     method_options("option", "the method"),
 )  # fmt: skip
 def select(release: Release, k: int, method: str, option: Sequence[str]) -> int:

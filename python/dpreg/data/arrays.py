@@ -39,7 +39,7 @@ def matrix_source(name: str, values: Any) -> RowSource:
     if _is_sparse(values):
         raise SchemaError(
             name,
-            "is a sparse matrix, which formulas and estimators do not take",
+            "is a sparse matrix, which formulas and estimators do not support",
             "for sparse coefficients write dpreg.mechanisms.dp_frank_wolfe(X, y, eps, delta, "
             "l1=..., steps=...)",
             "convert it with toarray()",

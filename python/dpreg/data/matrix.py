@@ -170,5 +170,5 @@ def check_column_names(columns: Iterable[str]) -> None:
 
 
 def _taken(name: str, what: str) -> FormulaError:
-    problem = f"a column named {name!r} cannot be told from {what}"
+    problem = f"a column named {name!r} cannot be distinguished from {what}"
     return FormulaError("formula", problem, "rename it")

@@ -228,7 +228,7 @@ def check_memory(memory: float | None) -> float:
         raise unusable("memory", "a number of bytes, 2e9 for example, and at least 1e6", memory)
     reason = why_no_file()
     if reason is not None:
-        problem = f"needs a temporary file for rows beyond it, and none can be opened ({reason})"
+        problem = f"needs a temporary file for further rows, and none can be opened ({reason})"
         raise ArgumentError("memory", problem, "set TMPDIR to another folder", leave_out("memory"))
     return float(memory)
 
@@ -245,8 +245,8 @@ def memory_to_hold(memory: float | None, holder: Words, columns: int) -> float:
         return math.inf
     size = 8 * (columns + 1)
     pieces = holder if isinstance(holder, tuple) else (holder,)
-    holds = f" holds all rows in memory, at least {size} bytes each: no more than"
-    held = f"{holds} {memory / size:,.0f} could be, whatever this says"
+    holds = f" holds all rows in memory, at least {size} bytes each, whatever this limit is"
+    held = f"{holds}; it allows {memory / size:,.0f} rows"
     raise ArgumentError("memory", (*pieces, held), leave_out("memory"))
 
 

@@ -38,9 +38,9 @@ class _LessOffsets:
 
 
 def refuse_offsets(terms: Terms, function: str) -> None:
-    """Refuse offsets where nothing is fitted that they could be added to."""
+    """Refuse offsets where no model is fitted."""
     if terms.given:
-        problem = f"{function} has no use for {terms.names[terms.given[0]]}"
+        problem = f"{function} does not support {terms.names[terms.given[0]]}"
         raise FormulaError("formula", problem, "leave it out")
 
 

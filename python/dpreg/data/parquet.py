@@ -81,7 +81,7 @@ def refuse_other_files(path: str) -> None:
     raise SchemaError(
         "data",
         f"{path!r} is not a Parquet file; a CSV file does not declare the types of its columns, "
-        "and to infer them reads private values",
+        "and inferring them would read private values",
         "declare them, types = {'x': 'float64', 'city': 'string'}, and read the table with "
         f"pyarrow.csv.read_csv({path!r}, convert_options=pyarrow.csv.ConvertOptions("
         "column_types=types, include_columns=list(types)))",

@@ -134,7 +134,7 @@ def pose(
         raise
     check_column_names(spec.regressors)
     if within and not spec.names:
-        raise FormulaError("formula", "has nothing but effects of units, which are not released")
+        raise FormulaError("formula", "has only unit effects, which are not released")
     return FormulaProblem(spec, source, unit, stratum, within, weights)
 
 
@@ -148,6 +148,6 @@ def _check_order(formula: object, data: object) -> None:
     if is_formula == [False, True]:
         raise FormulaError(
             "formula",
-            ("and ", Argument("data"), " are in each other's place"),
+            ("and ", Argument("data"), " are in the wrong order"),
             "write the formula first, then the data",
         )

@@ -53,5 +53,5 @@ def check_weight_column(weights: Weights | None, schema: Schema) -> None:
     if name not in schema:
         raise SchemaError("weights", *no_column(name, schema))
     if schema[name].kind != "numeric":
-        problem = f"column {name!r} holds {schema[name].holds}, which weigh nothing"
+        problem = f"column {name!r} holds {schema[name].holds}, which cannot be weights"
         raise SchemaError("weights", problem, "write the name of a column of numbers")

@@ -124,6 +124,6 @@ def quietly(call: Callable[..., Any], *arguments: Any) -> Any:
     except BaseException as error:  # a panic of polars is no Exception
         kind = type(error).__name__
     raise SourceError(
-        f"data: the source failed while it was read ({kind}).  What it said may be about records, "
-        "so it is not repeated; the budget is charged.  Read it once without dpreg to find out more"
+        f"data: reading the source failed ({kind}).  Its message may contain records and is not "
+        "shown; the budget is charged.  Read the source without dpreg to see the message"
     )

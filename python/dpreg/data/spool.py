@@ -239,7 +239,7 @@ def _on_disk(call: Any, *arguments: Any, **options: Any) -> Any:
         reason = error.strerror
     where = "" if tempfile.tempdir is None else f" in {tempfile.tempdir!r}"
     raise SourceError(
-        "data: rows that do not fit in memory go to a temporary file"
+        "data: rows that do not fit in memory are written to a temporary file"
         f"{where}, which failed ({reason}).  The budget is "
-        "charged.  Make room there, set TMPDIR to another folder, or raise memory="
+        "charged.  Free disk space, set TMPDIR to another folder, or raise memory="
     )

@@ -163,7 +163,7 @@ def clipping_bounds(
 def hidden_note(
     hidden: NDArray[np.bool_], coefficients: tuple[str, ...], *, inference: bool
 ) -> tuple[str, ...]:
-    """Name the coefficients that noise hides at this eps, if there are any.
+    """Name the coefficients that are not estimable at this eps, if there are any.
 
     Parameters
     ----------
@@ -174,13 +174,13 @@ def hidden_note(
     """
     if not hidden.any():
         return ()
-    advice = "give bounds, of the response first, take fewer columns, more rows or a larger eps"
+    advice = "give bounds, first of the response, or use fewer columns, more rows or a larger eps"
     if hidden.all():
-        what = "no standard errors" if inference else "no coefficients"
-        return (f"{what} at this eps: {advice}",)
+        what = "standard errors" if inference else "coefficients"
+        return (f"the {what} are not estimable at this eps; {advice}",)
     names = ", ".join(name for name, h in zip(coefficients, hidden, strict=True) if h)
-    what = "no standard error" if inference else "no coefficient"
+    what = "standard errors" if inference else "coefficients"
     return (
-        f"{what} at this eps: {names}; where one of them is 0, the others are those of a model "
-        "without it",
+        f"{what} not estimable at this eps: {names}; a term whose coefficient is 0 is not in the "
+        "model",
     )

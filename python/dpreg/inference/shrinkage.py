@@ -21,8 +21,8 @@ _POWERS = (0.0, 0.5, 1.0)
 _LEAST_PRIOR, _PRIORS = 0.01, 200
 
 SHRUNK_NOTE = (
-    "coefficients are shrunk, or predictions would be mostly noise: this many coefficients "
-    "need more rows or a larger epsilon"
+    "the coefficients are shrunk towards zero because noise dominates; use fewer terms, more rows "
+    "or a larger eps"
 )
 
 

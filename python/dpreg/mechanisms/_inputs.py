@@ -70,12 +70,12 @@ def score_range_of(sensitivity: float, *, one_sided: bool, score_range: float | 
     if not _LEAST_SENSITIVITY <= sensitivity <= _LARGEST_SENSITIVITY:
         raise ValueError(
             f"sensitivity must be between {_LEAST_SENSITIVITY:g} and {_LARGEST_SENSITIVITY:g}, got "
-            f"{sensitivity!r}; scale the scores by a public number, and it with them"
+            f"{sensitivity!r}; rescale the scores and sensitivity by a public number"
         )
     if score_range is None:
         return sensitivity if one_sided else 2 * sensitivity
     if one_sided:
-        raise ValueError("score_range: leave out one_sided, the range says what it would")
+        raise ValueError("score_range: leave out one_sided, which the range already implies")
     if not sensitivity <= score_range <= 2 * sensitivity:
         raise ValueError(
             "score_range must be between sensitivity and 2 * sensitivity, which changes within "

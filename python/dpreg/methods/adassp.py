@@ -38,30 +38,28 @@ _NORMS = 0.2
 class AdaSSP:
     """Options of AdaSSP (Wang, 2018), all public.
 
-    Columns are standardised privately; the matrix of second moments of regressors and
-    response is released once, with Gaussian noise; its eigenvalues below the noise are raised
-    to it, and the normal equations solved.  The smallest eigenvalue is read off the noisy
-    matrix, so it costs nothing.  With inference, rounds of noisy second moments first find
-    directions along which rows have unit spread, and the matrix is that of rows along them.
+    Columns are standardised privately.  The matrix of second moments of regressors and response
+    is released once, with Gaussian noise; its eigenvalues are raised to the noise level where
+    they are below it, and the normal equations are solved.  With inference, the rows are first
+    whitened by rounds of noisy second moments.
 
     Parameters
     ----------
     response_limit : float, optional
-        Clip of the response, in its standard deviations.  Default 4; with inference 4 to 30, as
-        the fourth root of the noisy number of units.
+        Clipping threshold of the response, in its standard deviations.  Default 4; with inference
+        the fourth root of the noisy number of units, between 4 and 30.
     row_factor : float, default 1.2
-        Without inference, rows longer than this many times their expected length are shrunk to
-        it.
+        Without inference, rows are clipped at this multiple of their expected norm.
     max_rows : int, default 1
-        Rows that a protected unit may give, when ``dp_lm(unit=...)`` names one; of units with
-        more, that many are drawn.  Noise grows with it.  Robust standard errors are clustered.
+        Maximum number of rows per unit, with ``dp_lm(unit=...)``; units with more rows are
+        sampled.  Noise increases with it.  Robust standard errors are clustered.
     scatter_share : float, default 0.08
         Share of the squared mu for the covariance of the score, with ``cov_type="robust"`` and
         inference.
     cov_type : {"robust", "nonrobust", "bootstrap"}, default "robust"
-        Standard errors by the delta method, for errors of any variance; for errors of constant
-        variance; or, for those too, by a parametric bootstrap from what was released, which also
-        corrects the bias that noise and floor give the estimate.
+        Standard errors: ``"robust"`` to heteroscedasticity, by the delta method; ``"nonrobust"``,
+        for errors of constant variance; or ``"bootstrap"``, also for constant variance, by a
+        parametric bootstrap from the released values that corrects the bias of noise and ridge.
     standardisation : Standardisation
 
     Privacy
@@ -208,6 +206,6 @@ class AdaSSP:
             else "standard errors assume errors of constant variance; "
         )
         return (
-            f"{assumed}responses beyond {limit:.3g} standard deviations are clipped, which moves "
-            "coefficients where the response is skewed or has heavy tails"
+            f"{assumed}responses beyond {limit:.3g} standard deviations are clipped, which biases "
+            "the coefficients where the response is skewed or heavy-tailed"
         )

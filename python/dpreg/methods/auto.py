@@ -44,24 +44,22 @@ _FALLBACK = "boosted_adassp"
 class Auto:
     """Options of the automatic choice, all public.
 
-    A noisy number of units is released; from it, d, eps and delta alone a table of public
-    simulations tells which of the candidates is expected to predict best, and that one gets
-    the rest of the budget.  When TukeyEM is chosen and declines, the share that its draw
-    would have used goes to Boosted AdaSSP.
+    A noisy number of units is released.  Given it, d, eps and delta, the candidate with the
+    smallest expected prediction error in a table of public simulations gets the rest of the
+    budget.  If TukeyEM is chosen and declines, the unspent share goes to Boosted AdaSSP.
 
     Parameters
     ----------
     candidates : tuple of str, default ("boosted_adassp", "adassp", "tukey")
-        Of those that are expected to predict equally well, to 0.1% of the explained variance,
-        the first is taken.
-        With inference it is Boosted AdaSSP, if that is among them: its intervals come nearest to
-        covering least squares on real data.  TukeyEM, which has no use for them, is not taken
-        where bounds or weights are given.
+        Of candidates whose expected R squared differs by less than 0.1%, the first is chosen.
+        With inference Boosted AdaSSP is chosen if it is a candidate, because its intervals have the
+        best coverage of least squares on real data.  TukeyEM does not support bounds or weights
+        and is not chosen with them.
     count_share : float, default 0.01
         Share of eps for the noisy number of units.
     max_rows : int, default 1
-        Rows that a protected unit may give, when ``dp_lm(unit=...)`` names one, to candidates
-        with such an option; TukeyEM takes the mean of all of them.
+        Maximum number of rows per unit, with ``dp_lm(unit=...)``, for candidates with this option;
+        TukeyEM averages all rows of a unit.
 
     Privacy
     -------
@@ -149,8 +147,8 @@ class Auto:
         loss = expect(chosen, units, d, rest, allowance.delta).loss
         why = (
             f"method {chosen!r} was chosen for about {units:,.0f} units and "
-            f"{counted(d, 'regressor')} at this eps: public simulations lose {share_lost(loss)} "
-            "of the explained variance with it"
+            f"{counted(d, 'regressor')} at this eps; expected loss of R squared: "
+            f"{share_lost(loss)} (public simulation)"
         )
         part = Part(
             "number of units, to choose the method",
@@ -168,9 +166,9 @@ class Auto:
         # A choice that costs next to nothing is not news.
         plain = loss < _NEWS and chosen != "tukey"
         if chosen == "tukey":
-            why += "; half of delta is kept for Boosted AdaSSP, should TukeyEM decline"
+            why += "; half of delta is reserved for Boosted AdaSSP in case TukeyEM declines"
         if isinstance(outcome, Declined) and outcome.unspent > 0:
-            why = f"TukeyEM declined, and Boosted AdaSSP used what was left ({why})"
+            why = f"TukeyEM declined, and Boosted AdaSSP used the rest of the budget ({why})"
             fallback = Allowance(outcome.unspent, delta, allowance.bits)
             first = (replace(part, label=f"TukeyEM: {part.label}") for part in outcome.parts)
             chosen = _FALLBACK
@@ -178,10 +176,10 @@ class Auto:
             outcome = self._method(chosen).release(design, fallback, inference=inference)
             outcome = replace(outcome, parts=(*first, *outcome.parts))
             if isinstance(outcome, Declined):
-                reason = f"TukeyEM declined, and then Boosted AdaSSP: {outcome.reason}"
+                reason = f"TukeyEM declined, then Boosted AdaSSP declined: {outcome.reason}"
                 outcome = replace(outcome, reason=reason)
         if isinstance(outcome, Release) and not plain:
-            outcome = replace(outcome, notes=(why, *outcome.notes))
+            outcome = replace(outcome, notes=(*outcome.notes, why))
         return replace(
             outcome,
             parts=(part, *outcome.parts),

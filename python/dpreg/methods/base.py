@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.data.design import Design, Terms
 from dpreg.errors import ArgumentError, BudgetError, Setting, Words, leave_out, unusable, write
+from dpreg.inference.estimand import Estimand
 from dpreg.inference.law import NORMAL, TailLaw
 from dpreg.inference.residuals import Diagnostics, FitStats
 from dpreg.privacy.certificate import Part
@@ -86,7 +87,9 @@ class Release:
         How the budget was used, with every noise scale.
     composition : str
     notes : tuple of str
-        What a reader has to know to read the numbers.
+        Printed under the model, the most important first.
+    estimand : Estimand or None
+        What `params` estimate.
     limits : ndarray, shape (d + 1, 2), or None
         Where predictions move each column of X and, last, themselves; NaN where nothing is
         known.
@@ -115,6 +118,7 @@ class Release:
     stats: FitStats | None = None
     diagnostics: Diagnostics | None = None
     clipping: NDArray[np.float64] | None = None
+    estimand: Estimand | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,22 +204,22 @@ def needs_delta(method: str, delta: float) -> None:
 def refuse_within(method: str, terms: Terms) -> None:
     """Refuse effects of units for a method that takes the mean of the rows of each."""
     if terms.within:
-        problem = (Setting("method", method), " takes the mean of each unit's rows, which effects "
-                   "of units leave nothing of")  # fmt: skip
+        problem = (Setting("method", method), " averages the rows of each unit, so it cannot "
+                   "estimate a model with unit effects")  # fmt: skip
         raise ArgumentError("method", problem, write("method", "boosted_adassp"))
 
 
 def refuse_weights(method: str, terms: Terms) -> None:
-    """Refuse weights of rows for a method that has no use for them."""
+    """Refuse row weights for a method that does not support them."""
     if terms.weight is not None:
-        problem = (Setting("method", method), " has no use for weights of rows")
+        problem = (Setting("method", method), " does not support row weights")
         raise ArgumentError("method", problem, write("method", "boosted_adassp"))
 
 
 def refuse_bounds(method: str, terms: Terms) -> None:
-    """Refuse public bounds for a method that has no use for them."""
+    """Refuse public bounds for a method that does not use them."""
     if terms.bounds:
-        problem = ("is of no use to ", Setting("method", method))
+        problem = ("is not used by ", Setting("method", method))
         raise ArgumentError("bounds", problem, leave_out("bounds"))
 
 
@@ -242,7 +246,7 @@ class Method(Protocol):
 
     @property
     def uses_bounds(self) -> bool:
-        """Whether public bounds of columns are of use."""
+        """Whether public bounds of columns are used."""
         ...
 
     def release(

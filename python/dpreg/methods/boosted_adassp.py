@@ -93,10 +93,10 @@ class BoostedAdaSSP:
     noisy gradient of clipped residuals to the coefficients; the clip follows the residuals down,
     and the noise with it.
 
-    With inference, rounds of noisy second moments find directions along which rows have unit
-    spread, so that noise is in proportion to sampling error for every coefficient; rounds of
-    noisy scores follow, the result being the mean of the last.  Scores are shortened to a limit
-    that noisy counts of their norms say is wide enough for least squares.
+    With inference, rounds of noisy second moments whiten the rows, so that noise is proportional
+    to sampling error for every coefficient; the score equations are then solved from rounds of
+    noisy scores.  Scores are clipped at a threshold chosen from noisy counts of their norms, wide
+    enough to stay close to least squares.
 
     Parameters
     ----------
@@ -297,8 +297,7 @@ def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
     notes = (*range_note(family, scales), *(SHRUNK_NOTE,) * bool((np.diag(kept) < _KEPT).any()))
     release = begun.released(directions.map @ root.theta, units, error, notes)
     times = root.row_limit / math.sqrt(max(len(root.theta), 1)), root.cut.limit / root.norm
-    note = estimand(*times, root.cut, family, release)
-    return replace(release, notes=(note, *release.notes))
+    return replace(release, estimand=estimand(*times, root.cut, family, release))
 
 
 def _longest(limit: float, units: float) -> float:

@@ -43,23 +43,22 @@ _LEAST_DELTA = 1e-14
 class DPSGD:
     """Options of differentially private stochastic gradient descent, all public.
 
-    Columns are standardised privately; each step takes a Poisson sample of the rows, adds
-    up their gradients with residuals clipped, and adds Gaussian noise.  The result is the
-    mean of the last half of the steps.  The defaults are for standardised columns and need
-    no tuning.
+    Columns are standardised privately.  Each step sums the gradients of a Poisson sample of the
+    rows, with clipped residuals, and adds Gaussian noise.  The result is the mean of the last
+    half of the steps.  The defaults are for standardised columns and need no tuning.
 
     Parameters
     ----------
     steps : int, default 400
     rate : float, default 0.1
-        Chance of a row to be in a sample.
+        Sampling probability of a row.
     clip : float, default 2.5
-        Of residuals, in standard deviations of the response.
+        Clipping threshold of residuals, in standard deviations of the response.
     learning_rate : float, optional
-        Of the mean gradient.  Default: min(0.5, 3 / (width + 1)), below twice the inverse of
-        the largest eigenvalue of most correlation matrices.
+        Step size for the mean gradient.  Default: min(0.5, 3 / (width + 1)), below twice the
+        inverse of the largest eigenvalue of most correlation matrices.
     row_factor : float, default 1.2
-        Rows longer than this many times their expected length are shrunk to it.
+        Rows are clipped at this multiple of their expected norm.
     standardisation : Standardisation
 
     Privacy
@@ -167,7 +166,9 @@ class DPSGD:
             released,
             parts=(*released.parts, part),
             composition=_COMPOSITION,
-            no_errors="the noise of the steps has no simple law" if inference else "",
+            no_errors="the distribution of the accumulated noise has no simple form"
+            if inference
+            else "",
         )
 
     def _descend(

@@ -50,9 +50,9 @@ def check_extras(extras: Extras, method: Method, terms: Terms, *, inference: boo
     if isinstance(method, Auto):
         sums = inference and WITH_INFERENCE in method.candidates
     if not sums:
-        problem = f"{method.name!r} releases nothing beside coefficients"
+        problem = f"{method.name!r} releases only coefficients"
         if isinstance(method, Auto):
-            problem = "'auto' may choose a method that releases nothing beside coefficients"
+            problem = "'auto' may choose a method that releases only coefficients"
         raise ArgumentError(name, problem, write("method", "boosted_adassp"), leave_out(name))
     if extras.fit_stats and not terms.family.least_squares:
         problem = f"a {terms.family.name} family has neither R squared nor a residual scale"
@@ -61,8 +61,8 @@ def check_extras(extras: Extras, method: Method, terms: Terms, *, inference: boo
         # Inverse variances want sum(w r^2) / n, and an interval of a new row by its own weight;
         # weights of a survey sum(w r^2) / sum(w), and one interval for all.
         why = (
-            "sums residuals of rows that all weigh the same; weights that are inverse variances "
-            "and weights of a survey each want another sigma and other intervals, and ",
-            Argument("weights"), " does not say which they are",
+            "is not supported with weights: inverse-variance weights and survey weights need "
+            "different estimates of sigma, and ",
+            Argument("weights"), " does not distinguish them",
         )  # fmt: skip
         raise ArgumentError(name, why, leave_out(name), leave_out("weights"))

@@ -50,7 +50,7 @@ from dpreg.sums.standardisation import Standardisation
 __all__ = ["FrankWolfe"]
 
 _NO_ERRORS = (
-    "a sparse, shrunken estimate that follows noisy choices has no known law around the truth"
+    "the sampling distribution of a sparse, shrunken estimate after noisy selection is unknown"
 )
 
 
@@ -60,23 +60,23 @@ class FrankWolfe:
 
     Columns are standardised privately and clipped to [-1, 1], and least squares is minimised
     over coefficients (in these units) whose absolute values add up to `l1` at most.  Each step
-    moves towards one coefficient, chosen privately, so that at most `steps` of them are not 0.
-    When every column has public bounds (`dp_lm(bounds=...)`, or declared levels) they are what is
-    mapped to [-1, 1], and nothing is spent on standardisation.
+    moves towards one coefficient, chosen privately, so that at most `steps` are nonzero.
+    If every column has public bounds (`dp_lm(bounds=...)`, or declared levels), these are
+    mapped to [-1, 1] and nothing is spent on standardisation.
 
     Parameters
     ----------
     l1 : float, default 1.0
-        At 1, moving every column from the middle to the end of its range moves the
-        prediction by at most half the range of the response.  Larger is more flexible, and
-        noisier in proportion.
+        Bound on the l1 norm.  At 1, moving every column from the middle to the end of its range
+        changes the prediction by at most half the range of the response.  Noise is proportional
+        to it.
     steps : int, optional
         Default: chosen from the noisy number of units, d, eps and delta.
     screen : {None, "rnm", "adp"} or Screen
         Also screen coefficients that are 0 at the optimum.  It takes very many rows to act.
     reach : float, default 3.0
-        Without bounds: what is mapped to [-1, 1], in standard deviations either side of the
-        mean, or less where the values end before.
+        Without bounds: this many standard deviations around the mean, or the range of the values
+        if it is smaller, are mapped to [-1, 1].
     standardisation : Standardisation
         Its shares are shares of the zCDP budget.
     count_share : float, default 0.02
@@ -221,16 +221,18 @@ def _notes(run: dict[str, Any], terms: Terms, scaling: Scaling, l1: float) -> tu
     kept = (run["weights"][:d] != 0) & scaling.used
     support = [name for name, k in zip(terms.names, kept, strict=True) if k]
     notes = [
-        f"{len(run['path'])} steps in the l1 ball of radius {l1:g}, columns mapped to [-1, 1]",
-        f"{len(support)} of {d} coefficients are not 0"
+        *hidden_note(~scaling.used, terms.names, inference=False),
+        f"{len(support)} of {d} coefficients are nonzero"
         + (f": {', '.join(support)}" if support else ""),
     ]
     if terms.intercept:
         notes.append(
-            "zeros are exact in the mapped columns and stay exact here; the intercept takes up "
-            "the centres of the columns"
+            "zero coefficients are exactly 0, and the intercept absorbs the column centres"
         )
+    notes.append(
+        f"{len(run['path'])} steps in the l1 ball of radius {l1:g}, columns mapped to [-1, 1]"
+    )
     if len(run["screened"]):
         names = [terms.names[j] if j < d else "constant" for j in run["screened"]]
         notes.append(f"screened: {', '.join(names)}")
-    return (*notes, *hidden_note(~scaling.used, terms.names, inference=False))
+    return tuple(notes)

@@ -97,9 +97,7 @@ def count_norms(
     octaves = _FIRST_OCTAVES if label == FIRST_NORMS else _OCTAVES
     starts = bins_around(typical, octaves)
     cells = np.add.reduceat(rows.score_norms(theta), starts)
-    counts, scale = noise.of_units(
-        label, cells, _core.SCORE_NORMS_SENSITIVITY, noise.share(share)
-    )
+    counts, scale = noise.of_units(label, cells, _core.SCORE_NORMS_SENSITIVITY, noise.share(share))
     tail = NormTail(counts, starts, scale)
     found = Limits(math.inf, tail, tail.root_mean_square, tail.squares)
     return replace(found, limit=found.best(noise.share(left), rows.width))
@@ -139,7 +137,7 @@ class _Rounds:
         self.path.add(Observation(at, score / self._units, deviation / self._units, limit))
 
     def _cut(self, limit: float) -> float:
-        """Return what a limit takes off an entry of the score of a row, beyond what the last does."""
+        """Return how much more a limit takes off an entry of the score of a row than the last."""
         excess = self.limits.excess(limit) - self.limits.excess(self.limits.limit)
         return _ONE_SIDED * excess * _along(self.width) / self._units
 
@@ -226,10 +224,12 @@ def newton(
             rounds.counted(count_norms(rows, path.theta, typical, noise, _NORMS, left, label))
         limit = rounds.limits.limit
         sigma = limit / (units * noise.share(left))
-        last = rounds.settled(sigma) and not rounds.wider(limit) or number + 1 == MOST_ROUNDS
+        last = (rounds.settled(sigma) and not rounds.wider(limit)) or number + 1 == MOST_ROUNDS
         part = left if last else _ROUND * left
         if number == 0:
-            part = share_for(noise, limit, _FIRST_NOISE * rounds.residual / math.sqrt(rounds.width) * units)
+            part = share_for(
+                noise, limit, _FIRST_NOISE * rounds.residual / math.sqrt(rounds.width) * units
+            )
             part = min(max(part, _LEAST_SHARE), _FIRST_MOST * left)
         if not last:
             short = rounds.limits.best(noise.share(part), rounds.width)

@@ -39,8 +39,8 @@ from dpreg.methods.standardised import VOTE_SHARE, Standardised
 from dpreg.sums.column_scaling import SCALING_PASSES, share_for
 from dpreg.sums.moments import noisy_gram
 from dpreg.sums.quantised import MappedRows
-from dpreg.sums.rows import mapped_rows
 from dpreg.sums.row_lengths import longest_rows
+from dpreg.sums.rows import mapped_rows
 from dpreg.sums.scores import noisy_products
 from dpreg.sums.spectrum import symmetric_root, without_spread
 from dpreg.sums.whitening import MOST_LOOKS, Whitening, whiten
@@ -97,8 +97,6 @@ class _Fit:
     deviation: float
 
 
-
-
 def newton_fit(begun: Standardised) -> Release | Declined:
     """Fit least squares with errors.
 
@@ -119,9 +117,12 @@ def newton_fit(begun: Standardised) -> Release | Declined:
     release = begun.released(theta, units, _errors(fit, begun))
     tail = fit.limits.tail
     cut = None if tail is None else tail.cut(fit.limits.limit)
-    times = fit.rows.limit / math.sqrt(max(fit.whitening.width, 1)), fit.limits.limit / fit.limits.norm
-    note = estimand(*times, cut, begun.design.terms.family, release)
-    return replace(release, notes=(note, *release.notes))
+    times = (
+        fit.rows.limit / math.sqrt(max(fit.whitening.width, 1)),
+        fit.limits.limit / fit.limits.norm,
+    )
+    family = begun.design.terms.family
+    return replace(release, estimand=estimand(*times, cut, family, release))
 
 
 def _rows(begun: Standardised, found: Whitening, *, kept: bool) -> MappedRows:

@@ -66,7 +66,7 @@ def score_root(
             rounds.go_on_with(shorter(rounds.aimed), start)
             settling = math.fsum(plan.settling)
             share = plan.again * plan.norms / (plan.norms + settling)
-            label = "norms of scores of shorter rows"
+            label = "norms of scores of clipped rows"
             norms, cut = rounds.limit(label, share, late)
             again = (plan.again - share) / settling
             rounds.settle(cut.limit, tuple(again * share for share in plan.settling))

@@ -165,7 +165,7 @@ class Standardised:
             return ()
         most = most_weight(self.scales, place)
         column = self.design.terms.weights
-        return (f"rows were weighed by {column}, and weights above {most:.3g} count as {most:.3g}",)
+        return (f"rows are weighted by {column}; weights are clipped at {most:.3g}",)
 
 
 def standardise(
@@ -220,14 +220,14 @@ def _standardised(
 
 
 def response_not_found(scales: Scales, noise: GaussianReleases, composition: str) -> Declined:
-    """Return what a fit says when scales tell nothing of the response."""
+    """Return the outcome of a fit if the scale of the response is not estimable."""
     return Declined(
-        reason="the spread of the response cannot be told from noise with about "
-        f"{scales.units:,.0f} rows at this eps",
+        reason=f"with about {scales.units:,.0f} rows, this eps is too small to estimate the scale "
+        "of the response",
         advice=(
             "give bounds of the response, ",
             Setting("bounds", _BOUNDED),
-            ", fewer columns, more rows or a larger ",
+            ", or use fewer columns, more rows or a larger ",
             Argument("eps"),
         ),
         units=scales.units,

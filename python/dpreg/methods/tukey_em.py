@@ -82,29 +82,30 @@ _LEAST_DELTA = 2.0**-50
 class TukeyEM:
     """Options of TukeyEM (Amin et al., 2023), all public.
 
-    Each of `models` batches of rows gives one least-squares fit, or of a binomial or Poisson family
-    one by Firth's (1993) method, without its bias in small batches; a point that is deep
-    among the fits, coordinate by coordinate, is released after a private test that such
-    a point can be released safely.  No bounds on the data are needed.
+    The rows are split into `models` batches, each of which gives one least-squares fit, or for
+    a binomial or Poisson family a fit by Firth's (1993) bias-reduced method.  After a private
+    test that this is safe, a point of large Tukey depth among the fits (coordinate by
+    coordinate) is released.  No bounds on the data are needed.  Where the model is misspecified
+    or errors are skewed, this median of small fits may differ from one fit to all rows.
 
     Parameters
     ----------
     models : int, optional
-        How many fits.  Default: chosen from the noisy number of rows, d, eps and delta.
+        Number of fits.  Default: chosen from the noisy number of rows, d, eps and delta.
     ridge : float, optional
         Ridge of each least-squares fit, relative to the diagonal of its correlation matrix.
-        Default: 1e-12 with inference, which shrinks nothing that a batch can tell; 0.01 without,
-        which predicts better.
+        Default: 1e-12 with inference, which shrinks no estimable coefficient; 0.01 without
+        inference, which predicts better.
     refinements : int, default 0
         Further steps of iterated Tikhonov regularisation.
     partition : {"slots", "independent"}
-        How rows come to batches: a random injection into batches of equal size, or each
-        row by itself.
+        Assignment of rows to batches: a random injection into batches of equal size, or
+        independently for each row.
     count_share : float, default 0.02
         Share of eps for the noisy number of rows.
     limits_share : float, default 0.05
-        Share of eps, and of delta, for limits at which `predict` winsorises new rows; 0
-        for none.
+        Share of eps and of delta for the limits at which `predict` winsorises new rows; 0: no
+        limits.
     grid_exponent : int, default -60
         Coefficients are released as multiples of 2**grid_exponent, within
         +-2**(125 + grid_exponent).
@@ -159,15 +160,17 @@ class TukeyEM:
         refuse_within(self.name, terms)
         refuse_weights(self.name, terms)
         if terms.given:
-            problem = (Setting("method", self.name), " has no use for offsets of a link")
+            problem = (
+                Setting("method", self.name),
+                " does not support offsets with a link function",
+            )
             raise ArgumentError("method", problem, write("method", "boosted_adassp"))
         if (1 - self.limits_share) * delta < _LEAST_DELTA:
             raise BudgetError(
                 "delta",
                 (
-                    f"{delta:.3g} is too small for what ",
+                    f"{delta:.3g} is too small for ",
                     Setting("method", "tukey"),
-                    " does with it",
                 ),
                 ("write a larger one, such as ", Setting("delta", 1e-10)),
             )
@@ -179,7 +182,7 @@ class TukeyEM:
                 raise BudgetError(
                     "eps",
                     (f"{epsilon:.4g} is too small for ", Setting("models", self.models),
-                     ": the draw could not pay for its rounding"),
+                     ": rounding would use more than the budget of the draw"),
                     "write fewer models", ("a larger ", Argument("eps")),
                 )  # fmt: skip
 
@@ -240,7 +243,7 @@ class TukeyEM:
             law = release_law(plan.models, layout.size, plan.epsilon_sample, plan.depth)
         factor = small_batch_factor(units / plan.models * telling, d)
         found = coefficients(point, layout, law, factor, self.grid_exponent)
-        notes = [estimand(plan)]
+        notes: list[str] = []
         if law is not None and not found.identified.all():
             law = release_law(
                 plan.models, layout.size, plan.epsilon_sample, plan.depth, shallowest=True
@@ -248,8 +251,8 @@ class TukeyEM:
             found = coefficients(point, layout, law, factor, self.grid_exponent)
             names = np.array(design.terms.coefficients)[~found.identified]
             notes.append(
-                f"not told by most parts, no value at this eps: {', '.join(names)}; what is shown "
-                "for the others is less precise for it"
+                f"not estimable in most parts of the data at this eps: {', '.join(names)}; the "
+                "standard errors of the other coefficients are larger for it"
             )
         limits, spent = self._limits(design, allowance)
         return Release(
@@ -260,6 +263,7 @@ class TukeyEM:
             parts=parts + spent,
             law=NORMAL if law is None else TailLaw(law.tail, law.critical),
             notes=tuple(notes),
+            estimand=estimand(plan),
             limits=limits,
         )
 
@@ -278,12 +282,12 @@ class TukeyEM:
         epsilon = allowance.epsilon * (1 - self.count_share - self.limits_share)
         delta = allowance.delta * (1 - self.limits_share)
         need = math.ceil(least_units(layout.d, layout.size, epsilon, delta) / telling)
-        fewer = (Setting("inference", False), " (fewer numbers to release), ")
+        fewer = (Setting("inference", False), " (releases fewer numbers), ")
         models = self.models
         first = () if models is None else (*leave_out("models"), f", which was {models:,}: ")
         return (
             *first,
-            f"TukeyEM with {regressors(layout.d)} at eps={allowance.epsilon:.4g} wants about "
+            f"TukeyEM with {regressors(layout.d)} at eps={allowance.epsilon:.4g} needs about "
             f"{need:,} units; try a larger ", Argument("eps"),
             ", fewer or less sparse regressors, ", *(fewer if layout.spreads else ()),
             "or another method",

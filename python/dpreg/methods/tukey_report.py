@@ -6,6 +6,7 @@ import math
 
 from dpreg import _core
 from dpreg.errors import Words
+from dpreg.inference.estimand import Estimand
 from dpreg.methods.base import Allowance, Declined
 from dpreg.planning.tukey import TukeyPlan
 from dpreg.privacy.certificate import Part
@@ -13,15 +14,12 @@ from dpreg.text import counted
 
 __all__ = ["NOT_PASSED", "declined", "estimand", "parts_of", "regressors", "too_few"]
 
-NOT_PASSED = "the fits on the parts of the data did not agree well enough to release one safely"
+NOT_PASSED = "the fits to the parts of the data did not agree well enough to release one safely"
 
 
-def estimand(plan: TukeyPlan) -> str:
-    """Say what the coefficients are the middle of."""
-    return (
-        f"the middle of {plan.models} fits to parts of up to {plan.batch} units each, which may "
-        "differ from one fit to all where the model is not linear or errors are skewed"
-    )
+def estimand(plan: TukeyPlan) -> Estimand:
+    """Return what the coefficients estimate, which is public."""
+    return Estimand(f"Tukey median of {plan.models:,} fits")
 
 
 def parts_of(epsilon_count: float, plan: TukeyPlan, delta: float) -> tuple[Part, ...]:
@@ -52,8 +50,8 @@ def _laplace_part(label: str, epsilon: float, remark: str = "") -> Part:
 
 def too_few(units: float, d: int, models: int | None) -> str:
     """Say that so many units are not enough."""
-    wish = "at this eps" if models is None else f"in each of {models:,} models"
-    return f"about {units:,.0f} units are too few for {regressors(d)} {wish}"
+    where = "at this eps" if models is None else f"with {models:,} models"
+    return f"about {units:,.0f} units are too few for {regressors(d)} {where}"
 
 
 def declined(

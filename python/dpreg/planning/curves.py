@@ -1,4 +1,4 @@
-"""What the pictures of a plan show."""
+"""Curves in the plots of a plan."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class Plan:
         return self.released >= LIKELY and self.width <= WIDEST
 
     def plot(self, ax: Axes | None = None, *, of: str = "width") -> Axes:
-        """Draw width against eps, or power against the size of a slope; needs matplotlib.
+        """Plot width against eps, or power against the size of a slope; needs matplotlib.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ def dp_plan(
     family: str | Family = "gaussian",
     link: str | None = None,
 ) -> Plan:
-    """Say what a private regression can be expected to give, and which slopes it detects.
+    """Say what to expect of a private regression, and which slopes it detects.
 
     With `n` and `eps`, a plan has the smallest slope that is detected with `power`, or the power
     for a slope of size `effect`.  With `effect` and `power`, leave out `n` or `eps`: the plan is
@@ -168,8 +168,8 @@ def dp_plan(
         As in `dp_lm`.
     effect : float, optional
         Size of a slope, standardised: the slope times the standard deviation of its regressor, over
-        the standard deviation of the residuals.  Regressors are alike and uncorrelated.  Linear
-        models only.
+        the standard deviation of the residuals.  Regressors are exchangeable and uncorrelated.
+        Linear models only.
     power : float, optional
         Probability that a slope of this size is significantly different from 0 in the two-sided 5%
         test; greater than 0.05 and less than 1.  If neither it nor `effect` is given, 0.8.
@@ -202,10 +202,10 @@ def dp_plan(
     has a larger standard error, by the root of its variance inflation factor: divide `effect` by
     it.
 
-    Binomial responses of the table are 1 as often as 0.  A response that is 1 for a share s of
-    the units tells about as much as 4 s (1 - s) times as many units would.  A probit is planned as
-    a logit: beside fits without privacy their widths are about alike where the response is 1 as
-    often as 0, and within a tenth of one another where it is 1 for one in twenty.
+    Binomial responses of the table are 0 and 1 equally often.  n units of which a share s have
+    response 1 are equivalent to about 4 s (1 - s) n such units.  A probit is planned as a logit:
+    their widths relative to fits without privacy are about equal for s = 1/2 and differ by at most
+    10% for s = 1/20.
 
     Examples
     --------

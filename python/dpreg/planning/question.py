@@ -117,7 +117,7 @@ def _one_left(given: _Given) -> tuple[_Given, str]:
         case [one]:
             return given, one
         case []:
-            problem = "is what the others determine, and all of them are given"
+            problem = "is determined by the others, which are all given"
             raise ArgumentError("power", problem, leave_out("power"), leave_out("effect"))
         case ["n", "eps", *_]:
             both = ("and ", Argument("eps"), " are both missing")
@@ -125,7 +125,7 @@ def _one_left(given: _Given) -> tuple[_Given, str]:
         case [one, other, *_]:
             # n or eps is to be found from both of these.
             usual = {"effect": 0.2, "power": _USUAL_POWER}[other]
-            needed = ("is needed where ", Argument(one), " is left out")
+            needed = ("is needed if ", Argument(one), " is not given")
             raise ArgumentError(other, needed, write(other, usual), write(one, _USUAL[one]))
     raise AssertionError
 

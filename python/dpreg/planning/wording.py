@@ -22,14 +22,14 @@ _NEARLY_SURE = 0.999
 _TEST = f"{100 * LEVEL:.0f}% two-sided test"
 _STANDARDISED = (
     "Slopes are standardised: slope times standard deviation of its regressor, over the "
-    "residual standard deviation; regressors are alike and uncorrelated."
+    "residual standard deviation; regressors are exchangeable and uncorrelated."
 )
 _NORMAL = "from public simulations; nothing is spent."
 # What a plan goes by, by family.
 _EXPECTED = {
     "gaussian": f"Expected for regressors and errors that are roughly normal, {_NORMAL}",
-    "binomial": "Expected for roughly normal regressors and a response that is 1 as often as 0, "
-    + _NORMAL,
+    "binomial": "Expected for roughly normal regressors and a response that is 0 and 1 equally "
+    f"often, {_NORMAL}",
     "poisson": f"Expected for roughly normal regressors and responses around 2, {_NORMAL}",
     "quantile": f"Expected for regressors and errors that are roughly normal, {_NORMAL}",
 }
@@ -115,7 +115,7 @@ def _chance(plan: Plan) -> str:
 
 def _width(plan: Plan) -> str:
     if math.isinf(plan.width):
-        return "none: coefficients are not estimable"
+        return "none: the coefficients are not estimable"
     # TukeyEM has a standard error for all coefficients or for none.
     share = f"for {100 * plan.released:.0f}% of coefficients, "
     some = "" if plan.method == "tukey" else share

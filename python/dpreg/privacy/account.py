@@ -141,7 +141,7 @@ class Account:
         hashes = self.hashes
         self._charges(self._ledger.entries())
         if seal is not None and seal not in hashes:
-            why = f"what it held when {seal!r} was its seal is not in it"
+            why = f"what it held when {seal!r} was its seal is missing"
             raise untrusted(self._path, why)
         return max(0, len(hashes) - 1)
 

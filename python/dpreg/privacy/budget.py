@@ -34,25 +34,25 @@ class Budget:
     Parameters
     ----------
     eps : float, optional
-        Total privacy loss in nats.
+        Total epsilon.
     delta : float, default 1e-5
-        Total failure probability.
+        Total delta.
     accounting : {"basic", "gdp", "zcdp"}, optional
-        How releases add up.  ``"basic"``, the default: eps and delta do.  ``"gdp"`` (Gaussian
-        differential privacy) and ``"zcdp"`` (zero-concentrated) know that Gaussian noise and
-        choices add up in squares: ten fits with eps=0.3 and delta=1e-6 by ``"boosted_adassp"``
-        cost 3.0 by basic composition and 0.9 by the first of these, at delta=1e-5.
+        Composition of releases.  ``"basic"``, the default: eps and delta add up.  Under ``"gdp"``
+        (Gaussian differential privacy) and ``"zcdp"`` (zero-concentrated) the squares of the noise
+        levels add up: ten fits by ``"boosted_adassp"`` with eps=0.3 and delta=1e-6 cost eps=3.0
+        under basic composition and eps=0.9 under ``"gdp"``, at delta=1e-5.
     mu, rho : float, optional
         Instead of `eps`: the total of ``"gdp"``, or of ``"zcdp"``.
     ledger : path, optional
-        A file that keeps the charges, shared by all processes that name it.  It is made
-        when missing; when it is there, its totals must be the same.  A relative path
-        is taken from the working directory of this call, once and for all.  Without one only
-        the process that made the budget can charge it.
+        File that records the charges, shared by all processes that open it.  It is created if it
+        does not exist; if it exists, its totals must be the same.  A relative path is resolved
+        once, in the working directory of this call.  Without a ledger only the process that made
+        the budget can charge it.
     name : str, optional
-        Of the data set, for those who read the ledger.
+        Name of the data set, recorded in the ledger.
     user : str, optional
-        Who is charged.  Default: the user of the operating system.
+        Name recorded with each charge.  Default: the user of the operating system.
 
     Raises
     ------
@@ -69,27 +69,27 @@ class Budget:
 
     Notes
     -----
-    Amounts are added up exactly, as the decimal numbers that were typed.  A release is charged
-    what it may cost at most before its first record is read, so one that fails on the way is
-    paid for all the same; with ``"gdp"`` and ``"zcdp"`` the charge comes down to what was
-    released when that is known.  Half of delta is for failures then, which TukeyEM may have.
+    Amounts are added exactly, as decimal numbers.  A release is charged its maximal cost before
+    the first record is read, so a release that fails later is paid for; with ``"gdp"`` and
+    ``"zcdp"`` the charge is reduced to the actual cost when it is known.  Half of delta is then
+    reserved for failures, which TukeyEM may have.
 
-    ``dp_lm(..., budget=budget)`` without a delta takes the share of the budget's delta that its
-    eps is of the budget's eps, so that both are used up together.
+    ``dp_lm(..., budget=budget)`` without a delta uses the same fraction of the budget's delta as
+    its eps is of the budget's eps, so that both are used up together.
 
-    A ledger from which charges have gone, or that is gone itself, is refused by a process that
-    has seen them.  Between processes it is noticed when an entry was changed or taken out, but
-    **whoever can write the file can also put an older copy in its place**, and spend again: keep
-    it where analysts cannot write, and note `seal` elsewhere, for `verify`.
+    A process refuses a ledger from which charges that it has seen are missing.  Changed or removed
+    entries are detected in any process, but **anyone who can write the file can replace it with
+    an older copy** and spend again: keep it where analysts cannot write, and note `seal`
+    elsewhere, for `verify`.
 
     The file must be on a **local** file system (ext4, xfs, btrfs, zfs, APFS, NTFS).  On network
-    file systems (NFS, SMB, sshfs) locks may not hold and two processes may charge at once, and
-    folders that are synchronised may bring an older copy back.
+    file systems (NFS, SMB, sshfs) locks are unreliable, so that two processes may charge at once,
+    and synchronised folders may restore an older copy.
 
     Privacy
     -------
-    guarantee : all releases charged to one budget are (eps, delta)-DP together, however each of
-        them was chosen by what the ones before it gave
+    guarantee : all releases charged to one budget are jointly (eps, delta)-DP, even if each is
+        chosen by the results of those before it
     neighbours : add or remove one unit, the same in all releases
     public : the totals
     proof : privacy/composition.md
@@ -196,16 +196,17 @@ class Budget:
         return self._account.verify(seal)
 
     def partition(self, column: str, levels: Any = None) -> Partition:
-        """Divide the units into strata, whose releases are paid for side by side.
+        """Divide the units into strata, with parallel composition of their releases.
 
-        A unit is in one stratum only, so what the releases from all strata cost is what the
-        dearest stratum costs, not the sum (parallel composition).  Charges to the whole budget,
-        and to strata of other columns, come on top.
+        A unit is in one stratum only, so releases from all strata cost as much as the most
+        expensive stratum, not the sum.  Charges to the whole budget, and to strata of other
+        columns, are added.
 
         Parameters
         ----------
         column : str
-            Of every table that is charged; it must say the same of a unit in all of them.
+            Name of a column of every table that is charged; a unit must have the same value in
+            all of them.
         levels : list, array, index or Series, optional
             Public: what `column` says of the units of each stratum.  A ledger keeps them, and
             they cannot be changed; so later they may be left out.
@@ -281,7 +282,7 @@ class Budget:
         -------
         DataFrame
             Columns time, user, data, label, formula, method, eps, delta, mu, rho, failure, status,
-            stratum and unit; mu and rho are upper bounds, but for events of probability `failure`.
+            stratum and unit; mu and rho hold except for events of probability `failure`.
         """
         return frame_of(self.charges)
 

@@ -61,12 +61,12 @@ class Part:
         if self.rho is not None:
             return f"rho={self.rho:.4g}"
         if self.epsilon == 0 and self.delta == 0:
-            return "all that the other parts leave of eps and delta"
+            return "the rest of eps and delta"
         return f"eps={self.epsilon:.4g}" + (f", delta={self.delta:.3g}" if self.delta else "")
 
 
 def public_with(bounds: Mapping[str, tuple[float, float]]) -> tuple[str, ...]:
-    """Say what a release from a formula and a table takes as public.
+    """Return what a release from a formula and a table treats as public.
 
     Parameters
     ----------

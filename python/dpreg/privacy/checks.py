@@ -34,11 +34,11 @@ def check_epsilon(value: object, name: str = "eps") -> float:
     """
     epsilon = _real(name, value, 1.0)
     if not 0 < epsilon < math.inf:
-        usual = (*write(name, 1.0), ", a usual choice; smaller is more private")
+        usual = (*write(name, 1.0), ", a common choice; smaller is more private")
         raise _refused(name, "must be finite and greater than 0", value, usual)
     if not 1e-9 <= epsilon <= 500:
         raise _refused(
-            name, "must be between 1e-9 and 500, beyond which nothing is promised", value
+            name, "must be between 1e-9 and 500, above which the guarantee has no meaning", value
         )
     return epsilon
 

@@ -214,9 +214,9 @@ class FileLedger:
             pages = database.execute("PRAGMA page_count").fetchone()[0]
             size = database.execute("PRAGMA page_size").fetchone()[0]
         except (sqlite3.OperationalError, UnicodeError, TypeError, ValueError):
-            raise self._untrusted("it is not a ledger of this version of dpreg") from None
+            raise self._untrusted("it was not written by this version of dpreg") from None
         if version != _VERSION or os.path.getsize(self.path) != pages * size:
-            raise self._untrusted("it is not whole, or not of this version of dpreg")
+            raise self._untrusted("it is incomplete, or was written by another version of dpreg")
         hashes, entries = [_digest("", header, "")], []
         seen, known = _SEEN.get(self.path, (0, hashes[0]))
         for number, (place, content, certificate, claimed) in enumerate(rows, start=1):
@@ -227,7 +227,7 @@ class FileLedger:
         if len(rows) < seen or hashes[seen] != known:
             raise self._lost()
         if count != len(rows) or last != hashes[-1]:
-            raise self._untrusted("entries were taken out of it or put into it")
+            raise self._untrusted("entries were removed or inserted")
         return header, tuple(entries), tuple(hashes)
 
     def _missing(self) -> BudgetError:
@@ -237,8 +237,8 @@ class FileLedger:
 
     def _lost(self) -> BudgetError:
         return _refused(
-            "charges that this process has seen are gone from", self.path, "",
-            "restore the file from a copy, for what was spent stays spent, or name another file",
+            "charges that this process recorded are missing from", self.path, "",
+            "restore the file from a backup, as spent budget stays spent, or name another file",
         )  # fmt: skip
 
     def _untrusted(self, why: str) -> BudgetError:
@@ -247,15 +247,15 @@ class FileLedger:
 
 def _not_shared() -> BudgetError:
     shared = Options("budget", "", "Budget", {"eps": 1.0, "ledger": "budget.db"})
-    problem = "is in the memory of the process that made it, where charges to a copy are not seen"
-    return BudgetError("budget", problem, ("share one that is kept in a file, such as ", shared))
+    problem = "is kept in memory by the process that made it, which does not see charges to a copy"
+    return BudgetError("budget", problem, ("to share one, keep it in a file, such as ", shared))
 
 
 def untrusted(path: str, why: str) -> BudgetError:
     """Return the refusal of a ledger that cannot be what it was."""
     return BudgetError(
         "ledger", f"{path!r} cannot be trusted: {why}",
-        "restore it from a copy, or name another file",
+        "restore it from a backup, or name another file",
     )  # fmt: skip
 
 

@@ -26,10 +26,10 @@ __all__ = ["Payer", "Receipt", "budget_for", "pay"]
 
 Payer = Budget | StratumBudget
 
-_SPENT = ": the budget is spent, without a result"
+_SPENT = ": the budget is spent and there is no result"
 _FAILED = (
-    f"what is made of the records failed after the charge{_SPENT}.  What went wrong may be "
-    "about records, so it is not repeated; with a seed, whose result is not private, it is"
+    f"the computation failed after the charge{_SPENT}.  The error may contain records and is not "
+    "shown; with a seed, whose result is not private, it is shown"
 )
 
 
@@ -109,7 +109,7 @@ class Receipt:
         try:
             self.account.settle(self.number, status, cost, json.dumps(certificate.to_dict()))
         except BudgetError as error:
-            return (f"the ledger has the charge, but not the outcome: {error}",)
+            return (f"the ledger has the charge but could not record the outcome: {error}",)
         return ()
 
 

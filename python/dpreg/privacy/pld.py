@@ -86,7 +86,7 @@ def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int, besi
         if high > _MOST:
             raise BudgetError(
                 "eps",
-                f"{epsilon:.4g} at delta {delta:.3g} is out of reach for {steps} steps, as "
+                f"{epsilon:.4g} at delta {delta:.3g} cannot be reached with {steps} steps, as "
                 "precisely as losses can be added up",
                 "write fewer steps",
                 ("a larger ", Argument("eps"), " or ", Argument("delta")),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpreg import DPResults, NotReleased
 from dpreg.families import GAUSSIAN, Family
+from dpreg.inference.estimand import Estimand
 from dpreg.inference.law import TailLaw
 from dpreg.privacy.certificate import Certificate
 
@@ -37,6 +38,7 @@ def result_from(fields: Mapping[str, Any]) -> DPResults | NotReleased:
         covariance=None if fields["covariance"] is None else _array(fields["covariance"]),
         sampling=None if fields["sampling"] is None else _array(fields["sampling"]),
         clipping=None if fields.get("clipping") is None else _array(fields["clipping"]),
+        estimand=None if fields.get("estimand") is None else Estimand(**fields["estimand"]),
         limits=None if fields["limits"] is None else _array(fields["limits"]),
         law=TailLaw(law.get("tail", ()), law.get("critical", ())),
         notes=_strings(fields["notes"]),

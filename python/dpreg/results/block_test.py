@@ -62,7 +62,7 @@ class DPTest:
             (
                 f"Private test of {self.name}: p-value {self.pvalue:.4g}.",
                 f"{self.count} of {self.blocks} blocks (with noise) have a p-value of at most "
-                f"{self.threshold:g}; {expected:.3g} are expected if there is nothing.",
+                f"{self.threshold:g}; {expected:.3g} are expected under the null hypothesis.",
                 privacy_note(self.privacy),
             ),
         )

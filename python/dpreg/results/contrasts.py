@@ -25,11 +25,11 @@ Doubles = NDArray[np.float64]
 _SINGULAR = 1e-12
 _BOUND = (
     "the method releases no covariances between coefficients: standard errors of combinations "
-    "are upper bounds, whatever the correlations"
+    "are upper bounds that hold for all correlations"
 )
 _BONFERRONI = (
-    "the method releases no covariances between coefficients: the p-value is the least of those "
-    "of the rows times their number, which holds whatever the correlations"
+    "the method releases no covariances between coefficients: the p-value is Bonferroni's, which "
+    "holds for all correlations"
 )
 
 

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.families import FAMILIES, PROBIT, Family, Quantile
+from dpreg.inference.estimand import Estimand
 from dpreg.inference.law import TailLaw
 from dpreg.inference.residuals import Diagnostics, FitStats
 from dpreg.privacy.certificate import Certificate
 
 __all__ = ["CERTIFICATE", "COLUMN", "check_fields", "fields_from", "written"]
 
-_FORMAT = 5
+_FORMAT = 6
 _ARRAYS = ("estimates", "covariance", "sampling", "clipping", "limits")
 _KINDS = ("residual", "pearson", "response")
 _STATS = ("rsquared", "rsquared_error", "scale", "scale_error", "most_residual")
@@ -48,6 +49,10 @@ _DOCUMENT = {
         "kind": str, "counts": [[float]], "deviation": float, "fitted": [float],
         "residual": [float],
     }, None),
+    "estimand": ({
+        "name": str, "row_limit": (float, None), "score_limit": (float, None),
+        "units_clipped": (float, None), "clipping_effect": (float, None),
+    }, None),
     "family": {"name": str, "link": str, "loss": str, "level": (float, None)},
 }  # fmt: skip
 
@@ -62,6 +67,7 @@ def written(fields: Mapping[str, Any]) -> str:
         "law": {"tail": law.tail, "critical": law.critical},
         "privacy": privacy.to_dict(),
         "family": asdict(fields["family"]),
+        "estimand": None if fields["estimand"] is None else asdict(fields["estimand"]),
         "stats": _plain_stats(fields["stats"]),
         "diagnostics": _plain_diagnostics(fields["diagnostics"]),
     }
@@ -127,6 +133,7 @@ def fields_from(text: str) -> dict[str, Any]:
     privacy = Certificate.from_dict(data["privacy"])
     family = Family(**data["family"])
     more = {"stats": _stats_from(data["stats"]),
+            "estimand": None if data["estimand"] is None else Estimand(**data["estimand"]),
             "diagnostics": _diagnostics_from(data["diagnostics"])}  # fmt: skip
     return {**data, **found, **tuples, "law": law, "privacy": privacy, "family": family, **more}
 
@@ -189,7 +196,7 @@ def _shape(lists: list[Any]) -> tuple[int, ...]:
 
 def _check(value: Any, wanted: Any, path: str) -> None:
     if not _fits(value, wanted):
-        raise ValueError(f"{path or 'the document'} is not what a result has there")
+        raise ValueError(f"{path or 'the document'} is not as in a result")
     chosen = next((w for w in wanted if _fits(value, w)), None) if _is_choice(wanted) else wanted
     if isinstance(chosen, list):
         for number, entry in enumerate(value):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpreg.errors import Choice, Value, unusable
 from dpreg.families import GAUSSIAN, Family
+from dpreg.inference.estimand import Estimand
 from dpreg.inference.law import NORMAL, TailLaw, check_alpha
 from dpreg.inference.residuals import Diagnostics, FitStats
 from dpreg.privacy.certificate import Certificate
@@ -44,37 +45,41 @@ class DPResults(LinearTests):
         In units of the linear predictor, which for least squares are those of the response, per
         unit of each regressor.
     covariance : ndarray, shape (c, c), or None
-        Sampling error and privacy noise together; None if inference was not asked for, or if
-        the method has none (`no_errors`).
+        Sampling error and privacy noise together; None without inference, or if the method has no
+        standard errors (`no_errors`).
     sampling : ndarray, shape (c,), or None
-        Standard errors that least squares without noise would have.
+        Standard errors of the fit without noise.
     units : float
-        Private estimate of the number of units; of the rows they gave, where a method draws
-        rows.
+        Private estimate of the number of units, or of rows for a method that samples the rows of
+        units.
     privacy : Certificate
     schema : mapping of str to mapping
         Columns the formula uses: kind and levels, for `predict`.
     law : TailLaw
         Of estimate over standard error.
     notes : tuple of str
+        The most important first; `summary` prints two.
     selected : tuple of str or None
         Terms kept by private selection.
     limits : ndarray, shape (d + 1, 2), or None
-        Where each regressor and, last, the response lie; `predict` moves new rows, and then
-        predictions, there.  NaN: not known.
+        Range of each regressor and, last, of the response; `predict` clips new rows and
+        predictions to them.  NaN: unknown.
     no_errors : str
-        Why there are no standard errors though they were asked for; empty otherwise.
+        Why the method has no standard errors; empty if it has or if they were not requested.
     family : Family
-        With its link; what `predict` makes means of linear predictors by.
+        With its link.
     stats : FitStats or None
         R squared and the mean squared residual; None unless ``fit_stats=True`` paid for them.
     diagnostics : Diagnostics or None
         Numbers of rows by fitted mean and residual; None unless ``diagnostics=True`` paid.
     clipping : ndarray, shape (c,), or None
-        How far each coefficient may lie, at most, from that of least squares (of maximum
-        likelihood) for the whole population because long scores were shortened, by released
-        counts of them whose tail is taken to go on as it was seen to fall; None: not known.
-        Beside, not within, the standard errors.  A few rows far beyond all others do not show.
+        Largest possible effect of clipping on each coefficient, compared with least squares
+        (maximum likelihood) without clipping; estimated from noisy counts of large scores, whose
+        tail is extrapolated.  None: not estimated.  Not included in the standard errors.  A few
+        extreme rows are not detected.
+    estimand : Estimand or None
+        What the coefficients estimate, the clipping thresholds, and the largest effect of
+        clipping in standard errors; None: not described.
 
     See Also
     --------
@@ -100,6 +105,7 @@ class DPResults(LinearTests):
     stats: FitStats | None = None
     diagnostics: Diagnostics | None = None
     clipping: NDArray[np.float64] | None = None
+    estimand: Estimand | None = None
 
     @property
     def released(self) -> bool:
@@ -151,7 +157,7 @@ class DPResults(LinearTests):
         return table.set_axis([0, 1], axis=1)
 
     def tidy(self, alpha: float = 0.05, *, exp: bool = False) -> pd.DataFrame:
-        """One row a coefficient; the only place these numbers are computed.
+        """Return a table with one row per coefficient.
 
         Parameters
         ----------
@@ -163,8 +169,8 @@ class DPResults(LinearTests):
         Returns
         -------
         DataFrame
-            Columns coef, std err, sampling, privacy, z, P>|z|, lower, upper, clipping; the
-            squares of `sampling` and `privacy` add up to that of `std err`.
+            Columns coef, std err, sampling, privacy, z, P>|z|, lower, upper, clipping.  The
+            square of `std err` is the sum of the squares of `sampling` and `privacy`.
         """
         import pandas as pd
 
@@ -210,15 +216,14 @@ class DPResults(LinearTests):
             With the columns of the right-hand side that the coefficients need.  They are
             not protected.
         winsorise : bool, default True
-            Move regressors beyond `limits`, if there are any, to them, and then predictions:
-            beyond them nothing was learned.  False: the straight line.
+            Clip regressors and then predictions to `limits`, if there are any, to avoid
+            extrapolation.  False: the linear predictor itself.
         interval : {None, "confidence", "prediction"}
-            "confidence": the same predictions with intervals for the mean response on the line,
-            of level 1 - `alpha`.  Where the line leaves the limits of the response its interval
-            does too, and reaches to the prediction.  Of a method that releases no covariances
-            (``"tukey"``) they hold whatever those are, and are wide.  "prediction": intervals
-            for a new observation whose error is normal, of the residual scale that
-            ``fit_stats=True`` has released.
+            "confidence": intervals of level 1 - `alpha` for the mean response, extended to include
+            the prediction where it is clipped.  For a method that releases no covariances
+            (``"tukey"``) they are conservative and wide.  "prediction": intervals for a new
+            observation with a normal error, given the residual scale that ``fit_stats=True``
+            released.
         alpha : float
         which : {"mean", "linear"}
             The mean response (for a quantile regression the quantile), or the linear predictor.
@@ -252,7 +257,7 @@ class DPResults(LinearTests):
 
     @np.errstate(over="ignore", invalid="ignore")  # a warning would be about a cell
     def marginal_effects(self, data: Any, *, alpha: float = 0.05) -> pd.DataFrame:
-        """Average over `data` what one more of each regressor adds to the mean response.
+        """Return average marginal effects: derivatives of the mean response, averaged over `data`.
 
         Parameters
         ----------

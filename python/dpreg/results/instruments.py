@@ -34,7 +34,7 @@ def two_stage_fit(moments: DPMoments, model: Model, exogenous: Model) -> DPResul
         raise ArgumentError("instruments", "must have an intercept just as the formula does")
     missing = [n for n in (*model.names, *exogenous.names) if moments.place(n) is None]
     if missing:
-        why = f"no spread was found at this eps in {', '.join(missing)}"
+        why = f"the scale is not estimable at this eps: {', '.join(missing)}"
         raise ArgumentError("instruments", why, "leave them out")
     if len(exogenous.names) < len(model.names):
         raise ArgumentError(
@@ -58,9 +58,9 @@ def two_stage_fit(moments: DPMoments, model: Model, exogenous: Model) -> DPResul
         known = [z for z in excluded if told[first.names.index(z)]]
         rows = [[float(c == z) for c in first.names] for z in known]
         if not known:
-            more.append(f"the first stage of {name} is not resolved at this eps")
+            more.append(f"the first stage of {name} is not estimable at this eps")
             continue
         f = first.f_test(rows).fvalue
-        weak = ", which is weak: intervals may be far too narrow" if f < _WEAK else ""
+        weak = ", which is weak: intervals may be much too narrow" if f < _WEAK else ""
         more.append(f"first stage of {name}: F = {f:.4g} on {len(known)} instruments{weak}")
     return moments.fit_of(model, found, units, tuple(more))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpreg.errors import ArgumentError, closest
 from dpreg.inference.covariance import hidden_note, user_errors
+from dpreg.inference.estimand import Estimand, named
 from dpreg.inference.joint_moments import JointMoments, Regression, SquaredNorm
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.fit import DPResults
@@ -91,7 +92,7 @@ class Models:
         if y is None:
             raise ArgumentError(
                 "formula",
-                f"no spread of {model.response!r} was found at this eps",
+                f"the scale of {model.response!r} is not estimable at this eps",
                 "release with a larger eps, fewer columns or bounds for it",
             )
         centre, scale = self.centre, self.scale
@@ -154,14 +155,13 @@ class Models:
             privacy=self.privacy,
             schema=self.schema,
             notes=(
-                "from second moments that dp_moments released: whatever else is asked of them, "
-                "the privacy loss is that of the one release",
-                f"standard errors assume {rows}errors of constant variance, but that the variance "
-                f"of sampling is taken times {self.kurtosis:.3g} for the tails of all columns",
-                f"rows over {self.reach:.2g} times as long as usual, the response included, count "
-                "less",
-                *more,
                 *hidden_note(hidden, coefficients, inference=True),
+                *more,
+                "computed from the second moments that dp_moments released; further models cost "
+                "no more privacy",
+                f"standard errors assume {rows}errors of constant variance; the sampling variance "
+                f"is multiplied by {self.kurtosis:.3g} to allow for heavy tails in the columns",
             ),
             limits=self.limits[every],
+            estimand=Estimand(named("least squares", None), row_limit=self.reach),
         )

@@ -30,7 +30,7 @@ Doubles = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class DPMoments(Models):
-    """Noisy second moments of all columns.  What is asked of them costs nothing more.
+    """Noisy second moments of all columns.  Models computed from them cost no further budget.
 
     Attributes
     ----------
@@ -38,9 +38,9 @@ class DPMoments(Models):
     names : tuple of str, length d
         Of the columns, dummies one by one; without the intercept.
     used : ndarray of int, shape (k,)
-        Columns in which a spread was found.
+        Columns whose scale is estimable.
     trusted : ndarray of bool, shape (d,)
-        False: where the values of the column lie was not found.
+        False: the location of the column is not estimable.
     centre, scale : ndarray, shape (k,)
         By which the columns in `used` were standardised.
     basis, matrix : ndarray, shape (1 + k, 1 + k)
@@ -48,13 +48,13 @@ class DPMoments(Models):
     deviation : float
         Of the noise on the diagonal of `matrix`.
     reach : float
-        Rows that are this many times as long as usual count less.
+        Rows whose norm is above this multiple of the typical norm are clipped.
     kurtosis : float
-        Of the rows, in that of normal ones.
+        Kurtosis of the rows, relative to that of the normal distribution.
     units : float
         Private estimate of the number of rows.
     limits : ndarray, shape (d, 2)
-        Where predictions move regressors, and then themselves.
+        Regressors, and then predictions, are clipped to these.
     privacy : Certificate
     schema : mapping
         Columns of the data: kind and levels.
@@ -113,13 +113,13 @@ class DPMoments(Models):
         Returns
         -------
         DPResults
-            With standard errors for errors of constant variance, which is all that second
-            moments tell of, and for privacy noise.
+            Standard errors combine privacy noise and sampling error, and assume errors of constant
+            variance.
 
         Raises
         ------
         ArgumentError
-            If a column was not released, or no spread of the response was found.
+            If a column was not released, or the scale of the response is not estimable.
         """
         return self.fitted(self.model(formula))
 
@@ -145,7 +145,7 @@ class DPMoments(Models):
         Returns
         -------
         DPResults
-            Its notes have the first-stage statistic of each regressor that is no instrument.
+            Its notes have the first-stage statistic of each regressor that is not an instrument.
         """
         from dpreg.results.instruments import exogenous_model, two_stage_fit
 
@@ -171,7 +171,7 @@ class DPMoments(Models):
     def rsquared(self, formula: str, alpha: float = 0.05) -> pd.Series:
         """R squared with an interval of level 1 - `alpha`, sampling and privacy together.
 
-        It is that of the rows as they were shortened: where tails are heavy and explained by the
+        It is that of the clipped rows: where tails are heavy and explained by the
         model, R squared of all rows is larger, and the interval does not know by how much.
 
         Returns
@@ -192,7 +192,7 @@ class DPMoments(Models):
         Returns
         -------
         DataFrame
-            One row a formula, by BIC: terms, rsquared, sigma, aic, bic and noise, the standard
+            One row per formula, by BIC: terms, rsquared, sigma, aic, bic and noise, the standard
             deviation that privacy noise gives the difference of its AIC from that of the first.
         """
         from dpreg.results.model_tables import compare_models
@@ -216,7 +216,7 @@ class DPMoments(Models):
         return inflation(self, self.model(formula))
 
     def corr(self) -> pd.DataFrame:
-        """Correlations of all columns; NaN for columns in which no spread was found."""
+        """Correlations of all columns; NaN for columns whose scale is not estimable."""
         return self._labelled(0)
 
     def corr_errors(self) -> pd.DataFrame:

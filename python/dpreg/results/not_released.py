@@ -86,15 +86,15 @@ class NotReleased(Exception):  # noqa: N818
 
     def summary(self, face: Face = PYTHON) -> Summary:
         """Return what happened, what it cost and what to do next; printable like that of a fit."""
-        chosen = [] if self.selected is None else [f"Chosen: {', '.join(self.selected)}."]
+        chosen = [] if self.selected is None else [f"Selected: {', '.join(self.selected)}."]
         return Summary(
             (),
             (
                 f"Not released: {self.formula}, method {self.method}.",
                 f"Why: {self.reason}.",
                 f"Next: {told(self._advice, face)}.",
-                f"Rows: about {self.units:,.0f} (private estimate); those with a missing cell, one "
-                "outside the declared levels, or one that makes a term infinite do not count.",
+                f"Rows: about {self.units:,.0f} (private estimate); rows with a missing value, an "
+                "undeclared level or a non-finite term are dropped.",
                 *chosen,
                 privacy_note(self.privacy),
                 "Spent: the whole budget of the call.  This outcome is itself private.",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpreg.families import Family
+from dpreg.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,8 @@ _TITLES = {
 _LEAST_WIDTH = 78
 # In the head of the table; the note on privacy has all of it.
 _LONGEST_UNIT = 24
+# The others stay in `DPResults.notes`.
+_SHOWN_NOTES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,10 @@ def _head(fit: DPResults) -> Any:
     if fit.stats is not None:
         left.append(("R-squared:", [_cell("", fit.stats.rsquared)]))
         right.append(("Sigma:", [_cell("", math.sqrt(fit.stats.scale))]))
+    if fit.estimand is not None:
+        left.append(("Estimand:", [fit.estimand.name]))
+        if fit.estimand.effect:
+            right.append(("Max. clipping effect:", [fit.estimand.effect]))
     if not fit.family.least_squares:
         left.insert(1, ("Model Family:", [fit.family.label]))
         right.insert(0, ("Link Function:", [fit.family.link.capitalize()]))
@@ -189,12 +196,17 @@ def _notes(fit: DPResults) -> tuple[str, ...]:
     if fit.covariance is None:
         why = f"none, because {fit.no_errors}" if fit.no_errors else "not requested"
         notes.append(f"Standard errors: {why}.")
-    return (*notes, *(f"Note: {note}." for note in fit.notes))
+    more = fit.notes[_SHOWN_NOTES:]
+    return (
+        *notes,
+        *(f"Note: {note}." for note in fit.notes[:_SHOWN_NOTES]),
+        *([f"{counted(len(more), 'more note')} in fit.notes."] if more else []),
+    )
 
 
 def privacy_note(certificate: Certificate) -> str:
-    """Return two lines; the certificate itself has the rest."""
-    return f"Privacy: {certificate.brief}"
+    """Return the guarantee; the certificate itself has the steps and their composition."""
+    return f"Privacy: {certificate.claim}"
 
 
 def _wrap(note: str, width: int) -> str:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 __all__ = ["why_absent"]
 
-_A_NUMBER_A_RECORD = "it has a number for each record, and those are private"
-_RESIDUALS = (
-    "it is a function of the residuals, so a release of its own, which no method makes or pays for"
-)
-_PAID = "it is a release of its own, which fit_stats=True in the call pays for"
+_A_NUMBER_A_RECORD = "it has one value per record, and these are private"
+_RESIDUALS = "it is a function of the private residuals, and no method releases it"
+_PAID = "it is a separate release, which fit_stats=True in the call pays for"
 _COUNT = "it counts records, which is private; nobs is a noisy count that was paid for"
 _REASONS = {
     **dict.fromkeys(
         ("resid", "fittedvalues", "resid_pearson", "resid_deviance", "resid_response", "wresid",
          "get_influence", "get_prediction"),
-        f"{_A_NUMBER_A_RECORD}; predict(data) serves for data that need no protection",
+        f"{_A_NUMBER_A_RECORD}; use predict(data) for data that need no protection",
     ),
     **dict.fromkeys(
         ("rsquared_adj", "ssr", "ess", "centered_tss", "uncentered_tss",

@@ -80,7 +80,7 @@ class Selector(Protocol):
 
     @property
     def uses_bounds(self) -> bool:
-        """Whether public bounds of columns are of use."""
+        """Whether public bounds of columns are used."""
         ...
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:

@@ -42,8 +42,8 @@ class DPSIS:
     Columns and response are mapped by their public bounds to [-1, 1] and clipped; a column is
     scored by the size of its inner product with the response, a term by the largest score of its
     columns.  Every column needs bounds, ``dp_select(bounds=...)`` or ``dp_lm(bounds=...)``; those
-    of dummies follow from their levels.  The centre of the bounds is what a column is centred by:
-    bounds that are far from symmetric about the mean blur the scores.
+    of dummies follow from their levels.  Columns are centred at the middle of their bounds:
+    scores are less accurate if the bounds are far from symmetric about the mean.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class DPSIS:
                 score=_SCORE,
                 scale=1 / rate,
                 margin=None,
-                reading="with gamma = 0 no lead makes sure of the term in place k.",
+                reading="with gamma = 0 no lead guarantees that the term in place k is selected.",
             )
         sets = math.lgamma(d + 1) - math.lgamma(k + 1) - math.lgamma(d - k + 1)
         return _clarity(

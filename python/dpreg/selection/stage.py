@@ -90,14 +90,15 @@ class FirstStage:
 
     def _meaning(self, names: tuple[str, ...]) -> str:
         verb = "was" if len(names) == 1 else "were"
-        chosen = f"{', '.join(names)} {verb} chosen privately from"
+        chosen = f"{', '.join(names)} {verb} selected privately"
         if self.split is None:
             return (
-                f"{chosen} the same data; standard errors and intervals are conditional on that "
-                "choice"
+                f"{chosen} from the same data; standard errors and intervals are conditional on "
+                "the selection"
             )
         return (
-            f"{chosen} other units, {self.split:.3g} of all; the fit and its errors are of the rest"
+            f"{chosen} from {100 * self.split:.3g}% of the units; the fit and its standard errors "
+            "use the others"
         )
 
 

@@ -117,9 +117,9 @@ class TwoStage(_VoteOptions):
     deviations; k terms are peeled from the votes.
 
     A term can have one vote of each model, and the noise of each of k rounds has scale 2 k / eps:
-    with eps for the selection below about 2 k (log(d) + 3) / sqrt(n) no lead is told from noise,
-    whatever the data, and a note says so.  More models do not help, as each then has fewer rows.
-    There `DPKendall`, whose scores grow with n, still sees correlations of
+    with eps for the selection below about 2 k (log(d) + 3) / sqrt(n) no lead can exceed the
+    noise, whatever the data, and a note says so.  More models do not help, because each then has
+    fewer rows.  `DPKendall`, whose scores grow with n, still detects correlations of
     10 k (log(d) + 3) / (n eps).
 
     Parameters
@@ -208,8 +208,8 @@ def _beyond_reach(d: int, scale: float, models: int) -> tuple[str, ...]:
     if margin <= models:
         return ()
     return (
-        f"a term that all {models:,} models vote for is chosen by chance only: noise asks for a "
-        f"lead of {margin:,.0f} votes; take 'kendall', fewer terms to keep or a larger eps",
+        f"even a term with the votes of all {models:,} models is selected by chance only, because "
+        f"noise requires a lead of {margin:,.0f} votes; use 'kendall', a smaller k or a larger eps",
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -103,7 +101,9 @@ def _magnitudes(
     share = max(loud, min(quiet, _QUIET_MOST), _LEAST)
     label = "sign and order of magnitude of each column"
     counts, deviation = noise.of_rows(label, cells, sensitivity, noise.share(share))
-    found = {int(j): read_magnitudes(row, deviation) for j, row in zip(searched, counts, strict=True)}
+    found = {
+        int(j): read_magnitudes(row, deviation) for j, row in zip(searched, counts, strict=True)
+    }
     return {j: size for j, size in found.items() if size is not None}
 
 

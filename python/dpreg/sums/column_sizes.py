@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpreg import _core
 from dpreg.data.bounds import LEAST_WIDTH
@@ -27,8 +27,8 @@ _FAR_END, _NEAR_END = 3.2, 1.5
 _SIGN, _SIGN_SHARE, _ZERO = 3.5, 0.03, 4.0
 # A sign is not left out while half as many deviations could hide this share of the other.
 _UNSURE = 0.2
-# Bins of a closer look count if they hold this share of the rows: fewer are noise, and one fit of ten
-# with 300 rows would take it for the column.
+# Bins of a closer look count if they hold this share of the rows: fewer are noise, and one fit of
+# ten with 300 rows would take it for the column.
 _HELD = 0.5
 # A scale is at least this share of the range: longer rows would be most of the noise.
 _RANGE = 1 / 12
@@ -76,7 +76,9 @@ def read_magnitudes(cells: Doubles, deviation: float) -> Size | None:
     bins = np.arange(first, last + 1)
     ends = 2.0 ** (_core.LEAST_EXPONENT + bins)
     starts = np.where(bins > first, ends / 2, 0.0)
-    low, high, weight = [np.empty(0)], [np.empty(0)], [np.empty(0)]
+    low: list[ArrayLike] = [np.empty(0)]
+    high: list[ArrayLike] = [np.empty(0)]
+    weight: list[ArrayLike] = [np.empty(0)]
     if _is_there(negative, positive, least):
         low, high = [*low, -ends[::-1]], [*high, -starts[::-1]]
         weight.append(np.maximum(below[bins[::-1]], 0.0))

@@ -71,11 +71,13 @@ class Whitening:
     @property
     def width(self) -> int:
         """Number of coordinates."""
-        return self.change.shape[1]
+        return int(self.change.shape[1])
 
     def turned(self, by: Doubles) -> Whitening:
         """Multiply rows by `by` too."""
-        return replace(self, change=self.change @ by, theta=np.linalg.solve(by, self.theta))
+        return replace(
+            self, change=self.change @ by, theta=np.asarray(np.linalg.solve(by, self.theta))
+        )
 
     def without(self, hidden: Doubles, *, centred: bool) -> tuple[Whitening, Doubles]:
         """Leave out directions that are hidden, and of other coordinates what they have of them.
@@ -100,7 +102,9 @@ class Whitening:
         weight = (hidden**2).sum(axis=1)
         weight[: int(centred)] = -1.0
         kept = np.sort(np.argsort(weight)[: len(weight) - hidden.shape[1]])
-        left, _, right = np.linalg.svd(np.eye(len(weight))[:, kept] - hidden @ hidden[kept].T, False)
+        left, _, right = np.linalg.svd(
+            np.eye(len(weight))[:, kept] - hidden @ hidden[kept].T, False
+        )
         basis = left @ right
         combined = np.column_stack([self.unseen, self.change @ hidden])
         directions, lengths, _ = np.linalg.svd(combined, full_matrices=False)
@@ -168,7 +172,7 @@ def _look(
     again: int,
     small: int | None,
 ) -> tuple[Whitening, Doubles, Doubles]:
-    """Release a matrix; return coordinates, what is hidden in them, and what made them of others."""
+    """Release a matrix; return coordinates, what is hidden in them, and the map from others."""
     width, n = units.width, scales.units
     limit, share = _plan(width, n, noise, small, again)
     rows = _with_residual(design, scales, units, before, limit)

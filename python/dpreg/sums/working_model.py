@@ -297,7 +297,7 @@ def range_note(family: Family, scales: Scales) -> tuple[str, ...]:
     if family.link != "log":
         return ()
     high = math.exp(predictor_range(scales)[1])
-    return (f"responses and means above {high:.3g} count as {high:.3g}, responses below 0 as 0",)
+    return (f"responses and means are clipped at {high:.3g}, and responses below 0 at 0",)
 
 
 def _bandwidth(scales: Scales) -> float:

@@ -143,7 +143,7 @@ test_that("a ledger is opened with the totals it was made with, and tells who wa
   expect_identical(charges$status, c("released", "released"))
   # Removed behind its back: it is not made anew.
   file.remove(path)
-  expect_error(print(made), "gone", class = "dpreg_budget")
+  expect_error(print(made), "missing", class = "dpreg_budget")
   expect_false(file.exists(path))
 })
 
@@ -164,6 +164,6 @@ test_that("totals that do not go together are refused in the words of R", {
   missing <- tempfile()
   expect_error(dp_budget(ledger = missing), "there is no such file; make it with dp_budget(eps = 1, ledger = ",
                fixed = TRUE)
-  expect_error(dp_budget(ledger = missing, delta = 1e-6), "name it alone")
+  expect_error(dp_budget(ledger = missing, delta = 1e-6), "give its path only")
   expect_false(file.exists(missing))
 })

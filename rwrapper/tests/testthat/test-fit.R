@@ -169,7 +169,7 @@ test_that("columns with public bounds cost nothing, and the certificate names th
   expect_identical(tail(unlist(bounded$privacy$public), 1L), "bounds of log(carat): -2 to 2")
   expect_false(identical(coef(bounded), coef(fit_of())))
   expect_error(fit_of(bounds = list(nothing = c(0, 1))), "is not a column of the model")
-  expect_error(fit_of(method = "tukey", bounds = some), "bounds is of no use to 'tukey', but to 'auto'")
+  expect_error(fit_of(method = "tukey", bounds = some), "bounds is not used by 'tukey', only by 'auto'")
   logistic <- dp_glm(I(price > 5000) ~ carat, diamonds, eps = 1, bounds = list(carat = c(0, 6)), rng = 1)
   expect_false(searched(logistic))
   moments <- dp_moments(~ carat + depth, diamonds, eps = 1, bounds = list(carat = c(0, 6), depth = c(40, 80)), rng = 1)

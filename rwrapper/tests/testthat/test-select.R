@@ -86,7 +86,7 @@ test_that("a fit of a selection says so, predicts, and is not updated to another
   expect_identical(names(coef(fit)), colnames(model.matrix(formula(found), diamonds[1:3, ])))
   # Rows that lack what was not chosen are used.
   expect_gt(nobs(fit), 50000)
-  expect_match(tail(fit$notes, 1), "chosen by dp_select\\(\\) at eps = 20.*adds to the cost")
+  expect_match(tail(fit$notes, 1), "selected by dp_select\\(\\) at eps = 20.*adds to the cost")
   X <- model.matrix(~ log(carat) + color, diamonds[1:3, ])[, names(coef(fit))]
   expect_equal(predict(fit, diamonds[1:3, ], winsorise = FALSE), drop(X %*% coef(fit)))
   expect_equal(predict(fit, diamonds[1:3, ], winsorise = FALSE),

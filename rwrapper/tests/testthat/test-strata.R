@@ -90,7 +90,7 @@ test_that("no mistake with strata is a fit of all rows, or uncharged", {
   expect_error(fit(data, budget = strata), "strata[[\"north\"]]", fixed = TRUE)
   expect_error(fit(data, budget = unclass(strata)), "budget must be made by dp_budget()", fixed = TRUE)
   expect_error(fit(data, formula = y ~ x + region), "'region' divides the budget")
-  expect_error(fit(data[c("x", "y")]), "which is no column of the data; they have 'x' and 'y'")
+  expect_error(fit(data[c("x", "y")]), "which is not a column of the data; they have 'x' and 'y'")
   expect_error(fit(transform(data, region = year)), "levels that are text, and the column is of class integer")
   expect_error(dp_partition(strata$north, "ward", c("a", "b")), "not that of a stratum")
   expect_error(dp_partition(budget, "ward"), 'write levels = c("first", "second", ...)', fixed = TRUE)

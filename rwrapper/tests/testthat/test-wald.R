@@ -59,7 +59,7 @@ test_that("coefficients that are not identified are NA, as aliased ones are", {
   expect_identical(is.na(vcov(lost)), is.na(unknown), ignore_attr = TRUE)
   expect_false(any(is.nan(vcov(lost)) | is.nan(coef(lost))))
   expect_identical(vcov(lost, complete = FALSE), vcov(fit)[-3, -3])
-  expect_output(print(lost), "Coefficients: \\(1 not identified at this eps\\)")
+  expect_output(print(lost), "Coefficients: \\(1 not estimable at this eps\\)")
   printed <- capture.output(print(summary(lost)))
   expect_match(grep("^z ", printed, value = TRUE), "^z +NA +NA +NA +NA +NA +NA")
   expect_false(any(grepl("NaN", printed)))

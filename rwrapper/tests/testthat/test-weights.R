@@ -16,9 +16,9 @@ test_that("weights are those of lm()", {
   expect_identical(coef(same), coef(fit))
   dotted <- dp_lm(y ~ ., data[c("y", "x", "w")], eps = 20, delta = 1e-6, weights = w, rng = 1)
   expect_identical(names(coef(dotted)), c("(Intercept)", "x"))
-  expect_match(paste(fit$notes, collapse = " "), "weighed by w")
+  expect_match(paste(fit$notes, collapse = " "), "weighted by w")
   with_limit <- dp_lm(y ~ x, data, eps = 1, weights = w, weight_limit = 2, rng = 1)
-  expect_match(paste(with_limit$notes, collapse = " "), "above 2 count as 2")
+  expect_match(paste(with_limit$notes, collapse = " "), "clipped at 2")
 })
 
 test_that("weights that cannot be are refused", {
@@ -26,7 +26,7 @@ test_that("weights that cannot be are refused", {
   expect_error(dp_lm(y ~ x, data, eps = 1, weights = rep(1, 10)), "name one column", class = "dpreg_usage")
   expect_error(dp_lm(y ~ x, data, eps = 1, weights = g), "weighs nothing", class = "dpreg_usage")
   needs_python()
-  expect_error(dp_lm(y ~ x, data, eps = 1, weights = w, method = "tukey"), "no use for weights",
+  expect_error(dp_lm(y ~ x, data, eps = 1, weights = w, method = "tukey"), "does not support row weights",
                class = "dpreg_usage")
   expect_error(dp_lm(y ~ x, data, eps = 1, weight_limit = 3), "limit of weights", class = "dpreg_usage")
 })
@@ -47,6 +47,6 @@ test_that("an offset is added to the linear predictor", {
   expect_true(all(abs(coef(counts) - c(-1, 0.5)) < 4.5 * sqrt(diag(vcov(counts)))))
   rates <- predict(counts, data.frame(x = c(0, 0), years = c(1, 4)), winsorise = FALSE)
   expect_equal(unname(rates[2L] / rates[1L]), 4)
-  expect_error(dp_select(y ~ x + offset(t), data, k = 1, eps = 1), "no use for offset", class = "dpreg_usage")
-  expect_error(dp_moments(~ y + x + offset(t), data, eps = 1), "no use for offset", class = "dpreg_usage")
+  expect_error(dp_select(y ~ x + offset(t), data, k = 1, eps = 1), "does not support offset", class = "dpreg_usage")
+  expect_error(dp_moments(~ y + x + offset(t), data, eps = 1), "does not support offset", class = "dpreg_usage")
 })

@@ -28,7 +28,7 @@ test_that("effects of other groups are refused", {
   refused(y ~ x | person + team, "levels = list\\(team")
   refused(y ~ x | person + era, "no column 'era'")
   refused(y ~ x | person:team, "public levels")
-  expect_error(dp_lm(y ~ x | person, data, eps = 1, unit = "person", method = "tukey"), "mean of each unit",
+  expect_error(dp_lm(y ~ x | person, data, eps = 1, unit = "person", method = "tukey"), "model with unit effects",
                class = "dpreg_error")
 })
 

@@ -177,7 +177,7 @@ TUKEY = [
         edited(
             TukeyEM,
             "release",
-            ("[estimand(plan)]", "[estimand(plan), f'{float(np.nanmedian(fits)):.17g}']"),
+            ("notes: list[str] = []", "notes = [f'{float(np.nanmedian(fits)):.17g}']"),
         ),
         ("tukey",),
     ),

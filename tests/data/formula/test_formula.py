@@ -112,7 +112,7 @@ def test_dot_is_every_other_column(frame):
         ("y", "one response"),
         ("~ a", "one response"),
         ("", "one response"),
-        ("y ~ a | b", "has a |"),
+        ("y ~ a | b", "contains |, and random effects"),
         ("k ~ a", "one number in each row"),
         ("y + b ~ a", "one number in each row"),
         ("y ~ 0", "nothing on its right-hand side"),

@@ -60,8 +60,9 @@ def effects_of_unit(formula: str, unit: str | None, schema: Schema) -> tuple[str
         group = groups[0]
         raise FormulaError(
             "formula",
-            f"has effects of {group!r}, whose means would be of rows of several units",
-            ("add ", Setting("unit", group), " if that is who is protected"),
-            f"write C({group}, levels=[...]) as one more term if its levels are public",
+            f"fixed effects of {group!r} are not supported because a level contains rows of "
+            "several units",
+            ("add ", Setting("unit", group), " if that is the protected unit"),
+            f"write C({group}, levels=[...]) as a term if its levels are public",
         )
     return effects_as_terms(str(rest), (g for g in groups if g != unit), schema), True

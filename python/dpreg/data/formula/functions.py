@@ -195,11 +195,11 @@ LEARNS_FROM_DATA: dict[str, str] = {
     "cr": "give knots and bounds: cr(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
     "cs": "give knots and bounds: cs(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
     "cc": "give knots and bounds to cr(): cr(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
-    "lag": "make the lagged column before the data are protected, one row a unit",
+    "lag": "make the lagged column before the data are protected, one row per unit",
     "hashed": "declare the levels: C(x, levels=[...])",
 }
 
-_BY_UNIT = "write unit='person', or another column, as an argument of the call: errors are by unit"
+_BY_UNIT = "write unit='person' as an argument of the call: standard errors are clustered by unit"
 _LEVELS = "write C(g, levels=['a', 'b']), or declare levels= in the call"
 _SMOOTH = "write cr(x, knots=[2, 4], lower_bound=0, upper_bound=6), with knots of your own"
 # Words of other packages: why they are no terms here, and what to write.
@@ -208,16 +208,16 @@ FOREIGN: dict[str, tuple[str, str]] = {
     "factor": ("levels must not be read from the data", _LEVELS),
     "as_factor": ("levels must not be read from the data", _LEVELS),
     "i": ("levels must not be read from the data", _LEVELS),
-    "s": ("a smooth term chooses its knots by the data", _SMOOTH),
-    "te": ("a smooth term chooses its knots by the data", _SMOOTH),
-    "ns": ("it chooses its knots by the data", _SMOOTH),
+    "s": ("a smooth term chooses its knots from the data", _SMOOTH),
+    "te": ("a smooth term chooses its knots from the data", _SMOOTH),
+    "ns": ("it chooses its knots from the data", _SMOOTH),
     "cluster": ("clusters are not a term", _BY_UNIT),
     "strata": ("strata are not a term", _BY_UNIT),
     "Error": ("error strata are not a term", _BY_UNIT),
     "cbind": ("a model has one response", "fit one response after the other, or use dp_moments"),
     "diff": (
         "its value in one row depends on the other rows",
-        "make the differences before the data are protected, one row a unit",
+        "compute the differences before the data are protected, one row per unit",
     ),
 }
 

@@ -30,10 +30,10 @@ def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
     if "|" in re.sub(r"`[^`]*`", "", formula):
         raise FormulaError(
             "formula",
-            f"{formula!r} has a |, and random effects are not terms",
+            f"{formula!r} contains |, and random effects are not supported",
             "for effects of the protected unit write 'y ~ x | person' in dp_lm, with unit='person'",
             "for those of declared periods too 'y ~ x | person + period'",
-            "for levels that are public write C(g, levels=['a', 'b']) as one more term",
+            "for levels that are public write C(g, levels=['a', 'b']) as a term",
         )
     try:
         sides = Formula(
@@ -116,7 +116,7 @@ def _check_kinds(columns: Collection[Column], categories: AbstractSet[str]) -> N
         levels = {c.name: _LIKE[c.kind == "numeric"] for c in undeclared}
         raise SchemaError(
             "levels",
-            f"{holding}, without declared levels, which must not be read from the data",
+            f"{holding} without declared levels, which must not be read from the data",
             (*add("levels", levels), " to the call"),
             "convert numbers before it, as with astype(float)",
         )

@@ -35,8 +35,8 @@ _INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
     ast.BitAnd: ("& is not arithmetic on numbers", "write I((x > 0) * (z > 0))"),
     ast.BitOr: ("| is not arithmetic on numbers", "write I((x > 0) + (z > 0) > 0)"),
     ast.BoolOp: ("'and' and 'or' are not arithmetic", "write I((x > 0) * (z > 0))"),
-    ast.List: ("a list has no place in a row", "write numbers and columns only"),
-    ast.Tuple: ("a list has no place in a row", "write numbers and columns only"),
+    ast.List: ("lists are not supported", "write numbers and columns only"),
+    ast.Tuple: ("lists are not supported", "write numbers and columns only"),
 }
 
 
@@ -146,7 +146,9 @@ class _Reader:
 
     def refuse_node(self, node: ast.expr) -> FormulaError:
         if isinstance(node, ast.Compare) and len(node.ops) > 1:
-            return self.refuse("it compares three things", "write I((1 < x) * (x < 2))")
+            return self.refuse(
+                "chained comparisons are not supported", "write I((1 < x) * (x < 2))"
+            )
         what: ast.AST = node
         if isinstance(node, ast.BinOp | ast.UnaryOp):
             what = node.op
@@ -214,7 +216,7 @@ class _Reader:
                 f"{function.value.id}.{function.attr}() is not known to work row by row",
                 "write np.log(x), log(x) or another function of the row",
             )
-        raise self.refuse("it calls something that has no name", "name the function")
+        raise self.refuse("only functions can be called by name", "name the function")
 
     def read_categorical(self, node: ast.Call) -> None:
         arguments = list(node.args)

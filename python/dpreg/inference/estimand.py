@@ -1,0 +1,82 @@
+"""What the coefficients of a fit estimate, and how much clipping may have changed them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["CLIPPED", "Estimand", "clipping_note", "named"]
+
+# Begins the name of an estimand that clipping has changed.
+CLIPPED = "clipped "
+# Standard errors; a smaller effect of clipping is negligible beside the interval.
+_NEGLIGIBLE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Estimand:
+    """What the coefficients estimate.
+
+    Attributes
+    ----------
+    name : str
+        Such as ``"least squares"``, or ``"clipped least squares"`` where influential rows were
+        clipped with an effect of half a standard error or more.
+    row_limit, score_limit : float or None
+        Clipping thresholds of the norms of rows and of scores (row times residual), as multiples
+        of the typical norm.
+    units_clipped : float or None
+        Number of units whose score was clipped, from noisy counts.
+    clipping_effect : float or None
+        Largest possible effect of clipping on a coefficient, in standard errors; None: not
+        estimated.  `DPResults.clipping` has it by coefficient, in the coefficient's unit.
+    """
+
+    name: str
+    row_limit: float | None = None
+    score_limit: float | None = None
+    units_clipped: float | None = None
+    clipping_effect: float | None = None
+
+    @property
+    def clipped(self) -> bool:
+        """Whether clipping changes the estimand by more than a negligible amount."""
+        return self.name.startswith(CLIPPED)
+
+    @property
+    def effect(self) -> str:
+        """The largest effect of clipping, as a summary prints it; empty: no clipping."""
+        if self.clipping_effect is None:
+            return "unknown" if self.clipped else ""
+        shown = f"{self.clipping_effect:.1f}" if self.clipping_effect >= 0.05 else "< 0.1"
+        return f"{shown} std. errors"
+
+
+def named(target: str, effect: float | None) -> str:
+    """Name an estimand, given what is estimated without clipping and the effect of clipping."""
+    negligible = effect is not None and effect < _NEGLIGIBLE
+    return target if negligible else CLIPPED + target
+
+
+def clipping_note(estimand: Estimand | None, response: str) -> tuple[str, ...]:
+    """Return the note for a fit whose estimand was changed by clipping, if it was.
+
+    Parameters
+    ----------
+    estimand : Estimand or None
+    response : str
+        As the formula has it.
+    """
+    if estimand is None or not estimand.clipped or estimand.clipping_effect is None:
+        return ()
+    target = estimand.name.removeprefix(CLIPPED)
+    least_squares = target == "least squares"
+    units = max(1, round(float(f"{estimand.units_clipped or 0.0:.1e}")))
+    rows = "1 influential row was" if units == 1 else f"{units:,} influential rows were"
+    note = (
+        f"about {rows} clipped, so these are Huber-type estimates; "
+        f"{'ordinary ' if least_squares else ''}{target} may differ by up to "
+        f"{estimand.clipping_effect:.1f} standard errors (see fit.clipping)"
+    )
+    if least_squares and response.isidentifier():
+        note += f".  Heavy tails? Try log({response})"
+    return (note,)
