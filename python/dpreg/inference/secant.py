@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +18,9 @@ _BENT = 0.03
 _LEAST = 0.1
 # A difference that exceeds its noise by so many deviations says how wrong the curvature is.
 _CLEAR = 3.0
+# Where the last two scores exceed their noise by so many deviations, and the last is more than this
+# share of the one before, they do not lead to a root.
+_HELD_UP, _FALLEN = 6.0, 0.4
 # Times that weights are found anew from where they lead, half of the way each.
 _AGAIN = 10
 
@@ -33,13 +35,16 @@ class Observation:
     deviation : float
         Of the noise in each entry.
     limit : float
-        To which scores of units were shortened.
+        To which scores of units were clipped.
+    cut : float
+        What that takes off an entry, as expected where it was taken.
     """
 
     at: Doubles
     score: Doubles
     deviation: float
     limit: float
+    cut: float = 0.0
 
 
 class Path:
@@ -63,8 +68,6 @@ class Path:
         Where the scores lead, all told.
     weights : ndarray, shape (k,)
         Of each of them in that.
-    cut : callable
-        What a limit takes off an entry of a score beyond what that of the last score does.
 
     References
     ----------
@@ -76,7 +79,6 @@ class Path:
         self._first, self._surprises = doubt + _BENT**2, list[float]()
         self.observations: list[Observation] = []
         self.weights, self.theta = np.ones(1), start
-        self.cut: Callable[[float], float] = lambda limit: 0.0
 
     @property
     def doubt(self) -> float:
@@ -96,6 +98,16 @@ class Path:
         return math.sqrt(self.doubt / max(len(way), 1)) * float(np.linalg.norm(way))
 
     @property
+    def unsettled(self) -> NDArray[np.bool_]:
+        """Where the score hardly falls however far `theta` goes: clipped rows hold it up."""
+        if len(self.observations) < 2:
+            return np.zeros(len(self.theta), dtype=bool)
+        before, last = self.observations[-2:]
+        ends = np.abs(before.score), np.abs(last.score)
+        clear = np.minimum(ends[0] / before.deviation, ends[1] / last.deviation) > _HELD_UP
+        return np.asarray(clear & (ends[1] > _FALLEN * ends[0]))
+
+    @property
     def variance(self) -> float:
         """Of an entry of the score at `theta`, but for sampling error."""
         noise = float(self.weights**2 @ self._noise())
@@ -112,7 +124,7 @@ class Path:
     def _learn(self, before: Observation, after: Observation) -> None:
         step, width = after.at - before.at, len(after.at)
         fallen = before.score - after.score - self.curvature @ step
-        cut = self.cut(before.limit) - self.cut(after.limit)
+        cut = before.cut - after.cut
         noise = before.deviation**2 + after.deviation**2 + cut**2
         length, square = float(step @ step), float(fallen @ fallen)
         surprise = (square - width * noise) / ((width + 1) * max(length, np.finfo(float).tiny))
@@ -132,7 +144,8 @@ class Path:
 
     def _noise(self) -> Doubles:
         """Return the mean square error of each score, but for the curvature."""
-        return np.array([o.deviation**2 + self.cut(o.limit) ** 2 for o in self.observations])
+        last = self.observations[-1].cut
+        return np.array([o.deviation**2 + (o.cut - last) ** 2 for o in self.observations])
 
     def _combine(self) -> None:
         """Weigh where the scores lead by what is wrong with them: noise, limits and curvature."""

@@ -30,6 +30,9 @@ _FIRST_NOISE, _FIRST_MOST, _USUAL_NORMS = 0.1, 0.15, 2.5
 # Norms are counted for this share, and once more while noise in coefficients is more than this
 # share of residuals.
 _NORMS, _LOUD = 0.03, 0.2
+# and while limits are more than so many root mean square norms: rows of a rare level may be all that
+# makes them so, until its coefficient is found.
+_MANY_NORMS = 12.0
 # Each score but the last costs this share of what is left; of two, the first.
 _ROUND, _FIRST_OF_TWO = 0.2, 0.35
 # The last one is taken where the curvature adds at most this share of its noise, and after steps
@@ -121,7 +124,6 @@ class _Rounds:
         self.limits, self.width = limits, max(rows.width, 1)
         self._aimed = path.theta
         self._least = self.residual
-        path.cut = self._cut
 
     @property
     def residual(self) -> float:
@@ -134,12 +136,14 @@ class _Rounds:
         at, label = self.path.theta, f"score of round {len(self.path.observations) + 1}"
         mu = self._noise.share(share)
         score, deviation = noisy_score(self.rows, at, limit, label, self._noise, mu)
-        self.path.add(Observation(at, score / self._units, deviation / self._units, limit))
+        seen = Observation(
+            at, score / self._units, deviation / self._units, limit, self._cut(limit)
+        )
+        self.path.add(seen)
 
     def _cut(self, limit: float) -> float:
-        """Return how much more a limit takes off an entry of the score of a row than the last."""
-        excess = self.limits.excess(limit) - self.limits.excess(self.limits.limit)
-        return _ONE_SIDED * excess * _along(self.width) / self._units
+        """Return what a limit takes off an entry of the score of a row, where the path is."""
+        return _ONE_SIDED * self.limits.excess(limit) * _along(self.width) / self._units
 
     def _aim(self) -> None:
         """Make rows again if their rounding would matter where the path has come to."""
@@ -218,10 +222,11 @@ def newton(
     left, again = share, True
     for number in range(MOST_ROUNDS):
         if number > 0 and again:
-            again, left = rounds.noisy(_LOUD), left - _NORMS
+            loud, left = rounds.noisy(_LOUD), left - _NORMS
             label = f"norms of scores after round {number}"
             typical = rounds.limits.norm
             rounds.counted(count_norms(rows, path.theta, typical, noise, _NORMS, left, label))
+            again = loud or rounds.limits.limit > _MANY_NORMS * rounds.limits.norm
         limit = rounds.limits.limit
         sigma = limit / (units * noise.share(left))
         last = (rounds.settled(sigma) and not rounds.wider(limit)) or number + 1 == MOST_ROUNDS

@@ -23,6 +23,9 @@ _BELOW, _WIDER = 6, (1, 1, 2, 2)
 # The tail begins where so many of the units that are seen are below; and a bin is seen with so
 # many deviations of its noise.
 _BULK, _SEEN = 0.7, 3.0
+# and so many to be one by itself, apart from all shapes, as the rows of a rare level are before
+# its coefficient is found.
+_ALONE = 5.0
 # Half octaves of the tail, in so many fine steps each.
 _HALVES, _STEPS = 44, 8
 # No unit is farther out than so many times where the tail begins; without an end, limits of real
@@ -99,9 +102,10 @@ class NormTail:
         parts = (numbers[:, 1:] + numbers[:, :-1]) / 2 * np.diff(_steps())
         excess = parts[:, ::-1].cumsum(axis=1)[:, ::-1]
         self._limits = self._start * _steps()
-        self._excess = np.append(self._start * (weights @ excess), 0.0)
+        expected = np.append(self._start * (weights @ excess), 0.0)
         squared = np.append(self._start**2 * (weights @ excess**2), 0.0)
-        self._doubt = np.sqrt(np.maximum(squared - self._excess**2, 0.0))
+        self._doubt = np.sqrt(np.maximum(squared - expected**2, 0.0))
+        self._excess = np.maximum(expected, self._seen_beyond())
         self.squares, number = self._sum(first, weights, units, ends)
         self.root_mean_square = math.sqrt(self.squares / number)
 
@@ -120,6 +124,14 @@ class NormTail:
         total = float(below @ middles**2)
         total += self._start**2 * float(weights @ (units * squares))
         return total, max(float(below.sum() + weights @ units), 1.0)
+
+    def _seen_beyond(self) -> Doubles:
+        """Return what norms in bins that are seen by themselves exceed each limit by, added up."""
+        seen = self._counts > _ALONE * self._deviation
+        middles = np.array([_norm(k) for k in (self._starts[:-1] + self._starts[1:]) / 2])
+        middles = np.append(middles, _norm(float(self._starts[-1])))[seen]
+        over = np.maximum(middles - self._limits[:, None], 0.0)
+        return np.asarray(over @ self._counts[seen])
 
     def excess(self, limit: float) -> float:
         """Return what norms exceed `limit` by, added up, as expected."""
