@@ -18,9 +18,9 @@ _BENT = 0.03
 _LEAST = 0.1
 # A difference that exceeds its noise by so many deviations says how wrong the curvature is.
 _CLEAR = 3.0
-# Where the last two scores exceed their noise by so many deviations, and the last is more than this
-# share of the one before, they do not lead to a root.
-_HELD_UP, _FALLEN = 6.0, 0.4
+# Where a score exceeds its noise by so many deviations, the one before is clear too, and this one is
+# more than this share of it, they do not lead to a root.
+_HELD_UP, _FALLEN = 5.0, 0.6
 # Times that weights are found anew from where they lead, half of the way each.
 _AGAIN = 10
 
@@ -103,9 +103,9 @@ class Path:
         if len(self.observations) < 2:
             return np.zeros(len(self.theta), dtype=bool)
         before, last = self.observations[-2:]
-        ends = np.abs(before.score), np.abs(last.score)
-        clear = np.minimum(ends[0] / before.deviation, ends[1] / last.deviation) > _HELD_UP
-        return np.asarray(clear & (ends[1] > _FALLEN * ends[0]))
+        clear = np.abs(before.score) > _CLEAR * before.deviation
+        clear &= np.abs(last.score) > _HELD_UP * last.deviation
+        return np.asarray(clear & (np.abs(last.score) > _FALLEN * np.abs(before.score)))
 
     @property
     def variance(self) -> float:
