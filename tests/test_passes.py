@@ -47,13 +47,15 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_no_more_passes_than_were_said(name):
     call, formula, options = CALLS[name]
+    # Where released numbers say that it is enough, a fit with errors takes the short way.
+    share = 3 if name in ("boosted", "extras", "units") else 2
     for n in (300, 30_000):  # noise hides everything, and nearly nothing
         seen = watched(call, formula, table(n), **options)
         assert [p.done for p in seen] == list(range(1, len(seen) + 1))
         assert seen[0].most is None
         assert len({p.most for p in seen[1:]}) == 1
         if len(seen) > 7:  # else the response was not found
-            assert seen[-1].most / 2 <= seen[-1].done <= seen[-1].most
+            assert seen[-1].most / share <= seen[-1].done <= seen[-1].most
     assert len(seen) > 4
 
 
@@ -116,7 +118,7 @@ def test_each_release_is_counted_by_itself_and_results_do_not_change():
 
 def test_who_stops_it_is_told_of_the_charge():
     def stop(found):
-        if found.done == 3:
+        if found.done == 1:
             raise KeyboardInterrupt
 
     budget = dpreg.Budget(1.0, 1e-6)

@@ -11,15 +11,16 @@ from dpreg import _core
 
 SPECIAL = [0.0, -0.0, 1.0, 2.0, -2.0, 2.0000001, 0.5, 1e300, 5e-324, -3.0, np.nan, np.inf, -np.inf]
 
+ENDS = _core.LEAST_EXPONENT, _core.testing.LARGEST_EXPONENT
+
 
 def magnitude_by_definition(column):
-    counts = np.zeros(_core.testing.LARGEST_EXPONENT - _core.LEAST_EXPONENT + 1, dtype=int)
-    for x in column[np.isfinite(column) & (column != 0)]:
-        e = np.ceil(np.log2(np.abs(x)))
-        counts[
-            int(np.clip(e, _core.LEAST_EXPONENT, _core.testing.LARGEST_EXPONENT))
-            - _core.LEAST_EXPONENT
-        ] += 1
+    bins = _core.testing.LARGEST_EXPONENT - _core.LEAST_EXPONENT + 1
+    counts = np.zeros(2 * bins + 1, dtype=int)
+    for x in column[np.isfinite(column)]:
+        with np.errstate(divide="ignore"):
+            e = np.clip(np.ceil(np.log2(np.abs(x))), *ENDS)
+        counts[bins + int(np.sign(x)) * (int(e) - _core.LEAST_EXPONENT + 1)] += 1
     return counts
 
 

@@ -322,6 +322,10 @@ def test_rare_dummies_that_are_not_seen_are_fitted_without_an_error(method):
     fits = [dpreg.dp_lm(formula, data, 1.0, 1e-6, method=method, rng=seed) for seed in range(1, 6)]
     fit = fits[1]
     unknown = fit.bse.isna().to_numpy()
+    if method == "boosted_adassp":  # which sees them
+        assert np.median([f.bse.isna().mean() for f in fits]) == 0
+        assert np.median([abs(f.params["z"] + 1) / f.bse["z"] for f in fits]) < 3
+        return
     assert unknown[:levels].sum() > 10
     assert (fit.params.to_numpy()[unknown] != 0).sum() > 10
     left = [np.var(data["y"] - fit.predict(data)) / np.var(data["y"]) for fit in fits]

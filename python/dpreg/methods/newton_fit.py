@@ -72,6 +72,9 @@ _LEAST_RESIDUAL = 0.02
 _PRODUCT_NORMS, _PRODUCT_NOISE = 2.0, 0.3
 # A coordinate in which no root was found may be so many times as far off as the last step was.
 _FARTHER = 5.0
+# A coefficient that moved by more than so many deviations in both of the last steps, to the same side,
+# goes on as a geometric series, with no more than this ratio.
+_MOVED, _SLOWEST = 2.0, 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +196,7 @@ def _measure(begun: Standardised, found: Whitening, top: float) -> tuple[Whiteni
     if limit == wanted:
         limit = max(wanted, min(precise, _LONGEST * base))
     rows = mapped_rows(begun.design, begun.scales, units, found.change, None, limit, kept=False)
-    gram, deviation = noisy_gram(rows, noise, mu)
+    gram, deviation = noisy_gram(rows, noise, mu, "second moments of rows")
     gram, deviation = gram / n, deviation / n
     values, vectors = np.linalg.eigh(gram)
     values = without_spread(values, deviation)
@@ -217,7 +220,7 @@ def _errors(fit: _Fit, begun: Standardised) -> EstimateError:
     excess = 0.0 if tail is None else tail.cut(limit).excess / n
     return EstimateError(
         sampling=sampling,
-        privacy=fit.path.variance * way @ way.T,
+        privacy=fit.path.variance * way @ way.T + _slow(fit, way),
         hidden=_hidden(fit.whitening, dispersion) + _unsettled(fit, dispersion),
         clipping=excess**2 * way @ way.T,
     )
@@ -242,3 +245,22 @@ def _unsettled(fit: _Fit, dispersion: float) -> Doubles:
     there = fit.whitening.change[:, fit.path.unsettled]
     steps = (fit.path.inverse @ fit.path.observations[-1].score)[fit.path.unsettled]
     return np.asarray(there * (dispersion + (_FARTHER * steps) ** 2) @ there.T)
+
+
+def _slow(fit: _Fit, way: Doubles) -> Doubles:
+    """Return the square of what is left to go for coefficients that the last score still moved.
+
+    Where second moments are overestimated along one direction, steps along it are too short, and
+    each coefficient that has something of it is a little off: unseen in a coordinate, but not in
+    the coefficient.  Without it, forty dummies in 20,000 rows missed by 5 errors in one fit of five.
+    """
+    if len(fit.path.observations) < 2:
+        return np.zeros((len(way), len(way)))
+    sizes = np.sqrt((way**2).sum(axis=1))
+    before, last = fit.path.observations[-2:]
+    first, moved = way @ before.score, way @ last.score
+    clear = np.abs(first) > _MOVED * before.deviation * sizes
+    clear &= (np.abs(moved) > _MOVED * last.deviation * sizes) & (first * moved > 0)
+    ratio = np.minimum(np.abs(moved) / np.maximum(np.abs(first), np.abs(moved)), _SLOWEST)
+    left = np.where(clear, np.maximum(1.0, ratio / (1 - ratio)) * moved, 0.0)
+    return np.outer(left, left)

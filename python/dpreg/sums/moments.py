@@ -64,7 +64,9 @@ def without_columns(gram: Doubles, found: NDArray[np.bool_], *, intercept: bool)
     return gram[np.ix_(kept, kept)]
 
 
-def noisy_gram(rows: MappedRows, noise: GaussianReleases, mu: float) -> tuple[Doubles, float]:
+def noisy_gram(
+    rows: MappedRows, noise: GaussianReleases, mu: float, label: str = "sums of products"
+) -> tuple[Doubles, float]:
     """Release the Gram matrix of standardised rows.
 
     Returns
@@ -75,7 +77,7 @@ def noisy_gram(rows: MappedRows, noise: GaussianReleases, mu: float) -> tuple[Do
         Standard deviation of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
     """
     sensitivity = _core.gram_sensitivity(rows.width)
-    sums, scale = symmetric("sums of products", rows.gram(), sensitivity, noise.of_rows, mu)
+    sums, scale = symmetric(label, rows.gram(), sensitivity, noise.of_rows, mu)
     unit = (rows.limit / _core.ROW_STEPS) ** 2
     return sums * unit, scale * unit
 

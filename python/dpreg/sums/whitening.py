@@ -176,7 +176,8 @@ def _look(
     width, n = units.width, scales.units
     limit, share = _plan(width, n, noise, small, again)
     rows = _with_residual(design, scales, units, before, limit)
-    gram, deviation = noisy_gram(rows, noise, noise.share(share))
+    label = f"second moments of rows and response, {again + 1}"
+    gram, deviation = noisy_gram(rows, noise, noise.share(share), label)
     gram, deviation = gram / n, deviation / n
     matrix, products, square = gram[:-1, :-1], gram[:-1, -1], float(gram[-1, -1])
     values, vectors = np.linalg.eigh(matrix)
