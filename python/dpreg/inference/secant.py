@@ -18,8 +18,8 @@ _BENT = 0.03
 _LEAST = 0.1
 # A difference that exceeds its noise by so many deviations says how wrong the curvature is.
 _CLEAR = 3.0
-# Where a score exceeds its noise by so many deviations, the one before is clear too, and this one is
-# more than this share of it, they do not lead to a root.
+# Where a score exceeds its noise by so many deviations, the one before is clear too, and this one
+# is more than this share of it, they do not lead to a root.
 _HELD_UP, _FALLEN = 5.0, 0.6
 # Times that weights are found anew from where they lead, half of the way each.
 _AGAIN = 10

@@ -30,8 +30,8 @@ _FIRST_NOISE, _FIRST_MOST, _USUAL_NORMS = 0.1, 0.15, 2.5
 # Norms are counted for this share, and once more while noise in coefficients is more than this
 # share of residuals.
 _NORMS, _LOUD = 0.03, 0.2
-# and while limits are more than so many root mean square norms: rows of a rare level may be all that
-# makes them so, until its coefficient is found.
+# and while limits are more than so many root mean square norms: rows of a rare level may be all
+# that makes them so, until its coefficient is found.
 _MANY_NORMS = 12.0
 # Each score but the last costs this share of what is left; of two, the first.
 _ROUND, _FIRST_OF_TWO = 0.2, 0.35

@@ -72,8 +72,8 @@ _LEAST_RESIDUAL = 0.02
 _PRODUCT_NORMS, _PRODUCT_NOISE = 2.0, 0.3
 # A coordinate in which no root was found may be so many times as far off as the last step was.
 _FARTHER = 5.0
-# A coefficient that moved by more than so many deviations in both of the last steps, to the same side,
-# goes on as a geometric series, with no more than this ratio.
+# A coefficient that moved by more than so many deviations in both of the last steps, to the same
+# side, goes on as a geometric series, with no more than this ratio.
 _MOVED, _SLOWEST = 2.0, 0.8
 
 
@@ -252,7 +252,8 @@ def _slow(fit: _Fit, way: Doubles) -> Doubles:
 
     Where second moments are overestimated along one direction, steps along it are too short, and
     each coefficient that has something of it is a little off: unseen in a coordinate, but not in
-    the coefficient.  Without it, forty dummies in 20,000 rows missed by 5 errors in one fit of five.
+    the coefficient.  Without it, levels of .1% and .02% of 300,000 rows missed by up to 3.8 errors,
+    with it by 2.4.
     """
     if len(fit.path.observations) < 2:
         return np.zeros((len(way), len(way)))
