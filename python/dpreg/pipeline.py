@@ -28,6 +28,7 @@ from dpreg.errors import (
 )
 from dpreg.families import Family
 from dpreg.methods import method_from
+from dpreg.methods.auto import Auto
 from dpreg.methods.base import Allowance, Declined, Method, with_offsets
 from dpreg.methods.families import check_extras, method_for
 from dpreg.privacy.bits import bit_source
@@ -125,12 +126,15 @@ def fit(
     check_extras(extras, chosen, terms, inference=inference)
     stage = first_stage(selector, k, split, fitted, epsilon)
     chosen.check(fitted, stage.epsilon_fit, delta, inference=inference)
+    asked_for = chosen.name
+    if isinstance(chosen, Auto):
+        chosen = chosen.decided(inference=inference)
     holder = _holder(chosen, stage.selector)
     if holder is not None:
         allowed = memory_to_hold(memory, holder, len(terms.names))
     most = stage.cost(chosen.cost(stage.epsilon_fit, delta)).claimed(epsilon, delta)
     rows = option_of(chosen, stage.selector)
-    receipt = pay(charged, caller, formula, chosen.name, data, most, unit, rows)
+    receipt = pay(charged, caller, formula, asked_for, data, most, unit, rows)
 
     allowance = Allowance(stage.epsilon_fit, delta, bits, extras)
     with receipt.running(bits):

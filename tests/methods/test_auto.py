@@ -28,19 +28,31 @@ def test_it_is_the_default_and_says_what_it_chose():
     named = dpreg.dp_lm("y ~ x0 + x1 + x2", data, 1.0, rng=1, method="auto")
     assert (fit.params == named.params).all()
     assert fit.method in ("boosted_adassp", "adassp", "tukey")
-    assert fit.privacy.parts[0].label == "number of units, to choose the method"
+    # With inference nothing is to be chosen.
+    assert fit.privacy.parts[0].label == "number of rows"
+    chosen = dpreg.dp_lm("y ~ x0", data, 1.0, rng=1, inference=False)
+    assert chosen.privacy.parts[0].label == "number of units, to choose the method"
     # A choice that costs nothing is no news; one that costs a lot is.
     assert "was chosen for about" not in str(fit.summary())
-    poor = dpreg.dp_lm("y ~ x0 + x1 + x2", gaussian(2000, 3, 1), 0.5, rng=1)
+    poor = dpreg.dp_lm("y ~ x0 + x1 + x2", gaussian(2000, 3, 1), 0.5, rng=1, inference=False)
     assert poor.released
     text = " ".join(str(poor.summary()).split())
     assert f"method {poor.method!r} was chosen for about" in text
 
 
+def test_a_default_fit_reserves_no_more_than_it_can_spend():
+    """By Gaussian composition twelve fits of .3 are in eps = 1; each was refused for TukeyEM's sake."""
+    budget, data = dpreg.Budget(1.0, 2e-5, accounting="gdp"), gaussian(500, 1, 1)
+    for seed in range(12):
+        dpreg.dp_lm("y ~ x0", data, 0.3, 1e-6, budget=budget, rng=seed)
+    with pytest.raises(dpreg.BudgetError):
+        dpreg.dp_lm("y ~ x0", data, 0.3, 1e-6, budget=budget)
+
+
 def test_the_parts_add_up_to_the_claim():
     from dpreg.privacy.gdp import gdp_epsilon
 
-    fit = dpreg.dp_lm("y ~ x0", gaussian(5000, 1, 1), 0.8, 1e-6, rng=1)
+    fit = dpreg.dp_lm("y ~ x0", gaussian(5000, 1, 1), 0.8, 1e-6, rng=1, inference=False)
     count, *rest = fit.privacy.parts
     mu = np.sqrt(sum(part.mu**2 for part in rest))
     total = count.epsilon + gdp_epsilon(mu, 1e-6)

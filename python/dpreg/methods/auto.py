@@ -90,11 +90,11 @@ class Auto:
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0, with which no candidate works, and what TukeyEM cannot halve."""
         needs_delta(self.name, delta)
-        if not self._candidates(terms, inference=False):
+        if not self._candidates(terms):
             refuse_within("tukey", terms)
             refuse_weights("tukey", terms)
             refuse_bounds("tukey", terms)
-        if "tukey" in self._candidates(terms, inference=False):
+        if "tukey" in self._candidates(terms):
             rest = (1 - self.count_share) * epsilon
             self._method("tukey").check(terms, rest, delta / 2, inference=inference)
 
@@ -110,9 +110,13 @@ class Auto:
         dearest = functools.reduce(Cost.or_else, costs)
         return (Cost.pure(self.count_share * epsilon) + dearest).claimed(epsilon, delta)
 
-    def _candidates(self, terms: Terms, *, inference: bool) -> tuple[str, ...]:
+    def decided(self, *, inference: bool) -> Method:
+        """Return the method where nothing is to be chosen, so that no count is paid for."""
         if inference and WITH_INFERENCE in self.candidates:
-            return (WITH_INFERENCE,)
+            return self._method(WITH_INFERENCE)
+        return self
+
+    def _candidates(self, terms: Terms) -> tuple[str, ...]:
         summed = terms.within or terms.weight is not None or bool(terms.bounds)
         return tuple(name for name in self.candidates if name != "tukey" or not summed)
 
@@ -141,9 +145,8 @@ class Auto:
         noise = int(_core.discrete_laplace(count, allowance.bits, 1)[0])
         units = float(max(0, design.unit_count + noise))
         d = len(design.terms.regressors)
-        chosen = best_method(
-            self._candidates(design.terms, inference=inference), units, d, rest, allowance.delta
-        )
+        candidates = self._candidates(design.terms)
+        chosen = best_method(candidates, units, d, rest, allowance.delta)
         loss = expect(chosen, units, d, rest, allowance.delta).loss
         why = (
             f"method {chosen!r} was chosen for about {units:,.0f} units and "
