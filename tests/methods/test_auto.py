@@ -41,7 +41,7 @@ def test_it_is_the_default_and_says_what_it_chose():
 
 
 def test_a_default_fit_reserves_no_more_than_it_can_spend():
-    """By Gaussian composition twelve fits of .3 are in eps = 1; each was refused for TukeyEM's sake."""
+    """By Gaussian composition: twelve fits of .3 cost 1 together."""
     budget, data = dpreg.Budget(1.0, 2e-5, accounting="gdp"), gaussian(500, 1, 1)
     for seed in range(12):
         dpreg.dp_lm("y ~ x0", data, 0.3, 1e-6, budget=budget, rng=seed)
