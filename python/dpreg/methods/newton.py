@@ -33,6 +33,8 @@ _NORMS, _LOUD = 0.03, 0.2
 # and while limits are more than so many root mean square norms: rows of a rare level may be all
 # that makes them so, until its coefficient is found.
 _MANY_NORMS = 12.0
+# Norms are not counted again where no more than this is left: something must be for scores.
+_ENOUGH = 0.06
 # Each score but the last costs this share of what is left; of two, the first.
 _ROUND, _FIRST_OF_TWO = 0.2, 0.35
 # The last one is taken where the curvature adds at most this share of its noise, and after steps
@@ -221,7 +223,7 @@ def newton(
     rounds = _Rounds(rows, path, units, noise, limits)
     left, again = share, True
     for number in range(MOST_ROUNDS):
-        if number > 0 and again:
+        if number > 0 and again and left > _ENOUGH:
             loud, left = rounds.noisy(_LOUD), left - _NORMS
             label = f"norms of scores after round {number}"
             typical = rounds.limits.norm

@@ -1,0 +1,39 @@
+"""Scores, one after another, with what is left of the squared mu."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpreg import _core
+from dpreg.data.design import Design, Terms
+from dpreg.inference.secant import Path
+from dpreg.methods.newton import FIRST_NORMS, count_norms, newton
+from dpreg.sums.accountant import GaussianReleases
+from dpreg.sums.rows import mapped_rows, standard_units
+from dpreg.sums.standardisation import Scales
+
+
+@pytest.mark.parametrize("share", [0.15, 0.2, 0.3, 0.6])
+@pytest.mark.parametrize("seed", range(3))
+def test_norms_are_not_counted_with_what_scores_need(share, seed):
+    # Noise is so large that norms would be counted after each round.
+    rng = np.random.default_rng(seed)
+    n, d = 300, 5
+    ends, ones = np.full(d + 1, 6.0), np.ones(d + 1, dtype=bool)
+    scales = Scales(
+        low=-ends, high=ends, centre=np.zeros(d + 1), scale=np.ones(d + 1), given=ones,
+        spread=np.full(d + 1, np.inf), seen=ones, response_found=True, units=float(n),
+    )  # fmt: skip
+    terms = Terms(response="y", names=tuple("abcde"), intercept=False)
+    design = Design.of(rng.normal(size=(n, d)), rng.normal(size=n), terms)
+    units = standard_units(scales, intercept=False)
+    rows = mapped_rows(design, scales, units, np.eye(d), None, 20.0, kept=True, aim=np.zeros(d))
+    noise = GaussianReleases(1.0, 1e-5, _core.TestBits(seed))
+    first = count_norms(rows, np.zeros(d), math.sqrt(d), noise, 0.02, share, FIRST_NORMS)
+    path = Path(np.eye(d), 0.0, np.zeros(d))
+    newton(rows, path, float(n), noise, first, share)
+    spent = [(part.mu / noise.mu) ** 2 for part in noise.parts[1:]]
+    assert sum(spent) == pytest.approx(share, rel=1e-3)
+    assert sum(spent) <= share
+    assert noise.parts[-1].label.startswith("score")
