@@ -85,10 +85,11 @@ def test_finds_where_columns_lie(unit, offset):
     assert abs(scales.units - 5_000) < 500
     inside = (scales.low[:3] <= X) & (scales.high[:3] >= X)
     assert (inside.mean(axis=0) > 0.9).all()
-    # Far from 0 the first closer look, with bins of 8, may have to do.
-    assert (np.abs(scales.centre[:3] / unit - offset) < 1 + 0.01 * abs(offset)).all()
+    # Far from 0 a cell of noise may make the first closer look, with bins of 8, the last.
+    assert (np.abs(scales.centre[:3] / unit - offset) < 1 + 0.02 * abs(offset)).all()
     assert (scales.scale[:3] / unit > 0.6).all()
-    assert (scales.scale[:3] / unit < 3 + 0.02 * abs(offset)).all()
+    assert (scales.scale[:3] / unit < 3 + abs(offset) / 12).all()
+    assert np.median(scales.scale[:3]) / unit < 3
     assert math.fsum(part.mu**2 for part in noise.parts) < 0.25 * noise.mu**2
 
 
