@@ -62,6 +62,25 @@ def boosted_adassp(effort: Effort) -> Finding:
     return finding_of("boosted_adassp", runs, composed_loss)
 
 
+def least_squares(effort: Effort) -> Finding:
+    """Errors of so many rows that each of their sums is released, some of columns far from 0."""
+    large, persons = _large_pairs(), person_pair(450, 3)
+    pairs = (*large, _far_from_0(large[0]), _far_from_0(large[2]))
+    runs = [
+        Run(BoostedAdaSSP(), formula, pair) for formula, pair in itertools.product(_FORMULAS, pairs)
+    ]
+    runs += [
+        Run(BoostedAdaSSP(max_rows=3), formula, pair, unit="person")
+        for formula, pair in (("y ~ a + b", _far_from_0(persons)), ("y ~ a + b | person", persons))
+    ]
+    return finding_of("least squares with errors", runs, composed_loss, _LARGE)
+
+
+def _far_from_0(pair: Pair) -> Pair:
+    tables = (table.assign(a=table["a"] + 300) for table in (pair.without, pair.having))
+    return Pair(f"{pair.label}, far from 0", *tables)
+
+
 def families(effort: Effort) -> Finding:
     """Scores, curvatures and counts of other losses."""
     runs = [
@@ -238,6 +257,7 @@ def split(effort: Effort) -> Finding:
 CHECKS = (
     Check("adassp", adassp),
     Check("boosted_adassp", boosted_adassp),
+    Check("least squares", least_squares),
     Check("families", families),
     Check("extras and weights", extras_and_weights),
     Check("limits of predictions", predictions),

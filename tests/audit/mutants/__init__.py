@@ -7,8 +7,19 @@ from audit.mutants.composed import COMPOSED
 from audit.mutants.data import DATA
 from audit.mutants.frank_wolfe import FRANK_WOLFE
 from audit.mutants.gaussian import GAUSSIAN
+from audit.mutants.newton import NEWTON
 from audit.mutants.randomness import RANDOMNESS
 from audit.mutants.selection import SELECTION
 from audit.mutants.tukey import TUKEY
 
-MUTANTS = [*BOUNDARY, *TUKEY, *GAUSSIAN, *DATA, *RANDOMNESS, *SELECTION, *FRANK_WOLFE, *COMPOSED]
+MUTANTS = [
+    *BOUNDARY,
+    *TUKEY,
+    *GAUSSIAN,
+    *NEWTON,
+    *DATA,
+    *RANDOMNESS,
+    *SELECTION,
+    *FRANK_WOLFE,
+    *COMPOSED,
+]

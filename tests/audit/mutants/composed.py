@@ -107,7 +107,7 @@ BOOSTED = [
     Mutant(
         "directions at no cost",
         edited(_boosted, "_infer", ("rest = begun.left", "rest = 1 - standardisation.share + standardisation.tail_share")),
-        ("boosted_adassp",),
+        ("families",),
     ),
     Mutant(
         "robust errors at no cost",
@@ -132,7 +132,7 @@ BOOSTED = [
     Mutant(
         "the limit of scores from exact counts",
         edited(_rounds.Rounds, "limit", ("norm = norms.root_mean_square()", "norm = norms.root_mean_square() * (1 + float(self.rows.score_norms(self.theta).sum()))")),
-        ("boosted_adassp",),
+        ("families",),
     ),
     Mutant(
         "a steeper curvature by exact scores",
@@ -152,7 +152,7 @@ BOOSTED = [
     Mutant(
         "long rows told by the exact matrix",
         edited(_preconditioning, "_widened", ("np.linalg.eigh(gram / n)", "np.linalg.eigh(rows.gram() * (rows.limit / 2.0**14) ** 2 / n)")),
-        ("boosted_adassp",),
+        ("families",),
     ),
     Mutant(
         "deviations from the mean of all persons",

@@ -91,7 +91,7 @@ DATA = [
     ),
     Mutant(
         "more rows a person than noise was made for",
-        edited(_standardised, "standardise", ("1 if design.units is None else max_rows", "1")),
+        edited(_standardised, "_releases", ("1 if design.units is None else max_rows", "1")),
         ("units",),
     ),
 ]  # fmt: skip

@@ -1,0 +1,113 @@
+"""Least squares with errors: scales, coordinates, and scores one after another."""
+
+from __future__ import annotations
+
+from audit.mutants.gaussian import no_check
+from audit.patches import Mutant, both, edited
+
+from dpreg.methods import newton as _newton
+from dpreg.methods import newton_fit as _fit
+from dpreg.methods import standardised as _standardised
+from dpreg.sums import column_scaling, row_lengths, whitening
+
+_EXACT_GRAM = "rows.gram() * (rows.limit / 2.0**14) ** 2 / n"
+
+SCALES = [
+    Mutant(
+        "orders of magnitude of all columns at the cost of one",
+        edited(column_scaling, "_magnitudes", ("np.ones(len(searched))", "np.ones(1)")),
+        ("least squares",),
+    ),
+    Mutant(
+        "what counts cost follows the true n",
+        edited(column_scaling, "column_scales", ("float(count[0])", "float(sums[0])")),
+        ("boosted_adassp",),
+    ),
+    Mutant(
+        "signs and orders of magnitude from exact counts",
+        edited(column_scaling, "_magnitudes", ("zip(searched, counts,", "zip(searched, cells.astype(float),")),
+        ("boosted_adassp",),
+    ),
+    Mutant(
+        "columns far from 0 by exact bins",
+        edited(column_scaling, "_zoomed", ("zip(far, counts,", "zip(far, bins.astype(float),")),
+        ("least squares",),
+    ),
+    Mutant(
+        "a closer look at the rows of a person for the cost of one",
+        edited(column_scaling, "_zoomed", ("noise.of_rows(", "noise.of_units(")),
+        ("least squares",),
+    ),
+    Mutant(
+        "all rows of a person, in least squares",
+        edited(_standardised, "scaled", ("sample_rows(design, max_rows,", "sample_rows(design, 99,")),
+        ("units",),
+    ),
+]  # fmt: skip
+
+COORDINATES = [
+    Mutant(
+        "coordinates of the exact matrix",
+        edited(whitening, "_look", ("np.linalg.eigh(matrix)", "np.linalg.eigh((" + _EXACT_GRAM + ")[:-1, :-1])")),
+        ("boosted_adassp",),
+    ),
+    Mutant(
+        "slopes of the exact matrix",
+        edited(whitening, "_look", ("gram[:-1, -1], float", "(" + _EXACT_GRAM + ")[:-1, -1], float")),
+        ("boosted_adassp",),
+    ),
+    Mutant(
+        "the curvature from the exact matrix",
+        edited(_fit, "_measure", ("np.linalg.eigh(gram)", "np.linalg.eigh(" + _EXACT_GRAM + ")")),
+        ("least squares",),
+    ),
+    Mutant(
+        "lengths of the rows of a person for the cost of one",
+        edited(row_lengths, "longest_rows", ("noise.of_rows(", "noise.of_units(")),
+        ("least squares",),
+    ),
+]  # fmt: skip
+
+SCORES = [
+    Mutant(
+        "limits of scores from exact norms",
+        edited(_newton, "count_norms", ("NormTail(counts,", "NormTail(cells.astype(float),")),
+        ("least squares",),
+    ),
+    Mutant(
+        "limits of scores follow the exact score",
+        edited(_newton, "newton", ("limit = rounds.limits.limit\n", "limit = rounds.limits.limit * (1 + 1e-9 * float(abs(rows.score(path.theta, 1e3)[0])))\n")),
+        ("least squares",),
+    ),
+    Mutant(
+        "a small study's limit from the exact residuals",
+        edited(_fit, "_small", ("max(found.residual, _LEAST_RESIDUAL)", "max(found.residual, _LEAST_RESIDUAL) * (1 + 1e-9 * float(abs(rows.score(path.theta, 1e3)[0])))")),
+        ("boosted_adassp",),
+    ),
+    Mutant(
+        "norms after a round are free",
+        both(
+            edited(_newton, "newton", ("rounds.noisy(_LOUD), left - _NORMS", "rounds.noisy(_LOUD), left")),
+            no_check(),
+        ),
+        ("least squares",),
+    ),
+    Mutant(
+        "what is put by for second moments of scores is spent on scores too",
+        both(
+            edited(_fit, "_large", ("noise, first, left)", "noise, first, left + _PRODUCTS)")),
+            no_check(),
+        ),
+        ("least squares",),
+    ),
+    Mutant(
+        "both scores of a small study get all that is left",
+        both(
+            edited(_newton, "newton_small", ("part * share)", "share)")),
+            no_check(),
+        ),
+        ("boosted_adassp",),
+    ),
+]  # fmt: skip
+
+NEWTON = [*SCALES, *COORDINATES, *SCORES]

@@ -1,0 +1,123 @@
+"""Least squares with errors: what it spends, how near it comes, and that nothing surprises it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dpreg
+from dpreg.privacy.gdp import gdp_mu
+
+DELTA = 1e-6
+
+
+def table(n, d, seed, noise=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) + np.arange(d)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(d)])
+    frame["y"] = 1 + X.sum(axis=1) + noise * rng.standard_normal(n)
+    frame["t"] = rng.uniform(0, 1, n)
+    frame["w"] = rng.uniform(0.5, 2, n)
+    frame["person"] = np.arange(n) // 2
+    return frame
+
+
+def formula(d, extra=""):
+    return "y ~ " + " + ".join(f"x{j}" for j in range(d)) + extra
+
+
+def fitted(data, text, epsilon, seed, max_rows=1, **options):
+    method = dpreg.BoostedAdaSSP(max_rows=max_rows)
+    return dpreg.dp_lm(text, data, epsilon, DELTA, method=method, rng=seed, **options)
+
+
+DESIGNS = [(200, 1, 1.0), (1_000, 2, 1.0), (5_000, 5, 0.5), (5_000, 3, 8.0), (20_000, 8, 2.0)]
+
+
+def test_everything_is_spent_and_no_more_in_few_parts():
+    numbers = []
+    for n, d, epsilon in DESIGNS:
+        for seed in range(3):
+            fit = fitted(table(n, d, seed), formula(d), epsilon, seed)
+            parts = fit.privacy.parts
+            spent = math.fsum(part.mu**2 for part in parts)
+            assert spent <= gdp_mu(epsilon, DELTA) ** 2
+            assert all(part.mu == pytest.approx(part.sensitivity / part.scale) for part in parts)
+            assert len(parts) <= 24
+            numbers.append(len(parts))
+            if fit.released:
+                assert spent >= 0.97 * gdp_mu(epsilon, DELTA) ** 2, (n, d, epsilon)
+    assert np.median(numbers) <= 17
+
+
+def test_intervals_of_a_thousand_rows_are_hardly_wider_than_those_of_least_squares():
+    wider = []
+    for seed in range(10):
+        data = table(1_000, 2, seed)
+        fit = fitted(data, formula(2), 1.0, seed)
+        assert fit.released
+        assert np.isfinite(fit.params).all()
+        assert np.isfinite(fit.bse).all()
+        X = np.column_stack([np.ones(1_000), data[["x0", "x1"]]])
+        exact, square, *_ = np.linalg.lstsq(X, data["y"].to_numpy(), rcond=None)
+        errors = np.sqrt(square[0] / 997 * np.diag(np.linalg.inv(X.T @ X)))
+        wider.extend(fit.bse.to_numpy()[1:] / errors[1:])
+        assert (np.abs(fit.params - exact) < 6 * fit.bse).all()
+    assert np.median(wider) < 1.6
+
+
+def test_much_budget_is_least_squares():
+    data = table(5_000, 3, 1)
+    X = np.column_stack([np.ones(5_000), data[["x0", "x1", "x2"]]])
+    exact = np.linalg.lstsq(X, data["y"].to_numpy(), rcond=None)[0]
+    fit = fitted(data, formula(3), 200.0, 1)
+    # Limits are chosen so that little is cut off; sampling errors are .014.
+    assert np.abs(fit.params.to_numpy()[1:] - exact[1:]).max() < 0.003
+
+
+WAYS = {
+    "plain": ("", {}),
+    "origin": (" - 1", {}),
+    "weights": ("", {"weights": "w"}),
+    "offset": (" + offset(t)", {}),
+    "units": ("", {"unit": "person", "max_rows": 2}),
+    "effects": (" | person", {"unit": "person", "max_rows": 2}),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("d", [1, 3])
+def test_small_tables_are_no_surprise(way, d):
+    extra, options = WAYS[way]
+    for n in (0, 1, 5, 50):
+        for seed in range(5):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                data = table(n, d, seed)
+                fit = fitted(data, formula(d, extra), (0.1, 1.0, 30.0)[seed % 3], seed, **options)
+            spent = math.fsum(part.mu**2 for part in fit.privacy.parts)
+            assert spent <= gdp_mu((0.1, 1.0, 30.0)[seed % 3], DELTA) ** 2
+            if fit.released:
+                assert np.isfinite(fit.params).all()
+                assert not (fit.bse < 0).any()
+                str(fit.summary())
+
+
+@pytest.mark.parametrize("way", ["plain", "weights", "units"])
+def test_the_same_bits_from_any_container_and_blocks_of_any_size(way, tmp_path):
+    extra, options = WAYS[way]
+    data = table(3_000, 3, 4)
+    pq.write_table(pa.Table.from_pandas(data), tmp_path / "rows.parquet", row_group_size=117)
+    expected = fitted(data, formula(3, extra), 2.0, 9, **options).to_json()
+    columns = {name: data[name].to_numpy() for name in data}
+    assert fitted(columns, formula(3, extra), 2.0, 9, **options).to_json() == expected
+    path = str(tmp_path / "rows.parquet")
+    for memory in (1e6, 1e9):
+        there = fitted(path, formula(3, extra), 2.0, 9, memory=memory, **options).to_json()
+        assert there == expected

@@ -1,0 +1,89 @@
+"""Scores with and without noise, and where they lead."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpreg.inference.secant import Observation, Path
+
+
+def wrong_by(width, share, rng):
+    """A true curvature, no eigenvalue further from 1 than `share`."""
+    turn, _ = np.linalg.qr(rng.standard_normal((width, width)))
+    return (turn * (1 + share * rng.uniform(-1, 1, width))) @ turn.T
+
+
+def walk(path, true, root, steps, deviation, rng=None):
+    for _ in range(steps):
+        score = true @ (root - path.theta)
+        if rng is not None:
+            score = score + deviation * rng.standard_normal(len(root))
+        path.add(Observation(path.theta, score, deviation, 1.0))
+    return path
+
+
+@pytest.mark.parametrize("width", [1, 3, 8])
+@pytest.mark.parametrize("seed", range(5))
+def test_exact_scores_lead_to_the_root(width, seed):
+    rng = np.random.default_rng(seed)
+    true, root = wrong_by(width, 0.3, rng), rng.standard_normal(width)
+    path = walk(Path(np.eye(width), 0.01, np.zeros(width)), true, root, 10, 1e-12)
+    assert np.abs(path.theta - root).max() < 1e-6
+    # One pair of scores is enough for one coefficient.
+    if width == 1:
+        short = walk(Path(np.eye(1), 0.01, np.zeros(1)), true, root, 3, 1e-12)
+        assert np.abs(short.theta - root).max() < 1e-6
+
+
+def test_the_true_curvature_needs_one_score():
+    rng = np.random.default_rng(1)
+    true, root = wrong_by(4, 0.3, rng), rng.standard_normal(4)
+    path = walk(Path(true, 1e-4, np.zeros(4)), true, root, 1, 1e-12)
+    np.testing.assert_allclose(path.theta, root, atol=1e-12)
+    assert path.weights.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("width", [1, 5])
+def test_weights_are_shares_and_favour_quiet_scores(width):
+    rng = np.random.default_rng(2)
+    true, root = wrong_by(width, 0.2, rng), rng.standard_normal(width)
+    path = Path(np.eye(width), 0.01, np.zeros(width))
+    for steps, deviation in [(2, 0.3), (3, 0.05), (1, 0.001)]:
+        for _ in range(steps):
+            walk(path, true, root, 1, deviation, rng)
+            assert len(path.weights) == len(path.observations)
+            assert (path.weights >= 0).all()
+            assert path.weights.sum() == pytest.approx(1)
+    assert path.weights.argmax() == len(path.weights) - 1
+    np.testing.assert_allclose(path.curvature, path.curvature.T)
+    assert np.linalg.eigvalsh(path.curvature).min() >= 0.1 - 1e-12
+
+
+def test_errors_are_as_large_as_is_said():
+    """Four scores of like noise, the curvature wrong by as much as is doubted."""
+    squares = []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        wrong = 0.1 * rng.standard_normal((3, 3)) / np.sqrt(2)
+        true, root = np.eye(3) + wrong + wrong.T, rng.standard_normal(3)
+        path = walk(Path(np.eye(3), 0.01, np.zeros(3)), true, root, 4, 0.02, rng)
+        squares.append(np.mean((true @ (path.theta - root)) ** 2) / path.variance)
+    assert 0.6 < np.mean(squares) < 1.4
+
+
+def test_a_score_that_does_not_fall_is_unsettled():
+    path, root = Path(np.eye(3), 0.01, np.zeros(3)), np.array([0.5, 0.0, -0.5])
+    assert not path.unsettled.any()
+    for _ in range(3):
+        score = root - path.theta
+        score[1] = 0.7  # of clipped rows
+        path.add(Observation(path.theta, score, 0.01, 1.0))
+        if len(path.observations) > 1:
+            assert path.unsettled.tolist() == [False, True, False]
+
+
+def test_noise_alone_is_not_unsettled():
+    rng = np.random.default_rng(3)
+    path = walk(Path(np.eye(40), 0.01, np.zeros(40)), np.eye(40), np.zeros(40), 6, 0.5, rng)
+    assert not path.unsettled.any()
