@@ -123,14 +123,22 @@ class NormTail:
         middles = np.array([_norm(k + 0.5) for k in self._starts[1 : first + 1] - 1.0])
         total = float(below @ middles**2)
         total += self._start**2 * float(weights @ (units * squares))
-        return total, max(float(below.sum() + weights @ units), 1.0)
+        number = float(below.sum() + weights @ units)
+        # Norms that all lie in one bin are no shape: they are what was counted.
+        clear = self._counts > _ALONE * self._deviation
+        counted, middles = self._counts[clear], self._middles[clear]
+        return max(total, float(counted @ middles**2)), max(number, float(counted.sum()), 1.0)
+
+    @property
+    def _middles(self) -> Doubles:
+        """Norms in the middle of each bin; where the last one begins."""
+        between = (self._starts[:-1] + self._starts[1:]) / 2
+        return np.array([_norm(float(k)) for k in (*between, self._starts[-1])])
 
     def _seen_beyond(self) -> Doubles:
         """Return what norms in bins that are seen by themselves exceed each limit by, added up."""
         seen = self._counts > _ALONE * self._deviation
-        middles = np.array([_norm(k) for k in (self._starts[:-1] + self._starts[1:]) / 2])
-        middles = np.append(middles, _norm(float(self._starts[-1])))[seen]
-        over = np.maximum(middles - self._limits[:, None], 0.0)
+        over = np.maximum(self._middles[seen] - self._limits[:, None], 0.0)
         return np.asarray(over @ self._counts[seen])
 
     def excess(self, limit: float) -> float:
