@@ -18,8 +18,8 @@ _BENT = 0.03
 _LEAST = 0.1
 # A difference that exceeds its noise by so many deviations says how wrong the curvature is.
 _CLEAR = 3.0
-# Where a score exceeds its noise by so many deviations, the one before is clear too, and this one is
-# more than this share of it, they do not lead to a root.
+# Where a score exceeds its noise by so many deviations, the one before is clear too, and this one
+# is more than this share of it, they do not lead to a root.
 _HELD_UP, _FALLEN = 5.0, 0.6
 # Times that weights are found anew from where they lead, half of the way each.
 _AGAIN = 10
@@ -127,7 +127,9 @@ class Path:
         cut = before.cut - after.cut
         noise = before.deviation**2 + after.deviation**2 + cut**2
         length, square = float(step @ step), float(fallen @ fallen)
-        surprise = (square - width * noise) / ((width + 1) * max(length, np.finfo(float).tiny))
+        if not length > 0:  # the same place: nothing is said of the curvature
+            return
+        surprise = (square - width * noise) / ((width + 1) * length)
         doubt = self.doubt
         if square > noise * (width + _CLEAR * math.sqrt(2 * width)):
             doubt = max(doubt, surprise)

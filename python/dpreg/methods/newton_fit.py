@@ -72,8 +72,8 @@ _LEAST_RESIDUAL = 0.02
 _PRODUCT_NORMS, _PRODUCT_NOISE = 2.0, 0.3
 # A coordinate in which no root was found may be so many times as far off as the last step was.
 _FARTHER = 5.0
-# A coefficient that moved by more than so many deviations in both of the last steps, to the same side,
-# goes on as a geometric series, with no more than this ratio.
+# A coefficient that moved by more than so many deviations in both of the last steps, to the same
+# side, goes on as a geometric series, with no more than this ratio.
 _MOVED, _SLOWEST = 2.0, 0.8
 
 
@@ -261,6 +261,7 @@ def _slow(fit: _Fit, way: Doubles) -> Doubles:
     first, moved = way @ before.score, way @ last.score
     clear = np.abs(first) > _MOVED * before.deviation * sizes
     clear &= (np.abs(moved) > _MOVED * last.deviation * sizes) & (first * moved > 0)
-    ratio = np.minimum(np.abs(moved) / np.maximum(np.abs(first), np.abs(moved)), _SLOWEST)
+    larger = np.where(clear, np.maximum(np.abs(first), np.abs(moved)), 1.0)
+    ratio = np.minimum(np.abs(moved) / larger, _SLOWEST)
     left = np.where(clear, np.maximum(1.0, ratio / (1 - ratio)) * moved, 0.0)
     return np.outer(left, left)
