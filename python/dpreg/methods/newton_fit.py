@@ -252,7 +252,7 @@ def _slow(fit: _Fit, way: Doubles) -> Doubles:
 
     Where second moments are overestimated along one direction, steps along it are too short, and
     each coefficient that has something of it is a little off: unseen in a coordinate, but not in
-    the coefficient.  Without it, forty dummies in 20,000 rows missed by 5 errors in a fifth of fits.
+    the coefficient.  Without it, forty dummies in 20,000 rows missed by 5 errors in 1 fit of 5.
     """
     if len(fit.path.observations) < 2:
         return np.zeros((len(way), len(way)))
