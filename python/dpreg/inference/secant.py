@@ -18,6 +18,8 @@ _BENT = 0.03
 _LEAST = 0.1
 # A difference that exceeds its noise by so many deviations says how wrong the curvature is.
 _CLEAR = 3.0
+# which is no more than this, squared, for a score of a row cannot fall faster.
+_MOST = 1.0
 # Where a score exceeds its noise by so many deviations, the one before is clear too, and this one
 # is more than this share of it, they do not lead to a root.
 _HELD_UP, _FALLEN = 5.0, 0.6
@@ -127,16 +129,19 @@ class Path:
         cut = before.cut - after.cut
         noise = before.deviation**2 + after.deviation**2 + cut**2
         length, square = float(step @ step), float(fallen @ fallen)
-        surprise = (square - width * noise) / ((width + 1) * max(length, np.finfo(float).tiny))
-        doubt = self.doubt
-        if square > noise * (width + _CLEAR * math.sqrt(2 * width)):
-            doubt = max(doubt, surprise)
+        if not length > 0:  # the same place: nothing is said of the curvature
+            return
+        surprise = (square - width * noise) / ((width + 1) * length)
+        # What is not clear, as after a short step, would be most of what is said of the curvature.
+        if square <= noise * (width + _CLEAR * math.sqrt(2 * width)):
+            surprise = 0.0
+        doubt = max(self.doubt, surprise)
         spread = doubt * (length * np.eye(width) + np.outer(step, step)) + noise * np.eye(width)
         part = np.linalg.solve(spread, fallen)
         moved = doubt * np.outer(part, step)
         values, vectors = np.linalg.eigh(self.curvature + moved + moved.T)
         self.curvature = (vectors * np.maximum(values, _LEAST)) @ vectors.T
-        self._surprises.append(max(0.0, surprise))
+        self._surprises.append(min(surprise, _MOST))
 
     def _ways(self, theta: Doubles) -> Doubles:
         """Return what the scores are expected to be where they were taken, one a row."""

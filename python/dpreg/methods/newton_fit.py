@@ -58,6 +58,9 @@ _SMALL, _SMALL_SHARE = 60.0, 0.04
 _NORMS, _PRODUCTS = 0.02, 0.05
 # Rows of which scores are made are shortened to this many times the root of their entries.
 _LONGEST = 8.0
+# or, where rows are seen to be longer, to at most so many: the coefficient of a level of 60 rows in
+# 300,000 missed by ten errors where its rows lost most of their length.
+_RARE = 16.0
 # The curvature: noise is this share of second moments, for shares between these.
 _PRECISE, _LEAST, _MOST, _REACH = 0.15, 0.03, 0.12, 0.5
 _SHORTEST, _USUAL = 1.3, 1.7
@@ -130,16 +133,17 @@ def newton_fit(begun: Standardised) -> Release | Declined:
     return replace(release, estimand=estimand(*times, cut, family, release))
 
 
-def _rows(begun: Standardised, found: Whitening, *, kept: bool) -> MappedRows:
-    """Return rows of which scores are made."""
+def _rows(begun: Standardised, found: Whitening, top: float, *, kept: bool) -> MappedRows:
+    """Return rows of which scores are made, `top` being the norm up to which there are some."""
+    base = math.sqrt(max(found.width, 1))
     return mapped_rows(
         begun.design, begun.scales, begun.telling_units, found.change, None,
-        _LONGEST * math.sqrt(max(found.width, 1)), kept=kept, aim=found.theta,
+        max(_LONGEST * base, min(top, _RARE * base)), kept=kept, aim=found.theta,
     )  # fmt: skip
 
 
 def _small(begun: Standardised, found: Whitening) -> _Fit:
-    rows, path = _rows(begun, found, kept=True), _path(found)
+    rows, path = _rows(begun, found, 0.0, kept=True), _path(found)
     residual = max(found.residual, _LEAST_RESIDUAL)
     left = begun.left - VOTE_SHARE
     limits = newton_small(rows, path, begun.scales.units, begun.noise, residual, left)
@@ -152,14 +156,17 @@ def _path(found: Whitening) -> Path:
 
 def _large(begun: Standardised, found: Whitening) -> _Fit | None:
     noise, n = begun.noise, begun.scales.units
+    top = longest_rows(
+        begun.design, begun.scales, begun.telling_units, found.change, noise, noise.share(_NORMS)
+    )
     left = begun.left - _PRODUCTS - VOTE_SHARE - _NORMS
-    rows = _rows(begun, found, kept=False)
+    rows = _rows(begun, found, top, kept=False)
     typical = math.sqrt(max(found.residual, _LEAST_RESIDUAL) * max(rows.width, 1))
     first = count_norms(rows, found.theta, typical, noise, _NORMS, left, FIRST_NORMS)
-    found = _measured(begun, found)
+    found = _measured(begun, found, top)
     if not found.width:
         return None
-    rows, path = _rows(begun, found, kept=True), _path(found)
+    rows, path = _rows(begun, found, top, kept=True), _path(found)
     left = begun.left - _PRODUCTS - VOTE_SHARE
     limits = newton(rows, path, n, noise, first, left)
     mu, usual = noise.share(_PRODUCTS), _PRODUCT_NORMS * limits.norm
@@ -169,7 +176,7 @@ def _large(begun: Standardised, found: Whitening) -> _Fit | None:
     return _Fit(found, path, limits, rows, products, deviation)
 
 
-def _measured(begun: Standardised, found: Whitening) -> Whitening:
+def _measured(begun: Standardised, found: Whitening, top: float) -> Whitening:
     """Release second moments of rows that may be long, the curvature of least squares.
 
     Returns
@@ -177,8 +184,6 @@ def _measured(begun: Standardised, found: Whitening) -> Whitening:
     Whitening
         Coordinates in which they are 1.
     """
-    design, scales, units, noise = begun.design, begun.scales, begun.telling_units, begun.noise
-    top = longest_rows(design, scales, units, found.change, noise, noise.share(_NORMS))
     found, largest = _measure(begun, found, top)
     return _measure(begun, found, top)[0] if found.width and largest > _AGAIN else found
 
@@ -262,6 +267,7 @@ def _slow(fit: _Fit, way: Doubles) -> Doubles:
     first, moved = way @ before.score, way @ last.score
     clear = np.abs(first) > _MOVED * before.deviation * sizes
     clear &= (np.abs(moved) > _MOVED * last.deviation * sizes) & (first * moved > 0)
-    ratio = np.minimum(np.abs(moved) / np.maximum(np.abs(first), np.abs(moved)), _SLOWEST)
+    larger = np.where(clear, np.maximum(np.abs(first), np.abs(moved)), 1.0)
+    ratio = np.minimum(np.abs(moved) / larger, _SLOWEST)
     left = np.where(clear, np.maximum(1.0, ratio / (1 - ratio)) * moved, 0.0)
     return np.outer(left, left)
