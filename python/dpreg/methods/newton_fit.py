@@ -247,9 +247,14 @@ def _unsettled(fit: _Fit, dispersion: float) -> Doubles:
 
     Without it, intervals of rare levels missed by up to 13 of their errors.
     """
+    if not fit.path.unsettled.any():
+        return np.zeros((len(fit.whitening.change),) * 2)
     there = fit.whitening.change[:, fit.path.unsettled]
     steps = (fit.path.inverse @ fit.path.observations[-1].score)[fit.path.unsettled]
-    return np.asarray(there * (dispersion + (_FARTHER * steps) ** 2) @ there.T)
+    before, last = (seen.score[fit.path.unsettled] for seen in fit.path.observations[-2:])
+    # A score that changed its sign has passed the root, which is no farther than the step back.
+    left = np.where(before * last > 0, dispersion + (_FARTHER * steps) ** 2, steps**2)
+    return np.asarray(there * left @ there.T)
 
 
 def _slow(fit: _Fit, way: Doubles) -> Doubles:
