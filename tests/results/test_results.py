@@ -203,10 +203,10 @@ def test_intervals_of_predictions(diamonds):
     assert table["mean"].iloc[0] == pytest.approx(row @ fit.params.to_numpy())
     margin = fit.law.critical_value(0.05) * error
     assert table["upper"].iloc[0] - table["mean"].iloc[0] == pytest.approx(margin)
-    # A prediction is no price below 0; an interval is one for the line, wherever that is.
-    assert table["mean"].min() < 0
-    assert fit.limits[-1, 0] == 0
-    np.testing.assert_array_equal(fit.predict(diamonds.head(3)), np.maximum(table["mean"], 0))
+    # A prediction is no price below the least; an interval is one for the line, wherever that is.
+    assert table["mean"].min() < 0 <= fit.limits[-1, 0]
+    inside = np.maximum(table["mean"], fit.limits[-1, 0])
+    np.testing.assert_array_equal(fit.predict(diamonds.head(3)), inside)
     default = fit.predict(diamonds.head(3), interval="confidence")
     np.testing.assert_array_equal(default["mean"], fit.predict(diamonds.head(3)))
     np.testing.assert_array_equal(default["lower"], table["lower"])
@@ -237,7 +237,7 @@ def test_plots_draw_what_was_released(diamonds):
     ax = fit.plot()
     assert [t.get_text() for t in ax.get_yticklabels()] == ["log(carat)", "depth", "table"]
     z = fit.tvalues.iloc[1:]
-    near = np.abs(z) < 20
+    near = np.abs(z) < 25
     assert near.tolist() == [False, True, True]
     np.testing.assert_allclose(ax.lines[0].get_xdata(), z[near])
     intervals = ax.collections[0].get_segments()
