@@ -84,8 +84,8 @@ private:
     double limit_;
     double steps_per_unit_;
     double most_square_;
-    double short_square_;    ///< squares up to this are those of norms below the limit
-    bool limited_ = false;   ///< there are limits of cells
+    double short_square_;       ///< squares up to this are those of norms below the limit
+    bool limited_ = false;      ///< there are limits of cells
     std::size_t adjacent_ = 0;  ///< so many columns, the first, lie next to one another
     RowMap map_;
     RowMap after_;  ///< with the turn
