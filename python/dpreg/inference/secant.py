@@ -48,6 +48,23 @@ class Observation:
     limit: float
     cut: float = 0.0
 
+    def turned(self, by: Doubles) -> Observation:
+        """Return it in other coordinates, with at least the noise that an entry has there.
+
+        Parameters
+        ----------
+        by : ndarray, shape (w, k)
+            What rows are multiplied by.
+        """
+        most = float(np.linalg.norm(by, 2))
+        return Observation(
+            np.linalg.lstsq(by, self.at, rcond=None)[0],
+            by.T @ self.score,
+            most * self.deviation,
+            most * self.limit,
+            most * self.cut,
+        )
+
 
 class Path:
     """Scores so far, and the curvature as they have it.
@@ -68,6 +85,8 @@ class Path:
     ----------
     theta : ndarray, shape (w,)
         Where the scores lead, all told.
+    beyond : ndarray, shape (w,)
+        How much farther they lead, where `theta` is held back.
     weights : ndarray, shape (k,)
         Of each of them in that.
 
@@ -80,7 +99,7 @@ class Path:
         self.curvature = curvature
         self._first, self._surprises = doubt + _BENT**2, list[float]()
         self.observations: list[Observation] = []
-        self.weights, self.theta = np.ones(1), start
+        self.weights, self.theta, self.beyond = np.ones(1), start, np.zeros_like(start)
 
     @property
     def doubt(self) -> float:
@@ -116,9 +135,35 @@ class Path:
         left = self.weights @ self._ways(self.theta)
         return noise + self.doubt * float(left @ left)
 
+    @property
+    def held(self) -> bool:
+        """Whether `theta` is held back."""
+        return bool(self.beyond.any())
+
+    def hold(self, theta: Doubles) -> None:
+        """Go no farther than to `theta`."""
+        self.beyond, self.theta = self.theta - theta, theta
+
+    def bend(self, change: Doubles) -> None:
+        """Add to the curvature what it is expected to be more where `theta` is."""
+        values, vectors = np.linalg.eigh(self.curvature + change)
+        self.curvature = (vectors * np.maximum(values, _LEAST)) @ vectors.T
+
+    def curved(self, curvature: Doubles, deviation: float) -> None:
+        """Take in another noisy curvature; `deviation` is that of the noise on its diagonal."""
+        values, vectors = np.linalg.eigh(curvature)
+        size = max(float(np.trace(curvature)) / len(curvature), _LEAST)
+        self.curvature = (vectors * np.maximum(values, _LEAST * size)) @ vectors.T
+        self._first, self._surprises = deviation**2 / 2 + (_BENT * size) ** 2, []
+        before, held = self.theta, self.held
+        self._combine()
+        if held:
+            self.hold(before)
+
     def add(self, seen: Observation) -> None:
         """Take in a score, and go to where all of them lead."""
         self.observations.append(seen)
+        self.beyond = np.zeros_like(seen.at)
         if len(self.observations) > 1:
             self._learn(*self.observations[-2:])
         self._combine()

@@ -181,7 +181,7 @@ class BoostedAdaSSP:
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
         """See `dpreg.methods.base.Method`."""
-        if inference and design.terms.family.least_squares:
+        if inference:
             begun = scaled(design, allowance, self.max_rows, NEWTON_PASSES)
             return begun.declined or newton_fit(begun)
         passes = self._passes(design.terms.family, inference=inference)

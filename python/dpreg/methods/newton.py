@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.inference.curvature import held_back
 from dpreg.inference.secant import Observation, Path
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.column_scaling import share_for
+from dpreg.sums.linearised import Linearised
 from dpreg.sums.norm_tail import NormTail, bins_around
 from dpreg.sums.quantised import MappedRows
-from dpreg.sums.scores import noisy_score
+from dpreg.sums.scores import noisy_curvature, noisy_score
 
-__all__ = ["FIRST_NORMS", "MOST_ROUNDS", "Limits", "count_norms", "newton", "newton_small"]
+__all__ = ["FIRST_NORMS", "MOST_ROUNDS", "Limits", "count_norms", "first_score", "newton", "newton_small"]
 
 Doubles = NDArray[np.float64]
 
@@ -51,6 +53,14 @@ _LEAST_NORMS = 1.5
 # A score is not sought for less than this share, and of what limits take off, on average, so much
 # is on one side.
 _LEAST_SHARE, _ONE_SIDED = 1e-4, 0.7
+# The curvature is released again after linear predictors have moved by this, for this share at
+# most; noise is this share of it, and rows are shortened to so many root mean squares at least, or
+# to so many times as much where that is cheap.
+_MOVED, _CURVATURE, _PRECISE, _SHORTEST, _LONGER = 0.2, 0.06, 0.15, 2.0, 2.0
+# What linear predictors that change by so much make of means is no straight line.
+_LONG_STEP = 2.0
+# No regressor moves linear predictors by more than this in a step.
+_FARTHEST = 2.0
 # Rounding rows moves coefficients by no more than this share of their sampling error.
 _ROUNDED = 0.1
 
@@ -66,17 +76,27 @@ class Limits:
         None: norms were not counted.
     norm, squares : float
         Root mean square, and the sum of all squares.
+    least, most : float
+        No limit is less: the norm of the score of a rare event; or more: that of the longest.
     """
 
     limit: float
     tail: NormTail | None
     norm: float
     squares: float
+    least: float = 0.0
+    most: float = math.inf
 
     def best(self, mu: float, width: int) -> float:
         """Return the limit at which a score of so many entries, with this mu, is best."""
         assert self.tail is not None
-        return max(self.tail.limit(mu * _along(width)), _LEAST_NORMS * self.norm)
+        limit = min(self.tail.limit(mu * _along(width)), self.most)
+        return max(limit, _LEAST_NORMS * self.norm, self.least)
+
+    @property
+    def usual(self) -> float:
+        """Where scores are far from their root."""
+        return max(_USUAL_NORMS * self.norm, self.least)
 
     def excess(self, limit: float) -> float:
         """Return what norms exceed `limit` by, added up, as expected; 0: that is not known."""
@@ -91,6 +111,7 @@ def count_norms(
     share: float,
     left: float,
     label: str,
+    ends: tuple[float, float] = (0.0, math.inf),
 ) -> Limits:
     """Count units by the norm of their score, which is about `typical`.
 
@@ -104,7 +125,7 @@ def count_norms(
     cells = np.add.reduceat(rows.score_norms(theta), starts)
     counts, scale = noise.of_units(label, cells, _core.SCORE_NORMS_SENSITIVITY, noise.share(share))
     tail = NormTail(counts, starts, scale)
-    found = Limits(math.inf, tail, tail.root_mean_square, tail.squares)
+    found = Limits(math.inf, tail, tail.root_mean_square, tail.squares, *ends)
     return replace(found, limit=found.best(noise.share(left), rows.width))
 
 
@@ -120,17 +141,34 @@ class _Rounds:
     """Scores, one after another, and the path that they make."""
 
     def __init__(
-        self, rows: MappedRows, path: Path, units: float, noise: GaussianReleases, limits: Limits
+        self,
+        rows: MappedRows,
+        path: Path,
+        units: float,
+        noise: GaussianReleases,
+        limits: Limits,
+        model: Linearised,
     ) -> None:
         self.rows, self.path, self._units, self._noise = rows, path, units, noise
         self.limits, self.width = limits, max(rows.width, 1)
-        self._aimed = path.theta
-        self._least = self.residual
+        self._model = model
+        self._aimed = self._curved = path.theta
+        self._expected = model.curvature(model.found.theta)
+        self._least = self._far
+        if path.observations:
+            self._bend()
 
     @property
     def residual(self) -> float:
         """Root mean square of an entry of the score of a row."""
         return math.sqrt(self.limits.squares / self.width / self._units)
+
+    @property
+    def _far(self) -> float:
+        """Length of steps that are long: a residual, or `_LONG_STEP` in a linear predictor."""
+        if self._expected is None:
+            return self.residual
+        return min(self.residual, _LONG_STEP * self._model.curved)
 
     def go(self, limit: float, share: float) -> None:
         """Release a score where the path has come to, and go on."""
@@ -142,6 +180,50 @@ class _Rounds:
             at, score / self._units, deviation / self._units, limit, self._cut(limit)
         )
         self.path.add(seen)
+        if self._model.effects is not None:
+            way, effects = self.path.theta - at, self._model.effects
+            held = held_back(way, effects, self.path.inverse, seen.deviation, _FARTHEST)
+            if float(np.abs(held - way).max(initial=0.0)) > 0:
+                self.path.hold(at + held)
+        self._bend()
+
+    def _bend(self) -> None:
+        here = self._model.curvature(self.path.theta)
+        if here is not None and self._expected is not None:
+            self.path.bend(here - self._expected)
+        self._expected = here
+
+    def curve(self) -> float:
+        """Release the curvature where the path has come to, if it moved and that costs little.
+
+        Returns
+        -------
+        float
+            The share of the squared mu that was spent.
+        """
+        moved = float(np.linalg.norm(self.path.theta - self._curved)) / self._model.curved
+        if self._expected is None or moved < _MOVED:
+            return 0.0
+        entries = self._units / math.sqrt(2 * self.width) * _PRECISE
+        usual = _SHORTEST * math.sqrt(float(np.trace(self.path.curvature)))
+        share = max(share_for(self._noise, self._noise.rows * usual**2, entries), _LEAST_SHARE)
+        if share > _CURVATURE:
+            return 0.0
+        share = min(share * _LONGER**4, _CURVATURE)
+        mu = self._noise.share(share)
+        limit = math.sqrt(entries * mu / self._noise.rows)
+        label = f"curvature after round {len(self.path.observations)}"
+        at = self.path.theta
+        matrix, deviation = noisy_curvature(self.rows, at, limit, label, self._noise, mu)
+        self.path.curved(matrix / self._units, deviation / self._units)
+        self._curved = at
+        self._bend()
+        return share
+
+    def first(self, limit: float, left: float) -> float:
+        """Return the share of the first score."""
+        quiet = _FIRST_NOISE * self._far / math.sqrt(self.width) * self._units
+        return min(max(share_for(self._noise, limit, quiet), _LEAST_SHARE), _FIRST_MOST * left)
 
     def _cut(self, limit: float) -> float:
         """Return what a limit takes off an entry of the score of a row, where the path is."""
@@ -157,7 +239,7 @@ class _Rounds:
 
     def settled(self, sigma: float) -> bool:
         """Whether the next score may be the last, with noise of this deviation."""
-        if not self.path.observations or self.noisy(_NOISY):
+        if not self.path.observations or self.noisy(_NOISY) or self.path.held:
             return False
         last = self.path.observations[-1]
         if float(last.score @ last.score) > _FAR * self._least**2:
@@ -177,7 +259,7 @@ class _Rounds:
     def counted(self, limits: Limits) -> None:
         """Take in norms of scores where the path has come to."""
         self.limits = limits
-        self._least = min(self._least, self.residual)
+        self._least = min(self._least, self._far)
 
     @property
     def variance(self) -> float:
@@ -193,6 +275,7 @@ def newton(
     noise: GaussianReleases,
     limits: Limits,
     share: float,
+    model: Linearised,
 ) -> Limits:
     """Release scores until the last of them, with all that is left, is near the root.
 
@@ -209,6 +292,7 @@ def newton(
         Where the path begins.
     share : float
         Of the squared mu, for all of it.
+    model : Linearised
 
     Returns
     -------
@@ -220,28 +304,30 @@ def newton(
     guarantee : share mu^2 of `noise`
     proof : newton.md
     """
-    rounds = _Rounds(rows, path, units, noise, limits)
+    rounds = _Rounds(rows, path, units, noise, limits, model)
     left, again = share, True
-    for number in range(MOST_ROUNDS):
+    for number in range(len(path.observations), MOST_ROUNDS):
+        if number > 1 and left > _ENOUGH:
+            left -= rounds.curve()
         if number > 0 and again and left > _ENOUGH:
             loud, left = rounds.noisy(_LOUD), left - _NORMS
             label = f"norms of scores after round {number}"
             typical = rounds.limits.norm
-            rounds.counted(count_norms(rows, path.theta, typical, noise, _NORMS, left, label))
+            ends = rounds.limits.least, rounds.limits.most
+            rounds.counted(
+                count_norms(rows, path.theta, typical, noise, _NORMS, left, label, ends)
+            )
             again = loud or rounds.limits.limit > _MANY_NORMS * rounds.limits.norm
         limit = rounds.limits.limit
         sigma = limit / (units * noise.share(left))
         last = (rounds.settled(sigma) and not rounds.wider(limit)) or number + 1 == MOST_ROUNDS
         part = left if last else _ROUND * left
         if number == 0:
-            part = share_for(
-                noise, limit, _FIRST_NOISE * rounds.residual / math.sqrt(rounds.width) * units
-            )
-            part = min(max(part, _LEAST_SHARE), _FIRST_MOST * left)
+            part = rounds.first(limit, left)
         if not last:
             short = rounds.limits.best(noise.share(part), rounds.width)
             if number == 0 or rounds.noisy(_NOISY):
-                short = min(short, _USUAL_NORMS * rounds.limits.norm)
+                short = min(short, rounds.limits.usual)
             elif rounds.wider(limit):
                 short = limit
             limit = min(limit, short)
@@ -252,6 +338,24 @@ def newton(
     return rounds.limits
 
 
+def first_score(
+    rows: MappedRows,
+    path: Path,
+    units: float,
+    noise: GaussianReleases,
+    limits: Limits,
+    left: float,
+    model: Linearised,
+) -> None:
+    """Release a score where the curvature is not known yet.
+
+    Parameters are as for `newton`; `left` is what there is for all scores.
+    """
+    rounds = _Rounds(rows, path, units, noise, limits, model)
+    limit = min(limits.limit, limits.usual)
+    rounds.go(limit, rounds.first(limit, left))
+
+
 def newton_small(
     rows: MappedRows,
     path: Path,
@@ -259,19 +363,21 @@ def newton_small(
     noise: GaussianReleases,
     residual: float,
     share: float,
+    model: Linearised,
 ) -> Limits:
     """Release two scores, with a limit that follows from a mean square residual.
 
     Parameters
     ----------
     residual : float
-        Released.
+        Mean square of an entry of a score.
+    model : Linearised
 
     Others are as for `newton`.
     """
     norm = math.sqrt(residual * max(rows.width, 1))
-    limits = Limits(_USUAL_NORMS * norm, None, norm, norm**2 * units)
-    rounds = _Rounds(rows, path, units, noise, limits)
+    limits = Limits(math.inf, None, norm, norm**2 * units, model.event * model.usual)
+    rounds = _Rounds(rows, path, units, noise, limits, model)
     for part in (_FIRST_OF_TWO, 1 - _FIRST_OF_TWO):
-        rounds.go(limits.limit, part * share)
-    return limits
+        rounds.go(limits.usual, part * share)
+    return replace(limits, limit=limits.usual)

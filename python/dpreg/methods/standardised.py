@@ -194,8 +194,10 @@ def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> 
     expect(passes + allowance.extras.passes)
     noise = _releases(design, allowance, max_rows)
     design = sample_rows(design, max_rows, allowance.bits)
-    scales = column_scales(design.rows, noise, column_bounds(design.terms))
-    return _standardised(design, noise, scales, VOTE_SHARE, allowance.extras)
+    events = not design.terms.family.standardised
+    scales = column_scales(design.rows, noise, column_bounds(design.terms), events=events)
+    vote = VOTE_SHARE if design.terms.family.least_squares else 0.0
+    return _standardised(design, noise, scales, vote, allowance.extras)
 
 
 def _releases(design: Design, allowance: Allowance, max_rows: int) -> GaussianReleases:

@@ -87,7 +87,12 @@ def noisy_products(
 
 
 def noisy_curvature(
-    rows: MappedRows, theta: Doubles, limit: float, noise: GaussianReleases, mu: float
+    rows: MappedRows,
+    theta: Doubles,
+    limit: float,
+    label: str,
+    noise: GaussianReleases,
+    mu: float,
 ) -> tuple[Doubles, float]:
     """Release the sum of v v' over rows, v the row times the root of its loss's curvature.
 
@@ -104,7 +109,6 @@ def noisy_curvature(
     """
     sensitivity = _core.curvature_sensitivity(rows.width)
     sums = rows.curvature(theta, limit)
-    label = "second derivatives of the loss"
     matrix, scale = symmetric(label, sums, sensitivity, noise.of_rows, mu)
     step = (limit / _core.ROW_STEPS) ** 2
     return matrix * step, scale * step
