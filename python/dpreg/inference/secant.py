@@ -20,6 +20,7 @@ _LEAST = 0.1
 _CLEAR = 3.0
 # which is no more than this, squared, for a score of a row cannot fall faster.
 _MOST = 1.0
+_KNOWN = 8
 # Where a score exceeds its noise by so many deviations, the one before is clear too, and this one
 # is more than this share of it, they do not lead to a root.
 _HELD_UP, _FALLEN = 5.0, 0.6
@@ -80,6 +81,9 @@ class Path:
         Variance of an entry, of second moments of about 1, from noise.
     start : ndarray, shape (w,)
         Where the first score is to be taken.
+    sure : bool
+        The curvature is released again where it may have changed: a difference of scores says as
+        much of its doubt as `_KNOWN` other entries that are as expected.
 
     Attributes
     ----------
@@ -95,8 +99,10 @@ class Path:
     Dennis and Schnabel (1979), "Least change secant updates for quasi-Newton methods".
     """
 
-    def __init__(self, curvature: Doubles, doubt: float, start: Doubles) -> None:
-        self.curvature = curvature
+    def __init__(
+        self, curvature: Doubles, doubt: float, start: Doubles, *, sure: bool = False
+    ) -> None:
+        self.curvature, self._known = curvature, _KNOWN * sure
         self._first, self._surprises = doubt + _BENT**2, list[float]()
         self.observations: list[Observation] = []
         self.weights, self.theta, self.beyond = np.ones(1), start, np.zeros_like(start)
@@ -180,6 +186,7 @@ class Path:
         # What is not clear, as after a short step, would be most of what is said of the curvature.
         if square <= noise * (width + _CLEAR * math.sqrt(2 * width)):
             surprise = 0.0
+        surprise = (surprise * width + self._first * self._known) / (width + self._known)
         doubt = max(self.doubt, surprise)
         spread = doubt * (length * np.eye(width) + np.outer(step, step)) + noise * np.eye(width)
         part = np.linalg.solve(spread, fallen)

@@ -54,9 +54,9 @@ _LEAST_NORMS = 1.5
 # is on one side.
 _LEAST_SHARE, _ONE_SIDED = 1e-4, 0.7
 # The curvature is released again after linear predictors have moved by this, for this share at
-# most; noise is this share of it, and rows are shortened to so many root mean squares at least, or
+# most, and for less once more; noise is this share of it, and rows are shortened to so many root mean squares at least, or
 # to so many times as much where that is cheap.
-_MOVED, _CURVATURE, _PRECISE, _SHORTEST, _LONGER = 0.2, 0.06, 0.15, 2.0, 2.0
+_MOVED, _CURVATURE, _CURVATURE_AGAIN, _PRECISE, _SHORTEST, _LONGER = 0.2, 0.05, 0.01, 0.15, 2.0, 2.0
 # What linear predictors that change by so much make of means is no straight line.
 _LONG_STEP = 2.0
 # No regressor moves linear predictors by more than this in a step.
@@ -121,6 +121,8 @@ def count_norms(
         At which a score with `left` of mu^2 is best.
     """
     octaves = _FIRST_OCTAVES if label == FIRST_NORMS else _OCTAVES
+    # Rare events have scores of their own, many times as long as the typical one.
+    octaves += math.ceil(math.log2(max(ends[0] / typical, 1.0)))
     starts = bins_around(typical, octaves)
     cells = np.add.reduceat(rows.score_norms(theta), starts)
     counts, scale = noise.of_units(label, cells, _core.SCORE_NORMS_SENSITIVITY, noise.share(share))
@@ -154,7 +156,7 @@ class _Rounds:
         self._model = model
         self._aimed = self._curved = path.theta
         self._expected = model.curvature(model.found.theta)
-        self._least = self._far
+        self._least, self._curves = self._far, 0
         if path.observations:
             self._bend()
 
@@ -204,12 +206,14 @@ class _Rounds:
         moved = float(np.linalg.norm(self.path.theta - self._curved)) / self._model.curved
         if self._expected is None or moved < _MOVED:
             return 0.0
+        most = _CURVATURE if self._curves == 0 else _CURVATURE_AGAIN
         entries = self._units / math.sqrt(2 * self.width) * _PRECISE
         usual = _SHORTEST * math.sqrt(float(np.trace(self.path.curvature)))
         share = max(share_for(self._noise, self._noise.rows * usual**2, entries), _LEAST_SHARE)
-        if share > _CURVATURE:
+        if share > most:
             return 0.0
-        share = min(share * _LONGER**4, _CURVATURE)
+        share = min(share * _LONGER**4, most)
+        self._curves += 1
         mu = self._noise.share(share)
         limit = math.sqrt(entries * mu / self._noise.rows)
         label = f"curvature after round {len(self.path.observations)}"
@@ -239,8 +243,12 @@ class _Rounds:
 
     def settled(self, sigma: float) -> bool:
         """Whether the next score may be the last, with noise of this deviation."""
-        if not self.path.observations or self.noisy(_NOISY) or self.path.held:
+        if not self.path.observations or self.path.held:
             return False
+        if self.noisy(_NOISY):
+            # All that is left would be as loud, and the root is nowhere else for more rounds.
+            loud = self.width * sigma**2 > _NOISY * self._least**2
+            return self._expected is not None and loud and len(self.path.observations) > 2
         last = self.path.observations[-1]
         if float(last.score @ last.score) > _FAR * self._least**2:
             return False
@@ -317,7 +325,8 @@ def newton(
             rounds.counted(
                 count_norms(rows, path.theta, typical, noise, _NORMS, left, label, ends)
             )
-            again = loud or rounds.limits.limit > _MANY_NORMS * rounds.limits.norm
+            ruled = rounds.limits.limit <= rounds.limits.least
+            again = loud and not ruled or rounds.limits.limit > _MANY_NORMS * rounds.limits.norm
         limit = rounds.limits.limit
         sigma = limit / (units * noise.share(left))
         last = (rounds.settled(sigma) and not rounds.wider(limit)) or number + 1 == MOST_ROUNDS

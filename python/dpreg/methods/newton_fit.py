@@ -168,7 +168,7 @@ def _small(begun: Standardised, model: Linearised) -> _Fit:
 def _path(model: Linearised, bent: float) -> Path:
     found, known = model.found, model.family.link == "identity"
     doubt = min(found.deviation, 1.0) ** 2 / 2 + (0.0 if known else bent**2)
-    return Path(np.eye(found.width), doubt, found.theta)
+    return Path(np.eye(found.width), doubt, found.theta, sure=not model.family.least_squares)
 
 
 def _large(begun: Standardised, model: Linearised) -> _Fit | None:
@@ -242,7 +242,9 @@ def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linear
     gram, deviation = gram / n, deviation / n
     values, vectors = np.linalg.eigh(gram)
     values = without_spread(values, deviation)
-    mistaken = values < min(_LEAST_MOMENT, _MISTAKEN * deviation)
+    # Curvature may be small where means are near the end of their range, and nothing is mistaken.
+    least = min(_LEAST_MOMENT, _MISTAKEN * deviation) * model.family.least_squares
+    mistaken = values < least
     found, basis = found.without(vectors[:, mistaken], centred=units.intercept)
     held = basis.T @ (vectors * np.maximum(values, _LEAST_MOMENT)) @ vectors.T @ basis
     turn = symmetric_root(held, centred=units.intercept)

@@ -228,6 +228,6 @@ def bent(
     # lengthened moves together as it did, and the mean row so that rows keep their predictor whose
     # scores are not flat.
     apart = np.diag(np.sqrt(factors**2 - 1))
-    apart[:first, first:] = -still[first:] * np.diag(apart)[first:]
+    apart[:first, first:] = -still[first:] * (factors - 1)[first:]
     known[:first, first:] = known[first:, :first] = 0.0
     return replace(error, hidden=error.hidden + apart @ known @ apart.T)

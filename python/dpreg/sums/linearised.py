@@ -27,6 +27,8 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 # Linear predictors at the start have no larger deviation than this, by link, and are no farther.
 _MOST_SPREAD, _MOST_PREDICTOR = {"logit": 3.0, "probit": 1.8, "log": 1.5}, 30.0
+# No regressor moves them by more.
+_MOST_EFFECT = 3.0
 # A mean is this share of the range inside of it, at least.
 _INSIDE = 1e-4
 # A mean count below this is that of `column_scales`.
@@ -114,7 +116,7 @@ class Linearised:
         centre = float(across @ level) / length + self.offset
         spread = float(np.linalg.norm(along))
         along = along / max(spread, np.finfo(float).tiny)
-        weights = self.family.slope(np.clip(centre + spread * _NODES, -_MOST_PREDICTOR, 30.0))
+        weights = self.family.slope(np.clip(centre + spread * _NODES, *self.loss.predictor))
         return np.asarray(
             self.white.T @ _curvature(weights, level / math.sqrt(length), along) @ self.white
         )
@@ -168,9 +170,15 @@ def linearised(
     if family.name != "binomial" and mean > _EVENTS:  # else events were counted
         mean = _inside(mean + y_scale * float(found.theta @ constant), scales)
     slopes = y_scale * across
+    if family.link == "log" and scales.low[-1] < 0:
+        slopes = 0 * slopes  # of responses that count as 0
     size = float(np.linalg.norm(slopes))
     centre, spread = _start(family, mean if units.intercept else None, size)
     along = slopes / max(size, np.finfo(float).tiny)
+    effects = two_values(scales, units).farther[:, None] * found.change
+    # Regressors are no normal ones, and a level of few rows may have all events.
+    spread = min(spread, _MOST_EFFECT / max(float(np.abs(effects @ along).max(initial=0.0)), 1e-9))
+    centre = _expected(family, mean if units.intercept else None, spread)[0]
     offset = float(scales.centre[list(given)].sum())
     theta = (centre - offset) * constant + spread * along
     predictors = centre + spread * _NODES
@@ -197,7 +205,7 @@ def linearised(
         curved=math.sqrt(curvature),
         most=max(most / curvature, 1.0),
         scale=math.sqrt(variance) / curvature,
-        effects=two_values(scales, units).farther[:, None] * found.change,
+        effects=effects @ turn,
         white=turn,
         constant=constant,
         offset=offset,
