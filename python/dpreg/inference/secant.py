@@ -14,8 +14,8 @@ Doubles = NDArray[np.float64]
 
 # Standard deviation of what shortened scores add to an entry of the curvature.
 _BENT = 0.03
-# Least eigenvalue of the curvature, where second moments are 1.
-_LEAST = 0.1
+# Least and largest eigenvalue of the curvature, where second moments are 1.
+_LEAST, _LARGEST = 0.1, 1e4
 # A difference that exceeds its noise by so many deviations says how wrong the curvature is.
 _CLEAR = 3.0
 # which is no more than this, squared, for a score of a row cannot fall faster.
@@ -59,7 +59,7 @@ class Observation:
         """
         most = float(np.linalg.norm(by, 2))
         return Observation(
-            np.linalg.lstsq(by, self.at, rcond=None)[0],
+            np.asarray(np.linalg.lstsq(by, self.at, rcond=None)[0]),
             by.T @ self.score,
             most * self.deviation,
             most * self.limit,
@@ -81,9 +81,12 @@ class Path:
         Variance of an entry, of second moments of about 1, from noise.
     start : ndarray, shape (w,)
         Where the first score is to be taken.
-    sure : bool
-        The curvature is released again where it may have changed: a difference of scores says as
-        much of its doubt as `_KNOWN` other entries that are as expected.
+    bent : float
+        The curvature changes by this share over a step of length 1.
+    still : float
+        Above 0, the curvature is released again where it may have changed: a difference of scores
+        says as much of its doubt as `_KNOWN` other entries that are as expected, and nothing after
+        a step that is shorter than this.
 
     Attributes
     ----------
@@ -100,9 +103,16 @@ class Path:
     """
 
     def __init__(
-        self, curvature: Doubles, doubt: float, start: Doubles, *, sure: bool = False
+        self,
+        curvature: Doubles,
+        doubt: float,
+        start: Doubles,
+        *,
+        bent: float = 0.0,
+        still: float = 0.0,
     ) -> None:
-        self.curvature, self._known = curvature, _KNOWN * sure
+        self.curvature, self._known = curvature, _KNOWN * (still > 0)
+        self._bent, self._still = bent, still
         self._first, self._surprises = doubt + _BENT**2, list[float]()
         self.observations: list[Observation] = []
         self.weights, self.theta, self.beyond = np.ones(1), start, np.zeros_like(start)
@@ -153,13 +163,13 @@ class Path:
     def bend(self, change: Doubles) -> None:
         """Add to the curvature what it is expected to be more where `theta` is."""
         values, vectors = np.linalg.eigh(self.curvature + change)
-        self.curvature = (vectors * np.maximum(values, _LEAST)) @ vectors.T
+        self.curvature = (vectors * np.clip(values, _LEAST, _LARGEST)) @ vectors.T
 
     def curved(self, curvature: Doubles, deviation: float) -> None:
         """Take in another noisy curvature; `deviation` is that of the noise on its diagonal."""
         values, vectors = np.linalg.eigh(curvature)
         size = max(float(np.trace(curvature)) / len(curvature), _LEAST)
-        self.curvature = (vectors * np.maximum(values, _LEAST * size)) @ vectors.T
+        self.curvature = (vectors * np.clip(values, _LEAST * size, _LARGEST)) @ vectors.T
         self._first, self._surprises = deviation**2 / 2 + (_BENT * size) ** 2, []
         before, held = self.theta, self.held
         self._combine()
@@ -180,7 +190,7 @@ class Path:
         cut = before.cut - after.cut
         noise = before.deviation**2 + after.deviation**2 + cut**2
         length, square = float(step @ step), float(fallen @ fallen)
-        if not length > 0:  # the same place: nothing is said of the curvature
+        if not length > self._still**2:  # next to the same place: nothing is said of the curvature
             return
         surprise = (square - width * noise) / ((width + 1) * length)
         # What is not clear, as after a short step, would be most of what is said of the curvature.
@@ -192,7 +202,7 @@ class Path:
         part = np.linalg.solve(spread, fallen)
         moved = doubt * np.outer(part, step)
         values, vectors = np.linalg.eigh(self.curvature + moved + moved.T)
-        self.curvature = (vectors * np.maximum(values, _LEAST)) @ vectors.T
+        self.curvature = (vectors * np.clip(values, _LEAST, _LARGEST)) @ vectors.T
         self._surprises.append(min(surprise, _MOST))
 
     def _ways(self, theta: Doubles) -> Doubles:
@@ -211,7 +221,9 @@ class Path:
         self.theta = targets[-1]
         for _ in range(_AGAIN):
             ways = self._ways(self.theta)
-            wrong = self.doubt * ways @ ways.T + np.diag(noise)
+            far = np.array([((self.theta - seen.at) ** 2).sum() for seen in self.observations])
+            changed = self._bent**2 * far * (ways**2).sum(axis=1) / ways.shape[1]
+            wrong = self.doubt * ways @ ways.T + np.diag(noise + changed)
             size = np.sqrt(np.diag(wrong))
             alike = wrong / np.outer(size, size) + 1e-9 * np.eye(len(size))
             weights = np.maximum(np.linalg.solve(alike, 1 / size) / size, 0.0)

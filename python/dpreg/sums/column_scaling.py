@@ -36,7 +36,7 @@ _FAR, _BINS, _FEW_BINS, _ZOOMS = 0.4, 32, 3, 3
 # Public limits are so many scales apart.
 _BOUNDED = 6.0
 # Passes over the rows at most.
-SCALING_PASSES = 1 + _ZOOMS
+SCALING_PASSES = 2 + _ZOOMS
 
 
 def share_for(noise: GaussianReleases, sensitivity: float, deviation: float) -> float:

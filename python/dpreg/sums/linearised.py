@@ -28,7 +28,7 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 # Linear predictors at the start have no larger deviation than this, by link, and are no farther.
 _MOST_SPREAD, _MOST_PREDICTOR = {"logit": 3.0, "probit": 1.8, "log": 1.5}, 30.0
 # No regressor moves them by more.
-_MOST_EFFECT = 3.0
+_MOST_EFFECT = {"logit": 3.0, "probit": 2.0, "log": 1.0}
 # A mean is this share of the range inside of it, at least.
 _INSIDE = 1e-4
 # A mean count below this is that of `column_scales`.
@@ -177,7 +177,8 @@ def linearised(
     along = slopes / max(size, np.finfo(float).tiny)
     effects = two_values(scales, units).farther[:, None] * found.change
     # Regressors are no normal ones, and a level of few rows may have all events.
-    spread = min(spread, _MOST_EFFECT / max(float(np.abs(effects @ along).max(initial=0.0)), 1e-9))
+    most = _MOST_EFFECT[family.link] / max(float(np.abs(effects @ along).max(initial=0.0)), 1e-9)
+    spread = min(spread, most)
     centre = _expected(family, mean if units.intercept else None, spread)[0]
     offset = float(scales.centre[list(given)].sum())
     theta = (centre - offset) * constant + spread * along
@@ -269,16 +270,14 @@ def _start(family: Family, mean: float | None, slope: float) -> tuple[float, flo
 
 def _expected(family: Family, mean: float | None, spread: float) -> tuple[float, float]:
     """Return the centre of predictors with this mean response, and the mean slope there."""
-    low, high = -_MOST_PREDICTOR, _MOST_PREDICTOR
-    if mean is None:
-        low, high = 0.0, 0.0
-    for _ in range(60 if mean is not None else 0):
-        centre = (low + high) / 2
-        if float(_WEIGHTS @ family.mean(centre + spread * _NODES)) < mean:
-            low = centre
-        else:
-            high = centre
-    return high, float(_WEIGHTS @ family.slope(high + spread * _NODES))
+    centre = 0.0
+    if mean is not None:
+        low, high = -_MOST_PREDICTOR, _MOST_PREDICTOR
+        for _ in range(60):
+            centre = (low + high) / 2
+            below = float(_WEIGHTS @ family.mean(centre + spread * _NODES)) < mean
+            low, high = (centre, high) if below else (low, centre)
+    return centre, float(_WEIGHTS @ family.slope(centre + spread * _NODES))
 
 
 def _curvature(weights: Doubles, level: Doubles, along: Doubles) -> Doubles:

@@ -11,7 +11,6 @@ from dpreg.data import sampling as _units
 from dpreg.methods import boosted_adassp as _boosted
 from dpreg.methods import model_rows
 from dpreg.methods import score_predictions as _predictions
-from dpreg.methods import score_rounds as _rounds
 from dpreg.methods.adassp import AdaSSP
 from dpreg.methods.auto import Auto
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
@@ -128,11 +127,6 @@ BOOSTED = [
         "declines by the exact range of the response",
         edited(Standardisation, "_moments", ("spread[-1] > _SPREAD", "np.ptp(rows.arrays()[1]) < 50")),
         ("adassp", "boosted_adassp"),
-    ),
-    Mutant(
-        "the limit of scores from exact counts",
-        edited(_rounds.Rounds, "limit", ("norm = norms.root_mean_square()", "norm = norms.root_mean_square() * (1 + float(self.rows.score_norms(self.theta).sum()))")),
-        ("families",),
     ),
     Mutant(
         "a steeper curvature by exact scores",
