@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpreg
-from dpreg.block_test import PValues, statistic_of, test_by_blocks
+from dpreg.calls.block_test import PValues, statistic_of, test_by_blocks
 from dpreg.data.source import quietly
 from dpreg.errors import BudgetError
 from dpreg.passes import Progress

@@ -22,19 +22,19 @@ try:
 except ImportError:
     raise ImportError("dpreg.sklearn needs scikit-learn; run `pip install scikit-learn`") from None
 
+from dpreg.calls.glm import dp_glm
+from dpreg.calls.lm import dp_lm
+from dpreg.calls.select import dp_select
 from dpreg.data.arrays import columns_of, is_column, matrix_source, vector_source
 from dpreg.data.bounds import Bounds
 from dpreg.data.matrix import ModelMatrix, Records, check_column_names
 from dpreg.data.source import RowSource
 from dpreg.errors import ArgumentError, BudgetError, SchemaError, add, write
-from dpreg.glm import dp_glm
-from dpreg.lm import dp_lm
 from dpreg.methods.base import Method
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.partition import StratumBudget
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
-from dpreg.select import dp_select
 from dpreg.selection.base import Selector
 
 __all__ = ["DPFeatureSelector", "DPLinearRegression", "DPLogisticRegression", "NotReleasedError"]

@@ -11,7 +11,7 @@ from dpreg import _core
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.recorded import Claim, composed_loss, finding_of
 from dpreg.audit.worlds import Pair, hostile_pairs, person_pair, regression
-from dpreg.moments import dp_moments
+from dpreg.calls.moments import dp_moments
 
 __all__ = ["CHECKS", "MomentsRun"]
 

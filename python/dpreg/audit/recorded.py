@@ -20,11 +20,11 @@ from dpreg import _core
 from dpreg.audit._finding import Finding
 from dpreg.audit.watches import Call, Leak, Recording, watching
 from dpreg.audit.worlds import Pair
+from dpreg.calls.glm import dp_glm
 from dpreg.data.bounds import Bounds
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
 from dpreg.families import GAUSSIAN, Family
-from dpreg.glm import dp_glm
 from dpreg.methods.base import NOTHING_MORE, Method
 from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.selection.base import Selector

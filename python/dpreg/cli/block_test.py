@@ -62,7 +62,7 @@ def block_test(
     outputs = Outputs(json, html, latex, quiet)
     outputs.check()
     function = function_of(statistic)
-    from dpreg.block_test import dp_test
+    from dpreg.calls.block_test import dp_test
 
     with working("testing blocks"):
         found = dp_test(function, data, eps, blocks=blocks, threshold=threshold, unit=unit,

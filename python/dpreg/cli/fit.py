@@ -185,9 +185,9 @@ def _fitted(
     link: str | None = None,
     exp: bool = False,
 ) -> int:
-    from dpreg.glm import dp_glm
+    from dpreg.calls.glm import dp_glm
+    from dpreg.calls.lm import dp_lm
     from dpreg.inference.law import check_alpha
-    from dpreg.lm import dp_lm
     from dpreg.methods import METHODS
     from dpreg.results.fit import DPResults
     from dpreg.selection import SELECTORS

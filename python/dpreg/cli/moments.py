@@ -32,7 +32,7 @@ def moments(release: Release) -> int:
 
     FORMULA names the columns, as '~ price + carat + cut'; DATA is the path of the file.
     """
-    from dpreg.moments import dp_moments
+    from dpreg.calls.moments import dp_moments
 
     typed = release.typed
     with working("releasing moments"):

@@ -42,7 +42,7 @@ def select(release: Release, k: int, method: str, option: Sequence[str]) -> int:
 
     The terms of FORMULA are the candidates, such as 'price ~ .'; DATA is the path of the file.
     """
-    from dpreg.select import dp_select
+    from dpreg.calls.select import dp_select
     from dpreg.selection import SELECTORS
 
     release.typed.needs_a_taker([method], SELECTORS)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dpreg.calls.publish import publish
 from dpreg.data.bounds import Bounds, checked_bounds
 from dpreg.data.clipping import clipped
 from dpreg.mechanisms._inputs import design_of
@@ -13,7 +14,6 @@ from dpreg.methods.base import Allowance, Method
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.certificate import Certificate
 from dpreg.privacy.checks import check_delta, check_epsilon
-from dpreg.publish import publish
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
 from dpreg.selection.stage import Chosen

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dpreg.calls.notes import about_columns, about_privacy, about_stratum
+from dpreg.calls.session import budget_for, pay
 from dpreg.data.bounds import Bounds, checked_bounds
 from dpreg.data.clipping import clipped
 from dpreg.data.containers import open_source
@@ -27,9 +29,7 @@ from dpreg.privacy.budget import Budget
 from dpreg.privacy.certificate import Certificate, public_with, unit_of
 from dpreg.privacy.checks import check_epsilon
 from dpreg.privacy.partition import StratumBudget
-from dpreg.privacy.payment import budget_for, pay
 from dpreg.privacy.stratum import Stratum
-from dpreg.remarks import about_columns, about_privacy, about_stratum
 from dpreg.results.moments import DPMoments
 from dpreg.results.predict import schema_to_dict
 from dpreg.sums.limits import widened

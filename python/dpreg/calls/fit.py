@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpreg.bounds_users import bounds_for
+from dpreg.calls.bounds_users import bounds_for
+from dpreg.calls.chosen import of_units, option_of
+from dpreg.calls.notes import (
+    about_columns,
+    about_extras,
+    about_privacy,
+    about_response,
+    about_stratum,
+    about_units,
+)
+from dpreg.calls.publish import publish
+from dpreg.calls.session import Payer, budget_for, pay
 from dpreg.data.bounds import Bounds
 from dpreg.data.clipping import clipped
 from dpreg.data.design import Terms
@@ -35,23 +46,12 @@ from dpreg.privacy.bits import bit_source
 from dpreg.privacy.certificate import Certificate, public_with, unit_of
 from dpreg.privacy.charge import Status
 from dpreg.privacy.checks import check_epsilon
-from dpreg.privacy.payment import Payer, budget_for, pay
-from dpreg.publish import publish
-from dpreg.remarks import (
-    about_columns,
-    about_extras,
-    about_privacy,
-    about_response,
-    about_stratum,
-    about_units,
-)
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
 from dpreg.results.predict import schema_to_dict
 from dpreg.selection import selector_from
 from dpreg.selection.stage import first_stage
 from dpreg.sums.residuals import Extras
-from dpreg.unit_rows import of_units, option_of
 from dpreg.version import __version__
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpreg.calls.fit import fit
+from dpreg.calls.session import Payer
 from dpreg.data.bounds import Bounds
 from dpreg.data.schema import Level
 from dpreg.families import GAUSSIAN
 from dpreg.keywords import hinted
 from dpreg.methods.base import Method
-from dpreg.pipeline import fit
-from dpreg.privacy.payment import Payer
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
 from dpreg.sums.residuals import Extras

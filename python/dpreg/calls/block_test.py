@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpreg.calls.isolation import drawing_from, stopping, unheard
+from dpreg.calls.session import Payer, budget_for, pay
 from dpreg.data.containers import open_source
 from dpreg.data.roles import check_unit
 from dpreg.data.source import RowSource, quietly
 from dpreg.data.units import UnitNumbers
 from dpreg.errors import ArgumentError, BudgetError, unusable
-from dpreg.isolation import drawing_from, stopping, unheard
 from dpreg.keywords import hinted
 from dpreg.methods.block_counts import noisy_count
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.certificate import PUBLIC, Certificate, unit_of
 from dpreg.privacy.checks import check_epsilon
 from dpreg.privacy.cost import Cost
-from dpreg.privacy.payment import Payer, budget_for, pay
 from dpreg.results.block_test import DPTest
 from dpreg.version import __version__
 

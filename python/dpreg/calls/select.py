@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpreg.bounds_users import bounds_for
+from dpreg.calls.bounds_users import bounds_for
+from dpreg.calls.chosen import option_of
+from dpreg.calls.notes import about_columns, about_privacy, about_stratum, about_units
+from dpreg.calls.session import Payer, budget_for, pay
 from dpreg.data.bounds import Bounds
 from dpreg.data.clipping import clipped
 from dpreg.data.observations import default_memory
@@ -18,12 +21,9 @@ from dpreg.methods.base import Allowance
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.certificate import Certificate, public_with, unit_of
 from dpreg.privacy.checks import check_epsilon
-from dpreg.privacy.payment import Payer, budget_for, pay
-from dpreg.remarks import about_columns, about_privacy, about_stratum, about_units
 from dpreg.results.selection import SelectionResult
 from dpreg.selection import selector_from
 from dpreg.selection.base import Selector, check_k
-from dpreg.unit_rows import option_of
 from dpreg.version import __version__
 
 if TYPE_CHECKING:
