@@ -7,7 +7,8 @@ Subpackages; each imports only from those before it: `privacy` (costs, budgets, 
 certificates), `data` (from tables to rows of numbers), `sums` (exact sums over rows, with noise),
 `inference` (standard errors from released values), `methods` and `selection` (the private
 algorithms), `planning` (expected accuracy, without data), `results` (fitted models), `calls`
-(`dp_lm` and the others: check, charge, read, release), and the interfaces: Python, `cli`, `bridge` for R, `sklearn`.
+(`dp_lm` and the others: check, charge, read, release), and the interfaces: Python, `cli`, `bridge`
+for R, `sklearn`.
 """
 
 from __future__ import annotations

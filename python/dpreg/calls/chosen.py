@@ -1,25 +1,28 @@
-"""How many rows a unit may give, as an argument of a fit: an option of its method and selection."""
+"""Arguments that go to the method of a call, its selector or both: `max_rows` and `bounds`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from dpreg.errors import Argument, ArgumentError, Choice, add
+from dpreg.data.bounds import Bounds, checked_bounds
+from dpreg.data.design import Terms
+from dpreg.errors import Argument, ArgumentError, Choice, add, leave_out
 from dpreg.methods import METHODS
 from dpreg.methods.base import Method
-from dpreg.selection import SELECTORS, selector_from
+from dpreg.selection import SELECTORS
 from dpreg.selection.base import Selector
 
-__all__ = ["of_units", "option_of"]
+__all__ = ["bounds_for", "of_units", "option_of"]
 
 _OPTION = "max_rows"
 
 
 def of_units(
-    method: Method, select: str | Selector | None, unit: str | None, max_rows: int
-) -> tuple[Method, str | Selector | None]:
-    """Return method and selection with that option, where they have it.
+    method: Method, selector: Selector | None, unit: str | None, max_rows: int
+) -> tuple[Method, Selector | None]:
+    """Return method and selector with that option, where they have it.
 
     Raises
     ------
@@ -28,7 +31,6 @@ def of_units(
     """
     if unit is None:
         raise ArgumentError(_OPTION, ("needs ", Argument("unit")), add("unit", "person"))
-    selector = None if select is None else selector_from(select)
     takers: list[Any] = [chosen for chosen in (method, selector) if _takes(chosen)]
     if not takers:
         kinds = {**METHODS, **SELECTORS}
@@ -55,3 +57,28 @@ def option_of(*chosen: Method | Selector | None) -> int | None:
 
 def _takes(options: Any) -> bool:
     return is_dataclass(options) and _OPTION in {field.name for field in fields(options)}
+
+
+def bounds_for(
+    bounds: Mapping[str, Bounds] | None,
+    terms: Terms,
+    method: Method | None,
+    selector: Selector | None,
+) -> dict[str, Bounds]:
+    """Return the bounds of the columns of a design, if something in the call uses bounds.
+
+    Raises
+    ------
+    ArgumentError
+        If they are invalid, or nothing in the call uses them.
+    """
+    public = checked_bounds(bounds, terms)
+    chosen: list[Method | Selector] = [each for each in (method, selector) if each is not None]
+    if public and not any(each.uses_bounds for each in chosen):
+        all_there_are: list[Method | Selector] = [kind() for kind in SELECTORS.values()]
+        if method is not None:
+            all_there_are = [*(kind() for kind in METHODS.values()), *all_there_are]
+        names = tuple(each.name for each in all_there_are if each.uses_bounds)
+        problem = (f"is not used by {chosen[0].name!r}, only by ", Choice(names))
+        raise ArgumentError("bounds", problem, leave_out("bounds"))
+    return public

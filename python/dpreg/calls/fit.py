@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from dpreg.calls.bounds_users import bounds_for
-from dpreg.calls.chosen import of_units, option_of
+from dpreg.calls.chosen import bounds_for, of_units, option_of
 from dpreg.calls.notes import (
     about_columns,
     about_extras,
@@ -18,173 +14,157 @@ from dpreg.calls.notes import (
     about_stratum,
     about_units,
 )
-from dpreg.calls.publish import publish
-from dpreg.calls.session import Payer, budget_for, pay
-from dpreg.data.bounds import Bounds
+from dpreg.calls.request import Request
+from dpreg.calls.session import begin
 from dpreg.data.clipping import clipped
 from dpreg.data.design import Terms
-from dpreg.data.observations import check_memory, memory_to_hold
+from dpreg.data.observations import memory_to_hold
 from dpreg.data.offsets import without_offset_terms, without_offsets
-from dpreg.data.problem import pose
-from dpreg.data.schema import Level
-from dpreg.data.weights import check_weights
-from dpreg.errors import (
-    Argument,
-    ArgumentError,
-    FormulaError,
-    Setting,
-    Words,
-    leave_out,
-    unusable,
-)
-from dpreg.families import Family
+from dpreg.errors import Argument, ArgumentError, FormulaError, Setting, Words, leave_out
+from dpreg.families import family_from, with_link
+from dpreg.inference.estimand import clipping_note
 from dpreg.methods import method_from
 from dpreg.methods.auto import Auto
-from dpreg.methods.base import Allowance, Declined, Method, with_offsets
+from dpreg.methods.base import Declined, Method, Release, with_offsets
 from dpreg.methods.families import check_extras, method_for
-from dpreg.privacy.bits import bit_source
-from dpreg.privacy.certificate import Certificate, public_with, unit_of
-from dpreg.privacy.charge import Status
-from dpreg.privacy.checks import check_epsilon
+from dpreg.privacy.certificate import Certificate, public_with
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
 from dpreg.results.predict import schema_to_dict
 from dpreg.selection import selector_from
+from dpreg.selection.base import Selector
 from dpreg.selection.stage import first_stage
-from dpreg.sums.residuals import Extras
-from dpreg.version import __version__
 
-if TYPE_CHECKING:
-    from dpreg import _core
-    from dpreg.selection.base import Selector
-
-__all__ = ["fit"]
+__all__ = ["fit", "published"]
 
 
-def fit(
-    caller: str,
-    family: Family,
-    formula: str,
-    data: Any,
-    eps: float,
-    delta: float | None,
-    *,
-    method: str | Method,
-    select: str | Selector | None,
-    k: int | None,
-    split: float | None,
-    levels: Mapping[str, Iterable[Level]] | None,
-    bounds: Mapping[str, Bounds] | None,
-    unit: str | None,
-    max_rows: int | None,
-    weights: str | None,
-    weight_limit: float | None,
-    budget: Payer | None,
-    inference: bool,
-    extras: Extras,
-    memory: float | None,
-    rng: int | _core.BitSource | None,
-) -> DPResults | NotReleased:
+def fit(request: Request, data: Any) -> DPResults | NotReleased:
     """Fit a model of a family with differential privacy.
-
-    Parameters
-    ----------
-    caller : str
-        Name of the public function, for the budget.
-    family : Family
-    extras : Extras
-    formula, ..., rng
-        As for `dp_lm`.
 
     Raises
     ------
     ValueError
         For wrong use, before a record is read.
     """
-    epsilon = check_epsilon(eps)
-    charged, delta = budget_for(budget, epsilon, delta)
-    chosen = method_for(family, method_from(method))
-    if max_rows is not None:
-        chosen, select = of_units(chosen, select, unit, max_rows)
-    asked = {"inference": inference, "fit_stats": extras.fit_stats,
-             "diagnostics": extras.diagnostics}  # fmt: skip
-    for name, value in asked.items():
-        if not isinstance(value, (bool, np.bool_)):
-            raise unusable(name, "True or False", value)
-    allowed = check_memory(memory)
-    bits = bit_source(rng)
-    weighed = check_weights(weights, weight_limit)
-    problem = pose(formula, data, levels, unit, charged.stratum, weighed)
+    session = begin(request, data)
+    spending, unit, inference = session.allowance, request.unit, request.inference
+    family = with_link(family_from(request.family), request.link)
+    chosen = method_for(family, method_from(request.method))
+    selector = None if request.select is None else selector_from(request.select)
+    if request.max_rows is not None:
+        chosen, selector = of_units(chosen, selector, unit, request.max_rows)
+    problem = session.pose()
     terms = replace(problem.terms, family=family)
-    _check_places(terms, select)
-    selector = None if select is None else selector_from(select)
-    terms = replace(terms, bounds=bounds_for(bounds, _fitted(terms), chosen, selector))
+    _check_places(terms, unit, selector)
+    bounds = bounds_for(request.bounds, _fitted(terms), chosen, selector)
+    terms = replace(terms, bounds=bounds)
     fitted = _fitted(terms)
-    if terms.within and not family.least_squares:
-        why = f"effects of each {unit} are supported in linear models only"
-        raise FormulaError("formula", why, "leave them out, or use dp_lm")
-    check_extras(extras, chosen, terms, inference=inference)
-    stage = first_stage(selector, k, split, fitted, epsilon)
-    chosen.check(fitted, stage.epsilon_fit, delta, inference=inference)
-    asked_for = chosen.name
+    check_extras(spending.extras, chosen, terms, inference=inference)
+    stage = first_stage(selector, request.k, request.split, fitted, spending.epsilon)
+    chosen.check(fitted, stage.epsilon_fit, spending.delta, inference=inference)
+    asked_for, memory = chosen.name, session.memory
     if isinstance(chosen, Auto):
         chosen = chosen.decided(inference=inference)
-    holder = _holder(chosen, stage.selector)
+    holder = _holder(chosen, selector)
     if holder is not None:
-        allowed = memory_to_hold(memory, holder, len(terms.names))
-    most = stage.cost(chosen.cost(stage.epsilon_fit, delta)).claimed(epsilon, delta)
-    rows = option_of(chosen, stage.selector)
-    receipt = pay(charged, caller, formula, asked_for, data, most, unit, rows)
+        memory = memory_to_hold(request.memory, holder, len(terms.names))
+    claim = spending.epsilon, spending.delta
+    most = stage.cost(chosen.cost(stage.epsilon_fit, spending.delta)).claimed(*claim)
+    receipt = session.pay(asked_for, most, option_of(chosen, selector))
 
-    allowance = Allowance(stage.epsilon_fit, delta, bits, extras)
-    with receipt.running(bits):
-        design = replace(problem.design(allowed), terms=terms)
+    with receipt.running():
+        design = replace(problem.design(memory), terms=terms)
         if family.standardised:
             design = without_offsets(design)
-        design, selection = stage.run(clipped(design), bits)
-        outcome = chosen.release(design, allowance, inference=inference)
+        design, selection = stage.run(clipped(design), spending.bits)
+        left = replace(spending, epsilon=stage.epsilon_fit)
+        outcome = chosen.release(design, left, inference=inference)
 
-    privacy = Certificate(
-        mechanism=stage.label + (outcome.method or chosen.name),
-        epsilon=epsilon,
-        delta=delta,
-        unit=unit_of(unit),
-        composition=stage.composition(outcome.composition),
-        parts=selection.parts + outcome.parts,
-        public=public_with(terms.bounds),
-        seeded=bits.seeded,
-        version=__version__,
+    used = outcome.method or chosen.name
+    privacy, unwritten = receipt.settle(
+        stage.label + used,
+        stage.composition(outcome.composition),
+        selection.parts + outcome.parts,
+        public_with(terms.bounds),
+        declined=isinstance(outcome, Declined),
+        paid=None if outcome.cost is None else stage.cost(outcome.cost).claimed(*claim),
     )
-    status: Status = "declined" if isinstance(outcome, Declined) else "released"
-    paid = None if outcome.cost is None else stage.cost(outcome.cost).claimed(epsilon, delta)
-    unwritten = receipt.settle(status, privacy, paid)
-    published = design.terms
+    final = design.terms
     if fitted is not terms:
-        published = terms
+        final = terms
         if not isinstance(outcome, Declined):
             outcome = with_offsets(outcome, terms)
-    return publish(
-        outcome,
-        privacy,
-        published,
+    result = published(outcome, privacy, final, request.formula, chosen.name, selection.names)
+    if isinstance(result, NotReleased):
+        return result
+    by = getattr(selector, "name", "")
+    notes = (
+        *about_privacy(*claim, outcome.units),
+        *unwritten,
+        *about_response(terms.response, family, problem.schema),
+        *selection.notes,
+        *result.notes,
+        *about_columns(problem.schema),
+        *about_units(unit, selector, by, "to choose columns, "),
+        *about_units(unit, chosen, used),
+        *about_extras(spending.extras),
+        *about_stratum(session.payer.stratum, unit),
+    )
+    return replace(result, schema=schema_to_dict(problem.schema), notes=notes)
+
+
+def published(
+    outcome: Release | Declined,
+    privacy: Certificate,
+    terms: Terms,
+    formula: str,
+    method: str,
+    selected: tuple[str, ...] | None = None,
+) -> DPResults | NotReleased:
+    """Put the released numbers, their certificate and what is public together.
+
+    Parameters
+    ----------
+    outcome : Release or Declined
+    privacy : Certificate
+    terms : Terms
+        Of the columns that were fitted.
+    formula : str
+    method : str
+        What was asked for; `outcome` may name another one that was used.
+    selected : tuple of str, optional
+        Terms that were selected before the fit.
+    """
+    if isinstance(outcome, Declined):
+        return NotReleased(
+            formula=formula,
+            method=outcome.method or method,
+            reason=outcome.reason,
+            advice=outcome.advice,
+            units=outcome.units,
+            privacy=privacy,
+            selected=selected,
+        )
+    return DPResults(
         formula=formula,
-        method=chosen.name,
-        schema=schema_to_dict(problem.schema),
-        selection=selection,
-        warnings=(
-            *about_privacy(epsilon, delta, outcome.units),
-            *unwritten,
-            *about_response(terms.response, family, problem.schema),
-        ),
-        remarks=(
-            *about_columns(problem.schema),
-            *about_units(
-                unit, stage.selector, getattr(stage.selector, "name", ""), "to choose columns, "
-            ),
-            *about_units(unit, chosen, outcome.method or chosen.name),
-            *about_extras(extras),
-            *about_stratum(charged.stratum, unit),
-        ),
+        response=terms.response,
+        names=terms.coefficients,
+        method=outcome.method or method,
+        estimates=outcome.params,
+        covariance=outcome.covariance,
+        sampling=outcome.sampling,
+        units=outcome.units,
+        privacy=privacy,
+        law=outcome.law,
+        notes=(*clipping_note(outcome.estimand, terms.response), *outcome.notes),
+        selected=selected,
+        limits=outcome.limits,
+        no_errors=outcome.no_errors,
+        family=terms.family,
+        stats=outcome.stats,
+        diagnostics=outcome.diagnostics,
+        clipping=outcome.clipping,
+        estimand=outcome.estimand,
     )
 
 
@@ -200,17 +180,20 @@ def _holder(method: Method, selector: Selector | None) -> Words | None:
     return (Setting("method", method.name),) if method.holds_rows else None
 
 
-def _check_places(terms: Terms, select: object) -> None:
-    """Refuse offsets and weights where they are not used, and offsets by themselves."""
+def _check_places(terms: Terms, unit: str | None, selector: Selector | None) -> None:
+    """Refuse offsets, weights and effects of units where they are not used."""
     if not terms.intercept and len(terms.given) == len(terms.regressors):
         why = "has offsets only: there is no coefficient to estimate"
         raise FormulaError("formula", why, "add an intercept or a column")
-    if select is not None and terms.given:
+    if selector is not None and terms.given:
         name = terms.names[terms.given[0]]
         raise ArgumentError("select", f"cannot be used together with {name}")
+    if terms.within and not terms.family.least_squares:
+        why = f"effects of each {unit} are supported in linear models only"
+        raise FormulaError("formula", why, "leave them out, or use dp_lm")
     if terms.weight is None:
         return
-    if select is not None:
+    if selector is not None:
         raise ArgumentError("select", ("cannot be used together with ", Argument("weights")))
     if terms.within:
         why = "cannot be used together with unit effects"

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpreg.calls.fit import fit
+from dpreg.calls.request import Request
 from dpreg.calls.session import Payer
 from dpreg.data.bounds import Bounds
 from dpreg.data.schema import Level
-from dpreg.families import GAUSSIAN
 from dpreg.keywords import hinted
 from dpreg.methods.base import Method
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
-from dpreg.sums.residuals import Extras
 
 if TYPE_CHECKING:
     from dpreg import _core
@@ -158,26 +157,4 @@ def dp_lm(
     >>> fit.params.index.tolist()
     ['Intercept', 'carat']
     """
-    return fit(
-        "dp_lm",
-        GAUSSIAN,
-        formula,
-        data,
-        eps,
-        delta,
-        method=method,
-        select=select,
-        k=k,
-        split=split,
-        levels=levels,
-        bounds=bounds,
-        unit=unit,
-        max_rows=max_rows,
-        weights=weights,
-        weight_limit=weight_limit,
-        budget=budget,
-        inference=inference,
-        extras=Extras(fit_stats, diagnostics),
-        memory=memory,
-        rng=rng,
-    )
+    return fit(Request.of("dp_lm", locals()), data)

@@ -1,4 +1,4 @@
-"""How a call pays: its budget, its share of delta, and a receipt for what it was charged."""
+"""One call from its arguments to its certificate: checked, charged, run and settled."""
 
 from __future__ import annotations
 
@@ -7,25 +7,33 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
-from dpreg.errors import BudgetError, Options, SourceError, Value
+import numpy as np
+
+from dpreg.calls.request import Request
+from dpreg.data.observations import check_memory
+from dpreg.data.problem import Problem, pose
+from dpreg.data.weights import Weights, check_weights
+from dpreg.errors import BudgetError, Options, SourceError, Value, unusable
+from dpreg.methods.base import Allowance
 from dpreg.passes import starting
-from dpreg.privacy.account import Account
+from dpreg.privacy.bits import bit_source
 from dpreg.privacy.budget import DELTA, Budget
-from dpreg.privacy.certificate import Certificate, unit_of
+from dpreg.privacy.certificate import Certificate, Part, unit_of
 from dpreg.privacy.charge import Status
-from dpreg.privacy.checks import check_delta
+from dpreg.privacy.checks import check_delta, check_epsilon
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.partition import Partition, StratumBudget
+from dpreg.sums.residuals import Extras
+from dpreg.version import __version__
 
-if TYPE_CHECKING:
-    from dpreg import _core
-
-__all__ = ["Payer", "Receipt", "budget_for", "pay"]
+__all__ = ["Payer", "Receipt", "Session", "begin", "certified"]
 
 Payer = Budget | StratumBudget
 
+# What is public of a call on arrays.
+_ARRAYS = ("number of columns", "eps, delta and all options")
 _SPENT = ": the budget is spent and there is no result"
 _FAILED = (
     f"the computation failed after the charge{_SPENT}.  The error may contain records and is not "
@@ -34,24 +42,82 @@ _FAILED = (
 
 
 @dataclass(frozen=True, slots=True)
+class Session:
+    """A call whose arguments have been checked; no record has been read.
+
+    Attributes
+    ----------
+    request : Request
+    data : object
+        As it was given.
+    payer : Budget or StratumBudget
+        What is charged.
+    allowance : Allowance
+        All that the call may spend.
+    memory : float
+        Bytes that rows may take.
+    weights : Weights or None
+    """
+
+    request: Request
+    data: Any
+    payer: Payer
+    allowance: Allowance
+    memory: float
+    weights: Weights | None
+
+    def pose(self) -> Problem:
+        """Check the formula against the schema of the data; see `dpreg.data.problem.pose`."""
+        asked, stratum = self.request, self.payer.stratum
+        return pose(asked.formula, self.data, asked.levels, asked.unit, stratum, self.weights)
+
+    def pay(self, method: str, most: Cost, max_rows: int | None = None) -> Receipt:
+        """Charge the call, before a record is read.
+
+        Parameters
+        ----------
+        method : str
+            For the ledger.
+        most : Cost
+        max_rows : int, optional
+            The option that says how many rows a unit may give; None: there is none.
+
+        Raises
+        ------
+        BudgetError
+            If the budget cannot cover it; nothing is charged then.
+        """
+        asked = self.request
+        label = f"{asked.call}({asked.formula!r}, method={method!r})"
+        unit = unit_of(asked.unit)
+        if asked.unit is not None and max_rows is not None:
+            unit += f", max_rows={max_rows}"
+        number = self.payer.account.reserve(
+            label, most, self.payer.stratum, data=_described(self.data), formula=asked.formula,
+            method=method, unit=unit,
+        )  # fmt: skip
+        return Receipt(self, number, most)
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """A charge that was made before a record was read, waiting for its outcome.
 
     Attributes
     ----------
-    account : Account
+    session : Session
     number : int
         Of the charge in the ledger.
     most : Cost
         What was charged.
     """
 
-    account: Account
+    session: Session
     number: int
     most: Cost
 
     @contextmanager
-    def running(self, bits: _core.BitSource) -> Iterator[None]:
+    def running(self) -> Iterator[None]:
         """Say that the budget is charged, to whoever stops the release or sees it fail.
 
         What an exception says, where it was raised and what led to it may be about records: it is
@@ -76,7 +142,7 @@ class Receipt:
             failure = MemoryError("there is not enough memory")
             failure.add_note(f"dpreg: this failed after the charge{_SPENT}")
         except BaseException as error:  # a panic of polars is no Exception
-            if bits.seeded and isinstance(error, Exception):
+            if self.session.allowance.bits.seeded and isinstance(error, Exception):
                 error.add_note(f"dpreg: this failed after the charge{_SPENT}")
                 raise
             failure = RuntimeError(_FAILED)
@@ -87,33 +153,91 @@ class Receipt:
             failure.__context__ = None
 
     def settle(
-        self, status: Status, certificate: Certificate, paid: Cost | None
-    ) -> tuple[str, ...]:
+        self,
+        mechanism: str,
+        composition: str,
+        parts: tuple[Part, ...],
+        public: tuple[str, ...],
+        *,
+        declined: bool = False,
+        paid: Cost | None = None,
+    ) -> tuple[Certificate, tuple[str, ...]]:
         """Tell the ledger what became of the release, and what it costs in the end.
 
         Parameters
         ----------
-        status : {"released", "declined"}
-        certificate : Certificate
-        paid : Cost or None
+        mechanism, composition, parts, public
+            Of the certificate.
+        declined : bool
+            Nothing was released.
+        paid : Cost, optional
             None: what was charged.
 
         Returns
         -------
+        Certificate
         tuple of str
             A note for the result when the ledger cannot be written any more: what was paid for
             must not be lost, and the charge stays as it was.
         """
+        session = self.session
+        unit = unit_of(session.request.unit)
+        privacy = certified(session.allowance, mechanism, composition, parts, unit, public)
         # Of two bounds the first is as good, if the second is not below it throughout.
         cost = paid if paid is not None and paid.within(self.most) else self.most
+        status: Status = "declined" if declined else "released"
+        document = json.dumps(privacy.to_dict())
         try:
-            self.account.settle(self.number, status, cost, json.dumps(certificate.to_dict()))
+            session.payer.account.settle(self.number, status, cost, document)
         except BudgetError as error:
-            return (f"the ledger has the charge but could not record the outcome: {error}",)
-        return ()
+            return privacy, (
+                f"the ledger has the charge but could not record the outcome: {error}",
+            )
+        return privacy, ()
 
 
-def budget_for(budget: object, epsilon: float, delta: float | None) -> tuple[Payer, float]:
+def begin(request: Request, data: Any) -> Session:
+    """Check the arguments of a call that do not depend on its method or data.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument.
+    """
+    epsilon = check_epsilon(request.eps)
+    payer, delta = _budget_for(request.budget, epsilon, request.delta)
+    for name in ("inference", "fit_stats", "diagnostics"):
+        if not isinstance(value := getattr(request, name), (bool, np.bool_)):
+            raise unusable(name, "True or False", value)
+    memory, bits = check_memory(request.memory), bit_source(request.rng)
+    weights = check_weights(request.weights, request.weight_limit)
+    extras = Extras(request.fit_stats, request.diagnostics)
+    return Session(request, data, payer, Allowance(epsilon, delta, bits, extras), memory, weights)
+
+
+def certified(
+    allowance: Allowance,
+    mechanism: str,
+    composition: str,
+    parts: tuple[Part, ...],
+    unit: str = unit_of(None),
+    public: tuple[str, ...] = _ARRAYS,
+) -> Certificate:
+    """Return the certificate of a release that spent its whole allowance."""
+    return Certificate(
+        mechanism=mechanism,
+        epsilon=allowance.epsilon,
+        delta=allowance.delta,
+        unit=unit,
+        composition=composition,
+        parts=parts,
+        public=public,
+        seeded=allowance.bits.seeded,
+        version=__version__,
+    )
+
+
+def _budget_for(budget: object, epsilon: float, delta: float | None) -> tuple[Payer, float]:
     """Return the budget that a call is charged to, one of its own if there is none; and delta.
 
     Raises
@@ -138,49 +262,8 @@ def budget_for(budget: object, epsilon: float, delta: float | None) -> tuple[Pay
     return budget, check_delta(delta)
 
 
-def pay(
-    payer: Payer,
-    function: str,
-    formula: str,
-    method: str,
-    data: object,
-    most: Cost,
-    unit: str | None,
-    max_rows: int | None = None,
-) -> Receipt:
-    """Charge a call, before a record is read.
-
-    Parameters
-    ----------
-    payer : Budget or StratumBudget
-    function : str
-        Its name.
-    formula, method : str
-    data : object
-        What it was given; of a file the path is kept, of anything else the type.
-    most : Cost
-    unit : str or None
-        Column that names the protected unit; None: a row is one.
-    max_rows : int or None
-        The option that says how many rows a unit may give; None: there is none.
-
-    Raises
-    ------
-    BudgetError
-        If the budget cannot cover it; nothing is charged then.
-    """
-    label = f"{function}({formula!r}, method={method!r})"
-    account, told = payer.account, _described(data)
-    units = unit_of(unit)
-    if unit is not None and max_rows is not None:
-        units += f", max_rows={max_rows}"
-    number = account.reserve(
-        label, most, payer.stratum, data=told, formula=formula, method=method, unit=units
-    )
-    return Receipt(account, number, most)
-
-
 def _described(data: object) -> str:
+    """Return the path of a file, and the type of anything else."""
     if isinstance(data, (str, os.PathLike)):
         return os.path.abspath(os.fsdecode(data))
     kind = type(data)

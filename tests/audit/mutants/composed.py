@@ -189,7 +189,7 @@ PIPELINES = [
     ),
     Mutant(
         "selection is free",
-        edited(dpreg.calls.fit, "fit", ("Allowance(stage.epsilon_fit, delta, bits, extras)", "Allowance(epsilon, delta, bits, extras)")),
+        edited(dpreg.calls.fit, "fit", ("replace(spending, epsilon=stage.epsilon_fit)", "spending")),
         ("pipelines",),
     ),
     Mutant(

@@ -53,7 +53,7 @@ RANDOMNESS = [
         edited(
             dpreg.calls.fit,
             "fit",
-            ("    receipt = pay(", "    problem.design(1e9)\n    receipt = pay("),
+            ("    receipt = session.pay(", "    problem.design(1e9)\n    receipt = session.pay("),
         ),
         ("charged first",),
     ),

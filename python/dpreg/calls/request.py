@@ -1,0 +1,102 @@
+"""What a call asks for: its arguments, without the data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpreg.data.bounds import Bounds
+from dpreg.families import Family
+from dpreg.levels import Level
+
+if TYPE_CHECKING:
+    from dpreg import _core
+
+__all__ = ["Request"]
+
+# Who pays, and where rows are kept, change no result.
+_UNRECORDED = ("budget", "memory")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """The arguments of one call, as they were given.  Public, all of them.
+
+    A new argument of `dp_lm` is a field here.  `dpreg.calls.session.begin` checks them.
+
+    Attributes
+    ----------
+    call : str
+        Name of the public function.
+    family, link
+        As for `dp_glm`.
+    formula, ..., rng
+        As for `dp_lm`.
+    """
+
+    call: str
+    formula: Any
+    eps: float
+    delta: float | None = None
+    family: str | Family = "gaussian"
+    link: str | None = None
+    method: Any = "auto"
+    select: Any = None
+    k: int | None = None
+    split: float | None = None
+    levels: Mapping[str, Iterable[Level]] | None = None
+    bounds: Mapping[str, Bounds] | None = None
+    unit: str | None = None
+    max_rows: int | None = None
+    weights: str | None = None
+    weight_limit: float | None = None
+    budget: object = None
+    inference: bool = True
+    fit_stats: bool = False
+    diagnostics: bool = False
+    memory: float | None = None
+    rng: int | _core.BitSource | None = None
+
+    def __post_init__(self) -> None:
+        # What may be read only once, or be changed by its owner later.
+        if isinstance(self.levels, Mapping):
+            kept = {name: _kept(values) for name, values in self.levels.items()}
+            object.__setattr__(self, "levels", kept)
+
+    @classmethod
+    def of(cls, call: str, given: Mapping[str, Any]) -> Request:
+        """Return the request of a public function, by its arguments; `data` is left out."""
+        return cls(call=call, **{name: each for name, each in given.items() if name != "data"})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data: what was given and is not the default."""
+        found = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _UNRECORDED}
+        default = {f.name: f.default for f in fields(self)}
+        return {n: _plain(v) for n, v in found.items() if v is not default[n] and v != default[n]}
+
+
+def _kept(values: Any) -> Any:
+    text = isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable)
+    return values if text else tuple(values)
+
+
+def _plain(value: Any) -> Any:
+    """Return `value` as JSON has it; of other objects the name of their type."""
+    if is_dataclass(value) and not isinstance(value, type):
+        options = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+        return {"kind": type(value).__name__, **options}
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, Iterable):
+        return [_plain(each) for each in value]
+    return type(value).__name__
