@@ -208,7 +208,7 @@ def test_what_ends_a_command_otherwise(raised, code, data, monkeypatch, capsys):
     def end(*arguments, **options):
         raise raised
 
-    monkeypatch.setattr("dpreg.calls.lm.dp_lm", end)
+    monkeypatch.setattr("dpreg.calls.fit.fit", end)
     assert main(["fit", "price ~ carat", data, "--eps", "1"]) == code
     assert capsys.readouterr().out == ""
 

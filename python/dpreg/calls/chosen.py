@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from dpreg.calls.request import Request
 from dpreg.data.bounds import Bounds, checked_bounds
 from dpreg.data.design import Terms
 from dpreg.errors import Argument, ArgumentError, Choice, add, leave_out
@@ -19,32 +20,35 @@ __all__ = ["bounds_for", "of_units", "option_of"]
 _OPTION = "max_rows"
 
 
-def of_units(
-    method: Method, selector: Selector | None, unit: str | None, max_rows: int
-) -> tuple[Method, Selector | None]:
-    """Return method and selector with that option, where they have it.
+def of_units(request: Request, *chosen: Any) -> tuple[Any, ...]:
+    """Return the method and the selector of a call with `max_rows`, where they have that option.
+
+    Parameters
+    ----------
+    request : Request
+    *chosen : Method, Selector or None
 
     Raises
     ------
     ArgumentError
         If there is no unit, or neither has such an option.
     """
-    if unit is None:
+    max_rows = request.max_rows
+    if max_rows is None:
+        return chosen
+    if request.unit is None:
         raise ArgumentError(_OPTION, ("needs ", Argument("unit")), add("unit", "person"))
-    takers: list[Any] = [chosen for chosen in (method, selector) if _takes(chosen)]
+    takers = [each for each in chosen if _takes(each)]
     if not takers:
-        kinds = {**METHODS, **SELECTORS}
+        kinds: dict[str, Any] = {**METHODS, **SELECTORS}
         names = tuple(name for name, kind in kinds.items() if _takes(kind))
-        raise ArgumentError(
-            _OPTION, (f"is not an option of {method.name!r}, but of ", Choice(names))
-        )
-    others = {chosen.max_rows for chosen in takers} - {1, max_rows}
-    if others:
-        problem = f"is {max_rows}, and {others.pop()} in the options object; give it once"
+        problem = (f"is not an option of {chosen[0].name!r}, but of ", Choice(names))
         raise ArgumentError(_OPTION, problem)
-    asked: tuple[Any, Any] = method, selector
-    given = [replace(chosen, max_rows=max_rows) if _takes(chosen) else chosen for chosen in asked]
-    return given[0], given[1]
+    others = {each.max_rows for each in takers} - {1, max_rows}
+    if others:
+        why = f"is {max_rows}, and {others.pop()} in the options object; give it once"
+        raise ArgumentError(_OPTION, why)
+    return tuple(replace(each, max_rows=max_rows) if _takes(each) else each for each in chosen)
 
 
 def option_of(*chosen: Method | Selector | None) -> int | None:

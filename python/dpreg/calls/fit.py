@@ -51,8 +51,7 @@ def fit(request: Request, data: Any) -> DPResults | NotReleased:
     family = with_link(family_from(request.family), request.link)
     chosen = method_for(family, method_from(request.method))
     selector = None if request.select is None else selector_from(request.select)
-    if request.max_rows is not None:
-        chosen, selector = of_units(chosen, selector, unit, request.max_rows)
+    chosen, selector = of_units(request, chosen, selector)
     problem = session.pose()
     terms = replace(problem.terms, family=family)
     _check_places(terms, unit, selector)

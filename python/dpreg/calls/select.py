@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpreg.calls.chosen import bounds_for, option_of
+from dpreg.calls.chosen import bounds_for, of_units, option_of
 from dpreg.calls.notes import about_columns, about_privacy, about_stratum, about_units
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
@@ -98,7 +98,7 @@ def selected(request: Request, data: Any) -> SelectionResult:
     session = begin(request, data)
     spending, unit = session.allowance, request.unit
     claim = spending.epsilon, spending.delta
-    selector = selector_from(request.method, "method")
+    (selector,) = of_units(request, selector_from(request.method, "method"))
     problem = session.pose()
     terms = problem.terms
     refuse_offsets(terms, "dp_select()")
