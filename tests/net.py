@@ -250,9 +250,10 @@ def digest_of(call, folder):
     if isinstance(found, str):
         return {"printed": _digest(found.replace(str(folder), FOLDER))}
     document = json.loads(found.to_json())
-    # What a call asked for is recorded beside what it released.
+    # What a call asked for is recorded beside what it released; formats have a number.
     document.get("privacy", {}).pop("request", None)
-    numbers = "\n".join(_numbers(document))
+    kept = {name: each for name, each in document.items() if not name.startswith("dpreg_")}
+    numbers = "\n".join(_numbers(kept))
     return {"numbers": _digest(numbers), "printed": _digest(str(_summary(found)))}
 
 

@@ -48,14 +48,13 @@ def given(**more):
 
 def test_what_is_recorded_is_what_was_given():
     asked = given(
-        method=dpreg.AdaSSP(cov_type="robust"), select=dpreg.DPKendall(), k=np.int64(2),
+        method=dpreg.AdaSSP(cov_type="bootstrap"), select=dpreg.DPKendall(), k=np.int64(2),
         family=dpreg.Quantile(0.9), bounds={"x": (np.float64(0), 1)}, memory=1e9,
         levels={"city": iter(["Oslo", "Rome"])}, rng=7, budget=dpreg.Budget(1.0),
     )  # fmt: skip
     found = json.loads(json.dumps(asked.to_dict(), allow_nan=False))
-    assert found["method"]["kind"] == "AdaSSP"
-    assert found["method"]["cov_type"] == "robust"
-    assert found["select"]["kind"] == "DPKendall"
+    assert found["method"] == {"name": "adassp", "cov_type": "bootstrap"}
+    assert found["select"] == "kendall"
     assert found["family"]["level"] == 0.9
     assert found["levels"] == {"city": ["Oslo", "Rome"]}
     assert {name: found[name] for name in ("call", "formula", "eps", "k", "rng")} == {
@@ -67,6 +66,15 @@ def test_what_is_recorded_is_what_was_given():
 
 def test_defaults_are_not_recorded():
     assert given().to_dict() == {"call": "dp_lm", "formula": "y ~ x", "eps": 1.0}
+
+
+def test_certificate_and_ledger_have_the_request(diamonds):
+    budget, table = dpreg.Budget(2.0), diamonds.assign(sold=np.arange(len(diamonds)) // 2)
+    fit = dpreg.dp_lm("price ~ carat", table, 1.0, unit="sold", budget=budget, rng=7)
+    asked = {"call": "dp_lm", "formula": "price ~ carat", "eps": 1.0, "unit": "sold", "rng": 7}
+    assert fit.privacy.request == asked
+    assert json.loads(budget.charges[0].certificate_json)["request"] == asked
+    assert dpreg.DPResults.from_json(fit.to_json()).privacy == fit.privacy
 
 
 def test_levels_that_can_be_read_once_are_read_once(diamonds):

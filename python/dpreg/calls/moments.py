@@ -49,7 +49,7 @@ def dp_moments(
     *,
     levels: Mapping[str, Iterable[Level]] | None = None,
     unit: str | None = None,
-    max_rows: int = 1,
+    max_rows: int | None = None,
     bounds: Mapping[str, Bounds] | None = None,
     budget: Payer | None = None,
     memory: float | None = None,
@@ -73,8 +73,8 @@ def dp_moments(
         As for `dp_lm`.
     unit : str, optional
         Column that names the protected unit.  Standard errors treat its rows as independent.
-    max_rows : int, default 1
-        Maximum number of rows used per unit; units with more rows are sampled.
+    max_rows : int, optional
+        Maximum number of rows used per unit, 1 by default; units with more rows are sampled.
     bounds : dict, optional
         ``{column: (low, high)}``, public limits of columns of the design, whose scales then cost
         nothing; as for `dp_lm`.

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from typing import Any
 
 import numpy as np
 
+from dpreg._core import BitSource
 from dpreg.data.bounds import Bounds
 from dpreg.families import Family
 from dpreg.levels import Level
-
-if TYPE_CHECKING:
-    from dpreg import _core
 
 __all__ = ["Request"]
 
@@ -59,7 +57,7 @@ class Request:
     fit_stats: bool = False
     diagnostics: bool = False
     memory: float | None = None
-    rng: int | _core.BitSource | None = None
+    rng: int | BitSource | None = None
 
     def __post_init__(self) -> None:
         # What may be read only once, or be changed by its owner later.
@@ -73,10 +71,14 @@ class Request:
         return cls(call=call, **{name: each for name, each in given.items() if name != "data"})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data: what was given and is not the default."""
-        found = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _UNRECORDED}
-        default = {f.name: f.default for f in fields(self)}
-        return {n: _plain(v) for n, v in found.items() if v is not default[n] and v != default[n]}
+        """Return plain data, for certificates and ledgers: what is not the default.
+
+        The same for a method and for its name; no bit source, and nothing of the data.
+        """
+        found = _given(self)
+        if isinstance(self.rng, BitSource):
+            del found["rng"]
+        return {name: value for name, value in found.items() if name not in _UNRECORDED}
 
 
 def _kept(values: Any) -> Any:
@@ -84,11 +86,23 @@ def _kept(values: Any) -> Any:
     return values if text else tuple(values)
 
 
+def _given(options: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that are not at their defaults, as JSON has them."""
+    found = {}
+    for each in fields(options):
+        value, default = _plain(getattr(options, each.name)), each.default
+        if each.default_factory is not MISSING:
+            default = each.default_factory()
+        if default is MISSING or value != _plain(default):
+            found[each.name] = value
+    return found
+
+
 def _plain(value: Any) -> Any:
     """Return `value` as JSON has it; of other objects the name of their type."""
     if is_dataclass(value) and not isinstance(value, type):
-        options = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
-        return {"kind": type(value).__name__, **options}
+        own, name = _given(value), getattr(value, "name", type(value).__name__)
+        return {"name": name, **own} if own else name
     if isinstance(value, Mapping):
         return {str(name): _plain(each) for name, each in value.items()}
     if isinstance(value, np.generic):

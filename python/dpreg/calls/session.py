@@ -181,8 +181,9 @@ class Receipt:
             must not be lost, and the charge stays as it was.
         """
         session = self.session
-        unit = unit_of(session.request.unit)
-        privacy = certified(session.allowance, mechanism, composition, parts, unit, public)
+        privacy = certified(
+            session.allowance, mechanism, composition, parts, public, session.request
+        )
         # Of two bounds the first is as good, if the second is not below it throughout.
         cost = paid if paid is not None and paid.within(self.most) else self.most
         status: Status = "declined" if declined else "released"
@@ -220,20 +221,21 @@ def certified(
     mechanism: str,
     composition: str,
     parts: tuple[Part, ...],
-    unit: str = unit_of(None),
     public: tuple[str, ...] = _ARRAYS,
+    request: Request | None = None,
 ) -> Certificate:
     """Return the certificate of a release that spent its whole allowance."""
     return Certificate(
         mechanism=mechanism,
         epsilon=allowance.epsilon,
         delta=allowance.delta,
-        unit=unit,
+        unit=unit_of(None if request is None else request.unit),
         composition=composition,
         parts=parts,
         public=public,
         seeded=allowance.bits.seeded,
         version=__version__,
+        request={} if request is None else request.to_dict(),
     )
 
 

@@ -20,7 +20,7 @@ from dpreg.privacy.certificate import Certificate
 
 __all__ = ["CERTIFICATE", "COLUMN", "check_fields", "fields_from", "written"]
 
-_FORMAT = 6
+_FORMAT = 7
 _ARRAYS = ("estimates", "covariance", "sampling", "clipping", "limits")
 _KINDS = ("residual", "pearson", "response")
 _STATS = ("rsquared", "rsquared_error", "scale", "scale_error", "most_residual")
@@ -34,6 +34,7 @@ COLUMN = {"kind": str, "levels": ([(str, float, bool)], None), "ordered": bool}
 CERTIFICATE = {
     "claim": str, "mechanism": str, "epsilon": float, "delta": float, "unit": str,
     "composition": str, "parts": [_PART], "public": [str], "seeded": bool, "version": str,
+    "request": {str: object},
 }  # fmt: skip
 # A type, a tuple of alternatives, [of entries], {key: of value}, or {str: of any value}.
 _DOCUMENT = {
