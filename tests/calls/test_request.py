@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import inspect
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +63,11 @@ def test_what_is_recorded_is_what_was_given():
     }  # fmt: skip
     assert found["bounds"] == {"x": [0.0, 1]}
     assert not {"budget", "memory", "unit", "inference"} & found.keys()
+
+
+@pytest.mark.parametrize("eps", [0.5, np.float64(0.5), Fraction(1, 2)])
+def test_numbers_of_any_kind_are_recorded_as_numbers(eps):
+    assert Request(call="dp_lm", formula="y ~ x", eps=eps).to_dict()["eps"] == 0.5
 
 
 def test_defaults_are_not_recorded():

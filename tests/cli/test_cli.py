@@ -44,7 +44,8 @@ def test_the_same_seed_gives_what_python_gives(data, capsys):
     bounds = {"carat": (0.0, 5.0), "price": (0.0, 20000.0)}
     method = dpreg.AdaSSP(cov_type="nonrobust", standardisation=Standardisation(zooms=2))
     fit = dpreg.dp_lm("price ~ carat + grade", data, 2.0, 1e-6, method=method, unit="shop",
-                      max_rows=2, rng=7, levels={"grade": GRADES[6:].split(",")}, bounds=bounds)  # fmt: skip
+                      max_rows=2, rng=7, levels={"grade": GRADES[6:].split(",")},
+                      bounds=bounds)  # fmt: skip
     call = ["fit", "price ~ carat + grade", data, "--eps", "2", "--delta", "1e-6", "--rng", "7",
             "--method", "adassp", "--option", "cov_type=nonrobust", "--max-rows", "2",
             "--option", "standardisation.zooms=2", "--bounds", "carat=0,5",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any
@@ -109,8 +110,8 @@ def _plain(value: Any) -> Any:
         value = value.item()
     if value is None or isinstance(value, (str, int)):
         return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
+    if isinstance(value, numbers.Real):
+        return float(value) if math.isfinite(value) else str(value)
     if isinstance(value, Iterable):
         return [_plain(each) for each in value]
     return type(value).__name__

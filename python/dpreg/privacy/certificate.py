@@ -115,7 +115,7 @@ class Certificate:
     public: tuple[str, ...]
     seeded: bool
     version: str
-    request: Mapping[str, Any] = field(default_factory=dict)
+    request: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def claim(self) -> str:
