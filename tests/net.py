@@ -1,4 +1,4 @@
-"""A net under changes that must not change a result: some forty seeded calls, as digests.
+"""A net under changes that must not change a result: seeded calls of every face, as digests.
 
 python tests/net.py --write        after a change that is meant to change results
 python tests/net.py                shows which of them are other than those in net.json

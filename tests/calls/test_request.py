@@ -74,6 +74,11 @@ def test_defaults_are_not_recorded():
     assert given().to_dict() == {"call": "dp_lm", "formula": "y ~ x", "eps": 1.0}
 
 
+def test_a_result_is_recorded_by_its_type(diamonds):
+    fit = dpreg.dp_lm("price ~ carat", diamonds, 1.0, rng=7)
+    assert given(select=fit).to_dict()["select"] == "DPResults"
+
+
 def test_certificate_and_ledger_have_the_request(diamonds):
     budget, table = dpreg.Budget(2.0), diamonds.assign(sold=np.arange(len(diamonds)) // 2)
     fit = dpreg.dp_lm("price ~ carat", table, 1.0, unit="sold", budget=budget, rng=7)

@@ -68,7 +68,10 @@ class Request:
 
     @classmethod
     def of(cls, call: str, given: Mapping[str, Any]) -> Request:
-        """Return the request of a public function, by its arguments; `data` is left out."""
+        """Return the request of a public function: its arguments, as `locals()` has them at first.
+
+        `data` is left out.
+        """
         return cls(call=call, **{name: each for name, each in given.items() if name != "data"})
 
     def to_dict(self) -> dict[str, Any]:
@@ -100,8 +103,8 @@ def _given(options: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return `value` as JSON has it; of other objects the name of their type."""
-    if is_dataclass(value) and not isinstance(value, type):
+    """Return `value` as JSON has it; of results and other objects the name of their type."""
+    if is_dataclass(value) and not isinstance(value, type) and not hasattr(value, "to_json"):
         own, name = _given(value), getattr(value, "name", type(value).__name__)
         return {"name": name, **own} if own else name
     if isinstance(value, Mapping):
