@@ -14,6 +14,7 @@ from dpreg.pipeline import fit
 from dpreg.privacy.payment import Payer
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
+from dpreg.starts import Origin
 from dpreg.sums.residuals import Extras
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def dp_lm(
     fit_stats: bool = False,
     diagnostics: bool = False,
     memory: float | None = None,
+    start: Origin | None = None,
     rng: int | _core.BitSource | None = None,
 ) -> DPResults | NotReleased:
     """Fit a linear regression with differential privacy.
@@ -179,5 +181,6 @@ def dp_lm(
         inference=inference,
         extras=Extras(fit_stats, diagnostics),
         memory=memory,
+        start=start,
         rng=rng,
     )

@@ -50,6 +50,7 @@ from dpreg.results.not_released import NotReleased
 from dpreg.results.predict import schema_to_dict
 from dpreg.selection import selector_from
 from dpreg.selection.stage import first_stage
+from dpreg.starts import Origin, start_for
 from dpreg.sums.residuals import Extras
 from dpreg.unit_rows import of_units, option_of
 from dpreg.version import __version__
@@ -84,6 +85,7 @@ def fit(
     extras: Extras,
     memory: float | None,
     rng: int | _core.BitSource | None,
+    start: Origin | None = None,
 ) -> DPResults | NotReleased:
     """Fit a model of a family with differential privacy.
 
@@ -129,6 +131,7 @@ def fit(
     asked_for = chosen.name
     if isinstance(chosen, Auto):
         chosen = chosen.decided(inference=inference)
+    begin = start_for(start, fitted, problem.schema, chosen, inference=inference)
     holder = _holder(chosen, stage.selector)
     if holder is not None:
         allowed = memory_to_hold(memory, holder, len(terms.names))
@@ -136,7 +139,7 @@ def fit(
     rows = option_of(chosen, stage.selector)
     receipt = pay(charged, caller, formula, asked_for, data, most, unit, rows)
 
-    allowance = Allowance(stage.epsilon_fit, delta, bits, extras)
+    allowance = Allowance(stage.epsilon_fit, delta, bits, extras, begin)
     with receipt.running(bits):
         design = replace(problem.design(allowed), terms=terms)
         if family.standardised:

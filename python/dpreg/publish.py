@@ -83,4 +83,5 @@ def publish(
         diagnostics=outcome.diagnostics,
         clipping=outcome.clipping,
         estimand=outcome.estimand,
+        start=outcome.start,
     )
