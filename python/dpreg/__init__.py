@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from dpreg.errors import ArgumentError, BudgetError, FormulaError, SchemaError, SourceError
     from dpreg.families import Quantile
     from dpreg.glm import dp_glm
+    from dpreg.inference.start import Start
     from dpreg.lm import dp_lm
     from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
     from dpreg.moments import dp_moments
     from dpreg.passes import progress
     from dpreg.planning.plan import Plan, dp_plan
     from dpreg.privacy.budget import Budget
+    from dpreg.public_start import public_start
     from dpreg.results.block_test import DPTest
     from dpreg.results.compare import compare
     from dpreg.results.fit import DPResults
@@ -62,6 +64,7 @@ __all__ = [
     "SchemaError",
     "SelectionResult",
     "SourceError",
+    "Start",
     "SubLasso",
     "TukeyEM",
     "TwoStage",
@@ -77,6 +80,7 @@ __all__ = [
     "load_diamonds",
     "mechanisms",
     "progress",
+    "public_start",
     "reference",
 ]
 
@@ -92,12 +96,14 @@ _HOMES = {
     ),
     "dpreg.families": ("Quantile",),
     "dpreg.glm": ("dp_glm",),
+    "dpreg.inference.start": ("Start",),
     "dpreg.lm": ("dp_lm",),
     "dpreg.methods": ("DPSGD", "AdaSSP", "Auto", "BoostedAdaSSP", "FrankWolfe", "TukeyEM"),
     "dpreg.moments": ("dp_moments",),
     "dpreg.passes": ("progress",),
     "dpreg.planning.plan": ("Plan", "dp_plan"),
     "dpreg.privacy.budget": ("Budget",),
+    "dpreg.public_start": ("public_start",),
     "dpreg.results.block_test": ("DPTest",),
     "dpreg.results.compare": ("compare",),
     "dpreg.results.fit": ("DPResults",),

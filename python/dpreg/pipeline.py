@@ -50,7 +50,7 @@ from dpreg.results.not_released import NotReleased
 from dpreg.results.predict import schema_to_dict
 from dpreg.selection import selector_from
 from dpreg.selection.stage import first_stage
-from dpreg.starts import Origin, start_for
+from dpreg.starts import Origin, about_start, public_start_of, start_for
 from dpreg.sums.residuals import Extras
 from dpreg.unit_rows import of_units, option_of
 from dpreg.version import __version__
@@ -131,7 +131,9 @@ def fit(
     asked_for = chosen.name
     if isinstance(chosen, Auto):
         chosen = chosen.decided(inference=inference)
-    begin = start_for(start, fitted, problem.schema, chosen, inference=inference)
+    begin = start_for(
+        start, terms, problem.schema, chosen, selects=select is not None, inference=inference
+    )
     holder = _holder(chosen, stage.selector)
     if holder is not None:
         allowed = memory_to_hold(memory, holder, len(terms.names))
@@ -154,8 +156,8 @@ def fit(
         unit=unit_of(unit),
         composition=stage.composition(outcome.composition),
         parts=selection.parts + outcome.parts,
-        public=public_with(terms.bounds),
-        seeded=bits.seeded,
+        public=(*public_with(terms.bounds), *public_start_of(begin)),
+        seeded=bits.seeded or (begin is not None and begin.seeded),
         version=__version__,
     )
     status: Status = "declined" if isinstance(outcome, Declined) else "released"
@@ -187,6 +189,7 @@ def fit(
             *about_units(unit, chosen, outcome.method or chosen.name),
             *about_extras(extras),
             *about_stratum(charged.stratum, unit),
+            *about_start(begin),
         ),
     )
 

@@ -12,6 +12,7 @@ from dpreg.privacy.certificate import Certificate
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
 from dpreg.selection.stage import Chosen
+from dpreg.starts import completed
 
 __all__ = ["publish"]
 
@@ -83,5 +84,5 @@ def publish(
         diagnostics=outcome.diagnostics,
         clipping=outcome.clipping,
         estimand=outcome.estimand,
-        start=outcome.start,
+        start=completed(outcome.start, terms, schema, formula, privacy),
     )
