@@ -117,13 +117,13 @@ def _check_same(start: Start, terms: Terms, levels: Mapping[str, tuple[object, .
         if start.levels.get(name, of) != of:
             raise _other(f"levels of {name!r}: {list(start.levels[name])!r}, not {list(of)!r}")
     same = (
-        ("intercept", start.intercept, terms.intercept), ("weights", start.weights, terms.weights),
         ("effects of units", start.within, terms.within),
+        ("intercept", start.intercept, terms.intercept), ("weights", start.weights, terms.weights),
         ("offsets", set(start.offsets), set(terms.offsets)),
     )  # fmt: skip
     for what, its, wanted in same:
         if its != wanted:
-            raise _other(f"{what} that differ")
+            raise _other(f"its {what} differ")
 
 
 def _other(difference: str) -> ArgumentError:

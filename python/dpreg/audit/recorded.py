@@ -25,6 +25,7 @@ from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
 from dpreg.families import GAUSSIAN, Family
 from dpreg.glm import dp_glm
+from dpreg.inference.start import Start
 from dpreg.methods.base import NOTHING_MORE, Method
 from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.selection.base import Selector
@@ -77,6 +78,8 @@ class Run:
     family : Family
     bounds : mapping or None
         Public, of columns.
+    start : Start or None
+        Public.
     """
 
     method: Method
@@ -90,6 +93,7 @@ class Run:
     bounds: Mapping[str, Bounds] | None = None
     weights: str | None = None
     extras: Extras = NOTHING_MORE
+    start: Start | None = None
 
     def __str__(self) -> str:
         inference = "" if self.inference else ", no inference"
@@ -99,7 +103,8 @@ class Run:
         family = "" if self.family.least_squares else f"{self.family.label}, "
         what = f"{family}{self.method.name}: {self.formula}, {self.pair.label}"
         weights = "" if self.weights is None else f", weights {self.weights}"
-        return f"{select}{what}{inference}{unit}{split}{weights}"
+        start = "" if self.start is None else f", start {self.start.source}"
+        return f"{select}{what}{inference}{unit}{split}{weights}{start}"
 
     def outcome(self, table: pd.DataFrame, claim: Claim) -> str:
         """Fit, and return all that comes out."""
@@ -108,7 +113,7 @@ class Run:
             k=None if self.select is None else 1, unit=self.unit, inference=self.inference,
             split=self.split, bounds=self.bounds, weights=self.weights,
             fit_stats=self.extras.fit_stats, diagnostics=self.extras.diagnostics,
-            rng=_core.TestBits(7),
+            start=self.start, rng=_core.TestBits(7),
         )  # fmt: skip
         return fit.to_json()
 

@@ -26,19 +26,19 @@ Doubles = NDArray[np.float64]
 # The number of rows, and second moments of rows.
 RESUMED_PASSES = 2
 # Noise in the number of rows is this share of what it was, for shares of mu^2 between these.
-_COUNT_NOISE, _LEAST_COUNT, _MOST_COUNT = 0.03, 0.003, 0.02
+_COUNT_NOISE, _LEAST_COUNT, _MOST_COUNT = 0.03, 0.003, 0.05
 # Noise in second moments is this share of them, for shares of mu^2 between these.
 _PRECISE, _LEAST, _MOST = 0.15, 0.005, 0.05
 # Rows are shortened to no less than this many times the root of their entries, and where they are
-# longer, to as much as makes noise this share of second moments, or to the last.
-_USUAL, _REACH, _LONGEST = 1.3, 1.2, 8.0
-# In units of the residual, which lengthens rows by so much.
-_RESIDUAL = 3.0
+# longer, to as much as makes noise this share of second moments, in a small study the other, or to
+# the last; where it is not known how long they are, to the one before.
+_USUAL, _WIDE, _LONGEST, _REACH, _SMALL_REACH = 1.3, 3.0, 8.0, 1.2, 0.5
 # A matrix that differs from what was expected by so many deviations of that is news.
 _NEWS = 3.0
 # Second moments, or mean squares of residuals, beyond these shares of what they were, by so many
-# deviations of their noise, need another start.
-_SMALLER, _LARGER, _CLEAR = 0.4, 2.5, 1.5
+# deviations of their noise, need another start; and their mean does if it is in the upper half of
+# what shortened rows can have.
+_SMALLER, _LARGER, _CLEAR, _FULL = 0.4, 2.5, 1.5, 0.5
 # What shortened rows and a few months make of a mean square of residuals.
 _RESIDUAL_DOUBT = 0.1
 
@@ -54,6 +54,8 @@ class _Seen:
         Mean square in units of what it was; None: not asked for.
     deviation : float
         Of the noise on the diagonal.
+    most : float
+        What the mean of second moments would be of rows that are all shortened.
     whole : bool
         Rows were shortened no more than they were for the start.
     """
@@ -61,7 +63,17 @@ class _Seen:
     moments: Doubles
     residual: float | None
     deviation: float
+    most: float
     whole: bool
+
+    @property
+    def full(self) -> bool:
+        """Whether most rows were shortened, so that they are longer than they were."""
+        squares = np.append(np.diag(self.moments), [] if self.residual is None else self.residual)
+        if not len(squares):
+            return False
+        most = 1 + _FULL * (min(self.most, 2 * _LARGER) - 1)
+        return bool(squares.mean() > most + _CLEAR * self.deviation / math.sqrt(len(squares)))
 
 
 def resumed_scales(
@@ -142,7 +154,7 @@ def resumed_whitening(
     edge = _CLEAR * noise_edge(seen.deviation, before.width)
     most = max(values.max(initial=1.0), residual)
     least = min(values.min(initial=1.0) if seen.whole else 1.0, residual)
-    if most > _LARGER + edge or least < _SMALLER - edge:
+    if seen.full or most > _LARGER + edge or least < _SMALLER - edge:
         return None
     return _averaged(before, seen, sampling, residual, centred=units.intercept)
 
@@ -159,13 +171,13 @@ def _look(
 ) -> _Seen:
     width, n = before.width, scales.units
     usual = math.sqrt(width + small)
-    wanted = min(math.hypot(start.longest, _RESIDUAL * small), _LONGEST * usual)
-    wanted = max(wanted if start.longest > 0 else 0.0, _USUAL * usual)
+    wanted = min(start.longest, _LONGEST * usual) if start.longest > 0 else _WIDE * usual
+    wanted = max(wanted, _USUAL * usual)
     entries = n / math.sqrt(2 * max(width, 1))
     share = share_for(noise, noise.rows * wanted**2, _PRECISE * entries)
     share = min(max(share, _LEAST), _MOST)
     mu = noise.share(share)
-    reach = math.sqrt(_REACH * entries * mu / noise.rows)
+    reach = math.sqrt((_SMALL_REACH if small else _REACH) * entries * mu / noise.rows)
     limit = min(wanted, max(reach, _USUAL * usual))
     if small:
         rows = rows_with_residual(design, scales, units, before, limit, start.residual)
@@ -174,7 +186,8 @@ def _look(
     gram, deviation = noisy_gram(rows, noise, mu, "second moments of rows, as of the start")
     gram, deviation = gram / n, deviation / n
     residual = float(gram[-1, -1]) if small else None
-    return _Seen(gram[:width, :width], residual, deviation, limit == wanted)
+    most = limit**2 / max(len(gram), 1)
+    return _Seen(gram[:width, :width], residual, deviation, most, limit == wanted)
 
 
 def _sampling(start: Start, units: float) -> float:
@@ -198,19 +211,24 @@ def _averaged(
 ) -> Whitening:
     width, wrong = before.width, seen.moments - np.eye(before.width)
     doubt, noise = before.deviation**2 + sampling, seen.deviation**2
-    weight = 0.0
-    if seen.whole:
-        number = width * (width + 1) / 2
-        # Entries off the diagonal have half of the variance, and are there twice.
-        mean = float((wrong**2).sum()) / number if number else 0.0
-        if mean > (doubt + noise) * (1 + _NEWS * math.sqrt(2 / max(number, 1))):
-            doubt = max(doubt, mean - noise)
-        weight = doubt / (doubt + noise)
-        doubt *= 1 - weight
+    if not seen.whole:  # what is less may have been shortened
+        values, vectors = np.linalg.eigh(wrong)
+        values[values < -noise_edge(seen.deviation, width)] = 0.0
+        wrong = (vectors * values) @ vectors.T
+    number = max(width * (width + 1) / 2, 1.0)
+    # Entries off the diagonal have half of the variance, and are there twice.
+    mean = float((wrong**2).sum()) / number
+    if mean > (doubt + noise) * (1 + _NEWS * math.sqrt(2 / number)):
+        doubt = max(doubt, mean - noise)
+    weight = doubt / (doubt + noise)
     held = np.eye(width) + weight * wrong
     values, vectors = np.linalg.eigh(held)
     held = (vectors * np.maximum(values, _SMALLER)) @ vectors.T
     found = before.turned(symmetric_root(held, centred=centred))
     return Whitening(
-        found.change, found.unseen, found.theta, residual * before.residual, math.sqrt(doubt)
+        found.change,
+        found.unseen,
+        found.theta,
+        residual * before.residual,
+        math.sqrt(doubt * (1 - weight)),
     )

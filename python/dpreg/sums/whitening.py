@@ -230,8 +230,7 @@ def rows_with_residual(
 
     Residuals are divided by the root of `square`.
     """
-    width = units.width
-    change = np.eye(width + 1)
+    change = np.zeros((units.width + 1, found.width + 1))
     change[:-1, :-1] = found.change
     change[:-1, -1] = -found.change @ found.theta / math.sqrt(square)
     change[-1, -1] = 1 / math.sqrt(square)
