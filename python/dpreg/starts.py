@@ -67,8 +67,8 @@ def start_for(
         problem = ("cannot be used together with ", Argument("select"))
         raise ArgumentError("start", problem, leave_out("start"))
     if method.name not in ("auto", "boosted_adassp") or not inference:
-        why = ("is used only by ", Setting("method", "boosted_adassp"), " with standard errors")
-        raise ArgumentError("start", why, leave_out("start"))
+        used = ("is used only by ", Setting("method", "boosted_adassp"), " with standard errors")
+        raise ArgumentError("start", used, leave_out("start"))
     found = _read(start, terms)
     _check_same(found, terms, _levels(schema_to_dict(schema)))
     return found
@@ -95,9 +95,9 @@ def _read(start: object, terms: Terms) -> Start:
         wanted = f"must be a released fit, moments or what public_start() returns, not a {kind}"
         raise ArgumentError("start", wanted)
     if found is None:
-        why = ("has no scales and second moments of all columns; fits with ",
-               Setting("method", "boosted_adassp"), " and standard errors have them")  # fmt: skip
-        raise ArgumentError("start", why, leave_out("start"))
+        lacks = ("has no scales and second moments of all columns; fits with ",
+                 Setting("method", "boosted_adassp"), " and standard errors have them")  # fmt: skip
+        raise ArgumentError("start", lacks, leave_out("start"))
     return found
 
 

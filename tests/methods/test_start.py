@@ -94,9 +94,7 @@ def test_what_has_moved_is_found_at_little_cost(n, moved):
     for seed in range(4):
         last = fitted(table(n, 2, 100 + seed), formula(2), seed, 3.0)
         data = table(n, 2, seed, **MOVED[moved])
-        fit, without = (
-            fitted(data, formula(2), seed, 3.0, start=start) for start in (last, None)
-        )
+        fit, without = (fitted(data, formula(2), seed, 3.0, start=start) for start in (last, None))
         notes += [note for note in fit.notes if "out of date" in note]
         wider.extend(fit.bse.to_numpy() / without.bse.to_numpy())
         off.extend((fit.params.to_numpy() - exact(data, 2)[0]) / fit.bse.to_numpy())

@@ -55,8 +55,8 @@ _DOCUMENT = {
         "units_clipped": (float, None), "clipping_effect": (float, None),
     }, None),
     "start": ({
-        **dict.fromkeys(("low", "high", "centre", "scale", "theta"), [float]), "constant": [bool],
-        "change": [[float]], "unseen": [[float]], "response": str, "names": [str],
+        "low": [float], "high": [float], "centre": [float], "scale": [float], "theta": [float],
+        "constant": [bool], "change": [[float]], "unseen": [[float]], "response": str, "names": [str],
         "intercept": bool, "residual": float, "deviation": float, "longest": float,
         "units": float, "within": bool, "weights": (str, None), "offsets": [str],
         "levels": {str: [(str, float, bool)]}, "source": str, "seeded": bool,

@@ -31,9 +31,10 @@ def start_of_moments(moments: DPMoments, model: Model) -> Start | None:
         Its columns are in the release.
     """
     every = (*model.names, model.response)
-    if any(moments.place(name) is None for name in every):
+    used = [place for name in every if (place := moments.place(name)) is not None]
+    if len(used) < len(every):
         return None
-    found, units = moments.regression(model)
+    found, _ = moments.regression(model)
     vectors, upper = np.linalg.qr(moments.regressors(model))
     matrix = moments.joint.product(vectors, vectors) / moments.units
     deviation = moments.deviation / moments.units
@@ -44,7 +45,6 @@ def start_of_moments(moments: DPMoments, model: Model) -> Start | None:
     held = (turn * values) @ turn.T
     change = np.linalg.solve(upper, symmetric_root(held, centred=model.intercept))
     places = [moments.names.index(name) for name in every]
-    used = [moments.place(name) for name in every]
     return Start(
         response=model.response,
         names=model.names,
@@ -56,7 +56,7 @@ def start_of_moments(moments: DPMoments, model: Model) -> Start | None:
         constant=np.zeros(len(every), dtype=bool),
         change=change,
         unseen=np.zeros((len(change), 0)),
-        theta=np.linalg.solve(change, found.theta),
+        theta=np.asarray(np.linalg.solve(change, found.theta)),
         residual=max(found.residual.value / moments.units, _LEAST_RESIDUAL),
         deviation=deviation / float(values.min(initial=1.0)),
         longest=moments.reach * math.sqrt(len(change)),

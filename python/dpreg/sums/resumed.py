@@ -31,7 +31,7 @@ _COUNT_NOISE, _LEAST_COUNT, _MOST_COUNT = 0.03, 0.003, 0.05
 _PRECISE, _LEAST, _MOST = 0.15, 0.005, 0.05
 # Rows are shortened to no less than this many times the root of their entries, and where they are
 # longer, to as much as makes noise this share of second moments, in a small study the other, or to
-# the last; where it is not known how long they are, to the one before.
+# the second and, where some are known to be as long, to the third.
 _USUAL, _WIDE, _LONGEST, _REACH, _SMALL_REACH = 1.3, 3.0, 8.0, 1.2, 0.5
 # A matrix that differs from what was expected by so many deviations of that is news.
 _NEWS = 3.0
@@ -150,7 +150,7 @@ def resumed_whitening(
     seen = _look(design, scales, units, noise, start, before, small=small)
     sampling = _sampling(start, scales.units)
     residual = _residual(seen, sampling)
-    values = without_spread(np.linalg.eigvalsh(seen.moments), seen.deviation)
+    values = without_spread(np.asarray(np.linalg.eigvalsh(seen.moments)), seen.deviation)
     edge = _CLEAR * noise_edge(seen.deviation, before.width)
     most = max(values.max(initial=1.0), residual)
     least = min(values.min(initial=1.0) if seen.whole else 1.0, residual)
@@ -171,8 +171,8 @@ def _look(
 ) -> _Seen:
     width, n = before.width, scales.units
     usual = math.sqrt(width + small)
-    wanted = min(start.longest, _LONGEST * usual) if start.longest > 0 else _WIDE * usual
-    wanted = max(wanted, _USUAL * usual)
+    # A tenth of the rows may be longer than norms were told to be from noise.
+    wanted = max(min(start.longest, _LONGEST * usual), _WIDE * usual)
     entries = n / math.sqrt(2 * max(width, 1))
     share = share_for(noise, noise.rows * wanted**2, _PRECISE * entries)
     share = min(max(share, _LEAST), _MOST)
