@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,7 +22,14 @@ from dpreg.results.not_released import NotReleased
 from dpreg.results.predict import schema_to_dict
 from dpreg.text import counted
 
-__all__ = ["Origin", "about_start", "completed", "public_start_of", "start_for"]
+__all__ = [
+    "Origin",
+    "about_start",
+    "completed",
+    "origin_from_json",
+    "public_start_of",
+    "start_for",
+]
 
 Origin = DPResults | DPMoments | Start
 
@@ -72,6 +80,20 @@ def start_for(
     found = _read(start, terms)
     _check_same(found, terms, _levels(schema_to_dict(schema)))
     return found
+
+
+def origin_from_json(text: str) -> Origin:
+    """Read a fit, moments or a start from what its `to_json` wrote.
+
+    Raises
+    ------
+    ValueError
+        If `text` is something else.
+    """
+    for kind in (DPResults, DPMoments, Start):
+        with contextlib.suppress(ValueError):
+            return kind.from_json(text)
+    raise ValueError("this is not a fit, moments or a start of this version of dpreg")
 
 
 def _read(start: object, terms: Terms) -> Start:

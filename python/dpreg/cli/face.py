@@ -20,7 +20,7 @@ _OPTIONS = {
     "accounting", "alpha", "blocks", "bounds", "budget", "d", "delta", "diagnostics", "effect",
     "eps", "exp", "family", "fit_stats", "inference", "interval", "k", "levels", "link", "max_rows",
     "memory", "method", "mu", "n", "name", "option", "power", "rho", "rng", "select", "split",
-    "stratum", "threshold", "unit", "weight_limit", "weights", "winsorise",
+    "start", "stratum", "threshold", "unit", "weight_limit", "weights", "winsorise",
 }  # fmt: skip
 
 

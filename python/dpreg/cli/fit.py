@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,10 @@ from dpreg.cli.methods import built, described
 from dpreg.cli.parameters import method_names, method_options, offering, selector_names
 from dpreg.cli.progress import working
 from dpreg.cli.release import Release, release_options
+from dpreg.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from dpreg.starts import Origin
 
 __all__ = ["fit", "glm"]
 
@@ -45,6 +50,9 @@ _FITTING = (
                  help="Also release counts of residuals.  [default: no]"),
     click.option("--alpha", type=float, default=0.05, show_default=True,
                  help="1 - coverage of the intervals in the table."),
+    click.option("--start", metavar="FILE",
+                 help="Fit or moments that --json wrote, of the same formula; their scales cost "
+                 "nothing."),
     click.option("--memory", type=float, metavar="BYTES",
                  help="Memory for rows; further rows go to temporary files.  [default: a "
                  "quarter of the machine's memory]"),
@@ -59,6 +67,7 @@ _FITTING = (
         'dpreg fit "y ~ x" visits.parquet --eps 1 --unit person --method adassp --max-rows 3',
         'dpreg fit "y ~ x" d.parquet --eps 1 --method tukey --option models=500',
         'dpreg fit "y ~ ." d.parquet --eps 1 --select kendall --k 5',
+        'dpreg fit "y ~ x" november.parquet --eps 1 --start october.json',
     ),
     details=("Options of methods", _options),
 )
@@ -77,6 +86,7 @@ def fit(
     fit_stats: bool,
     diagnostics: bool,
     alpha: float,
+    start: str | None,
     memory: float | None,
 ) -> int:
     """Fit a linear regression to Parquet files with differential privacy.
@@ -99,6 +109,7 @@ def fit(
         fit_stats,
         diagnostics,
         alpha,
+        start,
         memory,
     )
 
@@ -137,6 +148,7 @@ def glm(
     fit_stats: bool,
     diagnostics: bool,
     alpha: float,
+    start: str | None,
     memory: float | None,
 ) -> int:
     """Fit a logistic, Poisson or median regression with differential privacy.
@@ -159,6 +171,7 @@ def glm(
         fit_stats,
         diagnostics,
         alpha,
+        start,
         memory,
         link=link,
         exp=exp,
@@ -180,6 +193,7 @@ def _fitted(
     fit_stats: bool,
     diagnostics: bool,
     alpha: float,
+    start: str | None,
     memory: float | None,
     *,
     link: str | None = None,
@@ -217,8 +231,25 @@ def _fitted(
             fit_stats=fit_stats,
             diagnostics=diagnostics,
             memory=memory,
+            start=None if start is None else _origin(start),
             **release.arguments(),
         )  # fmt: skip
     if isinstance(found, DPResults):
         return release.outputs.tell(found, in_shell(found.summary(alpha, exp=exp)), DONE)
     return release.outputs.tell(found, found.summary(SHELL), DECLINED)
+
+
+def _origin(path: str) -> Origin:
+    """Read what a fit starts from."""
+    from dpreg.starts import origin_from_json
+
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError as error:
+        raise ArgumentError("start", f"cannot read {path!r}: {error.strerror}") from None
+    try:
+        return origin_from_json(text)
+    except ValueError:
+        wanted = "give a file that dpreg fit --json or dpreg moments --json wrote"
+        raise ArgumentError("start", f"{path!r} does not hold a fit or moments", wanted) from None

@@ -56,8 +56,8 @@ _DOCUMENT = {
     }, None),
     "start": ({
         "low": [float], "high": [float], "centre": [float], "scale": [float], "theta": [float],
-        "constant": [bool], "change": [[float]], "unseen": [[float]], "response": str, "names": [str],
-        "intercept": bool, "residual": float, "deviation": float, "longest": float,
+        "constant": [bool], "change": [[float]], "unseen": [[float]], "response": str,
+        "names": [str], "intercept": bool, "residual": float, "deviation": float, "longest": float,
         "units": float, "within": bool, "weights": (str, None), "offsets": [str],
         "levels": {str: [(str, float, bool)]}, "source": str, "seeded": bool,
     }, None),
