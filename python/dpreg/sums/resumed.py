@@ -25,7 +25,8 @@ Doubles = NDArray[np.float64]
 
 # The number of rows, and second moments of rows.
 RESUMED_PASSES = 2
-# Noise in the number of rows is this share of what it was, for shares of mu^2 between these.
+# The number of rows costs the second of these shares of mu^2; then, where noise in it is more than
+# the first, as much as makes it so, but at most the third.
 _COUNT_NOISE, _LEAST_COUNT, _MOST_COUNT = 0.03, 0.003, 0.05
 # Noise in second moments is this share of them, for shares of mu^2 between these.
 _PRECISE, _LEAST, _MOST = 0.15, 0.005, 0.05
@@ -96,10 +97,6 @@ def resumed_scales(
     guarantee : as the release that is added to `noise`
     proof : resumed.md
     """
-    share = share_for(noise, noise.rows, _COUNT_NOISE * start.units)
-    share = min(max(share, _LEAST_COUNT), _MOST_COUNT)
-    rows_here = rows.total(row_count)
-    count, _ = noise.of_rows("number of rows", rows_here, 1.0, noise.share(share))
     given = np.isfinite(bounds).all(axis=1) & ~start.constant
     return Scales(
         low=np.where(given, bounds[:, 0], start.low),
@@ -110,8 +107,24 @@ def resumed_scales(
         spread=np.where(start.constant, 0.0, np.inf),
         seen=np.ones(len(bounds), dtype=bool),
         response_found=True,
-        units=max(float(count[0]), 1.0),
+        units=_count(rows, noise),
     )
+
+
+def _count(rows: Observations, noise: GaussianReleases) -> float:
+    """Release the number of rows, and again where its noise matters."""
+    exact = rows.total(row_count)
+    counts, precisions = [], []
+    for label, least in (("number of rows", 0.0), ("number of rows, again", _LEAST_COUNT)):
+        found = float(np.average(counts, weights=precisions)) if counts else math.inf
+        share = share_for(noise, noise.rows, _COUNT_NOISE * max(found, 1.0))
+        if share < least:
+            break
+        mu = noise.share(min(max(share, _LEAST_COUNT), _MOST_COUNT))
+        count, deviation = noise.of_rows(label, exact, 1.0, mu)
+        counts.append(float(count[0]))
+        precisions.append(deviation**-2.0)
+    return max(float(np.average(counts, weights=precisions)), 1.0)
 
 
 def resumed_whitening(
