@@ -29,10 +29,12 @@ if TYPE_CHECKING:
     from dpreg.datasets import load_diamonds
     from dpreg.errors import ArgumentError, BudgetError, FormulaError, SchemaError, SourceError
     from dpreg.families import Quantile
+    from dpreg.inference.start import Start
     from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
     from dpreg.passes import progress
     from dpreg.planning.plan import Plan, dp_plan
     from dpreg.privacy.budget import Budget
+    from dpreg.public_start import public_start
     from dpreg.results.block_test import DPTest
     from dpreg.results.compare import compare
     from dpreg.results.fit import DPResults
@@ -63,6 +65,7 @@ __all__ = [
     "SchemaError",
     "SelectionResult",
     "SourceError",
+    "Start",
     "SubLasso",
     "TukeyEM",
     "TwoStage",
@@ -78,6 +81,7 @@ __all__ = [
     "load_diamonds",
     "mechanisms",
     "progress",
+    "public_start",
     "reference",
 ]
 
@@ -94,11 +98,13 @@ _HOMES = {
     "dpreg.families": ("Quantile",),
     "dpreg.calls.glm": ("dp_glm",),
     "dpreg.calls.lm": ("dp_lm",),
+    "dpreg.inference.start": ("Start",),
     "dpreg.methods": ("DPSGD", "AdaSSP", "Auto", "BoostedAdaSSP", "FrankWolfe", "TukeyEM"),
     "dpreg.calls.moments": ("dp_moments",),
     "dpreg.passes": ("progress",),
     "dpreg.planning.plan": ("Plan", "dp_plan"),
     "dpreg.privacy.budget": ("Budget",),
+    "dpreg.public_start": ("public_start",),
     "dpreg.results.block_test": ("DPTest",),
     "dpreg.results.compare": ("compare",),
     "dpreg.results.fit": ("DPResults",),

@@ -34,6 +34,7 @@ from dpreg.r_words import in_r, told_in_r
 from dpreg.results.instruments import two_stage_fit
 from dpreg.results.model_tables import rsquared
 from dpreg.results.models import Model
+from dpreg.starts import origin_from_json
 
 __all__ = ["call", "plain"]
 
@@ -116,6 +117,8 @@ def _release(function: Callable[..., Any], request: Sent) -> Any:
             given[name] = _options(given[name])
     if given.get("bounds") is not None:
         given["bounds"] = {name: tuple(limits) for name, limits in dict(given["bounds"]).items()}
+    if given.get("start") is not None:
+        given["start"] = origin_from_json(given["start"])
     for name in ("k", "max_rows"):
         if given.get(name) is not None:
             given[name] = _whole(name, given[name])
@@ -177,7 +180,8 @@ def result_fields(fit: dpreg.DPResults | dpreg.NotReleased) -> dict[str, Any]:
         fields = {**fit._fields(), "advice": fit.advice}
         fields = {"released": False, "text": str(fit), **plain(fields)}
     else:
-        fields = {"released": True, **plain(fit)}
+        start = None if fit.start is None else fit.start.to_json()
+        fields = {"released": True, **plain(fit), "start": start}
     return {**told_in_r(fields)}
 
 
@@ -208,6 +212,12 @@ def _test(request: Sent) -> dict[str, Any]:
     )  # fmt: skip
     found = test_by_blocks(asked, None, opened)
     return {"text": str(found), "p_value": found.pvalue, **plain(found)}
+
+
+def _public_start(request: Sent) -> dict[str, Any]:
+    matrix = model_matrix(request["matrix"], None)
+    found = dpreg.public_start(request["formula"], matrix, unit=matrix.unit)
+    return {"json": found.to_json(), "source": found.source, "names": list(found.names)}
 
 
 def _moments(request: Sent) -> dict[str, Any]:
@@ -321,6 +331,7 @@ def _version(request: Sent) -> str:
 _FUNCTIONS: dict[str, Callable[[Sent], Any]] = {
     "lm": _lm,
     "glm": _glm,
+    "public_start": _public_start,
     "moments": _moments,
     "moments_lm": _moments_lm,
     "moments_r2": _moments_r2,

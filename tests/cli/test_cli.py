@@ -55,6 +55,24 @@ def test_the_same_seed_gives_what_python_gives(data, capsys):
     assert dpreg.DPResults.from_json(capsys.readouterr().out).to_json() == fit.to_json()
 
 
+def test_a_fit_starts_from_what_a_fit_wrote(data, tmp_path, capsys):
+    last, wrong = tmp_path / "last.json", tmp_path / "wrong.json"
+    call = ["fit", "price ~ carat", data, "--eps", "2", "--delta", "1e-6", "--rng"]
+    assert main([*call, "1", "--quiet", "--json", str(last)]) == 0
+    assert main([*call, "2", "--start", str(last), "--json", "-"]) == 0
+    start = dpreg.DPResults.from_json(last.read_text())
+    fit = dpreg.dp_lm("price ~ carat", data, 2.0, 1e-6, start=start, rng=2)
+    assert dpreg.DPResults.from_json(capsys.readouterr().out).to_json() == fit.to_json()
+    wrong.write_text("{}")
+    none = tmp_path / "none.json"
+    cases = {wrong: f"{str(wrong)!r} does not hold a fit", none: f"cannot read {str(none)!r}"}
+    for path, says in cases.items():
+        assert main([*call, "2", "--start", str(path)]) == 2
+        assert f"--start: {says}" in capsys.readouterr().err
+    assert main(["fit", "price ~ depth", data, "--eps", "1", "--start", str(last)]) == 2
+    assert "--start is of another model: 1 other column (has carat)" in capsys.readouterr().err
+
+
 def test_levels_of_numbers_are_numbers(tmp_path, capsys):
     path = str(tmp_path / "d.parquet")
     pd.DataFrame({"y": np.arange(99.0), "z": np.arange(99) % 3}).to_parquet(path)

@@ -19,6 +19,7 @@ from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, TukeyEM
 from dpreg.methods.base import Method
 from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.privacy.pld import sampled_epsilon
+from dpreg.public_start import public_start
 from dpreg.selection import DPSIS, DPKendall, SubLasso, TwoStage
 from dpreg.selection.base import Selector
 from dpreg.sums.standardisation import Standardisation
@@ -73,7 +74,22 @@ def least_squares(effort: Effort) -> Finding:
         run_of(BoostedAdaSSP(max_rows=3), formula, pair, unit="person")
         for formula, pair in (("y ~ a + b", _far_from_0(persons)), ("y ~ a + b | person", persons))
     ]
+    runs += [*_started(large, persons)]
     return finding_of("least squares with errors", runs, composed_loss, _LARGE)
+
+
+def _started(large: tuple[Pair, ...], persons: Pair) -> Iterator[Run]:
+    """Fits that start from public data, which hold, have another mean, or are far too few."""
+    public = regression(900, seed=2)
+    others = public.assign(a=public["a"] + 9, b=3 * public["b"])
+    for table, formula, pair in itertools.product(
+        (public, others, public[:20]), _FORMULAS[:2], (large[0], hostile_pairs()[0])
+    ):
+        yield run_of(BoostedAdaSSP(), formula, pair, start=public_start(formula, table))
+    for formula in ("y ~ a + b", "y ~ a + b | person"):
+        table = public.assign(person=np.arange(900) // 3)
+        start = public_start(formula, table, unit="person")
+        yield run_of(BoostedAdaSSP(max_rows=3), formula, persons, unit="person", start=start)
 
 
 def _far_from_0(pair: Pair) -> Pair:

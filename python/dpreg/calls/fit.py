@@ -34,6 +34,7 @@ from dpreg.results.predict import schema_to_dict
 from dpreg.selection import selector_from
 from dpreg.selection.base import Selector
 from dpreg.selection.stage import first_stage
+from dpreg.starts import about_start, completed, public_start_of, start_for
 
 __all__ = ["fit", "published"]
 
@@ -64,6 +65,12 @@ def fit(request: Request, data: Any) -> DPResults | NotReleased:
     asked_for, memory = chosen.name, session.memory
     if isinstance(chosen, Auto):
         chosen = chosen.decided(inference=inference)
+    start = start_for(
+        request.start, terms, problem.schema, chosen, selects=selector is not None,
+        inference=inference,
+    )  # fmt: skip
+    spending = replace(spending, start=start)
+    session = replace(session, allowance=spending)
     holder = _holder(chosen, selector)
     if holder is not None:
         memory = memory_to_hold(request.memory, holder, len(terms.names))
@@ -84,7 +91,7 @@ def fit(request: Request, data: Any) -> DPResults | NotReleased:
         stage.label + used,
         stage.composition(outcome.composition),
         selection.parts + outcome.parts,
-        public_with(terms.bounds),
+        (*public_with(terms.bounds), *public_start_of(start)),
         declined=isinstance(outcome, Declined),
         paid=None if outcome.cost is None else stage.cost(outcome.cost).claimed(*claim),
     )
@@ -108,8 +115,11 @@ def fit(request: Request, data: Any) -> DPResults | NotReleased:
         *about_units(unit, chosen, used),
         *about_extras(spending.extras),
         *about_stratum(session.payer.stratum, unit),
+        *about_start(start),
     )
-    return replace(result, schema=schema_to_dict(problem.schema), notes=notes)
+    schema = schema_to_dict(problem.schema)
+    later = completed(result.start, final, schema, request.formula, privacy)
+    return replace(result, schema=schema, notes=notes, start=later)
 
 
 def published(
@@ -164,6 +174,7 @@ def published(
         diagnostics=outcome.diagnostics,
         clipping=outcome.clipping,
         estimand=outcome.estimand,
+        start=outcome.start,
     )
 
 

@@ -15,6 +15,7 @@ from dpreg.keywords import hinted
 from dpreg.methods.base import Method
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
+from dpreg.starts import Origin
 
 if TYPE_CHECKING:
     from dpreg import _core
@@ -47,6 +48,7 @@ def dp_glm(
     fit_stats: bool = False,
     diagnostics: bool = False,
     memory: float | None = None,
+    start: Origin | None = None,
     rng: int | _core.BitSource | None = None,
 ) -> DPResults | NotReleased:
     """Fit a generalized linear model or a quantile regression with differential privacy.
@@ -78,8 +80,8 @@ def dp_glm(
         Tukey median of Firth fits to many parts of the data.
     select, k, split, levels, bounds, unit, max_rows, weights, weight_limit, budget, inference
         As for `dp_lm`.
-    fit_stats, diagnostics, memory, rng
-        As for `dp_lm`.
+    fit_stats, diagnostics, memory, start, rng
+        As for `dp_lm`; `start` is for ``family="gaussian"``.
 
     Returns
     -------

@@ -14,6 +14,7 @@ from dpreg.keywords import hinted
 from dpreg.methods.base import Method
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
+from dpreg.starts import Origin
 
 if TYPE_CHECKING:
     from dpreg import _core
@@ -44,6 +45,7 @@ def dp_lm(
     fit_stats: bool = False,
     diagnostics: bool = False,
     memory: float | None = None,
+    start: Origin | None = None,
     rng: int | _core.BitSource | None = None,
 ) -> DPResults | NotReleased:
     """Fit a linear regression with differential privacy.
@@ -126,6 +128,15 @@ def dp_lm(
         Bytes of memory for rows; further rows go to temporary files, with the same result.
         Default: a quarter of the machine's memory.  Not supported where all rows must be in
         memory: ``"frank_wolfe"``, and every `select` except ``"sis"``.
+    start : DPResults, DPMoments or Start, optional
+        An earlier release of the same formula, columns and levels: last month's fit or that of a
+        pilot, `DPMoments` that have all columns, or what `public_start` makes of public data.
+        Scales, second moments and first coefficients are taken from it at no cost, so that
+        intervals are hardly wider than they must be at this eps.  The data may be other ones:
+        about 5% of the budget checks that second moments and residuals are what they were, and
+        where they are not, the fit finds them anew and says so in a note.  It must be released or
+        public: numbers computed from private records without noise would break the privacy of
+        this fit.  For ``"boosted_adassp"`` with inference, and so for ``"auto"``.
     rng : int or bit source, optional
         Source of the noise.  Default: the entropy of the operating system, with a new key for each
         call.  An integer is a seed: the result is reproducible and **not private**, and says so;

@@ -58,6 +58,7 @@ class Request:
     fit_stats: bool = False
     diagnostics: bool = False
     memory: float | None = None
+    start: Any = None
     rng: int | BitSource | None = None
 
     def __post_init__(self) -> None:

@@ -225,6 +225,7 @@ def certified(
     request: Request | None = None,
 ) -> Certificate:
     """Return the certificate of a release that spent its whole allowance."""
+    start = allowance.start
     return Certificate(
         mechanism=mechanism,
         epsilon=allowance.epsilon,
@@ -233,7 +234,7 @@ def certified(
         composition=composition,
         parts=parts,
         public=public,
-        seeded=allowance.bits.seeded,
+        seeded=allowance.bits.seeded or (start is not None and start.seeded),
         version=__version__,
         request={} if request is None else request.to_dict(),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,10 @@ from dpreg.cli.output import Outputs
 from dpreg.cli.parameters import method_names, method_options, offering, selector_names
 from dpreg.cli.progress import working
 from dpreg.cli.release import release_options
+from dpreg.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from dpreg.starts import Origin
 
 __all__ = ["fit", "glm"]
 
@@ -45,6 +49,9 @@ _FITTING = (
                  help="Also release counts of residuals.  [default: no]"),
     click.option("--alpha", type=float, default=0.05, show_default=True,
                  help="1 - coverage of the intervals in the table."),
+    click.option("--start", metavar="FILE",
+                 help="Fit or moments that --json wrote, of the same formula; their scales cost "
+                 "nothing."),
     click.option("--memory", type=float, metavar="BYTES",
                  help="Memory for rows; further rows go to temporary files.  [default: a "
                  "quarter of the machine's memory]"),
@@ -59,6 +66,7 @@ _FITTING = (
         'dpreg fit "y ~ x" visits.parquet --eps 1 --unit person --method adassp --max-rows 3',
         'dpreg fit "y ~ x" d.parquet --eps 1 --method tukey --option models=500',
         'dpreg fit "y ~ ." d.parquet --eps 1 --select kendall --k 5',
+        'dpreg fit "y ~ x" november.parquet --eps 1 --start october.json',
     ),
     details=("Options of methods", _options),
 )
@@ -110,6 +118,8 @@ def _fitted(given: dict[str, Any], outputs: Outputs) -> int:
     check_alpha(alpha)
     build(given, "method", METHODS, "option")
     build(given, "select", SELECTORS, "select_option")
+    if given["start"] is not None:
+        given["start"] = _origin(given["start"])
     # A ledger says what was called.
     linear = given.get("family", "gaussian") == "gaussian" and given.get("link") is None
     with working("fitting"):
@@ -117,3 +127,19 @@ def _fitted(given: dict[str, Any], outputs: Outputs) -> int:
     if isinstance(found, DPResults):
         return outputs.tell(found, in_shell(found.summary(alpha, exp=exp)), DONE)
     return outputs.tell(found, found.summary(SHELL), DECLINED)
+
+
+def _origin(path: str) -> Origin:
+    """Read what a fit starts from."""
+    from dpreg.starts import origin_from_json
+
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError as error:
+        raise ArgumentError("start", f"cannot read {path!r}: {error.strerror}") from None
+    try:
+        return origin_from_json(text)
+    except ValueError:
+        wanted = "give a file that dpreg fit --json or dpreg moments --json wrote"
+        raise ArgumentError("start", f"{path!r} does not hold a fit or moments", wanted) from None

@@ -34,11 +34,13 @@ from dpreg.methods.newton import (
     newton,
     newton_small,
 )
+from dpreg.methods.newton_start import start_from, started_anew
 from dpreg.methods.score_estimand import estimand
 from dpreg.methods.standardised import VOTE_SHARE, Standardised
 from dpreg.sums.column_scaling import SCALING_PASSES, share_for
 from dpreg.sums.moments import noisy_gram
 from dpreg.sums.quantised import MappedRows
+from dpreg.sums.resumed import resumed_whitening
 from dpreg.sums.row_lengths import longest_rows
 from dpreg.sums.rows import mapped_rows
 from dpreg.sums.scores import noisy_products
@@ -91,6 +93,8 @@ class _Fit:
     limits : Limits
     rows : MappedRows
         Private.
+    top : float
+        Norm up to which there are rows; 0: not counted.
     products : ndarray, shape (w, w), or None
         Second moments of scores.
     deviation : float
@@ -101,6 +105,7 @@ class _Fit:
     path: Path
     limits: Limits
     rows: MappedRows
+    top: float
     products: Doubles | None
     deviation: float
 
@@ -115,10 +120,22 @@ def newton_fit(begun: Standardised) -> Release | Declined:
     """
     noise, units = begun.noise, begun.telling_units
     small = begun.scales.units * noise.share(_SMALL_SHARE) / noise.rows < _SMALL
-    found = whiten(begun.design, begun.scales, units, noise, small=small)
+    args = (begun.design, begun.scales, units, noise)
+    resumed = None
+    if begun.start is not None:
+        resumed = resumed_whitening(*args, begun.start, small=small)
+        if resumed is None:
+            return started_anew(begun, newton_fit)
+    if resumed is None or resumed.unseen.shape[1]:
+        found, resumed = whiten(*args, small=small), None
+    else:
+        found = resumed
     fit = None
     if found.width:
-        fit = _small(begun, found) if small else _large(begun, found)
+        if small:
+            fit = _small(begun, found)
+        else:
+            fit = _large(begun, found) if resumed is None else _resumed(begun, found)
     if fit is None:
         return begun.not_estimable()
     theta = fit.whitening.change @ fit.path.theta
@@ -130,7 +147,8 @@ def newton_fit(begun: Standardised) -> Release | Declined:
         fit.limits.limit / fit.limits.norm,
     )
     family = begun.design.terms.family
-    return replace(release, estimand=estimand(*times, cut, family, release))
+    start = start_from(begun, fit.whitening, fit.path, fit.limits.squares, fit.top)
+    return replace(release, estimand=estimand(*times, cut, family, release), start=start)
 
 
 def _rows(begun: Standardised, found: Whitening, top: float, *, kept: bool) -> MappedRows:
@@ -147,7 +165,7 @@ def _small(begun: Standardised, found: Whitening) -> _Fit:
     residual = max(found.residual, _LEAST_RESIDUAL)
     left = begun.left - VOTE_SHARE
     limits = newton_small(rows, path, begun.scales.units, begun.noise, residual, left)
-    return _Fit(found, path, limits, rows, None, math.inf)
+    return _Fit(found, path, limits, rows, 0.0, None, math.inf)
 
 
 def _path(found: Whitening) -> Path:
@@ -155,17 +173,31 @@ def _path(found: Whitening) -> Path:
 
 
 def _large(begun: Standardised, found: Whitening) -> _Fit | None:
-    noise, n = begun.noise, begun.scales.units
+    noise = begun.noise
     top = longest_rows(
         begun.design, begun.scales, begun.telling_units, found.change, noise, noise.share(_NORMS)
     )
-    left = begun.left - _PRODUCTS - VOTE_SHARE - _NORMS
-    rows = _rows(begun, found, top, kept=False)
-    typical = math.sqrt(max(found.residual, _LEAST_RESIDUAL) * max(rows.width, 1))
-    first = count_norms(rows, found.theta, typical, noise, _NORMS, left, FIRST_NORMS)
+    first = _first_norms(begun, found, _rows(begun, found, top, kept=False))
     found = _measured(begun, found, top)
-    if not found.width:
-        return None
+    return _rounds(begun, found, top, first) if found.width else None
+
+
+def _resumed(begun: Standardised, found: Whitening) -> _Fit:
+    """Go on from a start, whose second moments hold."""
+    assert begun.start is not None
+    top = begun.start.longest
+    first = _first_norms(begun, found, _rows(begun, found, top, kept=False))
+    return _rounds(begun, found, top, first)
+
+
+def _first_norms(begun: Standardised, found: Whitening, rows: MappedRows) -> Limits:
+    left = begun.left - _PRODUCTS - VOTE_SHARE - _NORMS
+    typical = math.sqrt(max(found.residual, _LEAST_RESIDUAL) * max(rows.width, 1))
+    return count_norms(rows, found.theta, typical, begun.noise, _NORMS, left, FIRST_NORMS)
+
+
+def _rounds(begun: Standardised, found: Whitening, top: float, first: Limits) -> _Fit:
+    noise, n = begun.noise, begun.scales.units
     rows, path = _rows(begun, found, top, kept=True), _path(found)
     left = begun.left - _PRODUCTS - VOTE_SHARE
     limits = newton(rows, path, n, noise, first, left)
@@ -173,7 +205,7 @@ def _large(begun: Standardised, found: Whitening) -> _Fit | None:
     quiet = math.sqrt(_PRODUCT_NOISE * mu * limits.squares / max(rows.width, 1))
     short = max(usual, min(limits.limit, quiet))
     products, deviation = noisy_products(rows, path.theta, short, noise, mu)
-    return _Fit(found, path, limits, rows, products, deviation)
+    return _Fit(found, path, limits, rows, top, products, deviation)
 
 
 def _measured(begun: Standardised, found: Whitening, top: float) -> Whitening:

@@ -95,7 +95,7 @@ SCORES = [
     Mutant(
         "what is put by for second moments of scores is spent on scores too",
         both(
-            edited(_fit, "_large", ("noise, first, left)", "noise, first, left + _PRODUCTS)")),
+            edited(_fit, "_rounds", ("noise, first, left)", "noise, first, left + _PRODUCTS)")),
             no_check(),
         ),
         ("least squares",),
