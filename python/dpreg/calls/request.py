@@ -17,8 +17,8 @@ from dpreg.levels import Level
 
 __all__ = ["Request"]
 
-# Who pays, and where rows are kept, change no result.
-_UNRECORDED = ("budget", "memory")
+# Who pays, and where rows are kept, change no result; a start is described among what is public.
+_UNRECORDED = ("budget", "memory", "start")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
