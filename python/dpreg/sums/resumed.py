@@ -28,8 +28,9 @@ RESUMED_PASSES = 2
 # The number of rows costs the second of these shares of mu^2; then, where noise in it is more than
 # the first, as much as makes it so, but at most the third.
 _COUNT_NOISE, _LEAST_COUNT, _MOST_COUNT = 0.03, 0.003, 0.05
-# Noise in second moments is this share of them, for shares of mu^2 between these.
-_PRECISE, _LEAST, _MOST = 0.15, 0.005, 0.05
+# Noise in second moments is this share of them, for shares of mu^2 between these; in a small study
+# the last, as intervals of 300 rows vary with what is measured here.
+_PRECISE, _LEAST, _MOST, _SMALL_MOST = 0.15, 0.005, 0.05, 0.1
 # Rows are shortened to no less than this many times the root of their entries, and where they are
 # longer, to as much as makes noise this share of second moments, in a small study the other, or to
 # the second and, where some are known to be as long, to the third.
@@ -188,7 +189,7 @@ def _look(
     wanted = max(min(start.longest, _LONGEST * usual), _WIDE * usual)
     entries = n / math.sqrt(2 * max(width, 1))
     share = share_for(noise, noise.rows * wanted**2, _PRECISE * entries)
-    share = min(max(share, _LEAST), _MOST)
+    share = min(max(share, _LEAST), _SMALL_MOST if small else _MOST)
     mu = noise.share(share)
     reach = math.sqrt((_SMALL_REACH if small else _REACH) * entries * mu / noise.rows)
     limit = min(wanted, max(reach, _USUAL * usual))
