@@ -1,15 +1,17 @@
-"""Least squares with errors, from few noisy sums.
+"""Least squares and families with errors, from few noisy sums.
 
 What is released, one after another, and what each costs of the squared mu:
 
-- the number of rows (.003), and counts of signs and orders of magnitude of each column, and of
-  bins of columns far from 0: as little as makes their noise a fortieth of the rows;
+- the number of rows (.003), of those with an event where responses are 0 and 1 or counts, and
+  counts of signs and orders of magnitude of each column, and of bins of columns far from 0: as
+  little as makes their noise a fortieth of the rows;
 - second moments of rows with their residual, which give coordinates along which rows have unit
   spread, and slopes: as little as makes noise half of that spread, again while a direction is
   hidden;
 - numbers of units by the norm of their score, and of rows by theirs, which say how long scores and
   rows may be;
-- second moments of rows as long as they are, the curvature;
+- of a family, a score where slopes of least squares lead (Stein's lemma);
+- second moments of rows as long as they are, weighted as the family has them: the curvature;
 - scores, from the first of which on each step corrects the curvature along it, until what is wrong
   with the curvature is small beside the noise of the last, which gets all that is left;
 - second moments of scores, for standard errors.
@@ -18,16 +20,17 @@ What is released, one after another, and what each costs of the squared mu:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.inference.covariance import EstimateError, sandwich
-from dpreg.inference.secant import Path
+from dpreg.inference.secant import Observation, Path
 from dpreg.methods.base import Declined, Release
 from dpreg.methods.newton import MOST_ROUNDS, first_score, newton, newton_small
+from dpreg.methods.newton_errors import Fit, newton_errors
 from dpreg.methods.newton_limits import FIRST_NORMS, Limits, count_norms
+from dpreg.methods.newton_start import start_from, started_anew
 from dpreg.methods.score_errors import bent
 from dpreg.methods.score_estimand import estimand
 from dpreg.methods.standardised import Standardised
@@ -35,7 +38,8 @@ from dpreg.sums.column_scaling import SCALING_PASSES, share_for
 from dpreg.sums.linearised import Linearised, linearised, response_units
 from dpreg.sums.moments import noisy_gram
 from dpreg.sums.quantised import MappedRows
-from dpreg.sums.row_lengths import row_lengths
+from dpreg.sums.resumed import resumed_whitening
+from dpreg.sums.row_lengths import RowLengths, row_lengths
 from dpreg.sums.rows import mapped_rows
 from dpreg.sums.scores import noisy_curvature, noisy_products
 from dpreg.sums.spectrum import symmetric_root, without_spread
@@ -81,40 +85,10 @@ _LEAST_RESIDUAL = 0.02
 # Before products of scores are taken, these are shortened to this many root mean square norms, or
 # to more, as long as noise is no more than this share of them.
 _PRODUCT_NORMS, _PRODUCT_NOISE = 2.0, 0.3
-# A coordinate in which no root was found may be so many times as far off as the last step was.
-_FARTHER = 5.0
-# A coefficient that moved by more than so many deviations in both of the last steps, to the same
-# side, goes on as a geometric series, with no more than this ratio.
-_MOVED, _SLOWEST = 2.0, 0.8
-
-
-@dataclass(frozen=True, slots=True)
-class _Fit:
-    """Everything here is public.
-
-    Attributes
-    ----------
-    model : Linearised
-    path : Path
-    limits : Limits
-    rows : MappedRows
-        Private.
-    products : ndarray, shape (w, w), or None
-        Second moments of scores.
-    deviation : float
-        Of the noise on their diagonal; inf: nothing is known.
-    """
-
-    model: Linearised
-    path: Path
-    limits: Limits
-    rows: MappedRows
-    products: Doubles | None
-    deviation: float
 
 
 def newton_fit(begun: Standardised) -> Release | Declined:
-    """Fit least squares with errors.
+    """Fit a family with errors.
 
     Privacy
     -------
@@ -124,14 +98,26 @@ def newton_fit(begun: Standardised) -> Release | Declined:
     noise, units, terms = begun.noise, begun.telling_units, begun.design.terms
     small = begun.scales.units * noise.share(_SMALL_SHARE) / noise.rows < _SMALL
     standard = response_units(units, begun.scales)
-    found = whiten(begun.design, begun.scales, standard, noise, small=small)
+    args = (begun.design, begun.scales, standard, noise)
+    resumed = None
+    if begun.start is not None:
+        resumed = resumed_whitening(*args, begun.start, small=small)
+        if resumed is None:
+            return started_anew(begun, newton_fit)
+    if resumed is None or resumed.unseen.shape[1]:
+        found, resumed = whiten(*args, small=small), None
+    else:
+        found = resumed
     fit = None
     if found.width:
         model = linearised(terms.family, begun.scales, units, terms.given, found)
-        fit = _small(begun, model) if small else _large(begun, model)
+        if small:
+            fit = _small(begun, model)
+        else:
+            fit = _large(begun, model) if resumed is None else _resumed(begun, model)
     if fit is None:
         return begun.not_estimable()
-    theta, error = fit.model.found.change @ fit.path.theta, _errors(fit, begun)
+    theta, error = fit.model.found.change @ fit.path.theta, newton_errors(fit, begun)
     if not terms.family.standardised:
         error = bent(error, theta, terms, begun.scales, units)
     release = begun.released(theta, units, error, range_note(terms.family, begun.scales))
@@ -141,7 +127,10 @@ def newton_fit(begun: Standardised) -> Release | Declined:
         fit.rows.limit * fit.model.curved / math.sqrt(max(fit.model.found.width, 1)),
         fit.limits.limit / fit.limits.norm,
     )
-    return replace(release, estimand=estimand(*times, cut, terms.family, release))
+    start = None
+    if terms.family.least_squares:
+        start = start_from(begun, fit.model.found, fit.path, fit.limits.squares, fit.top)
+    return replace(release, estimand=estimand(*times, cut, terms.family, release), start=start)
 
 
 def _rows(begun: Standardised, model: Linearised, top: float, *, kept: bool) -> MappedRows:
@@ -154,12 +143,12 @@ def _rows(begun: Standardised, model: Linearised, top: float, *, kept: bool) -> 
     )  # fmt: skip
 
 
-def _small(begun: Standardised, model: Linearised) -> _Fit:
+def _small(begun: Standardised, model: Linearised) -> Fit:
     rows, path = _rows(begun, model, 0.0, kept=True), _path(model, _GUESSED, begun.scales.units)
     residual = max(model.squares, _LEAST_RESIDUAL)
     left = begun.left - begun.tail_share
     limits = newton_small(rows, path, begun.scales.units, begun.noise, residual, left, model)
-    return _Fit(model, path, limits, rows, None, math.inf)
+    return Fit(model, path, limits, rows, 0.0, None, math.inf)
 
 
 def _path(model: Linearised, guess: float, units: float) -> Path:
@@ -170,42 +159,73 @@ def _path(model: Linearised, guess: float, units: float) -> Path:
     return Path(np.eye(found.width), doubt, found.theta, bent=bent, still=still)
 
 
-def _large(begun: Standardised, model: Linearised) -> _Fit | None:
+def _large(begun: Standardised, model: Linearised) -> Fit | None:
     noise, n, found = begun.noise, begun.scales.units, model.found
     lengths = row_lengths(
         begun.design, begun.scales, begun.telling_units, found.change, model.usual, noise,
         noise.share(_NORMS),
     )  # fmt: skip
-    left, top = begun.left - _PRODUCTS - begun.tail_share - _NORMS, lengths.top
+    top = lengths.top
     rows = _rows(begun, model, top, kept=False)
-    typical = math.sqrt(max(model.squares, _LEAST_RESIDUAL) * max(rows.width, 1))
-    least = model.event * model.usual
-    if least > 0:
-        along = float(rows.width**-0.25)
-        events = lengths.limit(noise.share(left) * along, model.event, model.share)
-        least = max(least, _EVENTS * events)
-    ends = least, max(model.longest * top, least)
-    first = count_norms(rows, found.theta, typical, noise, _NORMS, left, FIRST_NORMS, ends)
+    first = _first_norms(begun, model, rows, lengths)
     seen = None
     if not model.family.least_squares:
         path = _path(model, _GUESSED, n)
-        first_score(rows, path, n, noise, first, left, model)
+        first_score(rows, path, n, noise, first, _left(begun), model)
         model, seen = replace(model, found=replace(found, theta=path.theta)), path.observations[0]
     before = model.found.change
     model = _measured(begun, model, top)
     if not model.found.width:
         return None
-    rows, path = _rows(begun, model, top, kept=True), _path(model, _MEASURED, n)
     if seen is not None:
         by = np.linalg.lstsq(before, model.found.change, rcond=None)[0]
-        path.add(seen.turned(np.asarray(by)))
-    left = begun.left - _PRODUCTS - begun.tail_share
-    limits = newton(rows, path, n, noise, first, left, model)
+        seen = seen.turned(np.asarray(by))
+    return _rounds(begun, model, top, first, seen)
+
+
+def _resumed(begun: Standardised, model: Linearised) -> Fit:
+    """Go on from a start, whose second moments hold."""
+    assert begun.start is not None
+    top = begun.start.longest
+    first = _first_norms(begun, model, _rows(begun, model, top, kept=False), None)
+    return _rounds(begun, model, top, first, None)
+
+
+def _left(begun: Standardised) -> float:
+    """Return the share of scores."""
+    return begun.left - _PRODUCTS - begun.tail_share
+
+
+def _first_norms(
+    begun: Standardised, model: Linearised, rows: MappedRows, lengths: RowLengths | None
+) -> Limits:
+    """Count scores by their norm where they begin; rows are as long as is told, if it is."""
+    noise, left = begun.noise, _left(begun) - _NORMS
+    typical = math.sqrt(max(model.squares, _LEAST_RESIDUAL) * max(rows.width, 1))
+    least, most = model.event * model.usual, math.inf
+    if lengths is not None:
+        if least > 0:
+            along = float(rows.width**-0.25)
+            events = lengths.limit(noise.share(left) * along, model.event, model.share)
+            least = max(least, _EVENTS * events)
+        most = max(model.longest * lengths.top, least)
+    theta = model.found.theta
+    return count_norms(rows, theta, typical, noise, _NORMS, left, FIRST_NORMS, (least, most))
+
+
+def _rounds(
+    begun: Standardised, model: Linearised, top: float, first: Limits, seen: Observation | None
+) -> Fit:
+    noise, n = begun.noise, begun.scales.units
+    rows, path = _rows(begun, model, top, kept=True), _path(model, _MEASURED, n)
+    if seen is not None:
+        path.add(seen)
+    limits = newton(rows, path, n, noise, first, _left(begun), model)
     mu, usual = noise.share(_PRODUCTS), max(_PRODUCT_NORMS * limits.norm, limits.least)
     quiet = math.sqrt(_PRODUCT_NOISE * mu * limits.squares / max(rows.width, 1))
     short = max(usual, min(limits.limit, quiet))
     products, deviation = noisy_products(rows, path.theta, short, noise, mu)
-    return _Fit(model, path, limits, rows, products, deviation)
+    return Fit(model, path, limits, rows, top, products, deviation)
 
 
 def _measured(begun: Standardised, model: Linearised, top: float) -> Linearised:
@@ -251,71 +271,3 @@ def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linear
     largest = float(values.max(initial=0.0))
     found = replace(found.turned(turn), deviation=deviation)
     return model.turned(basis @ turn, found), largest
-
-
-def _errors(fit: _Fit, begun: Standardised) -> EstimateError:
-    """Return the error of the coefficients in standard units."""
-    there, n, width = fit.model.found.change, begun.scales.units, fit.model.found.width
-    way = there @ fit.path.inverse
-    dispersion = fit.limits.squares / (width * n)
-    constant = dispersion * n * fit.path.curvature
-    products = constant if fit.products is None else fit.products
-    sampling = sandwich(way / n, constant, products, fit.deviation)
-    tail, limit = fit.limits.tail, fit.limits.limit
-    excess = 0.0 if tail is None else tail.cut(limit).excess / n
-    return EstimateError(
-        sampling=sampling,
-        privacy=fit.path.variance * way @ way.T + _slow(fit, way),
-        hidden=_hidden(fit.model, dispersion) + _unsettled(fit, dispersion),
-        clipping=excess**2 * way @ way.T,
-    )
-
-
-def _hidden(model: Linearised, dispersion: float) -> Doubles:
-    """Return second moments of what unseen combinations of columns may do to coefficients.
-
-    They are as large as would explain all residuals, or as would move the response by a standard
-    deviation for one of theirs.
-    """
-    unseen = model.found.unseen
-    lengths = np.linalg.norm(unseen, axis=0)
-    most = np.minimum(dispersion, model.scale**2 / np.maximum(lengths, 1.0) ** 2)
-    return np.asarray(unseen * most @ unseen.T)
-
-
-def _unsettled(fit: _Fit, dispersion: float) -> Doubles:
-    """Return second moments of what is left along coordinates in which no root was found.
-
-    Without it, intervals of rare levels missed by up to 13 of their errors.
-    """
-    change = fit.model.found.change
-    beyond = change @ fit.path.beyond
-    if not fit.path.unsettled.any():
-        return np.outer(beyond, beyond)
-    there = change[:, fit.path.unsettled]
-    steps = (fit.path.inverse @ fit.path.observations[-1].score)[fit.path.unsettled]
-    before, last = (seen.score[fit.path.unsettled] for seen in fit.path.observations[-2:])
-    # A score that changed its sign has passed the root, which is no farther than the step back.
-    left = np.where(before * last > 0, dispersion + (_FARTHER * steps) ** 2, steps**2)
-    return np.asarray(there * left @ there.T) + np.outer(beyond, beyond)
-
-
-def _slow(fit: _Fit, way: Doubles) -> Doubles:
-    """Return the square of what is left to go for coefficients that the last score still moved.
-
-    Where second moments are overestimated along one direction, steps along it are too short, and
-    each coefficient that has something of it is a little off: unseen in a coordinate, but not in
-    the coefficient.  Without it, levels of .1% and .02% of 300,000 rows missed by up to 3.8 errors,
-    with it by 2.4.
-    """
-    if len(fit.path.observations) < 2:
-        return np.zeros((len(way), len(way)))
-    sizes = np.sqrt((way**2).sum(axis=1))
-    before, last = fit.path.observations[-2:]
-    first, moved = way @ before.score, way @ last.score
-    clear = np.abs(first) > _MOVED * before.deviation * sizes
-    clear &= (np.abs(moved) > _MOVED * last.deviation * sizes) & (first * moved > 0)
-    larger = np.where(clear, np.maximum(np.abs(first), np.abs(moved)), 1.0)
-    ratio = np.minimum(np.abs(moved) / larger, _SLOWEST)
-    left = np.where(clear, np.maximum(1.0, ratio / (1 - ratio)) * moved, 0.0)
-    return np.outer(left, left)

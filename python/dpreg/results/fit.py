@@ -14,6 +14,7 @@ from dpreg.families import GAUSSIAN, Family
 from dpreg.inference.estimand import Estimand
 from dpreg.inference.law import NORMAL, TailLaw, check_alpha
 from dpreg.inference.residuals import Diagnostics, FitStats
+from dpreg.inference.start import Start
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.described import DescribedModel
 from dpreg.results.document import fields_from, written
@@ -80,6 +81,8 @@ class DPResults(LinearTests):
     estimand : Estimand or None
         What the coefficients estimate, the clipping thresholds, and the largest effect of
         clipping in standard errors; None: not described.
+    start : Start or None
+        For later fits of the same formula: ``dp_lm(start=fit)``.  None: the method has none.
 
     See Also
     --------
@@ -106,6 +109,7 @@ class DPResults(LinearTests):
     diagnostics: Diagnostics | None = None
     clipping: NDArray[np.float64] | None = None
     estimand: Estimand | None = None
+    start: Start | None = None
 
     @property
     def released(self) -> bool:

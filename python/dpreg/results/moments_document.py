@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_fields", "written"]
 
-_FORMAT = 1
+_FORMAT = 2
 _PLAIN = ("formula", "names", "deviation", "reach", "kurtosis", "units", "schema", "notes")
 _ARRAYS = ("used", "trusted", "centre", "scale", "basis", "matrix", "limits")
 _DOCUMENT = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from audit.patches import Mutant, both, edited, swapped
 
-import dpreg.pipeline
+import dpreg.calls.fit
 from dpreg import _core
 from dpreg.data import clipping, offsets, weights, within
 from dpreg.data import sampling as _units
@@ -183,7 +183,7 @@ PIPELINES = [
     ),
     Mutant(
         "selection is free",
-        edited(dpreg.pipeline, "fit", ("Allowance(stage.epsilon_fit, delta, bits, extras)", "Allowance(epsilon, delta, bits, extras)")),
+        edited(dpreg.calls.fit, "fit", ("replace(spending, epsilon=stage.epsilon_fit)", "spending")),
         ("pipelines",),
     ),
     Mutant(

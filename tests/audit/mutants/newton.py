@@ -96,7 +96,7 @@ SCORES = [
     Mutant(
         "what is put by for second moments of scores is spent on scores too",
         both(
-            edited(_fit, "_large", ("noise, first, left, model)", "noise, first, left + _PRODUCTS, model)")),
+            edited(_fit, "_rounds", ("noise, first, _left(begun), model)", "noise, first, _left(begun) + _PRODUCTS, model)")),
             no_check(),
         ),
         ("least squares",),

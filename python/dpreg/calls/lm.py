@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpreg.calls.fit import fit
+from dpreg.calls.request import Request
+from dpreg.calls.session import Payer
 from dpreg.data.bounds import Bounds
 from dpreg.data.schema import Level
-from dpreg.families import GAUSSIAN
 from dpreg.keywords import hinted
 from dpreg.methods.base import Method
-from dpreg.pipeline import fit
-from dpreg.privacy.payment import Payer
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
-from dpreg.sums.residuals import Extras
+from dpreg.starts import Origin
 
 if TYPE_CHECKING:
     from dpreg import _core
@@ -45,6 +45,7 @@ def dp_lm(
     fit_stats: bool = False,
     diagnostics: bool = False,
     memory: float | None = None,
+    start: Origin | None = None,
     rng: int | _core.BitSource | None = None,
 ) -> DPResults | NotReleased:
     """Fit a linear regression with differential privacy.
@@ -127,6 +128,15 @@ def dp_lm(
         Bytes of memory for rows; further rows go to temporary files, with the same result.
         Default: a quarter of the machine's memory.  Not supported where all rows must be in
         memory: ``"frank_wolfe"``, and every `select` except ``"sis"``.
+    start : DPResults, DPMoments or Start, optional
+        An earlier release of the same formula, columns and levels: last month's fit or that of a
+        pilot, `DPMoments` that have all columns, or what `public_start` makes of public data.
+        Scales, second moments and first coefficients are taken from it at no cost, so that
+        intervals are hardly wider than they must be at this eps.  The data may be other ones:
+        about 5% of the budget checks that second moments and residuals are what they were, and
+        where they are not, the fit finds them anew and says so in a note.  It must be released or
+        public: numbers computed from private records without noise would break the privacy of
+        this fit.  For ``"boosted_adassp"`` with inference, and so for ``"auto"``.
     rng : int or bit source, optional
         Source of the noise.  Default: the entropy of the operating system, with a new key for each
         call.  An integer is a seed: the result is reproducible and **not private**, and says so;
@@ -158,26 +168,4 @@ def dp_lm(
     >>> fit.params.index.tolist()
     ['Intercept', 'carat']
     """
-    return fit(
-        "dp_lm",
-        GAUSSIAN,
-        formula,
-        data,
-        eps,
-        delta,
-        method=method,
-        select=select,
-        k=k,
-        split=split,
-        levels=levels,
-        bounds=bounds,
-        unit=unit,
-        max_rows=max_rows,
-        weights=weights,
-        weight_limit=weight_limit,
-        budget=budget,
-        inference=inference,
-        extras=Extras(fit_stats, diagnostics),
-        memory=memory,
-        rng=rng,
-    )
+    return fit(Request.of("dp_lm", locals()), data)
