@@ -76,7 +76,8 @@ def test_nothing_is_spent_on_scales_and_no_more_than_all():
     assert labels[:2] == ["number of rows", "second moments of rows, as of the start"]
     few = fitted(table(300, 3, 3), formula(3), 3, start=last)
     assert [part.label for part in few.privacy.parts][:2] == [
-        "number of rows", "number of rows, again",
+        "number of rows",
+        "number of rows, again",
     ]
     # Their noise together is about 5% of the rows, whatever the start had.
     assert sum(part.scale**-2 for part in few.privacy.parts[:2]) ** -0.5 < 0.065 * 300

@@ -120,7 +120,9 @@ def _check_varying(names: tuple[str, ...], centre: Any, scale: Any) -> None:
     flat = [name for name, c, s in zip(names, centre, scale, strict=True) if not s > 1e-9 * abs(c)]
     if flat:
         raise ArgumentError(
-            "data", f"has constant columns: {', '.join(flat)}", "take more public data, or leave them out"
+            "data",
+            f"has constant columns: {', '.join(flat)}",
+            "take more public data, or leave them out",
         )
 
 
