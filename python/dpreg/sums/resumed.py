@@ -115,7 +115,8 @@ def resumed_scales(
 def _count(rows: Observations, noise: GaussianReleases) -> float:
     """Release the number of rows, and again where its noise matters."""
     exact = rows.total(row_count)
-    counts, precisions = [], []
+    counts: list[float] = []
+    precisions: list[float] = []
     for label, least in (("number of rows", 0.0), ("number of rows, again", _LEAST_COUNT)):
         found = float(np.average(counts, weights=precisions)) if counts else math.inf
         share = share_for(noise, noise.rows, _COUNT_NOISE * max(found, 1.0))
