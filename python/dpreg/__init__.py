@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dpreg.passes import progress
     from dpreg.planning.plan import Plan, dp_plan
     from dpreg.privacy.budget import Budget
-    from dpreg.public_start import public_start
+    from dpreg.public_data import public_start
     from dpreg.results.block_test import DPTest
     from dpreg.results.compare import compare
     from dpreg.results.fit import DPResults
@@ -104,7 +104,7 @@ _HOMES = {
     "dpreg.passes": ("progress",),
     "dpreg.planning.plan": ("Plan", "dp_plan"),
     "dpreg.privacy.budget": ("Budget",),
-    "dpreg.public_start": ("public_start",),
+    "dpreg.public_data": ("public_start",),
     "dpreg.results.block_test": ("DPTest",),
     "dpreg.results.compare": ("compare",),
     "dpreg.results.fit": ("DPResults",),

@@ -84,7 +84,7 @@
 #'   Default: a quarter of the machine's memory.
 #' @param start An earlier release of the same formula, columns and levels: last month's fit or that of a
 #'   pilot, the value of [dp_moments()], or of [public_start()] from public data. Its scales, second moments
-#'   and coefficients cost nothing, so that intervals are hardly wider than they must be at this `eps`. Where
+#'   and coefficients cost nothing, so that intervals are nearly as narrow as they can be at this `eps`. Where
 #'   they are out of date, the fit finds them anew and says so in a note.
 #' @param inference Also release standard errors and intervals?
 #' @param fit_stats Also release R squared and the residual scale, for 5% of the squared mu of the fit? See

@@ -318,7 +318,7 @@ def test_public_data_that_say_too_little_are_refused():
     data = table(200, 2, 1)
     cases = [
         (data.head(5), "has 5 complete rows for 3 coefficients"),
-        (data.assign(x1=4.0), "has no spread in x1"),
+        (data.assign(x1=4.0), "has constant columns: x1"),
         (data.assign(x1=2 * data["x0"]), "has collinear columns: x0, x1"),
     ]
     for public, says in cases:

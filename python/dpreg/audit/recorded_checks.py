@@ -19,7 +19,7 @@ from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, TukeyEM
 from dpreg.methods.base import Method
 from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.privacy.pld import sampled_epsilon
-from dpreg.public_start import public_start
+from dpreg.public_data import public_start
 from dpreg.selection import DPSIS, DPKendall, SubLasso, TwoStage
 from dpreg.selection.base import Selector
 from dpreg.sums.standardisation import Standardisation

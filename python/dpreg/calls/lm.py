@@ -132,11 +132,11 @@ def dp_lm(
         An earlier release of the same formula, columns and levels: last month's fit or that of a
         pilot, `DPMoments` that have all columns, or what `public_start` makes of public data.
         Scales, second moments and first coefficients are taken from it at no cost, so that
-        intervals are hardly wider than they must be at this eps.  The data may be other ones:
-        about 5% of the budget checks that second moments and residuals are what they were, and
-        where they are not, the fit finds them anew and says so in a note.  It must be released or
-        public: numbers computed from private records without noise would break the privacy of
-        this fit.  For ``"boosted_adassp"`` with inference, and so for ``"auto"``.
+        intervals are nearly as narrow as they can be at this eps.  The data may be other ones: 5%
+        of the budget (10% in small tables) checks that second moments and residuals are what they
+        were, and where they are not, the fit estimates them anew and says so in a note.  It must be
+        released or public: numbers computed from private records without noise would break the
+        privacy of this fit.  For ``"boosted_adassp"`` with inference, and so for ``"auto"``.
     rng : int or bit source, optional
         Source of the noise.  Default: the entropy of the operating system, with a new key for each
         call.  An integer is a seed: the result is reproducible and **not private**, and says so;

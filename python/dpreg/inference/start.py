@@ -49,7 +49,7 @@ class Start:
     low, high, centre, scale : ndarray, shape (d + 1,)
         Range, mean and standard deviation of each column and, last, of the response.
     constant : ndarray of bool, shape (d + 1,)
-        True: the column has no spread.
+        True: the column is constant.
     change : ndarray, shape (w, k)
         Coordinates of standardised rows.
     unseen : ndarray, shape (w, w - k)

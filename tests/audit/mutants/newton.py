@@ -9,7 +9,7 @@ from dpreg.methods import newton as _newton
 from dpreg.methods import newton_fit as _fit
 from dpreg.methods import newton_limits as _limits
 from dpreg.methods import standardised as _standardised
-from dpreg.sums import column_scaling, row_lengths, whitening
+from dpreg.sums import column_scaling, resumed, row_lengths, whitening
 
 _EXACT_GRAM = "rows.gram() * (rows.limit / 2.0**14) ** 2 / n"
 
@@ -111,4 +111,17 @@ SCORES = [
     ),
 ]  # fmt: skip
 
-NEWTON = [*SCALES, *COORDINATES, *SCORES]
+STARTS = [
+    Mutant(
+        "whether a start holds is told from the exact matrix",
+        edited(resumed, "_look", ("gram, deviation = gram / n, deviation / n", "gram, deviation = " + _EXACT_GRAM + ", deviation / n")),
+        ("least squares",),
+    ),
+    Mutant(
+        "after a start the exact number of rows",
+        edited(resumed, "_count", ("float(count[0])", "float(exact[0])")),
+        ("least squares",),
+    ),
+]  # fmt: skip
+
+NEWTON = [*SCALES, *COORDINATES, *SCORES, *STARTS]

@@ -55,7 +55,7 @@ def public_start(
     Raises
     ------
     ValueError
-        For a formula that `dp_lm` would refuse, too few rows, and columns without spread or
+        For a formula that `dp_lm` would refuse, too few rows, and columns that are constant or
         collinear with others.
 
     Privacy
@@ -80,7 +80,7 @@ def public_start(
         )
     columns = np.column_stack([X, y])
     centre, scale = columns.mean(axis=0), columns.std(axis=0)
-    _check_spread((*terms.names, terms.response), centre, scale)
+    _check_varying((*terms.names, terms.response), centre, scale)
     about = centre if terms.intercept else np.zeros_like(centre)
     sizes = scale if terms.intercept else np.hypot(scale, centre)
     standard = (columns - about) / sizes
@@ -116,11 +116,13 @@ def public_start(
     )  # fmt: skip
 
 
-def _check_spread(names: tuple[str, ...], centre: Any, scale: Any) -> None:
+def _check_varying(names: tuple[str, ...], centre: Any, scale: Any) -> None:
     flat = [name for name, c, s in zip(names, centre, scale, strict=True) if not s > 1e-9 * abs(c)]
     if flat:
         raise ArgumentError(
-            "data", f"has no spread in {', '.join(flat)}", "take more public data, or leave it out"
+            "data",
+            f"has constant columns: {', '.join(flat)}",
+            "take more public data, or leave them out",
         )
 
 
