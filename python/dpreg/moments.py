@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpreg.data.bounds import Bounds, checked_bounds
+from dpreg.data.bounds import Bounds, checked_bounds, column_pairs
 from dpreg.data.clipping import clipped
 from dpreg.data.containers import open_source
 from dpreg.data.design import Terms
@@ -124,7 +124,7 @@ def dp_moments(
     options = SecondMoments(max_rows=max_rows)
     allowed = check_memory(memory)
     bits = bit_source(rng)
-    label, problem = _posed(formula, data, levels, unit, charged.stratum)
+    label, problem = _posed(formula, data, levels, unit, charged.stratum, bounds)
     terms = problem.terms
     refuse_offsets(terms, "dp_moments()")
     public = checked_bounds(bounds, terms)
@@ -143,7 +143,7 @@ def dp_moments(
         unit=unit_of(unit),
         composition=found.composition,
         parts=found.parts,
-        public=public_with(public),
+        public=public_with({**terms.data_bounds, **public}),
         seeded=bits.seeded,
         version=__version__,
     )
@@ -165,6 +165,7 @@ def _posed(
     levels: Mapping[str, Iterable[Level]] | None,
     unit: str | None,
     stratum: Stratum | None,
+    bounds: Mapping[str, Bounds] | None,
 ) -> tuple[str, Problem]:
     """Return how the columns are called together, and a problem that has them as regressors.
 
@@ -174,6 +175,7 @@ def _posed(
         return f"~ {' + '.join(data.names)}", pose(str(formula), data, levels, unit, stratum)
     apart = None if stratum is None else stratum.column
     schema = open_source(data).schema.with_levels(levels).without(unit).without(apart)
+    schema = schema.with_bounds(column_pairs(bounds, schema))
     _check_effects(formula)
     right = _DOT.sub(" + ".join(map(_quoted, schema.columns)) or "1", _right_hand_side(formula))
     for name, column in schema.columns.items():
@@ -191,7 +193,8 @@ def _posed(
         raise FormulaError("formula", "has no columns", "write '~ x + z'")
     numbers = [name for name in spec.regressors if schema[name].kind == "numeric"]
     response = _number((numbers or list(spec.regressors))[0], spec.schema)
-    return f"~ {right}", pose(f"{response} ~ {right}", data, levels, unit, stratum)
+    posed = pose(f"{response} ~ {right}", data, levels, unit, stratum, bounds=bounds)
+    return f"~ {right}", posed
 
 
 def _check_effects(formula: object) -> None:

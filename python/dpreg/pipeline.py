@@ -114,7 +114,7 @@ def fit(
     allowed = check_memory(memory)
     bits = bit_source(rng)
     weighed = check_weights(weights, weight_limit)
-    problem = pose(formula, data, levels, unit, charged.stratum, weighed)
+    problem = pose(formula, data, levels, unit, charged.stratum, weighed, bounds)
     terms = replace(problem.terms, family=family)
     _check_places(terms, select)
     selector = None if select is None else selector_from(select)
@@ -151,7 +151,7 @@ def fit(
         unit=unit_of(unit),
         composition=stage.composition(outcome.composition),
         parts=selection.parts + outcome.parts,
-        public=public_with(terms.bounds),
+        public=public_with({**terms.data_bounds, **terms.bounds}),
         seeded=bits.seeded,
         version=__version__,
     )

@@ -100,7 +100,7 @@ def dp_select(
     charged, delta = budget_for(budget, epsilon, delta)
     selector = selector_from(method, "method")
     bits = bit_source(rng)
-    problem = pose(formula, data, levels, unit, charged.stratum)
+    problem = pose(formula, data, levels, unit, charged.stratum, bounds=bounds)
     terms = problem.terms
     refuse_offsets(terms, "dp_select()")
     k = check_k(k, len(terms.candidates))
@@ -121,7 +121,7 @@ def dp_select(
         unit=unit_of(unit),
         composition=found.composition,
         parts=found.parts,
-        public=public_with(terms.bounds),
+        public=public_with({**terms.data_bounds, **terms.bounds}),
         seeded=bits.seeded,
         version=__version__,
     )

@@ -41,7 +41,7 @@ dp_glm <- function(formula, data, eps, delta = 1e-5, family = stats::binomial(),
   given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method,
                 family = family_sent(family), link = link_sent(family),
                 weights = weight_column(substitute(weights), function() weights, data),
-                weight_limit = weight_limit, max_rows = max_rows, bounds = bounds_sent(bounds),
+                weight_limit = weight_limit, max_rows = max_rows, bounds = bounds,
                 diagnostics = flag_sent(diagnostics, "diagnostics"), memory = memory)
   private_fit("glm", call, formula, data, eps, given, select, k, split, levels, unit, budget,
               inference, rng)
