@@ -81,7 +81,7 @@ formula.dp_selection <- function(x, ...)
 
 # The design of the chosen terms alone. The others are left out, so that their columns need not be
 # there, unless that changes how the chosen ones are coded.
-chosen_design <- function(found, data, levels, bounds) {
+chosen_design <- function(found, data, levels, bounds = NULL) {
   design <- design_of(formula(found), data, levels, bounds)
   if (!all(found$columns %in% design$names)) design <- design_of(found$formula, data, levels, bounds)
   odd <- setdiff(found$columns, design$names)
