@@ -49,12 +49,11 @@ def cost(private, exact):
 
 # %%
 workers = pd.read_parquet(here / "wages.parquet")
-private = dpreg.dp_lm(
-    "log(earnings) ~ education + female + poly(age, 2)", workers, 1.0, 1e-6, bounds={"age": (18, 64)}
-)  # fmt: skip
+model = "log(earnings) ~ education + female + poly(age, 2)"
+private = dpreg.dp_lm(model, workers, eps=1.0, delta=1e-6, bounds={"age": (18, 64)})
 workers = workers.assign(female=1 * workers["female"])
-model = smf.ols("log(earnings) ~ education + female + age + I(age**2)", workers)
-exact = model.fit(cov_type="HC1")
+same = smf.ols("log(earnings) ~ education + female + age + I(age**2)", workers)
+exact = same.fit(cov_type="HC1")
 both = {"exact": exact_table(exact), "private, eps = 1": private}
 plot_beside(both, terms=["education", "female"])
 
@@ -66,8 +65,8 @@ plot_beside(both, terms=["education", "female"])
 #       bounds = list(age = c(18, 64)))
 # ```
 #
-# **Conclusion.** Each year of schooling goes with about a tenth more per hour, and women of the same
-# age and schooling earn about a fifth less. With this many rows privacy costs next to nothing.
+# **Conclusion.** Each year of schooling goes with about a tenth more per hour, and women of the
+# same age and schooling earn about a fifth less. With this many rows privacy costs very little.
 
 # %%
 for title, fit in (("private", private), ("exact", exact)):
@@ -78,9 +77,9 @@ cost(private, exact)
 # %% [markdown]
 # ## 2. House prices
 #
-# **Question.** How does the price of a house depend on its size, its lot and its age? The auditor of
-# Lucas County, Ohio, recorded 25,357 sales of single family homes in 1993 to 1998 (`house` of the
-# R package spData). In many countries such prices are confidential.
+# **Question.** How does the price of a house depend on its size, its lot and its age? The auditor
+# of Lucas County, Ohio, recorded 25,357 sales of single family homes in 1993 to 1998 (`house` of
+# the R package spData). In many countries such prices are confidential.
 #
 # **Model.** Log price on log living area, log lot size and age in years: the first two coefficients
 # are elasticities.
@@ -99,8 +98,8 @@ plot_beside({"exact": exact_table(exact), "private, eps = 1": private})
 # dp_lm(log(price) ~ log(area) + log(lot) + age, sales, eps = 1, delta = 1e-6)
 # ```
 #
-# **Conclusion.** Price increases less than in proportion to living area, and much less with the lot;
-# older houses sell for less. An appraiser would draw the same conclusions from either fit.
+# **Conclusion.** Price increases less than in proportion to living area, and much less with the
+# lot; older houses sell for less. An appraiser would draw the same conclusions from either fit.
 
 # %%
 for title, fit in (("private", private), ("exact", exact)):
@@ -186,9 +185,9 @@ cost(private, exact)
 # %% [markdown]
 # ## 5. Counts with exposure
 #
-# **Question.** Do women with more schooling have children at a lower rate? The General Social Survey
-# asked 9,120 women between 1974 and 2002 how many children they had (`GSS7402` of the R package
-# AER).
+# **Question.** Do women with more schooling have children at a lower rate? The General Social
+# Survey asked 9,120 women between 1974 and 2002 how many children they had (`GSS7402` of the R
+# package AER).
 #
 # **Model.** A Poisson regression on years of education and number of siblings. The exposure is the
 # number of years since the age of 15, up to the age of 45; its logarithm is an offset.
@@ -212,9 +211,9 @@ plot_beside(
 #        family = poisson())
 # ```
 #
-# **Conclusion.** Yes: each year of schooling lowers the rate by several percent. Whether women with
-# many siblings have more children is clear from the exact fit, but not from the private one: 9,120
-# rows at eps = 1 are enough for the larger effect only.
+# **Conclusion.** Yes: each year of schooling goes with a rate that is several percent lower. That
+# women with many siblings have more children is clear from the exact fit, but hardly from the
+# private one: 9,120 rows at eps = 1 are enough for the larger effect only.
 
 # %%
 for title, fit in (("private", private), ("exact", exact)):
@@ -225,12 +224,12 @@ cost(private, exact)
 # %% [markdown]
 # ## 6. A selection from many columns
 #
-# **Question.** Which of 42 terms go with the number of visits to a doctor? They are the nine columns
-# of the experiment above and their products, without those of two grades of health.
+# **Question.** Which of 42 terms go with the number of visits to a doctor? They are the nine
+# columns of the experiment above and their products, without those of two grades of health.
 #
-# **Model.** Half of the budget selects four terms by their rank correlations, and half fits a
-# linear model of log(1 + visits) on them. The choice is private too: without privacy it would reveal
-# which records there are.
+# **Model.** A part of the budget selects four terms by their rank correlations; the rest fits a
+# linear model of log(1 + visits) on them. The selection is private too: one that is not would
+# depend on single records.
 
 # %%
 visits = sm.datasets.randhie.load_pandas().data
@@ -251,9 +250,9 @@ plot_beside({"exact, same terms": exact_table(exact), "private, eps = 2": privat
 # dp_lm(terms, visits, eps = 2, select = "kendall", k = 4)
 # ```
 #
-# **Conclusion.** The index of chronic diseases goes with visits most, which is why it is selected
-# first or with another term of health; the others are about insurance. Between terms that are nearly as
-# good, private selections differ from run to run. The intervals are about the model that was selected.
+# **Conclusion.** The index of chronic diseases (`disea`) is the strongest term; the others are
+# about health and about the terms of the insurance. Between terms that are nearly as good, private
+# selections differ from run to run. The intervals are about the model that was selected.
 
 # %%
 cost(private, exact)
@@ -297,17 +296,17 @@ cost(private, exact)
 # **Question.** Engel's law: does the share of food in the budget decrease with income? Engel (1857)
 # had 235 Belgian households.
 #
-# **Before a record is read**, `dp_plan` shows that 235 households are too few at eps = 1, how many
-# would be enough, and which eps 235 households would need.
+# **Before a record is read**, `dp_plan` shows that 235 households are too few at eps = 0.1, how
+# many would be enough, and which eps 235 households would need.
 
 # %%
-print(dpreg.dp_plan(n=235, d=1, eps=1.0, delta=1e-4))
+print(dpreg.dp_plan(n=235, d=1, eps=0.1, delta=1e-4))
 
 # %% [markdown]
 # In R:
 #
 # ```r
-# dp_plan(n = 235, d = 1, eps = 1, delta = 1e-4)
+# dp_plan(n = 235, d = 1, eps = 0.1, delta = 1e-4)
 # ```
 #
 # **Conclusion.** None, and no budget was spent. An estimate from a few hundred rows depends
