@@ -47,7 +47,7 @@ autoplot.dp_comparison <- function(object, parm, level = 0.95, beside = NULL, ..
   if (length(odd)) refuse("parm: there is no coefficient ", sQuote(odd[1L], FALSE), ", only ", listed(all))
   models <- unique(rows$model)
   if (length(models) > length(BESIDE$colors))
-    refuse("autoplot() draws at most ", length(BESIDE$colors), " fits, which can be told apart, not ", length(models))
+    refuse("autoplot() draws at most ", length(BESIDE$colors), " fits, not ", length(models))
   rows <- rows[rows$term %in% parm & !is.na(rows$conf.low) & !is.na(rows$conf.high), ]
   rows$model <- factor(rows$model, models)
   # The first is at the top.
