@@ -45,6 +45,7 @@
 dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", levels = NULL,
                       bounds = NULL, unit = NULL, budget = NULL, rng = NULL, ...) {
   no_more("dp_select()", LM_HINTS, ...)
+  needs_eps(missing(eps))
   check_number(k, "k", "5")
   check_number(eps, "eps", "0.5")
   check_number(delta, "delta", "1e-6")
