@@ -1,8 +1,5 @@
 # Plots of coefficients in ggplot2, in the theme that is set there.
 
-# A name that ggplot2 knows within aes().
-utils::globalVariables(".data")
-
 # Blue, vermilion, green and purple of the Okabe-Ito palette, and shapes for those who print grey.
 BESIDE <- list(colors = c("#0072B2", "#D55E00", "#009E73", "#CC79A7"), shapes = c(15L, 16L, 18L, 17L))
 
