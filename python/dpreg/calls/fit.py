@@ -91,7 +91,7 @@ def fit(request: Request, data: Any) -> DPResults | NotReleased:
         stage.label + used,
         stage.composition(outcome.composition),
         selection.parts + outcome.parts,
-        (*public_with(terms.bounds), *public_start_of(start)),
+        (*public_with({**terms.data_bounds, **terms.bounds}), *public_start_of(start)),
         declined=isinstance(outcome, Declined),
         paid=None if outcome.cost is None else stage.cost(outcome.cost).claimed(*claim),
     )

@@ -95,7 +95,9 @@ def dp_lm(
         ``"log(carat)"`` if that is the term), of all columns of a term, or of the response.
         Values beyond them are clipped.  Bounds must be known without the data; generous ones
         cost little.  Nothing is spent on the scale of a column with bounds, so more of the
-        budget is left for the other columns.  ``"boosted_adassp"``, ``"adassp"``, ``"dpsgd"``
+        budget is left for the other columns.  Terms ``poly(x, 2)``, ``ns(x, 3)`` and
+        ``bs(x, df=5)`` need the bounds of ``x``: polynomials are orthogonal on them, knots divide
+        them into equal parts.  ``"boosted_adassp"``, ``"adassp"``, ``"dpsgd"``
         and ``"frank_wolfe"`` use bounds, therefore ``"auto"`` too; ``select="sis"`` needs those
         of all columns.
     unit : str, optional

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpreg.calls.notes import about_columns, about_privacy, about_stratum
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, Session, begin
-from dpreg.data.bounds import Bounds, checked_bounds
+from dpreg.data.bounds import Bounds, checked_bounds, column_pairs
 from dpreg.data.clipping import clipped
 from dpreg.data.containers import open_source
 from dpreg.data.design import Terms
@@ -133,7 +133,7 @@ def released_moments(request: Request, data: Any) -> DPMoments:
         design = clipped(replace(problem.design(session.memory), terms=terms))
         found = options.release(design, spending)
     privacy, unwritten = receipt.settle(
-        options.name, found.composition, found.parts, public_with(public)
+        options.name, found.composition, found.parts, public_with({**terms.data_bounds, **public})
     )
     return DPMoments(
         formula=session.request.formula,
@@ -177,6 +177,7 @@ def _posed(session: Session) -> tuple[Session, Problem]:
     stratum = session.payer.stratum
     apart = None if stratum is None else stratum.column
     schema = open_source(data).schema.with_levels(asked.levels).without(asked.unit).without(apart)
+    schema = schema.with_bounds(column_pairs(asked.bounds, schema))
     _check_effects(asked.formula)
     columns = " + ".join(map(_quoted, schema.columns)) or "1"
     right = _DOT.sub(columns, _right_hand_side(asked.formula))

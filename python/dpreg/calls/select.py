@@ -112,7 +112,10 @@ def selected(request: Request, data: Any) -> SelectionResult:
         found = selector.select(design, k, spending)
     chosen = found.of(terms)
     privacy, unwritten = receipt.settle(
-        selector.name, found.composition, found.parts, public_with(terms.bounds)
+        selector.name,
+        found.composition,
+        found.parts,
+        public_with({**terms.data_bounds, **terms.bounds}),
     )
     return SelectionResult(
         formula=request.formula,

@@ -69,7 +69,9 @@ class Session:
     def pose(self) -> Problem:
         """Check the formula against the schema of the data; see `dpreg.data.problem.pose`."""
         asked, stratum = self.request, self.payer.stratum
-        return pose(asked.formula, self.data, asked.levels, asked.unit, stratum, self.weights)
+        return pose(
+            asked.formula, self.data, asked.levels, asked.unit, stratum, self.weights, asked.bounds
+        )
 
     def pay(self, method: str, most: Cost, max_rows: int | None = None) -> Receipt:
         """Charge the call, before a record is read.

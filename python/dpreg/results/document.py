@@ -19,7 +19,7 @@ from dpreg.inference.residuals import Diagnostics, FitStats
 from dpreg.inference.start import Start
 from dpreg.privacy.certificate import Certificate
 
-__all__ = ["CERTIFICATE", "COLUMN", "check_fields", "fields_from", "written"]
+__all__ = ["CERTIFICATE", "COLUMN", "check_bounds", "check_fields", "fields_from", "written"]
 
 _FORMAT = 7
 _ARRAYS = ("estimates", "covariance", "sampling", "clipping", "limits")
@@ -31,7 +31,9 @@ _PART = {
     "label": str, "epsilon": float, "delta": float, "noise": str, "sensitivity": (float, None),
     "scale": (float, None), "mu": (float, None), "rho": (float, None),
 }  # fmt: skip
-COLUMN = {"kind": str, "levels": ([(str, float, bool)], None), "ordered": bool}
+_COLUMN = {"kind": str, "levels": ([(str, float, bool)], None), "ordered": bool}
+# With bounds where a term makes a basis of the column.
+COLUMN = (_COLUMN, {**_COLUMN, "bounds": [float]})
 CERTIFICATE = {
     "claim": str, "mechanism": str, "epsilon": float, "delta": float, "unit": str,
     "composition": str, "parts": [_PART], "public": [str], "seeded": bool, "version": str,
@@ -160,6 +162,7 @@ def _check_document(data: Any) -> None:
             raise ValueError(f"{name}: {size} coefficients need an array of shape {shape}")
     if any((row[i] or 0.0) < 0 for i, row in enumerate(data["covariance"] or [])):
         raise ValueError("covariance: a variance is below 0")
+    check_bounds(data["schema"])
     if data["limits"] is not None:
         _check_limits(data["limits"], size + 1 - (data["names"][:1] == ["Intercept"]))
     if Family(**data["family"]) not in _families(data["family"]["level"]):
@@ -173,6 +176,14 @@ def _check_document(data: Any) -> None:
     rising = (np.diff(critical, prepend=0.0) > 0).all()
     if len(tail) != len(critical) or len(tail) == 1 or not (falling and rising):
         raise ValueError("law: tail must fall and critical must rise, at two places or more")
+
+
+def check_bounds(schema: Mapping[str, Any]) -> None:
+    """Raise a ValueError for bounds of a column that are not two rising numbers."""
+    for name, column in schema.items():
+        bounds = column.get("bounds")
+        if bounds is not None and (len(bounds) != 2 or not bounds[0] < bounds[1]):
+            raise ValueError(f"schema.{name}.bounds must be two rising numbers")
 
 
 def check_fields(data: Any, wanted: Any) -> None:
