@@ -19,7 +19,7 @@ MOVED = {
 LEFT_OUT = ("README.md", ".github/RELEASING.md", "vignettes/site/", "vignettes/paper/")
 
 HEADER = re.compile(r"^status: (.+)\n((?:proves: .+\n)+)", re.MULTILINE)
-PROVES = re.compile(r"^proves: (\S+) (\S+)$", re.MULTILINE)
+PROVES = re.compile(r"^proves: ([^\s:]+)(?:::(\S+))? (\S+)$", re.MULTILINE)
 NAMED = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.(?:py|cpp|hpp|md|Rmd|R|csv)\b")
 LANGUAGES = {".py": "python", ".cpp": "cpp", ".hpp": "cpp", ".R": "r"}
 
@@ -55,13 +55,18 @@ def title(text: str) -> str:
     return text.splitlines()[0].removeprefix("# ")
 
 
+def covered(pin: tuple[str, str, str]) -> str:
+    """Return an entry for a file that a proof covers, all of it or the functions named."""
+    path, names, mark = pin
+    only = "".join(f", `{name}`" for name in names.split(",") if name)
+    return f"- `{path}`{only}, syntax `{mark}`\n"
+
+
 def proof_page(text: str) -> str:
     """Show the header of a proof as a note whose files are links."""
 
     def note(match: re.Match[str]) -> str:
-        files = "".join(
-            f"- `{path}`, blob `{blob[:12]}`\n" for path, blob in PROVES.findall(match[2])
-        )
+        files = "".join(map(covered, PROVES.findall(match[2])))
         status = f"Status: {match[1]}"
         return f":::{{admonition}} This proof covers\n:class: proof\n\n{files}\n{status}\n:::\n"
 
