@@ -1,6 +1,6 @@
 """What a proof pins: the syntax of the functions that it is about, without words and imports.
 
-A line of a proof is ``proves: path::name,name id``; without names all of the file is pinned.  A name
+A proof has lines ``proves: path::name,name id``; without names all of the file is pinned.  A name
 is that of a function, a class, a constant, or of what a class has: ``Budget.spend``.  Comments,
 docstrings and imports do not count, so a better sentence or a move leaves the id as it is.
 """
