@@ -152,8 +152,8 @@ def dp_plan(
 
     Notes
     -----
-    Interpolates the tables that ship with the package; see `dpreg.planning.inference`,
-    `dpreg.planning.auto` and `dpreg.planning.tukey_law`.  No data, so no budget.
+    Interpolates the tables that ship with the package; see `inference`, `auto` and `tukey_law` in
+    `dpreg.planning`.  No data, so no budget.
 
     The test has the power of a normal estimate whose standard error is `width` times that of least
     squares, where the slope is released.  Widths of default fits to regressors and errors that are
