@@ -33,7 +33,8 @@ def test_proof_covers_the_code_as_it_is_now(proof):
     assert proved, "a proof must name the files it covers"
     assert len(proved) == len(re.findall("^proves:", text, re.MULTILINE)), "a line that is no pin"
     assert re.search(r"^status: (unreviewed|reviewed .+)$", text, re.MULTILINE)
-    assert "## Statement" in text
+    assert re.search(r"^claims: .+\nassumes: .+\nproves:", text, re.MULTILINE)
+    assert re.findall("^## (.+)", text, re.MULTILINE)[:2] == ["Statement", "Assumptions"]
     for path, names, old in proved:
         now = digest(path, (ROOT / path).read_text(), names)
         assert now == old, f"{path} changed: re-read it, then run .ci/proofs"
