@@ -1,6 +1,6 @@
-"""Pictures of what was released or planned: a leaf, which nothing but interfaces imports.
+"""Plots of what was released or planned: a leaf, which nothing but interfaces imports.
 
-Results, plans and budgets have `plot` methods that find a picture here by its name.
+Results, plans and budgets have `plot` methods that find a plot here by its name.
 """
 
 from dpreg.results.plots.beside import plot_beside

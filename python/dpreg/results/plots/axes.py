@@ -1,4 +1,4 @@
-"""Axes and colours of all pictures; matplotlib is imported when one is drawn."""
+"""Axes and colours of all plots; matplotlib is imported when one is drawn."""
 
 from __future__ import annotations
 

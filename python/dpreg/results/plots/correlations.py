@@ -1,4 +1,4 @@
-"""A picture of correlations; matplotlib is imported when it is drawn."""
+"""A plot of correlations; matplotlib is imported when it is drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of residuals, from noisy counts that a fit has paid for."""
+"""Plots of residuals, from noisy counts that a fit has paid for."""
 
 from __future__ import annotations
 
