@@ -1,8 +1,9 @@
 """What a proof pins: the syntax of the functions that it is about, without words and imports.
 
 A proof has lines ``proves: path::name,name id``; without names all of the file is pinned.  A name
-is that of a function, a class, a constant, or of what a class has: ``Budget.spend``.  Comments,
-docstrings and imports do not count, so a better sentence or a move leaves the id as it is.
+is that of a function, a class, a constant, or of what a class has: ``Budget.spend``; what it uses
+of the same file, constants and helpers, is pinned with it.  Comments, docstrings and imports do
+not count, so a better sentence or a move leaves the id as it is.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ def digest(path: str, source: str, names: Iterable[str] = ()) -> str:
         text = _code(source)
     else:
         tree = ast.parse(source)
-        nodes = [_named(tree, name) for name in wanted] or [tree]
+        parts = _parts(tree)
+        used = _used(wanted, parts)
+        nodes = [node for name in sorted(used) for node in parts[name]] if wanted else [tree]
         text = "\n".join(map(_syntax, nodes))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -55,22 +58,47 @@ def _code(source: str) -> str:
     return " ".join(" ".join(lines).split())
 
 
-def _named(tree: ast.Module, name: str) -> ast.AST:
-    here: ast.AST = tree
-    for part in name.split("."):
-        inside = [node for node in getattr(here, "body", ()) if part in _names(node)]
-        if not inside:
+def _parts(tree: ast.Module) -> dict[str, list[ast.AST]]:
+    """Return the definitions of a file, and those within its classes, by name."""
+    found: dict[str, list[ast.AST]] = {}
+    for node in tree.body:
+        for name in _names(node):
+            found.setdefault(name, []).append(node)
+        if isinstance(node, ast.ClassDef):
+            for inner in node.body:
+                for name in _names(inner):
+                    # A property and its setter share a name.
+                    found.setdefault(f"{node.name}.{name}", []).append(inner)
+    return found
+
+
+def _used(names: tuple[str, ...], parts: dict[str, list[ast.AST]]) -> set[str]:
+    """Return the names, and what they use of the same file, and so on."""
+    used: set[str] = set()
+    left = list(names)
+    while left:
+        name = left.pop()
+        if name not in parts:
             raise KeyError(name)
-        # A property and its setter share a name.
-        here = inside[0] if len(inside) == 1 else ast.Module(inside, [])
-    return here
+        if name in used:
+            continue
+        used.add(name)
+        owner = name.partition(".")[0]
+        for node in (inner for part in parts[name] for inner in ast.walk(part)):
+            if isinstance(node, ast.Name) and node.id in parts and node.id != owner:
+                left.append(node.id)
+            elif isinstance(node, ast.Attribute) and f"{owner}.{node.attr}" in parts:
+                left.append(f"{owner}.{node.attr}")
+    return used
 
 
 def _names(node: ast.AST) -> set[str]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return {node.name}
-    targets = getattr(node, "targets", [getattr(node, "target", None)])
-    return {n.id for t in targets if t is not None for n in ast.walk(t) if isinstance(n, ast.Name)}
+    if not isinstance(node, ast.Assign | ast.AnnAssign):
+        return set()
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
 
 
 def _left_out(node: ast.AST) -> bool:

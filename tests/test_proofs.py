@@ -49,10 +49,17 @@ class Sum:
 
     def total(self, x):
         """Words."""
-        return b(x) + 1  # a remark
+        return b(x) + self.one() + USED  # a remark
+
+    def one(self):
+        return 1
+
+    def other(self):
+        return 7
 
 
 LIMIT = 3
+USED = 5
 '''
 
 
@@ -61,8 +68,10 @@ def test_words_and_imports_change_no_pin_and_syntax_does(names):
     pin = digest("a.py", FUNCTION, names)
     for old, new in (("Words.", "Other words."), ("a remark", "another"), ("from a", "from c")):
         assert digest("a.py", FUNCTION.replace(old, new), names) == pin
-    assert digest("a.py", FUNCTION.replace("+ 1", "+ 2"), names) != pin
+    for old, new in (("b(x) +", "b(x) -"), ("return 1", "return 2"), ("= 5", "= 6")):
+        assert digest("a.py", FUNCTION.replace(old, new), names) != pin
     assert (digest("a.py", FUNCTION.replace("= 3", "= 4"), names) != pin) == (not names)
+    assert (digest("a.py", FUNCTION.replace("7", "8"), names) != pin) == ("Sum.total" not in names)
 
 
 def test_a_pin_of_a_name_that_is_gone_is_an_error():
