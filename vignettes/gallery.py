@@ -19,7 +19,7 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
 import dpreg
-from dpreg.plots_beside import plot_beside
+from dpreg.results.plots import plot_beside
 
 
 def exact_table(fit):
