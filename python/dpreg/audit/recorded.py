@@ -18,11 +18,12 @@ import pandas as pd
 
 from dpreg import _core
 from dpreg.audit._finding import Finding
-from dpreg.audit.watches import Call, Leak, Recording, watching
+from dpreg.audit.watches import Call, Leak, Luck, Recording, watching
 from dpreg.audit.worlds import Pair
 from dpreg.data.bounds import Bounds
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
+from dpreg.data.weights import Weights
 from dpreg.families import GAUSSIAN, Family
 from dpreg.glm import dp_glm
 from dpreg.methods.base import NOTHING_MORE, Method
@@ -33,25 +34,30 @@ from dpreg.sums.residuals import Extras
 # epsilon and delta
 Claim = tuple[float, float]
 
-__all__ = ["Replayable", "Run", "composed_loss", "finding_of", "replayed"]
+__all__ = [
+    "SCORED",
+    "Claim",
+    "Replayable",
+    "Run",
+    "compare",
+    "composed_loss",
+    "divided_loss",
+    "finding_of",
+    "replayed",
+    "share_of_range",
+]
 
 
 class Replayable(Protocol):
     """One call on neighbours, whatever it calls."""
 
     @property
-    def formula(self) -> str:
-        """Names the columns."""
-        ...
-
-    @property
     def pair(self) -> Pair:
         """The neighbours."""
         ...
 
-    @property
-    def unit(self) -> str | None:
-        """Column of the protected unit."""
+    def count_units(self, table: pd.DataFrame) -> int:
+        """Count the units of complete rows."""
         ...
 
     def outcome(self, table: pd.DataFrame, claim: Claim) -> str:
@@ -101,6 +107,12 @@ class Run:
         weights = "" if self.weights is None else f", weights {self.weights}"
         return f"{select}{what}{inference}{unit}{split}{weights}"
 
+    def count_units(self, table: pd.DataFrame) -> int:
+        """See `Replayable`."""
+        weights = None if self.weights is None else Weights(self.weights)
+        problem = pose(self.formula, table, None, self.unit, None, weights)
+        return problem.design(default_memory()).unit_count
+
     def outcome(self, table: pd.DataFrame, claim: Claim) -> str:
         """Fit, and return all that comes out."""
         fit = dp_glm(
@@ -113,8 +125,17 @@ class Run:
         return fit.to_json()
 
 
-def replayed(run: Replayable, claim: Claim) -> tuple[Recording, Recording]:
+def replayed(
+    run: Replayable, claim: Claim, luck: Luck = Luck()
+) -> tuple[Recording, Recording]:
     """Fit both sides of a pair, the second on the path of the first.
+
+    Parameters
+    ----------
+    run : Replayable
+    claim : tuple of float
+    luck : Luck
+        Which noise the first fit draws.
 
     Raises
     ------
@@ -122,36 +143,50 @@ def replayed(run: Replayable, claim: Claim) -> tuple[Recording, Recording]:
         If the outcomes differ, if a stage is missing on one side, if public parameters of
         a mechanism differ, or if either fit raises or warns.
     """
-    recordings: list[Recording] = []
-    for table in (run.pair.without, run.pair.having):
-        here = Recording(_count_units(run, table))
-        with warnings.catch_warnings(), watching(here, recordings[0] if recordings else None):
-            warnings.simplefilter("error")
-            try:
-                here.outcome = run.outcome(table, claim)
-            except Leak:
-                raise
-            except Exception as error:
-                raise Leak(f"{type(error).__name__}: {error}") from error
-        recordings.append(here)
-    first, second = recordings
-    _compare(first, second)
+    pair = run.pair
+    first = _recorded(run, pair.without, claim, luck, None)
+    second = _recorded(run, pair.having, claim, luck, first)
+    compare(first, second)
     return first, second
 
 
-def _count_units(run: Replayable, table: pd.DataFrame) -> int:
-    return pose(run.formula, table, None, run.unit).design(default_memory()).unit_count
+def _recorded(
+    run: Replayable, table: pd.DataFrame, claim: Claim, luck: Luck, script: Recording | None
+) -> Recording:
+    here = Recording(run.count_units(table), luck)
+    with warnings.catch_warnings(), watching(here, script):
+        warnings.simplefilter("error")
+        try:
+            here.outcome = run.outcome(table, claim)
+        except Leak:
+            raise
+        except Exception as error:
+            raise Leak(f"{type(error).__name__}: {error}") from error
+    return here
 
 
-def _compare(first: Recording, second: Recording) -> None:
+def compare(first: Recording, second: Recording) -> None:
+    """Check that two fits on one path differ by what their releases were told, and no more.
+
+    Raises
+    ------
+    Leak
+        If a sum moved by more than its sensitivity, or if anything else differs.
+    """
     if len(first.stages) != len(second.stages) or len(first.calls) != len(second.calls):
         raise Leak("the neighbours took different numbers of stages")
     for mine, theirs in zip(first.calls, second.calls, strict=True):
         if mine.public != theirs.public:
             raise Leak(f"public parameters of {mine.name} differ: {mine.public}, {theirs.public}")
     for stage, other in zip(first.stages, second.stages, strict=True):
+        if (stage.label, stage.mu) != (other.label, other.mu):
+            raise Leak(f"{stage.label} at mu {stage.mu!r}, and {other.label} at mu {other.mu!r}")
+        if not np.array_equal(stage.scales, other.scales):
+            raise Leak(f"{stage.label}: scales of the noise differ")
         if stage.moved(other) > stage.mu * (1 + 1e-9):
-            raise Leak(f"a release of mu {stage.mu:.6g} moved by {stage.moved(other):.6g}")
+            raise Leak(
+                f"{stage.label}: a release of mu {stage.mu:.6g} moved by {stage.moved(other):.6g}"
+            )
     for before, after in zip(first.models, second.models, strict=True):
         changed = int((before != after).any(axis=1).sum())
         if changed > 1:
@@ -228,12 +263,28 @@ def _told(call: Call) -> tuple[float, float]:
 
 
 _SCORED = ("peel", "canonical_lipschitz", "sub_lasso")
+# Calls of which `share_of_range` can be asked.
+SCORED = (*_SCORED, "dp_kendall")
 
 
 def _share_used(mine: Call, theirs: Call) -> float:
     """Return how much of the range that the noise is made for the scores use."""
+    if mine.name == "dp_kendall":
+        return 0.0 if np.array_equal(mine.private, theirs.private) else 1.0
     if mine.name not in _SCORED:
         return 1.0
+    return share_of_range(mine, theirs)
+
+
+def share_of_range(mine: Call, theirs: Call) -> float:
+    """Return the range of the changes of all scores, as a share of what the noise is made for."""
+    if mine.name == "dp_kendall":
+        change = theirs.private - mine.private
+        shares = [np.ptp(change[-1, :-1]) / mine.public["first_range"]]
+        for chosen in range(len(change) - 1 if mine.public["k"] > 1 else 0):
+            later = np.delete(change[-1] - change[chosen], [chosen, len(change) - 1])
+            shares.append(np.ptp(later) / mine.public["later_range"] if len(later) else 0.0)
+        return float(max(shares))
     made_for = float(mine.public.get("range", _core.VOTE_RANGE))
     return float(np.ptp(mine.private - theirs.private)) / made_for
 

@@ -21,7 +21,7 @@ from dpreg import _core
 from dpreg.audit._patch import replaced
 from dpreg.sums.accountant import GaussianReleases, Noisy
 
-__all__ = ["WATCHED", "Call", "Leak", "Recording", "watching"]
+__all__ = ["WATCHED", "Call", "Leak", "Luck", "Recording", "watching"]
 
 Doubles = NDArray[np.float64]
 Watch = Callable[..., Any]
@@ -37,12 +37,14 @@ class Stage:
 
     Attributes
     ----------
+    label : str
     exact, scales, out : ndarray
         What is released, the scale of the noise of each entry, and what came out.
     mu : float
         What it says that it costs.
     """
 
+    label: str
     exact: Doubles
     scales: Doubles
     out: Doubles
@@ -63,6 +65,26 @@ class Call:
     result: Any
 
 
+@dataclass(frozen=True, slots=True)
+class Luck:
+    """Which noise is drawn: all integers are possible, so that every path has to be safe.
+
+    Attributes
+    ----------
+    magnified : int
+        Sums come out as of so many tables: a small table takes the path of a large one.
+    noise : int
+        As many times the noise.
+    """
+
+    magnified: int = 1
+    noise: int = 1
+
+    def of(self, exact: Any, out: Any) -> Any:
+        """Return what comes out instead of `out`, on the same grid."""
+        return self.magnified * exact + self.noise * (out - exact)
+
+
 @dataclass(slots=True)
 class Recording:
     """All releases of one fit.
@@ -71,6 +93,8 @@ class Recording:
     ----------
     units : int
         How many there are.
+    luck : Luck
+        Which of the noise that is possible is drawn.
     stages : list of Stage
     calls : list of Call
     models : list of ndarray, shape (models, p)
@@ -80,6 +104,7 @@ class Recording:
     """
 
     units: int
+    luck: Luck = Luck()
     stages: list[Stage] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     models: list[Doubles] = field(default_factory=list)
@@ -135,7 +160,9 @@ def _gaussian_watch(real: Callable[..., Noisy], here: Recording, script: Recordi
             if number >= len(script.stages) or script.stages[number].out.shape != out.shape:
                 raise Leak(f"{label}: the neighbours took different stages")
             out = script.stages[number].out.copy()
-        here.stages.append(Stage(exact, scales, out.copy(), self.parts[-1].mu or 0.0))
+        else:
+            out = here.luck.of(exact.reshape(out.shape), out)
+        here.stages.append(Stage(label, exact, scales, out.copy(), self.parts[-1].mu or 0.0))
         return Noisy(out, scale)
 
     return release
@@ -156,7 +183,7 @@ def _count_watch(
 ) -> Watch:
     def noise(epsilon: float, bits: Any, size: int) -> NDArray[np.int64]:
         said = _scripted(here, script, name)
-        drawn = real(epsilon, bits, size)
+        drawn = here.luck.of(here.units, here.units + real(epsilon, bits, size)) - here.units
         if said is not None and script is not None:  # as much less as there are units more
             drawn = said.result - (here.units - script.units)
         here.calls.append(Call(name, {"epsilon": epsilon, "size": size}, None, drawn))
@@ -177,13 +204,28 @@ def _assignment_watch(
         if said is None or script is None:
             assignment = real(n, *public)
         else:
-            assignment = said.result if n == script.units else _with_one_more(said.result, n)
+            assignment = _with_units(said.result, script.units, n)
         if len(set(assignment.members.tolist())) < len(assignment.members):
             raise Leak(f"{name}: a unit is in several models")
         here.calls.append(Call(name, {"layout": public[:-1]}, None, assignment))
         return assignment
 
     return assign
+
+
+def _with_units(assignment: _core.Assignment, units: int, n: int) -> _core.Assignment:
+    """Return the assignment of `n` of the same units, of which there were `units`."""
+    if n == units:
+        return assignment
+    return _with_one_more(assignment, n) if n > units else _with_one_less(assignment, n)
+
+
+def _with_one_less(assignment: _core.Assignment, n: int) -> _core.Assignment:
+    """Leave out unit n, the last one, if it is in a model."""
+    members = np.asarray(assignment.members).astype(np.int64)
+    before = np.concatenate([[0], np.cumsum(members < n)])
+    offsets = before[np.asarray(assignment.offsets).astype(np.int64)]
+    return _core.fixed_assignment(members[members < n].tolist(), offsets.tolist())
 
 
 def _with_one_more(assignment: _core.Assignment, n: int) -> _core.Assignment:
@@ -222,13 +264,21 @@ def _votes(x: Doubles, y: Doubles, assignment: Any, options: dict[str, Any]) -> 
     return _core.count_votes(sizes, options["k"])
 
 
+def _correlations(x: Doubles, y: Doubles, options: dict[str, Any]) -> Doubles:
+    """|tau| of all columns; the last row and column are those of the response."""
+    columns = [*np.asarray(x, dtype=np.float64).T, np.asarray(y, dtype=np.float64)]
+    return np.array(
+        [[abs(_core.kendall_tau(a.copy(), b.copy())) for a in columns] for b in columns]
+    )
+
+
 # Of each mechanism: what of its arguments is kept, and what of their shape has to be public.
 _MECHANISMS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "tukey_em": (lambda r, options: r, lambda r: (r.points, r.dimension)),
     "dpsgd": (lambda like, rows, options: rows, lambda like, rows: like.width),
     # A run changes its gradient: `_gradient_watch` keeps what can make another.
     "dp_frank_wolfe": (lambda g, options: None, lambda g: len(g.values())),
-    "dp_kendall": (lambda x, y, options: None, lambda x, y: x.shape[1]),
+    "dp_kendall": (_correlations, lambda x, y: x.shape[1]),
     "peel": (lambda s, options: np.array(s), len),
     "canonical_lipschitz": (lambda s, options: np.array(s), len),
     "sub_lasso": (_votes, lambda x, y, a: (x.shape[1], len(a.offsets))),
