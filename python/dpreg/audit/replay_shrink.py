@@ -48,7 +48,7 @@ def shrunk(
 
 def _kind(why: str) -> str:
     """What failed, without its numbers: another failure is not followed."""
-    return re.sub(r"[-+\d.e]+", "", why.rpartition(": ")[2])
+    return re.sub(r"[-+]?\d[-+\d.e]*", "", why.rpartition(": ")[2])
 
 
 def _smaller(case: Case) -> Iterator[Case]:
