@@ -41,8 +41,8 @@ def main():
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 500
     for mutant in SEEN:
         found = found_after(mutant, pairs)
-        after, why = found or ("-", "")
-        print(f"{mutant.name:<62} {after:>5}  {why.splitlines()[0][:90] if why else ''}", flush=True)
+        after, why = found or ("-", "-")
+        print(f"{mutant.name:<62} {after:>5}  {why.splitlines()[0][:90]}", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 
@@ -13,11 +12,13 @@ from audit.replayed import BROKEN, found_after
 
 from dpreg import _core
 from dpreg.audit import ReplayReport, replay
+from dpreg.audit.recordings import Leak, Luck
 from dpreg.audit.replay import measure
-from dpreg.audit.replay_calls import PublicCall, random_call
+from dpreg.audit.replay_calls import PublicCall
+from dpreg.audit.replay_options import random_call
 from dpreg.audit.replay_shrink import shrunk
-from dpreg.audit.replay_tables import Case, random_case
-from dpreg.audit.watches import Leak, Luck, _with_units
+from dpreg.audit.replay_tables import random_case
+from dpreg.audit.watches import _with_units
 from dpreg.cli.commands import main
 from dpreg.methods import BoostedAdaSSP
 
@@ -76,8 +77,8 @@ def test_random_calls_have_all_functions_families_and_options():
 
     for function in {call.function for call in calls}:
         public = set(signature(getattr(dpreg, function)).parameters)
-        # What is no option of `PublicCall.options`, and what `family` has as well.
-        public -= {"formula", "data", "eps", "delta", "budget", "rng", "link"}
+        # What is not in `PublicCall.options`.
+        public -= {"formula", "data", "eps", "delta", "budget", "rng"}
         assert public <= used, function
     assert {call.stratum for call in calls} == {None, "north", "south"}
     assert any("offset(" in call.formula for call in calls)

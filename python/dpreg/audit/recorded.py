@@ -18,7 +18,8 @@ import pandas as pd
 
 from dpreg import _core
 from dpreg.audit._finding import Finding
-from dpreg.audit.watches import Call, Leak, Luck, Recording, watching
+from dpreg.audit.recordings import AS_DRAWN, Call, Leak, Luck, Recording
+from dpreg.audit.watches import watching
 from dpreg.audit.worlds import Pair
 from dpreg.data.bounds import Bounds
 from dpreg.data.observations import default_memory
@@ -125,9 +126,7 @@ class Run:
         return fit.to_json()
 
 
-def replayed(
-    run: Replayable, claim: Claim, luck: Luck = Luck()
-) -> tuple[Recording, Recording]:
+def replayed(run: Replayable, claim: Claim, luck: Luck = AS_DRAWN) -> tuple[Recording, Recording]:
     """Fit both sides of a pair, the second on the path of the first.
 
     Parameters

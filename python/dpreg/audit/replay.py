@@ -21,12 +21,19 @@ import numpy as np
 from dpreg import _core
 from dpreg.audit.block_counts import counted_pair
 from dpreg.audit.frank_wolfe import zcdp_loss
-from dpreg.audit.recorded import SCORED, Claim, composed_loss, divided_loss, replayed, share_of_range
-from dpreg.audit.replay_calls import random_call
+from dpreg.audit.recorded import (
+    SCORED,
+    Claim,
+    composed_loss,
+    divided_loss,
+    replayed,
+    share_of_range,
+)
+from dpreg.audit.recordings import Leak, Recording
+from dpreg.audit.replay_options import random_call
 from dpreg.audit.replay_report import Failure, ReplayReport
 from dpreg.audit.replay_shrink import shrunk
 from dpreg.audit.replay_tables import Case, random_case
-from dpreg.audit.watches import Leak, Recording
 
 __all__ = ["Measured", "measure", "replay"]
 

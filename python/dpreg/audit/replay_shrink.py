@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from dpreg.audit.recordings import AS_DRAWN
 from dpreg.audit.replay_tables import Case
-from dpreg.audit.watches import Luck
 
 __all__ = ["shrunk"]
 
@@ -53,8 +53,8 @@ def _kind(why: str) -> str:
 
 def _smaller(case: Case) -> Iterator[Case]:
     """Simpler cases, those that differ the most first."""
-    if case.luck != Luck():
-        yield dataclasses.replace(case, luck=Luck())
+    if case.luck != AS_DRAWN:
+        yield dataclasses.replace(case, luck=AS_DRAWN)
     rows = len(case.table)
     size = rows
     while size:

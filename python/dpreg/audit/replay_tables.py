@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpreg.audit.recordings import AS_DRAWN, Luck
 from dpreg.audit.replay_calls import LEVELS, STRATA, PublicCall
-from dpreg.audit.watches import Luck
 from dpreg.audit.worlds import Pair
 
 __all__ = ["Case", "random_case", "without_unused"]
@@ -45,7 +45,7 @@ class Case:
     unit: pd.DataFrame
     place: int
     goes: bool = False
-    luck: Luck = Luck()
+    luck: Luck = AS_DRAWN
 
     @property
     def pair(self) -> Pair:
@@ -123,7 +123,8 @@ def _column(rng: Generator, rows: int) -> np.ndarray:
 
 def _response(rng: Generator, call: PublicCall, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     def standard(x: np.ndarray) -> np.ndarray:
-        return (x - np.median(x)) / (np.abs(x - np.median(x)).mean() + 1e-300) if len(x) else x
+        centred = x - np.median(x) if len(x) else x
+        return np.asarray(centred / (np.abs(centred).mean() + 1e-300) if len(x) else x)
 
     with np.errstate(all="ignore"):
         signal = np.clip(standard(a) - 0.5 * standard(b), -4, 4)
@@ -133,9 +134,10 @@ def _response(rng: Generator, call: PublicCall, a: np.ndarray, b: np.ndarray) ->
     if family.name == "poisson":
         return rng.poisson(np.exp(0.7 * signal)).astype(np.float64)
     noise = rng.standard_normal(rows) if rng.random() < 0.7 else rng.standard_cauchy(rows)
-    positive = call.formula.startswith("log")
     y = signal + noise * _one(rng, (0.0, 0.1, 1.0))
-    return np.exp(y) if positive else y * _one(rng, (1.0, 1.0, 1e4)) + _one(rng, (0.0, 0.0, 50.0))
+    if call.formula.startswith("log"):
+        return np.asarray(np.exp(y))
+    return np.asarray(y * _one(rng, (1.0, 1.0, 1e4)) + _one(rng, (0.0, 0.0, 50.0)))
 
 
 def _unit(rng: Generator, call: PublicCall, table: pd.DataFrame, size: int) -> pd.DataFrame:

@@ -8,10 +8,8 @@ first.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,104 +17,12 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.audit._patch import replaced
+from dpreg.audit.recordings import Call, Doubles, Leak, Recording, Stage
 from dpreg.sums.accountant import GaussianReleases, Noisy
 
-__all__ = ["WATCHED", "Call", "Leak", "Luck", "Recording", "watching"]
+__all__ = ["WATCHED", "watching"]
 
-Doubles = NDArray[np.float64]
 Watch = Callable[..., Any]
-
-
-class Leak(Exception):  # noqa: N818
-    """Something came out that is no function of what was released."""
-
-
-@dataclass(slots=True)
-class Stage:
-    """One Gaussian release.
-
-    Attributes
-    ----------
-    label : str
-    exact, scales, out : ndarray
-        What is released, the scale of the noise of each entry, and what came out.
-    mu : float
-        What it says that it costs.
-    """
-
-    label: str
-    exact: Doubles
-    scales: Doubles
-    out: Doubles
-    mu: float
-
-    def moved(self, other: Stage) -> float:
-        """Return how far the sums are from another's, in deviations of the noise."""
-        return float(np.linalg.norm((self.exact - other.exact) / self.scales))
-
-
-@dataclass(slots=True)
-class Call:
-    """One call of another mechanism: its public arguments, what it saw, what it returned."""
-
-    name: str
-    public: dict[str, Any]
-    private: Any
-    result: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Luck:
-    """Which noise is drawn: all integers are possible, so that every path has to be safe.
-
-    Attributes
-    ----------
-    magnified : int
-        Sums come out as of so many tables: a small table takes the path of a large one.
-    noise : int
-        As many times the noise.
-    """
-
-    magnified: int = 1
-    noise: int = 1
-
-    def of(self, exact: Any, out: Any) -> Any:
-        """Return what comes out instead of `out`, on the same grid."""
-        return self.magnified * exact + self.noise * (out - exact)
-
-
-@dataclass(slots=True)
-class Recording:
-    """All releases of one fit.
-
-    Attributes
-    ----------
-    units : int
-        How many there are.
-    luck : Luck
-        Which of the noise that is possible is drawn.
-    stages : list of Stage
-    calls : list of Call
-    models : list of ndarray, shape (models, p)
-        Fits on parts of the units.
-    outcome : str
-        All that came out.
-    """
-
-    units: int
-    luck: Luck = Luck()
-    stages: list[Stage] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    models: list[Doubles] = field(default_factory=list)
-    outcome: str = ""
-
-    def mu_against(self, other: Recording) -> float:
-        """Return the root of the sum of squared shifts, in deviations of the noise."""
-        return math.hypot(*(a.moved(b) for a, b in zip(self.stages, other.stages, strict=True)))
-
-    def called(self, name: str) -> list[Call]:
-        """Return the calls of one mechanism."""
-        return [call for call in self.calls if call.name == name]
 
 
 @contextmanager
@@ -183,7 +89,8 @@ def _count_watch(
 ) -> Watch:
     def noise(epsilon: float, bits: Any, size: int) -> NDArray[np.int64]:
         said = _scripted(here, script, name)
-        drawn = here.luck.of(here.units, here.units + real(epsilon, bits, size)) - here.units
+        drawn = real(epsilon, bits, size)
+        drawn += here.luck.of(here.units, here.units + drawn) - (here.units + drawn)
         if said is not None and script is not None:  # as much less as there are units more
             drawn = said.result - (here.units - script.units)
         here.calls.append(Call(name, {"epsilon": epsilon, "size": size}, None, drawn))
