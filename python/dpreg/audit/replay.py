@@ -101,8 +101,10 @@ def measure(case: Case) -> Measured:
         if first.stages or first.calls:
             raise Leak(f"refused after a record was read: {first.outcome}")
         return Measured(refused=True)
-    found = Measured([(stage.label, stage.moved(other) / stage.mu) for stage, other in
-                      zip(first.stages, second.stages, strict=True)])  # fmt: skip
+    found = Measured()
+    for stage, other in zip(first.stages, second.stages, strict=True):
+        moved = stage.moved(other)
+        found.moved.append((stage.label, moved / stage.mu if moved else 0.0))
     for mine, theirs in zip(first.calls, second.calls, strict=True):
         if mine.name in SCORED:
             share = share_of_range(mine, theirs)
