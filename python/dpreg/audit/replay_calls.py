@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpreg import _core
+from dpreg import _core, mechanisms
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
 from dpreg.data.weights import check_weights
@@ -50,8 +50,9 @@ class PublicCall:
     Attributes
     ----------
     function : str
-        Of `dpreg`.
+        Of `dpreg`, or of `dpreg.mechanisms`, which takes arrays.
     formula : str
+        For arrays: names of the columns, the response first.
     claim : tuple of float
         Epsilon and delta.
     options : mapping
@@ -71,10 +72,15 @@ class PublicCall:
 
     def __str__(self) -> str:
         options = {"eps": self.claim[0], "delta": self.claim[1], **self.options}
+        if self.of_arrays and not self.claim[1]:
+            del options["delta"]
         if self.stratum is not None:
             total = f"Budget({self.claim[0]!r}, {self.claim[1]!r})"
             options["budget"] = _Raw(f"{total}.partition('s', {list(STRATA)})[{self.stratum!r}]")
         named = ", ".join(f"{name}={_spelled(value)}" for name, value in options.items())
+        if self.of_arrays:
+            y, *x = self.formula.split()
+            return f"mechanisms.{self.function}(data[{x}].to_numpy(), data[{y!r}].to_numpy(), {named})"
         return f"{self.function}({self.formula!r}, data, {named})"
 
     @property
@@ -103,6 +109,11 @@ class PublicCall:
         asked = (self.options.get("method"), self.options.get("select"))
         names = {getattr(one, "name", "") for one in asked}
         return bool(names & {"tukey", "auto", "sub_lasso", "two_stage"})
+
+    @property
+    def of_arrays(self) -> bool:
+        """Whether it takes arrays."""
+        return self.function not in _FUNCTIONS
 
     def data(self, table: pd.DataFrame) -> Any:
         """Return the table in its container."""
@@ -135,18 +146,22 @@ class PublicCall:
 
     def __call__(self, table: pd.DataFrame, bits: _core.BitSource) -> str:
         """Make the call, and return all that comes out."""
-        arguments: dict[str, Any] = {**self.options, "rng": bits}
-        epsilon, delta = self.claim
+        arguments: dict[str, Any] = {**self.options, "rng": bits, "eps": self.claim[0]}
+        if self.claim[1] or not self.of_arrays:
+            arguments["delta"] = self.claim[1]
         budget = self._budget()
         if budget is not None:
             arguments["budget"] = budget
         try:
-            found = _FUNCTIONS[self.function](
-                self.formula, self.data(table), eps=epsilon, delta=delta, **arguments
-            )
+            if self.of_arrays:
+                y, *x = self.formula.split()
+                arrays = table[x].to_numpy(), table[y].to_numpy()
+                found = getattr(mechanisms, self.function)(*arrays, **arguments)
+            else:
+                found = _FUNCTIONS[self.function](self.formula, self.data(table), **arguments)
         except ArgumentError as error:
             return f"refused: {error}"
-        text: str = found.to_json()
+        text = found.to_json() if hasattr(found, "to_json") else repr(found)
         return text if budget is None else text + repr(budget)
 
     def _budget(self) -> Any:

@@ -36,6 +36,8 @@ def random_call(rng: Generator) -> PublicCall:
     kinds, weights = zip(*_KINDS, strict=True)
     kind = int(rng.choice(len(kinds), p=np.array(weights) / sum(weights)))
     call: PublicCall = kinds[kind](rng)
+    if call.of_arrays:
+        return call
     stratum = _one(rng, STRATA) if rng.random() < 0.08 else None
     return dataclasses.replace(call, container=_one(rng, _CONTAINERS), stratum=stratum)
 
@@ -183,9 +185,29 @@ def _selected(rng: Generator) -> PublicCall:
     return PublicCall("dp_lm", formula, _claim(rng), options)
 
 
+def _arrays(rng: Generator) -> PublicCall:
+    """A mechanism by itself, on arrays."""
+    name = _one(rng, ("adassp", "boosted_adassp", "dp_kendall", "dp_sis", "dp_frank_wolfe"))
+    epsilon, delta = _claim(rng)
+    if name in ("dp_kendall", "dp_sis"):
+        options: dict[str, Any] = {"k": int(rng.integers(1, 3))}
+        if name == "dp_sis":
+            options |= {"x_bounds": (-1.0, 1.0), "y_bounds": _one(rng, ((-1.0, 1.0), (0.0, 50.0)))}
+        return PublicCall(name, "y a b t", (epsilon, 0.0), options)
+    if name == "dp_frank_wolfe":
+        options = {"l1": _one(rng, (0.5, 1.0, 4.0)), "steps": int(rng.integers(1, 12)),
+                   "screen": _one(rng, (None, "rnm"))}  # fmt: skip
+    else:
+        options = {"intercept": bool(rng.random() < 0.5), "inference": bool(rng.random() < 0.5)}
+        if rng.random() < 0.5:
+            options["bounds"] = {"y": (-3.0, 3.0), "x0": (-3.0, 3.0)}
+    return PublicCall(name, "y a b", (epsilon, delta), options)
+
+
 _KINDS = (
     (_linear, 24), (_generalized, 30), (_adassp, 8), (_auto, 5), (_tukey, 4), (_dpsgd, 2),
     (_frank_wolfe, 3), (_moments, 10), (_select, 6), (_selected, 5),
+    (_arrays, 4),
 )  # fmt: skip
 
 
