@@ -180,6 +180,9 @@ for name in ("choice worlds", "adassp"):
 # - the releases, their noise scales and everything that comes out at the end must be equal;
 # - the parts together may lose at most epsilon.
 #
+# A third call, on an unrelated table, is given the same released numbers, and must give the same
+# result: whatever is computed from exact numbers instead of released ones is detected.
+#
 # Every noise is possible, so every path must be safe: some replays release the sums of a table as
 # if it were 100,000 times as large, some release them without noise, and some with four times the
 # noise. Where the analysis assumes it, random draws are coupled: the units that are in both tables

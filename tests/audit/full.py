@@ -186,7 +186,9 @@ def main():
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--out", type=Path, help="file to which the report is added")
     parser.add_argument("--fuzz-seconds", type=int, default=15, help="for each fuzzer")
-    parser.add_argument("--times", type=int, default=10, help="times 650 random inputs, and 500 pairs")
+    parser.add_argument(
+        "--times", type=int, default=10, help="times 650 random inputs, and 500 pairs"
+    )
     options = parser.parse_args()
     broken = []
     for part in options.parts:

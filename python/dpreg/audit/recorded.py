@@ -40,11 +40,11 @@ __all__ = [
     "Claim",
     "Replayable",
     "Run",
-    "compare",
     "composed_loss",
     "divided_loss",
     "finding_of",
     "replayed",
+    "same_path",
     "share_of_range",
 ]
 
@@ -145,8 +145,20 @@ def replayed(run: Replayable, claim: Claim, luck: Luck = AS_DRAWN) -> tuple[Reco
     pair = run.pair
     first = _recorded(run, pair.without, claim, luck, None)
     second = _recorded(run, pair.having, claim, luck, first)
-    compare(first, second)
+    _compare_paths(first, second)
+    _compare_sums(first, second)
     return first, second
+
+
+def same_path(run: Replayable, table: pd.DataFrame, claim: Claim, first: Recording) -> None:
+    """Fit any other table on the path of the first: what comes out is a function of the path.
+
+    Raises
+    ------
+    Leak
+        If anything but the sums differs.
+    """
+    _compare_paths(first, _recorded(run, table, claim, first.luck, first))
 
 
 def _recorded(
@@ -164,14 +176,8 @@ def _recorded(
     return here
 
 
-def compare(first: Recording, second: Recording) -> None:
-    """Check that two fits on one path differ by what their releases were told, and no more.
-
-    Raises
-    ------
-    Leak
-        If a sum moved by more than its sensitivity, or if anything else differs.
-    """
+def _compare_paths(first: Recording, second: Recording) -> None:
+    """Check that all but the sums agree."""
     if len(first.stages) != len(second.stages) or len(first.calls) != len(second.calls):
         raise Leak("the neighbours took different numbers of stages")
     for mine, theirs in zip(first.calls, second.calls, strict=True):
@@ -182,6 +188,15 @@ def compare(first: Recording, second: Recording) -> None:
             raise Leak(f"{stage.label} at mu {stage.mu!r}, and {other.label} at mu {other.mu!r}")
         if not np.array_equal(stage.scales, other.scales):
             raise Leak(f"{stage.label}: scales of the noise differ")
+    if first.outcome != second.outcome:
+        lines = zip(first.outcome.splitlines(), second.outcome.splitlines(), strict=False)
+        said = next((f"{a.strip()} and {b.strip()}" for a, b in lines if a != b), "length")
+        raise Leak(f"no function of what was released: {said}")
+
+
+def _compare_sums(first: Recording, second: Recording) -> None:
+    """Check that no sum of neighbours moved by more than its sensitivity."""
+    for stage, other in zip(first.stages, second.stages, strict=True):
         if stage.moved(other) > stage.mu * (1 + 1e-9):
             raise Leak(
                 f"{stage.label}: a release of mu {stage.mu:.6g} moved by {stage.moved(other):.6g}"
@@ -190,10 +205,6 @@ def compare(first: Recording, second: Recording) -> None:
         changed = int((before != after).any(axis=1).sum())
         if changed > 1:
             raise Leak(f"one unit changed {changed} models")
-    if first.outcome != second.outcome:
-        lines = zip(first.outcome.splitlines(), second.outcome.splitlines(), strict=False)
-        said = next((f"{a.strip()} and {b.strip()}" for a, b in lines if a != b), "length")
-        raise Leak(f"no function of what was released: {said}")
 
 
 def composed_loss(first: Recording, second: Recording, claim: Claim) -> float:

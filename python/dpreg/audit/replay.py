@@ -3,6 +3,8 @@
 Of each pair the first fit releases what it releases; the second one is given the same released
 numbers.  Each exact sum must then be as near to the other's as its sensitivity says, and all that
 is not a sum must agree: which releases there are, their noise, and whatever comes out in the end.
+All of that must agree for a third table too, which has nothing in common with the first: what is
+computed from exact numbers in the place of noisy ones shows at once.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from dpreg.audit.recorded import (
     composed_loss,
     divided_loss,
     replayed,
+    same_path,
     share_of_range,
 )
 from dpreg.audit.recordings import Leak, Recording
@@ -97,6 +100,7 @@ def measure(case: Case) -> Measured:
     # A call that fails says on stderr that its budget is spent.
     with contextlib.redirect_stderr(io.StringIO()):
         first, second = replayed(_Call(case), claim, case.luck)
+        same_path(_Call(case), case.other, claim, first)
     if first.outcome.startswith("refused"):
         if first.stages or first.calls:
             raise Leak(f"refused after a record was read: {first.outcome}")

@@ -80,7 +80,9 @@ class PublicCall:
         named = ", ".join(f"{name}={_spelled(value)}" for name, value in options.items())
         if self.of_arrays:
             y, *x = self.formula.split()
-            return f"mechanisms.{self.function}(data[{x}].to_numpy(), data[{y!r}].to_numpy(), {named})"
+            return (
+                f"mechanisms.{self.function}(data[{x}].to_numpy(), data[{y!r}].to_numpy(), {named})"
+            )
         return f"{self.function}({self.formula!r}, data, {named})"
 
     @property
@@ -88,7 +90,7 @@ class PublicCall:
         """Function, family and method, for a table."""
         words = [_label(self.family)] if "family" in self.options else []
         words += [self.options[name].name for name in ("select", "method") if name in self.options]
-        return f"{self.function}({', '.join(words)})"
+        return f"{'mechanisms.' * self.of_arrays}{self.function}({', '.join(words)})"
 
     @property
     def unit(self) -> str | None:

@@ -47,6 +47,7 @@ class Failure:
             "noise_times": case.luck.noise,
             "table": case.table.drop(columns=unused).to_csv(index=False),
             "rows_of_the_unit": case.unit.drop(columns=unused).to_csv(index=False),
+            "another_table": case.other.drop(columns=unused).to_csv(index=False),
         }
 
     def __str__(self) -> str:
@@ -61,6 +62,7 @@ class Failure:
                 "table:", *_indented(said["table"]),
                 f"rows of the unit that {said['unit']}, before row {said['before_row']}:",
                 *_indented(said["rows_of_the_unit"]),
+                "another table:", *_indented(said["another_table"]),
             ]  # fmt: skip
         return "\n".join(lines)
 

@@ -63,6 +63,12 @@ def _smaller(case: Case) -> Iterator[Case]:
             place = min(case.place, len(kept)) if case.place < rows else len(kept)
             yield dataclasses.replace(case, table=kept.reset_index(drop=True), place=place)
         size //= 2
+    if len(case.other):
+        yield dataclasses.replace(case, other=case.other.iloc[:0])
+        half = len(case.other) // 2
+        for kept in (case.other.iloc[half:], case.other.iloc[:half]):
+            if 0 < len(kept) < len(case.other):
+                yield dataclasses.replace(case, other=kept.reset_index(drop=True))
     for k in range(len(case.unit) if len(case.unit) > 1 else 0):
         kept = case.unit.drop(index=k).reset_index(drop=True)
         yield dataclasses.replace(case, unit=kept)

@@ -34,6 +34,8 @@ class Case:
         `unit` has the rows of one unit that is not in `table`.
     place : int
         Row of `table` that the unit comes before.
+    other : DataFrame
+        Any other rows: with the same released numbers the result is the same.
     goes : bool
         The first fit is of all rows, the second one without the unit.
     luck : Luck
@@ -44,6 +46,7 @@ class Case:
     table: pd.DataFrame
     unit: pd.DataFrame
     place: int
+    other: pd.DataFrame
     goes: bool = False
     luck: Luck = AS_DRAWN
 
@@ -73,7 +76,8 @@ def random_case(rng: Generator, call: PublicCall) -> Case:
     anywhere = call.unit is None and not (call.counts_units or "split" in call.options)
     place = int(rng.integers(rows + 1)) if anywhere else rows
     luck = Luck(int(rng.choice((1, 1, 1, 10, 1000, 100_000))), int(rng.choice((1, 1, 1, 0, 4))))
-    return Case(call, table, unit, place, bool(rng.random() < 0.5), luck)
+    goes = bool(rng.random() < 0.5)
+    return Case(call, table, unit, place, _table(rng, call, int(rng.choice(_SIZES))), goes, luck)
 
 
 def _table(rng: Generator, call: PublicCall, rows: int) -> pd.DataFrame:

@@ -108,7 +108,7 @@ def _assignment_watch(
         said = _scripted(here, script, name)
         if n != here.units:
             raise Leak(f"{name}: {n} units of {here.units} are assigned")
-        if said is None or script is None:
+        if said is None or script is None or abs(n - script.units) > 1:
             assignment = real(n, *public)
         else:
             assignment = _with_units(said.result, script.units, n)
