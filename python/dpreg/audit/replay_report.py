@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -154,6 +155,7 @@ class ReplayReport:
             f"{title[:66]:<66} {self.calls[title]:>8,} {self.refused[title]:>9,}"
             for title in sorted(self.calls)
         ]
+        options = ", ".join(f"{name} {k:,}" for name, k in sorted(self.options.items()))
         return "\n".join(
             [
                 f"dpreg {__version__}: {self.pairs:,} pairs of neighbouring tables in "
@@ -163,7 +165,7 @@ class ReplayReport:
                 "",
                 f"{'call':<66} {'pairs':>8} {'refused':>9}", *calls,
                 "",
-                "options: " + ", ".join(f"{n} {k:,}" for n, k in sorted(self.options.items())),
+                *textwrap.wrap(f"options: {options}", 90, subsequent_indent="  "),
                 "",
                 head, *rows,
                 "(largest change, as a share of the sensitivity)",
