@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
-from pathlib import Path
-
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from audit.mutants import MUTANTS
 
@@ -35,15 +30,3 @@ def found_after(mutant, pairs, seed=20260101):
         return None
     (failure,) = report.failures
     return failure.pairs, failure.why
-
-
-def main():
-    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 500
-    for mutant in SEEN:
-        found = found_after(mutant, pairs)
-        after, why = found or ("-", "-")
-        print(f"{mutant.name:<62} {after:>5}  {why.splitlines()[0][:90]}", flush=True)
-
-
-if __name__ == "__main__":
-    main()
