@@ -11,6 +11,10 @@ import numpy as np
 import pandas as pd
 
 from dpreg import _core, mechanisms
+from dpreg.calls.glm import dp_glm
+from dpreg.calls.lm import dp_lm
+from dpreg.calls.moments import dp_moments
+from dpreg.calls.select import dp_select
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
 from dpreg.data.weights import check_weights
@@ -21,11 +25,7 @@ from dpreg.families import (
     family_from,
     with_link,
 )
-from dpreg.glm import dp_glm
-from dpreg.lm import dp_lm
-from dpreg.moments import dp_moments
 from dpreg.privacy.budget import Budget
-from dpreg.select import dp_select
 
 __all__ = ["LEVELS", "STRATA", "PublicCall"]
 

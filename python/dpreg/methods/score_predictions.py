@@ -92,8 +92,7 @@ def predicting(begun: Standardised, share: float) -> Release:
     rows = mapped_rows(
         design, scales, units, change, None, limit, kept=True, loss=loss_of(family, scales)
     )
-    weighed = design.terms.weight is not None
-    model = working_model(family, scales, units, change, design.terms.given, weighed=weighed)
+    model = working_model(family, scales, units, change, design.terms.given)
     most = _MOST_VARIED.get(family.link, math.inf)
     model = replace(model, scale=min(model.scale, most))
     mean_square = (norms.root_mean_square() / CONSTANT_RESIDUAL) ** 2
