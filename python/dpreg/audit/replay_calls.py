@@ -25,6 +25,7 @@ from dpreg.families import (
     family_from,
     with_link,
 )
+from dpreg.inference.start import Start
 from dpreg.privacy.budget import Budget
 
 __all__ = ["LEVELS", "STRATA", "PublicCall"]
@@ -184,6 +185,8 @@ def _spelled(value: Any) -> str:
         return str(value)
     if isinstance(value, Family):
         return _label(value)
+    if isinstance(value, Start):
+        return f"Start.from_json({value.to_json()!r})"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         plain = type(value)()
         given = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value))

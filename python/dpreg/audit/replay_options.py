@@ -69,7 +69,9 @@ def _adassp(rng: Generator) -> PublicCall:
 
 def _auto(rng: Generator) -> PublicCall:
     call = _fit(rng, "dp_lm", Auto(candidates=_one(rng, (Auto().candidates, ("tukey",)))))
-    options = {k: v for k, v in call.options.items() if k not in ("fit_stats", "diagnostics")}
+    options = {
+        k: v for k, v in call.options.items() if k not in ("fit_stats", "diagnostics", "start")
+    }
     return dataclasses.replace(call, options={**options, "inference": False})
 
 
@@ -108,7 +110,7 @@ def _spelled_family(family: Family) -> dict[str, Any]:
 
 
 # What not every method has.
-_MORE = ("fit_stats", "diagnostics", "weight_limit", "memory")
+_MORE = ("fit_stats", "diagnostics", "weight_limit", "memory", "start")
 
 
 def _fit(rng: Generator, function: str, method: Any, family: Family | None = None) -> PublicCall:
@@ -134,6 +136,10 @@ def _fit(rng: Generator, function: str, method: Any, family: Family | None = Non
             options[name] = True
     if rng.random() < 0.03:
         options["memory"] = 1e6
+    plain = method.name == "boosted_adassp" and not {"weights", "inference"} & set(options)
+    if (linear and plain and rng.random() < 0.25) or rng.random() < 0.01:
+        # `random_case` has tables to start from.
+        options["start"] = None
     options = _with_levels(formula, options)
     return PublicCall(function, formula, _claim(rng), _with_bounds(rng, formula, options))
 

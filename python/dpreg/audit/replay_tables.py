@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import contextlib
+import io
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ import pandas as pd
 from dpreg.audit.recordings import AS_DRAWN, Luck
 from dpreg.audit.replay_calls import LEVELS, STRATA, PublicCall
 from dpreg.audit.worlds import Pair
+from dpreg.calls.lm import dp_lm
+from dpreg.errors import ArgumentError
 
 __all__ = ["Case", "random_case", "without_unused"]
 
@@ -70,6 +74,8 @@ def random_case(rng: Generator, call: PublicCall) -> Case:
     if getattr(call.options.get("method"), "name", "") == "tukey":
         rows = int(rng.choice((0, 20, 200, 400)))
     table = _table(rng, call, rows)
+    if "start" in call.options:
+        call = _started(call, table if rng.random() < 0.5 else _table(rng, call, 60))
     size = int(rng.integers(1, 7)) if call.unit else 1
     unit = _unit(rng, call, table, size)
     # Where units are drawn, those that are in both tables are numbered alike, so it comes last.
@@ -78,6 +84,16 @@ def random_case(rng: Generator, call: PublicCall) -> Case:
     luck = Luck(int(rng.choice((1, 1, 1, 10, 1000, 100_000))), int(rng.choice((1, 1, 1, 0, 4))))
     goes = bool(rng.random() < 0.5)
     return Case(call, table, unit, place, _table(rng, call, int(rng.choice(_SIZES))), goes, luck)
+
+
+def _started(call: PublicCall, table: pd.DataFrame) -> PublicCall:
+    """Start from a fit of this table: the start is public here, and the same for all tables."""
+    options = {k: v for k, v in call.options.items() if k not in ("family", "link", "start")}
+    start = None
+    with contextlib.suppress(ArgumentError), contextlib.redirect_stderr(io.StringIO()):
+        fit = dp_lm(call.formula, call.data(table), 500.0, 1e-2, **options, rng=7)
+        start = getattr(fit, "start", None)
+    return replace(call, options={**call.options, "start": start})
 
 
 def _table(rng: Generator, call: PublicCall, rows: int) -> pd.DataFrame:
