@@ -1,8 +1,9 @@
 """`make audit`: everything that `make test` checks in little, at full size, with a report.
 
-The audits with ten times the runs and with runs of whole fits; every mutant; batteries on
-the generator; 1,000 kills of processes that write a ledger; how long fits of neighbouring
-tables take; random inputs; and each fuzzer for some seconds.
+The audits with ten times the runs and with runs of whole fits; every mutant; 5,000 replays of
+neighbouring tables, and how soon replays find mutants; batteries on the generator; 1,000 kills of
+processes that write a ledger; how long fits of neighbouring tables take; random inputs; and each
+fuzzer for some seconds.
 
 ``--parts fuzzers`` runs a part alone, ``--out FILE`` adds what is printed to a file.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import math
 import os
 import shutil
 import subprocess
@@ -26,11 +28,12 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 from audit.mutants import MUTANTS
+from audit.replayed import SEEN, found_after
 from privacy.ledger.kill_rounds import run
 
 import dpreg
 from dpreg import _core
-from dpreg.audit import audit
+from dpreg.audit import audit, replay
 from dpreg.audit.worlds import hostile_pairs
 
 
@@ -46,6 +49,22 @@ def mutants(options):
         done.returncode == 0,
         f"{len(MUTANTS)} mutants; a test fails if one is not rejected\n{tail(done)}",
     )
+
+
+def replays(options):
+    """`dpreg audit --replay`: whole calls on neighbours, with the same released numbers."""
+    report = replay(500 * options.times)
+    return report.holds, str(report)
+
+
+def replayed_mutants(options):
+    """Reported, not judged, as `mutants` is: how soon the replay finds each of them."""
+    pairs = 30 * options.times
+    after = {mutant.name: (found_after(mutant, pairs) or (math.inf,))[0] for mutant in SEEN}
+    found = sum(number < math.inf for number in after.values())
+    lines = [f"{after[name]:>5g}  {name}" for name in sorted(after, key=after.__getitem__)]
+    head = f"{found} of {len(after)} mutants found in {pairs} pairs; after so many:"
+    return True, "\n".join([head, *lines])
 
 
 def ledger(options):
@@ -138,6 +157,8 @@ def fuzzers(options):
 PARTS = {
     "claims": ("Claims", claims),
     "mutants": ("Mutants", mutants),
+    "replays": ("Replays of neighbouring tables", replays),
+    "replayed_mutants": ("Mutants in replays", replayed_mutants),
     "ledger": ("Ledger under kill -9", ledger),
     "batteries": ("Dieharder on the bits", batteries),
     "timing": ("Time of fits of neighbours", timing),
@@ -163,7 +184,9 @@ def main():
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--out", type=Path, help="file to which the report is added")
     parser.add_argument("--fuzz-seconds", type=int, default=15, help="for each fuzzer")
-    parser.add_argument("--times", type=int, default=10, help="times 650 random inputs")
+    parser.add_argument(
+        "--times", type=int, default=10, help="times 650 random inputs, and 500 pairs"
+    )
     options = parser.parse_args()
     broken = []
     for part in options.parts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -180,3 +181,13 @@ def test_clips_grow_with_the_units_within_their_limits():
     assert limits == sorted(limits)
     assert limits[3] == pytest.approx(math.sqrt(0.3 * 0.25 * 1e4 - 4))
     assert limits[-1] == 30.0
+
+
+def test_a_coefficient_that_is_not_identified_is_none_of_a_scatter_that_was_not_seen():
+    """No warning: 0 times an infinite deviation.  Found by `dpreg audit --replay`."""
+    bread = np.array([[0.0, 0.0], [1.0, 2.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = sandwich(bread, np.eye(2), 2 * np.eye(2), math.inf)
+    # Of errors of constant variance, as nothing is seen of others.
+    np.testing.assert_allclose(found, [[0.0, 0.0], [0.0, 5.0]])

@@ -67,10 +67,10 @@ def test_a_row_counts_once_and_is_in_one_cell_of_each_column():
     assert farthest == pytest.approx(_core.counts_sensitivity(np.ones(2)))
 
 
-def scales_of(X, y, *, epsilon=1.0, seed=1, bounds=None, rows=1):
+def scales_of(X, y, *, epsilon=1.0, seed=1, bounds=None, rows=1, events=False):
     noise = GaussianReleases(epsilon, 1e-6, _core.TestBits(seed), rows=rows)
     bounds = np.full((X.shape[1] + 1, 2), np.nan) if bounds is None else bounds
-    return column_scales(InMemory(X, y), noise, bounds), noise
+    return column_scales(InMemory(X, y), noise, bounds, events=events), noise
 
 
 @pytest.mark.parametrize("unit", [1e-20, 1.0, 1e9])
@@ -102,6 +102,17 @@ def test_noise_in_a_cell_is_a_small_share_of_the_rows():
     assert part.scale <= scales.units / 40 * (1 + 1e-6)
     share = share_for(noise, part.sensitivity, part.scale)
     assert share == pytest.approx((part.mu / noise.mu) ** 2)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-3.0, 3.0), (-9.0, 3.0), (-9.0, -1.0), (-9.0, 0.0)])
+@pytest.mark.parametrize("count", [0.0, 2.0])
+def test_the_mean_count_is_above_0_where_bounds_reach_below(low, high, count):
+    X, y = np.empty((500, 0)), np.full(500, count)
+    below, _ = scales_of(X, y, bounds=np.array([[low, high]]), events=True)
+    assert below.centre[-1] > 0
+    if count and high > 0:
+        above, _ = scales_of(X, y, bounds=np.array([[0.0, high]]), events=True)
+        assert below.centre[-1] == above.centre[-1]
 
 
 def test_columns_with_bounds_cost_nothing():

@@ -3,8 +3,9 @@
 Three kinds: *exact* (a law over all neighbours of small worlds), *black box* (runs of the
 shipped function on two neighbours, and a lower bound on the privacy loss) and *grey
 box* (what each stage of a fit loses on the worst rows, the stages before it made to
-agree).  ``dpreg audit`` runs them.  They replace functions of this process while they run:
-do not fit anything at the same time.
+agree).  ``dpreg audit`` runs them.  ``dpreg audit --replay`` does the last for random calls and
+tables.  Audits replace functions of this process while they run: do not fit anything at the same
+time.
 """
 
 from __future__ import annotations
@@ -23,8 +24,19 @@ from dpreg.audit import (
     selections,
 )
 from dpreg.audit._finding import Check, Effort, Finding, Report
+from dpreg.audit.replay import replay
+from dpreg.audit.replay_report import ReplayReport
 
-__all__ = ["CHECKS", "Check", "Effort", "Finding", "Report", "audit"]
+__all__ = [
+    "CHECKS",
+    "Check",
+    "Effort",
+    "Finding",
+    "ReplayReport",
+    "Report",
+    "audit",
+    "replay",
+]
 
 CHECKS: dict[str, Check] = {
     check.name: check

@@ -12,8 +12,8 @@ from dpreg import _core
 from dpreg.audit._bounds import Doubles
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.recorded import finding_of, run_of
+from dpreg.audit.recordings import Leak, Recording
 from dpreg.audit.sampled import sampled_finding
-from dpreg.audit.watches import Leak, Recording
 from dpreg.audit.worlds import hostile_pairs, person_pair
 from dpreg.methods import FrankWolfe
 from dpreg.privacy import bounded_range_rho, pure_rho, zcdp_delta

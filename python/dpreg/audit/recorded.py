@@ -11,27 +11,58 @@ import math
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from dpreg import _core
 from dpreg.audit._finding import Finding
-from dpreg.audit.watches import Call, Leak, Recording, watching
+from dpreg.audit.recordings import AS_DRAWN, Call, Leak, Luck, Recording
+from dpreg.audit.watches import watching
 from dpreg.audit.worlds import Pair
 from dpreg.calls.fit import fit
 from dpreg.calls.moments import released_moments
 from dpreg.calls.request import Request
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
+from dpreg.data.weights import Weights
 from dpreg.methods.base import Method
 from dpreg.privacy.gdp import gdp_epsilon
 
 # epsilon and delta
 Claim = tuple[float, float]
 
-__all__ = ["Run", "composed_loss", "finding_of", "replayed", "run_of"]
+__all__ = [
+    "SCORED",
+    "Claim",
+    "Replayable",
+    "Run",
+    "composed_loss",
+    "divided_loss",
+    "finding_of",
+    "replayed",
+    "run_of",
+    "same_path",
+    "share_of_range",
+]
+
+
+class Replayable(Protocol):
+    """One call on neighbours, whatever it calls."""
+
+    @property
+    def pair(self) -> Pair:
+        """The neighbours."""
+        ...
+
+    def count_units(self, table: pd.DataFrame) -> int:
+        """Count the units of complete rows."""
+        ...
+
+    def outcome(self, table: pd.DataFrame, claim: Claim) -> str:
+        """Make the call, and return all that comes out."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +84,13 @@ class Run:
         what = ", ".join(f"{name} {value}" for name, value in asked if name not in ("call", "eps"))
         return f"{self.request.call}, {what}, {self.pair.label}"
 
+    def count_units(self, table: pd.DataFrame) -> int:
+        """See `Replayable`."""
+        asked = self.request
+        weights = None if asked.weights is None else Weights(asked.weights)
+        problem = pose(asked.formula, table, None, asked.unit, None, weights)
+        return problem.design(default_memory()).unit_count
+
     def outcome(self, table: pd.DataFrame, claim: Claim) -> str:
         """Make the call, and return all that comes out."""
         epsilon, delta = claim
@@ -71,8 +109,15 @@ def run_of(method: Method, formula: str, pair: Pair, inference: bool = True, **a
     return Run(request, pair)
 
 
-def replayed(run: Run, claim: Claim) -> tuple[Recording, Recording]:
+def replayed(run: Replayable, claim: Claim, luck: Luck = AS_DRAWN) -> tuple[Recording, Recording]:
     """Fit both sides of a pair, the second on the path of the first.
+
+    Parameters
+    ----------
+    run : Replayable
+    claim : tuple of float
+    luck : Luck
+        Which noise the first fit draws.
 
     Raises
     ------
@@ -80,46 +125,69 @@ def replayed(run: Run, claim: Claim) -> tuple[Recording, Recording]:
         If the outcomes differ, if a stage is missing on one side, if public parameters of
         a mechanism differ, or if either fit raises or warns.
     """
-    recordings: list[Recording] = []
-    for table in (run.pair.without, run.pair.having):
-        here = Recording(_count_units(run, table))
-        with warnings.catch_warnings(), watching(here, recordings[0] if recordings else None):
-            warnings.simplefilter("error")
-            try:
-                here.outcome = run.outcome(table, claim)
-            except Leak:
-                raise
-            except Exception as error:
-                raise Leak(f"{type(error).__name__}: {error}") from error
-        recordings.append(here)
-    first, second = recordings
-    _compare(first, second)
+    pair = run.pair
+    first = _recorded(run, pair.without, claim, luck, None)
+    second = _recorded(run, pair.having, claim, luck, first)
+    _compare_paths(first, second)
+    _compare_sums(first, second)
     return first, second
 
 
-def _count_units(run: Run, table: pd.DataFrame) -> int:
-    return (
-        pose(run.request.formula, table, None, run.request.unit).design(default_memory()).unit_count
-    )
+def same_path(run: Replayable, table: pd.DataFrame, claim: Claim, first: Recording) -> None:
+    """Fit any other table on the path of the first: what comes out is a function of the path.
+
+    Raises
+    ------
+    Leak
+        If anything but the sums differs.
+    """
+    _compare_paths(first, _recorded(run, table, claim, first.luck, first))
 
 
-def _compare(first: Recording, second: Recording) -> None:
+def _recorded(
+    run: Replayable, table: pd.DataFrame, claim: Claim, luck: Luck, script: Recording | None
+) -> Recording:
+    here = Recording(run.count_units(table), luck)
+    with warnings.catch_warnings(), watching(here, script):
+        warnings.simplefilter("error")
+        try:
+            here.outcome = run.outcome(table, claim)
+        except Leak:
+            raise
+        except Exception as error:
+            raise Leak(f"{type(error).__name__}: {error}") from error
+    return here
+
+
+def _compare_paths(first: Recording, second: Recording) -> None:
+    """Check that all but the sums agree."""
     if len(first.stages) != len(second.stages) or len(first.calls) != len(second.calls):
         raise Leak("the neighbours took different numbers of stages")
     for mine, theirs in zip(first.calls, second.calls, strict=True):
         if mine.public != theirs.public:
             raise Leak(f"public parameters of {mine.name} differ: {mine.public}, {theirs.public}")
     for stage, other in zip(first.stages, second.stages, strict=True):
-        if stage.moved(other) > stage.mu * (1 + 1e-9):
-            raise Leak(f"a release of mu {stage.mu:.6g} moved by {stage.moved(other):.6g}")
-    for before, after in zip(first.models, second.models, strict=True):
-        changed = int((before != after).any(axis=1).sum())
-        if changed > 1:
-            raise Leak(f"one unit changed {changed} models")
+        if (stage.label, stage.mu) != (other.label, other.mu):
+            raise Leak(f"{stage.label} at mu {stage.mu!r}, and {other.label} at mu {other.mu!r}")
+        if not np.array_equal(stage.scales, other.scales):
+            raise Leak(f"{stage.label}: scales of the noise differ")
     if first.outcome != second.outcome:
         lines = zip(first.outcome.splitlines(), second.outcome.splitlines(), strict=False)
         said = next((f"{a.strip()} and {b.strip()}" for a, b in lines if a != b), "length")
         raise Leak(f"no function of what was released: {said}")
+
+
+def _compare_sums(first: Recording, second: Recording) -> None:
+    """Check that no sum of neighbours moved by more than its sensitivity."""
+    for stage, other in zip(first.stages, second.stages, strict=True):
+        if stage.moved(other) > stage.mu * (1 + 1e-9):
+            raise Leak(
+                f"{stage.label}: a release of mu {stage.mu:.6g} moved by {stage.moved(other):.6g}"
+            )
+    for before, after in zip(first.models, second.models, strict=True):
+        changed = int((before != after).any(axis=1).sum())
+        if changed > 1:
+            raise Leak(f"one unit changed {changed} models")
 
 
 def composed_loss(first: Recording, second: Recording, claim: Claim) -> float:
@@ -188,12 +256,28 @@ def _told(call: Call) -> tuple[float, float]:
 
 
 _SCORED = ("peel", "canonical_lipschitz", "sub_lasso")
+# Calls of which `share_of_range` can be asked.
+SCORED = (*_SCORED, "dp_kendall")
 
 
 def _share_used(mine: Call, theirs: Call) -> float:
     """Return how much of the range that the noise is made for the scores use."""
+    if mine.name == "dp_kendall":
+        return 0.0 if np.array_equal(mine.private, theirs.private) else 1.0
     if mine.name not in _SCORED:
         return 1.0
+    return share_of_range(mine, theirs)
+
+
+def share_of_range(mine: Call, theirs: Call) -> float:
+    """Return the range of the changes of all scores, as a share of what the noise is made for."""
+    if mine.name == "dp_kendall":
+        change = theirs.private - mine.private
+        shares = [np.ptp(change[-1, :-1]) / mine.public["first_range"]]
+        for chosen in range(len(change) - 1 if mine.public["k"] > 1 else 0):
+            later = np.delete(change[-1] - change[chosen], [chosen, len(change) - 1])
+            shares.append(np.ptp(later) / mine.public["later_range"] if len(later) else 0.0)
+        return float(max(shares))
     made_for = float(mine.public.get("range", _core.VOTE_RANGE))
     return float(np.ptp(mine.private - theirs.private)) / made_for
 

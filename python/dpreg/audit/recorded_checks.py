@@ -11,7 +11,7 @@ import pandas as pd
 from dpreg import _core
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.recorded import Run, composed_loss, divided_loss, finding_of, run_of
-from dpreg.audit.watches import Recording
+from dpreg.audit.recordings import Recording
 from dpreg.audit.worlds import Pair, hostile_pairs, person_pair, regression
 from dpreg.data.bounds import Bounds
 from dpreg.families import BINOMIAL, GAUSSIAN, POISSON, PROBIT, Family, Quantile

@@ -8,10 +8,8 @@ first.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,79 +17,12 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.audit._patch import replaced
+from dpreg.audit.recordings import Call, Doubles, Leak, Recording, Stage
 from dpreg.sums.accountant import GaussianReleases, Noisy
 
-__all__ = ["WATCHED", "Call", "Leak", "Recording", "watching"]
+__all__ = ["WATCHED", "watching"]
 
-Doubles = NDArray[np.float64]
 Watch = Callable[..., Any]
-
-
-class Leak(Exception):  # noqa: N818
-    """Something came out that is no function of what was released."""
-
-
-@dataclass(slots=True)
-class Stage:
-    """One Gaussian release.
-
-    Attributes
-    ----------
-    exact, scales, out : ndarray
-        What is released, the scale of the noise of each entry, and what came out.
-    mu : float
-        What it says that it costs.
-    """
-
-    exact: Doubles
-    scales: Doubles
-    out: Doubles
-    mu: float
-
-    def moved(self, other: Stage) -> float:
-        """Return how far the sums are from another's, in deviations of the noise."""
-        return float(np.linalg.norm((self.exact - other.exact) / self.scales))
-
-
-@dataclass(slots=True)
-class Call:
-    """One call of another mechanism: its public arguments, what it saw, what it returned."""
-
-    name: str
-    public: dict[str, Any]
-    private: Any
-    result: Any
-
-
-@dataclass(slots=True)
-class Recording:
-    """All releases of one fit.
-
-    Attributes
-    ----------
-    units : int
-        How many there are.
-    stages : list of Stage
-    calls : list of Call
-    models : list of ndarray, shape (models, p)
-        Fits on parts of the units.
-    outcome : str
-        All that came out.
-    """
-
-    units: int
-    stages: list[Stage] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    models: list[Doubles] = field(default_factory=list)
-    outcome: str = ""
-
-    def mu_against(self, other: Recording) -> float:
-        """Return the root of the sum of squared shifts, in deviations of the noise."""
-        return math.hypot(*(a.moved(b) for a, b in zip(self.stages, other.stages, strict=True)))
-
-    def called(self, name: str) -> list[Call]:
-        """Return the calls of one mechanism."""
-        return [call for call in self.calls if call.name == name]
 
 
 @contextmanager
@@ -135,7 +66,9 @@ def _gaussian_watch(real: Callable[..., Noisy], here: Recording, script: Recordi
             if number >= len(script.stages) or script.stages[number].out.shape != out.shape:
                 raise Leak(f"{label}: the neighbours took different stages")
             out = script.stages[number].out.copy()
-        here.stages.append(Stage(exact, scales, out.copy(), self.parts[-1].mu or 0.0))
+        else:
+            out = here.luck.of(exact.reshape(out.shape), out)
+        here.stages.append(Stage(label, exact, scales, out.copy(), self.parts[-1].mu or 0.0))
         return Noisy(out, scale)
 
     return release
@@ -157,6 +90,7 @@ def _count_watch(
     def noise(epsilon: float, bits: Any, size: int) -> NDArray[np.int64]:
         said = _scripted(here, script, name)
         drawn = real(epsilon, bits, size)
+        drawn += here.luck.of(here.units, here.units + drawn) - (here.units + drawn)
         if said is not None and script is not None:  # as much less as there are units more
             drawn = said.result - (here.units - script.units)
         here.calls.append(Call(name, {"epsilon": epsilon, "size": size}, None, drawn))
@@ -174,16 +108,31 @@ def _assignment_watch(
         said = _scripted(here, script, name)
         if n != here.units:
             raise Leak(f"{name}: {n} units of {here.units} are assigned")
-        if said is None or script is None:
+        if said is None or script is None or abs(n - script.units) > 1:
             assignment = real(n, *public)
         else:
-            assignment = said.result if n == script.units else _with_one_more(said.result, n)
+            assignment = _with_units(said.result, script.units, n)
         if len(set(assignment.members.tolist())) < len(assignment.members):
             raise Leak(f"{name}: a unit is in several models")
         here.calls.append(Call(name, {"layout": public[:-1]}, None, assignment))
         return assignment
 
     return assign
+
+
+def _with_units(assignment: _core.Assignment, units: int, n: int) -> _core.Assignment:
+    """Return the assignment of `n` of the same units, of which there were `units`."""
+    if n == units:
+        return assignment
+    return _with_one_more(assignment, n) if n > units else _with_one_less(assignment, n)
+
+
+def _with_one_less(assignment: _core.Assignment, n: int) -> _core.Assignment:
+    """Leave out unit n, the last one, if it is in a model."""
+    members = np.asarray(assignment.members).astype(np.int64)
+    before = np.concatenate([[0], np.cumsum(members < n)])
+    offsets = before[np.asarray(assignment.offsets).astype(np.int64)]
+    return _core.fixed_assignment(members[members < n].tolist(), offsets.tolist())
 
 
 def _with_one_more(assignment: _core.Assignment, n: int) -> _core.Assignment:
@@ -222,13 +171,21 @@ def _votes(x: Doubles, y: Doubles, assignment: Any, options: dict[str, Any]) -> 
     return _core.count_votes(sizes, options["k"])
 
 
+def _correlations(x: Doubles, y: Doubles, options: dict[str, Any]) -> Doubles:
+    """|tau| of all columns; the last row and column are those of the response."""
+    columns = [*np.asarray(x, dtype=np.float64).T, np.asarray(y, dtype=np.float64)]
+    return np.array(
+        [[abs(_core.kendall_tau(a.copy(), b.copy())) for a in columns] for b in columns]
+    )
+
+
 # Of each mechanism: what of its arguments is kept, and what of their shape has to be public.
 _MECHANISMS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "tukey_em": (lambda r, options: r, lambda r: (r.points, r.dimension)),
     "dpsgd": (lambda like, rows, options: rows, lambda like, rows: like.width),
     # A run changes its gradient: `_gradient_watch` keeps what can make another.
     "dp_frank_wolfe": (lambda g, options: None, lambda g: len(g.values())),
-    "dp_kendall": (lambda x, y, options: None, lambda x, y: x.shape[1]),
+    "dp_kendall": (_correlations, lambda x, y: x.shape[1]),
     "peel": (lambda s, options: np.array(s), len),
     "canonical_lipschitz": (lambda s, options: np.array(s), len),
     "sub_lasso": (_votes, lambda x, y, a: (x.shape[1], len(a.offsets))),

@@ -82,9 +82,10 @@ def sandwich(bread: Doubles, constant: Doubles, scatter: Doubles, deviation: flo
     shape = bread @ at_least(scatter, 1e-9 * float(np.trace(constant))) @ bread.T
     expected = np.einsum("cj,jk,ck->c", bread, constant, bread)
     seen = np.einsum("cj,jk,ck->c", bread, scatter, bread)
-    # v' N v has deviation `deviation` |v|^2 for the noise N.
-    noise = deviation * (bread**2).sum(axis=1)
+    # Where nothing is seen of the scatter `deviation` is infinite, and 0 times that is no number.
     with np.errstate(invalid="ignore", divide="ignore"):
+        # v' N v has deviation `deviation` |v|^2 for the noise N.
+        noise = deviation * (bread**2).sum(axis=1)
         trust = expected**2 / (expected**2 + (noise / _VARIANCES_DIFFER) ** 2)
         least = expected / _LEAST_VARIANCE
         variances = np.maximum(expected + trust * (seen - expected), least)

@@ -97,6 +97,9 @@ def column_scales(
         elif share < _FEW_EVENTS:
             centre[-1] = -math.log1p(-share)  # of a Poisson law
             scale[-1] = max(math.sqrt(centre[-1]), scale[-1] * (len(bounds) - 1 in sizes))
+        else:
+            # Responses below 0 count as 0, and an event is 1/2 at least.
+            centre[-1] = max(centre[-1], high[-1] / 2 * given[-1], share / 2)
     spread = np.full(len(bounds), np.inf)
     spread[still] = 0.0
     return Scales(

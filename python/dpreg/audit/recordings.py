@@ -1,0 +1,110 @@
+"""What a fit released, one release after another."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["AS_DRAWN", "Call", "Doubles", "Leak", "Luck", "Recording", "Stage"]
+
+Doubles = NDArray[np.float64]
+
+
+class Leak(Exception):  # noqa: N818
+    """Something came out that is no function of what was released."""
+
+
+@dataclass(slots=True)
+class Stage:
+    """One Gaussian release.
+
+    Attributes
+    ----------
+    label : str
+    exact, scales, out : ndarray
+        What is released, the scale of the noise of each entry, and what came out.
+    mu : float
+        What it says that it costs.
+    """
+
+    label: str
+    exact: Doubles
+    scales: Doubles
+    out: Doubles
+    mu: float
+
+    def moved(self, other: Stage) -> float:
+        """Return how far the sums are from another's, in deviations of the noise."""
+        return float(np.linalg.norm((self.exact - other.exact) / self.scales))
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of another mechanism: its public arguments, what it saw, what it returned."""
+
+    name: str
+    public: dict[str, Any]
+    private: Any
+    result: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Luck:
+    """Which noise is drawn: all integers are possible, so that every path has to be safe.
+
+    Attributes
+    ----------
+    magnified : int
+        Sums come out as of so many tables: a small table takes the path of a large one.
+    noise : int
+        As many times the noise.
+    """
+
+    magnified: int = 1
+    noise: int = 1
+
+    def of(self, exact: Any, out: Any) -> Any:
+        """Return what comes out instead of `out`, on the same grid."""
+        return self.magnified * exact + self.noise * (out - exact)
+
+
+# What the noise happens to be.
+AS_DRAWN = Luck()
+
+
+@dataclass(slots=True)
+class Recording:
+    """All releases of one fit.
+
+    Attributes
+    ----------
+    units : int
+        How many there are.
+    luck : Luck
+        Which of the noise that is possible is drawn.
+    stages : list of Stage
+    calls : list of Call
+    models : list of ndarray, shape (models, p)
+        Fits on parts of the units.
+    outcome : str
+        All that came out.
+    """
+
+    units: int
+    luck: Luck = AS_DRAWN
+    stages: list[Stage] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    models: list[Doubles] = field(default_factory=list)
+    outcome: str = ""
+
+    def mu_against(self, other: Recording) -> float:
+        """Return the root of the sum of squared shifts, in deviations of the noise."""
+        return math.hypot(*(a.moved(b) for a, b in zip(self.stages, other.stages, strict=True)))
+
+    def called(self, name: str) -> list[Call]:
+        """Return the calls of one mechanism."""
+        return [call for call in self.calls if call.name == name]

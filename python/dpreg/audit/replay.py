@@ -1,0 +1,230 @@
+"""Replays: random calls on random neighbouring tables, the second on the path of the first.
+
+Of each pair the first fit releases what it releases; the second one is given the same released
+numbers.  Each exact sum must then be as near to the other's as its sensitivity says, and all that
+is not a sum must agree: which releases there are, their noise, and whatever comes out in the end.
+All of that must agree for a third table too, which has nothing in common with the first: what is
+computed from exact numbers in the place of noisy ones shows at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dpreg import _core
+from dpreg.audit.block_counts import counted_pair
+from dpreg.audit.frank_wolfe import zcdp_loss
+from dpreg.audit.recorded import (
+    SCORED,
+    Claim,
+    composed_loss,
+    divided_loss,
+    replayed,
+    same_path,
+    share_of_range,
+)
+from dpreg.audit.recordings import Leak, Recording
+from dpreg.audit.replay_options import random_call
+from dpreg.audit.replay_report import Failure, ReplayReport
+from dpreg.audit.replay_shrink import shrunk
+from dpreg.audit.replay_tables import Case, random_case
+
+__all__ = ["Measured", "measure", "replay"]
+
+# Of the cases 3 of 100 are of `dp_test`.
+_TESTS = 0.03
+_ROUNDING = 1e-9
+_WHOLE = "all releases of a call together, of eps"
+
+
+@dataclass(slots=True)
+class Measured:
+    """What one pair showed.
+
+    Attributes
+    ----------
+    moved : list of (str, float)
+        Label of each release, and how far it moved, as a share of its sensitivity.
+    refused : bool
+        The call was refused, with the same words on both sides.
+    """
+
+    moved: list[tuple[str, float]] = field(default_factory=list)
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A case, as `replayed` calls it."""
+
+    case: Case
+
+    @property
+    def pair(self) -> Any:
+        return self.case.pair
+
+    def count_units(self, table: Any) -> int:
+        return self.case.call.count_units(table)
+
+    def outcome(self, table: Any, claim: Claim) -> str:
+        return self.case.call(table, _core.TestBits(7))
+
+
+def measure(case: Case) -> Measured:
+    """Fit both tables of a case.
+
+    Parameters
+    ----------
+    case : Case
+
+    Returns
+    -------
+    Measured
+
+    Raises
+    ------
+    Leak
+        If a sum moved by more than its sensitivity, if the fits differ in anything else, or if the
+        releases together may lose more than epsilon.
+    """
+    claim = case.call.claim
+    # A call that fails says on stderr that its budget is spent.
+    with contextlib.redirect_stderr(io.StringIO()):
+        first, second = replayed(_Call(case), claim, case.luck)
+        same_path(_Call(case), case.other, claim, first)
+    if first.outcome.startswith("refused"):
+        if first.stages or first.calls:
+            raise Leak(f"refused after a record was read: {first.outcome}")
+        return Measured(refused=True)
+    found = Measured()
+    for stage, other in zip(first.stages, second.stages, strict=True):
+        moved = stage.moved(other)
+        found.moved.append((stage.label, moved / stage.mu if moved else 0.0))
+    for mine, theirs in zip(first.calls, second.calls, strict=True):
+        if mine.name in SCORED:
+            share = share_of_range(mine, theirs)
+            if share > 1 + _ROUNDING:
+                raise Leak(f"scores of {mine.name} moved by {share:.6g} of their range")
+            found.moved.append((f"scores of {mine.name}", share))
+    names = {call.name for call in first.calls}
+    if "dpsgd" in names:
+        found.moved.append(_gradients(first, second))
+        return found
+    if case.call.function == "dp_select" and claim[1] > 0:
+        # Rounds may be composed by zCDP, which is audited by itself.
+        return found
+    loss = _loss_of(case, names)(first, second, claim)
+    if loss > claim[0] * (1 + _ROUNDING):
+        raise Leak(f"{_WHOLE}: {loss:.6g} of {claim[0]:.6g}")
+    found.moved.append((_WHOLE, loss / claim[0]))
+    return found
+
+
+def _loss_of(case: Case, names: set[str]) -> Callable[[Recording, Recording, Claim], float]:
+    if "dp_frank_wolfe" in names:
+        return zcdp_loss
+    return divided_loss if "split" in case.call.options else composed_loss
+
+
+def _gradients(first: Recording, second: Recording) -> tuple[str, float]:
+    """Full gradients at some points, against the sensitivity that is stated for a step."""
+    mine, theirs = (one.called("dpsgd")[0] for one in (first, second))
+    document, _ = json.JSONDecoder().raw_decode(first.outcome)
+    stated = document["privacy"]["parts"][-1]["sensitivity"]
+    moved = 0.0
+    for point in (-3.0, 0.0, 3.0):
+        theta = [point] * mine.private.width
+        sums = [call.private.round(theta, mine.public["clip"])[0] for call in (mine, theirs)]
+        moved = max(moved, float(np.linalg.norm((sums[1] - sums[0]).astype(np.float64))))
+    if moved > stated * (1 + _ROUNDING):
+        raise Leak(f"a gradient of sensitivity {stated:.6g} moved by {moved:.6g}")
+    return "gradients of sampled steps", moved / stated
+
+
+def replay(
+    pairs: int = 1000,
+    *,
+    seconds: float = float("inf"),
+    seed: int = 20260101,
+    shrink: bool = True,
+    progress: Callable[[int], None] | None = None,
+) -> ReplayReport:
+    """Call the public functions on pairs of neighbouring tables, and compare all releases.
+
+    Parameters
+    ----------
+    pairs : int, default 1000
+        How many; about 20,000 an hour.
+    seconds : float, optional
+        Stop after so many seconds.
+    seed : int
+        Of calls and tables, so that a report can be repeated.
+    shrink : bool, default True
+        Reduce a failing pair to a small one, which takes up to half a minute.
+    progress : callable, optional
+        Called with the number of pairs so far.
+
+    Returns
+    -------
+    ReplayReport
+        Printable; `ReplayReport.holds` says whether every sum moved by its sensitivity at most and
+        nothing else differed.  It stops at the first failure, which is shrunk.
+
+    Examples
+    --------
+    >>> from dpreg.audit import replay
+    >>> replay(3, seed=1).holds
+    True
+    """
+    start = time.monotonic()
+    report = ReplayReport(seed)
+    for number in range(pairs):
+        if time.monotonic() - start > seconds:
+            break
+        if progress is not None:
+            progress(number)
+        rng = np.random.default_rng([seed, number])
+        if rng.random() < _TESTS:
+            _add_test(report, rng)
+        else:
+            _add(report, random_case(rng, random_call(rng)), shrink=shrink)
+        if report.failures:
+            break
+    report.seconds = time.monotonic() - start
+    return report
+
+
+def _add(report: ReplayReport, case: Case, *, shrink: bool) -> None:
+    try:
+        found = measure(case)
+    except Leak as leak:
+        smallest, why = shrunk(case, str(leak), _leak_of) if shrink else (case, str(leak))
+        report.failures.append(Failure(smallest, why, report.pairs + 1))
+        report.add(case.call.title, case.call.options, [], refused=False)
+        return
+    moved = [(re.sub(r"\d+(\.\d+)?", "#", label), share) for label, share in found.moved]
+    report.add(case.call.title, case.call.options, moved, refused=found.refused)
+
+
+def _leak_of(case: Case) -> str | None:
+    try:
+        measure(case)
+    except Leak as leak:
+        return str(leak)
+    return None
+
+
+def _add_test(report: ReplayReport, rng: np.random.Generator) -> None:
+    lost, what = counted_pair(rng, report.pairs)
+    if lost > 1:
+        report.failures.append(Failure(None, f"dp_test: {what}", report.pairs + 1))
+    report.add("dp_test()", {}, [("blocks with a small p-value", lost)], refused=False)

@@ -1,0 +1,201 @@
+"""Calls of the public functions, with all their options: what a replay calls."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpreg import _core, mechanisms
+from dpreg.calls.glm import dp_glm
+from dpreg.calls.lm import dp_lm
+from dpreg.calls.moments import dp_moments
+from dpreg.calls.select import dp_select
+from dpreg.data.observations import default_memory
+from dpreg.data.problem import pose
+from dpreg.data.weights import check_weights
+from dpreg.errors import ArgumentError
+from dpreg.families import (
+    GAUSSIAN,
+    Family,
+    family_from,
+    with_link,
+)
+from dpreg.inference.start import Start
+from dpreg.privacy.budget import Budget
+
+__all__ = ["LEVELS", "STRATA", "PublicCall"]
+
+Generator = np.random.Generator
+
+# Declared levels of the categorical columns, and strata of the budget.
+LEVELS = {"c": ("u", "v", "w"), "p": ("1", "2", "3")}
+STRATA = ("north", "south")
+
+_FUNCTIONS: dict[str, Any] = {
+    "dp_lm": dp_lm,
+    "dp_glm": dp_glm,
+    "dp_moments": dp_moments,
+    "dp_select": dp_select,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PublicCall:
+    """One call of a public function, but for its data.
+
+    Attributes
+    ----------
+    function : str
+        Of `dpreg`, or of `dpreg.mechanisms`, which takes arrays.
+    formula : str
+        For arrays: names of the columns, the response first.
+    claim : tuple of float
+        Epsilon and delta.
+    options : mapping
+        All other arguments.
+    container : {"pandas", "dict", "pyarrow"}
+        Of the data.
+    stratum : str or None
+        A level of column ``s``, whose budget pays.
+    """
+
+    function: str
+    formula: str
+    claim: tuple[float, float]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    container: str = "pandas"
+    stratum: str | None = None
+
+    def __str__(self) -> str:
+        options = {"eps": self.claim[0], "delta": self.claim[1], **self.options}
+        if self.of_arrays and not self.claim[1]:
+            del options["delta"]
+        if self.stratum is not None:
+            total = f"Budget({self.claim[0]!r}, {self.claim[1]!r})"
+            options["budget"] = _Raw(f"{total}.partition('s', {list(STRATA)})[{self.stratum!r}]")
+        named = ", ".join(f"{name}={_spelled(value)}" for name, value in options.items())
+        if self.of_arrays:
+            y, *x = self.formula.split()
+            return (
+                f"mechanisms.{self.function}(data[{x}].to_numpy(), data[{y!r}].to_numpy(), {named})"
+            )
+        return f"{self.function}({self.formula!r}, data, {named})"
+
+    @property
+    def title(self) -> str:
+        """Function, family and method, for a table."""
+        words = [_label(self.family)] if "family" in self.options else []
+        words += [self.options[name].name for name in ("select", "method") if name in self.options]
+        return f"{'mechanisms.' * self.of_arrays}{self.function}({', '.join(words)})"
+
+    @property
+    def unit(self) -> str | None:
+        """Column of the protected unit."""
+        unit: str | None = self.options.get("unit")
+        return unit
+
+    @property
+    def family(self) -> Family:
+        """What the response is like."""
+        return with_link(
+            family_from(self.options.get("family", GAUSSIAN)), self.options.get("link")
+        )
+
+    @property
+    def counts_units(self) -> bool:
+        """Whether a noisy number of units is drawn, or units are assigned to models."""
+        asked = (self.options.get("method"), self.options.get("select"))
+        names = {getattr(one, "name", "") for one in asked}
+        return bool(names & {"tukey", "auto", "sub_lasso", "two_stage"})
+
+    @property
+    def of_arrays(self) -> bool:
+        """Whether it takes arrays."""
+        return self.function not in _FUNCTIONS
+
+    def data(self, table: pd.DataFrame) -> Any:
+        """Return the table in its container."""
+        if self.container == "dict":
+            return {name: table[name].to_numpy() for name in table.columns}
+        if self.container == "pyarrow":
+            import pyarrow as pa
+
+            # With a declared type for text, or a column without a row would have another one.
+            kinds = {"f": pa.float64(), "O": pa.string()}
+            schema = pa.schema([(name, kinds[table[name].dtype.kind]) for name in table.columns])
+            return pa.Table.from_pandas(table, schema, preserve_index=False)
+        return table
+
+    def count_units(self, table: pd.DataFrame) -> int:
+        """Count the units of complete rows, as the call does; 0 if it does not, or is refused."""
+        if not self.counts_units:
+            return 0
+        options = self.options
+        try:
+            weights = check_weights(options.get("weights"), options.get("weight_limit"))
+            budget = self._budget()
+            problem = pose(
+                self.formula, self.data(table), options.get("levels"), self.unit,
+                None if budget is None else budget.stratum, weights,
+            )  # fmt: skip
+            return problem.design(default_memory()).unit_count
+        except ArgumentError:
+            return 0
+
+    def __call__(self, table: pd.DataFrame, bits: _core.BitSource) -> str:
+        """Make the call, and return all that comes out."""
+        arguments: dict[str, Any] = {**self.options, "rng": bits, "eps": self.claim[0]}
+        if self.claim[1] or not self.of_arrays:
+            arguments["delta"] = self.claim[1]
+        budget = self._budget()
+        if budget is not None:
+            arguments["budget"] = budget
+        try:
+            if self.of_arrays:
+                y, *x = self.formula.split()
+                arrays = table[x].to_numpy(), table[y].to_numpy()
+                found = getattr(mechanisms, self.function)(*arrays, **arguments)
+            else:
+                found = _FUNCTIONS[self.function](self.formula, self.data(table), **arguments)
+        except ArgumentError as error:
+            return f"refused: {error}"
+        text = found.to_json() if hasattr(found, "to_json") else repr(found)
+        return text if budget is None else text + repr(budget)
+
+    def _budget(self) -> Any:
+        if self.stratum is None:
+            return None
+        return Budget(*self.claim).partition("s", list(STRATA))[self.stratum]
+
+
+class _Raw(str):
+    """Text that is written as it is."""
+
+    __slots__ = ()
+
+
+def _spelled(value: Any) -> str:
+    """Write a value as a user does: of options what is not a default."""
+    if isinstance(value, _Raw):
+        return str(value)
+    if isinstance(value, Family):
+        return _label(value)
+    if isinstance(value, Start):
+        return f"Start.from_json({value.to_json()!r})"
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        plain = type(value)()
+        given = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value))
+        named = (f"{name}={x!r}" for name, x in given if x != getattr(plain, name))
+        return f"{type(value).__name__}({', '.join(named)})"
+    return repr(value)
+
+
+def _label(family: Family) -> str:
+    if family.level is not None:
+        return f"Quantile({family.level:g})"
+    return "probit" if family.link == "probit" else family.name

@@ -1,0 +1,245 @@
+"""Random calls: functions, formulas, families and options."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from dpreg.audit.replay_calls import LEVELS, STRATA, PublicCall
+from dpreg.data.problem import pose
+from dpreg.families import BINOMIAL, GAUSSIAN, POISSON, PROBIT, Family, Quantile
+from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
+from dpreg.selection import DPSIS, DPKendall, SubLasso, TwoStage
+
+__all__ = ["random_call"]
+
+Generator = np.random.Generator
+
+_FORMULAS = (
+    "y ~ a + b", "y ~ a + b", "y ~ a", "y ~ 1", "y ~ 0 + a + b", "y ~ a * b", "y ~ a + c",
+    "y ~ 0 + c", "y ~ a + b + a:c", "y ~ a + I(b**2)", "y ~ a + poly(b, 2, raw=True)",
+    "log(y) ~ a", "y ~ a + log(t)",
+)  # fmt: skip
+_OFFSETS = ("y ~ a + offset(b)", "y ~ a + offset(log(t))", "y ~ 0 + a + c + offset(t)")
+_PANELS = ("y ~ a + b | who", "y ~ a | who", "y ~ a | who + p")
+_TERMS = ("y ~ a + b", "y ~ a + b + t", "y ~ a + c + t", "y ~ a + poly(b, 2, raw=True)")
+_FAMILIES = (BINOMIAL, BINOMIAL, PROBIT, POISSON, POISSON, Quantile(0.5), Quantile(0.9), GAUSSIAN)
+_CONTAINERS = ("pandas", "pandas", "pandas", "dict", "pyarrow")
+# At little epsilon small tables are declined; at much, all stages are reached.
+_EPSILONS, _DELTAS = (0.1, 1.0, 1.0, 5.0, 20.0, 100.0), (1e-5, 1e-5, 1e-2)
+
+
+def random_call(rng: Generator) -> PublicCall:
+    """Draw one call; a few of them are refused, which must not depend on the data either."""
+    kinds, weights = zip(*_KINDS, strict=True)
+    kind = int(rng.choice(len(kinds), p=np.array(weights) / sum(weights)))
+    call: PublicCall = kinds[kind](rng)
+    if call.of_arrays:
+        return call
+    stratum = _one(rng, STRATA) if rng.random() < 0.08 else None
+    return dataclasses.replace(call, container=_one(rng, _CONTAINERS), stratum=stratum)
+
+
+def _one(rng: Generator, choices: Any) -> Any:
+    return choices[int(rng.integers(len(choices)))]
+
+
+def _claim(rng: Generator) -> tuple[float, float]:
+    return _one(rng, _EPSILONS), _one(rng, _DELTAS)
+
+
+def _boosted(rng: Generator) -> BoostedAdaSSP:
+    return BoostedAdaSSP() if rng.random() < 0.8 else BoostedAdaSSP(rounds=3, average=1)
+
+
+def _linear(rng: Generator) -> PublicCall:
+    """Least squares with errors, weights, offsets, panels: the default of `dp_lm`."""
+    return _fit(rng, "dp_lm", _boosted(rng))
+
+
+def _generalized(rng: Generator) -> PublicCall:
+    return _fit(rng, "dp_glm", _boosted(rng), _one(rng, _FAMILIES))
+
+
+def _adassp(rng: Generator) -> PublicCall:
+    return _fit(rng, "dp_lm", AdaSSP())
+
+
+def _auto(rng: Generator) -> PublicCall:
+    call = _fit(rng, "dp_lm", Auto(candidates=_one(rng, (Auto().candidates, ("tukey",)))))
+    options = {
+        k: v for k, v in call.options.items() if k not in ("fit_stats", "diagnostics", "start")
+    }
+    return dataclasses.replace(call, options={**options, "inference": False})
+
+
+def _tukey(rng: Generator) -> PublicCall:
+    models = _one(rng, (None, 4, 30))
+    method = TukeyEM(models=models, partition=_one(rng, ("slots", "independent")))
+    family = _one(rng, (GAUSSIAN, GAUSSIAN, BINOMIAL, POISSON))
+    options: dict[str, Any] = {**_spelled_family(family), "method": method}
+    formula = _one(rng, _FORMULAS[:8])
+    if rng.random() < 0.3:
+        options["unit"] = "who"
+    return PublicCall("dp_glm", formula, _claim(rng), _with_levels(formula, options))
+
+
+def _dpsgd(rng: Generator) -> PublicCall:
+    # Its noise takes seconds to find, once for each claim.
+    call = _fit(rng, "dp_lm", DPSGD(steps=3))
+    options = {k: v for k, v in call.options.items() if k not in (*_MORE, "weights", "max_rows")}
+    claim = _one(rng, ((1.0, 1e-5), (20.0, 1e-2)))
+    return dataclasses.replace(call, claim=claim, options=options)
+
+
+def _frank_wolfe(rng: Generator) -> PublicCall:
+    screen = _one(rng, (None, "rnm"))
+    call = _fit(rng, "dp_lm", FrankWolfe(steps=int(rng.integers(1, 12)), screen=screen))
+    options = {k: v for k, v in call.options.items() if k not in (*_MORE, "weights", "max_rows")}
+    return dataclasses.replace(call, options=options)
+
+
+def _spelled_family(family: Family) -> dict[str, Any]:
+    """As a user asks for it."""
+    if family.level is not None:
+        return {"family": family}
+    link = {"link": family.link} if family.link == "probit" else {}
+    return {"family": family.name, **link}
+
+
+# What not every method has.
+_MORE = ("fit_stats", "diagnostics", "weight_limit", "memory", "start")
+
+
+def _fit(rng: Generator, function: str, method: Any, family: Family | None = None) -> PublicCall:
+    linear = family is None or family.least_squares
+    kind = rng.random()
+    panel = linear and kind < 0.15
+    formula = _one(rng, _PANELS if panel else _OFFSETS if kind < 0.3 else _FORMULAS)
+    options: dict[str, Any] = {"method": method}
+    if family is not None:
+        options |= _spelled_family(family)
+    if panel or rng.random() < 0.3:
+        options["unit"] = "who"
+        options["max_rows"] = int(rng.integers(1, 5))
+    if not panel and rng.random() < 0.25:
+        options["weights"] = "w"
+        if rng.random() < 0.5:
+            options["weight_limit"] = _one(rng, (0.5, 3.0))
+    if rng.random() < 0.3:
+        options["inference"] = False
+    for name in ("fit_stats", "diagnostics"):
+        fits = "weights" not in options and (linear or name != "fit_stats")
+        if (fits and rng.random() < 0.25) or rng.random() < 0.01:
+            options[name] = True
+    if rng.random() < 0.03:
+        options["memory"] = 1e6
+    plain = method.name == "boosted_adassp" and not {"weights", "inference"} & set(options)
+    if (linear and plain and rng.random() < 0.25) or rng.random() < 0.01:
+        # `random_case` has tables to start from.
+        options["start"] = None
+    options = _with_levels(formula, options)
+    return PublicCall(function, formula, _claim(rng), _with_bounds(rng, formula, options))
+
+
+def _moments(rng: Generator) -> PublicCall:
+    formula = _one(rng, [each for each in _FORMULAS if "0 +" not in each])
+    options: dict[str, Any] = {}
+    if rng.random() < 0.4:
+        options |= {"unit": "who", "max_rows": int(rng.integers(1, 5))}
+    options = _with_bounds(rng, formula, _with_levels(formula, options))
+    return PublicCall("dp_moments", formula, _claim(rng), options)
+
+
+def _selector(rng: Generator) -> Any:
+    rows = int(rng.integers(1, 4))
+    return _one(
+        rng,
+        (
+            DPKendall(max_rows=rows), DPSIS(max_rows=rows), DPSIS(top_k="peel", max_rows=rows),
+            TwoStage(), SubLasso(models=3), SubLasso(),
+        ),
+    )  # fmt: skip
+
+
+def _select(rng: Generator) -> PublicCall:
+    formula, selector = _one(rng, _TERMS), _selector(rng)
+    options: dict[str, Any] = {"method": selector, "k": int(rng.integers(1, 3))}
+    if rng.random() < 0.3:
+        options["unit"] = "who"
+    options = _with_levels(formula, options)
+    if selector.uses_bounds:
+        options = _with_bounds(rng, formula, options, everything=True)
+    epsilon, delta = _claim(rng)
+    return PublicCall("dp_select", formula, (epsilon, _one(rng, (0.0, delta))), options)
+
+
+def _selected(rng: Generator) -> PublicCall:
+    """A selection, then a fit."""
+    formula, selector = _one(rng, _TERMS), _selector(rng)
+    selector = dataclasses.replace(selector, share=_one(rng, (0.05, 0.5)))
+    options: dict[str, Any] = {"select": selector, "k": 1, "method": BoostedAdaSSP()}
+    # What assigns units to models would have to know those of its part.
+    if selector.name in ("kendall", "sis") and rng.random() < 0.5:
+        options["split"] = _one(rng, (0.25, 0.5, 0.9))
+    if rng.random() < 0.3:
+        options["unit"] = "who"
+    options = _with_levels(formula, options)
+    options = _with_bounds(rng, formula, options, everything=selector.uses_bounds)
+    return PublicCall("dp_lm", formula, _claim(rng), options)
+
+
+def _arrays(rng: Generator) -> PublicCall:
+    """A mechanism by itself, on arrays."""
+    name = _one(rng, ("adassp", "boosted_adassp", "dp_kendall", "dp_sis", "dp_frank_wolfe"))
+    epsilon, delta = _claim(rng)
+    if name in ("dp_kendall", "dp_sis"):
+        options: dict[str, Any] = {"k": int(rng.integers(1, 3))}
+        if name == "dp_sis":
+            options |= {"x_bounds": (-1.0, 1.0), "y_bounds": _one(rng, ((-1.0, 1.0), (0.0, 50.0)))}
+        return PublicCall(name, "y a b t", (epsilon, 0.0), options)
+    if name == "dp_frank_wolfe":
+        options = {"l1": _one(rng, (0.5, 1.0, 4.0)), "steps": int(rng.integers(1, 12)),
+                   "screen": _one(rng, (None, "rnm"))}  # fmt: skip
+    else:
+        options = {"intercept": bool(rng.random() < 0.5), "inference": bool(rng.random() < 0.5)}
+        if rng.random() < 0.5:
+            options["bounds"] = {"y": (-3.0, 3.0), "x0": (-3.0, 3.0)}
+    return PublicCall(name, "y a b", (epsilon, delta), options)
+
+
+_KINDS = (
+    (_linear, 24), (_generalized, 30), (_adassp, 8), (_auto, 5), (_tukey, 4), (_dpsgd, 2),
+    (_frank_wolfe, 3), (_moments, 10), (_select, 6), (_selected, 5),
+    (_arrays, 4),
+)  # fmt: skip
+
+
+def _with_levels(formula: str, options: dict[str, Any]) -> dict[str, Any]:
+    used = {name: list(levels) for name, levels in LEVELS.items() if _names(formula, name)}
+    return {**options, "levels": used} if used else options
+
+
+def _names(formula: str, column: str) -> bool:
+    words = "".join(c if c.isalnum() else " " for c in formula).split()
+    return column in words
+
+
+def _with_bounds(
+    rng: Generator, formula: str, options: dict[str, Any], *, everything: bool = False
+) -> dict[str, Any]:
+    """None, of the response, or of all columns."""
+    kind = 1.0 if everything else rng.random()
+    if kind < 0.4:
+        return options
+    response = formula.partition("~")[0].strip()
+    names = [response]
+    if kind > 0.7:
+        plain: dict[str, Any] = {n: [0.0] for n in ("a", "b", "t", "y")}
+        plain |= {n: ["u"] for n in (*LEVELS, "who")}
+        terms = pose(formula, plain, options.get("levels"), options.get("unit")).terms
+        names += [name for name in terms.names if not name.startswith("offset(")]
+    low, high = _one(rng, ((-1.0, 1.0), (-3.0, 3.0), (0.0, 1.0), (-100.0, 1000.0)))
+    return {**options, "bounds": dict.fromkeys(names, (low, high))}

@@ -1,0 +1,174 @@
+"""What a replay found, for a custodian to file."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpreg.audit.replay_tables import Case, without_unused
+from dpreg.version import __version__
+
+__all__ = ["Failure", "ReplayReport"]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A pair of tables whose fits differ by more than they may.
+
+    Attributes
+    ----------
+    case : Case or None
+        Shrunk; None for `dp_test`.
+    why : str
+    pairs : int
+        The number of the pair that failed.
+    """
+
+    case: Case | None
+    why: str
+    pairs: int
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The case in plain values; tables are CSV text."""
+        found: dict[str, Any] = {"pair": self.pairs, "why": self.why}
+        if self.case is None:
+            return found
+        case, unused = self.case, without_unused(self.case)
+        return found | {
+            "call": str(case.call),
+            "container": case.call.container,
+            "unit": "goes" if case.goes else "comes",
+            "before_row": case.place,
+            "sums_times": case.luck.magnified,
+            "noise_times": case.luck.noise,
+            "table": case.table.drop(columns=unused).to_csv(index=False),
+            "rows_of_the_unit": case.unit.drop(columns=unused).to_csv(index=False),
+            "another_table": case.other.drop(columns=unused).to_csv(index=False),
+        }
+
+    def __str__(self) -> str:
+        said = self.document
+        lines = [f"FAILED at pair {self.pairs}: {self.why}"]
+        if self.case is not None:
+            luck = self.case.luck
+            lines += [
+                said["call"],
+                f"data: {said['container']}; released: {luck.magnified} times the sums, "
+                f"{luck.noise} times the noise",
+                "table:", *_indented(said["table"]),
+                f"rows of the unit that {said['unit']}, before row {said['before_row']}:",
+                *_indented(said["rows_of_the_unit"]),
+                "another table:", *_indented(said["another_table"]),
+            ]  # fmt: skip
+        return "\n".join(lines)
+
+
+def _indented(text: str) -> list[str]:
+    return [f"  {line}" for line in text.splitlines()]
+
+
+@dataclass(slots=True)
+class ReplayReport:
+    """All pairs of a replay.
+
+    Attributes
+    ----------
+    seed : int
+    seconds : float
+    calls, refused, options : Counter
+        Pairs by call, those of them that were refused, and pairs by option.
+    releases : Counter
+        By label.
+    worst : dict
+        Largest change by label, as a share of the sensitivity.
+    failures : list of Failure
+    """
+
+    seed: int
+    seconds: float = 0.0
+    calls: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    options: Counter[str] = field(default_factory=Counter)
+    releases: Counter[str] = field(default_factory=Counter)
+    worst: dict[str, float] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+
+    def add(
+        self,
+        title: str,
+        options: Mapping[str, Any],
+        moved: Iterable[tuple[str, float]],
+        *,
+        refused: bool,
+    ) -> None:
+        """Add one pair."""
+        self.calls[title] += 1
+        self.refused[title] += refused
+        self.options.update(list(options))
+        for label, share in moved:
+            self.releases[label] += 1
+            self.worst[label] = max(self.worst.get(label, 0.0), share)
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there were."""
+        return self.calls.total()
+
+    @property
+    def holds(self) -> bool:
+        """Nothing failed."""
+        return not self.failures
+
+    def to_json(self) -> str:
+        """Return everything as JSON."""
+        return json.dumps(
+            {
+                "dpreg": __version__,
+                "seed": self.seed,
+                "pairs": self.pairs,
+                "refused": self.refused.total(),
+                "seconds": round(self.seconds, 1),
+                "holds": self.holds,
+                "calls": dict(sorted(self.calls.items())),
+                "options": dict(sorted(self.options.items())),
+                "releases": {
+                    label: {"number": self.releases[label], "largest_share": self.worst[label]}
+                    for label in sorted(self.releases)
+                },
+                "failures": [failure.document for failure in self.failures],
+            },
+            indent=2,
+        )
+
+    def __str__(self) -> str:
+        head = f"{'release':<66} {'number':>8} {'largest':>9}"
+        rows = [
+            f"{label[:66]:<66} {self.releases[label]:>8,} {self.worst[label]:>9.4f}"
+            for label in sorted(self.releases)
+        ]
+        calls = [
+            f"{title[:66]:<66} {self.calls[title]:>8,} {self.refused[title]:>9,}"
+            for title in sorted(self.calls)
+        ]
+        options = ", ".join(f"{name} {k:,}" for name, k in sorted(self.options.items()))
+        return "\n".join(
+            [
+                f"dpreg {__version__}: {self.pairs:,} pairs of neighbouring tables in "
+                f"{self.seconds:,.0f} s, seed {self.seed}",
+                f"{self.releases.total():,} changes compared; "
+                f"{len(self.failures)} failed",
+                "",
+                f"{'call':<66} {'pairs':>8} {'refused':>9}", *calls,
+                "",
+                *textwrap.wrap(f"options: {options}", 90, subsequent_indent="  "),
+                "",
+                head, *rows,
+                "(largest change, as a share of the sensitivity)",
+                *(f"\n{failure}" for failure in self.failures),
+            ]
+        )  # fmt: skip

@@ -1,0 +1,107 @@
+"""From a pair of tables that fails to the smallest one found that still does."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from dpreg.audit.recordings import AS_DRAWN
+from dpreg.audit.replay_tables import Case
+
+__all__ = ["shrunk"]
+
+_SECONDS = 30.0
+
+
+def shrunk(
+    case: Case, why: str, leak_of: Callable[[Case], str | None], seconds: float = _SECONDS
+) -> tuple[Case, str]:
+    """Remove rows, options and digits for as long as the case fails.
+
+    Parameters
+    ----------
+    case : Case
+    why : str
+        What it fails with.
+    leak_of : callable
+        What a case fails with; None if it does not.
+    seconds : float
+        How long to try.
+    """
+    end = time.monotonic() + seconds
+    found = True
+    while found:
+        found = False
+        for smaller in _smaller(case):
+            if time.monotonic() > end:
+                return case, why
+            said = leak_of(smaller)
+            if said is not None and _kind(said) == _kind(why):
+                case, why, found = smaller, said, True
+                break
+    return case, why
+
+
+def _kind(why: str) -> str:
+    """What failed, without its numbers: another failure is not followed."""
+    return re.sub(r"[-+]?\d[-+\d.e]*", "", why.rpartition(": ")[2])
+
+
+def _smaller(case: Case) -> Iterator[Case]:
+    """Simpler cases, those that differ the most first."""
+    if case.luck != AS_DRAWN:
+        yield dataclasses.replace(case, luck=AS_DRAWN)
+    rows = len(case.table)
+    size = rows
+    while size:
+        for begin in range(0, rows, size):
+            kept = case.table.drop(index=range(begin, min(begin + size, rows)))
+            place = min(case.place, len(kept)) if case.place < rows else len(kept)
+            yield dataclasses.replace(case, table=kept.reset_index(drop=True), place=place)
+        size //= 2
+    if len(case.other):
+        yield dataclasses.replace(case, other=case.other.iloc[:0])
+        half = len(case.other) // 2
+        for kept in (case.other.iloc[half:], case.other.iloc[:half]):
+            if 0 < len(kept) < len(case.other):
+                yield dataclasses.replace(case, other=kept.reset_index(drop=True))
+    for k in range(len(case.unit) if len(case.unit) > 1 else 0):
+        kept = case.unit.drop(index=k).reset_index(drop=True)
+        yield dataclasses.replace(case, unit=kept)
+    call = case.call
+    if call.stratum is not None:
+        yield dataclasses.replace(case, call=dataclasses.replace(call, stratum=None))
+    if call.container != "pandas":
+        yield dataclasses.replace(case, call=dataclasses.replace(call, container="pandas"))
+    for name in call.options:
+        if name not in ("levels", "k"):
+            options = {other: value for other, value in call.options.items() if other != name}
+            yield dataclasses.replace(case, call=dataclasses.replace(call, options=options))
+    yield from _simpler_cells(case)
+
+
+def _simpler_cells(case: Case) -> Iterator[Case]:
+    """Numbers of fewer digits, a column at a time."""
+    for part in ("table", "unit"):
+        frame = getattr(case, part)
+        for name in frame.columns:
+            if frame[name].dtype != np.float64:
+                continue
+            values = frame[name].to_numpy()
+            for simple in (np.zeros(len(values)), np.ones(len(values)), _rounded(values)):
+                order = [_digits(simple), _digits(values)]
+                if order[0] < order[1]:
+                    yield dataclasses.replace(case, **{part: frame.assign(**{name: simple})})
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    return np.array([float(f"{value:.1g}") for value in values], dtype=np.float64)
+
+
+def _digits(values: np.ndarray) -> int:
+    """How much there is to write: 0 is the least, then 1."""
+    return sum(0 if v == 0 else 1 if v == 1 else 1 + len(repr(float(v))) for v in values)

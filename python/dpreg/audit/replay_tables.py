@@ -1,0 +1,204 @@
+"""Small random tables, and a unit more of any rows at all."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpreg.audit.recordings import AS_DRAWN, Luck
+from dpreg.audit.replay_calls import LEVELS, STRATA, PublicCall
+from dpreg.audit.worlds import Pair
+from dpreg.calls.lm import dp_lm
+from dpreg.errors import ArgumentError
+
+__all__ = ["Case", "random_case", "without_unused"]
+
+Generator = np.random.Generator
+
+_NUMBERS = ("a", "b", "t", "w", "y")
+_SIZES = (0, 1, 2, 5, 12, 20, 20, 30, 30, 40, 60)
+# Cells that no statistician would write, and those that arithmetic finds hardest.
+_ODD = (np.nan, np.inf, -np.inf, 1e300, -1e300, 1e308, 5e-324, -1e-310, 2.0**62, 0.0, -0.0)
+_ODD_LEVELS = ("zzz", "", None, "U", "u ", "\x00")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call, a table, and a unit that comes or goes.
+
+    Attributes
+    ----------
+    call : PublicCall
+    table, unit : DataFrame
+        `unit` has the rows of one unit that is not in `table`.
+    place : int
+        Row of `table` that the unit comes before.
+    other : DataFrame
+        Any other rows: with the same released numbers the result is the same.
+    goes : bool
+        The first fit is of all rows, the second one without the unit.
+    luck : Luck
+        Which noise is drawn.
+    """
+
+    call: PublicCall
+    table: pd.DataFrame
+    unit: pd.DataFrame
+    place: int
+    other: pd.DataFrame
+    goes: bool = False
+    luck: Luck = AS_DRAWN
+
+    @property
+    def pair(self) -> Pair:
+        """Both tables, in the order in which they are fitted."""
+        parts = [self.table.iloc[: self.place], self.unit, self.table.iloc[self.place :]]
+        having = _frame(
+            {
+                name: np.concatenate([part[name].to_numpy() for part in parts])
+                for name in self.table.columns
+            }
+        )
+        tables = (having, self.table) if self.goes else (self.table, having)
+        return Pair("a unit goes" if self.goes else "a unit comes", *tables)
+
+
+def random_case(rng: Generator, call: PublicCall) -> Case:
+    """Draw tables for a call."""
+    rows = int(rng.choice(_SIZES))
+    if getattr(call.options.get("method"), "name", "") == "tukey":
+        rows = int(rng.choice((0, 20, 200, 400)))
+    table = _table(rng, call, rows)
+    if "start" in call.options:
+        call = _started(call, table if rng.random() < 0.5 else _table(rng, call, 60))
+    size = int(rng.integers(1, 7)) if call.unit else 1
+    unit = _unit(rng, call, table, size)
+    # Where units are drawn, those that are in both tables are numbered alike, so it comes last.
+    anywhere = call.unit is None and not (call.counts_units or "split" in call.options)
+    place = int(rng.integers(rows + 1)) if anywhere else rows
+    luck = Luck(int(rng.choice((1, 1, 1, 10, 1000, 100_000))), int(rng.choice((1, 1, 1, 0, 4))))
+    goes = bool(rng.random() < 0.5)
+    return Case(call, table, unit, place, _table(rng, call, int(rng.choice(_SIZES))), goes, luck)
+
+
+def _started(call: PublicCall, table: pd.DataFrame) -> PublicCall:
+    """Start from a fit of this table: the start is public here, and the same for all tables."""
+    options = {k: v for k, v in call.options.items() if k not in ("family", "link", "start")}
+    start = None
+    with contextlib.suppress(ArgumentError), contextlib.redirect_stderr(io.StringIO()):
+        fit = dp_lm(call.formula, call.data(table), 500.0, 1e-2, **options, rng=7)
+        start = getattr(fit, "start", None)
+    return replace(call, options={**call.options, "start": start})
+
+
+def _table(rng: Generator, call: PublicCall, rows: int) -> pd.DataFrame:
+    a, b = _column(rng, rows), _column(rng, rows)
+    if rng.random() < 0.15:
+        b = a * rng.choice((1.0, -3.0)) + 1e-9 * rng.standard_normal(rows)
+    t = np.exp(rng.normal(0, _one(rng, (0.1, 1.0, 3.0)), rows))
+    w = rng.choice((1.0, 2.0, 0.25), rows) * _one(rng, (1.0, 1e-3, 1e6))
+    persons = max(1, rows // int(rng.integers(1, 6)))
+    who = rng.integers(0, persons, rows)
+    columns: dict[str, Any] = {
+        "a": a, "b": b, "t": t, "w": w, "y": _response(rng, call, a, b),
+        "c": rng.choice(LEVELS["c"], rows).astype(object),
+        "p": rng.choice(LEVELS["p"], rows).astype(object),
+        "s": rng.choice(STRATA, rows).astype(object),
+        "who": np.array([f"person {k}" for k in who], dtype=object),
+    }  # fmt: skip
+    table = _frame(columns)
+    if rng.random() < 0.2:
+        # Odd rows on both sides.
+        for _ in range(min(rows, 3)):
+            table.loc[int(rng.integers(rows)), _one(rng, _NUMBERS)] = _one(rng, _ODD)
+    return table
+
+
+def _frame(columns: dict[str, Any]) -> pd.DataFrame:
+    """Return columns of doubles and of objects: of what type a column is says nothing of cells."""
+    return pd.DataFrame(
+        {
+            name: pd.Series(np.asarray(values, np.float64 if name in _NUMBERS else object),
+                            dtype=np.float64 if name in _NUMBERS else object)
+            for name, values in columns.items()
+        }
+    )  # fmt: skip
+
+
+def _column(rng: Generator, rows: int) -> np.ndarray:
+    kind = int(rng.integers(7))
+    scale = 10.0 ** int(rng.integers(-4, 5)) if rng.random() < 0.5 else 1.0
+    values: np.ndarray = (
+        rng.standard_normal(rows), rng.uniform(-1, 1, rows), rng.integers(0, 4, rows),
+        rng.integers(0, 2, rows), np.ones(rows), rng.standard_cauchy(rows),
+        rng.standard_normal(rows) + 300,
+    )[kind] * scale  # fmt: skip
+    return np.asarray(values, dtype=np.float64)
+
+
+def _response(rng: Generator, call: PublicCall, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def standard(x: np.ndarray) -> np.ndarray:
+        centred = x - np.median(x) if len(x) else x
+        return np.asarray(centred / (np.abs(centred).mean() + 1e-300) if len(x) else x)
+
+    with np.errstate(all="ignore"):
+        signal = np.clip(standard(a) - 0.5 * standard(b), -4, 4)
+    rows, family = len(a), call.family
+    if family.name == "binomial":
+        return np.asarray(rng.random(rows) < family.mean(signal), dtype=np.float64)
+    if family.name == "poisson":
+        return rng.poisson(np.exp(0.7 * signal)).astype(np.float64)
+    noise = rng.standard_normal(rows) if rng.random() < 0.7 else rng.standard_cauchy(rows)
+    y = signal + noise * _one(rng, (0.0, 0.1, 1.0))
+    if call.formula.startswith("log"):
+        return np.asarray(np.exp(y))
+    return np.asarray(y * _one(rng, (1.0, 1.0, 1e4)) + _one(rng, (0.0, 0.0, 50.0)))
+
+
+def _unit(rng: Generator, call: PublicCall, table: pd.DataFrame, size: int) -> pd.DataFrame:
+    """Rows of one unit: plain, extreme in all columns, or odd in some; all alike, or not."""
+    kind = rng.random()
+    alike = rng.random() < 0.6
+    first = _row(rng, call, table, kind)
+    rows = [first if alike else _row(rng, call, table, kind) for _ in range(size)]
+    who = "someone else" if rng.random() < 0.95 else None
+    return _frame({n: [who if n == "who" else row[n] for row in rows] for n in table.columns})
+
+
+def _row(rng: Generator, call: PublicCall, table: pd.DataFrame, kind: float) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for name in _NUMBERS:
+        column = table[name].to_numpy()
+        finite = column[np.isfinite(column)]
+        plain = float(_one(rng, finite)) if len(finite) else 1.0
+        largest = float(np.abs(finite).max(initial=1.0))
+        extreme = largest * _one(rng, (-1.0, 1.0)) * _one(rng, (1.0, 2.0, 10.0, 1e3, 1e9))
+        if name in "tw":
+            extreme = abs(extreme)
+        odd = kind >= 0.8 and rng.random() < 0.4
+        row[name] = _one(rng, _ODD) if odd else plain if kind < 0.15 else extreme
+    if call.family.name == "binomial" and rng.random() < 0.5:
+        row["y"] = float(rng.integers(0, 2))
+    corner = call.options.get("bounds")
+    if corner and rng.random() < 0.3:
+        for name in set(corner) & set(_NUMBERS):
+            row[name] = _one(rng, corner[name])
+    for name, levels in (*LEVELS.items(), ("s", STRATA)):
+        row[name] = _one(rng, _ODD_LEVELS if rng.random() < 0.05 else levels)
+    return row
+
+
+def _one(rng: Generator, choices: Any) -> Any:
+    return choices[int(rng.integers(len(choices)))]
+
+
+def without_unused(case: Case) -> list[str]:
+    """Return the columns that the call does not name."""
+    said = "".join(c if c.isalnum() else " " for c in str(case.call)).split()
+    needed = {*said, *({"s"} if case.call.stratum is not None else ())}
+    return [name for name in case.table.columns if name not in needed]

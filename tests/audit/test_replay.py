@@ -1,0 +1,230 @@
+"""Replays of the package hold, and find what is planted; failures are shrunk and reported."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from audit.mutants import MUTANTS
+from audit.replayed import BROKEN, found_after
+
+from dpreg import _core
+from dpreg.audit import ReplayReport, replay
+from dpreg.audit.recordings import Leak, Luck
+from dpreg.audit.replay import measure
+from dpreg.audit.replay_calls import PublicCall
+from dpreg.audit.replay_options import random_call
+from dpreg.audit.replay_shrink import shrunk
+from dpreg.audit.replay_tables import random_case
+from dpreg.audit.watches import _with_units
+from dpreg.cli.commands import main
+from dpreg.methods import BoostedAdaSSP
+
+PAIRS = 60
+# Found within so few pairs; `make audit` tries all, and says how soon each is found.
+FEW = 12
+SOON = (
+    "sensitivity of all histograms that of one",  # a sensitivity
+    "curvature with a part of its sensitivity",
+    "no composition over rounds",  # an account
+    "limits of scores from exact norms",  # a limit
+    "bounds read from the data",
+    "n in the divisor read exactly",
+    "a small study's limit from the exact residuals",
+    "what counts cost follows the true n",  # where to stop, what to spend
+)
+
+
+def case_of(call, seed=3, rows=20):
+    rng = np.random.default_rng(seed)
+    for _ in range(200):
+        case = random_case(rng, call)
+        if len(case.table) == rows:
+            return case
+    raise AssertionError(rows)
+
+
+BOOSTED = PublicCall("dp_lm", "y ~ a", (100.0, 1e-2), {"method": BoostedAdaSSP()})
+
+
+@pytest.mark.slow
+def test_no_sum_moves_by_more_than_its_sensitivity():
+    report = replay(PAIRS)
+    assert report.holds, str(report)
+    assert report.pairs == PAIRS
+    assert report.refused.total() < PAIRS / 4
+    # Bounds that are never reached would hide a factor.
+    for label in ("score of round #", "number of rows", "histogram # of each column"):
+        assert report.worst[label] > 0.99, label
+
+
+def test_the_seed_decides_which_pairs_there_are():
+    first, again, other = (json.loads(replay(3, seed=k).to_json()) for k in (5, 5, 6))
+    assert first | {"seconds": 0} == again | {"seconds": 0}
+    assert first["calls"] | first["releases"] != other["calls"] | other["releases"]
+
+
+def test_no_pair_begins_after_the_time_is_over():
+    assert replay(1000, seconds=0.0).pairs == 0
+
+
+def test_random_calls_have_all_functions_families_and_options():
+    calls = [random_call(np.random.default_rng(k)) for k in range(600)]
+    assert {call.function for call in calls if not call.of_arrays} == {
+        "dp_lm", "dp_glm", "dp_moments", "dp_select"
+    }  # fmt: skip
+    assert {"adassp", "dp_sis", "dp_frank_wolfe"} < {c.function for c in calls if c.of_arrays}
+    families = {call.family.loss for call in calls}
+    assert families == {"squared", "logistic", "probit", "poisson", "quantile"}
+    used = {name for call in calls if not call.of_arrays for name in call.options}
+    from inspect import signature
+
+    import dpreg
+
+    for function in {call.function for call in calls if not call.of_arrays}:
+        public = set(signature(getattr(dpreg, function)).parameters)
+        # What is not in `PublicCall.options`.
+        public -= {"formula", "data", "eps", "delta", "budget", "rng"}
+        assert public <= used, function
+    assert {call.stratum for call in calls} == {None, "north", "south"}
+    assert any("offset(" in call.formula for call in calls)
+    assert any("| who + p" in call.formula for call in calls)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SOON)
+def test_a_mutant_is_found(name):
+    (mutant,) = (one for one in MUTANTS if one.name == name)
+    found = found_after(mutant, FEW)
+    assert found is not None
+    assert not BROKEN.search(found[1]), found[1]
+
+
+def planted(monkeypatch):
+    """A sensitivity of a third, and the check of the accountant taken out of its way."""
+    real = _core.score_sensitivity
+    monkeypatch.setattr(_core, "score_sensitivity", lambda width: real(width) / 3)
+
+
+def test_a_failure_is_shrunk_and_written_down(monkeypatch, capsys, tmp_path):
+    planted(monkeypatch)
+    case = case_of(BOOSTED)
+    unit = case.unit.assign(a=1e3, y=-1e6, c="u", p="1", s="north", t=1.0, w=1.0)
+    case = dataclasses.replace(case, unit=unit, luck=Luck(1000, 1))
+
+    def leak_of(one):
+        try:
+            measure(one)
+        except Leak as leak:
+            return str(leak)
+        return None
+
+    assert "moved by" in leak_of(case)
+    smallest, why = shrunk(case, leak_of(case), leak_of, seconds=20)
+    assert len(smallest.table) < 5
+    assert leak_of(smallest) == why
+
+    from dpreg.audit import replay as module_function
+    from dpreg.audit.replay_report import Failure
+
+    assert module_function is replay
+    report = ReplayReport(1)
+    report.add("dp_lm(boosted_adassp)", {}, [], refused=False)
+    report.failures.append(Failure(smallest, why, 1))
+    assert "dp_lm('y ~ a', data, eps=100.0" in str(report)
+    assert "rows of the unit that" in str(report)
+    (document,) = json.loads(report.to_json())["failures"]
+    assert document["why"] == why
+    assert document["table"].splitlines()[0] == "a,y"
+
+
+def test_shrinking_ends_with_the_rows_that_matter():
+    case = case_of(BOOSTED, rows=40)
+    table = case.table.assign(a=1.0)
+    table.loc[[7, 21], "a"] = 5.0
+
+    def leak_of(one):
+        return "label: two fives" if (one.table["a"] == 5).sum() == 2 else None
+
+    smallest, why = shrunk(dataclasses.replace(case, table=table), "label: two fives", leak_of)
+    assert why == "label: two fives"
+    assert smallest.table["a"].tolist() == [5.0, 5.0]
+    assert smallest.luck == Luck()
+    assert set(smallest.table["y"]) <= {0.0}
+
+
+def test_another_failure_is_not_followed():
+    case = case_of(BOOSTED, rows=20)
+
+    def leak_of(one):
+        return "label: moved by 3.1" if len(one.table) == 20 else "label: other things"
+
+    smallest, why = shrunk(case, "label: moved by 2", leak_of)
+    assert len(smallest.table) == 20
+    assert why == "label: moved by 3.1"
+
+
+def test_the_unit_is_at_its_place_and_nothing_else_changes():
+    case = dataclasses.replace(case_of(BOOSTED), place=4, goes=False)
+    pair = case.pair
+    assert pair.without is case.table
+    rest = pair.having.drop(index=range(4, 4 + len(case.unit))).reset_index(drop=True)
+    assert rest.equals(case.table)
+    assert list(pair.having.dtypes) == list(case.table.dtypes)
+    back = dataclasses.replace(case, goes=True).pair
+    assert back.having is case.table
+    assert back.without.equals(pair.having)
+
+
+@pytest.mark.parametrize(("before", "after"), [(5, 6), (6, 5), (5, 5)])
+def test_units_that_stay_stay_in_their_models(before, after):
+    first = _core.assign_independently(before, 3, _core.TestBits(1))
+    second = _with_units(first, before, after)
+    models = [
+        np.split(np.asarray(a.members).astype(int), np.asarray(a.offsets).astype(int)[1:-1])
+        for a in (first, second)
+    ]
+    stay = min(before, after)
+    for mine, theirs in zip(*models, strict=True):
+        assert [u for u in mine if u < stay] == [u for u in theirs if u < stay]
+    assert len(second.members) == after
+
+
+def test_luck_keeps_to_the_grid():
+    exact, out = np.array([3.0, -8.0, 0.25]), np.array([4.5, -8.25, 0.25])
+    assert Luck().of(exact, out).tolist() == out.tolist()
+    assert Luck(1, 0).of(exact, out).tolist() == exact.tolist()
+    assert Luck(10, 4).of(exact, out).tolist() == [36.0, -81.0, 2.5]
+
+
+def test_the_command(capsys, tmp_path):
+    path = tmp_path / "replay.json"
+    call = ["audit", "--replay", "--pairs", "2", "--seed", "5"]
+    assert main([*call, "--json", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "2 pairs of neighbouring tables" in said
+    assert json.loads(path.read_text())["pairs"] == 2
+    assert main([*call, "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["holds"]
+    assert main([*call, "--full"]) == 2
+    assert "--full cannot be used together with --replay" in capsys.readouterr().err
+    for option in (["--pairs", "3"], ["--seconds", "1"], ["--json", "-"]):
+        assert main(["audit", *option]) == 2
+        assert "needs --replay" in capsys.readouterr().err
+
+
+def test_the_command_fails_when_a_claim_is_broken(monkeypatch, capsys):
+    import dpreg.audit as module
+
+    def broken(pairs, **options):
+        report = ReplayReport(1)
+        from dpreg.audit.replay_report import Failure
+
+        report.failures.append(Failure(None, "dp_test: 3 rows", 1))
+        return report
+
+    monkeypatch.setattr(module, "replay", broken)
+    assert main(["audit", "--replay"]) == 1
+    assert "FAILED at pair 1: dp_test: 3 rows" in capsys.readouterr().out
