@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dpreg import audit, mechanisms, reference
     from dpreg._core import EntropyError
     from dpreg.block_test import dp_test
+    from dpreg.curve import dp_curve
     from dpreg.datasets import load_diamonds
     from dpreg.errors import ArgumentError, BudgetError, FormulaError, SchemaError, SourceError
     from dpreg.families import Quantile
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from dpreg.privacy.budget import Budget
     from dpreg.results.block_test import DPTest
     from dpreg.results.compare import compare
+    from dpreg.results.curve import DPCurve
     from dpreg.results.fit import DPResults
     from dpreg.results.moments import DPMoments
     from dpreg.results.not_released import NotReleased
@@ -49,6 +51,7 @@ __all__ = [
     "BoostedAdaSSP",
     "Budget",
     "BudgetError",
+    "DPCurve",
     "DPKendall",
     "DPMoments",
     "DPResults",
@@ -68,6 +71,7 @@ __all__ = [
     "__version__",
     "audit",
     "compare",
+    "dp_curve",
     "dp_glm",
     "dp_lm",
     "dp_moments",
@@ -86,6 +90,7 @@ _HOMES = {
     "dpreg": ("audit", "mechanisms", "reference"),
     "dpreg._core": ("EntropyError",),
     "dpreg.block_test": ("dp_test",),
+    "dpreg.curve": ("dp_curve",),
     "dpreg.datasets": ("load_diamonds",),
     "dpreg.errors": (
         "ArgumentError", "BudgetError", "FormulaError", "SchemaError", "SourceError",
@@ -100,6 +105,7 @@ _HOMES = {
     "dpreg.privacy.budget": ("Budget",),
     "dpreg.results.block_test": ("DPTest",),
     "dpreg.results.compare": ("compare",),
+    "dpreg.results.curve": ("DPCurve",),
     "dpreg.results.fit": ("DPResults",),
     "dpreg.results.moments": ("DPMoments",),
     "dpreg.results.not_released": ("NotReleased",),
