@@ -277,14 +277,13 @@ def _labels(groups: Mapping[str, tuple[Level, ...]]) -> tuple[str, ...]:
 
 def _about_events(found: NoisyExits) -> tuple[str, ...]:
     """Point to another coding of the event, if the release looks like it."""
-    events, others = found.exits[:, :, 0], found.exits[:, :, 1:]
-    noise = math.sqrt(found.variances[0])
-    seen = events.sum() > _CLEAR * noise * math.sqrt(events.size)
-    if not seen or others.sum() > _CLEAR * noise * math.sqrt(others.size):
+    events, inside = found.exits[:, :, 0], found.exits[:, :, 1]
+    least = _CLEAR * math.sqrt(found.variances[0] * events.size)
+    if events.sum() <= least or inside.sum() > least:
         return ()
     return (
-        "no censored row is visible; the event must be 0 or 1, and rows with other values are "
-        "dropped: if 2 is the event, write Surv(time, status == 2)",
+        "no row that is censored inside an interval is visible; the event must be 0 or 1, and "
+        "rows with other values are dropped: if 2 is the event, write Surv(time, status == 2)",
     )
 
 

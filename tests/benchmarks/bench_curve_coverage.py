@@ -39,35 +39,32 @@ def curve(design, data, eps, seed):
     return dpreg.dp_curve(f"{surv} ~ arm", data, eps, cuts=CUTS, levels={"arm": [0, 1]}, rng=seed)
 
 
-def held(low, high, true):
-    return np.where(np.isnan(low), np.nan, (low <= true) & (true <= high))
-
-
 def measured(design, n, eps, runs):
     rng = np.random.default_rng(n)
     rates = DESIGNS[design][0] * np.array([1, 1.5])
     true = np.exp(-np.outer(rates, CUTS**SHAPE)).ravel()
     fine = np.linspace(0, 1, 20_001)
     means = np.trapezoid(np.exp(-np.outer(rates, fine**SHAPE)), fine, axis=1)
-    point, whole, area, width, censored, rejected = [], [], [], [], [], []
+    point, whole, area, width, censored, rejected, blank = [], [], [], [], [], [], []
     for seed in range(runs):
         data = persons(design, n, 1.5, rng)
         censored.append(1 - data["event"].mean())
         found = curve(design, data, eps, seed)
         table, band = found.tidy(), found.tidy(simultaneous=True)
-        point.append(held(table.lower, table.upper, true))
-        inside = held(band.lower, band.upper, true).reshape(2, -1)
-        whole.append(np.nanmin(inside, axis=1))
+        point.append((table.lower <= true) & (true <= table.upper))
+        blank.append(table.survival.isna().mean())
+        inside = (band.lower <= true) & (true <= band.upper)
+        whole.append(inside.to_numpy().reshape(2, -1).all(axis=1))
         mean = found.rmst()
-        area.append(held(mean.lower, mean.upper, means))
+        blanks = mean.rmst.isna()
+        area.append(np.where(blanks, np.nan, (mean.lower <= means) & (means <= mean.upper)))
         exact = curve(design, data, 400.0, seed)
         width.append(np.nanmedian(table["std err"] / exact.tidy()["std err"]))
         rejected.append(curve(design, persons(design, n, 1.0, rng), eps, seed).logrank().pvalue)
-    times = np.nanmean(point, axis=0)
-    blank = np.isnan(point).mean()
+    times = np.mean(point, axis=0)
     return (f"{np.mean(censored):.0%}", *(f"{v:.3f}" for v in (
-        np.nanmean(point), times.min(), times.max(), np.mean(whole), np.nanmean(area),
-        np.mean(np.array(rejected) < 0.05))), f"{np.median(width):.2f}", f"{blank:.0%}")  # fmt: skip
+        times.mean(), times.min(), times.max(), np.mean(whole), np.nanmean(area),
+        np.mean(np.array(rejected) < 0.05))), f"{np.median(width):.2f}", f"{np.mean(blank):.0%}")  # fmt: skip
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-__all__ = ["LifeTable", "area_weights", "life_table", "log_rank", "monotone"]
+__all__ = ["LifeTable", "area", "crossing", "life_table", "log_rank", "monotone"]
 
 Doubles = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -75,7 +75,8 @@ class LifeTable:
 
         All L with (estimate - L)^2 <= c^2 (L / m + noise), m being the effective number at risk:
         the score interval of a Poisson number, widened by noise; c is the normal quantile, or that
-        of the largest of the standardised errors.
+        of the largest of the standardised errors.  Where survival is not estimable, it is between 0
+        and the upper limit before.
         """
         c = self._largest(alpha) if simultaneous else float(stats.norm.isf(alpha / 2))
         sampling = np.diag(self.covariance) - self.noise
@@ -87,7 +88,10 @@ class LifeTable:
             half = c * np.sqrt(
                 np.maximum(self.cumulative, 0) * each + (c * each / 2) ** 2 + self.noise
             )
-        return np.exp(-monotone(middle + half)), np.exp(-monotone(middle - half))
+        lower, upper = np.exp(-monotone(middle + half)), np.exp(-monotone(middle - half))
+        # Later on survival is at most what it was.
+        upper[self.known :] = upper[self.known - 1] if self.known else 1.0
+        return np.nan_to_num(lower), upper
 
     def _largest(self, alpha: float) -> float:
         known = self.known
@@ -148,9 +152,7 @@ def _cells(
     return counts.reshape(len(counts), -1), np.tile(each, counts.shape[1])
 
 
-def life_table(
-    exits: Counts, entries: Counts | None, variances: tuple[float, float]
-) -> LifeTable:
+def life_table(exits: Counts, entries: Counts | None, variances: tuple[float, float]) -> LifeTable:
     """Return the life table of one group.
 
     Parameters
@@ -183,25 +185,36 @@ def life_table(
     noise[:known] = np.diag(of_noise)
     place = np.arange(known)
     covariance[:known, :known] = greenwood[np.minimum.outer(place, place)] + of_noise
-    return LifeTable(
-        at_risk, events, censored, exposure, hazard, cumulative, covariance, noise
-    )
+    return LifeTable(at_risk, events, censored, exposure, hazard, cumulative, covariance, noise)
 
 
-def area_weights(edges: Doubles, time: float) -> Doubles:
-    """Return weights a with area under the curve up to `time` = a @ (1, survival).
+def area(table: LifeTable, edges: Doubles, time: float) -> tuple[float, float]:
+    """Return the area under the curve up to `time`, and its standard error.
 
     Survival falls evenly within an interval.
     """
-    inside = np.minimum(edges, time)
-    widths = np.diff(inside)
-    weights = np.zeros(len(edges))
-    full = np.diff(edges)
+    full, widths = np.diff(edges), np.diff(np.minimum(edges, time))
     # Over the first part w of an interval of width f the area is w (S0 + (S1 - S0) w / 2 f).
     part = widths * widths / (2 * full)
-    weights[:-1] += widths - part
-    weights[1:] += part
-    return weights
+    weights = np.append(widths - part, 0.0) + np.append(0.0, part)
+    last = int((widths > 0).sum())
+    if last > table.known:
+        return math.nan, math.nan
+    survival = table.survival[:last]
+    moved = weights[1 : last + 1] * survival
+    variance = moved @ table.covariance[:last, :last] @ moved
+    return float(weights[0] + moved.sum()), math.sqrt(max(variance, 0.0))
+
+
+def crossing(edges: Doubles, survival: Doubles, level: float) -> float:
+    """Return where a falling curve, linear between the edges, reaches a level; NaN: nowhere."""
+    values = np.concatenate([[1.0], survival])
+    below = np.flatnonzero(values <= level)
+    if len(below) == 0:
+        return math.nan
+    k = int(below[0])
+    share = (values[k - 1] - level) / (values[k - 1] - values[k])
+    return float(edges[k - 1] + share * (edges[k] - edges[k - 1]))
 
 
 def log_rank(

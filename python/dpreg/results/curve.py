@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from dpreg.errors import ArgumentError, unusable
-from dpreg.inference.life_table import LifeTable, area_weights, life_table, log_rank
+from dpreg.inference.law import check_alpha
+from dpreg.inference.life_table import LifeTable, area, crossing, life_table, log_rank
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import CERTIFICATE, check_fields
-from dpreg.results.summary import Summary, privacy_note, table_of
+from dpreg.results.summary import Summary, privacy_note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,11 +108,12 @@ class DPCurve:
         DataFrame
             Columns group, time (the end of the interval), at_risk (at its beginning), events,
             censored (with noise), survival, std err, lower and upper, whose widths have sampling
-            error and privacy noise.  NaN where too few are at risk to be estimable.
+            error and privacy noise.  Where too few are at risk, survival is NaN, and between 0 and
+            the upper limit before.
         """
         import pandas as pd
 
-        _check_alpha(alpha)
+        alpha = check_alpha(alpha)
         parts = []
         for label, table in zip(self.groups, self._tables(), strict=True):
             lower, upper = table.limits(alpha, simultaneous=simultaneous)
@@ -158,13 +160,12 @@ class DPCurve:
         """
         import pandas as pd
 
-        _check_alpha(alpha)
+        alpha = check_alpha(alpha)
         first, last = float(self.edges[0]), float(self.edges[-1])
         until = last if time is None else _number("time", time)
         if not first < until <= last:
             raise unusable("time", f"above {first:g} and at most {last:g}, the last cut", time)
-        weights = area_weights(self.edges, until)
-        rows = [_area(table, weights) for table in self._tables()]
+        rows = [area(table, self.edges, until) for table in self._tables()]
         mean, error = np.array(rows).T
         margin = stats.norm.isf(alpha / 2) * error
         limits = {"lower": np.maximum(mean - margin, 0.0),
@@ -183,13 +184,13 @@ class DPCurve:
         """
         import pandas as pd
 
-        _check_alpha(alpha)
+        alpha = check_alpha(alpha)
         if not 0 < _number("q", q) < 1:
             raise unusable("q", "a number in (0, 1)", q)
         rows = []
         for table in self._tables():
             lower, upper = table.limits(alpha)
-            rows.append([_crossing(self.edges, s, 1 - q) for s in (table.survival, lower, upper)])
+            rows.append([crossing(self.edges, s, 1 - q) for s in (table.survival, lower, upper)])
         index = pd.Index(self.groups, name="group")
         return pd.DataFrame(rows, columns=["time", "lower", "upper"], index=index)
 
@@ -207,12 +208,8 @@ class DPCurve:
         kind = "simultaneous" if simultaneous else "pointwise"
         shown = []
         for label in self.groups:
-            rows = table[table["group"] == label].drop(columns="group")
-            step = max(1, math.ceil(len(rows) / _SHOWN_ROWS))
-            rows = rows.iloc[step - 1 :: step].set_index("time")
-            rows.index = [f"{time:g}" for time in rows.index]
             title = "Private Survival" + (f", {label}" if len(self.groups) > 1 else "")
-            shown.append(table_of(rows, alpha, title))
+            shown.append(_laid_out(table[table["group"] == label], alpha, title))
         return Summary(tuple(shown), self._below(kind, alpha))
 
     def _below(self, kind: str, alpha: float) -> tuple[str, ...]:
@@ -288,6 +285,27 @@ class DPCurve:
         return str(self.summary())
 
 
+def _laid_out(table: pd.DataFrame, alpha: float, title: str) -> Any:
+    """Lay out some rows of one group."""
+    from statsmodels.iolib.table import SimpleTable
+    from statsmodels.iolib.tableformatting import fmt_params
+
+    step = math.ceil(len(table) / _SHOWN_ROWS)
+    rows = table.iloc[step - 1 :: step]
+    counts, others = ["at_risk", "events", "censored"], ["survival", "std err", "lower", "upper"]
+    cells = [
+        [
+            *(f"{value:,.0f}" for value in row[counts]),
+            *("n/a" if math.isnan(value) else f"{value:.4f}" for value in row[others]),
+        ]
+        for _, row in rows.iterrows()
+    ]
+    limits = [f"[{alpha / 2:.3g}", f"{1 - alpha / 2:.3g}]"]
+    headers = ["at risk", "events", "censored", "survival", "std err", *limits]
+    stubs = [f"{time:g}" for time in rows["time"]]
+    return SimpleTable(cells, headers=headers, stubs=stubs, title=title, txt_fmt=fmt_params)
+
+
 def _check_shapes(data: dict[str, Any], counts: dict[str, Counts | None]) -> None:
     edges, size = data["edges"], (len(data["groups"]), len(data["edges"]) - 1)
     if size[0] < 1 or size[1] < 1 or any(a >= b for a, b in itertools.pairwise(edges)):
@@ -299,38 +317,8 @@ def _check_shapes(data: dict[str, Any], counts: dict[str, Counts | None]) -> Non
         raise ValueError("variances: these must be two, and at least 0")
 
 
-def _area(table: LifeTable, weights: Doubles) -> tuple[float, float]:
-    """Return the area under the curve, and its standard error."""
-    used = np.flatnonzero(weights)
-    of_curve = np.zeros(len(weights) - 1)
-    last = int(used[-1]) if len(used) else 0
-    of_curve[:last] = weights[1 : last + 1]
-    if last > table.known:
-        return math.nan, math.nan
-    survival = np.nan_to_num(table.survival)
-    moved = of_curve * survival
-    variance = moved @ np.nan_to_num(table.covariance) @ moved
-    return float(weights[0] + of_curve @ survival), math.sqrt(max(variance, 0.0))
-
-
-def _crossing(edges: Doubles, survival: Doubles, level: float) -> float:
-    """Return where a falling curve, linear between the edges, reaches a level; NaN: nowhere."""
-    values = np.concatenate([[1.0], survival])
-    below = np.flatnonzero(values <= level)
-    if len(below) == 0:
-        return math.nan
-    k = int(below[0])
-    share = (values[k - 1] - level) / (values[k - 1] - values[k])
-    return float(edges[k - 1] + share * (edges[k] - edges[k - 1]))
-
-
 def _number(name: str, value: object) -> float:
     real = isinstance(value, (int, float, np.integer, np.floating))
     if not real or isinstance(value, bool):
         raise unusable(name, "a number", value)
     return float(value)
-
-
-def _check_alpha(alpha: float) -> None:
-    if not 0 < _number("alpha", alpha) < 1:
-        raise unusable("alpha", "a number in (0, 1)", alpha)
