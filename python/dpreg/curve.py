@@ -37,6 +37,8 @@ __all__ = ["dp_curve"]
 
 _MOST_CUTS, _MOST_CELLS = 1000, 10**6
 _GROUPED = re.compile(r"C\(\s*(?:`([^`]+)`|(\w+))\s*(?:,\s*levels\s*=.*)?\)", re.DOTALL)
+# How rwrapper/R/curve.R writes a group, for its columns to be dummies.
+_CODED_IN_R = re.compile(r"C\((.*), contr\.treatment\)", re.DOTALL)
 # Deviations of its noise below which a number may be 0.
 _CLEAR = 3.0
 
@@ -231,7 +233,8 @@ def _group_levels(
     found: dict[str, tuple[Level, ...]] = {}
     for term, names in behind.items():
         if isinstance(problem, ModelMatrix):
-            found[term] = tuple((levels or {})[term])
+            coded = _CODED_IN_R.fullmatch(term)
+            found[coded[1] if coded else term] = tuple((levels or {})[term])
             continue
         plain = _GROUPED.fullmatch(term)
         column = (plain[1] or plain[2]) if plain else term

@@ -62,9 +62,10 @@ def measured(design, n, eps, runs):
         width.append(np.nanmedian(table["std err"] / exact.tidy()["std err"]))
         rejected.append(curve(design, persons(design, n, 1.0, rng), eps, seed).logrank().pvalue)
     times = np.mean(point, axis=0)
-    return (f"{np.mean(censored):.0%}", *(f"{v:.3f}" for v in (
-        times.mean(), times.min(), times.max(), np.mean(whole), np.nanmean(area),
-        np.mean(np.array(rejected) < 0.05))), f"{np.median(width):.2f}", f"{np.mean(blank):.0%}")  # fmt: skip
+    rejects = np.mean(np.array(rejected) < 0.05)
+    shares = (times.mean(), times.min(), times.max(), np.mean(whole), np.nanmean(area), rejects)
+    ends = f"{np.median(width):.2f}", f"{np.mean(blank):.0%}"
+    return f"{np.mean(censored):.0%}", *(f"{share:.3f}" for share in shares), *ends
 
 
 def main() -> None:

@@ -17,10 +17,10 @@ __all__ = ["SHELL", "Shell", "in_shell"]
 # the same name; any other is an option of a method.
 _POSITIONAL = {"formula": "FORMULA", "data": "DATA", "statistic": "STATISTIC", "ledger": "ledger"}
 _OPTIONS = {
-    "accounting", "alpha", "blocks", "bounds", "budget", "d", "delta", "diagnostics", "effect",
-    "eps", "exp", "family", "fit_stats", "inference", "interval", "k", "levels", "link", "max_rows",
-    "memory", "method", "mu", "n", "name", "option", "power", "rho", "rng", "select", "split",
-    "stratum", "threshold", "unit", "weight_limit", "weights", "winsorise",
+    "accounting", "alpha", "blocks", "bounds", "budget", "cuts", "d", "delta", "diagnostics",
+    "effect", "eps", "exp", "family", "fit_stats", "inference", "interval", "k", "levels", "link",
+    "max_rows", "memory", "method", "mu", "n", "name", "option", "power", "rho", "rng", "select",
+    "split", "start", "stratum", "threshold", "unit", "weight_limit", "weights", "winsorise",
 }  # fmt: skip
 
 

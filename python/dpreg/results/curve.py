@@ -28,6 +28,7 @@ __all__ = ["DPCurve", "LogRank"]
 
 Doubles = NDArray[np.float64]
 Counts = NDArray[np.int64]
+Columns = dict[str, Any]
 
 _FORMAT = 1
 _DOCUMENT = {
@@ -113,21 +114,28 @@ class DPCurve:
         """
         import pandas as pd
 
+        return pd.DataFrame(self._columns(alpha, simultaneous=simultaneous))
+
+    def _columns(self, alpha: float = 0.05, *, simultaneous: bool = False) -> Columns:
+        """Return the columns of `tidy`."""
         alpha = check_alpha(alpha)
-        parts = []
-        for label, table in zip(self.groups, self._tables(), strict=True):
-            lower, upper = table.limits(alpha, simultaneous=simultaneous)
-            parts.append(
-                pd.DataFrame(
-                    {
-                        "group": label, "time": self.edges[1:], "at_risk": table.at_risk,
-                        "events": table.events, "censored": table.censored,
-                        "survival": table.survival, "std err": table.standard_errors,
-                        "lower": lower, "upper": upper,
-                    }
-                )
-            )  # fmt: skip
-        return pd.concat(parts, ignore_index=True)
+        tables = self._tables()
+        limits = [table.limits(alpha, simultaneous=simultaneous) for table in tables]
+        listed = {
+            "at_risk": [table.at_risk for table in tables],
+            "events": [table.events for table in tables],
+            "censored": [table.censored for table in tables],
+            "survival": [table.survival for table in tables],
+            "std err": [table.standard_errors for table in tables],
+            "lower": [lower for lower, _ in limits],
+            "upper": [upper for _, upper in limits],
+        }
+        size = len(self.edges) - 1
+        return {
+            "group": [label for label in self.groups for _ in range(size)],
+            "time": np.tile(self.edges[1:], len(self.groups)),
+            **{name: np.concatenate(parts) for name, parts in listed.items()},
+        }
 
     def logrank(self) -> LogRank:
         """Test that the groups have the same hazard in every interval.
@@ -160,18 +168,24 @@ class DPCurve:
         """
         import pandas as pd
 
+        return pd.DataFrame(self._means(time, alpha)).set_index("group")
+
+    def _means(self, time: float | None = None, alpha: float = 0.05) -> Columns:
+        """Return the columns of `rmst`."""
         alpha = check_alpha(alpha)
         first, last = float(self.edges[0]), float(self.edges[-1])
         until = last if time is None else _number("time", time)
         if not first < until <= last:
             raise unusable("time", f"above {first:g} and at most {last:g}, the last cut", time)
-        rows = [area(table, self.edges, until) for table in self._tables()]
-        mean, error = np.array(rows).T
+        mean, error = np.array([area(table, self.edges, until) for table in self._tables()]).T
         margin = stats.norm.isf(alpha / 2) * error
-        limits = {"lower": np.maximum(mean - margin, 0.0),
-                  "upper": np.minimum(mean + margin, until - first)}  # fmt: skip
-        index = pd.Index(self.groups, name="group")
-        return pd.DataFrame({"rmst": mean, "std err": error, **limits}, index=index)
+        return {
+            "group": list(self.groups),
+            "rmst": mean,
+            "std err": error,
+            "lower": np.maximum(mean - margin, 0.0),
+            "upper": np.minimum(mean + margin, until - first),
+        }
 
     def quantile(self, q: float = 0.5, alpha: float = 0.05) -> pd.DataFrame:
         """Return the time by which a share `q` has had the event; 0.5: the median.
@@ -184,15 +198,18 @@ class DPCurve:
         """
         import pandas as pd
 
+        return pd.DataFrame(self._quantiles(q, alpha)).set_index("group")
+
+    def _quantiles(self, q: float = 0.5, alpha: float = 0.05) -> Columns:
+        """Return the columns of `quantile`."""
         alpha = check_alpha(alpha)
         if not 0 < _number("q", q) < 1:
             raise unusable("q", "a number in (0, 1)", q)
-        rows = []
-        for table in self._tables():
-            lower, upper = table.limits(alpha)
-            rows.append([crossing(self.edges, s, 1 - q) for s in (table.survival, lower, upper)])
-        index = pd.Index(self.groups, name="group")
-        return pd.DataFrame(rows, columns=["time", "lower", "upper"], index=index)
+        curves = [(table.survival, *table.limits(alpha)) for table in self._tables()]
+        found = np.array([[crossing(self.edges, s, 1 - q) for s in of] for of in curves])
+        # The lower limit of survival is crossed first.
+        names = ("time", "lower", "upper")
+        return {"group": list(self.groups), **dict(zip(names, found.T, strict=True))}
 
     def plot(
         self, ax: Axes | None = None, alpha: float = 0.05, *, simultaneous: bool = True
