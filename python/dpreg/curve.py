@@ -101,11 +101,11 @@ def dp_curve(
 
     Notes
     -----
-    Persons censored inside an interval count half in it, and those censored at its end fully; if
-    the cuts are all the times that can occur, the estimate is Kaplan and Meier's.  A person is in
-    one cell of the table, so that noise does not grow with the number of intervals, and numbers at
-    risk are sums of cells.  Finer grids need not be avoided: each interval adds the noise of one
-    number of events.
+    Within an interval the hazard is taken to be constant and censoring even, so that persons
+    censored inside it count about half (Cutler and Ederer); those censored at its end count fully.
+    If the cuts are all the times that can occur, the estimate is Kaplan and Meier's.  A person is
+    in one cell of the table, so that noise does not grow with the number of intervals, and numbers
+    at risk are sums of cells.
 
     Privacy
     -------

@@ -7,9 +7,10 @@
 #' quantiles follow from it at no further cost.
 #'
 #' A person is in one cell of the table, whose noise does not grow with the number of intervals.
-#' Persons censored inside an interval count half in it, and those censored at its end fully: if the
-#' cuts are all the times that can occur, the estimate is that of `survival::survfit()`. Standard
-#' errors combine sampling error (Greenwood) and privacy noise. No `delta` is needed.
+#' Within an interval the hazard is taken to be constant and censoring even, so that persons censored
+#' inside it count about half, and those censored at its end fully: if the cuts are all the times that
+#' can occur, the estimate is that of `survival::survfit()`. Standard errors combine sampling error
+#' and privacy noise. No `delta` is needed.
 #'
 #' `Surv()` is not called, so the package survival need not be there. The event is 0 or 1, or `TRUE`
 #' or `FALSE`; a status of 1 and 2 is not recognised from the data: write `Surv(time, status == 2)`.

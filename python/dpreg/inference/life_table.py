@@ -1,10 +1,15 @@
 """Survival from noisy numbers of exits and entries by interval.  Everything here is public.
 
-Persons censored inside an interval, or entering inside it, count half in it (Cutler and Ederer
-1958); those censored at its end count fully, as in R's survfit: where the ends of intervals are all
-the times there are, the curve is the Kaplan-Meier estimate.  The cumulative hazard is
-L_j = sum_{k <= j} -log(1 - d_k / m_k), with events d and exposures m linear in the cells, so that
-noise moves it by its derivative; sampling error is Greenwood's.
+Within an interval the hazard of the event is constant, and censoring is even: of m persons at the
+beginning, d have the event and c are censored, where with the increment L of the cumulative hazard
+
+    d / m = 1 - e^-L - (c / m) (1 - k(L)),    k(L) = L / (e^L - 1).
+
+To first order that is d / (m - c / 2), as Cutler and Ederer (1958) have it.  Who is censored at the
+end of the interval is not in c: where all are, the curve is the Kaplan-Meier estimate.  Who enters
+inside the interval is half a person of m.  L is a function of d, c and m, and these are linear in
+the cells of the table: noise moves it by its derivative, and so does sampling, which is multinomial
+(with c = 0 that is Greenwood's formula).
 """
 
 from __future__ import annotations
@@ -21,8 +26,10 @@ __all__ = ["LifeTable", "area", "crossing", "life_table", "log_rank", "monotone"
 Doubles = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-# Exposures of this many deviations of their noise are estimable.
+# Numbers at risk of this many deviations of their noise are estimable.
 _CLEAR = 5.0
+# Increments below it are as 0, and Newton's steps, from a start that is off by few percent.
+_SMALL, _STEPS = 1e-6, 8
 # Draws of the largest of correlated normal deviates, the same in every call.
 _DRAWS, _SEED = 20_000, 20260101
 
@@ -35,9 +42,9 @@ class LifeTable:
     ----------
     at_risk : ndarray
         At the beginning of each interval.
-    events, censored, exposure : ndarray
-    hazard : ndarray
-        Of an event in the interval.
+    events, censored : ndarray
+    persons : ndarray
+        As `at_risk`, with half of those that enter inside the interval.
     cumulative : ndarray
         Estimates of minus the logarithm of survival; they need not rise.
     covariance : ndarray, shape (K, K)
@@ -49,8 +56,7 @@ class LifeTable:
     at_risk: Doubles
     events: Doubles
     censored: Doubles
-    exposure: Doubles
-    hazard: Doubles
+    persons: Doubles
     cumulative: Doubles
     covariance: Doubles
     noise: Doubles
@@ -83,7 +89,7 @@ class LifeTable:
         seen = self.cumulative > 0
         with np.errstate(all="ignore"):
             each = np.where(seen & (sampling > 0), sampling / self.cumulative, np.nan)
-            each = np.where(np.isnan(each), _mean_so_far(1 / self.exposure), each)
+            each = np.where(np.isnan(each), _mean_so_far(1 / self.persons), each)
             middle = self.cumulative + c * c * each / 2
             half = c * np.sqrt(
                 np.maximum(self.cumulative, 0) * each + (c * each / 2) ** 2 + self.noise
@@ -123,23 +129,24 @@ def monotone(values: Doubles) -> Doubles:
 
 
 def _linear(intervals: int, kinds: int) -> tuple[Doubles, Doubles, Doubles, Doubles]:
-    """Return events, censored, at risk and exposure as linear in the cells of one group.
+    """Return d, c, persons at risk at the beginning, and m, as linear in the cells of one group.
 
     Each of shape (K, K * kinds), cells laid out by interval: exits, then entries if there are 5.
     """
-    events, censored, at_risk, exposure = np.zeros((4, intervals, intervals, kinds))
+    events, censored, at_risk = np.zeros((3, intervals, intervals, kinds))
     for k in range(intervals):
-        events[k, k, 0] = 1.0
-        censored[k, k, 1] = censored[k, k, 2] = 1.0
+        events[k, k, 0] = censored[k, k, 1] = 1.0
         at_risk[k, k:, :3] = 1.0
         if kinds > 3:
             at_risk[k, k + 1 :, 3] = at_risk[k, k:, 4] = -1.0
-        exposure[k] = at_risk[k]
-        exposure[k, k, 1] -= 0.5
-        if kinds > 3:
-            exposure[k, k, 4] += 0.5
+    persons = at_risk.copy()
+    if kinds > 3:
+        inside = np.arange(intervals)
+        persons[inside, inside, 4] += 0.5
     flat = (intervals, intervals * kinds)
-    return tuple(a.reshape(flat) for a in (events, censored, at_risk, exposure))  # type: ignore[return-value]
+    return (
+        events.reshape(flat), censored.reshape(flat), at_risk.reshape(flat), persons.reshape(flat),
+    )  # fmt: skip
 
 
 def _cells(
@@ -166,54 +173,97 @@ def life_table(exits: Counts, entries: Counts | None, variances: tuple[float, fl
     """
     (cells,), variance = _cells(exits[None], None if entries is None else entries[None], variances)
     maps = _linear(len(exits), 3 if entries is None else 5)
-    events, censored, at_risk, exposure = (m @ cells for m in maps)
+    events, inside, at_risk, persons = (m @ cells for m in maps)
     noise_sd = np.sqrt((maps[3] ** 2) @ variance)
-    clear = np.logical_and.accumulate(exposure > _CLEAR * np.maximum(noise_sd, 0.1))
-    m = np.where(clear, exposure, np.nan)
-    with np.errstate(all="ignore"):
-        # Where all have the event, half of one is taken to have had none.
-        d = np.minimum(events, m - 0.5)
-        hazard = d / m
-        cumulative = np.cumsum(-np.log1p(-hazard))
-        greenwood = np.cumsum(np.maximum(d, 0) / (m * (m - d)))
-        moved = maps[0] / (m - d)[:, None] - maps[3] * (d / (m * (m - d)))[:, None]
-    known = int(clear.sum())
-    jacobian = np.cumsum(moved[:known], axis=0)
-    covariance = np.full((len(exits), len(exits)), np.nan)
-    noise = np.full(len(exits), np.nan)
+    known = _clear(persons, noise_sd)
+    m = persons[:known]
+    c = np.clip(inside[:known] / m, 0, 1)
+    # Half a person is left, where noise or an interval that nobody outlives would have none.
+    d = np.minimum(events[:known] / m, 1 - c - 0.5 / m)
+    rise = _increment(d, c)
+    by_event, by_censored = _slopes(rise, c)
+    p = np.maximum(d, 0)
+    mean = by_event * p + by_censored * c
+    sampling = np.cumsum((by_event**2 * p + by_censored**2 * c - mean**2) / m)
+    moved = (
+        maps[0][:known] * (by_event / m)[:, None]
+        + maps[1][:known] * (by_censored / m)[:, None]
+        - maps[3][:known] * ((by_event * d + by_censored * c) / m)[:, None]
+    )
+    jacobian = np.cumsum(moved, axis=0)
     of_noise = (jacobian * variance) @ jacobian.T
-    noise[:known] = np.diag(of_noise)
-    place = np.arange(known)
-    covariance[:known, :known] = greenwood[np.minimum.outer(place, place)] + of_noise
-    return LifeTable(at_risk, events, censored, exposure, hazard, cumulative, covariance, noise)
+    size, place = len(exits), np.arange(known)
+    covariance, noise, cumulative = np.full((size, size), np.nan), *np.full((2, size), np.nan)
+    covariance[:known, :known] = sampling[np.minimum.outer(place, place)] + of_noise
+    noise[:known], cumulative[:known] = np.diag(of_noise), np.cumsum(rise)
+    persons[known:] = np.nan
+    return LifeTable(
+        at_risk, events, exits[:, 1:].sum(axis=1).astype(np.float64), persons, cumulative,
+        covariance, noise,
+    )  # fmt: skip
+
+
+def _clear(persons: Doubles, noise_sd: Doubles) -> int:
+    """Return in how many intervals, from the first on, there are enough persons."""
+    clear = persons > _CLEAR * np.maximum(noise_sd, 0.1)
+    return int(np.logical_and.accumulate(clear).sum())
+
+
+def _bernoulli(rise: Doubles) -> tuple[Doubles, Doubles]:
+    """Return k(L) = L / (e^L - 1), and its derivative."""
+    safe = np.where(np.abs(rise) < _SMALL, _SMALL, rise)
+    more = np.expm1(safe)
+    return safe / more, (more - safe * np.exp(safe)) / more**2
+
+
+def _increment(d: Doubles, c: Doubles) -> Doubles:
+    """Solve d = 1 - e^-L - c (1 - k(L)) for L, by Newton's method from the half of c."""
+    rise = -np.log1p(-np.clip(d / (1 - c / 2), -10.0, 1 - 1e-9))
+    for _ in range(_STEPS):
+        k, slope = _bernoulli(rise)
+        gap = -np.expm1(-rise) - c * (1 - k) - d
+        rise = rise - gap / np.maximum(np.exp(-rise) + c * slope, 1e-9)
+    return np.asarray(rise)
+
+
+def _slopes(rise: Doubles, c: Doubles) -> tuple[Doubles, Doubles]:
+    """Return the derivatives of L in d and in c."""
+    k, slope = _bernoulli(rise)
+    by_event = 1 / np.maximum(np.exp(-rise) + c * slope, 1e-9)
+    return by_event, (1 - k) * by_event
 
 
 def area(table: LifeTable, edges: Doubles, time: float) -> tuple[float, float]:
-    """Return the area under the curve up to `time`, and its standard error.
-
-    Survival falls evenly within an interval.
-    """
+    """Return the area under the curve up to `time`, and its standard error."""
     full, widths = np.diff(edges), np.diff(np.minimum(edges, time))
-    # Over the first part w of an interval of width f the area is w (S0 + (S1 - S0) w / 2 f).
-    part = widths * widths / (2 * full)
-    weights = np.append(widths - part, 0.0) + np.append(0.0, part)
     last = int((widths > 0).sum())
     if last > table.known:
         return math.nan, math.nan
-    survival = table.survival[:last]
-    moved = weights[1 : last + 1] * survival
-    variance = moved @ table.covariance[:last, :last] @ moved
-    return float(weights[0] + moved.sum()), math.sqrt(max(variance, 0.0))
+    cumulative = monotone(table.cumulative)[:last]
+    begin = np.append(0.0, cumulative[:-1])
+    share = (widths / full)[:last]
+    rise = np.maximum((cumulative - begin) * share, _SMALL)
+    # Of persons at the beginning of an interval, what they live in it: w (1 - e^-r) / r.
+    parts = widths[:last] * np.exp(-begin) * -np.expm1(-rise) / rise
+    by_rise = widths[:last] * np.exp(-begin) * (np.exp(-rise) * (1 + rise) - 1) / rise**2 * share
+    slopes = by_rise.copy()
+    slopes[:-1] -= by_rise[1:] + parts[1:]
+    variance = slopes @ table.covariance[:last, :last] @ slopes
+    return float(parts.sum()), math.sqrt(max(variance, 0.0))
 
 
 def crossing(edges: Doubles, survival: Doubles, level: float) -> float:
-    """Return where a falling curve, linear between the edges, reaches a level; NaN: nowhere."""
+    """Return where a falling curve, of constant hazard between the edges, reaches a level.
+
+    NaN: nowhere.
+    """
     values = np.concatenate([[1.0], survival])
     below = np.flatnonzero(values <= level)
     if len(below) == 0:
         return math.nan
     k = int(below[0])
-    share = (values[k - 1] - level) / (values[k - 1] - values[k])
+    before, after = -math.log(values[k - 1]), -math.log(max(values[k], 1e-300))
+    share = (-math.log(level) - before) / (after - before)
     return float(edges[k - 1] + share * (edges[k] - edges[k - 1]))
 
 
@@ -222,8 +272,9 @@ def log_rank(
 ) -> tuple[float, int]:
     """Return the statistic of the log-rank test for all groups, and its degrees of freedom.
 
-    Its variance has that of noise beside the hypergeometric one.  Intervals count as long as the
-    number at risk of all groups together is estimable.
+    Who is censored inside an interval, or enters there, counts half in it.  The variance has that
+    of noise beside the hypergeometric one.  Intervals count as long as the number at risk of all
+    groups together is estimable.
 
     Parameters
     ----------
@@ -234,11 +285,10 @@ def log_rank(
     cells, variance = _cells(exits, entries, variances)
     groups, intervals = exits.shape[:2]
     maps = _linear(intervals, 3 if entries is None else 5)
-    d, m = cells @ maps[0].T, cells @ maps[3].T
-    noise_sd = np.sqrt(groups * (maps[3] ** 2) @ variance)
-    clear = np.logical_and.accumulate(m.sum(axis=0) > _CLEAR * np.maximum(noise_sd, 0.1))
-    d, m = d[:, clear], m[:, clear]
-    of_events, of_exposure = maps[0][clear], maps[3][clear]
+    exposure = maps[3] - maps[1] / 2
+    known = _clear((cells @ exposure.T).sum(axis=0), np.sqrt(groups * (exposure**2) @ variance))
+    of_events, of_exposure = maps[0][:known], exposure[:known]
+    d, m = cells @ of_events.T, cells @ of_exposure.T
     all_d, all_m = d.sum(axis=0), m.sum(axis=0)
     share = m / all_m
     gap = (d - share * all_d).sum(axis=1)
@@ -255,6 +305,6 @@ def log_rank(
         covariance += (moved * variance) @ moved.T
     kept = slice(groups - 1)
     gap, covariance = gap[kept], covariance[kept, kept]
-    if not clear.any():
+    if known == 0:
         return math.nan, groups - 1
     return float(gap @ np.linalg.solve(covariance, gap)), groups - 1

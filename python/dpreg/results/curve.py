@@ -163,7 +163,7 @@ class DPCurve:
         -------
         DataFrame
             One row per group: rmst, std err, lower and upper; NaN where the curve is not estimable
-            up to `time`.  Events are taken to be spread evenly within an interval.  Groups are
+            up to `time`.  The hazard is taken to be constant within an interval.  Groups are
             independent, so variances of differences add up.
         """
         import pandas as pd

@@ -43,8 +43,9 @@ test_that("means, quantiles, tables and plots come from what was released", {
   needs_python("dp_curve")
   curve <- dp_curve(Surv(time, status == 2) ~ arm, trial(), eps = 20, cuts = c(2, 4, 6, 8), rng = 1)
   mean <- curve_rmst(curve, 4)
-  survival <- matrix(curve$curve$surv, 4)
-  expect_equal(mean$rmst, 2 * (1 / 2 + survival[1, ] + survival[2, ] / 2))
+  hazard <- -diff(rbind(0, log(matrix(curve$curve$surv, 4)[1:2, ])))
+  expect_equal(mean$rmst, 2 * (1 - exp(-hazard[1, ])) / hazard[1, ] +
+                 2 * exp(-hazard[1, ]) * (1 - exp(-hazard[2, ])) / hazard[2, ])
   expect_identical(names(tidy(curve)), c("time", "n.risk", "n.event", "n.censor", "estimate", "std.error",
                                          "conf.low", "conf.high", "strata"))
   expect_true(all(as.data.frame(curve, simultaneous = TRUE)$lower < curve$curve$lower))
