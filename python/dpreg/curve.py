@@ -185,7 +185,7 @@ def _edges(cuts: object, start: object) -> np.ndarray[Any, np.dtype[np.float64]]
         raise unusable("cuts", wanted, cuts)
     if any(a >= b for a, b in itertools.pairwise(values)):
         raise unusable("cuts", wanted, cuts)
-    if not _real(start) or not start < values[0]:  # type: ignore[operator]
+    if not _real(start) or not start < values[0]:
         raise unusable("start", f"a number below the first cut, {values[0]:g}", start)
     return np.array([start, *values], dtype=np.float64)
 
@@ -262,7 +262,7 @@ def _statistic(
     """Return what is counted: combinations of levels are numbered, the last running fastest."""
     codes: list[float] = []
     number = 1
-    for levels in reversed(groups.values()):
+    for levels in reversed(list(groups.values())):
         codes = [number * k for k in range(1, len(levels))] + codes
         number *= len(levels)
     cells = 5 * number * (len(edges) - 1)

@@ -17,7 +17,8 @@ MAN = HERE.parents[1] / "rwrapper/man"
 # What the index of R shows under which heading; topics that are not here come last.
 TOPICS = {
     "Fits": (
-        "dp_lm", "dp_glm", "Quantile", "dp_select", "dp_moments", "dp_test", "dp_not_released",
+        "dp_lm", "dp_glm", "Quantile", "dp_select", "dp_moments", "dp_test", "dp_curve",
+        "dp_not_released",
     ),
     "Results": (
         "dp_lm_methods", "predict.dp_lm", "anova.dp_lm", "update.dp_lm", "dp_lm_tidiers",

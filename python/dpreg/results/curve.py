@@ -335,7 +335,6 @@ def _check_shapes(data: dict[str, Any], counts: dict[str, Counts | None]) -> Non
 
 
 def _number(name: str, value: object) -> float:
-    real = isinstance(value, (int, float, np.integer, np.floating))
-    if not real or isinstance(value, bool):
+    if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
         raise unusable(name, "a number", value)
     return float(value)
