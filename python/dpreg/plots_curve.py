@@ -36,15 +36,15 @@ def plot_curve(
         ax.fill_between(curve.edges, lines[1], lines[2], color=colour, alpha=0.2, linewidth=0)
         for time, count in zip(curve.edges[:-1:step], rows["at_risk"][::step], strict=True):
             ax.annotate(
-                f"{max(count, 0):,.0f}", (time, 0), (0, -34 - 11 * number), color=colour,
+                f"{max(count, 0):,.0f}", (time, 0), (0, -30 - 11 * number), color=colour,
                 xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=8,
                 ha="center",
             )  # fmt: skip
     if len(curve.groups) > 1:
         ax.legend(frameon=False)
     kind = "simultaneous" if simultaneous else "pointwise"
-    ax.set_xlabel(f"time; below, private numbers at risk; {kind} {1 - alpha:.0%} bands")
-    ax.xaxis.set_label_coords(0.5, -0.28 - 0.05 * len(curve.groups))
+    below = f"time; below the axis, private numbers at risk; {kind} {1 - alpha:.0%} bands"
+    ax.set_xlabel(below, labelpad=14 + 11 * len(curve.groups))
     ax.set_ylabel("survival")
     ax.set_ylim(0, 1.02)
     seeded = curve.privacy.seeded

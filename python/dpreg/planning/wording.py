@@ -96,7 +96,7 @@ def _nothing(plan: Plan) -> bool:
 
 
 def _rows(plan: Plan) -> list[tuple[str, str]]:
-    link = ", link probit" if plan.family.link == "probit" else ""
+    link = f", link {plan.family.link}" if plan.family.link in ("probit", "cloglog") else ""
     of = [] if plan.family.least_squares else [("family", f"{plan.family.label}{link}")]
     return [
         *of,
