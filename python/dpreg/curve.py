@@ -280,12 +280,13 @@ def _labels(groups: Mapping[str, tuple[Level, ...]]) -> tuple[str, ...]:
 
 def _about_events(found: NoisyExits) -> tuple[str, ...]:
     """Point to another coding of the event, if the release looks like it."""
-    events, inside = found.exits[:, :, 0], found.exits[:, :, 1]
-    least = _CLEAR * math.sqrt(found.variances[0] * events.size)
-    if events.sum() <= least or inside.sum() > least:
+    events = found.exits[:, :, 0]
+    censored = found.exits[:, :, 1].sum() + found.exits[:, :-1, 2].sum()
+    least = _CLEAR * math.sqrt(2 * found.variances[0] * events.size)
+    if events.sum() <= least or censored > least:
         return ()
     return (
-        "no row that is censored inside an interval is visible; the event must be 0 or 1, and "
+        "no row that is censored before the last cut is visible; the event must be 0 or 1, and "
         "rows with other values are dropped: if 2 is the event, write Surv(time, status == 2)",
     )
 
