@@ -97,6 +97,9 @@ MISTAKES = [
     for typed, argument, says in [
         # Names from other packages.
         ("dp_lm('y ~ x', df, epsilon=1)", "epsilon: dp_lm() has no such argument", "write eps"),
+        ("dp_lm('y ~ x', df)", "eps must be given", "write eps=1.0, a common choice"),
+        ("dp_select('y ~ x', df, eps=1)", "k must be given", "write k=..."),
+        ("dp_lm('y ~ poly(x, 2)', df, 1)", "formula", "write bounds={'x': (low, high)}"),
         ("dp_lm('y ~ x', df, 1, seed=1)", "seed", "write rng, which makes the result reproducible"),
         ("dp_lm('y ~ x', df, 1, random_state=1)", "random_state", "write rng"),
         ("dp_lm('y ~ x', df, 1, weights=df['x'])", "weights", "name of one column"),

@@ -25,6 +25,9 @@ from dpreg.r_words import in_r, told_in_r
          'dp_lm(y ~ I(x == 1), method = "auto") needs eps = 0.5'),
         ("such as dpreg.Budget(eps=2.0, delta=1e-5)", "such as dp_budget(eps = 2, delta = 1e-5)"),
         ("and levels= declares them", "and levels = declares them"),
+        ("a CSV file; declare them, types = {'x': 'float64'}, and read the table with f(types), "
+         "or in R with read.csv('d.csv', colClasses = ...)",
+         "a CSV file; write read.csv('d.csv', colClasses = ...)"),
         ("tukey, basic composition, dpreg 0.1.0", "tukey, basic composition, dpreg 0.1.0"),
         ("no column 'None', 'True' or '2.0'", "no column 'None', 'True' or '2.0'"),
         ("cut(x, breaks = c(0, 1)) == 2 and z<=3", "cut(x, breaks = c(0, 1)) == 2 and z<=3"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,25 @@ def test_metadata_names_this_version():
     assert (ROOT / meta["contIntegration"]).exists()
     for name in ("CITATION.cff", "codemeta.json"):
         assert f".github/{name}" in (ROOT / ".github/RELEASING.md").read_text()
+
+
+def test_the_recipe_for_conda_has_what_the_package_needs():
+    yaml = pytest.importorskip("yaml")
+    recipe = yaml.safe_load((ROOT / ".github/conda/recipe.yaml").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert recipe["context"]["version"] == dpreg.__version__
+
+    def spelled(requirements):
+        return {requirement.replace(" ", "") for requirement in requirements}
+
+    assert spelled(recipe["requirements"]["run"]) - {"python"} == set(
+        project["project"]["dependencies"]
+    )
+    host = spelled(recipe["requirements"]["host"]) - {"python", "pip"}
+    assert host == set(project["build-system"]["requires"])
+    (script,) = (f"{k} = {v}" for k, v in project["project"]["scripts"].items())
+    assert recipe["build"]["python"]["entry_points"] == [script]
+    assert project["project"]["requires-python"] == f">={recipe['context']['python_min']}"
 
 
 def test_the_paper_has_what_the_journal_asks_for():

@@ -22,7 +22,7 @@ def test_the_privacy_model_runs(capsys):
     ("name", "figures", "printed"),
     [
         ("getting_started", 1, "Private Linear Regressions"),
-        ("gallery", 3, "intervals 1."),
+        ("gallery", 7, "intervals 1."),
         ("method_and_epsilon", 3, "Not released: y ~ x0"),
         ("custodian", 2, "- BudgetError: budget: dp_lm"),
         ("budget_year", 1, "ended by SIGKILL: True"),

@@ -6,8 +6,9 @@ documentation defines unit, score, release and other terms.
 Subpackages; each imports only from those before it: `privacy` (costs, budgets, ledgers,
 certificates), `data` (from tables to rows of numbers), `sums` (exact sums over rows, with noise),
 `inference` (standard errors from released values), `methods` and `selection` (the private
-algorithms), `planning` (expected accuracy, without data), `results` (fitted models), `pipeline`
-(charge, read, release), and the interfaces: Python, `cli`, `bridge` for R, `sklearn`.
+algorithms), `planning` (expected accuracy, without data), `results` (fitted models), `calls`
+(`dp_lm` and the others: check, charge, read, release), and the interfaces: Python, `cli`, `bridge`
+for R, `sklearn`.
 """
 
 from __future__ import annotations
@@ -20,18 +21,21 @@ from dpreg.version import __version__
 if TYPE_CHECKING:
     from dpreg import audit, mechanisms, reference
     from dpreg._core import EntropyError
-    from dpreg.block_test import dp_test
-    from dpreg.curve import dp_curve
+    from dpreg.calls.block_test import dp_test
+    from dpreg.calls.curve import dp_curve
+    from dpreg.calls.glm import dp_glm
+    from dpreg.calls.lm import dp_lm
+    from dpreg.calls.moments import dp_moments
+    from dpreg.calls.select import dp_select
     from dpreg.datasets import load_diamonds
     from dpreg.errors import ArgumentError, BudgetError, FormulaError, SchemaError, SourceError
     from dpreg.families import Quantile
-    from dpreg.glm import dp_glm
-    from dpreg.lm import dp_lm
+    from dpreg.inference.start import Start
     from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
-    from dpreg.moments import dp_moments
     from dpreg.passes import progress
     from dpreg.planning.plan import Plan, dp_plan
     from dpreg.privacy.budget import Budget
+    from dpreg.public_data import public_start
     from dpreg.results.block_test import DPTest
     from dpreg.results.compare import compare
     from dpreg.results.curve import DPCurve
@@ -39,7 +43,6 @@ if TYPE_CHECKING:
     from dpreg.results.moments import DPMoments
     from dpreg.results.not_released import NotReleased
     from dpreg.results.selection import SelectionResult
-    from dpreg.select import dp_select
     from dpreg.selection import DPSIS, DPKendall, SubLasso, TwoStage
 
 __all__ = [
@@ -65,6 +68,7 @@ __all__ = [
     "SchemaError",
     "SelectionResult",
     "SourceError",
+    "Start",
     "SubLasso",
     "TukeyEM",
     "TwoStage",
@@ -81,6 +85,7 @@ __all__ = [
     "load_diamonds",
     "mechanisms",
     "progress",
+    "public_start",
     "reference",
 ]
 
@@ -89,20 +94,22 @@ __all__ = [
 _HOMES = {
     "dpreg": ("audit", "mechanisms", "reference"),
     "dpreg._core": ("EntropyError",),
-    "dpreg.block_test": ("dp_test",),
-    "dpreg.curve": ("dp_curve",),
+    "dpreg.calls.block_test": ("dp_test",),
+    "dpreg.calls.curve": ("dp_curve",),
     "dpreg.datasets": ("load_diamonds",),
     "dpreg.errors": (
         "ArgumentError", "BudgetError", "FormulaError", "SchemaError", "SourceError",
     ),
     "dpreg.families": ("Quantile",),
-    "dpreg.glm": ("dp_glm",),
-    "dpreg.lm": ("dp_lm",),
+    "dpreg.calls.glm": ("dp_glm",),
+    "dpreg.calls.lm": ("dp_lm",),
+    "dpreg.inference.start": ("Start",),
     "dpreg.methods": ("DPSGD", "AdaSSP", "Auto", "BoostedAdaSSP", "FrankWolfe", "TukeyEM"),
-    "dpreg.moments": ("dp_moments",),
+    "dpreg.calls.moments": ("dp_moments",),
     "dpreg.passes": ("progress",),
     "dpreg.planning.plan": ("Plan", "dp_plan"),
     "dpreg.privacy.budget": ("Budget",),
+    "dpreg.public_data": ("public_start",),
     "dpreg.results.block_test": ("DPTest",),
     "dpreg.results.compare": ("compare",),
     "dpreg.results.curve": ("DPCurve",),
@@ -110,7 +117,7 @@ _HOMES = {
     "dpreg.results.moments": ("DPMoments",),
     "dpreg.results.not_released": ("NotReleased",),
     "dpreg.results.selection": ("SelectionResult",),
-    "dpreg.select": ("dp_select",),
+    "dpreg.calls.select": ("dp_select",),
     "dpreg.selection": ("DPSIS", "DPKendall", "SubLasso", "TwoStage"),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpreg
-from dpreg.block_test import PValues, statistic_of, test_by_blocks
+from dpreg.calls.block_test import Blocks, PValues, statistic_of, test_by_blocks
+from dpreg.calls.request import Request
 from dpreg.data.source import quietly
 from dpreg.errors import BudgetError
 from dpreg.passes import Progress
@@ -33,10 +34,11 @@ from dpreg.r_words import in_r, told_in_r
 from dpreg.results.instruments import two_stage_fit
 from dpreg.results.model_tables import rsquared
 from dpreg.results.models import Model
+from dpreg.starts import origin_from_json
 
 __all__ = ["call", "plain"]
 
-Request = Mapping[str, Any]
+Sent = Mapping[str, Any]
 
 # R is told how far a release has come from so many seconds on.
 _PATIENCE = 1.0
@@ -44,7 +46,7 @@ _PATIENCE = 1.0
 _ASIDE = ("matrix", "formula", "budget", "progress")
 
 
-def call(function: str, request: Request) -> dict[str, Any]:
+def call(function: str, request: Sent) -> dict[str, Any]:
     """Call one of the functions below.
 
     Returns
@@ -98,7 +100,7 @@ def _packed(array: NDArray[Any]) -> dict[str, Any]:
     }
 
 
-def _release(function: Callable[..., Any], request: Request) -> Any:
+def _release(function: Callable[..., Any], request: Sent) -> Any:
     """Call `dp_lm` or `dp_select` with what R sent, by name."""
     payer = None if request.get("budget") is None else payer_of(request["budget"])
     matrix = model_matrix(request["matrix"], None if payer is None else payer.stratum)
@@ -115,6 +117,8 @@ def _release(function: Callable[..., Any], request: Request) -> Any:
             given[name] = _options(given[name])
     if given.get("bounds") is not None:
         given["bounds"] = {name: tuple(limits) for name, limits in dict(given["bounds"]).items()}
+    if given.get("start") is not None:
+        given["start"] = origin_from_json(given["start"])
     for name in ("k", "max_rows"):
         if given.get(name) is not None:
             given[name] = _whole(name, given[name])
@@ -161,12 +165,12 @@ def _whole(name: str, value: Any) -> int:
     return int(value)
 
 
-def _lm(request: Request) -> dict[str, Any]:
+def _lm(request: Sent) -> dict[str, Any]:
     fit = _release(dpreg.dp_lm, request)
     return result_fields(fit)
 
 
-def _glm(request: Request) -> dict[str, Any]:
+def _glm(request: Sent) -> dict[str, Any]:
     return result_fields(_release(_newer("dp_glm"), request))
 
 
@@ -176,22 +180,22 @@ def result_fields(fit: dpreg.DPResults | dpreg.NotReleased) -> dict[str, Any]:
         fields = {**fit._fields(), "advice": fit.advice}
         fields = {"released": False, "text": str(fit), **plain(fields)}
     else:
-        fields = {"released": True, **plain(fit)}
+        start = None if fit.start is None else fit.start.to_json()
+        fields = {"released": True, **plain(fit), "start": start}
     return {**told_in_r(fields)}
 
 
-def _select(request: Request) -> dict[str, Any]:
+def _select(request: Sent) -> dict[str, Any]:
     found = _release(_newer("dp_select"), request)
     return {"text": str(found), **plain(found)}
 
 
-def _test(request: Request) -> dict[str, Any]:
+def _test(request: Sent) -> dict[str, Any]:
     """Test by blocks, with p-values of a function of R; see rwrapper/R/block_test.R."""
     given = dict(request)
     ask, labels = given.pop("p_value"), given.pop("labels")
     if given.get("blocks") is not None:
         given["blocks"] = _whole("blocks", given["blocks"])
-    rng = None if given.get("rng") is None else int(given["rng"])
 
     def opened() -> tuple[PValues, NDArray[np.int64]]:
         def p_value(rows: NDArray[np.int64], seed: int) -> float:
@@ -200,22 +204,24 @@ def _test(request: Request) -> dict[str, Any]:
 
         return p_value, np.frombuffer(quietly(labels), "<i4").astype(np.int64)
 
-    found = test_by_blocks(
-        given["name"], None, opened, given["eps"], blocks=given.get("blocks"),
-        threshold=given["threshold"], unit=given.get("unit"),
-        budget=None if given.get("budget") is None else payer_of(given["budget"]), rng=rng,
+    asked = Request(
+        call="dp_test", formula=given["name"], eps=given["eps"], delta=0.0,
+        method=Blocks(given.get("blocks"), given["threshold"]), unit=given.get("unit"),
+        budget=None if given.get("budget") is None else payer_of(given["budget"]),
+        rng=None if given.get("rng") is None else int(given["rng"]),
     )  # fmt: skip
+    found = test_by_blocks(asked, None, opened)
     return {"text": str(found), "p_value": found.pvalue, **plain(found)}
 
 
-def _curve(request: Request) -> dict[str, Any]:
+def _curve(request: Sent) -> dict[str, Any]:
     """Release curves; what R asks of them later, it asks with the whole of `json`."""
     found = _release(_newer("dp_curve"), request)
     return {"json": found.to_json(), "groups": list(found.groups), "nobs": found.nobs,
             "notes": list(found.notes), "privacy": plain(found.privacy)}  # fmt: skip
 
 
-def _curve_table(request: Request) -> dict[str, Any]:
+def _curve_table(request: Sent) -> dict[str, Any]:
     """Return what R asks of a curve, as columns: a table, means, quantiles; or the test."""
     curve, what = dpreg.DPCurve.from_json(request["curve"]), request["what"]
     if what == "logrank":
@@ -230,7 +236,13 @@ def _curve_table(request: Request) -> dict[str, Any]:
     return {name.replace(" ", "_"): plain(values) for name, values in columns.items()}
 
 
-def _moments(request: Request) -> dict[str, Any]:
+def _public_start(request: Sent) -> dict[str, Any]:
+    matrix = model_matrix(request["matrix"], None)
+    found = dpreg.public_start(request["formula"], matrix, unit=matrix.unit)
+    return {"json": found.to_json(), "source": found.source, "names": list(found.names)}
+
+
+def _moments(request: Sent) -> dict[str, Any]:
     """Release moments; what R asks of them later, it asks with the whole of `json`."""
     found = _release(dpreg.dp_moments, request)
     from dpreg.results.correlations import correlations
@@ -245,14 +257,14 @@ def _moments(request: Request) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _asked(request: Request) -> tuple[dpreg.DPMoments, Model]:
+def _asked(request: Sent) -> tuple[dpreg.DPMoments, Model]:
     moments = dpreg.DPMoments.from_json(request["moments"])
     names = tuple(request["names"])
     model = Model(request["response"], names, bool(request["intercept"]), request["formula"])
     return moments, moments.checked(model)
 
 
-def _moments_lm(request: Request) -> dict[str, Any]:
+def _moments_lm(request: Sent) -> dict[str, Any]:
     moments, model = _asked(request)
     if request.get("instruments") is None:
         found, units = moments.regression(model)
@@ -262,11 +274,11 @@ def _moments_lm(request: Request) -> dict[str, Any]:
     return result_fields(two_stage_fit(moments, model, others))
 
 
-def _moments_r2(request: Request) -> dict[str, float]:
+def _moments_r2(request: Sent) -> dict[str, float]:
     return rsquared(*_asked(request), request["alpha"])
 
 
-def _plan(request: Request) -> dict[str, Any]:
+def _plan(request: Sent) -> dict[str, Any]:
     given = dict(request)
     for name in ("n", "d"):
         if given.get(name) is not None:
@@ -300,11 +312,11 @@ def _modules() -> tuple[Any, ...]:
     return dpreg, methods, standardisation
 
 
-def _columns(request: Request) -> dict[str, str]:
+def _columns(request: Sent) -> dict[str, str]:
     return column_kinds(list(request["paths"]))
 
 
-def _diamonds(request: Request) -> dict[str, Any]:
+def _diamonds(request: Sent) -> dict[str, Any]:
     return frame_columns(dpreg.load_diamonds())
 
 
@@ -323,7 +335,7 @@ def frame_columns(frame: Any) -> dict[str, Any]:
     return columns
 
 
-def _defaults(request: Request) -> dict[str, Any]:
+def _defaults(request: Sent) -> dict[str, Any]:
     """Return the defaults of an options class, so that R can be tested to have the same."""
     cls = _newer(request["kind"])
     found = {}
@@ -334,15 +346,16 @@ def _defaults(request: Request) -> dict[str, Any]:
     return found
 
 
-def _version(request: Request) -> str:
+def _version(request: Sent) -> str:
     return dpreg.__version__
 
 
-_FUNCTIONS: dict[str, Callable[[Request], Any]] = {
+_FUNCTIONS: dict[str, Callable[[Sent], Any]] = {
     "lm": _lm,
     "glm": _glm,
     "curve": _curve,
     "curve_table": _curve_table,
+    "public_start": _public_start,
     "moments": _moments,
     "moments_lm": _moments_lm,
     "moments_r2": _moments_r2,

@@ -100,6 +100,7 @@ def hinted(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
         ordered = [
             key for key in known if parameters[key].kind is not inspect.Parameter.KEYWORD_ONLY
         ]
+        needed = [key for key in known if parameters[key].default is inspect.Parameter.empty]
         unnamed = len(parameters) - len(known)
 
         @functools.wraps(function)
@@ -113,6 +114,9 @@ def hinted(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
             for key in ordered[:placed]:
                 if key in named:
                     raise _twice(name, key, ordered)
+            for key in needed:
+                if key not in named and key not in ordered[:placed]:
+                    raise _missing(name, key)
             return function(*arguments, **named)
 
         return call
@@ -132,6 +136,13 @@ def _twice(function: str, key: str, ordered: list[str]) -> KeywordError:
     problem = f"is given twice: by name, and as argument {place + 1} of {_call(function, ordered)}"
     named = [*ordered[:place], *(f"{name}=..." for name in ordered[place:])]
     return KeywordError(key, problem, f"write {_call(function, named)}")
+
+
+def _missing(function: str, key: str) -> KeywordError:
+    if key == "eps":
+        common = (*write("eps", 1.0), ", a common choice; smaller is more private")
+        return KeywordError("eps", "must be given", common, "see what dp_plan() says of yours")
+    return KeywordError(key, "must be given", write(key, ...))
 
 
 def _too_many(function: str, ordered: list[str], known: list[str]) -> KeywordError:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from dpreg.calls.session import Payer
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.charge import Charge
-from dpreg.privacy.payment import Payer
 from dpreg.privacy.statement import shares_of
 
 __all__ = ["budget_state", "new_budget", "partition", "payer_of"]

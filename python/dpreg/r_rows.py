@@ -66,10 +66,10 @@ def model_matrix(sent: Request, stratum: Stratum | None) -> ModelMatrix:
     Parameters
     ----------
     sent : mapping
-        ``response``, ``names``, ``intercept``, ``ranges``, ``groups``, ``offsets`` and ``unit``
-        as in `ModelMatrix`; and either ``read``, a function of R that returns all rows, or
-        ``paths``, ``columns`` and ``rows``, one that returns those of a block; then ``weights``
-        names their column.
+        ``response``, ``names``, ``intercept``, ``ranges``, ``groups``, ``offsets``,
+        ``data_bounds`` and ``unit`` as in `ModelMatrix`; and either ``read``, a function of R that
+        returns all rows, or ``paths``, ``columns`` and ``rows``, one that returns those of a block;
+        then ``weights`` names their column.
     stratum : Stratum or None
     """
     read = _of_frame(sent["read"]) if "read" in sent else _of_files(sent, stratum)
@@ -81,6 +81,9 @@ def model_matrix(sent: Request, stratum: Stratum | None) -> ModelMatrix:
         ranges={name: (low, high) for name, (low, high) in dict(sent["ranges"] or {}).items()},
         groups={term: tuple(columns) for term, columns in dict(sent.get("groups") or {}).items()},
         offsets=tuple(sent.get("offsets") or ()),
+        data_bounds={
+            name: (low, high) for name, (low, high) in dict(sent.get("data_bounds") or {}).items()
+        },
         unit=sent.get("unit"),
         stratum=stratum,
         within=bool(sent.get("within")),

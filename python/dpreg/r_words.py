@@ -62,6 +62,8 @@ def in_r(text: str) -> str:
     text = re.sub(r"(dp_\w+)\((['\"])(.*?)\2, method='(\w+)'\)", r'\1(\3, method = "\4")', text)
     text = re.sub(r"{'([^']*)': \(low, high\)(, \.\.\.)?}", r"list(`\1` = c(low, high)\2)", text)
     text = re.sub(r"{(\w+): \(low, high\)}", r"list(\1 = c(low, high))", text)
+    # How Python reads a CSV file is of no use there.
+    text = re.sub(r"declare them, types = .*, or in R with (read\.csv\(.*\))", r"write \1", text)
     text = _LIST.sub(lambda found: f"c({found[1]})".replace("'", '"'), text)
     for python, r in _PHRASES.items():
         text = text.replace(python, r)

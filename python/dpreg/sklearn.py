@@ -22,19 +22,19 @@ try:
 except ImportError:
     raise ImportError("dpreg.sklearn needs scikit-learn; run `pip install scikit-learn`") from None
 
+from dpreg.calls.fit import fit
+from dpreg.calls.request import Request
+from dpreg.calls.select import selected
 from dpreg.data.arrays import columns_of, is_column, matrix_source, vector_source
 from dpreg.data.bounds import Bounds
 from dpreg.data.matrix import ModelMatrix, Records, check_column_names
 from dpreg.data.source import RowSource
 from dpreg.errors import ArgumentError, BudgetError, SchemaError, add, write
-from dpreg.glm import dp_glm
-from dpreg.lm import dp_lm
 from dpreg.methods.base import Method
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.partition import StratumBudget
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
-from dpreg.select import dp_select
 from dpreg.selection.base import Selector
 
 __all__ = ["DPFeatureSelector", "DPLinearRegression", "DPLogisticRegression", "NotReleasedError"]
@@ -55,11 +55,21 @@ class _Private(BaseEstimator):  # type: ignore[misc]
     """
 
     eps: float | None
+    delta: float | None
+    method: Any
+    bounds: Mapping[str, Bounds] | None
     budget: Budget | None
+    random_state: int | None
 
     def __sklearn_clone__(self) -> Any:
         """Return an unfitted copy that charges the same budget, which a deep copy would not."""
         return type(self)(**self.get_params(deep=False))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        tags.input_tags.allow_nan = True
+        return tags
 
     def _problem(self, X: Any, y: Any) -> tuple[ModelMatrix, list[str]]:
         if not isinstance(X, list) or X:  # of a list scikit-learn asks for the first row
@@ -82,6 +92,13 @@ class _Private(BaseEstimator):  # type: ignore[misc]
         check_column_names(named)
         read = lambda: [Records(columns_of(table), columns_of(target)[0])]  # noqa: E731
         return ModelMatrix("y", tuple(named), True, read), named
+
+    def _asked(self, call: str, names: list[str], **more: Any) -> Request:
+        return Request(
+            call=call, formula=f"y ~ {' + '.join(names)}", eps=self._epsilon(), delta=self.delta,
+            method=self.method, bounds=self.bounds, budget=self.budget, rng=self.random_state,
+            **more,
+        )  # fmt: skip
 
     def _epsilon(self) -> float:
         if isinstance(self.budget, StratumBudget):
@@ -220,12 +237,7 @@ class DPLinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
             If the mechanism declines.  The budget is spent.
         """
         problem, names = self._problem(X, y)
-        fit = dp_lm(
-            f"y ~ {' + '.join(names)}", problem, self._epsilon(), self.delta, method=self.method,
-            bounds=self.bounds, inference=self.inference, budget=self.budget,
-            rng=self.random_state,
-        )  # fmt: skip
-        self._keep(fit)
+        self._keep(fit(self._asked("dp_lm", names, inference=self.inference), problem))
         self.intercept_, self.coef_ = float(self.results_.estimates[0]), self.results_.estimates[1:]
         return self
 
@@ -236,9 +248,7 @@ class DPLinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.non_deterministic = self.random_state is None
         tags.regressor_tags.poor_score = True
-        tags.input_tags.allow_nan = True
         return tags
 
 
@@ -310,12 +320,8 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
                 known = np.where(records.y == low, 0.0, np.nan)
                 yield replace(records, y=np.where(records.y == high, 1.0, known))
 
-        fit = dp_glm(
-            f"y ~ {' + '.join(names)}", replace(problem, read=read), self._epsilon(), self.delta,
-            method=self.method, bounds=self.bounds, inference=self.inference,
-            budget=self.budget, rng=self.random_state,
-        )  # fmt: skip
-        self._keep(fit)
+        asked = self._asked("dp_glm", names, family="binomial", inference=self.inference)
+        self._keep(fit(asked, replace(problem, read=read)))
         estimates = self.results_.estimates
         self.intercept_, self.coef_ = estimates[:1], estimates[None, 1:]
         return self
@@ -332,10 +338,8 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.non_deterministic = self.random_state is None
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.poor_score = True
-        tags.input_tags.allow_nan = True
         return tags
 
 
@@ -386,11 +390,8 @@ class DPFeatureSelector(SelectorMixin, _Private):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> DPFeatureSelector:
         """Release a choice; spends `eps` and `delta`."""
         problem, names = self._problem(X, y)
-        self.result_ = dp_select(
-            f"y ~ {' + '.join(names)}", problem, min(self.k, len(names)), self._epsilon(),
-            self.delta, method=self.method, bounds=self.bounds, budget=self.budget,
-            rng=self.random_state,
-        )  # fmt: skip
+        asked = self._asked("dp_select", names, k=min(self.k, len(names)))
+        self.result_ = selected(asked, problem)
         self.privacy_ = self.result_.privacy
         chosen = set(self.result_.selected)
         self._kept = np.array([name in chosen for name in names])
@@ -402,7 +403,5 @@ class DPFeatureSelector(SelectorMixin, _Private):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.non_deterministic = self.random_state is None
         tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
         return tags

@@ -1,6 +1,12 @@
 # Arguments whose mistakes Python would name in its own words, or read as something else: NA
 # is TRUE there.
 
+needs_eps <- function(missing) {
+  if (missing)
+    refuse("eps must be given; write eps = 1, a common choice; smaller is more private, or see what ",
+           "dp_plan() says of yours")
+}
+
 check_number <- function(x, name, example) {
   if (is.numeric(x) && length(x) == 1L && is.finite(x)) return(invisible())
   refuse(name, " must be one number, such as ", name, " = ", example, ", not ", described(x))

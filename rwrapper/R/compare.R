@@ -7,8 +7,10 @@
 #'
 #' @param ... Fits made by [dp_lm()], whose names become the titles of their columns; or one list of
 #'   fits.
-#' @return An object of class `dp_comparison`. Print it, or make a table of it for a report:
-#'   `knitr::kable(as.data.frame(x))`.
+#' @return An object of class `dp_comparison`. Print it, or make a table of it for a report or a paper:
+#'   `knitr::kable(as.data.frame(x))` in an R Markdown document becomes HTML, LaTeX or Word as the document
+#'   does, and `format = "latex"`, `booktabs = TRUE` gives the source. `tidy()` has one row for each
+#'   coefficient of each fit; [ggplot2::autoplot()][dp_autoplots] draws them.
 #' @export
 #' @examples
 #' if (dpreg_available()) {
@@ -35,7 +37,8 @@ dp_compare <- function(...) {
     if (any(seeded)) paste0("NOT PRIVATE, made from a seed: ", paste(titles[seeded], collapse = ", "), "."),
     "Each fit spent its own eps and delta; the costs of fits to the same units add up."
   )
-  structure(list(table = matrix(cells, length(stubs), dimnames = list(stubs, titles)), notes = notes),
+  structure(list(table = matrix(cells, length(stubs), dimnames = list(stubs, titles)), notes = notes,
+                 fits = stats::setNames(fits, titles)),
             class = "dp_comparison")
 }
 

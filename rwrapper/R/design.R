@@ -6,10 +6,12 @@
 #' @param formula A formula.
 #' @param data A data frame; only its columns' names, types and levels are looked at.
 #' @param levels `list(column = levels)` for columns whose type does not declare them.
+#' @param bounds `list(column = c(low, high))`, public: those of columns are for terms that make a basis.
 #' @return A list: terms, source (name, levels and order of each column), frame (the model
 #'   frame without rows), contrasts, names of the columns of the model matrix, and ranges.
 #' @noRd
-design_of <- function(formula, data, levels = NULL) {
+design_of <- function(formula, data, levels = NULL, bounds = NULL) {
+  check_bounds(bounds)
   terms <- check_formula(formula, names(data))
   check_levels(levels, names(data))
   mentioned <- all.vars(attr(terms, "variables"))
@@ -19,6 +21,7 @@ design_of <- function(formula, data, levels = NULL) {
   columns <- unclass(data)[used]
   kinds <- lapply(stats::setNames(used, used), function(name)
     column_kind(columns[[name]], name, levels[[name]]))
+  terms <- with_intervals(terms, bounds, kinds)
   check_variables(terms, kinds)
   empty <- lapply(columns, no_rows)
   design <- list(formula = formula, terms = terms, source = Map(source_of, kinds, empty))
@@ -29,7 +32,7 @@ design_of <- function(formula, data, levels = NULL) {
   design$contrasts <- attr(X, "contrasts")
   design$assign <- attr(X, "assign")
   design$names <- colnames(X)
-  design$ranges <- level_ranges(design)
+  design$ranges <- c(level_ranges(design), basis_ranges(design))
   design
 }
 
@@ -123,9 +126,16 @@ model_variables <- function(design, columns, n) {
   variables <- as.list(attr(design$terms, "variables"))[-1L]
   rows <- row_environment()
   # Warnings would depend on the records: NaNs produced, NAs introduced.
-  values <- suppressWarnings(lapply(variables, function(v) eval(unqualified(v), columns, rows)))
+  values <- suppressWarnings(lapply(evaluated_calls(design$terms), function(v)
+    eval(unqualified(v), columns, rows)))
   structure(values, names = vapply(variables, deparsed, ""), terms = design$terms,
             class = "data.frame", row.names = .set_row_names(n))
+}
+
+# What is evaluated for the variables of a formula: themselves, or with the intervals of bases.
+evaluated_calls <- function(terms) {
+  calls <- attr(terms, "predvars")
+  as.list(if (is.null(calls)) attr(terms, "variables") else calls)[-1L]
 }
 
 deparsed <- function(e, ...) paste(deparse(e, width.cutoff = 500L, ...), collapse = " ")
@@ -217,7 +227,8 @@ sent_design <- function(design, data, unit, stratum = NULL, weights = NULL) {
     names = as.list(c(regressor_names(design), offsets)),
     offsets = as.list(offsets),
     intercept = "(Intercept)" %in% design$names,
-    ranges = lapply(design$ranges, as.list)
+    ranges = lapply(design$ranges, as.list),
+    data_bounds = lapply(attr(design$terms, "bounds"), as.list)
   )
   if (is.null(design$kept)) sent$groups <- columns_by_term(design)
   sent$unit <- unit

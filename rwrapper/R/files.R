@@ -19,6 +19,8 @@ without_rows <- function(kind)
 
 check_data <- function(data) {
   if (is.data.frame(data)) return(data)
+  if (inherits(data, "formula"))
+    refuse("formula and data are in the wrong order; write the formula first, then the data")
   refuse("data: a data frame, or the path of Parquet files, is needed, not an object of class ",
          class(data)[1L],
          if (inherits(data, "ArrowObject")) "; write as.data.frame(data), or the paths of its files"

@@ -66,7 +66,9 @@
 #' @param bounds `list(column = c(low, high))`: public limits of columns of the model matrix, such as `carat` or
 #'   `` `log(carat)` ``, of all columns of a term, or of the response. Values outside them are clipped. Columns
 #'   with bounds cost nothing: the privacy budget for estimating their location and scale goes to the others.
-#'   Bounds must be known without the data; wide ones cost little. They are used by `"boosted_adassp"`,
+#'   Bounds must be known without the data; wide ones cost little. Terms `poly(x, 2)`, `ns(x, 3)` and
+#'   `bs(x, 5)` need the bounds of `x`: polynomials are orthogonal on them, knots divide them into equal
+#'   parts. Bounds of columns are used by `"boosted_adassp"`,
 #'   `"adassp"`, `"dpsgd"` and `"frank_wolfe"`, hence also by `"auto"`, and by `select = "sis"`, which needs
 #'   them for all columns.
 #' @param unit Name of the column that identifies the protected unit, such as a person with several rows.
@@ -82,6 +84,10 @@
 #'   it. With one of the strata of [dp_partition()] only the rows of that stratum are used.
 #' @param memory Bytes of memory for rows; further rows go to temporary files, with the same result.
 #'   Default: a quarter of the machine's memory.
+#' @param start An earlier release of the same formula, columns and levels: last month's fit or that of a
+#'   pilot, the value of [dp_moments()], or of [public_start()] from public data. Its scales, second moments
+#'   and coefficients cost nothing, so that intervals are nearly as narrow as they can be at this `eps`. Where
+#'   they are out of date, the fit finds them anew and says so in a note.
 #' @param inference Also release standard errors and intervals?
 #' @param fit_stats Also release R squared and the residual scale, for 5% of the squared mu of the fit? See
 #'   [fit_stats()].
@@ -123,8 +129,9 @@
 dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NULL, k = NULL,
                   split = NULL, levels = NULL, bounds = NULL, unit = NULL, max_rows = NULL, weights = NULL,
                   weight_limit = NULL, budget = NULL, inference = TRUE, fit_stats = FALSE, diagnostics = FALSE,
-                  memory = NULL, rng = NULL, ...) {
+                  memory = NULL, start = NULL, rng = NULL, ...) {
   no_more("dp_lm()", LM_HINTS, ...)
+  needs_eps(missing(eps))
   call <- public_call(match.call(), "dp_lm")
   # Before all else: dp_records() stops here when the call is evaluated again.
   force(data)
@@ -132,9 +139,10 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
   # What is not given is left to Python, whose defaults these are; delta may be a share of the budget's.
   given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method,
                 weights = weight_column(substitute(weights), function() weights, data),
-                weight_limit = weight_limit, max_rows = max_rows, bounds = bounds_sent(bounds),
+                weight_limit = weight_limit, max_rows = max_rows, bounds = bounds,
                 fit_stats = flag_sent(fit_stats, "fit_stats"),
-                diagnostics = flag_sent(diagnostics, "diagnostics"), memory = memory)
+                diagnostics = flag_sent(diagnostics, "diagnostics"), memory = memory,
+                start = start_sent(start))
   private_fit("lm", call, formula, data, eps, given, select, k, split, levels, unit, budget,
               inference, rng)
 }
@@ -169,13 +177,17 @@ private_fit <- function(name, call, formula, data, eps, given, select, k, split,
   if (within) formula[[3L]] <- effects_as_terms(formula[[3L]][[2L]], setdiff(groups, unit), data, levels)
   seen <- without_weights(seen_by_formula(data, formula, unit, budget$stratum), formula, given$weights)
   levels <- levels_seen(levels, unit, budget$stratum)
-  design <- if (is.null(chosen)) design_of(formula, seen, levels)
-            else chosen_design(chosen, seen, levels)
+  bounds <- given$bounds
+  design <- if (is.null(chosen)) design_of(formula, seen, levels, bounds)
+            else chosen_design(chosen, seen, levels, bounds)
+  check_start_levels(given$start, design)
+  given$start <- given$start$json
   request <- list(
     formula = deparsed(design$formula), eps = eps, inference = inference,
     matrix = sent_design(design, data, unit, budget$stratum, given$weights)
   )
   if (within) request$matrix$within <- TRUE
+  given$bounds <- bounds_sent(bounds)
   for (argument in names(given)) request[[argument]] <- as_sent(given[[argument]])
   request$select <- as_sent(select)
   request$k <- k
@@ -270,7 +282,7 @@ new_fit <- function(answer, design, call) {
     source = design$source, contrasts = design$contrasts, columns = design$kept,
     xlevels = Filter(Negate(is.null), lapply(design$frame, base::levels)),
     family = family_of(answer$family), stats = if (!is.null(answer$stats)) lapply(answer$stats, missing_as_na),
-    diagnostics = unpacked_diagnostics(answer$diagnostics)
+    diagnostics = unpacked_diagnostics(answer$diagnostics), start = answer$start
   )
   # insight takes what has a part that is NULL for nothing at all.
   structure(Filter(Negate(is.null), fit), class = c(if (!is.null(fit$family)) "dp_glm", "dp_lm"))
@@ -306,6 +318,12 @@ fit_from_python <- function(answer) {
   answer$names <- gsub("\\[T\\.([^]]*)\\]", "\\1", unlist(answer$names))
   design <- tryCatch(design_of_schema(formula, answer$schema), error = function(e) alone)
   names <- sub("^Intercept$", "(Intercept)", answer$names)
+  # Columns of a basis are numbered.
+  numbered <- gsub("\\[([0-9]+)\\]", "\\1", names)
+  if (!all(names %in% design$names) && all(numbered %in% design$names)) {
+    answer$names <- gsub("\\[([0-9]+)\\]", "\\1", answer$names)
+    names <- numbered
+  }
   new_fit(answer, if (all(names %in% design$names)) design else alone, NULL)
 }
 
@@ -315,7 +333,8 @@ design_of_schema <- function(formula, schema) {
   on.exit(options(old))
   design_of(formula, structure(lapply(schema, function(column)
     if (is.null(column$levels)) numeric() else factor(character(), unlist(column$levels))),
-    class = "data.frame", row.names = integer()))
+    class = "data.frame", row.names = integer()),
+    bounds = lapply(Filter(Negate(is.null), lapply(schema, `[[`, "bounds")), unlist))
 }
 
 with_names <- function(m, names) {

@@ -35,13 +35,14 @@ dp_glm <- function(formula, data, eps, delta = 1e-5, family = stats::binomial(),
                    max_rows = NULL, weights = NULL, weight_limit = NULL, budget = NULL, inference = TRUE,
                    diagnostics = FALSE, memory = NULL, rng = NULL, ...) {
   no_more("dp_glm()", GLM_HINTS, ...)
+  needs_eps(missing(eps))
   call <- public_call(match.call(), "dp_glm")
   force(data)
   if (!is.null(memory)) check_number(memory, "memory", "2e9")
   given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method,
                 family = family_sent(family), link = link_sent(family),
                 weights = weight_column(substitute(weights), function() weights, data),
-                weight_limit = weight_limit, max_rows = max_rows, bounds = bounds_sent(bounds),
+                weight_limit = weight_limit, max_rows = max_rows, bounds = bounds,
                 diagnostics = flag_sent(diagnostics, "diagnostics"), memory = memory)
   private_fit("glm", call, formula, data, eps, given, select, k, split, levels, unit, budget,
               inference, rng)

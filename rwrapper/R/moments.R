@@ -40,6 +40,7 @@
 dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = NULL, max_rows = NULL,
                        bounds = NULL, budget = NULL, memory = NULL, rng = NULL, ...) {
   no_more("dp_moments()", LM_HINTS, ...)
+  needs_eps(missing(eps))
   data <- data_of(data)
   check_number(eps, "eps", "1")
   sent_budget <- budget_sent(budget)
@@ -49,7 +50,7 @@ dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = N
   check_unit(unit, data)
   formula <- all_columns(as_formula(formula), data, c(unit, budget$stratum$column))
   design <- design_of(formula, seen_by_formula(data, formula, unit, budget$stratum),
-                      levels_seen(levels, unit, budget$stratum))
+                      levels_seen(levels, unit, budget$stratum), bounds)
   refuse_offsets(design, "dp_moments()")
   if (!"(Intercept)" %in% design$names)
     refuse("formula: keep the intercept; models fitted from the moments may omit it")
@@ -70,7 +71,7 @@ dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = N
     sds = stats::setNames(missing_as_na(unpack_doubles(answer$sd)), names),
     correlations = named(answer$correlations), errors = named(answer$errors),
     notes = as.character(unlist(answer$notes)), privacy = certificate(answer),
-    columns = public_columns(data, design, levels), json = answer$json
+    columns = public_columns(data, design, levels), bounds = attr(design$terms, "bounds"), json = answer$json
   ), class = "dp_moments")
 }
 
@@ -98,7 +99,7 @@ public_columns <- function(data, design, levels) {
 
 asked_of <- function(moments, formula, what) {
   if (!inherits(moments, "dp_moments")) refuse(what, ": moments must be made by dp_moments()")
-  design <- refuse_offsets(design_of(as_formula(formula), moments$columns), what)
+  design <- refuse_offsets(design_of(as_formula(formula), moments$columns, bounds = moments$bounds), what)
   request <- list(
     moments = moments$json, formula = deparsed(design$formula), response = names(design$frame)[1L],
     names = as.list(regressor_names(design)), intercept = "(Intercept)" %in% design$names
@@ -114,7 +115,8 @@ moments_lm <- function(moments, formula, instruments = NULL) {
     if (!inherits(instruments, "formula")) refuse("instruments: write them as ~ z + a")
     both <- stats::as.formula(call("~", asked$design$formula[[2L]], instruments[[length(instruments)]]),
                               globalenv())
-    asked$request$instruments <- as.list(regressor_names(design_of(both, moments$columns)))
+    asked$request$instruments <- as.list(regressor_names(
+      design_of(both, moments$columns, bounds = moments$bounds)))
   }
   new_fit(call_python("moments_lm", asked$request), asked$design, NULL)
 }

@@ -14,6 +14,8 @@
 #' | effects | | `Effect()`, `allEffects()`, `predictorEffects()`: use emmeans |
 #' | emmeans | `emmeans()`, `emtrends()`, `ref_grid()`, with `at =` or public `data =` for numeric regressors | without these |
 #' | ggeffects | | `ggpredict()`, `ggeffect()`, `ggemmeans()`: use emmeans |
+#' | flextable, knitr | `as_flextable(tidy(fit))`, `kable(tidy(fit))`, and of `as.data.frame(dp_compare())`: for Word, HTML and LaTeX | |
+#' | ggplot2 | `autoplot()` of a fit or of `dp_compare()` | |
 #' | insight | `find_formula()`, `get_parameters()`, `get_varcov()`, `get_statistic()`, `get_predicted(data = )`, `model_info()`, `n_obs()` | `get_data()`, `get_response()`, `get_residuals()`, `get_deviance()`, `null_model()` |
 #' | lmtest | `coeftest()`, `coefci()`, `waldtest()` | `lrtest()`, and tests on residuals |
 #' | MASS | | `stepAIC()`, `boxcox()`, `studres()`, `dropterm()`, `addterm()` |
@@ -27,6 +29,7 @@
 #' | survey | `regTermTest(fit, ~ x, df = Inf)` | without `df = Inf` |
 #' | boot, clubSandwich, interactions, visreg | | all: they need the records |
 #' | modelr, xtable | all, with public data | |
+#' | modelsummary, gtsummary | what uses `tidy()` and `glance()`: `modelsummary(fit)`, `tbl_regression(fit)` need no records | |
 #' | stats | `anova()`, `coef()`, `vcov()`, `confint()`, `predict(newdata = )`, `model.frame()` and `model.matrix()` without rows | `residuals()`, `logLik()`, `AIC()`, `step()`, `drop1()`, `expand.model.frame()`, ... |
 #'
 #' `read.csv(system.file("generics.csv", package = "dpreg"))` lists each call that was tried.

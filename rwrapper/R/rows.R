@@ -36,14 +36,12 @@ ROW_FUNCTIONS <- c(
     as.logical = row_function(function(x) NULL, c(NUMBERS, "factor", "ordered")),
     difftime = row_function(function(time1, time2, units) NULL, c("date", "time"), "units",
                             c("time1", "time2", "units"), "span"),
-    poly = row_function(function(x, degree, raw) NULL, NUMBERS, c("degree", "raw"),
-                        c("x", "degree", "raw"), "matrix"),
-    ns = row_function(function(x, knots, Boundary.knots, intercept) NULL, NUMBERS,
-                      c("knots", "Boundary.knots", "intercept"), c("x", "knots", "Boundary.knots"),
-                      "matrix"),
-    bs = row_function(function(x, knots, Boundary.knots, degree, intercept) NULL, NUMBERS,
-                      c("knots", "Boundary.knots", "degree", "intercept"),
-                      c("x", "knots", "Boundary.knots"), "matrix"),
+    poly = row_function(function(x, degree, raw, Boundary.knots) NULL, NUMBERS,
+                        c("degree", "raw", "Boundary.knots"), c("x", "degree"), "matrix"),
+    ns = row_function(function(x, df, knots, intercept, Boundary.knots) NULL, NUMBERS,
+                      c("df", "knots", "intercept", "Boundary.knots"), "x", "matrix"),
+    bs = row_function(function(x, df, knots, degree, intercept, Boundary.knots) NULL, NUMBERS,
+                      c("df", "knots", "degree", "intercept", "Boundary.knots"), "x", "matrix"),
     scale = row_function(function(x, center, scale) NULL, NUMBERS, c("center", "scale"),
                          c("x", "center", "scale")),
     offset = row_function(function(object) NULL),
@@ -79,7 +77,7 @@ VECTORS <- c("knots", "Boundary.knots", "levels", "labels", "breaks", "table")
 
 CONSTANT_TYPES <- c(
   knots = "number", Boundary.knots = "number", breaks = "number", degree = "number",
-  digits = "number", base = "number", how.many = "number", dig.lab = "number",
+  df = "number", digits = "number", base = "number", how.many = "number", dig.lab = "number",
   raw = "flag", na.rm = "flag", intercept = "flag", include.lowest = "flag", right = "flag",
   ordered = "flag", ordered_result = "flag", units = "text",
   center = "number", scale = "number", pattern = "text", format = "text",
@@ -92,9 +90,11 @@ COMPARES_ROWS <- "leave it out, or make the column before the call from public n
 LEARNS_FROM_DATA <- c(
   scale = "write scale(x, center = 50, scale = 10) with a public centre and width",
   center = "write I(x - 50) with a centre that is public",
-  poly = "write poly(x, 3, raw = TRUE)",
-  ns = "write ns(x, knots = c(2, 4), Boundary.knots = c(0, 6)) with public knots",
-  bs = "write bs(x, knots = c(2, 4), Boundary.knots = c(0, 6)) with public knots",
+  poly = "write poly(x, 3) and bounds = list(x = c(0, 6)) with public limits, or poly(x, 3, raw = TRUE)",
+  ns = paste("write ns(x, 3) and bounds = list(x = c(0, 6)) with public limits, or ns(x, knots = c(2, 4),",
+             "Boundary.knots = c(0, 6)) with public knots"),
+  bs = paste("write bs(x, 5) and bounds = list(x = c(0, 6)) with public limits, or bs(x, knots = c(2, 4),",
+             "Boundary.knots = c(0, 6)) with public knots"),
   factor = "write factor(x, levels = c(\"a\", \"b\")) with public levels",
   as.factor = "write factor(x, levels = c(\"a\", \"b\")) with public levels",
   ordered = "write factor(x, levels = c(\"a\", \"b\"), ordered = TRUE) with public levels",
@@ -117,17 +117,19 @@ UNITS_OF_TIME <- c("secs", "mins", "hours", "days", "weeks")
 # values (an error of poly(), a type that depends on them in ifelse()) is not wanted here.
 row_environment <- function() {
   e <- new.env(parent = baseenv())
-  e$poly <- function(x, degree = 1, raw = TRUE) {
-    powers <- outer(as.numeric(x), seq_len(degree), `^`)
+  e$poly <- function(x, degree = 1, raw = FALSE, Boundary.knots) {
+    powers <- if (raw) outer(as.numeric(x), seq_len(degree), `^`)
+              else polynomials(x, degree, Boundary.knots)
     # R's own poly() has no names for a single column.
     if (degree > 1) dimnames(powers) <- list(NULL, seq_len(degree))
     powers
   }
-  e$ns <- function(x, knots, Boundary.knots, intercept = FALSE)
-    spline_rows(splines::ns, x, Boundary.knots, knots = knots, intercept = intercept)
-  e$bs <- function(x, knots, Boundary.knots, degree = 3, intercept = FALSE)
-    spline_rows(splines::bs, x, Boundary.knots, knots = knots, degree = degree,
-                intercept = intercept)
+  e$ns <- function(x, df = NULL, knots = NULL, intercept = FALSE, Boundary.knots)
+    spline_rows(splines::ns, x, Boundary.knots, intercept = intercept,
+                knots = inner_knots(knots, df, 1 + intercept, Boundary.knots))
+  e$bs <- function(x, df = NULL, knots = NULL, degree = 3, intercept = FALSE, Boundary.knots)
+    spline_rows(splines::bs, x, Boundary.knots, degree = degree, intercept = intercept,
+                knots = inner_knots(knots, df, degree + intercept, Boundary.knots))
   # With the arguments that a formula may give, in the order in which it may give them.
   e$difftime <- function(time1, time2, units) base::difftime(time1, time2, units = units)
   e$factor <- function(x, levels, labels = levels, ordered = is.ordered(x))

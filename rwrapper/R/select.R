@@ -45,6 +45,7 @@
 dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", levels = NULL,
                       bounds = NULL, unit = NULL, budget = NULL, rng = NULL, ...) {
   no_more("dp_select()", LM_HINTS, ...)
+  needs_eps(missing(eps))
   check_number(k, "k", "5")
   check_number(eps, "eps", "0.5")
   check_number(delta, "delta", "1e-6")
@@ -54,7 +55,7 @@ dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", leve
   sent_budget <- budget_sent(budget)
   formula <- as_formula(formula)
   design <- design_of(formula, seen_by_formula(data, formula, unit, budget$stratum),
-                      levels_seen(levels, unit, budget$stratum))
+                      levels_seen(levels, unit, budget$stratum), bounds)
   refuse_offsets(design, "dp_select()")
   request <- list(
     formula = deparsed(design$formula), k = k, eps = eps, delta = delta, method = as_sent(method),
@@ -81,9 +82,9 @@ formula.dp_selection <- function(x, ...)
 
 # The design of the chosen terms alone. The others are left out, so that their columns need not be
 # there, unless that changes how the chosen ones are coded.
-chosen_design <- function(found, data, levels) {
-  design <- design_of(formula(found), data, levels)
-  if (!all(found$columns %in% design$names)) design <- design_of(found$formula, data, levels)
+chosen_design <- function(found, data, levels, bounds = NULL) {
+  design <- design_of(formula(found), data, levels, bounds)
+  if (!all(found$columns %in% design$names)) design <- design_of(found$formula, data, levels, bounds)
   odd <- setdiff(found$columns, design$names)
   if (length(odd))
     refuse("formula: these data do not have the column ", sQuote(odd[1L], FALSE), ", which was ",

@@ -38,14 +38,17 @@ without_unused <- function(terms) {
 #' @param kinds The kinds of the columns, by name: see [column_kind()].
 #' @noRd
 check_variables <- function(terms, kinds) {
-  for (variable in as.list(attr(terms, "variables"))[-1L]) {
+  typed <- as.list(attr(terms, "variables"))[-1L]
+  calls <- evaluated_calls(terms)
+  for (i in seq_along(calls)) {
+    variable <- typed[[i]]
     if (is_constant(variable, names(kinds)))
       refuse_term(variable, "it reads no column",
                   if ("%in%" %in% all.names(terms[[3L]])) "for 'is one of' write I(x %in% c(1, 2))"
                   else "leave it out")
     if (is.call(variable) && identical(variable[[1L]], as.name("|")))
       refuse_term(variable, "random effects are not estimated", "for 'or' write I(a | b)")
-    term_kind(variable, variable, kinds)
+    term_kind(calls[[i]], variable, kinds)
   }
 }
 
@@ -158,8 +161,9 @@ check_constants <- function(given, name, term, columns) {
                                " of the right type"), remedy(name))
     value
   })
-  learns <- switch(name, poly = !isTRUE(values$raw), cut = length(unique(values$breaks)) < 2L,
-                   FALSE)
+  learns <- switch(name, poly = !isTRUE(values$raw) && is.null(values$Boundary.knots),
+                   ns = , bs = is.null(values$Boundary.knots) || is.null(values$knots) == is.null(values$df),
+                   cut = length(unique(values$breaks)) < 2L, FALSE)
   if (learns || anyNA(unlist(values))) refuse_term(term, OTHER_ROWS, remedy(name))
   if (!is.null(values$units) && !values$units %in% UNITS_OF_TIME)
     refuse_term(term, "its units are not public", remedy("difftime"))

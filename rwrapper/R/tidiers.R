@@ -4,7 +4,7 @@
 #'
 #' Tables of released numbers, for the generics that broom and modelsummary use.
 #'
-#' @param x A fit made by [dp_lm()], or a selection for `tidy()`.
+#' @param x A fit made by [dp_lm()]; for `tidy()` also a selection or what [dp_compare()] returns.
 #' @param conf.int Also give intervals?
 #' @param conf.level Probability with which they cover.
 #' @param exponentiate Give `exp()` of estimates and intervals, as for a response `log(y)`? Standard
@@ -13,7 +13,8 @@
 #' @param interval `"confidence"`: also give intervals for the mean response.
 #' @param winsorise As for [predict.dp_lm()].
 #' @param ... Must be empty.
-#' @return Tibbles. `tidy()` of a fit has one row for each coefficient; of a selection, one for each
+#' @return Tibbles. `tidy()` of a fit has one row for each coefficient, and of several fits their titles
+#'   as `model`; of a selection, one for each
 #'   candidate, with its `rank` in the order of choice, if there is one. `glance()` has one row.
 #'   `augment()` has the rows of `newdata` with `.fitted` and `.se.fit`, and with `interval` also
 #'   `.lower` and `.upper`.
@@ -63,6 +64,15 @@ tidy.dp_selection <- function(x, ...) {
   # Some selectors choose all at once.
   if (!isTRUE(x$ordered)) rank <- rep(NA_integer_, length(rank))
   as_tibble(list(term = x$candidates, selected = x$candidates %in% x$selected, rank = rank))
+}
+
+#' @rdname dp_lm_tidiers
+#' @export
+tidy.dp_comparison <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FALSE, ...) {
+  no_more("tidy()", character(), ...)
+  tables <- lapply(x$fits, tidy.dp_lm, conf.int, conf.level, exponentiate)
+  rows <- do.call(rbind, lapply(tables, as.data.frame))
+  as_tibble(c(list(model = rep(names(x$fits), vapply(tables, nrow, 0L))), as.list(rows)))
 }
 
 #' @rdname dp_lm_tidiers

@@ -42,10 +42,10 @@ def test_fit_and_predict(data, tmp_path, capsys):
 
 def test_the_same_seed_gives_what_python_gives(data, capsys):
     bounds = {"carat": (0.0, 5.0), "price": (0.0, 20000.0)}
-    method = dpreg.AdaSSP(max_rows=2, cov_type="nonrobust",
-                          standardisation=Standardisation(zooms=2))  # fmt: skip
-    fit = dpreg.dp_lm("price ~ carat + grade", data, 2.0, 1e-6, method=method, unit="shop", rng=7,
-                      levels={"grade": GRADES[6:].split(",")}, bounds=bounds)  # fmt: skip
+    method = dpreg.AdaSSP(cov_type="nonrobust", standardisation=Standardisation(zooms=2))
+    fit = dpreg.dp_lm("price ~ carat + grade", data, 2.0, 1e-6, method=method, unit="shop",
+                      max_rows=2, rng=7, levels={"grade": GRADES[6:].split(",")},
+                      bounds=bounds)  # fmt: skip
     call = ["fit", "price ~ carat + grade", data, "--eps", "2", "--delta", "1e-6", "--rng", "7",
             "--method", "adassp", "--option", "cov_type=nonrobust", "--max-rows", "2",
             "--option", "standardisation.zooms=2", "--bounds", "carat=0,5",
@@ -53,6 +53,24 @@ def test_the_same_seed_gives_what_python_gives(data, capsys):
             "--memory", "1e6", "--json", "-"]  # fmt: skip
     assert main(call) == 0
     assert dpreg.DPResults.from_json(capsys.readouterr().out).to_json() == fit.to_json()
+
+
+def test_a_fit_starts_from_what_a_fit_wrote(data, tmp_path, capsys):
+    last, wrong = tmp_path / "last.json", tmp_path / "wrong.json"
+    call = ["fit", "price ~ carat", data, "--eps", "2", "--delta", "1e-6", "--rng"]
+    assert main([*call, "1", "--quiet", "--json", str(last)]) == 0
+    assert main([*call, "2", "--start", str(last), "--json", "-"]) == 0
+    start = dpreg.DPResults.from_json(last.read_text())
+    fit = dpreg.dp_lm("price ~ carat", data, 2.0, 1e-6, start=start, rng=2)
+    assert dpreg.DPResults.from_json(capsys.readouterr().out).to_json() == fit.to_json()
+    wrong.write_text("{}")
+    none = tmp_path / "none.json"
+    cases = {wrong: f"{str(wrong)!r} does not hold a fit", none: f"cannot read {str(none)!r}"}
+    for path, says in cases.items():
+        assert main([*call, "2", "--start", str(path)]) == 2
+        assert f"--start: {says}" in capsys.readouterr().err
+    assert main(["fit", "price ~ depth", data, "--eps", "1", "--start", str(last)]) == 2
+    assert "--start is of another model: 1 other column (has carat)" in capsys.readouterr().err
 
 
 def test_levels_of_numbers_are_numbers(tmp_path, capsys):
@@ -208,7 +226,7 @@ def test_what_ends_a_command_otherwise(raised, code, data, monkeypatch, capsys):
     def end(*arguments, **options):
         raise raised
 
-    monkeypatch.setattr("dpreg.lm.dp_lm", end)
+    monkeypatch.setattr("dpreg.calls.fit.fit", end)
     assert main(["fit", "price ~ carat", data, "--eps", "1"]) == code
     assert capsys.readouterr().out == ""
 

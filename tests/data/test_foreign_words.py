@@ -28,7 +28,7 @@ def data():
         ("y ~ x | w", "write C(w, levels=[...])"),
         ("y ~ x + (1 | w)", "unit='person'"),
         ("y ~ x + weights(w)", "write weights='w' as an argument of the call"),
-        ("y ~ s(x)", "cr(x, knots=[2, 4]"),
+        ("y ~ s(x)", "write ns(x, 5), with public bounds of x"),
         ("y ~ factor(w)", "C(g, levels=['a', 'b'])"),
         ("y ~ x + cluster(w)", "unit='person'"),
         ("cbind(y, z) ~ x", "dp_moments"),

@@ -24,7 +24,8 @@ from numpy.random import mtrand
 from scipy import stats
 
 import dpreg
-from dpreg import _core, block_test
+from dpreg import _core
+from dpreg.calls import block_test
 from dpreg.errors import ArgumentError, BudgetError, SchemaError, SourceError
 from dpreg.inference.noisy_binomial import noisy_binomial_p_value, noisy_binomial_tail
 from dpreg.methods.block_counts import blocks_of

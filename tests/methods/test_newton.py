@@ -7,11 +7,15 @@ import pytest
 
 from dpreg import _core
 from dpreg.data.design import Design, Terms
+from dpreg.families import GAUSSIAN
 from dpreg.inference.secant import Path
-from dpreg.methods.newton import FIRST_NORMS, count_norms, newton
+from dpreg.methods.newton import newton
+from dpreg.methods.newton_limits import FIRST_NORMS, count_norms
 from dpreg.sums.accountant import GaussianReleases
+from dpreg.sums.linearised import Linearised
 from dpreg.sums.rows import mapped_rows, standard_units
 from dpreg.sums.standardisation import Scales
+from dpreg.sums.whitening import Whitening
 
 
 @pytest.mark.parametrize("share", [0.15, 0.2, 0.3, 0.6])
@@ -32,7 +36,8 @@ def test_norms_are_not_counted_with_what_scores_need(share, seed):
     noise = GaussianReleases(1.0, 1e-5, _core.TestBits(seed))
     first = count_norms(rows, np.zeros(d), math.sqrt(d), noise, 0.02, share, FIRST_NORMS)
     path = Path(np.eye(d), 0.0, np.zeros(d))
-    newton(rows, path, float(n), noise, first, share)
+    found = Whitening(np.eye(rows.width), np.zeros((rows.width, 0)), path.theta, 1.0, 0.0)
+    newton(rows, path, float(n), noise, first, share, Linearised(found, GAUSSIAN))
     spent = [(part.mu / noise.mu) ** 2 for part in noise.parts[1:]]
     assert sum(spent) == pytest.approx(share, rel=1e-3)
     assert sum(spent) <= share

@@ -15,6 +15,7 @@ import statsmodels.formula.api as smf
 from scipy import stats
 
 import dpreg
+from dpreg.errors import ArgumentError
 from dpreg.inference.law import NORMAL, TailLaw
 from dpreg.privacy.certificate import Certificate, Part
 
@@ -359,3 +360,8 @@ def test_a_fit_that_is_private_is_not_called_otherwise(fit):
     with pytest.raises(AttributeError, match=r"no 'model\.exog': the records are not kept"):
         _ = private.model.exog
     assert copy.copy(fit.model) == pickle.loads(pickle.dumps(fit.model)) == fit.model
+
+
+def test_predictions_of_the_records_are_refused(fit):
+    with pytest.raises(ArgumentError, match=r"^data must be given: .*; write predict\(data\) for"):
+        fit.predict()

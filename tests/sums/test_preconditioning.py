@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -116,66 +115,6 @@ def test_a_rare_level_is_not_stretched_for_being_shortened():
         stretched.append(np.linalg.norm(directions.map[4]))
     assert stretched[0] < 10
     assert stretched[1] < 2
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("n", "share"), [(50_000, 0.01), (50_000, 0.003), (100_000, 0.002)])
-def test_what_few_rows_have_is_left_short_and_its_second_moment_told(n, share, seed):
-    """Stretched to unit second moments, its rows would be 10 to 22 times as long as others."""
-    rng = np.random.default_rng(seed)
-    X = np.column_stack([rng.integers(18, 80, n), rng.random(n) < 0.5, rng.random(n) < share]) * 1.0
-    _, _, units, directions, _ = found(X, seed=seed, plan=replace(PLAN, few=True))
-    assert directions.seen.all()
-    (few,) = np.flatnonzero(directions.moments < 1)
-    z = np.column_stack([np.ones(n), (X - units.centre) / units.scale]) @ directions.map
-    lengths = np.linalg.norm(z, axis=1)
-    assert np.median(lengths[X[:, 2] == 1]) < 2.5 * np.median(lengths)
-    assert (z[:, few] ** 2).mean() == pytest.approx(directions.moments[few], rel=0.5)
-    others = np.delete(np.arange(4), few)
-    after = np.linalg.eigvalsh(z[:, others].T @ z[:, others] / n)
-    np.testing.assert_allclose(after, 1, atol=0.15)
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("n", "share", "epsilon"), [(300_000, 2e-4, 3.0), (50_000, 2e-3, 1.0)])
-def test_few_rows_are_not_long_along_other_directions_either(n, share, epsilon, seed):
-    """Noise turns other directions a little towards theirs, where they were 12 times as long."""
-    rng = np.random.default_rng(seed)
-    X = np.column_stack([rng.standard_normal(n), rng.random(n) < share]) * 1.0
-    _, _, units, directions, _ = found(X, epsilon, seed, replace(PLAN, few=True))
-    z = np.column_stack([np.ones(n), (X - units.centre) / units.scale])
-    many = z @ directions.map[:, directions.seen & (directions.moments == 1)]
-    assert many.shape == (n, 2)
-    lengths = np.linalg.norm(many, axis=1)
-    assert np.median(lengths[X[:, 1] == 1]) < 3 * np.median(lengths)
-    # What was not seen is left out, and in no other direction.
-    np.testing.assert_array_equal(directions.left_out, ~directions.seen)
-    assert not directions.turn_of_scores[:, ~directions.seen].any()
-    within = directions.map[:, directions.seen].T @ directions.map[:, ~directions.seen]
-    assert np.abs(within).max(initial=0.0) < 1e-8
-
-
-def test_what_nearly_equal_columns_do_not_share_is_not_left_out():
-    """Many rows may have some of it."""
-    rng = np.random.default_rng(2)
-    X = rng.standard_normal((50_000, 3))
-    X = np.column_stack([X, X[:, 0] - X[:, 1]])
-    *_, directions, _ = found(X, plan=replace(PLAN, few=True))
-    assert directions.seen.sum() == 4
-    assert not directions.left_out.any()
-    np.testing.assert_array_equal(directions.turn_of_scores, directions.turn)
-
-
-def test_long_tails_and_near_copies_are_not_taken_for_what_few_rows_have():
-    rng = np.random.default_rng(5)
-    n = 100_000
-    tails = np.exp(rng.standard_normal((n, 3)))
-    u = rng.standard_normal((n, 3))
-    copies = np.column_stack([u, u[:, 0] + 0.03 * rng.standard_normal(n)])
-    for X in (tails, copies, rng.standard_t(3, (n, 4))):
-        *_, directions, _ = found(X, plan=replace(PLAN, few=True))
-        assert directions.seen.all()
-        assert (directions.moments == 1).all()
 
 
 def test_many_independent_columns_are_seen_below_the_edge_of_the_noise():

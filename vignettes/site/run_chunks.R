@@ -13,9 +13,22 @@ printed <- function(chunk, names) {
   unlist(lapply(said, function(lines) c(lines, "")))
 }
 
+# What the chunk draws, and the text of its picture, which is written in its first line.
+drawing <- function(chunk, code) {
+  picture <- sub("[.]R$", ".png", chunk)
+  grDevices::png(picture, 7, 3.2, "in", res = 160)
+  on.exit(grDevices::dev.off())
+  force(code)
+  first <- readLines(chunk, 1L)
+  if (startsWith(first, "#| fig.alt: "))
+    writeLines(substring(first, 13L), sub("[.]R$", ".alt", chunk))
+  code
+}
+
 for (page in sort(list.dirs(commandArgs(TRUE)[[1]], recursive = FALSE))) {
   names <- new.env(parent = globalenv())
   for (chunk in sort(list.files(page, "[.]R$", full.names = TRUE))) {
-    writeLines(as.character(printed(chunk, names)), sub("[.]R$", ".out", chunk))
+    said <- drawing(chunk, printed(chunk, names))
+    writeLines(as.character(said), sub("[.]R$", ".out", chunk))
   }
 }

@@ -8,6 +8,18 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+from matplotlib import pyplot as plt
+from pictures import in_words
+
+
+def draw(path: Path) -> None:
+    """Save the figure that a chunk left open, if there is one, and its text."""
+    if not plt.get_fignums():
+        return
+    figure = plt.gcf()
+    figure.savefig(path.with_suffix(".png"), dpi=160, bbox_inches="tight")
+    path.with_suffix(".alt").write_text(in_words(figure))
+    plt.close("all")
 
 
 def rounded(value: float) -> str:
@@ -27,3 +39,4 @@ for page in sorted(Path(sys.argv[1]).iterdir()):
         with contextlib.redirect_stdout(said):
             exec(compile(chunk.read_text(), str(chunk), "exec"), names)
         chunk.with_suffix(".out").write_text(said.getvalue())
+        draw(chunk)

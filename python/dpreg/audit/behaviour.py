@@ -17,7 +17,7 @@ from dpreg import _core
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit._patch import replaced
 from dpreg.audit.worlds import hostile_pairs, regression
-from dpreg.lm import dp_lm
+from dpreg.calls.lm import dp_lm
 from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP, FrankWolfe, TukeyEM
 from dpreg.methods.base import Method
 from dpreg.privacy.account import Account

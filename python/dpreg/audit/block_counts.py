@@ -13,7 +13,7 @@ import pandas as pd
 from dpreg import _core
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit._patch import replaced
-from dpreg.block_test import dp_test
+from dpreg.calls.block_test import dp_test
 
 __all__ = ["CHECKS"]
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.observed import difference, observe
+from dpreg.calls.lm import dp_lm
 from dpreg.errors import BudgetError
-from dpreg.lm import dp_lm
 from dpreg.methods import DPSGD, AdaSSP, TukeyEM
 from dpreg.methods.base import Method
 from dpreg.privacy.budget import Budget

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.audit._bounds import Doubles
 from dpreg.audit._finding import Check, Effort, Finding
-from dpreg.audit.recorded import Run, finding_of
+from dpreg.audit.recorded import finding_of, run_of
 from dpreg.audit.sampled import sampled_finding
 from dpreg.audit.watches import Leak, Recording
 from dpreg.audit.worlds import hostile_pairs, person_pair
@@ -33,13 +33,13 @@ def fits(effort: Effort) -> Finding:
     )
     pairs = hostile_pairs() if effort.scale >= 1 else hostile_pairs()[:3]
     runs = [
-        Run(method, formula, pair, bounds=bounds)
+        run_of(method, formula, pair, bounds=bounds)
         for (method, bounds), formula, pair in itertools.product(
             methods, ("y ~ a + b", "y ~ 0 + a + b"), pairs
         )
     ]
     runs += [
-        Run(method, "y ~ a + b", person_pair(40), unit="person", bounds=bounds)
+        run_of(method, "y ~ a + b", person_pair(40), unit="person", bounds=bounds)
         for method, bounds in methods
     ]
     return finding_of("frank_wolfe", runs, zcdp_loss)

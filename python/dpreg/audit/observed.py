@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from dpreg.calls.lm import dp_lm
 from dpreg.data.design import Design
-from dpreg.lm import dp_lm
 from dpreg.methods.base import Release
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.certificate import Part

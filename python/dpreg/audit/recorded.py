@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,100 +20,58 @@ from dpreg import _core
 from dpreg.audit._finding import Finding
 from dpreg.audit.watches import Call, Leak, Recording, watching
 from dpreg.audit.worlds import Pair
-from dpreg.data.bounds import Bounds
+from dpreg.calls.fit import fit
+from dpreg.calls.moments import released_moments
+from dpreg.calls.request import Request
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
-from dpreg.families import GAUSSIAN, Family
-from dpreg.glm import dp_glm
-from dpreg.methods.base import NOTHING_MORE, Method
+from dpreg.methods.base import Method
 from dpreg.privacy.gdp import gdp_epsilon
-from dpreg.selection.base import Selector
-from dpreg.sums.residuals import Extras
 
 # epsilon and delta
 Claim = tuple[float, float]
 
-__all__ = ["Replayable", "Run", "composed_loss", "finding_of", "replayed"]
-
-
-class Replayable(Protocol):
-    """One call on neighbours, whatever it calls."""
-
-    @property
-    def formula(self) -> str:
-        """Names the columns."""
-        ...
-
-    @property
-    def pair(self) -> Pair:
-        """The neighbours."""
-        ...
-
-    @property
-    def unit(self) -> str | None:
-        """Column of the protected unit."""
-        ...
-
-    def outcome(self, table: pd.DataFrame, claim: Claim) -> str:
-        """Make the call, and return all that comes out."""
-        ...
+__all__ = ["Run", "composed_loss", "finding_of", "replayed", "run_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One call of `dp_lm` or `dp_glm` on neighbours, to be replayed.
+    """One call on neighbours, to be replayed.
 
     Attributes
     ----------
-    method : Method
-    formula : str
+    request : Request
+        Without epsilon and delta, which are those of a claim.
     pair : Pair
-    inference : bool
-    unit : str or None
-    select : Selector or None
-        Of one column, before the fit.
-    split : float or None
-        Of the units, for the selection alone.
-    family : Family
-    bounds : mapping or None
-        Public, of columns.
     """
 
-    method: Method
-    formula: str
+    request: Request
     pair: Pair
-    inference: bool = True
-    unit: str | None = None
-    select: Selector | None = None
-    split: float | None = None
-    family: Family = GAUSSIAN
-    bounds: Mapping[str, Bounds] | None = None
-    weights: str | None = None
-    extras: Extras = NOTHING_MORE
 
     def __str__(self) -> str:
-        inference = "" if self.inference else ", no inference"
-        unit = "" if self.unit is None else f", unit {self.unit}"
-        select = "" if self.select is None else f"{self.select.name}, then "
-        split = "" if self.split is None else f", split {self.split}"
-        family = "" if self.family.least_squares else f"{self.family.label}, "
-        what = f"{family}{self.method.name}: {self.formula}, {self.pair.label}"
-        weights = "" if self.weights is None else f", weights {self.weights}"
-        return f"{select}{what}{inference}{unit}{split}{weights}"
+        asked = self.request.to_dict().items()
+        what = ", ".join(f"{name} {value}" for name, value in asked if name not in ("call", "eps"))
+        return f"{self.request.call}, {what}, {self.pair.label}"
 
     def outcome(self, table: pd.DataFrame, claim: Claim) -> str:
-        """Fit, and return all that comes out."""
-        fit = dp_glm(
-            self.formula, table, *claim, family=self.family, method=self.method, select=self.select,
-            k=None if self.select is None else 1, unit=self.unit, inference=self.inference,
-            split=self.split, bounds=self.bounds, weights=self.weights,
-            fit_stats=self.extras.fit_stats, diagnostics=self.extras.diagnostics,
-            rng=_core.TestBits(7),
-        )  # fmt: skip
-        return fit.to_json()
+        """Make the call, and return all that comes out."""
+        epsilon, delta = claim
+        asked = replace(self.request, eps=epsilon, delta=delta, rng=_core.TestBits(7))
+        if asked.call == "dp_moments":
+            return released_moments(asked, table).to_json()
+        return fit(asked, table).to_json()
 
 
-def replayed(run: Replayable, claim: Claim) -> tuple[Recording, Recording]:
+def run_of(method: Method, formula: str, pair: Pair, inference: bool = True, **asked: Any) -> Run:
+    """Return a fit, with a selection of one column before it if there is one."""
+    k = 1 if "select" in asked else None
+    request = Request(
+        call="dp_glm", formula=formula, eps=1.0, method=method, k=k, inference=inference, **asked
+    )
+    return Run(request, pair)
+
+
+def replayed(run: Run, claim: Claim) -> tuple[Recording, Recording]:
     """Fit both sides of a pair, the second on the path of the first.
 
     Raises
@@ -139,8 +97,10 @@ def replayed(run: Replayable, claim: Claim) -> tuple[Recording, Recording]:
     return first, second
 
 
-def _count_units(run: Replayable, table: pd.DataFrame) -> int:
-    return pose(run.formula, table, None, run.unit).design(default_memory()).unit_count
+def _count_units(run: Run, table: pd.DataFrame) -> int:
+    return (
+        pose(run.request.formula, table, None, run.request.unit).design(default_memory()).unit_count
+    )
 
 
 def _compare(first: Recording, second: Recording) -> None:
@@ -242,7 +202,7 @@ Loss = Callable[[Recording, Recording, Claim], float]
 
 
 def finding_of(
-    mechanism: str, runs: Iterable[Replayable], loss: Loss, claim: Claim = (1.0, 1e-5)
+    mechanism: str, runs: Iterable[Run], loss: Loss, claim: Claim = (1.0, 1e-5)
 ) -> Finding:
     """Replay all `runs`; the largest loss, or infinity where something leaks."""
     worst, count, remark = 0.0, 0, ""

@@ -10,7 +10,7 @@ import pandas as pd
 
 from dpreg import _core
 from dpreg.audit._finding import Check, Effort, Finding
-from dpreg.audit.recorded import Run, composed_loss, divided_loss, finding_of
+from dpreg.audit.recorded import Run, composed_loss, divided_loss, finding_of, run_of
 from dpreg.audit.watches import Recording
 from dpreg.audit.worlds import Pair, hostile_pairs, person_pair, regression
 from dpreg.data.bounds import Bounds
@@ -19,9 +19,9 @@ from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, TukeyEM
 from dpreg.methods.base import Method
 from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.privacy.pld import sampled_epsilon
+from dpreg.public_data import public_start
 from dpreg.selection import DPSIS, DPKendall, SubLasso, TwoStage
 from dpreg.selection.base import Selector
-from dpreg.sums.residuals import Extras
 from dpreg.sums.standardisation import Standardisation
 
 __all__ = ["CHECKS"]
@@ -47,7 +47,7 @@ def _runs(
     ):
         method, bounds = each if isinstance(each, tuple) else (each, None)
         if formula != "y ~ 1" or set(bounds or {}) <= {"y"}:
-            yield Run(method, formula, pair, inference, bounds=bounds)
+            yield run_of(method, formula, pair, inference, bounds=bounds)
 
 
 def adassp(effort: Effort) -> Finding:
@@ -67,13 +67,29 @@ def least_squares(effort: Effort) -> Finding:
     large, persons = _large_pairs(), person_pair(450, 3)
     pairs = (*large, _far_from_0(large[0]), _far_from_0(large[2]))
     runs = [
-        Run(BoostedAdaSSP(), formula, pair) for formula, pair in itertools.product(_FORMULAS, pairs)
+        run_of(BoostedAdaSSP(), formula, pair)
+        for formula, pair in itertools.product(_FORMULAS, pairs)
     ]
     runs += [
-        Run(BoostedAdaSSP(max_rows=3), formula, pair, unit="person")
+        run_of(BoostedAdaSSP(max_rows=3), formula, pair, unit="person")
         for formula, pair in (("y ~ a + b", _far_from_0(persons)), ("y ~ a + b | person", persons))
     ]
+    runs += [*_started(large, persons)]
     return finding_of("least squares with errors", runs, composed_loss, _LARGE)
+
+
+def _started(large: tuple[Pair, ...], persons: Pair) -> Iterator[Run]:
+    """Fits that start from public data, which hold, have another mean, or are far too few."""
+    public = regression(900, seed=2)
+    others = public.assign(a=public["a"] + 9, b=3 * public["b"])
+    for table, formula, pair in itertools.product(
+        (public, others, public[:20]), _FORMULAS[:2], (large[0], hostile_pairs()[0])
+    ):
+        yield run_of(BoostedAdaSSP(), formula, pair, start=public_start(formula, table))
+    for formula in ("y ~ a + b", "y ~ a + b | person"):
+        table = public.assign(person=np.arange(900) // 3)
+        start = public_start(formula, table, unit="person")
+        yield run_of(BoostedAdaSSP(max_rows=3), formula, persons, unit="person", start=start)
 
 
 def _far_from_0(pair: Pair) -> Pair:
@@ -84,7 +100,7 @@ def _far_from_0(pair: Pair) -> Pair:
 def families(effort: Effort) -> Finding:
     """Scores, curvatures and counts of other losses."""
     runs = [
-        Run(BoostedAdaSSP(), formula, pair, inference, family=family, bounds=bounds)
+        run_of(BoostedAdaSSP(), formula, pair, inference, family=family, bounds=bounds)
         for family, pair in itertools.product(
             (BINOMIAL, PROBIT, CLOGLOG, POISSON, Quantile(0.2)), hostile_pairs()
         )
@@ -100,24 +116,26 @@ def extras_and_weights(effort: Effort) -> Finding:
     thorough = effort.scale >= 1
     pairs = hostile_pairs() + _large_pairs() if thorough else hostile_pairs()
     boosted: _Bounded = BoostedAdaSSP(), _RESPONSE
-    fits: tuple[tuple[Family, _Bounded, Extras], ...] = (
-        (GAUSSIAN, boosted, Extras(True, True)), (GAUSSIAN, (AdaSSP(), None), Extras(True, True)),
-        (BINOMIAL, boosted, Extras(False, True)), (POISSON, boosted, Extras(False, True)),
+    counts = {"diagnostics": True}
+    both = {**counts, "fit_stats": True}
+    fits: tuple[tuple[Family, _Bounded, dict[str, bool]], ...] = (
+        (GAUSSIAN, boosted, both), (GAUSSIAN, (AdaSSP(), None), both),
+        (BINOMIAL, boosted, counts), (POISSON, boosted, counts),
     )  # fmt: skip
     runs = [
-        Run(method, "y ~ a + b", pair, inference, family=family, bounds=bounds, extras=extras)
+        run_of(method, "y ~ a + b", pair, inference, family=family, bounds=bounds, **extras)
         for pair, inference in itertools.product(pairs, (True, False) if thorough else (False,))
         for family, (method, bounds), extras in fits
     ]
     runs += [
-        Run(BoostedAdaSSP(), "y ~ a", pair, family=family, bounds=_RESPONSE, weights="b")
+        run_of(BoostedAdaSSP(), "y ~ a", pair, family=family, bounds=_RESPONSE, weights="b")
         for pair, family in itertools.product(hostile_pairs(), (GAUSSIAN, POISSON))
     ]
     person = BoostedAdaSSP(max_rows=3)
     runs.append(
-        Run(
+        run_of(
             person, "y ~ a + b", person_pair(20), unit="person", bounds=_RESPONSE,
-            extras=Extras(True, True),
+            fit_stats=True, diagnostics=True,
         )
     )  # fmt: skip
     return finding_of("extras and weights", runs, composed_loss)
@@ -136,7 +154,7 @@ def dpsgd(effort: Effort) -> Finding:
     runs = [*_runs(((method, _RESPONSE),), pairs)]
     if effort.scale < 1:
         runs = [*_runs(((method, _RESPONSE),), (pairs[0], pairs[5]), _FORMULAS[:1])]
-    runs.append(Run(method, "y ~ a + b", person_pair(20), unit="person", bounds=_RESPONSE))
+    runs.append(run_of(method, "y ~ a + b", person_pair(20), unit="person", bounds=_RESPONSE))
     return finding_of("dpsgd", runs, dpsgd_loss)
 
 
@@ -162,15 +180,17 @@ def units(effort: Effort) -> Finding:
         how(max_rows=rows) for how in (AdaSSP, BoostedAdaSSP) for rows in (3, 1)
     )
     pair, bounds = person_pair(20), _RESPONSE
-    runs = [Run(method, "y ~ a + b", pair, unit="person", bounds=bounds) for method in methods]
+    runs = [run_of(method, "y ~ a + b", pair, unit="person", bounds=bounds) for method in methods]
     # Rows that vary within the person that comes, or its deviations from their mean were 0.
     varied = pair.having.assign(a=lambda t: np.where(t.index % 2, t["a"], -t["a"]))
     effects = Pair("a person who varies", varied.iloc[: len(pair.without)], varied)
     runs += [
-        Run(method, "y ~ a + b | person", effects, unit="person", bounds=bounds)
+        run_of(method, "y ~ a + b | person", effects, unit="person", bounds=bounds)
         for method in methods
     ]
-    runs += [Run(methods[0], "y ~ a + offset(b)", pair, bounds=bounds) for pair in hostile_pairs()]
+    runs += [
+        run_of(methods[0], "y ~ a + offset(b)", pair, bounds=bounds) for pair in hostile_pairs()
+    ]
     return finding_of("units of several rows", runs, composed_loss)
 
 
@@ -191,7 +211,7 @@ def tukey(effort: Effort) -> Finding:
     pairs = _large_pairs() + (hostile_pairs() if effort.scale >= 1 else hostile_pairs()[2:3])
     formulas = _FORMULAS if effort.scale >= 1 else _FORMULAS[:1]
     runs = [*_runs(methods, pairs, formulas)]
-    runs += [Run(m, "y ~ a + b", person_pair(900), unit="person") for m in methods]
+    runs += [run_of(m, "y ~ a + b", person_pair(900), unit="person") for m in methods]
     return finding_of("tukey: what its stages ask for", runs, composed_loss, _LARGE)
 
 
@@ -206,7 +226,7 @@ def auto(effort: Effort) -> Finding:
     )  # fmt: skip
     methods = (Auto(), *(Auto(candidates=(name,)) for name in ("tukey", "adassp")))
     runs = [*_runs(methods, pairs, _FORMULAS[:1])]
-    runs += [Run(m, "y ~ a + b", person_pair(900), unit="person") for m in methods]
+    runs += [run_of(m, "y ~ a + b", person_pair(900), unit="person") for m in methods]
     return finding_of("auto: what its stages ask for", runs, composed_loss, _LARGE)
 
 
@@ -218,7 +238,7 @@ def pipelines(effort: Effort) -> Finding:
     )  # fmt: skip
     methods: tuple[_Bounded, ...] = ((AdaSSP(), _RESPONSE), (TukeyEM(), None))
     runs = [
-        Run(
+        run_of(
             method, "y ~ a + b", pair, select=selector,
             bounds=_BOUNDS if selector.uses_bounds else bounds,
         )
@@ -227,7 +247,7 @@ def pipelines(effort: Effort) -> Finding:
         )
     ]  # fmt: skip
     runs += [
-        Run(
+        run_of(
             AdaSSP(), "y ~ a + b", person_pair(20), unit="person", select=selector,
             bounds=_RESPONSE,
         )
@@ -240,7 +260,7 @@ def pipelines(effort: Effort) -> Finding:
     bounds = dict.fromkeys(("a", "poly(b, 2, raw=True)", "y"), (-1.0, 1.0))
     pairs = (Pair("one term more, one less", base, pd.concat([base, row])), *hostile_pairs()[:3])
     grouped = DPSIS(share=0.9)
-    runs += [Run(AdaSSP(), formula, pair, select=grouped, bounds=bounds) for pair in pairs]
+    runs += [run_of(AdaSSP(), formula, pair, select=grouped, bounds=bounds) for pair in pairs]
     return finding_of("selection, then a fit", runs, composed_loss)
 
 
@@ -248,7 +268,7 @@ def split(effort: Effort) -> Finding:
     """Selection from some units, a fit to the others."""
     shares = (0.1, 0.5, 0.9) if effort.scale < 1 else (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
     runs = (
-        Run(AdaSSP(), "y ~ a + b", pair, select=DPSIS(), split=share, bounds=_BOUNDS)
+        run_of(AdaSSP(), "y ~ a + b", pair, select=DPSIS(), split=share, bounds=_BOUNDS)
         for pair, share in itertools.product(hostile_pairs(), shares)
     )
     return finding_of("selection and fit on different units", runs, divided_loss)

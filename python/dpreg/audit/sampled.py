@@ -14,7 +14,7 @@ from dpreg import _core
 from dpreg.audit._bounds import ERROR, Doubles, sampled_epsilon_bound
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.exact import tukey_law
-from dpreg.lm import dp_lm
+from dpreg.calls.lm import dp_lm
 from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP, TukeyEM
 from dpreg.methods.base import Method
 from dpreg.privacy.pld import sampled_epsilon

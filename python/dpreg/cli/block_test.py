@@ -40,33 +40,18 @@ __all__ = ["block_test"]
 @click.option("--rng", type=int, metavar="SEED",
               help="Random seed: makes the result reproducible and NOT PRIVATE.")  # fmt: skip
 @output_options
-def block_test(
-    statistic: str,
-    data: str,
-    eps: float,
-    blocks: int | None,
-    threshold: float,
-    unit: str | None,
-    budget: str | None,
-    rng: int | None,
-    json: str | None,
-    html: str | None,
-    latex: str | None,
-    quiet: bool,
-) -> int:
+def block_test(statistic: str, data: str, **given: Any) -> int:
     """Test any hypothesis that has a p-value, by blocks of rows and without bounds.
 
     STATISTIC is MODULE:FUNCTION, a Python function of a pandas data frame that returns a p-value;
     DATA is the path of a Parquet file.  MODULE is looked for in this folder too.
     """
-    outputs = Outputs(json, html, latex, quiet)
-    outputs.check()
+    outputs = Outputs.of(given)
     function = function_of(statistic)
-    from dpreg.block_test import dp_test
+    from dpreg.calls.block_test import dp_test
 
     with working("testing blocks"):
-        found = dp_test(function, data, eps, blocks=blocks, threshold=threshold, unit=unit,
-                        budget=payer_from(budget, None), rng=rng)  # fmt: skip
+        found = dp_test(function, data, **{**given, "budget": payer_from(given["budget"], None)})
     return outputs.tell(found, found.summary(), DONE)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -48,40 +48,24 @@ __all__ = ["curve"]
 @click.option("--simultaneous", is_flag=True,
               help="Limits for all times of a group together.")  # fmt: skip
 @output_options
-def curve(
-    formula: str,
-    data: str,
-    eps: float,
-    cuts: str,
-    start: float,
-    levels: Sequence[str],
-    unit: str | None,
-    max_rows: int,
-    budget: str | None,
-    stratum: str | None,
-    rng: int | None,
-    alpha: float,
-    simultaneous: bool,
-    json: str | None,
-    html: str | None,
-    latex: str | None,
-    quiet: bool,
-) -> int:
+def curve(formula: str, data: str, alpha: float, simultaneous: bool, **given: Any) -> int:
     """Estimate survival curves by group, with the log-rank test and restricted means.
 
     FORMULA is 'Surv(time, event) ~ group', or ~ 1 for one curve; DATA is the path of a Parquet
     file.
     """
-    outputs = Outputs(json, html, latex, quiet)
-    outputs.check()
-    from dpreg.curve import dp_curve
+    outputs = Outputs.of(given)
+    from dpreg.calls.curve import dp_curve
     from dpreg.inference.law import check_alpha
 
     check_alpha(alpha)
+    read = {
+        "cuts": _times(given["cuts"]),
+        "levels": levels_from(given["levels"], data),
+        "budget": payer_from(given["budget"], given.pop("stratum")),
+    }
     with working("estimating curves"):
-        found = dp_curve(formula, data, eps, cuts=_times(cuts), start=start,
-                         levels=levels_from(levels, data), unit=unit, max_rows=max_rows,
-                         budget=payer_from(budget, stratum), rng=rng)  # fmt: skip
+        found = dp_curve(formula, data, **{**given, **read})
     return outputs.tell(found, found.summary(alpha, simultaneous=simultaneous), DONE)
 
 

@@ -83,8 +83,8 @@ def demo(out: TextIO, picture: str | None = None) -> bool:
     bool
         Whether there was a result.
     """
+    from dpreg.calls.lm import dp_lm
     from dpreg.datasets import load_diamonds
-    from dpreg.lm import dp_lm
     from dpreg.results.fit import DPResults
 
     diamonds = load_diamonds()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+import click
 
 from dpreg.errors import Argument, Blank, Choice, Code, Names, Options, Setting, Value
 
@@ -13,15 +16,21 @@ if TYPE_CHECKING:
 
 __all__ = ["SHELL", "Shell", "in_shell"]
 
-# Arguments of the Python functions that a command takes by position, and those with options of
-# the same name; any other is an option of a method.
+# Arguments of the Python functions that a command takes by position; others are options of that
+# name, or options of a method.
 _POSITIONAL = {"formula": "FORMULA", "data": "DATA", "statistic": "STATISTIC", "ledger": "ledger"}
-_OPTIONS = {
-    "accounting", "alpha", "blocks", "bounds", "budget", "cuts", "d", "delta", "diagnostics",
-    "effect", "eps", "exp", "family", "fit_stats", "inference", "interval", "k", "levels", "link",
-    "max_rows", "memory", "method", "mu", "n", "name", "option", "power", "rho", "rng", "select",
-    "split", "start", "stratum", "threshold", "unit", "weight_limit", "weights", "winsorise",
-}  # fmt: skip
+
+
+@cache
+def _options() -> frozenset[str]:
+    """Return the names of the options of all commands."""
+    from dpreg.cli.commands import dpreg
+
+    found, commands = set(), [cast(click.Command, dpreg)]
+    for command in commands:
+        found |= {str(one.name) for one in command.params if isinstance(one, click.Option)}
+        commands += getattr(command, "commands", {}).values()
+    return frozenset(found)
 
 
 class Shell:
@@ -65,14 +74,14 @@ def _name(argument: str) -> str:
     if argument in _POSITIONAL:
         return _POSITIONAL[argument]
     dashed = argument.replace("_", "-")
-    return f"--{dashed}" if argument in _OPTIONS else f"--option {argument}"
+    return f"--{dashed}" if argument in _options() else f"--option {argument}"
 
 
 def _setting(argument: str, value: Any) -> str:
     name = _name(argument)
     if isinstance(value, Options):
         return SHELL.spell(value)
-    if isinstance(value, bool) and argument in _OPTIONS:
+    if isinstance(value, bool) and argument in _options():
         return name if value else f"--no-{name[2:]}"
     if isinstance(value, dict):
         pairs = (f"{_plain(k)}={_plain(v)}" for k, v in value.items() if k is not ...)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpreg.cli.codes import DECLINED, DONE
 from dpreg.cli.face import SHELL, in_shell
 from dpreg.cli.help import Documented
-from dpreg.cli.methods import built, described
+from dpreg.cli.methods import build, described
+from dpreg.cli.output import Outputs
 from dpreg.cli.parameters import method_names, method_options, offering, selector_names
 from dpreg.cli.progress import working
-from dpreg.cli.release import Release, release_options
+from dpreg.cli.release import release_options
+from dpreg.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from dpreg.starts import Origin
 
 __all__ = ["fit", "glm"]
 
@@ -45,6 +49,9 @@ _FITTING = (
                  help="Also release counts of residuals.  [default: no]"),
     click.option("--alpha", type=float, default=0.05, show_default=True,
                  help="1 - coverage of the intervals in the table."),
+    click.option("--start", metavar="FILE",
+                 help="Fit or moments that --json wrote, of the same formula; their scales cost "
+                 "nothing."),
     click.option("--memory", type=float, metavar="BYTES",
                  help="Memory for rows; further rows go to temporary files.  [default: a "
                  "quarter of the machine's memory]"),
@@ -59,48 +66,18 @@ _FITTING = (
         'dpreg fit "y ~ x" visits.parquet --eps 1 --unit person --method adassp --max-rows 3',
         'dpreg fit "y ~ x" d.parquet --eps 1 --method tukey --option models=500',
         'dpreg fit "y ~ ." d.parquet --eps 1 --select kendall --k 5',
+        'dpreg fit "y ~ x" november.parquet --eps 1 --start october.json',
     ),
     details=("Options of methods", _options),
 )
 @release_options(*_FITTING)
-def fit(
-    release: Release,
-    method: str,
-    option: Sequence[str],
-    select: str | None,
-    k: int | None,
-    split: float | None,
-    select_option: Sequence[str],
-    weights: str | None,
-    weight_limit: float | None,
-    inference: bool,
-    fit_stats: bool,
-    diagnostics: bool,
-    alpha: float,
-    memory: float | None,
-) -> int:
+def fit(given: dict[str, Any], outputs: Outputs) -> int:
     """Fit a linear regression to Parquet files with differential privacy.
 
     FORMULA is a Wilkinson formula such as 'price ~ carat + cut'; DATA is a Parquet file,
     a folder of such files or a pattern.
     """
-    return _fitted(
-        release,
-        "gaussian",
-        method,
-        option,
-        select,
-        k,
-        split,
-        select_option,
-        weights,
-        weight_limit,
-        inference,
-        fit_stats,
-        diagnostics,
-        alpha,
-        memory,
-    )
+    return _fitted(given, outputs)
 
 
 @click.command(
@@ -120,105 +97,49 @@ def fit(
                  help="Show exponentials, such as odds ratios.  [default: no]"),
     *_FITTING,
 )  # fmt: skip
-def glm(
-    release: Release,
-    family: str,
-    link: str | None,
-    exp: bool,
-    method: str,
-    option: Sequence[str],
-    select: str | None,
-    k: int | None,
-    split: float | None,
-    select_option: Sequence[str],
-    weights: str | None,
-    weight_limit: float | None,
-    inference: bool,
-    fit_stats: bool,
-    diagnostics: bool,
-    alpha: float,
-    memory: float | None,
-) -> int:
+def glm(given: dict[str, Any], outputs: Outputs) -> int:
     """Fit a logistic, Poisson or median regression with differential privacy.
 
     FORMULA is a Wilkinson formula such as 'default ~ income'; DATA is a Parquet file,
     a folder of such files or a pattern.
     """
-    return _fitted(
-        release,
-        family,
-        method,
-        option,
-        select,
-        k,
-        split,
-        select_option,
-        weights,
-        weight_limit,
-        inference,
-        fit_stats,
-        diagnostics,
-        alpha,
-        memory,
-        link=link,
-        exp=exp,
-    )
+    return _fitted(given, outputs)
 
 
-def _fitted(
-    release: Release,
-    family: str,
-    method: str,
-    option: Sequence[str],
-    select: str | None,
-    k: int | None,
-    split: float | None,
-    select_option: Sequence[str],
-    weights: str | None,
-    weight_limit: float | None,
-    inference: bool,
-    fit_stats: bool,
-    diagnostics: bool,
-    alpha: float,
-    memory: float | None,
-    *,
-    link: str | None = None,
-    exp: bool = False,
-) -> int:
-    from dpreg.glm import dp_glm
+def _fitted(given: dict[str, Any], outputs: Outputs) -> int:
+    from dpreg.calls.fit import fit as fitted
+    from dpreg.calls.request import Request
     from dpreg.inference.law import check_alpha
-    from dpreg.lm import dp_lm
     from dpreg.methods import METHODS
     from dpreg.results.fit import DPResults
     from dpreg.selection import SELECTORS
 
+    alpha, exp = given.pop("alpha"), given.pop("exp", False)
     check_alpha(alpha)
-    typed = release.typed
-    names = [method, *([] if select is None else [select])]
-    typed.needs_a_taker(names, {**METHODS, **SELECTORS})
+    build(given, "method", METHODS, "option")
+    build(given, "select", SELECTORS, "select_option")
+    if given["start"] is not None:
+        given["start"] = _origin(given["start"])
     # A ledger says what was called.
-    linear = family == "gaussian" and link is None
-    call = dp_lm if linear else partial(dp_glm, family=family, link=link)
+    linear = given.get("family", "gaussian") == "gaussian" and given.get("link") is None
     with working("fitting"):
-        found = call(
-            release.formula,
-            release.data,
-            release.eps,
-            release.delta,
-            method=built(method, METHODS, option, "--option", typed),
-            select=None if select is None else built(
-                select, SELECTORS, select_option, "--select-option", typed
-            ),
-            k=k,
-            split=split,
-            weights=weights,
-            weight_limit=weight_limit,
-            inference=inference,
-            fit_stats=fit_stats,
-            diagnostics=diagnostics,
-            memory=memory,
-            **release.arguments(),
-        )  # fmt: skip
+        found = fitted(Request.of("dp_lm" if linear else "dp_glm", given), given["data"])
     if isinstance(found, DPResults):
-        return release.outputs.tell(found, in_shell(found.summary(alpha, exp=exp)), DONE)
-    return release.outputs.tell(found, found.summary(SHELL), DECLINED)
+        return outputs.tell(found, in_shell(found.summary(alpha, exp=exp)), DONE)
+    return outputs.tell(found, found.summary(SHELL), DECLINED)
+
+
+def _origin(path: str) -> Origin:
+    """Read what a fit starts from."""
+    from dpreg.starts import origin_from_json
+
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError as error:
+        raise ArgumentError("start", f"cannot read {path!r}: {error.strerror}") from None
+    try:
+        return origin_from_json(text)
+    except ValueError:
+        wanted = "give a file that dpreg fit --json or dpreg moments --json wrote"
+        raise ArgumentError("start", f"{path!r} does not hold a fit or moments", wanted) from None

@@ -11,52 +11,35 @@ from typing import Any, Literal
 from dpreg.cli.parameters import pair
 from dpreg.errors import ArgumentError, Choice, Setting, Value, closest
 
-__all__ = ["Typed", "built", "described"]
+__all__ = ["build", "described"]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Typed:
-    """What was typed for a method and, if there is one, for a selector before it.
-
-    Attributes
-    ----------
-    max_rows : int or None
-        Goes to whichever of the two takes it.
-    """
-
-    max_rows: int | None
-
-    def needs_a_taker(self, names: Sequence[str], classes: Mapping[str, Any]) -> None:
-        """Refuse what none of the chosen methods takes; `classes` are all there are."""
-        takers = [name for name, kind in classes.items() if "max_rows" in _fields(kind)]
-        if self.max_rows is not None and not set(names) & set(takers):
-            chosen = " and ".join(map(repr, names))
-            problem = (f"is not an option of {chosen}, but of ", Choice(tuple(takers)))
-            raise ArgumentError("max_rows", problem)
-
-
-def built(name: str, kinds: Mapping[str, Any], settings: Sequence[str], option: str, typed: Typed
-          ) -> Any:  # fmt: skip
-    """Return the options object of a method, or its name if there is nothing to set.
+def build(given: dict[str, Any], argument: str, kinds: Mapping[str, Any], settings: str) -> None:
+    """Put the options object of a method in the place of its name, if there is something to set.
 
     Parameters
     ----------
-    name : str
+    given : dict
+        What was typed, by name; `settings` is taken out of it.
+    argument : str
+        ``"method"`` or ``"select"``.
     kinds : mapping
         All methods or selectors by name.
-    settings : sequence of str
-        ``NAME=VALUE``; of nested options ``standardisation.NAME=VALUE``.
-    option : str
-        How they were typed, for messages.
-    typed : Typed
+    settings : str
+        ``"option"`` or ``"select_option"``.
     """
-    given: dict[str, Any] = {}
-    if name in kinds and typed.max_rows is not None and "max_rows" in _fields(kinds[name]):
-        given["max_rows"] = typed.max_rows
-    if not settings and not given:
+    typed, name = given.pop(settings), given[argument]
+    if name is not None:
+        given[argument] = _built(name, kinds, typed, f"--{settings.replace('_', '-')}")
+
+
+def _built(name: str, kinds: Mapping[str, Any], settings: Sequence[str], option: str) -> Any:
+    """Return an options object; ``NAME=VALUE`` may be ``standardisation.NAME=VALUE``."""
+    if not settings:
         return name
     if name not in kinds:
         raise ArgumentError(option, f"needs a method, and {name!r} is not one")
+    given: dict[str, Any] = {}
     nested: dict[str, list[str]] = {}
     for setting in settings:
         key, text = pair(option, setting, "NAME=VALUE")
@@ -67,7 +50,7 @@ def built(name: str, kinds: Mapping[str, Any], settings: Sequence[str], option: 
             given[key] = _converted(kinds[name], name, option, key, text)
     for outer, inside in nested.items():
         hint = _hint(kinds[name], name, option, outer)
-        given[outer] = built(outer, {outer: hint}, inside, option, Typed(None))
+        given[outer] = _built(outer, {outer: hint}, inside, option)
     try:
         return kinds[name](**given)
     except ArgumentError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,7 +10,7 @@ from dpreg.cli.codes import DONE
 from dpreg.cli.help import Documented
 from dpreg.cli.output import Outputs, output_options
 from dpreg.cli.progress import working
-from dpreg.cli.release import Release, release_options
+from dpreg.cli.release import release_options
 from dpreg.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -27,24 +27,17 @@ __all__ = ["lm", "moments"]
     ),
 )
 @release_options()
-def moments(release: Release) -> int:
+def moments(given: dict[str, Any], outputs: Outputs) -> int:
     """Release second moments of a Parquet file, for any number of regressions by dpreg lm.
 
     FORMULA names the columns, as '~ price + carat + cut'; DATA is the path of the file.
     """
-    from dpreg.moments import dp_moments
+    from dpreg.calls.moments import released_moments
+    from dpreg.calls.request import Request
 
-    typed = release.typed
     with working("releasing moments"):
-        found = dp_moments(
-            release.formula,
-            release.data,
-            release.eps,
-            release.delta,
-            max_rows=1 if typed.max_rows is None else typed.max_rows,
-            **release.arguments(),
-        )
-    return release.outputs.tell(found, found.summary(), DONE)
+        found = released_moments(Request.of("dp_moments", given), given["data"])
+    return outputs.tell(found, found.summary(), DONE)
 
 
 @click.command(
@@ -61,22 +54,12 @@ def moments(release: Release) -> int:
 @click.option("--alpha", type=float, default=0.05, show_default=True,
               help="1 - coverage of the intervals in the table.")  # fmt: skip
 @output_options
-def lm(
-    path: str,
-    formula: str,
-    instruments: str | None,
-    alpha: float,
-    json: str | None,
-    html: str | None,
-    latex: str | None,
-    quiet: bool,
-) -> int:
+def lm(path: str, formula: str, instruments: str | None, alpha: float, **files: Any) -> int:
     """Fit a linear regression to saved moments, which costs nothing more.
 
     MOMENTS is what dpreg moments --json wrote, FORMULA is of its columns.
     """
-    outputs = Outputs(json, html, latex, quiet)
-    outputs.check()
+    outputs = Outputs.of(files)
     saved = _read(path)
     fit = saved.lm(formula) if instruments is None else saved.iv(formula, instruments)
     return outputs.tell(fit, fit.summary(alpha), DONE)

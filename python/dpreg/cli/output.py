@@ -29,10 +29,15 @@ class Outputs:
     latex: str | None
     quiet: bool
 
-    def check(self) -> None:
-        """Refuse files that cannot be written, before anything is charged."""
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Outputs:
+        """Take what `output_options` added out of the options of a command.
+
+        Refuses files that cannot be written, before anything is charged.
+        """
         for name in ("json", "html", "latex"):
-            needs_writable(getattr(self, name), f"--{name}")
+            needs_writable(given[name], f"--{name}")
+        return cls(**{name: given.pop(name) for name in ("json", "html", "latex", "quiet")})
 
     def tell(self, result: Any, summary: Any, code: int) -> int:
         """Write and print what was paid for: whatever fails, nothing of it is lost."""

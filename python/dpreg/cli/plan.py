@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from dpreg.cli.codes import DONE
@@ -36,18 +38,7 @@ __all__ = ["plan"]
               help="gaussian, binomial, poisson or quantile.")  # fmt: skip
 @click.option("--link", metavar="NAME", help="logit, probit or cloglog, for binomial.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def plan(
-    n: int | None,
-    d: int,
-    eps: float | None,
-    delta: float,
-    effect: float | None,
-    power: float | None,
-    method: str,
-    family: str,
-    link: str | None,
-    as_json: bool,
-) -> int:
+def plan(as_json: bool, **given: Any) -> int:
     """Say what to expect of a fit, and which slopes it detects, before any data are read.
 
     Without --effect and --power the plan has the smallest slope that is detected with power 0.8.
@@ -55,8 +46,6 @@ def plan(
     """
     from dpreg.planning.plan import dp_plan
 
-    found = dp_plan(
-        n, d, eps, delta, effect=effect, power=power, method=method, family=family, link=link
-    )
+    found = dp_plan(**given)
     print(found.to_json() if as_json else found)
     return DONE

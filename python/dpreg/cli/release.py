@@ -4,67 +4,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from dpreg.cli.methods import Typed
 from dpreg.cli.output import Outputs, output_options
 from dpreg.cli.parameters import listed, number, pair
 from dpreg.cli.strata import payer_from
 from dpreg.errors import ArgumentError
 
-__all__ = ["Release", "release_options"]
+__all__ = ["release_options"]
 
 
 Command = Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
-    """What was typed for a release, whatever it is of.
-
-    Attributes
-    ----------
-    formula, data : str
-    eps : float
-    delta : float or None
-    typed : Typed
-        What goes to a method or a selector.
-    outputs : Outputs
-        Files that can be written.
-    unit, budget, stratum : str or None
-    rng : int or None
-    levels, bounds : sequence of str
-    """
-
-    formula: str
-    data: str
-    eps: float
-    delta: float | None
-    typed: Typed
-    outputs: Outputs
-    unit: str | None
-    budget: str | None
-    stratum: str | None
-    rng: int | None
-    levels: Sequence[str]
-    bounds: Sequence[str]
-
-    def arguments(self) -> dict[str, Any]:
-        """Return what `dp_lm` and `dp_select` take alike, by keyword."""
-        return {
-            "levels": levels_from(self.levels, self.data),
-            "bounds": bounds_from(self.bounds),
-            "unit": self.unit,
-            "budget": payer_from(self.budget, self.stratum),
-            "rng": self.rng,
-        }
-
-
 def release_options(*own: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Return a decorator for a command that takes a `Release` first, and options of its own.
+    """Return a decorator for a command that takes arguments of a release, and `Outputs`.
 
     Parameters
     ----------
@@ -75,13 +31,11 @@ def release_options(*own: Callable[[Command], Command]) -> Callable[[Command], C
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def asked(**given: Any) -> Any:
-            outputs = Outputs(*(given.pop(name) for name in ("json", "html", "latex", "quiet")))
-            outputs.check()
-            typed = Typed(given.pop("max_rows"))
-            names = ("formula", "data", "eps", "delta", "unit", "budget", "stratum", "rng",
-                     "levels", "bounds")  # fmt: skip
-            alike = {name: given.pop(name) for name in names}
-            return command(Release(**alike, typed=typed, outputs=outputs), **given)
+            outputs = Outputs.of(given)
+            given["levels"] = levels_from(given["levels"], given["data"])
+            given["bounds"] = bounds_from(given["bounds"])
+            given["budget"] = payer_from(given["budget"], given.pop("stratum"))
+            return command(given, outputs)
 
         arguments = [click.argument("formula"), click.argument("data")]
         return _added(output_options(asked), [*arguments, *_PRIVACY, *own, *_DATA])

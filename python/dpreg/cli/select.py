@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import click
 
 from dpreg.cli.codes import DONE
 from dpreg.cli.help import Documented
-from dpreg.cli.methods import built, described
+from dpreg.cli.methods import build, described
+from dpreg.cli.output import Outputs
 from dpreg.cli.parameters import method_options, offering, selector_names
 from dpreg.cli.progress import working
-from dpreg.cli.release import Release, release_options
+from dpreg.cli.release import release_options
 
 __all__ = ["select"]
 
@@ -37,23 +38,18 @@ def _options() -> str:
                  default="kendall", show_default=True, help="Method of selection."),
     method_options("option", "the method"),
 )  # fmt: skip
-def select(release: Release, k: int, method: str, option: Sequence[str]) -> int:
+def select(given: dict[str, Any], outputs: Outputs) -> int:
     """Choose terms of a regression with differential privacy.
 
     The terms of FORMULA are the candidates, such as 'price ~ .'; DATA is the path of the file.
     """
-    from dpreg.select import dp_select
+    from dpreg.calls.request import Request
+    from dpreg.calls.select import selected
     from dpreg.selection import SELECTORS
 
-    release.typed.needs_a_taker([method], SELECTORS)
+    build(given, "method", SELECTORS, "option")
+    if given["delta"] is None:
+        given["delta"] = 0.0
     with working("choosing terms"):
-        found = dp_select(
-            release.formula,
-            release.data,
-            k,
-            release.eps,
-            0.0 if release.delta is None else release.delta,
-            method=built(method, SELECTORS, option, "--option", release.typed),
-            **release.arguments(),
-        )
-    return release.outputs.tell(found, found.summary(), DONE)
+        found = selected(Request.of("dp_select", given), given["data"])
+    return outputs.tell(found, found.summary(), DONE)

@@ -9,9 +9,9 @@ from dpreg.cli.parameters import pair
 from dpreg.errors import ArgumentError, Choice
 
 if TYPE_CHECKING:
+    from dpreg.calls.session import Payer
     from dpreg.privacy.budget import Budget
     from dpreg.privacy.partition import StratumBudget
-    from dpreg.privacy.payment import Payer
 
 __all__ = ["payer_from", "stratum_of"]
 

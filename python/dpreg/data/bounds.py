@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.data.design import Terms
 from dpreg.errors import ArgumentError, Blank, Pieces, Value, closest, write
 
-__all__ = ["LEAST_WIDTH", "Bounds", "checked_bounds", "column_bounds"]
+if TYPE_CHECKING:
+    from dpreg.data.design import Terms
+    from dpreg.data.schema import Schema
+
+__all__ = ["LEAST_WIDTH", "Bounds", "checked_bounds", "column_bounds", "column_pairs"]
 
 Bounds = tuple[float, float]
 
@@ -18,6 +22,21 @@ Bounds = tuple[float, float]
 LEAST_WIDTH = 1e-60
 # Squares of ratios of widths must be doubles.
 _LARGEST = 1e60
+
+
+def column_pairs(bounds: Mapping[str, Bounds] | None, schema: Schema) -> dict[str, Bounds]:
+    """Return those of the bounds that are of columns of the data; `checked_bounds` sees the rest.
+
+    Raises
+    ------
+    ArgumentError
+        As `checked_bounds`, for limits of columns of the data.
+    """
+    if not isinstance(bounds, Mapping):
+        return {}
+    return {
+        name: _checked_pair(name, pair) for name, pair in bounds.items() if name in schema.columns
+    }
 
 
 def checked_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> dict[str, Bounds]:
@@ -46,6 +65,8 @@ def checked_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> dict[st
     shared: dict[str, Bounds] = {}
     own: dict[str, Bounds] = {}
     for name, limits in bounds.items():
+        if name not in names and name in terms.data_bounds:
+            continue
         if name not in names and name not in terms.groups:
             raise _not_of_the_model(name, names)
         pair = _checked_pair(name, limits)

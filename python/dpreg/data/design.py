@@ -50,6 +50,8 @@ class Terms:
         Those of `names` whose coefficient is 1.
     weights : str or None
         Column of the data with the weights of rows, which are the last of `names`.
+    data_bounds : mapping of str to pair
+        Public limits of columns of the data of which a term makes a basis.
     """
 
     response: str
@@ -62,6 +64,7 @@ class Terms:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     offsets: tuple[str, ...] = ()
     weights: str | None = None
+    data_bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def candidates(self) -> dict[str, tuple[int, ...]]:

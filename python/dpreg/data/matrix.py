@@ -82,6 +82,7 @@ class ModelMatrix:
         The records have weights.
     groups : mapping of str to tuple of str
     offsets : tuple of str
+    data_bounds : mapping of str to pair
         As in `Terms`.
     """
 
@@ -96,6 +97,7 @@ class ModelMatrix:
     weights: Weights | None = None
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     offsets: tuple[str, ...] = ()
+    data_bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
@@ -110,7 +112,7 @@ class ModelMatrix:
         """See `Problem`."""
         terms = Terms(
             self.response, self.names, self.intercept, self.ranges, groups=self.groups,
-            offsets=self.offsets,
+            offsets=self.offsets, data_bounds=self.data_bounds,
         )  # fmt: skip
         terms = weighed_terms(terms, self.weights)
         return within_terms(terms) if self.within else terms

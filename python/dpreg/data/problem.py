@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from dpreg.data.bounds import Bounds, column_pairs
 from dpreg.data.containers import open_source
 from dpreg.data.design import Design, Terms, read_design, weighed_terms
 from dpreg.data.formula import FormulaSpec
@@ -64,7 +65,7 @@ class FormulaProblem:
         spec = self.spec
         terms = Terms(
             spec.response, spec.names, spec.intercept, spec.ranges, groups=spec.terms,
-            offsets=spec.offsets,
+            offsets=spec.offsets, data_bounds=spec.data_bounds,
         )  # fmt: skip
         terms = weighed_terms(terms, self.weights)
         return within_terms(terms) if self.within else terms
@@ -88,6 +89,7 @@ def pose(
     unit: str | None = None,
     stratum: Stratum | None = None,
     weights: Weights | None = None,
+    bounds: Mapping[str, Bounds] | None = None,
 ) -> Problem:
     """Check a formula against the schema of the data, and read nothing else.
 
@@ -104,6 +106,8 @@ def pose(
         Whose rows are wanted.  Its column is no part of the formula either: it has one value.
     weights : Weights, optional
         Of the rows; ``.`` leaves their column out.
+    bounds : dict, optional
+        As for `dp_lm`; here those of columns of the data, for terms that make a basis of them.
     """
     if isinstance(data, ModelMatrix):
         columns = {} if data.unit is None else {data.unit: Column(data.unit, "other")}
@@ -115,6 +119,7 @@ def pose(
     check_unit(unit, source.schema)
     check_weight_column(weights, source.schema)
     schema = source.schema.with_levels(levels).without(unit)
+    schema = schema.with_bounds(column_pairs(bounds, schema))
     if weights is not None and not _names(str(formula), weights.column):
         schema = schema.without(weights.column)
     apart = {unit: ("names the protected unit", leave_out("unit"))}

@@ -37,6 +37,8 @@ class Column:
         True: the levels are those of a pandas category, which may have been read from cells.
     truth : bool
         True: the declared type is boolean.
+    bounds : pair of float or None
+        Public limits of a column of numbers, as the user gives them, of which a term makes a basis.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Column:
     holds: str = ""
     taken_on_trust: bool = False
     truth: bool = False
+    bounds: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,15 @@ class Schema:
     def without(self, name: str | None) -> Schema:
         """Return the schema without a column, if it is there."""
         return Schema({key: c for key, c in self.columns.items() if key != name})
+
+    def with_bounds(self, bounds: Mapping[str, tuple[float, float]]) -> Schema:
+        """Return the schema with public limits of its columns of numbers."""
+        return Schema(
+            {
+                name: replace(c, bounds=bounds.get(name) if c.levels is None else None)
+                for name, c in self.columns.items()
+            }
+        )
 
     def with_levels(self, levels: Mapping[str, Iterable[Level]] | None) -> Schema:
         """Return the schema with the columns in `levels` categorical.

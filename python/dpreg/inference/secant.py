@@ -14,12 +14,13 @@ Doubles = NDArray[np.float64]
 
 # Standard deviation of what shortened scores add to an entry of the curvature.
 _BENT = 0.03
-# Least eigenvalue of the curvature, where second moments are 1.
-_LEAST = 0.1
+# Least and largest eigenvalue of the curvature, where second moments are 1.
+_LEAST, _LARGEST = 0.1, 1e4
 # A difference that exceeds its noise by so many deviations says how wrong the curvature is.
 _CLEAR = 3.0
 # which is no more than this, squared, for a score of a row cannot fall faster.
 _MOST = 1.0
+_KNOWN = 8
 # Where a score exceeds its noise by so many deviations, the one before is clear too, and this one
 # is more than this share of it, they do not lead to a root.
 _HELD_UP, _FALLEN = 5.0, 0.6
@@ -48,6 +49,23 @@ class Observation:
     limit: float
     cut: float = 0.0
 
+    def turned(self, by: Doubles) -> Observation:
+        """Return it in other coordinates, with at least the noise that an entry has there.
+
+        Parameters
+        ----------
+        by : ndarray, shape (w, k)
+            What rows are multiplied by.
+        """
+        most = float(np.linalg.norm(by, 2))
+        return Observation(
+            np.asarray(np.linalg.lstsq(by, self.at, rcond=None)[0]),
+            by.T @ self.score,
+            most * self.deviation,
+            most * self.limit,
+            most * self.cut,
+        )
+
 
 class Path:
     """Scores so far, and the curvature as they have it.
@@ -63,11 +81,19 @@ class Path:
         Variance of an entry, of second moments of about 1, from noise.
     start : ndarray, shape (w,)
         Where the first score is to be taken.
+    bent : float
+        The curvature changes by this share over a step of length 1.
+    still : float
+        Above 0, the curvature is released again where it may have changed: a difference of scores
+        says as much of its doubt as `_KNOWN` other entries that are as expected, and nothing after
+        a step that is shorter than this.
 
     Attributes
     ----------
     theta : ndarray, shape (w,)
         Where the scores lead, all told.
+    beyond : ndarray, shape (w,)
+        How much farther they lead, where `theta` is held back.
     weights : ndarray, shape (k,)
         Of each of them in that.
 
@@ -76,11 +102,20 @@ class Path:
     Dennis and Schnabel (1979), "Least change secant updates for quasi-Newton methods".
     """
 
-    def __init__(self, curvature: Doubles, doubt: float, start: Doubles) -> None:
-        self.curvature = curvature
+    def __init__(
+        self,
+        curvature: Doubles,
+        doubt: float,
+        start: Doubles,
+        *,
+        bent: float = 0.0,
+        still: float = 0.0,
+    ) -> None:
+        self.curvature, self._known = curvature, _KNOWN * (still > 0)
+        self._bent, self._still = bent, still
         self._first, self._surprises = doubt + _BENT**2, list[float]()
         self.observations: list[Observation] = []
-        self.weights, self.theta = np.ones(1), start
+        self.weights, self.theta, self.beyond = np.ones(1), start, np.zeros_like(start)
 
     @property
     def doubt(self) -> float:
@@ -116,9 +151,35 @@ class Path:
         left = self.weights @ self._ways(self.theta)
         return noise + self.doubt * float(left @ left)
 
+    @property
+    def held(self) -> bool:
+        """Whether `theta` is held back."""
+        return bool(self.beyond.any())
+
+    def hold(self, theta: Doubles) -> None:
+        """Go no farther than to `theta`."""
+        self.beyond, self.theta = self.theta - theta, theta
+
+    def bend(self, change: Doubles) -> None:
+        """Add to the curvature what it is expected to be more where `theta` is."""
+        values, vectors = np.linalg.eigh(self.curvature + change)
+        self.curvature = (vectors * np.clip(values, _LEAST, _LARGEST)) @ vectors.T
+
+    def curved(self, curvature: Doubles, deviation: float) -> None:
+        """Take in another noisy curvature; `deviation` is that of the noise on its diagonal."""
+        values, vectors = np.linalg.eigh(curvature)
+        size = max(float(np.trace(curvature)) / len(curvature), _LEAST)
+        self.curvature = (vectors * np.clip(values, _LEAST * size, _LARGEST)) @ vectors.T
+        self._first, self._surprises = deviation**2 / 2 + (_BENT * size) ** 2, []
+        before, held = self.theta, self.held
+        self._combine()
+        if held:
+            self.hold(before)
+
     def add(self, seen: Observation) -> None:
         """Take in a score, and go to where all of them lead."""
         self.observations.append(seen)
+        self.beyond = np.zeros_like(seen.at)
         if len(self.observations) > 1:
             self._learn(*self.observations[-2:])
         self._combine()
@@ -129,18 +190,19 @@ class Path:
         cut = before.cut - after.cut
         noise = before.deviation**2 + after.deviation**2 + cut**2
         length, square = float(step @ step), float(fallen @ fallen)
-        if not length > 0:  # the same place: nothing is said of the curvature
+        if not length > self._still**2:  # next to the same place: nothing is said of the curvature
             return
         surprise = (square - width * noise) / ((width + 1) * length)
         # What is not clear, as after a short step, would be most of what is said of the curvature.
         if square <= noise * (width + _CLEAR * math.sqrt(2 * width)):
             surprise = 0.0
+        surprise = (surprise * width + self._first * self._known) / (width + self._known)
         doubt = max(self.doubt, surprise)
         spread = doubt * (length * np.eye(width) + np.outer(step, step)) + noise * np.eye(width)
         part = np.linalg.solve(spread, fallen)
         moved = doubt * np.outer(part, step)
         values, vectors = np.linalg.eigh(self.curvature + moved + moved.T)
-        self.curvature = (vectors * np.maximum(values, _LEAST)) @ vectors.T
+        self.curvature = (vectors * np.clip(values, _LEAST, _LARGEST)) @ vectors.T
         self._surprises.append(min(surprise, _MOST))
 
     def _ways(self, theta: Doubles) -> Doubles:
@@ -159,7 +221,9 @@ class Path:
         self.theta = targets[-1]
         for _ in range(_AGAIN):
             ways = self._ways(self.theta)
-            wrong = self.doubt * ways @ ways.T + np.diag(noise)
+            far = np.array([((self.theta - seen.at) ** 2).sum() for seen in self.observations])
+            changed = self._bent**2 * far * (ways**2).sum(axis=1) / ways.shape[1]
+            wrong = self.doubt * ways @ ways.T + np.diag(noise + changed)
             size = np.sqrt(np.diag(wrong))
             alike = wrong / np.outer(size, size) + 1e-9 * np.eye(len(size))
             weights = np.maximum(np.linalg.solve(alike, 1 / size) / size, 0.0)

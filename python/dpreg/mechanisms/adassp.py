@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpreg.calls.request import Request
 from dpreg.data.bounds import Bounds
 from dpreg.mechanisms._regression import fit_arrays
 from dpreg.methods import AdaSSP
@@ -73,7 +74,8 @@ def adassp(
     ----------
     Wang (2018), Algorithm 2, with the changes listed in adassp.md.
     """
-    return fit_arrays(
-        options or AdaSSP(), X, y, eps, delta, intercept=intercept, inference=inference, rng=rng,
-        bounds=bounds,
+    asked = Request(
+        call="adassp", formula="y ~ X", eps=eps, delta=delta, method=options or AdaSSP(),
+        bounds=bounds, inference=inference, rng=rng,
     )  # fmt: skip
+    return fit_arrays(asked, X, y, intercept=intercept)

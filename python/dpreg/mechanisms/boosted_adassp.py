@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpreg.calls.request import Request
 from dpreg.data.bounds import Bounds
 from dpreg.mechanisms._regression import fit_arrays
 from dpreg.methods import BoostedAdaSSP
@@ -73,14 +74,8 @@ def boosted_adassp(
     ----------
     Tang et al. (2023), Algorithm 1, with the changes listed in boosted_adassp.md.
     """
-    return fit_arrays(
-        options or BoostedAdaSSP(),
-        X,
-        y,
-        eps,
-        delta,
-        intercept=intercept,
-        inference=inference,
-        rng=rng,
-        bounds=bounds,
-    )
+    asked = Request(
+        call="boosted_adassp", formula="y ~ X", eps=eps, delta=delta,
+        method=options or BoostedAdaSSP(), bounds=bounds, inference=inference, rng=rng,
+    )  # fmt: skip
+    return fit_arrays(asked, X, y, intercept=intercept)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpreg.calls.request import Request
 from dpreg.data.bounds import Bounds
 from dpreg.mechanisms._regression import fit_arrays
 from dpreg.methods import DPSGD
@@ -73,7 +74,8 @@ def dpsgd(
     ----------
     Abadi et al. (2016), Algorithm 1, with the changes listed in dpsgd.md.
     """
-    return fit_arrays(
-        options or DPSGD(), X, y, eps, delta, intercept=intercept, inference=inference, rng=rng,
-        bounds=bounds,
+    asked = Request(
+        call="dpsgd", formula="y ~ X", eps=eps, delta=delta, method=options or DPSGD(),
+        bounds=bounds, inference=inference, rng=rng,
     )  # fmt: skip
+    return fit_arrays(asked, X, y, intercept=intercept)

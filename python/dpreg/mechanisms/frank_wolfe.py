@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.calls.session import certified
 from dpreg.mechanisms._arrays import unit_design, unit_response
+from dpreg.methods.base import Allowance
 from dpreg.methods.frank_wolfe_run import (
     allowed_rho,
     check_l1,
@@ -21,7 +23,6 @@ from dpreg.planning.frank_wolfe import Screen, check_steps, plan_frank_wolfe
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.certificate import Certificate
 from dpreg.privacy.checks import check_delta, check_epsilon
-from dpreg.version import __version__
 
 __all__ = ["FrankWolfeFit", "dp_frank_wolfe"]
 
@@ -137,20 +138,13 @@ def dp_frank_wolfe(
     if start not in ("zero", "random"):
         raise ValueError(f"start must be 'zero' or 'random', got {start!r}")
     bits = bit_source(rng)
+    spending = Allowance(epsilon, delta, bits)
     design = unit_design(X)
     response = unit_response(y, design)
     plan = plan_frank_wolfe(rho, design.cols, check_steps(steps), screen_from(screen))
     first = _core.random_start(design.cols, bits) if start == "random" else None
     run = run_plan(design, response, check_l1(l1), plan, screen_from(screen), bits, first)
-    privacy = Certificate(
-        mechanism="dp_frank_wolfe",
-        epsilon=epsilon,
-        delta=delta,
-        unit="one row",
-        composition="zCDP",
-        parts=plan_parts(plan, l1),
-        public=("number and kind of columns", "eps, delta and all options"),
-        seeded=bits.seeded,
-        version=__version__,
-    )
+    parts = plan_parts(plan, l1)
+    public = ("number and kind of columns", "eps, delta and all options")
+    privacy = certified(spending, "dp_frank_wolfe", "zCDP", parts, public=public)
     return FrankWolfeFit(**run, privacy=privacy)

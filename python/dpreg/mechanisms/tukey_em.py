@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpreg.calls.request import Request
 from dpreg.mechanisms._regression import fit_arrays
 from dpreg.methods import TukeyEM
 from dpreg.results.fit import DPResults
@@ -69,6 +70,8 @@ def tukey_em(
     Amin, Joseph, Ribero and Vassilvitskii (2023), Algorithm 2, with the corrections listed in
     tukey_em.md.
     """
-    return fit_arrays(
-        options or TukeyEM(), X, y, eps, delta, intercept=intercept, inference=inference, rng=rng
-    )
+    asked = Request(
+        call="tukey_em", formula="y ~ X", eps=eps, delta=delta, method=options or TukeyEM(),
+        inference=inference, rng=rng,
+    )  # fmt: skip
+    return fit_arrays(asked, X, y, intercept=intercept)

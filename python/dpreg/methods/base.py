@@ -14,6 +14,7 @@ from dpreg.errors import ArgumentError, BudgetError, Setting, Words, leave_out, 
 from dpreg.inference.estimand import Estimand
 from dpreg.inference.law import NORMAL, TailLaw
 from dpreg.inference.residuals import Diagnostics, FitStats
+from dpreg.inference.start import Start
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.sums.residuals import Extras
@@ -57,12 +58,15 @@ class Allowance:
         The source of all noise of the release.
     extras : Extras
         What to release beside the coefficients, out of the same allowance.
+    start : Start or None
+        Public: where to start; None: nowhere.
     """
 
     epsilon: float
     delta: float
     bits: _core.BitSource
     extras: Extras = NOTHING_MORE
+    start: Start | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,8 @@ class Release:
         What it has cost, when that is less than `Method.cost` said.
     stats : FitStats or None
     diagnostics : Diagnostics or None
+    start : Start or None
+        For later fits.
     """
 
     params: NDArray[np.float64]
@@ -119,6 +125,7 @@ class Release:
     diagnostics: Diagnostics | None = None
     clipping: NDArray[np.float64] | None = None
     estimand: Estimand | None = None
+    start: Start | None = None
 
 
 @dataclass(frozen=True, slots=True)

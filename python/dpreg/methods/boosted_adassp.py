@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,16 +11,10 @@ from dpreg import _core
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows
 from dpreg.errors import Argument, unusable
-from dpreg.families import Family
 from dpreg.inference.boosting import BoostingPath, quieted
-from dpreg.inference.shrinkage import SHRUNK_NOTE
 from dpreg.methods.base import Allowance, Declined, Release, check_size, needs_delta
 from dpreg.methods.newton_fit import NEWTON_PASSES, newton_fit
-from dpreg.methods.score_errors import bent, score_errors, shrunk
-from dpreg.methods.score_estimand import estimand
-from dpreg.methods.score_plan import ScorePlan
 from dpreg.methods.score_predictions import PREDICTING_PASSES, predicting
-from dpreg.methods.score_root import score_root
 from dpreg.methods.standardised import Standardised, scaled, standardise
 from dpreg.options import check_options
 from dpreg.privacy.cost import Cost
@@ -32,11 +26,9 @@ from dpreg.sums.moments import (
     noisy_gram,
     without_columns,
 )
-from dpreg.sums.preconditioning import Preconditioning, precondition
 from dpreg.sums.quantised import MappedRows
-from dpreg.sums.rows import longest_row, mapped_rows, standardised_rows
+from dpreg.sums.rows import longest_row, standardised_rows
 from dpreg.sums.standardisation import Scales, Standardisation, check_share_of_mu
-from dpreg.sums.working_model import loss_of, natural_sizes, range_note, working_model
 
 __all__ = ["BoostedAdaSSP"]
 
@@ -50,38 +42,6 @@ _LEAST_RESIDUAL = 0.012
 _LEAST_CLIP, _CLIPPED_NOISE = 1.5, 0.02
 # More would only add noise.
 _MOST_ROUNDS = 200
-# With inference, what the directions and the rounds get of the squared mu, relative to one another.
-_PRECONDITIONING = Preconditioning(narrow=(0.05,) * 5, wide=(0.05, 0.06))
-_SCORES = ScorePlan(
-    early=(0.004, 0.005, 0.007, 0.01, 0.014, 0.02, 0.02),
-    every=3,
-    early_norms=0.008,
-    norms=0.06,
-    settling=(0.01,) * 5,
-    late=(0.0175,) * 20,
-    products=0.08,
-    again=0.08,
-)
-_GLM_SCORES = replace(
-    _SCORES,
-    early_norms=0.0,
-    again=0.0,
-    settling=(0.02, 0.02, 0.03, 0.03),
-    late=(0.03, 0.04, 0.05, 0.06, 0.07, 0.08),
-    curvature=(0.03, 0.06),
-)
-# Less than this share of a coordinate that is kept is mentioned.
-_KEPT = 0.98
-# Rows of which scores are made may be so many times as long as those of which second moments are,
-# where that settles: scores have a limit of their own.
-_LONGER = 8.0
-# Where a residual is no larger than its family allows, few long rows make the noise of all: rows
-# may be so many times as long as is expected, or as long as noise is this share of sampling error.
-_FAR, _QUIET = 3.0, 0.1
-# Rounding rows takes this share of their sampling error off slopes at most, if they can be so long.
-_ROUNDING = 0.1
-# Shares are added up in doubles.
-_ROUNDED_DOWN = 1 - 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,27 +141,16 @@ class BoostedAdaSSP:
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
         """See `dpreg.methods.base.Method`."""
-        if inference and design.terms.family.least_squares:
+        if inference:
             begun = scaled(design, allowance, self.max_rows, NEWTON_PASSES)
             return begun.declined or newton_fit(begun)
-        passes = self._passes(design.terms.family, inference=inference)
+        linear = design.terms.family.least_squares
+        # Rows are kept, twice if not all columns are found.
+        passes = 3 + self.rounds if linear else PREDICTING_PASSES
         begun = standardise(design, allowance, self, self.max_rows, passes)
         if begun.declined is not None:
             return begun.declined
-        if inference:
-            return _infer(begun, self.standardisation)
-        if design.terms.family.least_squares:
-            return self._predict(begun)
-        return predicting(begun, begun.left)
-
-    def _passes(self, family: Family, *, inference: bool) -> int:
-        """Return the number of passes over the rows, at most, when scales are known."""
-        if inference:
-            plan = _SCORES if family.least_squares else _GLM_SCORES
-            return _PRECONDITIONING.passes + plan.passes
-        if family.least_squares:  # rows are kept, twice if not all columns are found
-            return 3 + self.rounds
-        return PREDICTING_PASSES
+        return self._predict(begun) if linear else predicting(begun, begun.left)
 
     def _predict(self, begun: Standardised) -> Release:
         design, scales, units, noise = begun.design, begun.scales, begun.units, begun.noise
@@ -248,74 +197,6 @@ class BoostedAdaSSP:
             deviations=np.array(deviations),
             average=self.average,
         )
-
-
-def _infer(begun: Standardised, standardisation: Standardisation) -> Release:
-    design, scales, noise = begun.design, begun.scales, begun.noise
-    units, family = begun.telling_units, design.terms.family
-    plan, left = _SCORES, 1 - standardisation.share
-    if not family.least_squares:
-        plan, left = _GLM_SCORES, begun.left
-    factor = left / (_PRECONDITIONING.share + plan.share) * _ROUNDED_DOWN
-    spent = replace(_PRECONDITIONING.times(factor), few=family.least_squares)
-    directions = precondition(design, scales, units, spent, noise)
-    # Rounds that ended early have left something.
-    rest = begun.left - (standardisation.tail_share if family.least_squares else 0.0)
-    plan = plan.times(rest / plan.share * _ROUNDED_DOWN)
-    loss = loss_of(family, scales)
-    change, turn, limit = directions.change, directions.turn_of_scores, directions.limit
-    if family.least_squares:
-        longest = _longest(limit, scales.units)
-    else:
-        mu = noise.share(math.fsum(plan.late))
-        longest = min(limit, _quiet_rows(units.width, scales.units, mu / noise.rows))
-
-    def rows(limit: float, aim: Doubles | None = None) -> MappedRows:
-        return mapped_rows(
-            design, scales, units, change, turn, limit, kept=True, loss=loss, aim=aim
-        )
-
-    weighed = design.terms.weight is not None
-    model = working_model(
-        family, scales, units, directions.map, design.terms.given, weighed=weighed
-    )
-    model = replace(model, moments=directions.moments)
-    root = score_root(
-        rows(longest),
-        directions.seen,
-        scales.units,
-        plan,
-        noise,
-        model,
-        lambda aim: rows(limit, aim),
-    )
-    sizes = natural_sizes(family, scales, units)
-    root, kept = shrunk(root, directions, sizes)
-    error = score_errors(root, directions, kept, sizes)
-    if not family.standardised:
-        error = bent(error, directions.map @ root.theta, design.terms, scales, units)
-    notes = (*range_note(family, scales), *(SHRUNK_NOTE,) * bool((np.diag(kept) < _KEPT).any()))
-    release = begun.released(directions.map @ root.theta, units, error, notes)
-    times = root.row_limit / math.sqrt(max(len(root.theta), 1)), root.cut.limit / root.norm
-    return replace(release, estimand=estimand(*times, root.cut, family, release))
-
-
-def _longest(limit: float, units: float) -> float:
-    """Return the limit of rows of which scores are made.
-
-    Entries are rounded to integers, as an error in the regressors: its variance, where theirs
-    is 1, is the share that it takes off slopes.
-    """
-    finest = _core.ROW_STEPS * math.sqrt(12 * _ROUNDING / math.sqrt(units))
-    return max(limit, min(_LONGER * limit, finest))
-
-
-def _quiet_rows(width: int, units: float, mu: float) -> float:
-    """Return the limit of rows whose residuals are bounded, for the noise of their scores.
-
-    Noise is in proportion to the limit, and sampling error is mu sqrt(units) times that of 1.
-    """
-    return max(_FAR * math.sqrt(max(width, 1)), _QUIET * mu * math.sqrt(units))
 
 
 def _noisy_round(

@@ -14,12 +14,14 @@ from dpreg.data.design import Design
 from dpreg.data.sampling import sample_rows
 from dpreg.errors import Argument, Blank, Setting
 from dpreg.inference.covariance import EstimateError, clipping_bounds, hidden_note, user_errors
+from dpreg.inference.start import Start
 from dpreg.methods.base import NOTHING_MORE, Allowance, Declined, Release
 from dpreg.passes import expect
 from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.column_scaling import column_scales
 from dpreg.sums.limits import prediction_limits, regressor_limits
 from dpreg.sums.residuals import Extras, released_extras
+from dpreg.sums.resumed import RESUMED_PASSES, resumed_scales
 from dpreg.sums.rows import StandardUnits, most_weight, standard_units
 from dpreg.sums.standardisation import Scales, Standardisation
 
@@ -55,6 +57,8 @@ class Standardised:
     tail_share : float
         Of the squared mu, for the limits of predictions.
     extras : Extras
+    start : Start or None
+        Where `scales` are from.
     """
 
     design: Design
@@ -63,6 +67,7 @@ class Standardised:
     units: StandardUnits
     tail_share: float
     extras: Extras = NOTHING_MORE
+    start: Start | None = None
 
     @property
     def telling_units(self) -> StandardUnits:
@@ -72,6 +77,11 @@ class Standardised:
         if self.units.intercept:
             used &= ~self.scales.constant[self.units.columns]
         return self.units.keeping(used)
+
+    def anew(self) -> Standardised:
+        """Find scales by `column_scales`, without a start, from what is left."""
+        scales = column_scales(self.design.rows, self.noise, column_bounds(self.design.terms))
+        return _standardised(self.design, self.noise, scales, self.tail_share, self.extras)
 
     @property
     def left(self) -> float:
@@ -191,11 +201,18 @@ def standardise(
 
 def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> Standardised:
     """As `standardise`, by `column_scales`, which spends no more than it has to."""
-    expect(passes + allowance.extras.passes)
-    noise = _releases(design, allowance, max_rows)
+    resuming = 0 if allowance.start is None else RESUMED_PASSES
+    expect(passes + resuming + allowance.extras.passes)
+    noise, start = _releases(design, allowance, max_rows), allowance.start
     design = sample_rows(design, max_rows, allowance.bits)
-    scales = column_scales(design.rows, noise, column_bounds(design.terms))
-    return _standardised(design, noise, scales, VOTE_SHARE, allowance.extras)
+    family, bounds = design.terms.family, column_bounds(design.terms)
+    if start is None:
+        scales = column_scales(design.rows, noise, bounds, events=not family.standardised)
+    else:
+        scales = resumed_scales(design.rows, noise, bounds, start)
+    vote = VOTE_SHARE if family.least_squares else 0.0
+    begun = _standardised(design, noise, scales, vote, allowance.extras)
+    return replace(begun, start=start)
 
 
 def _releases(design: Design, allowance: Allowance, max_rows: int) -> GaussianReleases:

@@ -7,7 +7,7 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpreg.text import counted
@@ -102,6 +102,8 @@ class Certificate:
         True: the randomness was chosen by the caller and **nothing is private**.
     version : str
         Of dpreg.
+    request : mapping
+        The arguments of the call that are not the defaults, without the data.
     """
 
     mechanism: str
@@ -113,6 +115,7 @@ class Certificate:
     public: tuple[str, ...]
     seeded: bool
     version: str
+    request: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def claim(self) -> str:

@@ -13,6 +13,7 @@ from dpreg import DPResults, NotReleased
 from dpreg.families import GAUSSIAN, Family
 from dpreg.inference.estimand import Estimand
 from dpreg.inference.law import TailLaw
+from dpreg.inference.start import Start
 from dpreg.privacy.certificate import Certificate
 
 __all__ = ["in_notebooks", "result_from"]
@@ -39,6 +40,7 @@ def result_from(fields: Mapping[str, Any]) -> DPResults | NotReleased:
         sampling=None if fields["sampling"] is None else _array(fields["sampling"]),
         clipping=None if fields.get("clipping") is None else _array(fields["clipping"]),
         estimand=None if fields.get("estimand") is None else Estimand(**fields["estimand"]),
+        start=None if fields.get("start") is None else Start.from_json(fields["start"]),
         limits=None if fields["limits"] is None else _array(fields["limits"]),
         law=TailLaw(law.get("tail", ()), law.get("critical", ())),
         notes=_strings(fields["notes"]),

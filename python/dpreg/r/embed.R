@@ -36,7 +36,7 @@ function(sources, namespace, call_python) {
     c(common, list(released = TRUE, response = fit$response, names = names(fit$estimates),
                    estimates = packed(fit$estimates), covariance = packed(fit$covariance),
                    sampling = packed(fit$sampling), clipping = packed(fit$clipping),
-                   estimand = fit$estimand,
+                   estimand = fit$estimand, start = fit$start,
                    limits = packed(fit$limits), law = fit$law,
                    notes = fit$notes, no_errors = fit$no_errors, family = fit$family))
   }

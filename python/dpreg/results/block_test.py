@@ -13,7 +13,7 @@ from dpreg.results.summary import Summary, privacy_note
 
 __all__ = ["DPTest"]
 
-_FORMAT = 1
+_FORMAT = 2
 _DOCUMENT = {
     "dpreg_test": float, "name": str, "count": float, "blocks": float, "threshold": float,
     "privacy": CERTIFICATE,

@@ -16,11 +16,12 @@ from dpreg.families import CLOGLOG, FAMILIES, PROBIT, Family, Quantile
 from dpreg.inference.estimand import Estimand
 from dpreg.inference.law import TailLaw
 from dpreg.inference.residuals import Diagnostics, FitStats
+from dpreg.inference.start import Start
 from dpreg.privacy.certificate import Certificate
 
-__all__ = ["CERTIFICATE", "COLUMN", "check_fields", "fields_from", "written"]
+__all__ = ["CERTIFICATE", "COLUMN", "check_bounds", "check_fields", "fields_from", "written"]
 
-_FORMAT = 6
+_FORMAT = 7
 _ARRAYS = ("estimates", "covariance", "sampling", "clipping", "limits")
 _KINDS = ("residual", "pearson", "response")
 _STATS = ("rsquared", "rsquared_error", "scale", "scale_error", "most_residual")
@@ -30,10 +31,13 @@ _PART = {
     "label": str, "epsilon": float, "delta": float, "noise": str, "sensitivity": (float, None),
     "scale": (float, None), "mu": (float, None), "rho": (float, None),
 }  # fmt: skip
-COLUMN = {"kind": str, "levels": ([(str, float, bool)], None), "ordered": bool}
+_COLUMN = {"kind": str, "levels": ([(str, float, bool)], None), "ordered": bool}
+# With bounds where a term makes a basis of the column.
+COLUMN = (_COLUMN, {**_COLUMN, "bounds": [float]})
 CERTIFICATE = {
     "claim": str, "mechanism": str, "epsilon": float, "delta": float, "unit": str,
     "composition": str, "parts": [_PART], "public": [str], "seeded": bool, "version": str,
+    "request": {str: object},
 }  # fmt: skip
 # A type, a tuple of alternatives, [of entries], {key: of value}, or {str: of any value}.
 _DOCUMENT = {
@@ -53,6 +57,13 @@ _DOCUMENT = {
         "name": str, "row_limit": (float, None), "score_limit": (float, None),
         "units_clipped": (float, None), "clipping_effect": (float, None),
     }, None),
+    "start": ({
+        "low": [float], "high": [float], "centre": [float], "scale": [float], "theta": [float],
+        "constant": [bool], "change": [[float]], "unseen": [[float]], "response": str,
+        "names": [str], "intercept": bool, "residual": float, "deviation": float, "longest": float,
+        "units": float, "within": bool, "weights": (str, None), "offsets": [str],
+        "levels": {str: [(str, float, bool)]}, "source": str, "seeded": bool,
+    }, None),
     "family": {"name": str, "link": str, "loss": str, "level": (float, None)},
 }  # fmt: skip
 
@@ -68,6 +79,7 @@ def written(fields: Mapping[str, Any]) -> str:
         "privacy": privacy.to_dict(),
         "family": asdict(fields["family"]),
         "estimand": None if fields["estimand"] is None else asdict(fields["estimand"]),
+        "start": None if fields["start"] is None else fields["start"].to_dict(),
         "stats": _plain_stats(fields["stats"]),
         "diagnostics": _plain_diagnostics(fields["diagnostics"]),
     }
@@ -134,6 +146,7 @@ def fields_from(text: str) -> dict[str, Any]:
     family = Family(**data["family"])
     more = {"stats": _stats_from(data["stats"]),
             "estimand": None if data["estimand"] is None else Estimand(**data["estimand"]),
+            "start": None if data["start"] is None else Start.from_dict(data["start"]),
             "diagnostics": _diagnostics_from(data["diagnostics"])}  # fmt: skip
     return {**data, **found, **tuples, "law": law, "privacy": privacy, "family": family, **more}
 
@@ -149,17 +162,28 @@ def _check_document(data: Any) -> None:
             raise ValueError(f"{name}: {size} coefficients need an array of shape {shape}")
     if any((row[i] or 0.0) < 0 for i, row in enumerate(data["covariance"] or [])):
         raise ValueError("covariance: a variance is below 0")
+    check_bounds(data["schema"])
     if data["limits"] is not None:
         _check_limits(data["limits"], size + 1 - (data["names"][:1] == ["Intercept"]))
     if Family(**data["family"]) not in _families(data["family"]["level"]):
         raise ValueError("family: there is no such family")
     if data["diagnostics"] is not None:
         _check_diagnostics(data["diagnostics"])
+    if data["start"] is not None:
+        Start.from_dict(data["start"])
     tail, critical = (np.array(data["law"][k], dtype=np.float64) for k in ("tail", "critical"))
     falling = ((tail > 0) & (tail < 1)).all() and (np.diff(tail) < 0).all()
     rising = (np.diff(critical, prepend=0.0) > 0).all()
     if len(tail) != len(critical) or len(tail) == 1 or not (falling and rising):
         raise ValueError("law: tail must fall and critical must rise, at two places or more")
+
+
+def check_bounds(schema: Mapping[str, Any]) -> None:
+    """Raise a ValueError for bounds of a column that are not two rising numbers."""
+    for name, column in schema.items():
+        bounds = column.get("bounds")
+        if bounds is not None and (len(bounds) != 2 or not bounds[0] < bounds[1]):
+            raise ValueError(f"schema.{name}.bounds must be two rising numbers")
 
 
 def check_fields(data: Any, wanted: Any) -> None:

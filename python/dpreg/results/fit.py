@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.errors import Choice, Value, unusable
+from dpreg.errors import ArgumentError, Choice, Value, unusable
 from dpreg.families import GAUSSIAN, Family
 from dpreg.inference.estimand import Estimand
 from dpreg.inference.law import NORMAL, TailLaw, check_alpha
 from dpreg.inference.residuals import Diagnostics, FitStats
+from dpreg.inference.start import Start
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.described import DescribedModel
 from dpreg.results.document import fields_from, written
@@ -80,6 +81,8 @@ class DPResults(LinearTests):
     estimand : Estimand or None
         What the coefficients estimate, the clipping thresholds, and the largest effect of
         clipping in standard errors; None: not described.
+    start : Start or None
+        For later fits of the same formula: ``dp_lm(start=fit)``.  None: the method has none.
 
     See Also
     --------
@@ -106,6 +109,7 @@ class DPResults(LinearTests):
     diagnostics: Diagnostics | None = None
     clipping: NDArray[np.float64] | None = None
     estimand: Estimand | None = None
+    start: Start | None = None
 
     @property
     def released(self) -> bool:
@@ -201,7 +205,7 @@ class DPResults(LinearTests):
     @np.errstate(over="ignore", invalid="ignore")  # a warning would be about a cell
     def predict(
         self,
-        data: Any,
+        data: Any = None,
         *,
         winsorise: bool = True,
         interval: str | None = None,
@@ -214,7 +218,7 @@ class DPResults(LinearTests):
         ----------
         data : data frame, dict of arrays, or path of a Parquet file
             With the columns of the right-hand side that the coefficients need.  They are
-            not protected.
+            not protected.  It must be given: fitted values of the records are private.
         winsorise : bool, default True
             Clip regressors and then predictions to `limits`, if there are any, to avoid
             extrapolation.  False: the linear predictor itself.
@@ -234,6 +238,9 @@ class DPResults(LinearTests):
         """
         from dpreg.results.predict import design_rows, error_variance, mean_intervals
 
+        if data is None:
+            why = "must be given: predictions for the records of the fit are private"
+            raise ArgumentError("data", why, "write predict(data) for rows that need no protection")
         if interval not in (None, "confidence", "prediction"):
             wanted = (Value(None), ", ", Value("confidence"), " or ", Value("prediction"))
             raise unusable("interval", wanted, interval)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpreg.privacy.certificate import Certificate
-from dpreg.results.document import CERTIFICATE, COLUMN, check_fields
+from dpreg.results.document import CERTIFICATE, COLUMN, check_bounds, check_fields
 
 if TYPE_CHECKING:
     from dpreg.results.moments import DPMoments
 
 __all__ = ["read_fields", "written"]
 
-_FORMAT = 1
+_FORMAT = 2
 _PLAIN = ("formula", "names", "deviation", "reach", "kurtosis", "units", "schema", "notes")
 _ARRAYS = ("used", "trusted", "centre", "scale", "basis", "matrix", "limits")
 _DOCUMENT = {
@@ -53,6 +53,7 @@ def read_fields(text: str) -> dict[str, Any]:
     try:
         data: dict[str, Any] = json.loads(text)
         check_fields(data, _DOCUMENT)
+        check_bounds(data["schema"])
         if data.pop("dpreg_moments") != _FORMAT:
             raise ValueError("another format")
         for name in _ARRAYS:

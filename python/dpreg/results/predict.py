@@ -40,6 +40,7 @@ def schema_to_dict(schema: Schema) -> dict[str, dict[str, Any]]:
             "kind": c.kind,
             "levels": None if c.levels is None else list(c.levels),
             "ordered": c.ordered,
+            **({} if c.bounds is None else {"bounds": list(c.bounds)}),
         }
         for name, c in schema.columns.items()
     }
@@ -54,6 +55,7 @@ def schema_from_dict(data: Mapping[str, Mapping[str, Any]]) -> Schema:
                 c["kind"],
                 None if c["levels"] is None else tuple(c["levels"]),
                 c["ordered"],
+                bounds=tuple(c["bounds"]) if "bounds" in c else None,
             )
             for name, c in data.items()
         }

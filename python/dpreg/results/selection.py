@@ -11,7 +11,7 @@ from dpreg.results.summary import Summary, privacy_note
 
 __all__ = ["Clarity", "SelectionResult"]
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +20,11 @@ Doubles = NDArray[np.float64]
 
 # Share of the squared mu for the number of rows.
 _COUNT = 0.003
+# and for those without and with an event, again, where one has fewer deviations than this: scores
+# of a start that is far from the mean tell little.
+_RARE, _RARE_COUNT = 8.0, 0.02
+# A mean count is read from the share of rows with an event up to this share.
+_FEW_EVENTS = 0.5
 # Noise in a cell is this share of the rows, for less than so much of the squared mu; and half as
 # much where that is cheaper than twice as much.
 _CELL_NOISE, _MOST = 1 / 40, 0.08
@@ -29,7 +36,7 @@ _FAR, _BINS, _FEW_BINS, _ZOOMS = 0.4, 32, 3, 3
 # Public limits are so many scales apart.
 _BOUNDED = 6.0
 # Passes over the rows at most.
-SCALING_PASSES = 1 + _ZOOMS
+SCALING_PASSES = 2 + _ZOOMS
 
 
 def share_for(noise: GaussianReleases, sensitivity: float, deviation: float) -> float:
@@ -37,7 +44,9 @@ def share_for(noise: GaussianReleases, sensitivity: float, deviation: float) -> 
     return (sensitivity / deviation / noise.mu) ** 2
 
 
-def column_scales(rows: Observations, noise: GaussianReleases, bounds: Doubles) -> Scales:
+def column_scales(
+    rows: Observations, noise: GaussianReleases, bounds: Doubles, *, events: bool = False
+) -> Scales:
     """Find centre and scale of the regressors and, last, of the response.
 
     Counts of signs and orders of magnitude come first; of columns far from 0 those in equal bins
@@ -50,6 +59,9 @@ def column_scales(rows: Observations, noise: GaussianReleases, bounds: Doubles) 
     noise : GaussianReleases
     bounds : ndarray, shape (d + 1, 2)
         Public limits of each column, NaN where none were given.
+    events : bool
+        Responses are 0 and 1, or counts: rows are counted by whether there is one, which costs no
+        more.
 
     Privacy
     -------
@@ -59,8 +71,11 @@ def column_scales(rows: Observations, noise: GaussianReleases, bounds: Doubles) 
     given = np.asarray(np.isfinite(bounds).all(axis=1))
     searched = np.flatnonzero(~given)
     sums = rows.total(SizeCounts(searched))
-    count, _ = noise.of_rows("number of rows", sums[:1], 1.0, noise.share(_COUNT))
-    units = max(float(count[0]), 1.0)
+    if events:
+        units, ones, doubt = _events(rows.total(_halves(len(bounds))).reshape(-1), noise)
+    else:
+        count, _ = noise.of_rows("number of rows", sums[:1], 1.0, noise.share(_COUNT))
+        units = max(float(count[0]), 1.0)
     sizes: dict[int, Size] = {}
     if len(searched):
         sizes = _magnitudes(sums[1:].reshape(len(searched), -1), searched, units, noise)
@@ -73,6 +88,15 @@ def column_scales(rows: Observations, noise: GaussianReleases, bounds: Doubles) 
     centre[searched], scale[searched] = 0.0, 1.0
     for j, size in sizes.items():
         low[j], high[j], centre[j], scale[j] = size.low, size.high, size.centre, size.scale
+    if events:
+        # A mean that is too far from its end is left by short steps, and one too near by long ones.
+        least = min(max(doubt, 1.0) / units, 0.5)
+        share = min(max(ones / units, least), 1 - least)
+        if given[-1] and high[-1] == 1:
+            centre[-1], scale[-1] = share, math.sqrt(share * (1 - share))
+        elif share < _FEW_EVENTS:
+            centre[-1] = -math.log1p(-share)  # of a Poisson law
+            scale[-1] = max(math.sqrt(centre[-1]), scale[-1] * (len(bounds) - 1 in sizes))
     spread = np.full(len(bounds), np.inf)
     spread[still] = 0.0
     return Scales(
@@ -83,9 +107,36 @@ def column_scales(rows: Observations, noise: GaussianReleases, bounds: Doubles) 
         given=given,
         spread=spread,
         seen=np.ones(len(bounds), dtype=bool),
-        response_found=bool(given[-1] or len(bounds) - 1 in sizes),
+        response_found=bool(given[-1] or events or len(bounds) - 1 in sizes),
         units=units,
     )
+
+
+def _halves(columns: int) -> IntervalCounts:
+    """Return counts of responses below 1/2, from there on, and of 0."""
+    ends = np.zeros(columns), np.ones(columns)
+    return IntervalCounts(*ends, 2, np.array([columns - 1]))
+
+
+def _events(cells: NDArray[np.int64], noise: GaussianReleases) -> tuple[float, float, float]:
+    """Release the numbers of rows with and without an event, again where one of them is small.
+
+    Returns
+    -------
+    units, ones, deviation : float
+        The last is that of the noise in `ones`.
+    """
+    parts = np.array([cells[0] + cells[2], cells[1]])
+    counts, deviation = noise.of_rows(
+        "numbers of rows without and with an event", parts, 1.0, noise.share(_COUNT)
+    )
+    if counts.min() < _RARE * deviation:
+        label = "numbers of rows without and with an event, again"
+        again, less = noise.of_rows(label, parts, 1.0, noise.share(_RARE_COUNT))
+        weights = np.array([deviation**-2, less**-2])
+        counts = weights @ np.stack([counts, again]) / weights.sum()
+        deviation = float(weights.sum() ** -0.5)
+    return max(float(counts.sum()), 1.0), float(counts[1]), float(deviation)
 
 
 def _magnitudes(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from dpreg.sums.accountant import GaussianReleases
 from dpreg.sums.moments import noisy_gram
 from dpreg.sums.narrowing import (
     CLEAR,
-    FEW,
     SEEN,
     Narrowing,
     apart,
@@ -41,10 +40,6 @@ _NOISELESS = 40.0
 # fit in nine does without them.  So in the last round, where noise is more than the second moment,
 # it is taken for no more than this: a direction taken for too long is one along which rounds crawl.
 _MOST_STRETCHED = 2.0
-# Directions that were not seen are left out if they were stretched by more than this times the root
-# of the number of units, a fifth of the most, and this share of them is columns of which this share
-# lies along them.
-_FAR, _ALONE = 0.1, 0.9
 # Wide rounds take no second moment along directions of the narrow ones for less than this.
 _LEAST_EXPECTED = 0.8
 
@@ -59,13 +54,10 @@ class Preconditioning:
         Of rounds that find the directions; rows much longer than most count less in them.
     wide : tuple of float
         Of rounds that find along which directions long rows add to the spread.
-    few : bool
-        Directions that few rows have all of are left short, or left out if they are not seen.
     """
 
     narrow: tuple[float, ...]
     wide: tuple[float, ...]
-    few: bool = False
 
     @property
     def share(self) -> float:
@@ -82,7 +74,6 @@ class Preconditioning:
         return Preconditioning(
             tuple(factor * share for share in self.narrow),
             tuple(factor * share for share in self.wide),
-            self.few,
         )
 
 
@@ -100,30 +91,17 @@ class Directions:
     seen : ndarray of bool, shape (w,)
         False: no spread along this direction was told from noise; second moments are at most
         about 1.
-    moments : ndarray, shape (w,)
-        Second moments of rows along each direction that was seen: less than 1 where few rows have
-        all of it, which would be far longer than the others.
-    left_out : ndarray of bool, shape (w,)
-        Not seen however far it was stretched, as few rows have any of it.  They are shortened until
-        next to nothing is left of them, and have no coordinate there.
     """
 
     change: Doubles
     turn: Doubles
     limit: float
     seen: NDArray[np.bool_]
-    moments: Doubles
-    left_out: NDArray[np.bool_]
 
     @property
     def map(self) -> Doubles:
         """Both changes, shape (w, w): of rows that are not shortened."""
         return self.change @ self.turn
-
-    @property
-    def turn_of_scores(self) -> Doubles:
-        """`turn` for the rows of which scores are made: 0 along what is left out."""
-        return np.where(self.left_out, 0.0, self.turn)
 
 
 def precondition(
@@ -160,10 +138,7 @@ def precondition(
     Algorithm 3.
     """
     found, known = _narrowed(design, scales, units, plan, noise)
-    directions = _widened(design, scales, units, plan.wide, noise, found, known)
-    if not plan.few:
-        return directions
-    return replace(directions, left_out=_without_rows(directions, scales.units))
+    return _widened(design, scales, units, plan.wide, noise, found, known)
 
 
 def _narrowed(
@@ -181,19 +156,15 @@ def _narrowed(
     usual = math.sqrt(max(width, 1))
     mu = noise.share(plan.narrow[0]) / noise.rows
     limit = _first_limit(width, n, mu)
-    few = plan.few and _reach(n, mu) < _NOISELESS * usual
-    limit = min(limit, FEW * usual) if few else limit
-    found = Narrowing(width, n, few=few)
-    for number, share in enumerate(plan.narrow):
+    found = Narrowing(width, n)
+    for share in plan.narrow:
         found.stretch()
         rows = mapped_rows(design, scales, units, found.change, None, limit, kept=False)
         gram, deviation = noisy_gram(rows, noise, noise.share(share))
-        if found.see(gram, deviation, limit, last=number + 1 == len(plan.narrow)):
-            limit = min(limit, FEW * usual)
-            continue
+        found.see(gram, deviation)
         if found.clear:
             return found, limit
-        if found.least <= max(SEEN, math.sqrt(2 * width)) and not found.few.any():
+        if found.least <= max(SEEN, math.sqrt(2 * width)):
             limit = _NARROW * usual
     return found, 0.0
 
@@ -221,7 +192,6 @@ def _widened(
             continue
         rows = mapped_rows(design, scales, units, change, turn, limit, kept=False)
         gram, deviation = noisy_gram(rows, noise, mu)
-        gram = np.where(found.few | found.few[:, None], n * np.eye(width), gram)
         values, vectors = np.linalg.eigh(gram / n)
         values = without_spread(values, deviation / n)
         reach = deviation * math.sqrt(2 * width) / n
@@ -235,22 +205,7 @@ def _widened(
         # Were a row longer after the turn than what it was shortened to, it would not count.
         size = max(1.0, float(np.linalg.norm(turn, 2)))
         change, turn, limit = size * change, turn / size, size * limit
-    return Directions(change, turn, limit, seen, found.moments, np.zeros(width, dtype=bool))
-
-
-def _without_rows(directions: Directions, units: float) -> NDArray[np.bool_]:
-    """Return which directions were not seen as few rows have any of them.
-
-    They are made of columns next to all of which lies along such directions.  A column has a second
-    moment of 1 in standard units, where those of nearly equal columns cancel.
-    """
-    squares = directions.map**2
-    lengths = np.sqrt(squares.sum(axis=0))
-    far = ~directions.seen & (lengths > _FAR * math.sqrt(units))
-    basis, _ = np.linalg.qr(directions.map[:, far])
-    alone = (basis**2).sum(axis=1) > _ALONE
-    made = squares[alone].sum(axis=0) > _ALONE * lengths**2
-    return np.asarray(far & made & bool(directions.seen.any()))
+    return Directions(change, turn, limit, seen)
 
 
 def _first_limit(width: int, units: float, mu: float) -> float:

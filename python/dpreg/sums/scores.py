@@ -33,16 +33,10 @@ _CLEAR = 3.0
 # alone makes one two octaves above in a count of a million; with 4.5 everywhere it did in one of
 # 4,000, most of them so far that nothing could be told afterwards.
 _CLEAR_ALONE, _MOST_CLEAR, _CLEARER = 4.5, 7.0, 1 / 8
-# A tail is taken to fall off as a power of at least and at most this.
-_LEAST_POWER, _MOST_POWER = 1.5, 8.0
-# Half octaves before the last that is seen, over which a tail tells how it goes on.
-_BINS_BEFORE = 3
 # Before second moments are taken, scores are shortened to this many root mean square norms,
 _LEAST_NORMS = 2.0
 # or to more, as long as noise in the second moments is no more than this share of them.
 _PRODUCT_NOISE = 0.3
-# A limit is at most this many times as large as the largest norm that was seen.
-_MOST_BEYOND = 6.0
 
 
 def noisy_score(
@@ -87,7 +81,12 @@ def noisy_products(
 
 
 def noisy_curvature(
-    rows: MappedRows, theta: Doubles, limit: float, noise: GaussianReleases, mu: float
+    rows: MappedRows,
+    theta: Doubles,
+    limit: float,
+    label: str,
+    noise: GaussianReleases,
+    mu: float,
 ) -> tuple[Doubles, float]:
     """Release the sum of v v' over rows, v the row times the root of its loss's curvature.
 
@@ -104,7 +103,6 @@ def noisy_curvature(
     """
     sensitivity = _core.curvature_sensitivity(rows.width)
     sums = rows.curvature(theta, limit)
-    label = "second derivatives of the loss"
     matrix, scale = symmetric(label, sums, sensitivity, noise.of_rows, mu)
     step = (limit / _core.ROW_STEPS) ** 2
     return matrix * step, scale * step
@@ -162,11 +160,6 @@ class ScoreNorms:
         """Norm that three quarters of the units do not exceed."""
         return _edge(self.bulk + 1)
 
-    @property
-    def longest_seen(self) -> float:
-        """Norm that is not exceeded in any bin that is told from noise."""
-        return _edge(self._farthest + 1) if self._farthest >= 0 else 0.0
-
     def root_mean_square(self) -> float:
         """Of the norms up to the largest bin that is told from noise; more than 0."""
         mean = self.sum_of_squares() / max(float(self._held.sum()), 1.0)
@@ -184,54 +177,6 @@ class ScoreNorms:
         if not clear.any():
             return 1.0
         return float(clear @ np.minimum(1.0, limit / middle)) / float(clear.sum())
-
-    def limit(self, mu: float, balance: float) -> float:
-        """Return a limit beyond which the tail of norms adds little beside the noise.
-
-        The counts in the tail are continued by a power law.  With T units beyond L, and so
-        T (L / S)^a beyond S, what is cut off all scores together is T L^a S^(1 - a) / (a - 1); it
-        is `balance` times the deviation S / mu of the noise where the limit is the result.
-        """
-        tail, _ = self._tail()
-        last, power = self._last_seen(), self._power()
-        beyond = (max(tail[last], 1.0) * mu / (balance * (power - 1))) ** (1 / power)
-        return _edge(self.bulk + last) * float(min(max(beyond, 1.0), _MOST_BEYOND))
-
-    def cut(self, limit: float) -> ScoreCut:
-        """Return what shortening to `limit` takes off the norms."""
-        # The last bin has no end, so that some are counted whatever the limit.
-        ends = np.array([*(_edge(k + 1) for k in range(len(self.counts) - 1)), np.inf])
-        counted = self.counts[ends > limit]
-        most = max(float(counted.sum()), 0.0) + 2 * self.deviation * math.sqrt(len(counted))
-        return ScoreCut(limit, most, self._excess(limit))
-
-    def _excess(self, limit: float) -> float:
-        """Return the sum of what norms exceed `limit` by, as counted and continued by a power.
-
-        The power is halfway between that at the last bin that is seen, which has noise, and that
-        over the three bins before, from which tails may fall off faster or more slowly.
-        """
-        tail, deviations = self._tail()
-        last, power = self._last_seen(), self._power()
-        if last >= _BINS_BEFORE:
-            power = (power + self._power_between(last - _BINS_BEFORE, last)) / 2
-        middles = np.array([_edge(self.bulk + k + 0.5) for k in range(last)])
-        seen = float(np.maximum(self._window[:last], 0.0) @ np.maximum(middles - limit, 0.0))
-        start, rest = _edge(self.bulk + last), max(tail[last], 0.0) + 2 * deviations[last]
-        if limit <= start:
-            return seen + float(rest * (start * power / (power - 1) - limit))
-        return seen + float(rest * (start / limit) ** power * limit / (power - 1))
-
-    def _power(self) -> float:
-        """Return that by which the tail falls off where it is last seen."""
-        last = self._last_seen()
-        return self._power_between(max(last - 1, 0), min(last + 1, len(self._window) - 1))
-
-    def _power_between(self, near: int, far: int) -> float:
-        tail, deviations = self._tail()
-        least = max(deviations[far], float(np.finfo(float).eps))
-        fall = math.log2(max(tail[near], 1.0) / max(tail[far], least))
-        return min(max(fall / max((far - near) / 2, 0.5), _LEAST_POWER), _MOST_POWER)
 
     def _tail(self) -> tuple[Doubles, Doubles]:
         """Return noisy numbers of units at or above the bulk and each bin after, and deviations."""

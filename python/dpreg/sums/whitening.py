@@ -17,7 +17,7 @@ from dpreg.sums.rows import StandardUnits, mapped_rows
 from dpreg.sums.spectrum import noise_edge, symmetric_root, without_spread
 from dpreg.sums.standardisation import Scales
 
-__all__ = ["MOST_LOOKS", "Whitening", "whiten"]
+__all__ = ["MOST_LOOKS", "Whitening", "rows_with_residual", "whiten"]
 
 Doubles = NDArray[np.float64]
 
@@ -175,7 +175,7 @@ def _look(
     """Release a matrix; return coordinates, what is hidden in them, and the map from others."""
     width, n = units.width, scales.units
     limit, share = _plan(width, n, noise, small, again)
-    rows = _with_residual(design, scales, units, before, limit)
+    rows = rows_with_residual(design, scales, units, before, limit)
     label = f"second moments of rows and response, {again + 1}"
     gram, deviation = noisy_gram(rows, noise, noise.share(share), label)
     gram, deviation = gram / n, deviation / n
@@ -218,14 +218,22 @@ def _plan(
     return min(max(limit, reach), _WIDE * usual), share
 
 
-def _with_residual(
-    design: Design, scales: Scales, units: StandardUnits, found: Whitening, limit: float
+def rows_with_residual(
+    design: Design,
+    scales: Scales,
+    units: StandardUnits,
+    found: Whitening,
+    limit: float,
+    square: float = 1.0,
 ) -> MappedRows:
-    """Return rows of the coordinates, and what theta leaves of the response, shortened together."""
-    width = units.width
-    change = np.eye(width + 1)
+    """Return rows of the coordinates, and what theta leaves of the response, shortened together.
+
+    Residuals are divided by the root of `square`.
+    """
+    change = np.zeros((units.width + 1, found.width + 1))
     change[:-1, :-1] = found.change
-    change[:-1, -1] = -found.change @ found.theta
+    change[:-1, -1] = -found.change @ found.theta / math.sqrt(square)
+    change[-1, -1] = 1 / math.sqrt(square)
     last = StandardUnits(
         columns=np.append(units.columns, design.columns),
         centre=np.append(units.centre, units.y_centre),

@@ -89,6 +89,8 @@ mistakes <- expression(
   dp_select(price ~ carat, diamonds, k = 5, eps = 1),
   dp_select(price ~ carat + x, diamonds, k = 1, eps = 1, method = SubLasso(models = 0)),
   confint(fit_of(), level = 2), predict(fit_of(), 3), predict(fit_of(), diamonds["carat"]), plot(fit_of(), reference = 1:3),
+  dp_lm(price ~ carat, diamonds), dp_glm(price ~ carat, diamonds), dp_select(price ~ carat, diamonds, k = 1),
+  dp_moments(~ price, diamonds), dp_lm(diamonds, price ~ carat, 1), dp_lm(price ~ poly(carat, 2), diamonds, 1),
   dp_compare(1), anova(fit_of(), 3), residuals(fit_of()), predict(fit_of()), update(fit_of(), data = 3, eps = -1)
 )
 PYTHON <- "\\b(True|False|None)\\b|\\b[a-z_]+=[^=]|dpreg\\.|(?<![\\w.])\\d+\\.0(?![\\w.])|options object|\\*\\*|\\b(dict|tuple|ValueError)\\b"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from audit.patches import Mutant, both, edited, swapped
 
-import dpreg.pipeline
+import dpreg.calls.fit
 from dpreg import _core
 from dpreg.data import clipping, offsets, weights, within
 from dpreg.data import sampling as _units
 from dpreg.methods import boosted_adassp as _boosted
 from dpreg.methods import model_rows
 from dpreg.methods import score_predictions as _predictions
-from dpreg.methods import score_rounds as _rounds
 from dpreg.methods.adassp import AdaSSP
 from dpreg.methods.auto import Auto
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
@@ -130,11 +129,6 @@ BOOSTED = [
         ("adassp", "boosted_adassp"),
     ),
     Mutant(
-        "the limit of scores from exact counts",
-        edited(_rounds.Rounds, "limit", ("norm = norms.root_mean_square()", "norm = norms.root_mean_square() * (1 + float(self.rows.score_norms(self.theta).sum()))")),
-        ("families",),
-    ),
-    Mutant(
         "a steeper curvature by exact scores",
         edited(_predictions, "_rounds", ("_turned(score, before, deviation)", "bool((rows.score(theta, limit) > 0).all())")),
         ("families",),
@@ -189,7 +183,7 @@ PIPELINES = [
     ),
     Mutant(
         "selection is free",
-        edited(dpreg.pipeline, "fit", ("Allowance(stage.epsilon_fit, delta, bits, extras)", "Allowance(epsilon, delta, bits, extras)")),
+        edited(dpreg.calls.fit, "fit", ("replace(spending, epsilon=stage.epsilon_fit)", "spending")),
         ("pipelines",),
     ),
     Mutant(

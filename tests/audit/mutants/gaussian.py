@@ -9,7 +9,7 @@ import numpy as np
 from audit.patches import Mutant, both, edited, swapped
 
 from dpreg import _core
-from dpreg import isolation as _isolation
+from dpreg.calls import isolation as _isolation
 from dpreg.methods import block_counts as _block_counts
 from dpreg.methods import moments as _moments
 from dpreg.methods.boosted_adassp import BoostedAdaSSP

@@ -7,8 +7,9 @@ from audit.patches import Mutant, both, edited
 
 from dpreg.methods import newton as _newton
 from dpreg.methods import newton_fit as _fit
+from dpreg.methods import newton_limits as _limits
 from dpreg.methods import standardised as _standardised
-from dpreg.sums import column_scaling, row_lengths, whitening
+from dpreg.sums import column_scaling, resumed, row_lengths, whitening
 
 _EXACT_GRAM = "rows.gram() * (rows.limit / 2.0**14) ** 2 / n"
 
@@ -63,7 +64,7 @@ COORDINATES = [
     ),
     Mutant(
         "lengths of the rows of a person for the cost of one",
-        edited(row_lengths, "longest_rows", ("noise.of_rows(", "noise.of_units(")),
+        edited(row_lengths, "row_lengths", ("noise.of_rows(", "noise.of_units(")),
         ("least squares",),
     ),
 ]  # fmt: skip
@@ -71,7 +72,7 @@ COORDINATES = [
 SCORES = [
     Mutant(
         "limits of scores from exact norms",
-        edited(_newton, "count_norms", ("NormTail(counts,", "NormTail(cells.astype(float),")),
+        edited(_limits, "count_norms", ("NormTail(counts,", "NormTail(cells.astype(float),")),
         ("least squares",),
     ),
     Mutant(
@@ -81,7 +82,7 @@ SCORES = [
     ),
     Mutant(
         "a small study's limit from the exact residuals",
-        edited(_fit, "_small", ("max(found.residual, _LEAST_RESIDUAL)", "max(found.residual, _LEAST_RESIDUAL) * (1 + 1e-9 * float(abs(rows.score(path.theta, 1e3)[0])))")),
+        edited(_fit, "_small", ("max(model.squares, _LEAST_RESIDUAL)", "max(model.squares, _LEAST_RESIDUAL) * (1 + 1e-9 * float(abs(rows.score(path.theta, 1e3)[0])))")),
         ("boosted_adassp",),
     ),
     Mutant(
@@ -95,7 +96,7 @@ SCORES = [
     Mutant(
         "what is put by for second moments of scores is spent on scores too",
         both(
-            edited(_fit, "_large", ("noise, first, left)", "noise, first, left + _PRODUCTS)")),
+            edited(_fit, "_rounds", ("noise, first, _left(begun), model)", "noise, first, _left(begun) + _PRODUCTS, model)")),
             no_check(),
         ),
         ("least squares",),
@@ -110,4 +111,17 @@ SCORES = [
     ),
 ]  # fmt: skip
 
-NEWTON = [*SCALES, *COORDINATES, *SCORES]
+STARTS = [
+    Mutant(
+        "whether a start holds is told from the exact matrix",
+        edited(resumed, "_look", ("gram, deviation = gram / n, deviation / n", "gram, deviation = " + _EXACT_GRAM + ", deviation / n")),
+        ("least squares",),
+    ),
+    Mutant(
+        "after a start the exact number of rows",
+        edited(resumed, "_count", ("float(count[0])", "float(exact[0])")),
+        ("least squares",),
+    ),
+]  # fmt: skip
+
+NEWTON = [*SCALES, *COORDINATES, *SCORES, *STARTS]

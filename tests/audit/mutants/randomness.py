@@ -8,7 +8,7 @@ import time
 import numpy as np
 from audit.patches import Mutant, edited, swapped
 
-import dpreg.pipeline
+import dpreg.calls.fit
 from dpreg import _core
 from dpreg.methods import dpsgd
 from dpreg.privacy import bits as rng
@@ -51,9 +51,9 @@ RANDOMNESS = [
     Mutant(
         "budget charged after the records are read",
         edited(
-            dpreg.pipeline,
+            dpreg.calls.fit,
             "fit",
-            ("    receipt = pay(", "    problem.design(1e9)\n    receipt = pay("),
+            ("    receipt = session.pay(", "    problem.design(1e9)\n    receipt = session.pay("),
         ),
         ("charged first",),
     ),

@@ -39,6 +39,7 @@ def spec(formula, frame):
         ("poly(a, 3, raw=False)", "raw=True"),
         ("bs(a, df=4)", "knots=[2, 4]"),
         ("bs(a, knots=[1])", "lower_bound=0"),
+        ("ns(a, 3)", "bounds={'a': (low, high)}"),
         ("cr(a, df=3)", "knots=[2, 4]"),
         ("cc(a, df=3)", "knots=[2, 4]"),
         ("lag(a)", "lagged column"),

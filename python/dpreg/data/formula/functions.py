@@ -8,12 +8,14 @@ becomes incomplete.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dpreg.data.formula.basis_terms import BASES, cr, over_interval
 
 __all__ = ["FOREIGN", "LEARNS_FROM_DATA", "ROW_FUNCTIONS", "RowFunction", "Signature", "context"]
 
@@ -21,51 +23,6 @@ Doubles = NDArray[np.float64]
 
 # Of a constant in a formula, and of a polynomial.
 _LARGEST, _MOST_DEGREES = 1e300, 100
-
-
-def _bs(
-    x: Any,
-    knots: Sequence[float],
-    lower_bound: float,
-    upper_bound: float,
-    degree: int = 3,
-    include_intercept: bool = False,
-) -> Any:
-    from formulaic.transforms.basis_spline import basis_spline
-
-    # Unless told otherwise, formulaic raises an error when a value is out of bounds.
-    return basis_spline(
-        np.asarray(x, dtype=float),
-        knots=knots,
-        degree=degree,
-        include_intercept=include_intercept,
-        lower_bound=lower_bound,
-        upper_bound=upper_bound,
-        extrapolation="clip",
-        _state={},
-    )
-
-
-def _cr(x: Any, knots: Sequence[float], lower_bound: float, upper_bound: float) -> Any:
-    from formulaic.transforms.cubic_spline import natural_cubic_spline
-
-    return natural_cubic_spline(
-        np.asarray(x, dtype=float),
-        knots=knots,
-        lower_bound=lower_bound,
-        upper_bound=upper_bound,
-        extrapolation="clip",
-        _state={},
-    )
-
-
-def _poly(x: Any, degree: int = 1, raw: bool = False) -> Any:
-    from formulaic.materializers.types import FactorValues
-
-    values = np.asarray(x, dtype=float)
-    return FactorValues(
-        {str(k): values**k for k in range(1, degree + 1)}, kind="numerical", spans_intercept=False
-    )
 
 
 def _clip(x: Any, lower: float, upper: float) -> Any:
@@ -99,12 +56,15 @@ class Signature:
         Further arguments, in order: literals that the callable says yes to.
     optional : frozenset of str
         Those of them that may be left out.
+    one_of : frozenset of str
+        Those of which exactly one must be given.
     """
 
     usage: str
     columns: int = 1
     literals: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
     optional: frozenset[str] = frozenset()
+    one_of: frozenset[str] = frozenset()
 
     @property
     def required(self) -> set[str]:
@@ -115,9 +75,13 @@ class Signature:
         """Whether the literals are of their kinds, and limits and knots in order."""
         if not all(self.literals[name](value) for name, value in given.items()):
             return False
+        if self.one_of and len(self.one_of & set(given)) != 1:
+            return False
         low = given.get("lower_bound", given.get("lower"))
         high = given.get("upper_bound", given.get("upper"))
-        places = [p for p in (low, *given.get("knots", ()), high) if p is not None]
+        knots = given.get("knots", ())
+        places = [low, *(knots if isinstance(knots, list | tuple) else ()), high]
+        places = [p for p in places if p is not None]
         return all(a < b for a, b in itertools.pairwise(places))
 
 
@@ -145,8 +109,16 @@ def _truth(value: Any) -> bool:
     return isinstance(value, bool)
 
 
-_BOUNDS = {"knots": _numbers, "lower_bound": _number, "upper_bound": _number}
-_CUBIC = Signature("cr(x, knots=[2, 4], lower_bound=0, upper_bound=6)", literals=_BOUNDS)
+def _knots(value: Any) -> bool:
+    """By place, the number of columns may come where knots come."""
+    return _numbers(value) or _degree(value)
+
+
+_BOUNDS = {"lower_bound": _number, "upper_bound": _number}
+_KNOTS = frozenset({"knots", "df"})
+_CUBIC = Signature(
+    "cr(x, knots=[2, 4], lower_bound=0, upper_bound=6)", literals={"knots": _numbers, **_BOUNDS}
+)
 
 _OF_ONE: dict[str, Callable[..., Any]] = {
     "I": _identity, "abs": np.abs, "ceil": np.ceil, "cos": np.cos, "exp": np.exp,
@@ -166,23 +138,39 @@ ROW_FUNCTIONS: dict[str, RowFunction] = {
         _yeo_johnson, Signature("yeo_johnson(x, 0.5)", literals={"power": _number})
     ),
     "poly": RowFunction(
-        _poly,
+        BASES["poly"].function,
         Signature(
-            "poly(x, 3, raw=True)",
-            literals={"degree": _degree, "raw": _truth},
-            optional=frozenset({"degree"}),
+            "poly(x, 3) or poly(x, 3, raw=True)",
+            literals={"degree": _degree, "raw": _truth, **_BOUNDS},
+            optional=frozenset({"degree", "raw", *_BOUNDS}),
         ),
     ),
     "bs": RowFunction(
-        _bs,
+        BASES["bs"].function,
         Signature(
-            "bs(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
-            literals={**_BOUNDS, "degree": _degree, "include_intercept": _truth},
-            optional=frozenset({"degree", "include_intercept"}),
+            "bs(x, df=5) or bs(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
+            literals={
+                "knots": _knots,
+                **_BOUNDS,
+                "degree": _degree,
+                "include_intercept": _truth,
+                "df": _degree,
+            },
+            optional=frozenset({"degree", "include_intercept", *_KNOTS, *_BOUNDS}),
+            one_of=_KNOTS,
         ),
     ),
-    "cr": RowFunction(_cr, _CUBIC),
-    "cs": RowFunction(_cr, _CUBIC),
+    "ns": RowFunction(
+        BASES["ns"].function,
+        Signature(
+            "ns(x, df=3) or ns(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
+            literals={"knots": _knots, **_BOUNDS, "df": _degree},
+            optional=frozenset({*_KNOTS, *_BOUNDS}),
+            one_of=_KNOTS,
+        ),
+    ),
+    "cr": RowFunction(cr, _CUBIC),
+    "cs": RowFunction(cr, _CUBIC),
 }
 
 # What to write instead of a function that looks at the other rows.
@@ -192,6 +180,7 @@ LEARNS_FROM_DATA: dict[str, str] = {
     "standardize": "use public constants: I((x - 50) / 10)",
     "poly": "write poly(x, 3, raw=True)",
     "bs": "give knots and bounds: bs(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
+    "ns": "give knots and bounds: ns(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
     "cr": "give knots and bounds: cr(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
     "cs": "give knots and bounds: cs(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
     "cc": "give knots and bounds to cr(): cr(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
@@ -201,7 +190,7 @@ LEARNS_FROM_DATA: dict[str, str] = {
 
 _BY_UNIT = "write unit='person' as an argument of the call: standard errors are clustered by unit"
 _LEVELS = "write C(g, levels=['a', 'b']), or declare levels= in the call"
-_SMOOTH = "write cr(x, knots=[2, 4], lower_bound=0, upper_bound=6), with knots of your own"
+_SMOOTH = "write ns(x, 5), with public bounds of x as an argument of the call"
 # Words of other packages: why they are no terms here, and what to write.
 FOREIGN: dict[str, tuple[str, str]] = {
     "weights": ("weights are not a term", "write weights='w' as an argument of the call"),
@@ -210,7 +199,6 @@ FOREIGN: dict[str, tuple[str, str]] = {
     "i": ("levels must not be read from the data", _LEVELS),
     "s": ("a smooth term chooses its knots from the data", _SMOOTH),
     "te": ("a smooth term chooses its knots from the data", _SMOOTH),
-    "ns": ("it chooses its knots from the data", _SMOOTH),
     "cluster": ("clusters are not a term", _BY_UNIT),
     "strata": ("strata are not a term", _BY_UNIT),
     "Error": ("error strata are not a term", _BY_UNIT),
@@ -222,10 +210,17 @@ FOREIGN: dict[str, tuple[str, str]] = {
 }
 
 
-def context() -> dict[str, Any]:
-    """Return the names a formula is evaluated with, besides the columns."""
+def context(*, learn: bool) -> dict[str, Any]:
+    """Return the names a formula is evaluated with, besides the columns.
+
+    Parameters
+    ----------
+    learn : bool
+        It is evaluated on a table of the schema alone, for the first time.
+    """
     functions = {name: known.function for name, known in ROW_FUNCTIONS.items()}
-    return {**functions, "np": _NumpyNames()}
+    bases = {name: over_interval(name, learn=learn) for name in BASES}
+    return {**functions, **bases, "np": _NumpyNames()}
 
 
 class _NumpyNames:

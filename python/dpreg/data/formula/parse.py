@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import Any
 
-from dpreg.data.formula.terms import Factor, read_factor
+from dpreg.data.formula.terms import Factor, check_basis, read_factor
 from dpreg.data.schema import Column, Level, Schema, no_column
 from dpreg.errors import FormulaError, SchemaError, add
 
@@ -83,10 +84,12 @@ def _factors(term: Any) -> list[Factor]:
 def schema_of(factors: Sequence[Factor], schema: Schema) -> Schema:
     """Return the schema of the columns in use, with the levels that the formula declares.
 
+    Bounds stay with the columns of which the formula makes a basis.
+
     Raises
     ------
     FormulaError, SchemaError
-        If a column is not there, or is neither numbers nor levels.
+        If a column is not there, is neither numbers nor levels, or has no bounds for a basis.
     """
     declared: dict[str, Sequence[Level]] = {}
     for factor in factors:
@@ -98,7 +101,13 @@ def schema_of(factors: Sequence[Factor], schema: Schema) -> Schema:
     used = {name: schema.columns[name] for factor in factors for name in factor.variables}
     categories = {name for factor in factors for name in factor.categories}
     _check_kinds(used.values(), categories)
-    return Schema(used)
+    bases = [basis for factor in factors for basis in factor.bases]
+    for basis in bases:
+        check_basis(basis, schema)
+    bounded = {name for basis in bases for name in basis.variables}
+    return Schema(
+        {name: c if name in bounded else replace(c, bounds=None) for name, c in used.items()}
+    )
 
 
 # Levels in a suggestion, for text and for numbers.

@@ -97,10 +97,10 @@ class FormulaSpec:
         self.regressors = tuple(dict.fromkeys(v for f in right for v in f.variables))
         with _quiet():
             try:
-                built = [_encode(side, probe(self.schema)) for side in sides]
+                built = [_encode(side, probe(self.schema), learn=True) for side in sides]
                 # What has the length of one table by chance has not that of another.
                 for side in sides:
-                    _encode(side, probe(self.schema, longer=3))
+                    _encode(side, probe(self.schema, longer=3), learn=True)
             except Exception as error:
                 raise FormulaError("formula", f"cannot evaluate {formula!r}: {error}") from None
         self._left, self._right = (matrix.model_spec for matrix in built)
@@ -133,11 +133,11 @@ class FormulaSpec:
 
     @cached_property
     def ranges(self) -> dict[str, tuple[float, float]]:
-        """Limits of the columns of X that are made of declared levels alone.
+        """Limits of the columns of X that are made of declared levels or of a basis alone.
 
         Their values are those of the coding, which is public: a dummy is 0 or 1.
         """
-        found: dict[str, tuple[float, float]] = {}
+        found: dict[str, tuple[float, float]] = self._basis_ranges()
         for structure in self._right.structure:
             factors = [
                 str(f.expr) for f in structure.term.factors if f.eval_method.value != "literal"
@@ -156,6 +156,27 @@ class FormulaSpec:
                 if values.min() < values.max():
                     found[str(name)] = (float(values.min()), float(values.max()))
         return found
+
+    def _basis_ranges(self) -> dict[str, tuple[float, float]]:
+        """Limits of the columns of terms that are one basis of a column with public bounds."""
+        found: dict[str, tuple[float, float]] = {}
+        for structure in self._right.structure:
+            factors = factors_of([structure.term])
+            bases = [basis for factor in factors for basis in factor.bases]
+            if len(factors) != 1 or [b.term for b in bases] != [str(structure.term)]:
+                continue
+            (basis,) = bases
+            # Names in backticks get others in formulaic, which are not known here.
+            if basis.call == basis.term and all(map(str.isidentifier, basis.variables)):
+                limits = self._right.transform_state[basis.call]["limits"]
+                if len(limits) == len(structure.columns):
+                    found.update(zip(map(str, structure.columns), limits, strict=True))
+        return found
+
+    @property
+    def data_bounds(self) -> dict[str, tuple[float, float]]:
+        """Public limits of the columns of which the formula makes a basis."""
+        return {name: c.bounds for name, c in self.schema.columns.items() if c.bounds}
 
     @cached_property
     def terms(self) -> dict[str, tuple[str, ...]]:
@@ -313,10 +334,10 @@ class _quiet:  # noqa: N801
         self._warnings.__exit__(*exception)
 
 
-def _encode(spec: Any, frame: Any) -> Any:
+def _encode(spec: Any, frame: Any, *, learn: bool = False) -> Any:
     from formulaic import ModelSpec
 
     model = spec if isinstance(spec, ModelSpec) else ModelSpec.from_spec(spec)
     return model.update(na_action="ignore", output="pandas").get_model_matrix(
-        frame, context=context()
+        frame, context=context(learn=learn)
     )

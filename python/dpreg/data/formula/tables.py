@@ -14,17 +14,24 @@ from dpreg.data.schema import Column, Level, Schema
 __all__ = ["anything", "categorical", "grid", "probe"]
 
 _LARGEST_GRID = 10_000
+# Rows that show a column from one of its bounds to the other.
+_ACROSS = 1001
 
 
 def probe(schema: Schema, *, longer: int = 0) -> Any:
-    """Make a table from the schema alone that shows every level once, and more rows if wanted."""
+    """Make a table from the schema alone, with more rows if wanted.
+
+    It shows every level once, and columns with bounds from one end to the other.
+    """
     import pandas as pd
 
-    size = max([2, *(len(c.levels) for c in schema.columns.values() if c.levels)]) + longer
+    shown = [len(c.levels or ()) for c in schema.columns.values()]
+    across = [_ACROSS for c in schema.columns.values() if c.bounds]
+    size = max([2, *shown, *across]) + longer
     columns: dict[str, Any] = {}
     for name, column in schema.columns.items():
         if column.levels is None:
-            columns[name] = np.linspace(1.0, 2.0, size)
+            columns[name] = np.linspace(*(column.bounds or (1.0, 2.0)), size)
         else:
             columns[name] = categorical(np.arange(size) % len(column.levels), column.levels)
     return pd.DataFrame(columns, index=range(size))

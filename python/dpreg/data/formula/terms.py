@@ -11,12 +11,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from dpreg.data.formula.basis_terms import needs_interval
 from dpreg.data.formula.functions import FOREIGN, LEARNS_FROM_DATA, ROW_FUNCTIONS, Signature
-from dpreg.data.schema import Level
-from dpreg.errors import FormulaError
+from dpreg.data.schema import Level, Schema
+from dpreg.errors import Blank, FormulaError, Words, write
 
-__all__ = ["Factor", "read_factor"]
+__all__ = ["Basis", "Factor", "check_basis", "read_factor"]
 
 _CONTRASTS = {"Treatment", "Sum", "Helmert", "Diff", "Poly"}
 _CATEGORICAL = {"data", "contrasts", "levels", "spans_intercept"}
@@ -25,6 +27,7 @@ _SIGNS = (ast.UAdd, ast.USub)
 _COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 _OTHER_ROWS = "its value in one row depends on the other rows"
 _MAKE_IT = "make the column before the call"
+_ENDS = {"lower_bound", "upper_bound"}
 # Why something else cannot be used, and what to write.
 _INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
     ast.MatMult: (_OTHER_ROWS, "write I(x * z) for the product in each row"),
@@ -41,6 +44,27 @@ _INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Basis:
+    """A call that takes its interval from public bounds.
+
+    Attributes
+    ----------
+    term : str
+        The factor that it is in.
+    function : str
+    call : str
+        As formulaic writes it.
+    variables : tuple of str
+        The columns that it reads.
+    """
+
+    term: str
+    function: str
+    call: str
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Factor:
     """What one factor of a formula refers to.
 
@@ -54,12 +78,14 @@ class Factor:
         The columns it encodes with `C(column)`, which must be categorical already.
     offset : bool
         It is one.
+    bases : tuple of Basis
     """
 
     variables: tuple[str, ...]
     levels: Mapping[str, tuple[Level, ...]]
     categories: tuple[str, ...]
     offset: bool = False
+    bases: tuple[Basis, ...] = ()
 
 
 def read_factor(expression: str) -> Factor:
@@ -85,7 +111,30 @@ def read_factor(expression: str) -> Factor:
     reader = _Reader(expression, aliases)
     reader.read(tree.body)
     offset = isinstance(tree.body, ast.Call) and _is_offset(tree.body.func)
-    return Factor(tuple(reader.variables), reader.levels, tuple(reader.categories), offset)
+    variables, categories = tuple(reader.variables), tuple(reader.categories)
+    return Factor(variables, reader.levels, categories, offset, tuple(reader.bases))
+
+
+def check_basis(basis: Basis, schema: Schema) -> None:
+    """Refuse a basis whose interval is not public.
+
+    Raises
+    ------
+    FormulaError
+        That says to give bounds of its column.
+    """
+    if len(basis.variables) != 1:
+        why = f"{basis.function}() has several columns, whose bounds do not give its interval"
+        raise _refusal(basis.term, why, LEARNS_FROM_DATA[basis.function])
+    (name,) = basis.variables
+    column = schema[name]
+    if column.levels is None and column.bounds is None:
+        bounds = (*write("bounds", {name: (Blank("low"), Blank("high"))}), " with public limits")
+        raise _refusal(basis.term, _OTHER_ROWS, bounds, LEARNS_FROM_DATA[basis.function])
+
+
+def _refusal(term: str, why: str, *instead: Words) -> FormulaError:
+    return FormulaError("formula", f"the term {term!r} cannot be used: {why}", *instead)
 
 
 def _is_offset(function: ast.expr) -> bool:
@@ -100,10 +149,10 @@ class _Reader:
         self.variables: dict[str, None] = {}
         self.levels: dict[str, tuple[Level, ...]] = {}
         self.categories: list[str] = []
+        self.bases: list[Basis] = []
 
     def refuse(self, why: str, instead: str) -> FormulaError:
-        problem = f"the term {self.term!r} cannot be used: {why}"
-        return FormulaError("formula", problem, instead)
+        return _refusal(self.term, why, instead)
 
     def read(self, node: ast.expr) -> None:
         if isinstance(node, ast.Call) and self.called(node.func) == "C":
@@ -171,11 +220,20 @@ class _Reader:
                 f"use one of {allowed}, C() by itself, or {_MAKE_IT}",
             )
         signature = ROW_FUNCTIONS[name].signature
-        self.check_literals(name, signature, node)
+        values = self.read_literals(name, signature, node)
         for argument in node.args[: signature.columns]:
             self.read_row(argument)
+        if needs_interval(name, values):
+            self.read_basis(name, node)
 
-    def check_literals(self, name: str, signature: Signature, node: ast.Call) -> None:
+    def read_basis(self, name: str, node: ast.Call) -> None:
+        from formulaic.utils.code import format_expr
+
+        read = _Reader(self.term, self.aliases)
+        read.read_row(node.args[0])
+        self.bases.append(Basis(self.term, name, format_expr(node), tuple(read.variables)))
+
+    def read_literals(self, name: str, signature: Signature, node: ast.Call) -> dict[str, Any]:
         """Everything but the columns must be a literal of its kind."""
         names = list(signature.literals)
         positional = node.args[signature.columns :]
@@ -196,10 +254,11 @@ class _Reader:
                 f"what {name}() is given beside columns must be numbers",
                 f"write {signature.usage}",
             ) from None
-        if name == "poly" and values["raw"] is not True:
-            raise self.refuse(_OTHER_ROWS, LEARNS_FROM_DATA[name])
         if not signature.allows(values):
             raise wrong
+        if len(_ENDS & set(values)) == 1:
+            raise wrong
+        return values
 
     def learns(self, name: str) -> FormulaError | None:
         if name not in LEARNS_FROM_DATA:

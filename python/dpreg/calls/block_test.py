@@ -7,25 +7,24 @@ import math
 import numbers
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpreg.calls.isolation import drawing_from, stopping, unheard
+from dpreg.calls.request import Request
+from dpreg.calls.session import Payer, begin
 from dpreg.data.containers import open_source
 from dpreg.data.roles import check_unit
 from dpreg.data.source import RowSource, quietly
 from dpreg.data.units import UnitNumbers
 from dpreg.errors import ArgumentError, BudgetError, unusable
-from dpreg.isolation import drawing_from, stopping, unheard
 from dpreg.keywords import hinted
 from dpreg.methods.block_counts import noisy_count
-from dpreg.privacy.bits import bit_source
-from dpreg.privacy.certificate import PUBLIC, Certificate, unit_of
-from dpreg.privacy.checks import check_epsilon
+from dpreg.privacy.certificate import PUBLIC
 from dpreg.privacy.cost import Cost
-from dpreg.privacy.payment import Payer, budget_for, pay
 from dpreg.results.block_test import DPTest
-from dpreg.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from dpreg import _core
 
-__all__ = ["dp_test", "statistic_of", "test_by_blocks"]
+__all__ = ["Blocks", "dp_test", "statistic_of", "test_by_blocks"]
 
 # Blocks by default, times eps, and at least; and the threshold: nearly the most powerful for
 # two-sided p-values of a normal statistic, by public computation.
@@ -137,66 +136,53 @@ def dp_test(
         # Python's, which is about a cell.
         return lambda rows, seed: statistic_of(lambda r: statistic(block(r)), rows, seed), labels
 
-    return test_by_blocks(
-        name, data, opened, eps, blocks=blocks, threshold=threshold, unit=unit, budget=budget,
-        rng=rng,
+    asked = Request(
+        call="dp_test", formula=name, eps=eps, delta=0.0, method=Blocks(blocks, threshold),
+        unit=unit, budget=budget, rng=rng,
     )  # fmt: skip
+    return test_by_blocks(asked, data, opened)
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """How many blocks, None for the default, and which p-values are small."""
+
+    blocks: int | None
+    threshold: float
 
 
 def test_by_blocks(
-    name: str,
-    data: object,
-    opened: Callable[[], tuple[PValues, Rows]],
-    eps: float,
-    *,
-    blocks: int | None,
-    threshold: float,
-    unit: str | None,
-    budget: Payer | None,
-    rng: int | _core.BitSource | None,
+    request: Request, data: object, opened: Callable[[], tuple[PValues, Rows]]
 ) -> DPTest:
     """Charge a test, and count the small p-values of blocks.
 
     Parameters
     ----------
-    name : str
-        Of the statistic.
+    request : Request
+        With the name of the statistic for a formula, and `Blocks` for a method.
     data : object
         For the ledger.
     opened : callable
         Reads the records, when they have been paid for.  Returns p-values, which must be those of
         `statistic_of` or as deaf and as forgetful, and labels as of `blocks_of`.
-    eps, ..., rng
-        As for `dp_test`.
     """
-    epsilon = check_epsilon(eps)
-    charged, _ = budget_for(budget, epsilon, 0.0)
-    if charged.stratum is not None:
+    session = begin(request, data)
+    name, epsilon, bits = request.formula, session.allowance.epsilon, session.allowance.bits
+    if session.payer.stratum is not None:
         why = "is that of one stratum, and all rows would be used"
         raise BudgetError("budget", why, "give the budget of all of them")
-    number = _checked_blocks(blocks, epsilon)
+    number, threshold = _checked_blocks(request.method.blocks, epsilon), request.method.threshold
     real = isinstance(threshold, numbers.Real) and not isinstance(threshold, bool)
     if not real or not 0 < threshold < 1:
         raise unusable("threshold", "a number in (0, 1)", threshold)
-    bits = bit_source(rng)
-    receipt = pay(charged, "dp_test", name, "blocks", data, Cost.pure(epsilon), unit)
+    receipt = session.pay("blocks", Cost.pure(epsilon))
 
-    with receipt.running(bits):
+    with receipt.running():
         p_values, labels = opened()
         with unheard():
             count, part = noisy_count(p_values, labels, number, float(threshold), epsilon, bits)
-    privacy = Certificate(
-        mechanism="count of blocks",
-        epsilon=epsilon,
-        delta=0.0,
-        unit=unit_of(unit),
-        composition="basic",
-        parts=(part,),
-        public=(*PUBLIC, "the statistic"),
-        seeded=bits.seeded,
-        version=__version__,
-    )
-    receipt.settle("released", privacy, None)
+    public = (*PUBLIC, "the statistic")
+    privacy, _ = receipt.settle("count of blocks", "basic", (part,), public)
     return DPTest(name, count, number, float(threshold), privacy)
 
 

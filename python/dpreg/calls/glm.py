@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpreg.calls.fit import fit
+from dpreg.calls.request import Request
+from dpreg.calls.session import Payer
 from dpreg.data.bounds import Bounds
 from dpreg.data.schema import Level
-from dpreg.families import Family, family_from, with_link
+from dpreg.families import Family
 from dpreg.keywords import hinted
 from dpreg.methods.base import Method
-from dpreg.pipeline import fit
-from dpreg.privacy.payment import Payer
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
-from dpreg.sums.residuals import Extras
+from dpreg.starts import Origin
 
 if TYPE_CHECKING:
     from dpreg import _core
@@ -47,6 +48,7 @@ def dp_glm(
     fit_stats: bool = False,
     diagnostics: bool = False,
     memory: float | None = None,
+    start: Origin | None = None,
     rng: int | _core.BitSource | None = None,
 ) -> DPResults | NotReleased:
     """Fit a generalized linear model or a quantile regression with differential privacy.
@@ -79,8 +81,8 @@ def dp_glm(
         Tukey median of Firth fits to many parts of the data.
     select, k, split, levels, bounds, unit, max_rows, weights, weight_limit, budget, inference
         As for `dp_lm`.
-    fit_stats, diagnostics, memory, rng
-        As for `dp_lm`.
+    fit_stats, diagnostics, memory, start, rng
+        As for `dp_lm`; `start` is for ``family="gaussian"``.
 
     Returns
     -------
@@ -117,26 +119,4 @@ def dp_glm(
     >>> fit.params.index.tolist()
     ['Intercept', 'carat']
     """
-    return fit(
-        "dp_glm",
-        with_link(family_from(family), link),
-        formula,
-        data,
-        eps,
-        delta,
-        method=method,
-        select=select,
-        k=k,
-        split=split,
-        levels=levels,
-        bounds=bounds,
-        unit=unit,
-        max_rows=max_rows,
-        weights=weights,
-        weight_limit=weight_limit,
-        budget=budget,
-        inference=inference,
-        extras=Extras(fit_stats, diagnostics),
-        memory=memory,
-        rng=rng,
-    )
+    return fit(Request.of("dp_glm", locals()), data)

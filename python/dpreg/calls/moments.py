@@ -7,34 +7,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpreg.data.bounds import Bounds, checked_bounds
+from dpreg.calls.notes import about_columns, about_privacy, about_stratum
+from dpreg.calls.request import Request
+from dpreg.calls.session import Payer, Session, begin
+from dpreg.data.bounds import Bounds, checked_bounds, column_pairs
 from dpreg.data.clipping import clipped
 from dpreg.data.containers import open_source
 from dpreg.data.design import Terms
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.formula.effects import split_effects
 from dpreg.data.matrix import ModelMatrix
-from dpreg.data.observations import check_memory
 from dpreg.data.offsets import refuse_offsets
-from dpreg.data.problem import Problem, pose
+from dpreg.data.problem import Problem
 from dpreg.data.schema import Level, Schema
 from dpreg.errors import FormulaError, unusable
 from dpreg.keywords import hinted
-from dpreg.methods.base import Allowance
 from dpreg.methods.moments import MomentsRelease, SecondMoments
-from dpreg.privacy.bits import bit_source
-from dpreg.privacy.budget import Budget
-from dpreg.privacy.certificate import Certificate, public_with, unit_of
-from dpreg.privacy.checks import check_epsilon
-from dpreg.privacy.partition import StratumBudget
-from dpreg.privacy.payment import budget_for, pay
-from dpreg.privacy.stratum import Stratum
-from dpreg.remarks import about_columns, about_privacy, about_stratum
+from dpreg.privacy.certificate import public_with
 from dpreg.results.moments import DPMoments
 from dpreg.results.predict import schema_to_dict
 from dpreg.sums.limits import widened
 from dpreg.text import counted
-from dpreg.version import __version__
 
 if TYPE_CHECKING:
     from dpreg import _core
@@ -56,9 +49,9 @@ def dp_moments(
     *,
     levels: Mapping[str, Iterable[Level]] | None = None,
     unit: str | None = None,
-    max_rows: int = 1,
+    max_rows: int | None = None,
     bounds: Mapping[str, Bounds] | None = None,
-    budget: Budget | StratumBudget | None = None,
+    budget: Payer | None = None,
     memory: float | None = None,
     rng: int | _core.BitSource | None = None,
 ) -> DPMoments:
@@ -80,8 +73,8 @@ def dp_moments(
         As for `dp_lm`.
     unit : str, optional
         Column that names the protected unit.  Standard errors treat its rows as independent.
-    max_rows : int, default 1
-        Maximum number of rows used per unit; units with more rows are sampled.
+    max_rows : int, optional
+        Maximum number of rows used per unit, 1 by default; units with more rows are sampled.
     bounds : dict, optional
         ``{column: (low, high)}``, public limits of columns of the design, whose scales then cost
         nothing; as for `dp_lm`.
@@ -119,63 +112,75 @@ def dp_moments(
     >>> m.lm("price ~ carat").params.index.tolist()
     ['Intercept', 'carat']
     """
-    epsilon = check_epsilon(eps)
-    charged, delta = budget_for(budget, epsilon, delta)
-    options = SecondMoments(max_rows=max_rows)
-    allowed = check_memory(memory)
-    bits = bit_source(rng)
-    label, problem = _posed(formula, data, levels, unit, charged.stratum)
+    return released_moments(Request.of("dp_moments", locals()), data)
+
+
+def released_moments(request: Request, data: Any) -> DPMoments:
+    """Do what `dp_moments` does."""
+    session = begin(request, data)
+    spending, unit = session.allowance, request.unit
+    options = SecondMoments(max_rows=1 if request.max_rows is None else request.max_rows)
+    session, problem = _posed(session)
     terms = problem.terms
     refuse_offsets(terms, "dp_moments()")
-    public = checked_bounds(bounds, terms)
+    public = checked_bounds(request.bounds, terms)
     terms = replace(terms, bounds=_of_both_copies(public, terms))
-    options.check(delta)
-    most = options.cost(epsilon, delta)
-    receipt = pay(charged, "dp_moments", label, options.name, data, most, unit, max_rows)
+    options.check(spending.delta)
+    most = options.cost(spending.epsilon, spending.delta)
+    receipt = session.pay(options.name, most, options.max_rows)
 
-    with receipt.running(bits):
-        design = clipped(replace(problem.design(allowed), terms=terms))
-        found = options.release(design, Allowance(epsilon, delta, bits))
-    privacy = Certificate(
-        mechanism=options.name,
-        epsilon=epsilon,
-        delta=delta,
-        unit=unit_of(unit),
-        composition=found.composition,
-        parts=found.parts,
-        public=public_with(public),
-        seeded=bits.seeded,
-        version=__version__,
+    with receipt.running():
+        design = clipped(replace(problem.design(session.memory), terms=terms))
+        found = options.release(design, spending)
+    privacy, unwritten = receipt.settle(
+        options.name, found.composition, found.parts, public_with({**terms.data_bounds, **public})
     )
-    unwritten = receipt.settle("released", privacy, None)
-    notes = (
-        *_about_columns_without(found, terms.names),
-        *_about_rows(unit, max_rows),
-        *about_stratum(charged.stratum, unit),
-        *about_columns(problem.schema),
-        *about_privacy(epsilon, delta, found.scales.units),
-        *unwritten,
+    return DPMoments(
+        formula=session.request.formula,
+        names=terms.names,
+        used=found.units.columns,
+        trusted=found.scales.trusted[:-1],
+        centre=found.units.centre,
+        scale=found.units.scale,
+        basis=found.basis,
+        matrix=found.matrix,
+        deviation=found.deviation,
+        reach=found.reach,
+        kurtosis=found.kurtosis,
+        units=found.scales.units,
+        limits=widened(found.scales, _WIDER)[:-1],
+        privacy=privacy,
+        schema=schema_to_dict(problem.schema),
+        notes=(
+            *_about_columns_without(found, terms.names),
+            *_about_rows(unit, options.max_rows),
+            *about_stratum(session.payer.stratum, unit),
+            *about_columns(problem.schema),
+            *about_privacy(spending.epsilon, spending.delta, found.scales.units),
+            *unwritten,
+        ),
     )
-    return _result(label, terms.names, found, privacy, problem.schema, notes)
 
 
-def _posed(
-    formula: str | Sequence[str],
-    data: Any,
-    levels: Mapping[str, Iterable[Level]] | None,
-    unit: str | None,
-    stratum: Stratum | None,
-) -> tuple[str, Problem]:
-    """Return how the columns are called together, and a problem that has them as regressors.
+def _posed(session: Session) -> tuple[Session, Problem]:
+    """Return a problem that has the columns as regressors, and what they are called together.
 
     Every problem has a response: one of the numbers, which is there a second time.
     """
+    asked, data = session.request, session.data
+
+    def put(formula: str) -> Session:
+        return replace(session, request=replace(asked, formula=formula))
+
     if isinstance(data, ModelMatrix):
-        return f"~ {' + '.join(data.names)}", pose(str(formula), data, levels, unit, stratum)
+        return put(f"~ {' + '.join(data.names)}"), put(str(asked.formula)).pose()
+    stratum = session.payer.stratum
     apart = None if stratum is None else stratum.column
-    schema = open_source(data).schema.with_levels(levels).without(unit).without(apart)
-    _check_effects(formula)
-    right = _DOT.sub(" + ".join(map(_quoted, schema.columns)) or "1", _right_hand_side(formula))
+    schema = open_source(data).schema.with_levels(asked.levels).without(asked.unit).without(apart)
+    schema = schema.with_bounds(column_pairs(asked.bounds, schema))
+    _check_effects(asked.formula)
+    columns = " + ".join(map(_quoted, schema.columns)) or "1"
+    right = _DOT.sub(columns, _right_hand_side(asked.formula))
     for name, column in schema.columns.items():
         if column.kind in ("numeric", "categorical"):
             first = name
@@ -191,7 +196,7 @@ def _posed(
         raise FormulaError("formula", "has no columns", "write '~ x + z'")
     numbers = [name for name in spec.regressors if schema[name].kind == "numeric"]
     response = _number((numbers or list(spec.regressors))[0], spec.schema)
-    return f"~ {right}", pose(f"{response} ~ {right}", data, levels, unit, stratum)
+    return put(f"~ {right}"), put(f"{response} ~ {right}").pose()
 
 
 def _check_effects(formula: object) -> None:
@@ -239,34 +244,6 @@ def _of_both_copies(bounds: Mapping[str, Bounds], terms: Terms) -> Mapping[str, 
     if inside is None or inside[1] not in bounds:
         return bounds
     return {**bounds, terms.response: bounds[inside[1]]}
-
-
-def _result(
-    label: str,
-    names: tuple[str, ...],
-    found: MomentsRelease,
-    privacy: Certificate,
-    schema: Schema,
-    notes: tuple[str, ...],
-) -> DPMoments:
-    return DPMoments(
-        formula=label,
-        names=names,
-        used=found.units.columns,
-        trusted=found.scales.trusted[:-1],
-        centre=found.units.centre,
-        scale=found.units.scale,
-        basis=found.basis,
-        matrix=found.matrix,
-        deviation=found.deviation,
-        reach=found.reach,
-        kurtosis=found.kurtosis,
-        units=found.scales.units,
-        limits=widened(found.scales, _WIDER)[:-1],
-        privacy=privacy,
-        schema=schema_to_dict(schema),
-        notes=notes,
-    )
 
 
 def _about_columns_without(found: MomentsRelease, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -6,25 +6,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpreg.bounds_users import bounds_for
+from dpreg.calls.chosen import bounds_for, of_units, option_of
+from dpreg.calls.notes import about_columns, about_privacy, about_stratum, about_units
+from dpreg.calls.request import Request
+from dpreg.calls.session import Payer, begin
 from dpreg.data.bounds import Bounds
 from dpreg.data.clipping import clipped
-from dpreg.data.observations import default_memory
 from dpreg.data.offsets import refuse_offsets
-from dpreg.data.problem import pose
 from dpreg.data.schema import Level
 from dpreg.keywords import hinted
-from dpreg.methods.base import Allowance
-from dpreg.privacy.bits import bit_source
-from dpreg.privacy.certificate import Certificate, public_with, unit_of
-from dpreg.privacy.checks import check_epsilon
-from dpreg.privacy.payment import Payer, budget_for, pay
-from dpreg.remarks import about_columns, about_privacy, about_stratum, about_units
+from dpreg.privacy.certificate import public_with
 from dpreg.results.selection import SelectionResult
 from dpreg.selection import selector_from
 from dpreg.selection.base import Selector, check_k
-from dpreg.unit_rows import option_of
-from dpreg.version import __version__
 
 if TYPE_CHECKING:
     from dpreg import _core
@@ -96,38 +90,35 @@ def dp_select(
     >>> found.selected
     ('carat',)
     """
-    epsilon = check_epsilon(eps)
-    charged, delta = budget_for(budget, epsilon, delta)
-    selector = selector_from(method, "method")
-    bits = bit_source(rng)
-    problem = pose(formula, data, levels, unit, charged.stratum)
+    return selected(Request.of("dp_select", locals()), data)
+
+
+def selected(request: Request, data: Any) -> SelectionResult:
+    """Do what `dp_select` does; `max_rows`, if given, is an option of the selector."""
+    session = begin(request, data)
+    spending, unit = session.allowance, request.unit
+    claim = spending.epsilon, spending.delta
+    (selector,) = of_units(request, selector_from(request.method, "method"))
+    problem = session.pose()
     terms = problem.terms
     refuse_offsets(terms, "dp_select()")
-    k = check_k(k, len(terms.candidates))
-    terms = replace(terms, bounds=bounds_for(bounds, terms, None, selector))
-    selector.check(terms, k, epsilon, delta)
-    most = selector.cost(k, epsilon, delta)
-    rows = option_of(selector)
-    receipt = pay(charged, "dp_select", formula, selector.name, data, most, unit, rows)
+    k = check_k(request.k, len(terms.candidates))
+    terms = replace(terms, bounds=bounds_for(request.bounds, terms, None, selector))
+    selector.check(terms, k, *claim)
+    receipt = session.pay(selector.name, selector.cost(k, *claim), option_of(selector))
 
-    with receipt.running(bits):
-        design = clipped(replace(problem.design(default_memory()), terms=terms))
-        found = selector.select(design, k, Allowance(epsilon, delta, bits))
+    with receipt.running():
+        design = clipped(replace(problem.design(session.memory), terms=terms))
+        found = selector.select(design, k, spending)
     chosen = found.of(terms)
-    privacy = Certificate(
-        mechanism=selector.name,
-        epsilon=epsilon,
-        delta=delta,
-        unit=unit_of(unit),
-        composition=found.composition,
-        parts=found.parts,
-        public=public_with(terms.bounds),
-        seeded=bits.seeded,
-        version=__version__,
+    privacy, unwritten = receipt.settle(
+        selector.name,
+        found.composition,
+        found.parts,
+        public_with({**terms.data_bounds, **terms.bounds}),
     )
-    unwritten = receipt.settle("released", privacy, None)
     return SelectionResult(
-        formula=formula,
+        formula=request.formula,
         response=terms.response,
         selected=tuple(chosen),
         ordered=found.ordered,
@@ -139,9 +130,9 @@ def dp_select(
         notes=(
             *found.notes,
             *about_units(unit, selector, selector.name),
-            *about_stratum(charged.stratum, unit),
+            *about_stratum(session.payer.stratum, unit),
             *about_columns(problem.schema),
-            *about_privacy(epsilon, delta, found.units),
+            *about_privacy(*claim, found.units),
             *unwritten,
         ),
         privacy=privacy,

@@ -6,29 +6,27 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dpreg.calls.notes import about_columns, about_privacy, about_stratum
+from dpreg.calls.request import Request
+from dpreg.calls.session import Payer, Session, begin
 from dpreg.data.design import Terms
 from dpreg.data.formula.surv import SurvFormula, read_surv
 from dpreg.data.matrix import ModelMatrix
-from dpreg.data.observations import default_memory
-from dpreg.data.problem import Problem, pose
+from dpreg.data.problem import Problem
 from dpreg.data.sampling import check_max_rows
 from dpreg.data.schema import Level
 from dpreg.errors import Argument, ArgumentError, FormulaError, add, unusable
 from dpreg.keywords import hinted
-from dpreg.privacy.bits import bit_source
-from dpreg.privacy.certificate import PUBLIC, Certificate, unit_of
-from dpreg.privacy.checks import check_epsilon
+from dpreg.privacy.certificate import PUBLIC
 from dpreg.privacy.cost import Cost
-from dpreg.privacy.payment import Payer, budget_for, pay
-from dpreg.remarks import about_columns, about_privacy, about_stratum
 from dpreg.results.curve import DPCurve
 from dpreg.sums.exits import ExitCounts, NoisyExits, noisy_exits
 from dpreg.text import counted
-from dpreg.version import __version__
 
 if TYPE_CHECKING:
     from dpreg import _core
@@ -129,35 +127,27 @@ def dp_curve(
     >>> len(curve.tidy())
     4
     """
-    epsilon = check_epsilon(eps)
-    charged, _ = budget_for(budget, epsilon, 0.0)
     edges = _edges(cuts, start)
+    asked = Request(
+        call="dp_curve", formula=formula, eps=eps, delta=0.0, levels=levels, unit=unit,
+        method=LifeTable(tuple(edges[1:].tolist()), float(edges[0])), max_rows=max_rows,
+        budget=budget, rng=rng,
+    )  # fmt: skip
+    session = begin(asked, data)
+    epsilon, bits = session.allowance.epsilon, session.allowance.bits
     check_max_rows(max_rows)
     if max_rows > 1 and unit is None:
         raise ArgumentError("max_rows", ("needs ", Argument("unit")), add("unit", "person"))
-    bits = bit_source(rng)
     surv = read_surv(formula)
-    problem = _posed(surv, formula, data, levels, unit, charged.stratum)
-    groups = _group_levels(problem, surv, levels)
+    problem = _posed(surv, session)
+    groups = _group_levels(problem, surv, session.request.levels)
     statistic = _statistic(edges, groups, entry=surv.start is not None)
-    receipt = pay(charged, "dp_curve", str(formula), "life_table", data, Cost.pure(epsilon), unit,
-                  max_rows)  # fmt: skip
+    receipt = session.pay(asked.method.name, Cost.pure(epsilon), max_rows)
 
-    with receipt.running(bits):
-        design = problem.design(default_memory())
+    with receipt.running():
+        design = problem.design(session.memory)
         found = noisy_exits(design, statistic, max_rows, epsilon, bits)
-    privacy = Certificate(
-        mechanism="life table",
-        epsilon=epsilon,
-        delta=0.0,
-        unit=unit_of(unit),
-        composition="basic",
-        parts=found.parts,
-        public=(*PUBLIC, "cuts"),
-        seeded=bits.seeded,
-        version=__version__,
-    )
-    unwritten = receipt.settle("released", privacy, None)
+    privacy, unwritten = receipt.settle("life table", "basic", found.parts, (*PUBLIC, "cuts"))
     return DPCurve(
         formula=str(formula),
         groups=_labels(groups),
@@ -169,12 +159,22 @@ def dp_curve(
         notes=(
             *_about_events(found),
             *_about_rows(unit, max_rows),
-            *about_stratum(charged.stratum, unit),
+            *about_stratum(session.payer.stratum, unit),
             *about_columns(problem.schema),
             *about_privacy(epsilon, 0.0, None),
             *unwritten,
         ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class LifeTable:
+    """The ends of the intervals, and where the first begins."""
+
+    name: ClassVar[str] = "life_table"
+
+    cuts: tuple[float, ...]
+    start: float = 0.0
 
 
 def _edges(cuts: object, start: object) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -199,21 +199,14 @@ def _real(value: object) -> bool:
     return number and not isinstance(value, bool) and math.isfinite(value)  # type: ignore[arg-type]
 
 
-def _posed(
-    surv: SurvFormula,
-    formula: str,
-    data: Any,
-    levels: Mapping[str, Iterable[Level]] | None,
-    unit: str | None,
-    stratum: Any,
-) -> Problem:
+def _posed(surv: SurvFormula, session: Session) -> Problem:
     """Return a problem with time as response, and start, event and groups as regressors."""
-    if isinstance(data, ModelMatrix):
-        return pose(formula, data, None, unit, stratum)
+    if isinstance(session.data, ModelMatrix):
+        return session.pose()
     if re.search(r"\||(?<![\w.`])\.(?![\w.`])", surv.right):
         problem = f"{surv.right!r} must name the groups, such as 'arm' or 'arm + sex'"
         raise FormulaError("formula", problem, "write ~ 1 for one curve")
-    return pose(surv.columns, data, levels, unit, stratum)
+    return replace(session, request=replace(session.request, formula=surv.columns)).pose()
 
 
 def _group_levels(

@@ -1,0 +1,88 @@
+"""Arguments that go to the method of a call, its selector or both: `max_rows` and `bounds`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from dpreg.calls.request import Request
+from dpreg.data.bounds import Bounds, checked_bounds
+from dpreg.data.design import Terms
+from dpreg.errors import Argument, ArgumentError, Choice, add, leave_out
+from dpreg.methods import METHODS
+from dpreg.methods.base import Method
+from dpreg.selection import SELECTORS
+from dpreg.selection.base import Selector
+
+__all__ = ["bounds_for", "of_units", "option_of"]
+
+_OPTION = "max_rows"
+
+
+def of_units(request: Request, *chosen: Any) -> tuple[Any, ...]:
+    """Return the method and the selector of a call with `max_rows`, where they have that option.
+
+    Parameters
+    ----------
+    request : Request
+    *chosen : Method, Selector or None
+
+    Raises
+    ------
+    ArgumentError
+        If there is no unit, or neither has such an option.
+    """
+    max_rows = request.max_rows
+    if max_rows is None:
+        return chosen
+    if request.unit is None:
+        raise ArgumentError(_OPTION, ("needs ", Argument("unit")), add("unit", "person"))
+    takers = [each for each in chosen if _takes(each)]
+    if not takers:
+        kinds: dict[str, Any] = {**METHODS, **SELECTORS}
+        names = tuple(name for name, kind in kinds.items() if _takes(kind))
+        problem = (f"is not an option of {chosen[0].name!r}, but of ", Choice(names))
+        raise ArgumentError(_OPTION, problem)
+    others = {each.max_rows for each in takers} - {1, max_rows}
+    if others:
+        why = f"is {max_rows}, and {others.pop()} in the options object; give it once"
+        raise ArgumentError(_OPTION, why)
+    return tuple(replace(each, max_rows=max_rows) if _takes(each) else each for each in chosen)
+
+
+def option_of(*chosen: Method | Selector | None) -> int | None:
+    """Return the largest `max_rows` among those of a call; None if one of them has none."""
+    options = [each for each in chosen if each is not None]
+    if not all(map(_takes, options)):
+        return None
+    return max(int(getattr(each, _OPTION)) for each in options)
+
+
+def _takes(options: Any) -> bool:
+    return is_dataclass(options) and _OPTION in {field.name for field in fields(options)}
+
+
+def bounds_for(
+    bounds: Mapping[str, Bounds] | None,
+    terms: Terms,
+    method: Method | None,
+    selector: Selector | None,
+) -> dict[str, Bounds]:
+    """Return the bounds of the columns of a design, if something in the call uses bounds.
+
+    Raises
+    ------
+    ArgumentError
+        If they are invalid, or nothing in the call uses them.
+    """
+    public = checked_bounds(bounds, terms)
+    chosen: list[Method | Selector] = [each for each in (method, selector) if each is not None]
+    if public and not any(each.uses_bounds for each in chosen):
+        all_there_are: list[Method | Selector] = [kind() for kind in SELECTORS.values()]
+        if method is not None:
+            all_there_are = [*(kind() for kind in METHODS.values()), *all_there_are]
+        names = tuple(each.name for each in all_there_are if each.uses_bounds)
+        problem = (f"is not used by {chosen[0].name!r}, only by ", Choice(names))
+        raise ArgumentError("bounds", problem, leave_out("bounds"))
+    return public

@@ -1,0 +1,210 @@
+"""What `dp_lm` and `dp_glm` do: from a formula to what may be published."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from dpreg.calls.chosen import bounds_for, of_units, option_of
+from dpreg.calls.notes import (
+    about_columns,
+    about_extras,
+    about_privacy,
+    about_response,
+    about_stratum,
+    about_units,
+)
+from dpreg.calls.request import Request
+from dpreg.calls.session import begin
+from dpreg.data.clipping import clipped
+from dpreg.data.design import Terms
+from dpreg.data.observations import memory_to_hold
+from dpreg.data.offsets import without_offset_terms, without_offsets
+from dpreg.errors import Argument, ArgumentError, FormulaError, Setting, Words, leave_out
+from dpreg.families import family_from, with_link
+from dpreg.inference.estimand import clipping_note
+from dpreg.methods import method_from
+from dpreg.methods.auto import Auto
+from dpreg.methods.base import Declined, Method, Release, with_offsets
+from dpreg.methods.families import check_extras, method_for
+from dpreg.privacy.certificate import Certificate, public_with
+from dpreg.results.fit import DPResults
+from dpreg.results.not_released import NotReleased
+from dpreg.results.predict import schema_to_dict
+from dpreg.selection import selector_from
+from dpreg.selection.base import Selector
+from dpreg.selection.stage import first_stage
+from dpreg.starts import about_start, completed, public_start_of, start_for
+
+__all__ = ["fit", "published"]
+
+
+def fit(request: Request, data: Any) -> DPResults | NotReleased:
+    """Fit a model of a family with differential privacy.
+
+    Raises
+    ------
+    ValueError
+        For wrong use, before a record is read.
+    """
+    session = begin(request, data)
+    spending, unit, inference = session.allowance, request.unit, request.inference
+    family = with_link(family_from(request.family), request.link)
+    chosen = method_for(family, method_from(request.method))
+    selector = None if request.select is None else selector_from(request.select)
+    chosen, selector = of_units(request, chosen, selector)
+    problem = session.pose()
+    terms = replace(problem.terms, family=family)
+    _check_places(terms, unit, selector)
+    bounds = bounds_for(request.bounds, _fitted(terms), chosen, selector)
+    terms = replace(terms, bounds=bounds)
+    fitted = _fitted(terms)
+    check_extras(spending.extras, chosen, terms, inference=inference)
+    stage = first_stage(selector, request.k, request.split, fitted, spending.epsilon)
+    chosen.check(fitted, stage.epsilon_fit, spending.delta, inference=inference)
+    asked_for, memory = chosen.name, session.memory
+    if isinstance(chosen, Auto):
+        chosen = chosen.decided(inference=inference)
+    start = start_for(
+        request.start, terms, problem.schema, chosen, selects=selector is not None,
+        inference=inference,
+    )  # fmt: skip
+    spending = replace(spending, start=start)
+    session = replace(session, allowance=spending)
+    holder = _holder(chosen, selector)
+    if holder is not None:
+        memory = memory_to_hold(request.memory, holder, len(terms.names))
+    claim = spending.epsilon, spending.delta
+    most = stage.cost(chosen.cost(stage.epsilon_fit, spending.delta)).claimed(*claim)
+    receipt = session.pay(asked_for, most, option_of(chosen, selector))
+
+    with receipt.running():
+        design = replace(problem.design(memory), terms=terms)
+        if family.standardised:
+            design = without_offsets(design)
+        design, selection = stage.run(clipped(design), spending.bits)
+        left = replace(spending, epsilon=stage.epsilon_fit)
+        outcome = chosen.release(design, left, inference=inference)
+
+    used = outcome.method or chosen.name
+    privacy, unwritten = receipt.settle(
+        stage.label + used,
+        stage.composition(outcome.composition),
+        selection.parts + outcome.parts,
+        (*public_with({**terms.data_bounds, **terms.bounds}), *public_start_of(start)),
+        declined=isinstance(outcome, Declined),
+        paid=None if outcome.cost is None else stage.cost(outcome.cost).claimed(*claim),
+    )
+    final = design.terms
+    if fitted is not terms:
+        final = terms
+        if not isinstance(outcome, Declined):
+            outcome = with_offsets(outcome, terms)
+    result = published(outcome, privacy, final, request.formula, chosen.name, selection.names)
+    if isinstance(result, NotReleased):
+        return result
+    by = getattr(selector, "name", "")
+    notes = (
+        *about_privacy(*claim, outcome.units),
+        *unwritten,
+        *about_response(terms.response, family, problem.schema),
+        *selection.notes,
+        *result.notes,
+        *about_columns(problem.schema),
+        *about_units(unit, selector, by, "to choose columns, "),
+        *about_units(unit, chosen, used),
+        *about_extras(spending.extras),
+        *about_stratum(session.payer.stratum, unit),
+        *about_start(start),
+    )
+    schema = schema_to_dict(problem.schema)
+    later = completed(result.start, final, schema, request.formula, privacy)
+    return replace(result, schema=schema, notes=notes, start=later)
+
+
+def published(
+    outcome: Release | Declined,
+    privacy: Certificate,
+    terms: Terms,
+    formula: str,
+    method: str,
+    selected: tuple[str, ...] | None = None,
+) -> DPResults | NotReleased:
+    """Put the released numbers, their certificate and what is public together.
+
+    Parameters
+    ----------
+    outcome : Release or Declined
+    privacy : Certificate
+    terms : Terms
+        Of the columns that were fitted.
+    formula : str
+    method : str
+        What was asked for; `outcome` may name another one that was used.
+    selected : tuple of str, optional
+        Terms that were selected before the fit.
+    """
+    if isinstance(outcome, Declined):
+        return NotReleased(
+            formula=formula,
+            method=outcome.method or method,
+            reason=outcome.reason,
+            advice=outcome.advice,
+            units=outcome.units,
+            privacy=privacy,
+            selected=selected,
+        )
+    return DPResults(
+        formula=formula,
+        response=terms.response,
+        names=terms.coefficients,
+        method=outcome.method or method,
+        estimates=outcome.params,
+        covariance=outcome.covariance,
+        sampling=outcome.sampling,
+        units=outcome.units,
+        privacy=privacy,
+        law=outcome.law,
+        notes=(*clipping_note(outcome.estimand, terms.response), *outcome.notes),
+        selected=selected,
+        limits=outcome.limits,
+        no_errors=outcome.no_errors,
+        family=terms.family,
+        stats=outcome.stats,
+        diagnostics=outcome.diagnostics,
+        clipping=outcome.clipping,
+        estimand=outcome.estimand,
+        start=outcome.start,
+    )
+
+
+def _fitted(terms: Terms) -> Terms:
+    """Return the terms of what a method gets: offsets may have been taken off the response."""
+    return without_offset_terms(terms) if terms.family.standardised else terms
+
+
+def _holder(method: Method, selector: Selector | None) -> Words | None:
+    """Return what needs all rows in memory, as it was asked for; None if nothing does."""
+    if selector is not None and selector.holds_rows:
+        return (Setting("select", selector.name),)
+    return (Setting("method", method.name),) if method.holds_rows else None
+
+
+def _check_places(terms: Terms, unit: str | None, selector: Selector | None) -> None:
+    """Refuse offsets, weights and effects of units where they are not used."""
+    if not terms.intercept and len(terms.given) == len(terms.regressors):
+        why = "has offsets only: there is no coefficient to estimate"
+        raise FormulaError("formula", why, "add an intercept or a column")
+    if selector is not None and terms.given:
+        name = terms.names[terms.given[0]]
+        raise ArgumentError("select", f"cannot be used together with {name}")
+    if terms.within and not terms.family.least_squares:
+        why = f"effects of each {unit} are supported in linear models only"
+        raise FormulaError("formula", why, "leave them out, or use dp_lm")
+    if terms.weight is None:
+        return
+    if selector is not None:
+        raise ArgumentError("select", ("cannot be used together with ", Argument("weights")))
+    if terms.within:
+        why = "cannot be used together with unit effects"
+        raise ArgumentError("weights", why, leave_out("weights"))

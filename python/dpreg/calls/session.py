@@ -1,0 +1,276 @@
+"""One call from its arguments to its certificate: checked, charged, run and settled."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpreg.calls.request import Request
+from dpreg.data.observations import check_memory
+from dpreg.data.problem import Problem, pose
+from dpreg.data.weights import Weights, check_weights
+from dpreg.errors import BudgetError, Options, SourceError, Value, unusable
+from dpreg.methods.base import Allowance
+from dpreg.passes import starting
+from dpreg.privacy.bits import bit_source
+from dpreg.privacy.budget import DELTA, Budget
+from dpreg.privacy.certificate import Certificate, Part, unit_of
+from dpreg.privacy.charge import Status
+from dpreg.privacy.checks import check_delta, check_epsilon
+from dpreg.privacy.cost import Cost
+from dpreg.privacy.partition import Partition, StratumBudget
+from dpreg.sums.residuals import Extras
+from dpreg.version import __version__
+
+__all__ = ["Payer", "Receipt", "Session", "begin", "certified"]
+
+Payer = Budget | StratumBudget
+
+# What is public of a call on arrays.
+_ARRAYS = ("number of columns", "eps, delta and all options")
+_SPENT = ": the budget is spent and there is no result"
+_FAILED = (
+    f"the computation failed after the charge{_SPENT}.  The error may contain records and is not "
+    "shown; with a seed, whose result is not private, it is shown"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A call whose arguments have been checked; no record has been read.
+
+    Attributes
+    ----------
+    request : Request
+    data : object
+        As it was given.
+    payer : Budget or StratumBudget
+        What is charged.
+    allowance : Allowance
+        All that the call may spend.
+    memory : float
+        Bytes that rows may take.
+    weights : Weights or None
+    """
+
+    request: Request
+    data: Any
+    payer: Payer
+    allowance: Allowance
+    memory: float
+    weights: Weights | None
+
+    def pose(self) -> Problem:
+        """Check the formula against the schema of the data; see `dpreg.data.problem.pose`."""
+        asked, stratum = self.request, self.payer.stratum
+        return pose(
+            asked.formula, self.data, asked.levels, asked.unit, stratum, self.weights, asked.bounds
+        )
+
+    def pay(self, method: str, most: Cost, max_rows: int | None = None) -> Receipt:
+        """Charge the call, before a record is read.
+
+        Parameters
+        ----------
+        method : str
+            For the ledger.
+        most : Cost
+        max_rows : int, optional
+            The option that says how many rows a unit may give; None: there is none.
+
+        Raises
+        ------
+        BudgetError
+            If the budget cannot cover it; nothing is charged then.
+        """
+        asked = self.request
+        label = f"{asked.call}({asked.formula!r}, method={method!r})"
+        unit = unit_of(asked.unit)
+        if asked.unit is not None and max_rows is not None:
+            unit += f", max_rows={max_rows}"
+        number = self.payer.account.reserve(
+            label, most, self.payer.stratum, data=_described(self.data), formula=asked.formula,
+            method=method, unit=unit,
+        )  # fmt: skip
+        return Receipt(self, number, most)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A charge that was made before a record was read, waiting for its outcome.
+
+    Attributes
+    ----------
+    session : Session
+    number : int
+        Of the charge in the ledger.
+    most : Cost
+        What was charged.
+    """
+
+    session: Session
+    number: int
+    most: Cost
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Say that the budget is charged, to whoever stops the release or sees it fail.
+
+        What an exception says, where it was raised and what led to it may be about records: it is
+        put away, unless the bits are from a seed, whose results are not private either.
+
+        Raises
+        ------
+        KeyboardInterrupt, SourceError, MemoryError, RuntimeError
+            Each with a fixed text, and a `SourceError` with its own.
+        """
+        try:
+            starting()
+            yield
+            return
+        except KeyboardInterrupt:
+            failure: BaseException = KeyboardInterrupt()
+            failure.add_note(f"dpreg: stopped after the charge{_SPENT}")
+        except SourceError as error:  # which says so itself
+            failure = SourceError(*error.args)
+        except MemoryError:
+            # numpy says what the shape was to be, and so how many rows there are.
+            failure = MemoryError("there is not enough memory")
+            failure.add_note(f"dpreg: this failed after the charge{_SPENT}")
+        except BaseException as error:  # a panic of polars is no Exception
+            if self.session.allowance.bits.seeded and isinstance(error, Exception):
+                error.add_note(f"dpreg: this failed after the charge{_SPENT}")
+                raise
+            failure = RuntimeError(_FAILED)
+        try:
+            raise failure
+        finally:
+            # Of the caller, who handles what was put away, and `from None` would leave it there.
+            failure.__context__ = None
+
+    def settle(
+        self,
+        mechanism: str,
+        composition: str,
+        parts: tuple[Part, ...],
+        public: tuple[str, ...],
+        *,
+        declined: bool = False,
+        paid: Cost | None = None,
+    ) -> tuple[Certificate, tuple[str, ...]]:
+        """Tell the ledger what became of the release, and what it costs in the end.
+
+        Parameters
+        ----------
+        mechanism, composition, parts, public
+            Of the certificate.
+        declined : bool
+            Nothing was released.
+        paid : Cost, optional
+            None: what was charged.
+
+        Returns
+        -------
+        Certificate
+        tuple of str
+            A note for the result when the ledger cannot be written any more: what was paid for
+            must not be lost, and the charge stays as it was.
+        """
+        session = self.session
+        privacy = certified(
+            session.allowance, mechanism, composition, parts, public, session.request
+        )
+        # Of two bounds the first is as good, if the second is not below it throughout.
+        cost = paid if paid is not None and paid.within(self.most) else self.most
+        status: Status = "declined" if declined else "released"
+        document = json.dumps(privacy.to_dict())
+        try:
+            session.payer.account.settle(self.number, status, cost, document)
+        except BudgetError as error:
+            return privacy, (
+                f"the ledger has the charge but could not record the outcome: {error}",
+            )
+        return privacy, ()
+
+
+def begin(request: Request, data: Any) -> Session:
+    """Check the arguments of a call that do not depend on its method or data.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument.
+    """
+    epsilon = check_epsilon(request.eps)
+    payer, delta = _budget_for(request.budget, epsilon, request.delta)
+    for name in ("inference", "fit_stats", "diagnostics"):
+        if not isinstance(value := getattr(request, name), (bool, np.bool_)):
+            raise unusable(name, "True or False", value)
+    memory, bits = check_memory(request.memory), bit_source(request.rng)
+    weights = check_weights(request.weights, request.weight_limit)
+    extras = Extras(request.fit_stats, request.diagnostics)
+    return Session(request, data, payer, Allowance(epsilon, delta, bits, extras), memory, weights)
+
+
+def certified(
+    allowance: Allowance,
+    mechanism: str,
+    composition: str,
+    parts: tuple[Part, ...],
+    public: tuple[str, ...] = _ARRAYS,
+    request: Request | None = None,
+) -> Certificate:
+    """Return the certificate of a release that spent its whole allowance."""
+    start = allowance.start
+    return Certificate(
+        mechanism=mechanism,
+        epsilon=allowance.epsilon,
+        delta=allowance.delta,
+        unit=unit_of(None if request is None else request.unit),
+        composition=composition,
+        parts=parts,
+        public=public,
+        seeded=allowance.bits.seeded or (start is not None and start.seeded),
+        version=__version__,
+        request={} if request is None else request.to_dict(),
+    )
+
+
+def _budget_for(budget: object, epsilon: float, delta: float | None) -> tuple[Payer, float]:
+    """Return the budget that a call is charged to, one of its own if there is none; and delta.
+
+    Raises
+    ------
+    BudgetError
+        If `budget` is something else, or `delta` no valid one.
+    """
+    if budget is None:
+        delta = check_delta(DELTA if delta is None else delta)
+        return Budget(epsilon, delta), delta
+    if isinstance(budget, Partition):
+        level = next(iter(budget))
+        problem = ("must be that of one level, such as ", Value(level), f" of {budget.column!r}")
+        raise BudgetError("budget", problem)
+    if not isinstance(budget, Payer):
+        example = Options("budget", "", "Budget", {"eps": 2.0, "delta": 1e-5})
+        given = f", not {type(budget).__name__}"
+        raise BudgetError("budget", ("must be a budget, such as ", example, given))
+    if delta is None:
+        # A budget without delta is to say itself that it has none.
+        delta = budget.delta_for(epsilon) or DELTA
+    return budget, check_delta(delta)
+
+
+def _described(data: object) -> str:
+    """Return the path of a file, and the type of anything else."""
+    if isinstance(data, (str, os.PathLike)):
+        return os.path.abspath(os.fsdecode(data))
+    kind = type(data)
+    package = kind.__module__.partition(".")[0]
+    return kind.__name__ if package == "builtins" else f"{package}.{kind.__name__}"

@@ -1,0 +1,128 @@
+"""Bases of a column on a public interval: orthogonal polynomials, B-splines, natural splines.
+
+Each value is a function of one cell and of public numbers.  What R and patsy take from the
+column, its centre and scale or its quantiles, comes from the interval: polynomials are
+orthonormal under the uniform distribution on it, and knots that are not given divide it into equal
+parts.  Cells beyond the interval are moved to its ends.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["b_splines", "equal_knots", "natural_coefficients", "natural_splines", "polynomials"]
+
+Doubles = NDArray[np.float64]
+
+_CUBIC = 3
+
+
+def polynomials(x: Doubles, low: float, high: float, degree: int) -> list[Doubles]:
+    """Return Legendre polynomials of degrees 1 to `degree`, with mean 0 and variance 1.
+
+    Parameters
+    ----------
+    x : ndarray, shape (n,)
+    low, high : float
+        Ends of the interval.
+    degree : int
+
+    Returns
+    -------
+    list of ndarray, shape (n,)
+        Their span, with 1, is that of the powers up to `degree`.
+    """
+    t = (np.clip(x, low, high) - (low + high) / 2) / ((high - low) / 2)
+    found = [np.ones_like(t), t]
+    for k in range(1, degree):
+        found.append(((2 * k + 1) * t * found[k] - k * found[k - 1]) / (k + 1))
+    return [np.sqrt(2 * k + 1) * found[k] for k in range(1, degree + 1)]
+
+
+def equal_knots(low: float, high: float, count: int) -> list[float]:
+    """Return `count` knots inside (low, high) that divide it into equal parts."""
+    return [float(knot) for knot in np.linspace(low, high, count + 2)[1:-1]]
+
+
+def b_splines(
+    x: Doubles, knots: Sequence[float], low: float, high: float, degree: int
+) -> list[Doubles]:
+    """Return all B-splines of a degree on [low, high], which add up to 1.
+
+    Parameters
+    ----------
+    x : ndarray, shape (n,)
+    knots : sequence of float
+        Between `low` and `high`, rising.
+    low, high : float
+    degree : int
+
+    Returns
+    -------
+    list of ndarray, shape (n,), of length ``len(knots) + degree + 1``
+    """
+    x = np.clip(x, low, high)
+    places = [*[low] * (degree + 1), *knots, *[high] * (degree + 1)]
+    found: list[Doubles] = []
+    for left, right in itertools.pairwise(places):
+        # The last interval that is not empty has its right end too.
+        last = right == high
+        inside = (x >= left) & ((x <= right) if last else (x < right)) & (left < right)
+        found.append(np.where(np.isnan(x), np.nan, inside.astype(np.float64)))
+    for order in range(1, degree + 1):
+        found = [
+            _share(x, places[j], places[j + order]) * found[j]
+            + (1 - _share(x, places[j + 1], places[j + order + 1])) * found[j + 1]
+            for j in range(len(found) - 1)
+        ]
+    return found
+
+
+def _share(x: Doubles, left: float, right: float) -> Doubles:
+    """Return how far x has come from left to right; 0 where they are one."""
+    return (x - left) / (right - left) if right > left else np.zeros_like(x)
+
+
+def natural_splines(x: Doubles, knots: Sequence[float], low: float, high: float) -> list[Doubles]:
+    """Return a basis of the cubic splines that have no second derivative at `low` and `high`.
+
+    It is that of R's ``splines::ns``: cubic B-splines but the first, times `natural_coefficients`.
+
+    Parameters
+    ----------
+    x : ndarray, shape (n,)
+    knots, low, high
+        As for `b_splines`.
+
+    Returns
+    -------
+    list of ndarray, shape (n,), of length ``len(knots) + 1``
+        Their span, with 1, is that of all natural splines with these knots.
+    """
+    splines = b_splines(x, knots, low, high, _CUBIC)[1:]
+    found = []
+    for column in natural_coefficients(knots, low, high).T:
+        # One product after the other: a matrix product may round a row as its place suggests.
+        total = np.zeros_like(x)
+        for coefficient, spline in zip(column, splines, strict=True):
+            total = total + coefficient * spline
+        found.append(total)
+    return found
+
+
+def natural_coefficients(knots: Sequence[float], low: float, high: float) -> Doubles:
+    """Return an orthonormal basis of coefficients for which second derivatives are 0 at both ends.
+
+    Of cubic B-splines but the first; shape ``(len(knots) + 3, len(knots) + 1)``.
+    """
+    from scipy.interpolate import BSpline
+
+    places = np.array([*[low] * (_CUBIC + 1), *knots, *[high] * (_CUBIC + 1)])
+    each = BSpline(places, np.eye(len(places) - _CUBIC - 1), _CUBIC)
+    seconds = each.derivative(2)(np.array([low, high]))[:, 1:]
+    found: Doubles = np.linalg.qr(seconds.T, mode="complete")[0][:, 2:]
+    return found

@@ -1,0 +1,64 @@
+# Where a fit may start: an earlier release, or public data.
+
+#' Start a private fit from public data
+#'
+#' `public_start()` fits public data exactly. `dp_lm(start = )` takes scales, second moments and first
+#' coefficients from it at no cost.
+#'
+#' The public data need not be from the same population: what has changed is found and costs a part of
+#' the budget. **Never use private records here**: there is no noise, and every fit that starts from the
+#' result would reveal something about them.
+#'
+#' @param formula As for [dp_lm()]; it must be that of the private fit.
+#' @param data A data frame, or paths of Parquet files. **Public**: nothing here is protected.
+#' @param levels As for [dp_lm()].
+#' @return An object of class `dp_start`.
+#' @seealso The `start` of [dp_lm()].
+#' @export
+#' @examples
+#' if (dpreg_available("public_start")) {
+#'   start <- public_start(price ~ carat, head(diamonds, 2000))
+#'   print(start)
+#'   print(dp_lm(price ~ carat, diamonds, eps = 1, start = start))
+#' }
+public_start <- function(formula, data, levels = NULL) {
+  data <- data_of(data)
+  formula <- as_formula(formula)
+  design <- design_of(formula, seen_by_formula(data, formula, NULL, NULL), levels)
+  request <- list(formula = deparsed(design$formula), matrix = sent_design(design, data, NULL, NULL))
+  answer <- call_python("public_start", request)
+  structure(list(json = answer$json, source = answer$source, names = as.character(unlist(answer$names)),
+                 xlevels = levels_of(design)), class = "dp_start")
+}
+
+#' @export
+print.dp_start <- function(x, ...) {
+  cat("Start of a private fit: ", x$source, "\n", sep = "")
+  invisible(x)
+}
+
+levels_of <- function(design) Filter(Negate(is.null), lapply(design$frame, base::levels))
+
+# JSON, and the levels of factors, which Python does not see.
+start_sent <- function(start) {
+  if (is.null(start)) return(NULL)
+  if (inherits(start, "dp_not_released"))
+    refuse("start was not released, so that there is nothing to start from; leave start out")
+  if (inherits(start, "dp_start")) return(start[c("json", "xlevels")])
+  if (inherits(start, "dp_moments"))
+    return(list(json = start$json, xlevels = Filter(Negate(is.null), lapply(start$columns, base::levels))))
+  if (!inherits(start, "dp_lm"))
+    refuse("start must be a released fit, moments or what public_start() returns, not ", described(start))
+  if (is.null(start$start))
+    refuse("start: has no scales and second moments of all columns; fits with ",
+           "method = \"boosted_adassp\" and standard errors have them; leave start out")
+  list(json = start$start, xlevels = start$xlevels)
+}
+
+check_start_levels <- function(start, design) {
+  levels <- levels_of(design)
+  for (name in intersect(names(levels), names(start$xlevels)))
+    if (!identical(levels[[name]], start$xlevels[[name]]))
+      refuse("start is of another model: levels of ", sQuote(name, FALSE), " differ; start from a fit of the ",
+             "same formula, columns and levels, or leave start out")
+}

@@ -1,0 +1,64 @@
+"""Tables for papers: the numbers of a fit in LaTeX, in HTML, and in what pandoc makes of it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import dpreg
+
+
+@pytest.fixture(scope="module")
+def fits():
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal(2000)
+    data = {"x": x, "y": 1 + x + rng.standard_normal(2000)}
+    call = {"data": data, "delta": 1e-6, "rng": 1}
+    return {
+        "one": dpreg.dp_lm("y ~ x", eps=2.0, **call),
+        "two": dpreg.dp_lm("y ~ x + I(x**2)", eps=4.0, **call),
+    }
+
+
+def tables(fits):
+    found = [dpreg.compare(fits), dpreg.compare([fits["one"]]), fits["two"].summary()]
+    return [(table, str(table)) for table in found]
+
+
+def numbers(text):
+    """Those with a decimal point, wherever they are."""
+    return set(re.findall(r"-?\d+\.\d+", text))
+
+
+def test_latex_and_html_have_the_numbers_of_the_text(fits):
+    for table, text in tables(fits):
+        assert len(numbers(text)) >= 4
+        assert numbers(text) <= numbers(table.as_latex())
+        assert numbers(text) <= numbers(table.as_html())
+
+
+def test_latex_has_no_bare_special_characters_and_as_many_cells_in_each_row(fits):
+    for table, _ in tables(fits):
+        for block in re.findall(
+            r"\\begin\{tabular\}\{.*?\}\n(.*?)\\end\{tabular\}", table.as_latex(), re.DOTALL
+        ):
+            rows = [line for line in block.splitlines() if line.rstrip().endswith("\\\\")]
+            counts = {len(re.findall(r"(?<!\\)&", row)) for row in rows}
+            assert len(counts) == 1
+            assert not any(re.search(r"(?<!\\)[_%#]", row) for row in rows)
+
+
+@pytest.mark.skipif(shutil.which("pandoc") is None, reason="pandoc is not installed")
+def test_pandoc_makes_word_of_the_html(fits, tmp_path):
+    for table, text in tables(fits):
+        page, word = tmp_path / "table.html", tmp_path / "table.docx"
+        page.write_text(table.as_html())
+        subprocess.run(["pandoc", page, "-o", word], check=True)
+        read = subprocess.run(
+            ["pandoc", word, "-t", "plain"], check=True, capture_output=True, text=True
+        )
+        assert numbers(text) <= numbers(read.stdout)
