@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -136,36 +137,74 @@ def test_dir_shows_public_names_only():
     assert not {"Any", "TYPE_CHECKING", "importlib", "annotations", "data"} & set(dir(dpreg))
 
 
-def at_load(path):
-    """Modules of dpreg that a file imports when it is loaded."""
-    known = {module_of(p) for p in PACKAGE.rglob("*.py")}
-    tree = ast.parse(path.read_text()).body
-    for node in tree:
+KNOWN = {
+    ".".join(("dpreg", *p.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): p
+    for p in PACKAGE.rglob("*.py")
+}
+
+
+def imported(nodes):
+    """Modules of dpreg that statements import; not dpreg itself, whose names are looked up."""
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dpreg"):
-            whole = [f"{node.module}.{a.name}" for a in node.names]
-            yield from (name for name in (node.module, *whole) if name in known)
+            whole = {f"{node.module}.{a.name}" for a in node.names}
+            yield from (whole & set(KNOWN)) or {node.module} & set(KNOWN)
+        elif isinstance(node, ast.Import):
+            yield from {alias.name for alias in node.names} & set(KNOWN)
 
 
-def module_of(path):
-    parts = ("dpreg", *path.relative_to(PACKAGE).with_suffix("").parts)
-    return ".".join(parts).removesuffix(".__init__")
+def on_circles(graph):
+    """Return the modules that are on a circle, or lead from one to another."""
+    left = dict(graph)
+    while free := [name for name, needs in left.items() if not needs & set(left)]:
+        for name in free:
+            del left[name]
+    while ends := set(left) - {need for needs in left.values() for need in needs}:
+        for name in ends:
+            del left[name]
+    return set(left)
 
 
 def test_every_module_can_be_the_first_that_is_imported():
     """No circle, that of a package and what is in it included: names are looked up lazily."""
     graph = {}
-    for path in PACKAGE.rglob("*.py"):
-        name = module_of(path)
-        found = set()
-        for target in at_load(path):
+    for name, path in KNOWN.items():
+        needed = set()
+        for target in imported(ast.parse(path.read_text()).body):
             parts = target.split(".")
             packages = {".".join(parts[:i]) for i in range(1, len(parts) + 1)}
-            found |= {p for p in packages if not f"{name}.".startswith(f"{p}.")}
-        graph[name] = found
-    while free := [name for name, needs in graph.items() if not needs & set(graph)]:
-        for name in free:
-            del graph[name]
-    assert not graph
+            needed |= {p for p in packages if not f"{name}.".startswith(f"{p}.")}
+        graph[name] = needed
+    assert not on_circles(graph)
+
+
+def test_no_import_circle_even_within_functions_or_for_types():
+    trees = {name: ast.parse(path.read_text()) for name, path in KNOWN.items() if name != "dpreg"}
+    graph = {name: set(imported(ast.walk(tree))) - {"dpreg"} for name, tree in trees.items()}
+    assert sum(map(len, graph.values())) > 500
+    assert not on_circles(graph)
+
+
+def test_a_circle_is_found():
+    assert on_circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == {"b", "c"}
+
+
+def test_plots_are_a_leaf():
+    """Only faces import them; results, plans and budgets find a picture by its name."""
+    faces = ("cli.", "r.", "sklearn", "results.plots")
+    for name, path in KNOWN.items():
+        found = set(imported(ast.walk(ast.parse(path.read_text()))))
+        if any(target.startswith("dpreg.results.plots") for target in found):
+            assert name.removeprefix("dpreg.").startswith(faces), name
+
+
+def test_every_picture_that_is_drawn_by_name_is_there():
+    from dpreg.results import plots
+
+    texts = "".join(path.read_text() for path in KNOWN.values())
+    named = set(re.findall(r'drawn\(\s*"(\w+)"', texts))
+    assert named
+    assert named <= set(plots.__all__)
 
 
 def test_what_only_tests_ask_of_the_core_is_under_testing():

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import inspect
 import re
 from pathlib import Path
 
 import pytest
+from pins import digest, pins
 
 from dpreg import methods, selection
 from dpreg.sums.standardisation import Standardisation
 
 ROOT = Path(__file__).parents[1]
 PROOFS = sorted(p for top in ("cpp/src", "python/dpreg") for p in (ROOT / top).rglob("*.md"))
-PROVES = re.compile(r"^proves: (\S+) (\S+)$", re.MULTILINE)
 FIELDS = ("guarantee", "neighbours", "public", "proof")
-
-
-def git_blob(path):
-    """The id git gives this content, so `git show <id>` prints what was proved."""
-    data = path.read_bytes()
-    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
 
 
 def identifier(path):
@@ -36,13 +29,61 @@ def identifier(path):
 @pytest.mark.parametrize("proof", PROOFS, ids=identifier)
 def test_proof_covers_the_code_as_it_is_now(proof):
     text = proof.read_text()
-    proved = PROVES.findall(text)
+    proved = pins(text)
     assert proved, "a proof must name the files it covers"
-    assert len(proved) == len(re.findall("^proves:", text, re.MULTILINE)), "a file without its id"
+    assert len(proved) == len(re.findall("^proves:", text, re.MULTILINE)), "a line that is no pin"
     assert re.search(r"^status: (unreviewed|reviewed .+)$", text, re.MULTILINE)
-    assert "## Statement" in text
-    for path, blob in proved:
-        assert git_blob(ROOT / path) == blob, f"{path} changed: re-read it, then run .ci/proofs"
+    assert re.search(r"^claims: .+\nassumes: .+\nproves:", text, re.MULTILINE)
+    assert re.findall("^## (.+)", text, re.MULTILINE)[:2] == ["Statement", "Assumptions"]
+    for path, names, old in proved:
+        now = digest(path, (ROOT / path).read_text(), names)
+        assert now == old, f"{path} changed: re-read it, then run .ci/proofs"
+
+
+FUNCTION = '''
+from a import b
+
+
+class Sum:
+    """Words."""
+
+    def total(self, x):
+        """Words."""
+        return b(x) + self.one() + USED  # a remark
+
+    def one(self):
+        return 1
+
+    def other(self):
+        return 7
+
+
+LIMIT = 3
+USED = 5
+'''
+
+
+@pytest.mark.parametrize("names", [(), ("Sum",), ("Sum.total",)])
+def test_words_and_imports_change_no_pin_and_syntax_does(names):
+    pin = digest("a.py", FUNCTION, names)
+    for old, new in (("Words.", "Other words."), ("a remark", "another"), ("from a", "from c")):
+        assert digest("a.py", FUNCTION.replace(old, new), names) == pin
+    for old, new in (("b(x) +", "b(x) -"), ("return 1", "return 2"), ("= 5", "= 6")):
+        assert digest("a.py", FUNCTION.replace(old, new), names) != pin
+    assert (digest("a.py", FUNCTION.replace("= 3", "= 4"), names) != pin) == (not names)
+    assert (digest("a.py", FUNCTION.replace("7", "8"), names) != pin) == ("Sum.total" not in names)
+
+
+def test_a_pin_of_a_name_that_is_gone_is_an_error():
+    with pytest.raises(KeyError):
+        digest("a.py", FUNCTION, ["Sum.mean"])
+
+
+def test_comments_and_layout_of_cpp_change_no_pin_and_code_does():
+    code = '#include <a>\nint f() { return g("// text"); }  // a remark\n'
+    pin = digest("a.cpp", code)
+    assert digest("a.cpp", code.replace("a remark", "none").replace("{ ", "{\n  ")) == pin
+    assert digest("a.cpp", code.replace("// text", "// words")) != pin
 
 
 def test_what_proofs_and_sources_refer_to_is_there():
@@ -55,7 +96,7 @@ def test_what_proofs_and_sources_refer_to_is_there():
 
 
 def covered():
-    return {path for proof in PROOFS for path, _ in PROVES.findall(proof.read_text())}
+    return {pin.path for proof in PROOFS for pin in pins(proof.read_text())}
 
 
 MECHANISMS = sorted((ROOT / "cpp/src/mechanisms").glob("*.cpp"))

@@ -1,10 +1,15 @@
-"""Plain text for a terminal of 80 columns."""
+"""How results are shown: plain text for a terminal of 80 columns, and the way to plots."""
 
 from __future__ import annotations
 
+import importlib
 import textwrap
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["counted", "share_lost", "wrapped"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["counted", "drawn", "share_lost", "wrapped"]
 
 _WIDTH = 78
 
@@ -28,3 +33,9 @@ def share_lost(share: float) -> str:
     if share >= 1:
         return "all"
     return "nearly all" if share >= 0.99 else f"{100 * share:.2g}%"
+
+
+def drawn(picture: str, *arguments: Any) -> Axes:
+    """Draw a picture of `dpreg.results.plots`, which is above what it draws: found by its name."""
+    axes: Axes = getattr(importlib.import_module("dpreg.results.plots"), picture)(*arguments)
+    return axes

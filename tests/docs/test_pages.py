@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from pins import pins
 
 ROOT = Path(__file__).parents[2]
 VIGNETTES = sorted((ROOT / "vignettes").glob("*.py"))
@@ -116,8 +117,8 @@ def test_every_function_of_r_has_a_page(site):
 @pytest.mark.parametrize("proof", PROOFS, ids=lambda path: path.stem)
 def test_every_proof_links_to_what_it_covers(site, pages, proof):
     page = site / proof.relative_to(ROOT).with_suffix(".html")
-    for path, blob in re.findall(r"^proves: (\S+) (\S+)$", proof.read_text(), re.M):
-        assert blob[:12] in page.read_text()
+    for path, _, mark in pins(proof.read_text()):
+        assert mark in page.read_text()
         code = (site / f"{path}.html").resolve()
         assert code in {(page.parent / target).resolve() for target in pages[page].targets}
 

@@ -14,8 +14,7 @@ from scipy import stats
 import dpreg
 from dpreg.errors import ArgumentError
 from dpreg.inference.law import NORMAL, TailLaw
-from dpreg.results.contrasts import combination_errors, joint_p_value
-from dpreg.results.testing import covariances_known
+from dpreg.results.contrasts import combination_errors, covariances_known, joint_p_value
 
 FORMULA = "y ~ x * g + z"
 

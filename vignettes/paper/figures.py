@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 
 import dpreg
 from dpreg.cli.demo import FORMULA, least_squares
-from dpreg.plots import ACCENT, SAMPLING
-from dpreg.plots_beside import plot_beside
+from dpreg.results.plots import plot_beside
+from dpreg.results.plots.axes import ACCENT, SAMPLING
 
 ROWS = np.geomspace(2e3, 1e6, 25).astype(int)
 COLUMNS = ((5, SAMPLING, "-"), (20, ACCENT, "--"))

@@ -18,8 +18,10 @@ MOVED = {
 }
 LEFT_OUT = ("README.md", ".github/RELEASING.md", "vignettes/site/", "vignettes/paper/")
 
-HEADER = re.compile(r"^status: (.+)\n((?:proves: .+\n)+)", re.MULTILINE)
-PROVES = re.compile(r"^proves: (\S+) (\S+)$", re.MULTILINE)
+HEADER = re.compile(
+    r"^status: (.+)\nclaims: (.+)\nassumes: (.+)\n((?:proves: .+\n)+)", re.MULTILINE
+)
+PROVES = re.compile(r"^proves: ([^\s:]+)(?:::(\S+))? (\S+)$", re.MULTILINE)
 NAMED = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.(?:py|cpp|hpp|md|Rmd|R|csv)\b")
 LANGUAGES = {".py": "python", ".cpp": "cpp", ".hpp": "cpp", ".R": "r"}
 
@@ -55,15 +57,21 @@ def title(text: str) -> str:
     return text.splitlines()[0].removeprefix("# ")
 
 
+def covered(pin: tuple[str, str, str]) -> str:
+    """Return an entry for a file that a proof covers, all of it or the functions named."""
+    path, names, mark = pin
+    only = "".join(f", `{name}`" for name in names.split(",") if name)
+    return f"- `{path}`{only}, syntax `{mark}`\n"
+
+
 def proof_page(text: str) -> str:
     """Show the header of a proof as a note whose files are links."""
 
     def note(match: re.Match[str]) -> str:
-        files = "".join(
-            f"- `{path}`, blob `{blob[:12]}`\n" for path, blob in PROVES.findall(match[2])
-        )
-        status = f"Status: {match[1]}"
-        return f":::{{admonition}} This proof covers\n:class: proof\n\n{files}\n{status}\n:::\n"
+        files = "".join(map(covered, PROVES.findall(match[4])))
+        inside = f"{files}\nStatus: {match[1]}"
+        claim = f"Claim: {match[2]}.\n\nAssumes: {match[3]}.\n"
+        return f"{claim}\n:::{{admonition}} This proof covers\n:class: proof\n\n{inside}\n:::\n"
 
     return HEADER.sub(note, text, count=1)
 
@@ -73,15 +81,35 @@ def changelog(news: str) -> str:
     return "# Changelog\n\n" + re.sub(r"^#", "##", news, flags=re.MULTILINE)
 
 
-def proof_table(proofs: dict[str, str]) -> str:
-    """Return a table of all proofs: title, how many files it covers, and who has read it."""
-    lines = ["| proof | files | status |", "|---|--:|---|"]
+# From what noise is to what a call returns; a folder that is not here comes last.
+PARTS = {
+    "noise": "Noise",
+    "stats": "What one record or unit does to a statistic",
+    "mechanisms": "Mechanisms",
+    "privacy": "Budgets",
+    "data": "Reading and charging",
+    "sums": "Released sums",
+    "releases": "Released sums",
+    "newton": "Noisy Newton steps",
+    "blocks": "Blocks of rows",
+    "methods": "Whole methods",
+    "selection": "Selection",
+}
+
+
+def proof_list(proofs: dict[str, str]) -> str:
+    """Return all proofs on a page: what each claims and assumes, and who has read it."""
+    parts: dict[str, list[str]] = {title: [] for title in PARTS.values()}
     for path, text in proofs.items():
-        header = HEADER.search(text)
-        status, covered = (header[1], len(PROVES.findall(header[2]))) if header else ("", 0)
-        lines.append(f"| [{title(text)}](/{path}) | {covered} | {status} |")
+        folder = Path(path).parent.name
+        status, claims, assumes, _ = HEADER.search(text).groups()  # type: ignore[union-attr]
+        read = "unreviewed" if status.startswith("unreviewed") else "reviewed"
+        row = f"| [{title(text)}](/{path}) | {claims} | {assumes} | {read} |"
+        parts.setdefault(PARTS.get(folder, folder), []).append(row)
+    head = "| proof | claims | assumes | |\n|---|---|---|---|"
+    lists = [f"## {part}\n\n{head}\n" + "\n".join(rows) for part, rows in parts.items() if rows]
     hidden = "\n".join(f"/{path.removesuffix('.md')}" for path in proofs)
-    return "\n".join(lines) + f"\n\n```{{toctree}}\n:hidden:\n\n{hidden}\n```\n"
+    return "\n\n".join([*lists, f"```{{toctree}}\n:hidden:\n\n{hidden}\n```\n"])
 
 
 def with_all_benchmarks(evidence: str, texts: dict[str, str]) -> str:
@@ -135,7 +163,7 @@ def stage(out: Path) -> dict[str, str]:
     proofs = {path: text for path, text in texts.items() if HEADER.search(text)}
     (out / "privacy").mkdir(exist_ok=True)
     template = out / "privacy/proofs.md"
-    template.write_text(template.read_text().replace("<!-- table -->", proof_table(proofs)))
+    template.write_text(template.read_text().replace("<!-- list -->", proof_list(proofs)))
     listed = "".join(site.values())
     unlisted = [pages[path] for path in scripts if f"\n{pages[path]}\n" not in listed]
     index = out / "index.md"

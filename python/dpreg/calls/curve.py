@@ -130,7 +130,7 @@ def dp_curve(
     edges = _edges(cuts, start)
     asked = Request(
         call="dp_curve", formula=formula, eps=eps, delta=0.0, levels=levels, unit=unit,
-        method=LifeTable(tuple(edges[1:].tolist()), float(edges[0])), max_rows=max_rows,
+        method=Intervals(tuple(edges[1:].tolist()), float(edges[0])), max_rows=max_rows,
         budget=budget, rng=rng,
     )  # fmt: skip
     session = begin(asked, data)
@@ -168,7 +168,7 @@ def dp_curve(
 
 
 @dataclass(frozen=True, slots=True)
-class LifeTable:
+class Intervals:
     """The ends of the intervals, and where the first begins."""
 
     name: ClassVar[str] = "life_table"

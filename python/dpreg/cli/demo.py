@@ -141,7 +141,7 @@ def _draw(fit: DPResults, exact: pd.DataFrame, path: str) -> str:
         from matplotlib.figure import Figure
     except ImportError:
         return "For a plot: pip install 'dpreg[plots]'."
-    from dpreg.plots_beside import plot_beside
+    from dpreg.results.plots import plot_beside
 
     figure = Figure(figsize=(7, 6), layout="constrained")
     FigureCanvasAgg(figure)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpreg.planning.expected import Expected
 from dpreg.planning.forecast import LIKELY, Model
 from dpreg.planning.grids import Doubles
 from dpreg.planning.power import power_of
 
-if TYPE_CHECKING:
-    from dpreg.planning.plan import Plan
-
 __all__ = ["power_curve", "width_curve"]
 
 
-def width_curve(plan: Plan) -> tuple[Doubles, Doubles]:
+def width_curve(plan: Expected) -> tuple[Doubles, Doubles]:
     """Return epsilons and the widths of `plan` there; infinite where it is rarely released."""
     epsilons = np.geomspace(min(0.05, plan.eps / 2), max(10.0, plan.eps * 2), 61)
     of = Model(plan.method, plan.family)
@@ -25,7 +22,7 @@ def width_curve(plan: Plan) -> tuple[Doubles, Doubles]:
     return epsilons, np.array([f.width if f.released >= LIKELY else math.inf for f in found])
 
 
-def power_curve(plan: Plan) -> tuple[Doubles, Doubles, Doubles]:
+def power_curve(plan: Expected) -> tuple[Doubles, Doubles, Doubles]:
     """Return slopes, the power of `plan` for each, and that of least squares without privacy."""
     error = plan.exact_error
     private = plan.width * error

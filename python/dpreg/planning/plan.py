@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from dpreg.errors import ArgumentError, BudgetError, Choice, unusable, write
-from dpreg.families import GAUSSIAN, Family, family_from, with_link
+from dpreg.families import Family, family_from, with_link
 from dpreg.keywords import hinted
 from dpreg.planning.auto import TABULATED
-from dpreg.planning.forecast import LIKELY, WIDEST, Model
+from dpreg.planning.expected import Expected
+from dpreg.planning.forecast import Model
 from dpreg.planning.power import exact_error, least_effect, power_of
 from dpreg.planning.question import Question, question_from
 from dpreg.planning.wording import as_html, as_text
 from dpreg.privacy.checks import check_delta
+from dpreg.text import drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,13 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "dp_plan"]
 
 _METHODS = ("auto", *TABULATED, "moments")
-# What fits without privacy are called.
-_EXACT = {"gaussian": "least squares", "quantile": "quantile regression"}
-_LIKELIHOOD = "maximum likelihood"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Expected):
     """What to expect of a fit; nothing in it comes from data.
 
     Attributes
@@ -64,47 +63,6 @@ class Plan:
     family : Family
     """
 
-    n: int
-    d: int
-    eps: float
-    delta: float
-    method: str
-    released: float
-    declined: float
-    width: float
-    loss: float
-    least_n: int | None
-    least_eps: float | None
-    effect: float | None = None
-    power: float | None = None
-    solved: str | None = None
-    family: Family = GAUSSIAN
-
-    @property
-    def exact(self) -> str:
-        """What the fit without privacy is called."""
-        return _EXACT.get(self.family.name, _LIKELIHOOD)
-
-    @property
-    def exact_error(self) -> float:
-        """Standard error of a standardised slope by least squares without privacy."""
-        return exact_error(self.n, self.d)
-
-    @property
-    def exact_effect(self) -> float | None:
-        """Smallest slope that least squares without privacy detects with the same power."""
-        return None if self.power is None else least_effect(self.power, self.exact_error)
-
-    @property
-    def exact_power(self) -> float | None:
-        """Power of least squares without privacy for a slope of the same size."""
-        return None if self.effect is None else power_of(self.effect, self.exact_error)
-
-    @property
-    def works(self) -> bool:
-        """Whether n and eps are enough."""
-        return self.released >= LIKELY and self.width <= WIDEST
-
     def plot(self, ax: Axes | None = None, *, of: str = "width") -> Axes:
         """Plot width against eps, or power against the size of a slope; needs matplotlib.
 
@@ -113,17 +71,18 @@ class Plan:
         ax : Axes, optional
         of : {"width", "power"}
         """
-        from dpreg.plots import plot_plan, plot_power
-
         if of not in ("width", "power"):
             raise unusable("of", ("one of ", Choice(("width", "power"))), of)
         if of == "power" and self.power is None:
             raise ArgumentError("of", "is 'power' for linear models only", write("of", "width"))
-        return plot_power(self, ax) if of == "power" else plot_plan(self, ax)
+        if of == "power":
+            return drawn("plot_power", self, ax)
+        return drawn("plot_plan", self, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        found = {name: getattr(self, name) for name in (*self.__slots__, "works")}
+        names = (field.name for field in fields(self))
+        found = {name: getattr(self, name) for name in (*names, "works")}
         return {**found, "family": self.family.label.lower()}
 
     def to_json(self) -> str:
@@ -193,8 +152,8 @@ def dp_plan(
 
     Notes
     -----
-    Interpolates the tables that ship with the package; see `dpreg.planning.inference`,
-    `dpreg.planning.auto` and `dpreg.planning.tukey_law`.  No data, so no budget.
+    Interpolates the tables that ship with the package; see `inference`, `auto` and `tukey_law` in
+    `dpreg.planning`.  No data, so no budget.
 
     The test has the power of a normal estimate whose standard error is `width` times that of least
     squares, where the slope is released.  Widths of default fits to regressors and errors that are

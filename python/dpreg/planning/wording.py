@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from html import escape
-from typing import TYPE_CHECKING
 
+from dpreg.planning.expected import Expected
 from dpreg.planning.forecast import LIKELY, WIDEST
 from dpreg.planning.power import LEVEL
 from dpreg.text import counted, share_lost, wrapped
-
-if TYPE_CHECKING:
-    from dpreg.planning.plan import Plan
 
 __all__ = ["as_html", "as_text"]
 
@@ -35,7 +32,7 @@ _EXPECTED = {
 }
 
 
-def as_text(plan: Plan) -> str:
+def as_text(plan: Expected) -> str:
     """Return a plan as lines of at most 80 columns."""
     lines = [
         _finding(plan),
@@ -46,7 +43,7 @@ def as_text(plan: Plan) -> str:
     return "\n".join(wrapped("\n".join(lines), hang=0))
 
 
-def as_html(plan: Plan) -> str:
+def as_html(plan: Expected) -> str:
     """Return a plan as a table for a notebook."""
     rows = "".join(
         f"<tr><th scope='row' style='text-align:left'>{escape(name)}</th>"
@@ -58,14 +55,14 @@ def as_html(plan: Plan) -> str:
     return f"<div>{head}<table><tbody>{rows}</tbody></table>{notes}</div>"
 
 
-def _asked(plan: Plan) -> str:
+def _asked(plan: Expected) -> str:
     return (
         f"Plan for {counted(plan.n, 'unit')}, {counted(plan.d, 'regressor')}, "
         f"eps={plan.eps:.4g}, delta={plan.delta:.3g}"
     )
 
 
-def _finding(plan: Plan) -> str:
+def _finding(plan: Expected) -> str:
     """Return what the plan says about inference, in a sentence."""
     missing = f"has no standard error with probability {1 - plan.released:.2g}"
     if _nothing(plan):
@@ -91,11 +88,11 @@ def _rounded(power: float) -> str:
     return f"{power:.3g}" if power <= _NEARLY_SURE else f"above {_NEARLY_SURE}"
 
 
-def _nothing(plan: Plan) -> bool:
+def _nothing(plan: Expected) -> bool:
     return plan.released < _HALF and plan.solved not in ("n", "eps")
 
 
-def _rows(plan: Plan) -> list[tuple[str, str]]:
+def _rows(plan: Expected) -> list[tuple[str, str]]:
     link = f", link {plan.family.link}" if plan.family.link in ("probit", "cloglog") else ""
     of = [] if plan.family.least_squares else [("family", f"{plan.family.label}{link}")]
     return [
@@ -108,12 +105,12 @@ def _rows(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
-def _chance(plan: Plan) -> str:
+def _chance(plan: Expected) -> str:
     released = 1 - plan.declined
     return "almost always" if released > _ALWAYS else f"with probability {released:.3g}"
 
 
-def _width(plan: Plan) -> str:
+def _width(plan: Expected) -> str:
     if math.isinf(plan.width):
         return "none: the coefficients are not estimable"
     # TukeyEM has a standard error for all coefficients or for none.
@@ -122,7 +119,7 @@ def _width(plan: Plan) -> str:
     return f"{some}{plan.width:.3g} times those of {plan.exact}"
 
 
-def _without_privacy(plan: Plan) -> list[tuple[str, str]]:
+def _without_privacy(plan: Expected) -> list[tuple[str, str]]:
     """Return what least squares detects, beside what the fit does."""
     if plan.power is None or plan.effect is None or _nothing(plan):
         return []
@@ -132,14 +129,14 @@ def _without_privacy(plan: Plan) -> list[tuple[str, str]]:
     return [("without privacy", f"slopes of {least:.3g} or more, with this power")]
 
 
-def _loss(plan: Plan) -> str:
+def _loss(plan: Expected) -> str:
     explained = "variance" if plan.family.standardised else "deviance"
     lost = f"{share_lost(plan.loss)} of the explained {explained} lost"
     separate = plan.family.least_squares and plan.method != "moments"
     return f"with inference=False, {lost}" if separate else lost
 
 
-def _notes(plan: Plan) -> list[str]:
+def _notes(plan: Expected) -> list[str]:
     goal = "a release" if plan.method == "tukey" else "a standard error of a coefficient"
     enough = "enough" if plan.works else "not enough"
     standardised = [] if plan.power is None else [_STANDARDISED]
@@ -153,7 +150,7 @@ def _notes(plan: Plan) -> list[str]:
     return [*standardised, *judged, *least, _EXPECTED[plan.family.name]]
 
 
-def _least(plan: Plan) -> str:
+def _least(plan: Expected) -> str:
     units = f"{plan.least_n:,} units" if plan.least_n else "more than 10^9 units"
     eps = f"eps={plan.least_eps:.3g}" if plan.least_eps else "eps above 500"
     return f"Enough would be {units} at this eps, or {eps} for this many units."

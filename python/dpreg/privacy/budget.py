@@ -17,6 +17,7 @@ from dpreg.privacy.partition import Partition, declaration
 from dpreg.privacy.statement import frame_of, line_of, page_of, shares_of
 from dpreg.privacy.stratum import Stratum
 from dpreg.privacy.totals import accounting_from, accounting_of, check_header, cost_from
+from dpreg.text import drawn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -288,11 +289,9 @@ class Budget:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw what each release took, and what is left; needs matplotlib."""
-        from dpreg.plots import plot_shares
-
         charges = self.charges
         name, shares = shares_of(self._account.accounting, charges)
-        return plot_shares([c.label for c in charges], shares, name, repr(self), ax)
+        return drawn("plot_shares", [c.label for c in charges], shares, name, repr(self), ax)
 
     def _repr_html_(self) -> str:
         return page_of(self._account.accounting, self.charges)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from dpreg.errors import BudgetError, Choice, SchemaError, Value, closest, write
 from dpreg.levels import Level, listed
@@ -12,10 +12,21 @@ from dpreg.privacy.charge import Charge
 from dpreg.privacy.stratum import Stratum
 from dpreg.privacy.totals import cost_from
 
-if TYPE_CHECKING:
-    from dpreg.privacy.budget import Budget
-
 __all__ = ["Partition", "StratumBudget", "declaration"]
+
+
+class Whole(Protocol):
+    """The budget that is divided: `Budget`."""
+
+    @property
+    def account(self) -> Account: ...
+    @property
+    def eps(self) -> float: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def charges(self) -> tuple[Charge, ...]: ...
+    def delta_for(self, epsilon: float) -> float: ...
 
 
 class StratumBudget:
@@ -31,7 +42,7 @@ class StratumBudget:
     stratum : Stratum
     """
 
-    def __init__(self, budget: Budget, stratum: Stratum) -> None:
+    def __init__(self, budget: Whole, stratum: Stratum) -> None:
         self.budget = budget
         self.stratum = stratum
 
@@ -95,7 +106,7 @@ class Partition(Mapping[Level, StratumBudget]):
     levels : tuple
     """
 
-    def __init__(self, budget: Budget, column: str, levels: tuple[Level, ...]) -> None:
+    def __init__(self, budget: Whole, column: str, levels: tuple[Level, ...]) -> None:
         self.column = column
         self._strata = {
             level: StratumBudget(budget, Stratum(column, levels, position))

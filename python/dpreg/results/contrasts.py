@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
     from dpreg.results.summary import Summary
 
-__all__ = ["Contrasts", "WaldTest", "combination_errors", "joint_p_value", "joint_test"]
+__all__ = [
+    "Contrasts",
+    "WaldTest",
+    "combination_errors",
+    "covariances_known",
+    "joint_p_value",
+    "joint_test",
+]
 
 Doubles = NDArray[np.float64]
 
@@ -232,3 +239,16 @@ def joint_p_value(statistic: float, df: int, law: TailLaw) -> float:
         return rarity
     ratio = -special.ndtri(max(rarity, 1e-300) / 2)
     return float(law.p_values(np.array([ratio]))[0])
+
+
+def covariances_known(covariance: Doubles, names: tuple[str, ...]) -> bool:
+    """Tell whether the covariances of coefficients were released, and not their variances alone.
+
+    Without them those of slopes are 0, which noise never makes of a covariance that it is in.
+    """
+    known = np.flatnonzero(~np.isnan(np.diag(covariance)))
+    if np.isnan(covariance[np.ix_(known, known)]).any():
+        return False
+    slopes = [j for j in known if names[j] != "Intercept"]
+    among = covariance[np.ix_(slopes, slopes)]
+    return len(slopes) < 2 or bool((among - np.diag(np.diag(among))).any())

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.results.models import Models
 from dpreg.results.summary import Summary, privacy_note
-
-if TYPE_CHECKING:
-    from dpreg.results.moments import DPMoments
 
 __all__ = ["correlations", "summarize_moments"]
 
@@ -21,7 +19,7 @@ Doubles = NDArray[np.float64]
 _MOST_SHOWN = 8
 
 
-def correlations(moments: DPMoments) -> tuple[Doubles, Doubles]:
+def correlations(moments: Models) -> tuple[Doubles, Doubles]:
     """Return correlations of all columns, and their standard errors.
 
     A correlation is a'G b for vectors a and b of columns that are centred and of length 1, and
@@ -56,7 +54,7 @@ def correlations(moments: DPMoments) -> tuple[Doubles, Doubles]:
     return values, errors
 
 
-def summarize_moments(moments: DPMoments) -> Summary:
+def summarize_moments(moments: Models) -> Summary:
     """Lay out means, deviations, and correlations if there are few."""
     from statsmodels.iolib.table import SimpleTable
     from statsmodels.iolib.tableformatting import fmt_params

@@ -19,6 +19,7 @@ from dpreg.inference.life_table import LifeTable, area, crossing, life_table, lo
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import CERTIFICATE, check_fields
 from dpreg.results.summary import Summary, privacy_note
+from dpreg.text import drawn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -215,9 +216,8 @@ class DPCurve:
         self, ax: Axes | None = None, alpha: float = 0.05, *, simultaneous: bool = True
     ) -> Axes:
         """Draw the curves with bands, and numbers at risk as released; needs matplotlib."""
-        from dpreg.plots_curve import plot_curve
-
-        return plot_curve(self, ax, alpha, simultaneous=simultaneous)
+        limits = "simultaneous" if simultaneous else "pointwise"
+        return drawn("plot_curve", self, ax, alpha, limits)
 
     def summary(self, alpha: float = 0.05, *, simultaneous: bool = False) -> Summary:
         """Return the curves, means and the test, printable as text, HTML and LaTeX."""

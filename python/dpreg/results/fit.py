@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.errors import ArgumentError, Choice, Value, unusable
-from dpreg.families import GAUSSIAN, Family
-from dpreg.inference.estimand import Estimand
-from dpreg.inference.law import NORMAL, TailLaw, check_alpha
-from dpreg.inference.residuals import Diagnostics, FitStats
-from dpreg.inference.start import Start
-from dpreg.privacy.certificate import Certificate
+from dpreg.families import GAUSSIAN
+from dpreg.inference.law import check_alpha
 from dpreg.results.described import DescribedModel
 from dpreg.results.document import fields_from, written
 from dpreg.results.testing import LinearTests
 from dpreg.results.withheld import why_absent
+from dpreg.text import drawn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,28 +84,6 @@ class DPResults(LinearTests):
     --------
     dpreg.NotReleased : what `dp_lm` and `dp_glm` return when the mechanism declines.
     """
-
-    formula: str
-    response: str
-    names: tuple[str, ...]
-    method: str
-    estimates: NDArray[np.float64]
-    covariance: NDArray[np.float64] | None
-    sampling: NDArray[np.float64] | None
-    units: float
-    privacy: Certificate
-    schema: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    law: TailLaw = NORMAL
-    notes: tuple[str, ...] = ()
-    selected: tuple[str, ...] | None = None
-    limits: NDArray[np.float64] | None = None
-    no_errors: str = ""
-    family: Family = GAUSSIAN
-    stats: FitStats | None = None
-    diagnostics: Diagnostics | None = None
-    clipping: NDArray[np.float64] | None = None
-    estimand: Estimand | None = None
-    start: Start | None = None
 
     @property
     def released(self) -> bool:
@@ -317,33 +291,25 @@ class DPResults(LinearTests):
 
     def plot_residuals(self, ax: Axes | None = None) -> Axes:
         """Draw noisy numbers of rows by fitted mean and residual; needs ``diagnostics=True``."""
-        from dpreg.plots_diagnostics import plot_residuals
-
-        return plot_residuals(self, ax)
+        return drawn("plot_residuals", self, ax)
 
     def plot_qq(self, ax: Axes | None = None) -> Axes:
         """Draw quantiles of residuals against normal ones; needs ``diagnostics=True``."""
-        from dpreg.plots_diagnostics import plot_qq
-
-        return plot_qq(self, ax)
+        return drawn("plot_qq", self, ax)
 
     def plot_calibration(self, ax: Axes | None = None) -> Axes:
         """Draw observed against predicted shares of a binomial family, with intervals."""
-        from dpreg.plots_diagnostics import plot_calibration
-
-        return plot_calibration(self, ax)
+        return drawn("plot_calibration", self, ax)
 
     def plot(self, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
         """Draw the coefficients with intervals, sampling and privacy parts; needs matplotlib."""
-        from dpreg.plots import plot_coefficients
-
-        return plot_coefficients(self, ax, alpha)
+        return drawn("plot_coefficients", self, ax, alpha)
 
     def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:
         """Return the table, printable as text, HTML and LaTeX; `exp` as for `tidy`."""
         from dpreg.results.summary import summarize
 
-        return summarize(self, alpha, exp=exp)
+        return summarize(self, self.tidy(alpha, exp=exp), alpha, exp=exp)
 
     def to_json(self) -> str:
         """Return everything as JSON; `from_json` reads it."""

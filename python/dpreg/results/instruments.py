@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from dpreg.errors import ArgumentError, unusable
 from dpreg.results.fit import DPResults
-
-if TYPE_CHECKING:
-    from dpreg.results.models import Model
-    from dpreg.results.moments import DPMoments
+from dpreg.results.models import Model, Models
 
 __all__ = ["exogenous_model", "two_stage_fit"]
 
@@ -19,7 +14,7 @@ __all__ = ["exogenous_model", "two_stage_fit"]
 _WEAK = 10.0
 
 
-def exogenous_model(moments: DPMoments, model: Model, instruments: str) -> Model:
+def exogenous_model(moments: Models, model: Model, instruments: str) -> Model:
     """Read the instruments: the response of `model` by them."""
     if not isinstance(instruments, str):
         raise unusable("instruments", "a text such as '~ z + a'", instruments)
@@ -27,7 +22,7 @@ def exogenous_model(moments: DPMoments, model: Model, instruments: str) -> Model
     return moments.model(f"{model.formula.partition('~')[0]} ~ {right}")
 
 
-def two_stage_fit(moments: DPMoments, model: Model, exogenous: Model) -> DPResults:
+def two_stage_fit(moments: Models, model: Model, exogenous: Model) -> DPResults:
     """Fit `model` with the regressors of `exogenous` as instruments: see `DPMoments.iv`."""
     units = moments.standard_units(model)
     if model.intercept != exogenous.intercept:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpreg.errors import ArgumentError
+from dpreg.results.fitted import Fitted
 from dpreg.results.predict import design_rows
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpreg.results.fit import DPResults
 
 __all__ = ["marginal_effects"]
 
 
-def marginal_effects(fit: DPResults, data: Any, alpha: float) -> pd.DataFrame:
+def marginal_effects(fit: Fitted, data: Any, alpha: float) -> pd.DataFrame:
     """Return average marginal effects with standard errors by the delta method.
 
     The average over rows i of mu'(x_i'b) b_j has the derivative, in b_k, of the average of

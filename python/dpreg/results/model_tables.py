@@ -12,13 +12,11 @@ from dpreg.data.formula import FormulaSpec
 from dpreg.errors import ArgumentError, unusable
 from dpreg.inference.joint_moments import SquaredNorm
 from dpreg.inference.law import NORMAL, check_alpha
+from dpreg.results.models import Model, Models
 from dpreg.results.predict import schema_from_dict
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from dpreg.results.models import Model
-    from dpreg.results.moments import DPMoments
 
 __all__ = ["all_subsets", "compare_models", "inflation", "rsquared"]
 
@@ -26,7 +24,7 @@ __all__ = ["all_subsets", "compare_models", "inflation", "rsquared"]
 _MOST_TERMS = 14
 
 
-def rsquared(moments: DPMoments, model: Model, alpha: float) -> dict[str, float]:
+def rsquared(moments: Models, model: Model, alpha: float) -> dict[str, float]:
     """Return R squared with its interval: see `DPMoments.rsquared`.
 
     The interval is symmetric for artanh(R), so it stays within 0 and 1.
@@ -52,7 +50,7 @@ def rsquared(moments: DPMoments, model: Model, alpha: float) -> dict[str, float]
     }
 
 
-def compare_models(moments: DPMoments, models: list[Model]) -> pd.DataFrame:
+def compare_models(moments: Models, models: list[Model]) -> pd.DataFrame:
     """Return one row a model, by BIC: see `DPMoments.compare`."""
     import pandas as pd
 
@@ -84,7 +82,7 @@ def compare_models(moments: DPMoments, models: list[Model]) -> pd.DataFrame:
     return table.iloc[order]
 
 
-def _difference(moments: DPMoments, one: SquaredNorm, other: SquaredNorm) -> float:
+def _difference(moments: Models, one: SquaredNorm, other: SquaredNorm) -> float:
     """Deviation, by privacy noise, of the difference of two AIC."""
     joint, n = moments.joint, moments.units
     a, b = one.vector / math.sqrt(one.value), other.vector / math.sqrt(other.value)
@@ -92,10 +90,8 @@ def _difference(moments: DPMoments, one: SquaredNorm, other: SquaredNorm) -> flo
     return n * math.sqrt(max(variance, 0.0))
 
 
-def all_subsets(moments: DPMoments, formula: str, best: int) -> pd.DataFrame:
+def all_subsets(moments: Models, formula: str, best: int) -> pd.DataFrame:
     """Return the best models that leave terms out: see `DPMoments.subsets`."""
-    from dpreg.results.models import Model
-
     model = moments.model(formula)
     if isinstance(best, bool) or not isinstance(best, int | np.integer) or best < 1:
         raise unusable("best", "a whole number of at least 1", best)
@@ -115,11 +111,9 @@ def all_subsets(moments: DPMoments, formula: str, best: int) -> pd.DataFrame:
     return compare_models(moments, models).head(int(best))
 
 
-def inflation(moments: DPMoments, model: Model) -> pd.Series:
+def inflation(moments: Models, model: Model) -> pd.Series:
     """Return variance inflation factors: see `DPMoments.vif`."""
     import pandas as pd
-
-    from dpreg.results.models import Model
 
     values = []
     for name in model.names:

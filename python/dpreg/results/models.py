@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.errors import ArgumentError, closest
+from dpreg.data.formula import FormulaSpec
+from dpreg.errors import ArgumentError, FormulaError, closest
 from dpreg.inference.covariance import hidden_note, user_errors
 from dpreg.inference.estimand import Estimand, named
 from dpreg.inference.joint_moments import JointMoments, Regression, SquaredNorm
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.fit import DPResults
+from dpreg.results.predict import schema_from_dict
 from dpreg.sums.rows import StandardUnits
 
 __all__ = ["Model", "Models"]
@@ -40,29 +42,53 @@ class Model:
     formula: str
 
 
+@dataclass(frozen=True, eq=False)
 class Models:
-    """What `DPMoments` does with a model: vectors of its columns, and the user's units."""
+    """Fields of `DPMoments`, and its models: vectors of their columns, and the user's units."""
 
-    if TYPE_CHECKING:
-        names: tuple[str, ...]
-        used: NDArray[np.int64]
-        trusted: NDArray[np.bool_]
-        centre: Doubles
-        scale: Doubles
-        basis: Doubles
-        matrix: Doubles
-        deviation: float
-        reach: float
-        kurtosis: float
-        units: float
-        limits: Doubles
-        privacy: Certificate
-        schema: Mapping[str, Mapping[str, Any]]
+    formula: str
+    names: tuple[str, ...]
+    used: NDArray[np.int64]
+    trusted: NDArray[np.bool_]
+    centre: Doubles
+    scale: Doubles
+    basis: Doubles
+    matrix: Doubles
+    deviation: float
+    reach: float
+    kurtosis: float
+    units: float
+    limits: Doubles
+    privacy: Certificate
+    schema: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def joint(self) -> JointMoments:
         """The matrix, for regressions on vectors."""
         return JointMoments(self.basis, self.matrix, self.deviation, self.units, self.kurtosis)
+
+    def model(self, formula: str) -> Model:
+        """Read a formula; all columns that it makes must be in the release.
+
+        Raises
+        ------
+        ArgumentError
+            Naming the columns that are not.
+        """
+        if not self.schema:
+            why = "these moments were made from a matrix, which has no columns of data"
+            raise FormulaError("formula", why, "use regress")
+        spec = FormulaSpec(formula, schema_from_dict(self.schema))
+        return self.checked(Model(spec.response, spec.names, spec.intercept, formula))
+
+    def regress(
+        self, response: str, regressors: Iterable[str], *, intercept: bool = True
+    ) -> DPResults:
+        """Fit a linear model of one column of `names` by others, as `lm` does."""
+        names = tuple(regressors)
+        label = f"{response} ~ {' + '.join(names) or '1'}" + ("" if intercept else " - 1")
+        return self.fitted(self.checked(Model(response, names, intercept, label)))
 
     def checked(self, model: Model) -> Model:
         """Return `model` if its columns are in the release."""

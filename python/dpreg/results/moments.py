@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.data.formula import FormulaSpec
-from dpreg.errors import ArgumentError, FormulaError
-from dpreg.privacy.certificate import Certificate
+from dpreg.errors import ArgumentError
 from dpreg.results.contrasts import WaldTest
 from dpreg.results.fit import DPResults
-from dpreg.results.models import Model, Models
-from dpreg.results.predict import schema_from_dict
+from dpreg.results.models import Models
+from dpreg.text import drawn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,23 +59,6 @@ class DPMoments(Models):
     notes : tuple of str
     """
 
-    formula: str
-    names: tuple[str, ...]
-    used: NDArray[np.int64]
-    trusted: NDArray[np.bool_]
-    centre: Doubles
-    scale: Doubles
-    basis: Doubles
-    matrix: Doubles
-    deviation: float
-    reach: float
-    kurtosis: float
-    units: float
-    limits: Doubles
-    privacy: Certificate
-    schema: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
     @property
     def released(self) -> bool:
         """True."""
@@ -87,20 +68,6 @@ class DPMoments(Models):
     def nobs(self) -> float:
         """Private estimate of the number of rows."""
         return self.units
-
-    def model(self, formula: str) -> Model:
-        """Read a formula; all columns that it makes must be in the release.
-
-        Raises
-        ------
-        ArgumentError
-            Naming the columns that are not.
-        """
-        if not self.schema:
-            why = "these moments were made from a matrix, which has no columns of data"
-            raise FormulaError("formula", why, "use regress")
-        spec = FormulaSpec(formula, schema_from_dict(self.schema))
-        return self.checked(Model(spec.response, spec.names, spec.intercept, formula))
 
     def lm(self, formula: str) -> DPResults:
         """Fit a linear model of any of the columns by any others.
@@ -122,14 +89,6 @@ class DPMoments(Models):
             If a column was not released, or the scale of the response is not estimable.
         """
         return self.fitted(self.model(formula))
-
-    def regress(
-        self, response: str, regressors: Iterable[str], *, intercept: bool = True
-    ) -> DPResults:
-        """Fit a linear model of one column of `names` by others, as `lm` does."""
-        names = tuple(regressors)
-        label = f"{response} ~ {' + '.join(names) or '1'}" + ("" if intercept else " - 1")
-        return self.fitted(self.checked(Model(response, names, intercept, label)))
 
     def iv(self, formula: str, instruments: str) -> DPResults:
         """Two-stage least squares.
@@ -225,9 +184,7 @@ class DPMoments(Models):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the correlations; needs matplotlib."""
-        from dpreg.plots_moments import plot_correlations
-
-        return plot_correlations(self, ax)
+        return drawn("plot_correlations", self, ax)
 
     def summary(self) -> Summary:
         """Return means, deviations and correlations, printable as text, HTML and LaTeX."""

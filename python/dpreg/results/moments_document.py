@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import CERTIFICATE, COLUMN, check_bounds, check_fields
-
-if TYPE_CHECKING:
-    from dpreg.results.moments import DPMoments
+from dpreg.results.models import Models
 
 __all__ = ["read_fields", "written"]
 
@@ -28,7 +26,7 @@ _DOCUMENT = {
 _TYPES = {"used": np.int64, "trusted": np.bool_}
 
 
-def written(moments: DPMoments) -> str:
+def written(moments: Models) -> str:
     """Return JSON."""
     return json.dumps(
         {

@@ -16,12 +16,12 @@ from dpreg.data.formula.effects import split_effects
 from dpreg.data.schema import Column, Schema
 from dpreg.errors import ArgumentError, SchemaError, write
 from dpreg.families import Family
-from dpreg.results.testing import covariances_known
+from dpreg.results.contrasts import covariances_known
+from dpreg.results.fitted import Fitted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpreg.results.fit import DPResults
 
 __all__ = [
     "NewRows",
@@ -146,7 +146,7 @@ def _check_kind(fitted: Column, new: Column) -> None:
 
 
 def mean_intervals(
-    fit: DPResults,
+    fit: Fitted,
     rows: NewRows,
     predictor: NDArray[np.float64],
     alpha: float,
@@ -185,7 +185,7 @@ def mean_intervals(
     return pd.DataFrame({name: rows.series(values) for name, values in columns.items()})
 
 
-def error_variance(fit: DPResults) -> float:
+def error_variance(fit: Fitted) -> float:
     """Return the variance of errors about the line.
 
     Raises

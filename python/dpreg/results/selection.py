@@ -3,45 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, dataclass
 
+from dpreg.inference.clarity import Clarity
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.summary import Summary, privacy_note
 
-__all__ = ["Clarity", "SelectionResult"]
+__all__ = ["SelectionResult"]
 
 _FORMAT = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Clarity:
-    """How far apart scores had to be for the noise not to decide, from public numbers only.
-
-    How far apart they were is private.
-
-    Attributes
-    ----------
-    score : str
-        What a term is scored by, with its unit.
-    scale : float
-        Scale of the noise, in that unit.
-    margin : float or None
-        A lead over all other candidates that wins with probability 95% or more; None if no
-        lead does.
-    reading : str
-        What `margin` means in everyday units.
-    """
-
-    score: str
-    scale: float
-    margin: float | None
-    reading: str
-
-    @staticmethod
-    def margin_of(scale: float, log_rivals: float) -> float:
-        """The lead at which exp(lead / scale) outweighs 19 times e^`log_rivals` rivals."""
-        return scale * (math.log(19) + max(0.0, log_rivals))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpreg.families import Family
+from dpreg.results.fitted import Fitted
 from dpreg.text import counted
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpreg.privacy.certificate import Certificate
-    from dpreg.results.fit import DPResults
 
 __all__ = ["Summary", "privacy_note", "summarize", "table_of", "unit_noun"]
 
@@ -84,12 +84,12 @@ class Summary:
     __repr__ = __str__
 
 
-def summarize(fit: DPResults, alpha: float, *, exp: bool = False) -> Summary:
-    """Lay out the table of `fit`, with intervals of level 1 - `alpha`."""
-    return Summary((_head(fit), _body(fit, alpha, exp)), _notes(fit))
+def summarize(fit: Fitted, table: pd.DataFrame, alpha: float, *, exp: bool = False) -> Summary:
+    """Lay out `table`, the coefficients of `fit` with intervals of level 1 - `alpha`."""
+    return Summary((_head(fit), _body(fit, table, alpha, exp)), _notes(fit))
 
 
-def _head(fit: DPResults) -> Any:
+def _head(fit: Fitted) -> Any:
     from statsmodels.iolib.summary import Summary as Tables
 
     claim = fit.privacy
@@ -133,15 +133,14 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_UNIT else text[: _LONGEST_UNIT - 3] + "..."
 
 
-def unit_noun(fit: DPResults) -> str:
+def unit_noun(fit: Fitted) -> str:
     """Say what `units` of a fit counts.  The observations are rows that were used."""
     # The other methods count the rows that units gave.
     grouped = fit.privacy.unit != "one row" and fit.method in ("tukey", "frank_wolfe")
     return "Units" if grouped else "Observations"
 
 
-def _body(fit: DPResults, alpha: float, exp: bool) -> Any:
-    table = fit.tidy(alpha, exp=exp)
+def _body(fit: Fitted, table: pd.DataFrame, alpha: float, exp: bool) -> Any:
     table = table[["coef"]] if fit.covariance is None else table.drop(columns="clipping")
     return table_of(table.rename(columns={"coef": "exp(coef)"}) if exp else table, alpha)
 
@@ -192,7 +191,7 @@ def _cell(column: str, value: float) -> str:
     return f"{value:.4f}" if abs(value) < 1e3 else f"{value:.2f}"
 
 
-def _notes(fit: DPResults) -> tuple[str, ...]:
+def _notes(fit: Fitted) -> tuple[str, ...]:
     notes = [privacy_note(fit.privacy)]
     if fit.covariance is None:
         why = f"none, because {fit.no_errors}" if fit.no_errors else "not requested"

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.errors import ArgumentError, add
-from dpreg.inference.law import TailLaw
 from dpreg.results.constraints import Constraints, read_constraints
-from dpreg.results.contrasts import Contrasts, WaldTest, combination_errors, joint_test
+from dpreg.results.contrasts import (
+    Contrasts,
+    WaldTest,
+    combination_errors,
+    covariances_known,
+    joint_test,
+)
+from dpreg.results.fitted import Fitted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LinearTests", "covariances_known"]
+__all__ = ["LinearTests"]
 
 Doubles = NDArray[np.float64]
 
 
-class LinearTests:
+class LinearTests(Fitted):
     """Tests and contrasts from released numbers: they cost nothing and read no records."""
-
-    if TYPE_CHECKING:
-        formula: str
-        names: tuple[str, ...]
-        estimates: Doubles
-        covariance: Doubles | None
-        law: TailLaw
-        schema: Mapping[str, Mapping[str, Any]]
-        no_errors: str
 
     def t_test(self, r_matrix: Any) -> Contrasts:
         """Estimate linear combinations of the coefficients, and test each by itself.
@@ -174,16 +170,3 @@ class LinearTests:
                 "fit with a larger eps, more rows or fewer columns",
             )
         return covariance
-
-
-def covariances_known(covariance: Doubles, names: tuple[str, ...]) -> bool:
-    """Tell whether the covariances of coefficients were released, and not their variances alone.
-
-    Without them those of slopes are 0, which noise never makes of a covariance that it is in.
-    """
-    known = np.flatnonzero(~np.isnan(np.diag(covariance)))
-    if np.isnan(covariance[np.ix_(known, known)]).any():
-        return False
-    slopes = [j for j in known if names[j] != "Intercept"]
-    among = covariance[np.ix_(slopes, slopes)]
-    return len(slopes) < 2 or bool((among - np.diag(np.diag(among))).any())

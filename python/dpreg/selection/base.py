@@ -8,10 +8,10 @@ from typing import Protocol
 
 from dpreg.data.design import Design, Terms
 from dpreg.errors import ArgumentError, BudgetError, unusable
+from dpreg.inference.clarity import Clarity
 from dpreg.methods.base import Allowance
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
-from dpreg.results.selection import Clarity
 
 __all__ = ["Selection", "Selector", "check_choice", "check_k", "check_share", "starts_of"]
 

@@ -9,11 +9,11 @@ from typing import Literal
 from dpreg import _core
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows, sample_rows
+from dpreg.inference.clarity import Clarity
 from dpreg.methods.base import Allowance
 from dpreg.options import check_options
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
-from dpreg.results.selection import Clarity
 from dpreg.selection.base import (
     Selection,
     check_choice,

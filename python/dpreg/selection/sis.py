@@ -14,11 +14,11 @@ from dpreg.data.bounds import column_bounds
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows, sample_rows
 from dpreg.errors import ArgumentError, Blank, unusable, write
+from dpreg.inference.clarity import Clarity
 from dpreg.methods.base import Allowance
 from dpreg.options import check_options
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
-from dpreg.results.selection import Clarity
 from dpreg.selection.base import (
     Selection,
     check_choice,

@@ -10,11 +10,11 @@ from typing import Literal
 from dpreg import _core
 from dpreg.data.design import Design, Terms
 from dpreg.errors import unusable
+from dpreg.inference.clarity import Clarity
 from dpreg.methods.base import Allowance
 from dpreg.options import check_options
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
-from dpreg.results.selection import Clarity
 from dpreg.selection.base import Selection, check_choice, check_k, check_share, starts_of
 from dpreg.selection.partition import Partition, draw_models, noisy_units
 

@@ -1,4 +1,4 @@
-"""Make `planning/auto_table.csv`: how well each method does, by simulation on public designs.
+"""Make `auto_table.csv`: how well each method does, by simulation on public designs.
 
 Run as ``python python/tools/tables/auto.py`` (about 20 minutes on two cores).
 

@@ -1,4 +1,4 @@
-"""Make `planning/family_table.csv`: the other families, and one release of moments.
+"""Make `family_table.csv`: the other families, and one release of moments.
 
 Run as ``python python/tools/tables/families.py`` (about half an hour on one core).
 

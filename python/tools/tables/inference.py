@@ -1,4 +1,4 @@
-"""Make `planning/inference_table.csv`: what default fits give, by simulation on public designs.
+"""Make `inference_table.csv`: what default fits give, by simulation on public designs.
 
 Run as ``python python/tools/tables/inference.py`` (a few minutes on one core).
 

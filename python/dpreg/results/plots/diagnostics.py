@@ -1,4 +1,4 @@
-"""Pictures of residuals, from noisy counts that a fit has paid for."""
+"""Plots of residuals, from noisy counts that a fit has paid for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from dpreg.errors import ArgumentError, add
 from dpreg.inference.residuals import Diagnostics, calibration, quantiles
-from dpreg.plots import ACCENT, SAMPLING, TOTAL, new_axes
+from dpreg.results.plots.axes import ACCENT, SAMPLING, TOTAL, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

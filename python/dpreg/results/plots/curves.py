@@ -1,4 +1,4 @@
-"""A plot of survival curves; matplotlib is imported when it is drawn."""
+"""Survival curves, with numbers at risk."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpreg.plots import new_axes
+from dpreg.results.plots.axes import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,10 +22,10 @@ _MOST_NUMBERS = 7
 
 
 def plot_curve(
-    curve: DPCurve, ax: Axes | None = None, alpha: float = 0.05, *, simultaneous: bool = True
+    curve: DPCurve, ax: Axes | None = None, alpha: float = 0.05, limits: str = "simultaneous"
 ) -> Axes:
     """Draw survival by group as lines between the cuts, with bands, and numbers at risk below."""
-    table = curve.tidy(alpha, simultaneous=simultaneous)
+    table = curve.tidy(alpha, simultaneous=limits == "simultaneous")
     ax = new_axes(ax, 3.6 + 0.2 * len(curve.groups))
     step = -(-(len(curve.edges) - 1) // _MOST_NUMBERS)
     for number, label in enumerate(curve.groups):
@@ -42,8 +42,7 @@ def plot_curve(
             )  # fmt: skip
     if len(curve.groups) > 1:
         ax.legend(frameon=False)
-    kind = "simultaneous" if simultaneous else "pointwise"
-    below = f"time; below the axis, private numbers at risk; {kind} {1 - alpha:.0%} bands"
+    below = f"time; below the axis, private numbers at risk; {limits} {1 - alpha:.0%} bands"
     ax.set_xlabel(below, labelpad=14 + 11 * len(curve.groups))
     ax.set_ylabel("survival")
     ax.set_ylim(0, 1.02)

@@ -1,4 +1,4 @@
-"""A picture of correlations; matplotlib is imported when it is drawn."""
+"""A plot of correlations; matplotlib is imported when it is drawn."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpreg.plots import new_axes
+from dpreg.results.plots.axes import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

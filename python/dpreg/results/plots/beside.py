@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpreg.errors import ArgumentError
-from dpreg.plots import ACCENT, SAMPLING, new_axes
+from dpreg.results.plots.axes import ACCENT, SAMPLING, new_axes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,0 +1,47 @@
+"""The released numbers of a fit, for what is computed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.families import GAUSSIAN, Family
+from dpreg.inference.estimand import Estimand
+from dpreg.inference.law import NORMAL, TailLaw
+from dpreg.inference.residuals import Diagnostics, FitStats
+from dpreg.inference.start import Start
+from dpreg.privacy.certificate import Certificate
+
+__all__ = ["Fitted"]
+
+
+# Without slots: with them Python 3.11 raises a TypeError when an unknown attribute is set.
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Fields of `DPResults`, which describes them."""
+
+    formula: str
+    response: str
+    names: tuple[str, ...]
+    method: str
+    estimates: NDArray[np.float64]
+    covariance: NDArray[np.float64] | None
+    sampling: NDArray[np.float64] | None
+    units: float
+    privacy: Certificate
+    schema: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    law: TailLaw = NORMAL
+    notes: tuple[str, ...] = ()
+    selected: tuple[str, ...] | None = None
+    limits: NDArray[np.float64] | None = None
+    no_errors: str = ""
+    family: Family = GAUSSIAN
+    stats: FitStats | None = None
+    diagnostics: Diagnostics | None = None
+    clipping: NDArray[np.float64] | None = None
+    estimand: Estimand | None = None
+    start: Start | None = None

@@ -1,0 +1,29 @@
+"""Axes and colours of all plots; matplotlib is imported when one is drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["ACCENT", "SAMPLING", "TOTAL", "new_axes", "without_box"]
+
+# Blue and orange of the Okabe-Ito palette, told apart by all eyes.
+SAMPLING, TOTAL, ACCENT = "#0072B2", "#E69F00", "#D55E00"
+
+
+def new_axes(ax: Axes | None, height: float) -> Axes:
+    """Return `ax`, or the axes of a new figure of this height, in inches."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError:
+        raise ImportError("plots need matplotlib; run `pip install 'dpreg[plots]'`") from None
+    return plt.subplots(figsize=(7, height), layout="constrained")[1]
+
+
+def without_box(ax: Axes) -> None:
+    """Leave out the lines above and to the right."""
+    ax.spines[["top", "right"]].set_visible(False)
