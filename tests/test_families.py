@@ -9,6 +9,7 @@ from scipy import special
 from dpreg.errors import ArgumentError
 from dpreg.families import (
     BINOMIAL,
+    CLOGLOG,
     GAUSSIAN,
     POISSON,
     PROBIT,
@@ -26,6 +27,7 @@ ETA = np.linspace(-30, 30, 61)
         (GAUSSIAN, lambda e: e),
         (BINOMIAL, special.expit),
         (PROBIT, special.ndtr),
+        (CLOGLOG, lambda e: -np.expm1(-np.exp(e))),
         (POISSON, np.exp),
         (Quantile(), lambda e: e),
     ],
@@ -48,19 +50,40 @@ def test_far_out_a_probit_is_flat():
         assert np.abs(PROBIT.bend(far)).tolist() == [0.0] * 6
 
 
+def test_far_out_a_complementary_log_log_is_flat():
+    far = np.array([-np.inf, -1e308, -800.0, 40.0, 1e160, np.inf])
+    with np.errstate(all="raise", under="ignore"):
+        assert CLOGLOG.slope(far).max() < 1e-300
+        assert np.abs(CLOGLOG.bend(far)).max() < 1e-300
+        np.testing.assert_array_equal(CLOGLOG.mean(far) > 0.5, [0, 0, 0, 1, 1, 1])
+
+
+@pytest.mark.parametrize("family", [BINOMIAL, PROBIT, CLOGLOG, POISSON], ids=lambda f: f.link)
+def test_bends_are_derivatives_of_slopes(family):
+    step = 1e-5
+    bend = (family.slope(ETA / 5 + step) - family.slope(ETA / 5 - step)) / (2 * step)
+    np.testing.assert_allclose(family.bend(ETA / 5), bend, rtol=1e-6, atol=1e-9)
+
+
 def test_links_are_those_of_statsmodels():
     from statsmodels.genmod import families
+
+    theirs = families.links.CLogLog()
+    np.testing.assert_allclose(CLOGLOG.mean(ETA / 9), theirs.inverse(ETA / 9), rtol=1e-9)
+    np.testing.assert_allclose(CLOGLOG.slope(ETA / 9), theirs.inverse_deriv(ETA / 9), rtol=1e-9)
 
     for family, theirs in ((BINOMIAL, families.Binomial()), (POISSON, families.Poisson())):
         assert type(theirs.link).__name__.lower() == family.link
         np.testing.assert_allclose(family.mean(ETA / 2), theirs.link.inverse(ETA / 2), rtol=1e-9)
 
 
-def test_a_binomial_family_has_two_links():
+def test_a_binomial_family_has_three_links():
+    assert with_link(BINOMIAL, "cloglog") is with_link(PROBIT, "cloglog") is CLOGLOG
     assert with_link(BINOMIAL, None) is with_link(BINOMIAL, "logit") is BINOMIAL
     assert with_link(BINOMIAL, "probit") is with_link(PROBIT, None) is PROBIT
     assert with_link(PROBIT, "logit") is BINOMIAL
-    for family, link in ((BINOMIAL, "cloglog"), (POISSON, "probit"), (GAUSSIAN, 1), (BINOMIAL, [])):
+    wrong = ((BINOMIAL, "cauchit"), (POISSON, "cloglog"), (GAUSSIAN, 1), (BINOMIAL, []))
+    for family, link in wrong:
         with pytest.raises(ArgumentError, match="link"):
             with_link(family, link)
 

@@ -167,6 +167,7 @@ void register_losses(py::module_& m) {
         .value("squared", dpreg::LossKind::squared)
         .value("logistic", dpreg::LossKind::logistic)
         .value("probit", dpreg::LossKind::probit)
+        .value("cloglog", dpreg::LossKind::cloglog)
         .value("poisson", dpreg::LossKind::poisson)
         .value("quantile", dpreg::LossKind::quantile);
     py::class_<dpreg::Loss>(m, "Loss")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpreg import audit, mechanisms, reference
     from dpreg._core import EntropyError
     from dpreg.calls.block_test import dp_test
+    from dpreg.calls.curve import dp_curve
     from dpreg.calls.glm import dp_glm
     from dpreg.calls.lm import dp_lm
     from dpreg.calls.moments import dp_moments
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from dpreg.public_data import public_start
     from dpreg.results.block_test import DPTest
     from dpreg.results.compare import compare
+    from dpreg.results.curve import DPCurve
     from dpreg.results.fit import DPResults
     from dpreg.results.moments import DPMoments
     from dpreg.results.not_released import NotReleased
@@ -52,6 +54,7 @@ __all__ = [
     "BoostedAdaSSP",
     "Budget",
     "BudgetError",
+    "DPCurve",
     "DPKendall",
     "DPMoments",
     "DPResults",
@@ -72,6 +75,7 @@ __all__ = [
     "__version__",
     "audit",
     "compare",
+    "dp_curve",
     "dp_glm",
     "dp_lm",
     "dp_moments",
@@ -91,6 +95,7 @@ _HOMES = {
     "dpreg": ("audit", "mechanisms", "reference"),
     "dpreg._core": ("EntropyError",),
     "dpreg.calls.block_test": ("dp_test",),
+    "dpreg.calls.curve": ("dp_curve",),
     "dpreg.datasets": ("load_diamonds",),
     "dpreg.errors": (
         "ArgumentError", "BudgetError", "FormulaError", "SchemaError", "SourceError",
@@ -107,6 +112,7 @@ _HOMES = {
     "dpreg.public_data": ("public_start",),
     "dpreg.results.block_test": ("DPTest",),
     "dpreg.results.compare": ("compare",),
+    "dpreg.results.curve": ("DPCurve",),
     "dpreg.results.fit": ("DPResults",),
     "dpreg.results.moments": ("DPMoments",),
     "dpreg.results.not_released": ("NotReleased",),

@@ -214,6 +214,28 @@ def _test(request: Sent) -> dict[str, Any]:
     return {"text": str(found), "p_value": found.pvalue, **plain(found)}
 
 
+def _curve(request: Sent) -> dict[str, Any]:
+    """Release curves; what R asks of them later, it asks with the whole of `json`."""
+    found = _release(_newer("dp_curve"), request)
+    return {"json": found.to_json(), "groups": list(found.groups), "nobs": found.nobs,
+            "notes": list(found.notes), "privacy": plain(found.privacy)}  # fmt: skip
+
+
+def _curve_table(request: Sent) -> dict[str, Any]:
+    """Return what R asks of a curve, as columns: a table, means, quantiles; or the test."""
+    curve, what = dpreg.DPCurve.from_json(request["curve"]), request["what"]
+    if what == "logrank":
+        return dataclasses.asdict(curve.logrank())
+    alpha = request["alpha"]
+    if what == "rmst":
+        columns = curve._means(request.get("time"), alpha)
+    elif what == "quantile":
+        columns = curve._quantiles(request["q"], alpha)
+    else:
+        columns = curve._columns(alpha, simultaneous=bool(request["simultaneous"]))
+    return {name.replace(" ", "_"): plain(values) for name, values in columns.items()}
+
+
 def _public_start(request: Sent) -> dict[str, Any]:
     matrix = model_matrix(request["matrix"], None)
     found = dpreg.public_start(request["formula"], matrix, unit=matrix.unit)
@@ -331,6 +353,8 @@ def _version(request: Sent) -> str:
 _FUNCTIONS: dict[str, Callable[[Sent], Any]] = {
     "lm": _lm,
     "glm": _glm,
+    "curve": _curve,
+    "curve_table": _curve_table,
     "public_start": _public_start,
     "moments": _moments,
     "moments_lm": _moments_lm,

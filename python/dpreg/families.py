@@ -17,6 +17,7 @@ from dpreg.errors import ArgumentError, Choice, Value, closest, leave_out, unusa
 
 __all__ = [
     "BINOMIAL",
+    "CLOGLOG",
     "FAMILIES",
     "GAUSSIAN",
     "POISSON",
@@ -28,11 +29,13 @@ __all__ = [
 ]
 
 Doubles = NDArray[np.float64]
-Loss = Literal["squared", "logistic", "probit", "poisson", "quantile"]
+Loss = Literal["squared", "logistic", "probit", "cloglog", "poisson", "quantile"]
 
 
 # Where the density of the standard normal law is 0 in doubles; squares farther out may overflow.
 _VANISHED = 40.0
+# Where a mean of the complementary log-log link is its linear predictor's exponential, and 1.
+_FLAT = (-700.0, 6.6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +45,11 @@ class Family:
     Attributes
     ----------
     name : {"gaussian", "binomial", "poisson", "quantile"}
-    link : {"identity", "logit", "probit", "log"}
-    loss : {"squared", "logistic", "probit", "poisson", "quantile"}
-        Of a row: minus the logarithm of its likelihood, or what stands for it.  That of a probit is
-        the one with derivative `mean` - response: the likelihood's has no bound.
+    link : {"identity", "logit", "probit", "cloglog", "log"}
+    loss : {"squared", "logistic", "probit", "cloglog", "poisson", "quantile"}
+        Of a row: minus the logarithm of its likelihood, or what stands for it.  Those of a probit
+        and of a complementary log-log link are the ones with derivative `mean` - response: the
+        likelihood's have no bound.
     level : float or None
         Of the quantile; None for all others.
     """
@@ -88,6 +92,8 @@ class Family:
             return np.asarray(0.5 * (1 + np.tanh(0.5 * predictor)))
         if self.link == "probit":
             return np.asarray(special.ndtr(predictor))
+        if self.link == "cloglog":
+            return np.asarray(-np.expm1(-np.exp(np.clip(predictor, *_FLAT))))
         if self.link == "log":
             with np.errstate(over="ignore"):
                 return np.exp(predictor)
@@ -99,6 +105,8 @@ class Family:
             return math.log(mean / (1 - mean))
         if self.link == "probit":
             return float(special.ndtri(mean))
+        if self.link == "cloglog":
+            return math.log(-math.log1p(-mean))
         return math.log(mean) if self.link == "log" else mean
 
     def slope(self, predictor: Doubles) -> Doubles:
@@ -108,6 +116,9 @@ class Family:
         if self.link == "probit":
             inside = np.clip(predictor, -_VANISHED, _VANISHED)
             return np.asarray(np.exp(-0.5 * np.square(inside)) / math.sqrt(2 * math.pi))
+        if self.link == "cloglog":
+            rate = np.exp(np.clip(predictor, *_FLAT))
+            return np.asarray(rate * np.exp(-rate))
         mean = self.mean(predictor)
         return np.asarray(mean * (1 - mean)) if self.link == "logit" else mean
 
@@ -118,6 +129,8 @@ class Family:
         if self.link == "probit":
             inside = np.clip(predictor, -_VANISHED, _VANISHED)
             return np.asarray(-inside * self.slope(inside))
+        if self.link == "cloglog":
+            return np.asarray((1 - np.exp(np.clip(predictor, *_FLAT))) * self.slope(predictor))
         mean = self.mean(predictor)
         return np.asarray(mean * (1 - mean) * (1 - 2 * mean)) if self.link == "logit" else mean
 
@@ -125,6 +138,7 @@ class Family:
 GAUSSIAN = Family("gaussian", "identity", "squared")
 BINOMIAL = Family("binomial", "logit", "logistic")
 PROBIT = Family("binomial", "probit", "probit")
+CLOGLOG = Family("binomial", "cloglog", "cloglog")
 POISSON = Family("poisson", "log", "poisson")
 FAMILIES = {family.name: family for family in (GAUSSIAN, BINOMIAL, POISSON)}
 
@@ -158,7 +172,8 @@ def with_link(family: Family, link: object) -> Family:
     """
     if link is None or link == family.link:
         return family
-    links = {known.link: known for known in (BINOMIAL, PROBIT)} if family.name == "binomial" else {}
+    known = (BINOMIAL, PROBIT, CLOGLOG) if family.name == "binomial" else ()
+    links = {one.link: one for one in known}
     if isinstance(link, str) and link in links:
         return links[link]
     wanted = (

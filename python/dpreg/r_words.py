@@ -34,8 +34,8 @@ def _arguments() -> re.Pattern[str]:
     from dpreg.sums.standardisation import Standardisation
 
     functions: tuple[Callable[..., Any], ...] = (
-        dpreg.dp_lm, dpreg.dp_glm, dpreg.dp_select, dpreg.dp_test, dpreg.dp_plan, dpreg.Budget,
-        Standardisation,
+        dpreg.dp_lm, dpreg.dp_glm, dpreg.dp_select, dpreg.dp_test, dpreg.dp_curve, dpreg.dp_plan,
+        dpreg.Budget, Standardisation,
         *methods.METHODS.values(), dpreg.DPKendall, dpreg.DPSIS,
                  dpreg.TwoStage, dpreg.SubLasso)  # fmt: skip
     names = {name for f in functions for name in inspect.signature(f).parameters} | {

@@ -87,7 +87,7 @@ generics::tidy
 #' S3method(sandwich::vcovHC, dp_lm)
 #' S3method(xtable::xtable, dp_lm)
 #' S3method(emmeans::recover_data, dp_not_released)
-#' importFrom(stats, add1, anova, case.names, coef, confint, cooks.distance, deviance, df.residual, dfbeta, dfbetas, drop1, extractAIC, family, fitted, formula, hatvalues, influence, logLik, model.frame, model.matrix, nobs, predict, residuals, rstandard, rstudent, sigma, simulate, terms, update, variable.names, vcov, weights)
+#' importFrom(stats, add1, anova, case.names, coef, confint, cooks.distance, deviance, df.residual, dfbeta, dfbetas, drop1, extractAIC, family, fitted, formula, hatvalues, influence, logLik, model.frame, model.matrix, nobs, predict, quantile, residuals, rstandard, rstudent, sigma, simulate, terms, update, variable.names, vcov, weights)
 NULL
 
 # A name that ggplot2 knows within aes().

@@ -14,8 +14,8 @@
 #' @param formula A formula, as for [dp_lm()]. The response of `binomial()` is `TRUE` or `FALSE`, 1 or 0,
 #'   or a proportion; that of `poisson()` is not negative. Other values are clipped. `offset(log(years))`
 #'   is added to the linear predictor as it is.
-#' @param family `binomial()`, `binomial("probit")`, `poisson()`, `gaussian()`, or their names, each with
-#'   its canonical link; or [Quantile()].
+#' @param family `binomial()`, `binomial("probit")`, `binomial("cloglog")`, `poisson()`, `gaussian()`,
+#'   or their names, each with its canonical link; or [Quantile()].
 #' @param method `"auto"`, `"boosted_adassp"` or [BoostedAdaSSP()]; of `binomial()` and `poisson()` also
 #'   `"tukey"` or [TukeyEM()], the Tukey median of Firth fits to many parts of the data.
 #' @return An object of class `dp_glm` and `dp_lm`, or of class [dp_not_released] if the mechanism
@@ -59,16 +59,18 @@ dp_glm <- function(formula, data, eps, delta = 1e-5, family = stats::binomial(),
 Quantile <- function(q = 0.5) new_options("Quantile")
 
 LINKS <- c(binomial = "logit", poisson = "log", gaussian = "identity")
+OTHER_LINKS <- c("probit", "cloglog")
 
 family_sent <- function(family) {
   if (inherits(family, "dp_options") && family$kind == "Quantile") return(family)
   if (is.function(family)) family <- family()
   if (inherits(family, "family")) {
     canonical <- LINKS[family$family]
-    probit <- family$family == "binomial" && family$link == "probit"
-    if (!is.na(canonical) && family$link != canonical && !probit)
+    other <- family$family == "binomial" && family$link %in% OTHER_LINKS
+    if (!is.na(canonical) && family$link != canonical && !other)
       refuse("family: the link of ", family$family, " is ", canonical,
-             if (family$family == "binomial") " or probit", "; write family = ", family$family, "()")
+             if (family$family == "binomial") ", probit or cloglog", "; write family = ",
+             family$family, "()")
     family <- family$family
   }
   if (!is.character(family) || length(family) != 1L || is.na(family))
@@ -78,7 +80,7 @@ family_sent <- function(family) {
 
 # NULL is the canonical link.
 link_sent <- function(family)
-  if (inherits(family, "family") && family$link == "probit") "probit"
+  if (inherits(family, "family") && family$link %in% OTHER_LINKS) family$link
 
 GLM_HINTS <- c(
   LM_HINTS[c("subset", "na.action", "contrasts", "epsilon", "seed", "max_rows",
@@ -96,13 +98,13 @@ family_of <- function(answer) {
 
 mean_of <- function(family, predictor)
   switch(if (is.null(family)) "identity" else family$link, logit = stats::plogis(predictor),
-         probit = stats::pnorm(predictor),
+         probit = stats::pnorm(predictor), cloglog = -expm1(-exp(predictor)),
          log = exp(predictor), predictor)
 
 # The derivative of mean_of().
 slope_of <- function(family, predictor)
   switch(if (is.null(family)) "identity" else family$link, logit = stats::dlogis(predictor),
-         probit = stats::dnorm(predictor),
+         probit = stats::dnorm(predictor), cloglog = exp(pmin(predictor, 700) - exp(predictor)),
          log = exp(predictor), 1)
 
 family_title <- function(family)
@@ -111,5 +113,5 @@ family_title <- function(family)
 
 #' @export
 family.dp_glm <- function(object, ...)
-  switch(object$family$name, binomial = stats::binomial(), poisson = stats::poisson(),
+  switch(object$family$name, binomial = stats::binomial(object$family$link), poisson = stats::poisson(),
          dpreg_stop("private", "family(): a quantile regression has no family of stats"))

@@ -30,6 +30,7 @@ def design(kind, n, d, rng):
 MEANS = {
     "binomial": (special.expit, 1.2),
     "probit": (special.ndtr, 0.8),
+    "cloglog": (lambda eta: -np.expm1(-np.exp(eta)), 0.8),
     "poisson": (np.exp, 0.5),
 }
 
@@ -52,7 +53,7 @@ def coverage(sheet, family, kind, n, d, share, eps, runs):
         y = rng.poisson(means) if family == "poisson" else rng.random(n) < means
         table = pd.DataFrame(X, columns=names).assign(y=y.astype(float))
         formula = "y ~ " + " + ".join(names)
-        of = {"link": "probit"} if family == "probit" else {"family": family}
+        of = {"link": family} if family in ("probit", "cloglog") else {"family": family}
         fit = dpreg.dp_glm(formula, table, eps, DELTA, **of, method=method, bounds=bounds,
                            rng=seed)  # fmt: skip
         error = fit.bse.to_numpy() if fit.released else np.full(d + 1, np.nan)

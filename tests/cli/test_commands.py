@@ -69,6 +69,30 @@ def test_a_test_is_dp_test(data, ledger, tmp_path, monkeypatch, capsys):
     assert len(dpreg.Budget.open(ledger).charges) == before == 1
 
 
+def test_a_curve_is_dp_curve(data, ledger, tmp_path, capsys):
+    call = ["curve", "Surv(carat, price > 5000) ~ grade", data, "--cuts", "0.5,1,1.5"]
+    call += ["--unit", "shop", "--levels", "grade=Fair,Good,Very Good,Premium,Ideal", "--rng", "3"]
+    paid = [*call, "--eps", "1", "--budget", ledger, "--json", str(tmp_path / "curve.json")]
+    assert main([*paid, "--simultaneous", "--alpha", "0.1"]) == 0
+    out = capsys.readouterr().out
+    found = dpreg.DPCurve.from_json((tmp_path / "curve.json").read_text())
+    assert out == f"{found.summary(0.1, simultaneous=True)}\n"
+    levels = {"grade": ["Fair", "Good", "Very Good", "Premium", "Ideal"]}
+    again = dpreg.dp_curve("Surv(carat, price > 5000) ~ grade", data, 1.0, cuts=[0.5, 1, 1.5],
+                           unit="shop", levels=levels, rng=3)  # fmt: skip
+    assert again.to_json() == found.to_json()
+    for more, says in (
+        (["--cuts", "1,a"], "--cuts must be TIME,TIME"),
+        (["--cuts", "2,1"], "--cuts must be rising finite numbers"),
+        (["--start", "3"], "--start must be a number below the first cut, 0.5"),
+        (["--max-rows", "0"], "--max-rows must be an integer"),
+        (["--alpha", "2"], "--alpha must be"),
+    ):
+        assert main([*call, "--eps", "1", "--budget", ledger, *more]) == 2
+        assert says in capsys.readouterr().err
+    assert len(dpreg.Budget.open(ledger).charges) == 1
+
+
 def test_moments_and_models_of_them(data, tmp_path, capsys):
     path, model = tmp_path / "moments.json", tmp_path / "fit.json"
     call = ["moments", "price ~ carat + depth", data, "--eps", "1", "--json", str(path)]

@@ -108,7 +108,7 @@ Standardisation recipe(const Loss& loss, bool mapped) {
 std::vector<Loss> losses() {
     std::vector<Loss> all;
     for (const auto kind : {LossKind::squared, LossKind::logistic, LossKind::probit,
-                            LossKind::poisson, LossKind::quantile}) {
+                            LossKind::cloglog, LossKind::poisson, LossKind::quantile}) {
         Loss loss;
         loss.kind = kind;
         loss.most_response = 5.0;

@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, special
 
 import dpreg
-from dpreg.families import BINOMIAL, POISSON, PROBIT
+from dpreg.families import BINOMIAL, CLOGLOG, POISSON, PROBIT
 from dpreg.inference.bent import bent_factors
 from dpreg.inference.curvature import held_back
 from dpreg.sums.two_values import TwoValues
@@ -19,7 +19,7 @@ def level(share):
     return TwoValues(np.zeros(1), values, np.array([[1 - share], [share]]))
 
 
-@pytest.mark.parametrize("family", [BINOMIAL, PROBIT, POISSON], ids=lambda f: f.link)
+@pytest.mark.parametrize("family", [BINOMIAL, PROBIT, CLOGLOG, POISSON], ids=lambda f: f.link)
 @pytest.mark.parametrize("slope", [-1.5, 0.0, 1.5])
 def test_the_longer_half_is_that_of_the_inverted_score(family, slope):
     regressors, centre, error = level(0.05), -1.0, 0.3

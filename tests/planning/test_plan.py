@@ -90,7 +90,7 @@ def test_total_at_the_ends(n, d, eps, delta, method):
         ({"method": "moments", "family": "poisson"}, "for linear models only"),
         ({"family": "probit"}, "family must be one of"),
         ({"family": "binomial", "link": "log"}, "link must be"),
-        ({"link": "probit"}, "link must be"),
+        ({"link": "cloglog"}, "link must be"),
     ],
 )
 def test_wrong_use(arguments, name):

@@ -16,6 +16,7 @@ STEPS = _core.ROW_STEPS
 LOSSES = {
     "logistic": RowLoss("logistic", (0.0, 1.0), (-40.0, 40.0)),
     "probit": RowLoss("probit", (0.0, 1.0), (-8.0, 8.0)),
+    "cloglog": RowLoss("cloglog", (0.0, 1.0), (-40.0, 40.0)),
     "poisson": RowLoss("poisson", (0.0, 9.0), (-20.0, 2.5)),
     "quantile": RowLoss("quantile", (-50.0, 50.0), (-50.0, 50.0), 0.3, 0.2),
 }
@@ -47,6 +48,10 @@ def derivatives(loss, eta, y):
         return y - mean, mean * (1 - mean)
     if loss.kind == "probit":
         return y - special.ndtr(eta), np.exp(-(eta**2) / 2) / np.sqrt(2 * np.pi)
+    if loss.kind == "cloglog":
+        rate = np.exp(eta)
+        with np.errstate(over="ignore", under="ignore"):
+            return y + np.expm1(-rate), rate * np.exp(-rate)
     below = special.expit((eta - y) / loss.bandwidth)
     return loss.level - below, below * (1 - below) / loss.bandwidth
 

@@ -17,7 +17,8 @@ MAN = HERE.parents[1] / "rwrapper/man"
 # What the index of R shows under which heading; topics that are not here come last.
 TOPICS = {
     "Fits": (
-        "dp_lm", "dp_glm", "Quantile", "dp_select", "dp_moments", "dp_test", "public_start",
+        "dp_lm", "dp_glm", "Quantile", "dp_select", "dp_moments", "dp_test", "dp_curve",
+        "public_start",
         "dp_not_released",
     ),
     "Results": (

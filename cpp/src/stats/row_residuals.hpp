@@ -92,6 +92,11 @@ DPREG_INLINE Derivatives<Lanes> derivatives_of(const Loss& loss, const Lanes& et
         const NormalLaw<Lanes> law(predictor);
         return {y - law.below, law.density};
     }
+    if (loss.kind == LossKind::cloglog) {
+        const Lanes rate = clipped(exp_lanes(predictor), 0.0, kMostPredictor);
+        const Lanes none = exp_lanes(-rate);
+        return {y - (1.0 - none), rate * none};
+    }
     const Lanes far = clipped((predictor - y) / loss.bandwidth, -40.0, 40.0);
     const Lanes below = 1.0 / (1.0 + exp_lanes(-far));
     return {loss.level - below, below * (1.0 - below) / loss.bandwidth};

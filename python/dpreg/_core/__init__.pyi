@@ -119,6 +119,7 @@ class LossKind:
     squared: LossKind
     logistic: LossKind
     probit: LossKind
+    cloglog: LossKind
     poisson: LossKind
     quantile: LossKind
 

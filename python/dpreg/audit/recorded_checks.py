@@ -14,7 +14,7 @@ from dpreg.audit.recorded import Run, composed_loss, divided_loss, finding_of, r
 from dpreg.audit.recordings import Recording
 from dpreg.audit.worlds import Pair, hostile_pairs, person_pair, regression
 from dpreg.data.bounds import Bounds
-from dpreg.families import BINOMIAL, GAUSSIAN, POISSON, PROBIT, Family, Quantile
+from dpreg.families import BINOMIAL, CLOGLOG, GAUSSIAN, POISSON, PROBIT, Family, Quantile
 from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, TukeyEM
 from dpreg.methods.base import Method
 from dpreg.privacy.gdp import gdp_epsilon
@@ -102,7 +102,7 @@ def families(effort: Effort) -> Finding:
     runs = [
         run_of(BoostedAdaSSP(), formula, pair, inference, family=family, bounds=bounds)
         for family, pair in itertools.product(
-            (BINOMIAL, PROBIT, POISSON, Quantile(0.2)), hostile_pairs()
+            (BINOMIAL, PROBIT, CLOGLOG, POISSON, Quantile(0.2)), hostile_pairs()
         )
         for formula, bounds in ((_FORMULAS[0], None), ("y ~ a + offset(b)", _RESPONSE))
         for inference in (True, False)

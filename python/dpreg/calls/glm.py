@@ -68,11 +68,12 @@ def dp_glm(
     delta : float, optional
         Privacy parameter delta, as for `dp_lm`.
     family : {"binomial", "poisson", "gaussian", "quantile"} or Family, default "binomial"
-        ``"binomial"``: a response in [0, 1]; other values are clipped to that range.  Link logit
-        or probit.  ``"poisson"``: counts or other nonnegative responses, link log.
+        ``"binomial"``: a response in [0, 1]; other values are clipped to that range.  Link logit,
+        probit or complementary log-log.  ``"poisson"``: counts or other nonnegative responses, link
+        log.
         ``"quantile"`` or ``dpreg.Quantile(0.9)``: the median or another quantile of the response.
         ``"gaussian"``: as `dp_lm`.
-    link : {"logit", "probit"}, optional
+    link : {"logit", "probit", "cloglog"}, optional
         For ``"binomial"``; the other families have one link each.
     method : str or options object, default "auto"
         For families other than ``"gaussian"``: ``"auto"`` or ``"boosted_adassp"`` (a
@@ -102,11 +103,14 @@ def dp_glm(
     Notes
     -----
     The estimand is that of maximum likelihood with influential rows and scores clipped;
-    `DPResults.estimand` has the thresholds and the largest effect of clipping.  The probit score is
-    unbounded, so probit models use unweighted score equations (residual times row), as the logit
-    does: they are consistent, with a small loss of efficiency.  Standard errors are sandwich
-    estimates plus the privacy noise, and so are valid for overdispersed counts.  For separated
-    data the coefficients are finite, because they are shrunk.
+    `DPResults.estimand` has the thresholds and the largest effect of clipping.  Scores of probit
+    and complementary log-log models are unbounded, so these use unweighted score equations
+    (residual times row), as the logit does: they are consistent, with a small loss of efficiency.
+    Standard errors are sandwich estimates plus the privacy noise, and so are valid for
+    overdispersed counts.  For separated data the coefficients are finite, because they are shrunk.
+
+    With rows of persons and periods, ``link="cloglog"`` is the grouped proportional hazards model
+    (Prentice and Gloeckler, 1978): its exponentials are hazard ratios.
 
     Examples
     --------

@@ -12,6 +12,7 @@ from dpreg.cli.audit import audit
 from dpreg.cli.block_test import block_test
 from dpreg.cli.budget import budget
 from dpreg.cli.codes import CUT_OFF, FAILED, INTERRUPTED, REFUSED
+from dpreg.cli.curve import curve
 from dpreg.cli.demo import demo_command
 from dpreg.cli.face import SHELL
 from dpreg.cli.fit import fit, glm
@@ -56,7 +57,7 @@ def dpreg() -> None:
     """Differentially private regression: a formula, a table and an epsilon."""
 
 
-for _command in (fit, glm, moments, lm, select, block_test, predict, plan, budget, audit,
+for _command in (fit, glm, moments, lm, select, block_test, curve, predict, plan, budget, audit,
                  demo_command):  # fmt: skip
     dpreg.add_command(_command)
 

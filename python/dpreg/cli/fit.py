@@ -92,7 +92,7 @@ def fit(given: dict[str, Any], outputs: Outputs) -> int:
 @release_options(
     click.option("--family", metavar="NAME", default="binomial", show_default=True,
                  help="binomial, poisson, gaussian or quantile."),
-    click.option("--link", metavar="NAME", help="logit or probit, for the binomial family."),
+    click.option("--link", metavar="NAME", help="logit, probit or cloglog, for binomial."),
     click.option("--exp/--no-exp", default=False,
                  help="Show exponentials, such as odds ratios.  [default: no]"),
     *_FITTING,

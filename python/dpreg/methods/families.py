@@ -15,6 +15,9 @@ from dpreg.sums.residuals import Extras
 
 __all__ = ["check_extras", "method_for"]
 
+# Links of families that TukeyEM fits.
+_FIRTH = ("logit", "log")
+
 
 def method_for(family: Family, method: Method) -> Method:
     """Return the method for a family: `auto` stands for the one that fits all of them.
@@ -26,11 +29,12 @@ def method_for(family: Family, method: Method) -> Method:
     """
     if family.least_squares or isinstance(method, BoostedAdaSSP):
         return method
-    if isinstance(method, TukeyEM) and family.level is None and family.link != "probit":
+    if isinstance(method, TukeyEM) and family.link in _FIRTH:
         return method
     if isinstance(method, Auto):
         return BoostedAdaSSP(max_rows=method.max_rows)
-    link = " with a probit link" if family.link == "probit" else ""
+    others = ("probit", "cloglog")
+    link = f" with a {family.link} link" if family.link in others else ""
     problem = f"{method.name!r} fits no {family.name} family{link}"
     raise ArgumentError("method", problem, ("write ", Setting("method", "auto")))
 

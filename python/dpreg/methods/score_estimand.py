@@ -41,7 +41,8 @@ def _without_limits(family: Family) -> str:
         return "least squares"
     if family.level is not None:
         return f"quantile regression ({family.level:g})"
-    return "unweighted score equations" if family.link == "probit" else "maximum likelihood"
+    unbounded = family.link in ("probit", "cloglog")  # likelihoods
+    return "unweighted score equations" if unbounded else "maximum likelihood"
 
 
 def _largest_effect(release: Release) -> float:

@@ -52,7 +52,7 @@ _NO_LIMIT = 50.0
 # Before anything is seen, linear predictors vary by what a standard deviation of the response is
 # worth; rounds are pulled back accordingly.  Where outcomes are rare that is much, and says nothing
 # about what regressors do: so no more than with even outcomes.
-_MOST_VARIED = {"logit": 2.0, "probit": 1.25, "log": 2.0}
+_MOST_VARIED = {"logit": 2.0, "probit": 1.25, "cloglog": 1.25, "log": 2.0}
 # Limits of a column that tells whether a factor has one of its levels.
 _INDICATOR = (0.0, 1.0)
 # Shares are added up in doubles.
@@ -219,6 +219,8 @@ def _cut_off(model: WorkingModel, norms: ScoreNorms, limit: float) -> float:
     if _RESIDUAL * model.deviation >= residual:
         return 0.0
     share = norms.left(limit * CONSTANT_RESIDUAL / residual)
+    if often and family.link == "cloglog":  # which is not symmetric
+        return math.log(math.log(rare) / math.log(share * rare))
     added = family.predictor(rare) - family.predictor(share * rare)
     return -added if often else added
 

@@ -137,7 +137,7 @@ def dp_plan(
         with eps / 5 says what each of five calls of `dp_lm` would give instead.
     family : {"gaussian", "binomial", "poisson", "quantile"} or Family, default "gaussian"
         As in `dp_glm`; the others than ``"gaussian"`` are fitted by ``"boosted_adassp"``.
-    link : {"logit", "probit"}, optional
+    link : {"logit", "probit", "cloglog"}, optional
         As in `dp_glm`.
 
     Returns
@@ -164,7 +164,7 @@ def dp_plan(
     Binomial responses of the table are 0 and 1 equally often.  n units of which a share s have
     response 1 are equivalent to about 4 s (1 - s) n such units.  A probit is planned as a logit:
     their widths relative to fits without privacy are about equal for s = 1/2 and differ by at most
-    10% for s = 1/20.
+    10% for s = 1/20.  So is a complementary log-log link.
 
     Examples
     --------

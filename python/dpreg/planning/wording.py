@@ -93,7 +93,7 @@ def _nothing(plan: Expected) -> bool:
 
 
 def _rows(plan: Expected) -> list[tuple[str, str]]:
-    link = ", link probit" if plan.family.link == "probit" else ""
+    link = f", link {plan.family.link}" if plan.family.link in ("probit", "cloglog") else ""
     of = [] if plan.family.least_squares else [("family", f"{plan.family.label}{link}")]
     return [
         *of,

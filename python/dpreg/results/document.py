@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.families import FAMILIES, PROBIT, Family, Quantile
+from dpreg.families import CLOGLOG, FAMILIES, PROBIT, Family, Quantile
 from dpreg.inference.estimand import Estimand
 from dpreg.inference.law import TailLaw
 from dpreg.inference.residuals import Diagnostics, FitStats
@@ -192,7 +192,7 @@ def check_fields(data: Any, wanted: Any) -> None:
 
 
 def _families(level: float | None) -> list[Family]:
-    return [*FAMILIES.values(), PROBIT] if level is None else [Quantile(level)]
+    return [*FAMILIES.values(), PROBIT, CLOGLOG] if level is None else [Quantile(level)]
 
 
 def _check_limits(limits: list[Any], columns: int) -> None:

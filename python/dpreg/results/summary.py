@@ -29,6 +29,7 @@ _TITLES = {
     "poisson": "Poisson",
     "quantile": "Quantile",
 }
+_OF_LINKS = {"probit": "Probit", "cloglog": "Complementary Log-Log"}
 _LEAST_WIDTH = 78
 # In the head of the table; the note on privacy has all of it.
 _LONGEST_UNIT = 24
@@ -125,7 +126,7 @@ def _head(fit: Fitted) -> Any:
 
 
 def _title(family: Family) -> str:
-    return "Probit" if family.link == "probit" else _TITLES[family.name]
+    return _OF_LINKS.get(family.link, _TITLES[family.name])
 
 
 def _shortened(text: str) -> str:

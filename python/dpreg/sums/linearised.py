@@ -26,9 +26,10 @@ Doubles = NDArray[np.float64]
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 # Linear predictors at the start have no larger deviation than this, by link, and are no farther.
-_MOST_SPREAD, _MOST_PREDICTOR = {"logit": 3.0, "probit": 1.8, "log": 1.5}, 30.0
+_MOST_SPREAD = {"logit": 3.0, "probit": 1.8, "cloglog": 1.8, "log": 1.5}
+_MOST_PREDICTOR = 30.0
 # No regressor moves them by more.
-_MOST_EFFECT = {"logit": 3.0, "probit": 2.0, "log": 1.0}
+_MOST_EFFECT = {"logit": 3.0, "probit": 2.0, "cloglog": 2.0, "log": 1.0}
 # A mean is this share of the range inside of it, at least.
 _INSIDE = 1e-4
 # A mean count below this is that of `column_scales`.
@@ -192,7 +193,7 @@ def linearised(
     turn = symmetric_root(_curvature(weights, level, along), centred=units.intercept)
     rare = family.name == "binomial" or mean < 1
     event = max(mean, 1 - mean) if family.name == "binomial" else 1.0
-    most = 0.25 if family.link == "logit" else float(family.slope(np.zeros(1))[0])
+    most = float(family.slope(np.zeros(1))[0])
     if family.link == "log":
         most = float(np.exp(centre + 3 * spread))
     found = replace(found, theta=theta).turned(turn)

@@ -31,7 +31,7 @@ class RowLoss:
 
     Attributes
     ----------
-    kind : {"squared", "logistic", "probit", "poisson", "quantile"}
+    kind : {"squared", "logistic", "probit", "cloglog", "poisson", "quantile"}
     response, predictor : tuple of two floats
         Limits to which responses and linear predictors are clipped.
     level, bandwidth : float

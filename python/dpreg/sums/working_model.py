@@ -111,13 +111,13 @@ def working_model(
         start = (predictor - offset) * constant
     deviation = spread
     if family.name == "binomial":
-        deviation = math.sqrt(mean * (1 - mean) if family.link == "probit" else curvature)
+        deviation = math.sqrt(curvature if family.link == "logit" else mean * (1 - mean))
     if family.level is not None:
         deviation = math.sqrt(family.level * (1 - family.level))
     return WorkingModel(
         start=start,
         curvature=curvature,
-        scale=deviation / curvature if family.link in ("log", "probit") else curvature**-0.5,
+        scale=curvature**-0.5 if family.link in ("identity", "logit") else deviation / curvature,
         deviation=deviation,
         family=family,
         constant=constant,

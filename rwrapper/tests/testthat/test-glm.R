@@ -43,7 +43,8 @@ test_that("families may be functions, objects or names, with their own link", {
   expect_output(print(fits[[1L]]), "Private Poisson regression")
   median <- dp_glm(x ~ group, data, eps = 1, family = Quantile(0.5), rng = 1)
   expect_output(print(median), "quantile \\(0.5\\)")
-  expect_error(dp_glm(y ~ x, data, eps = 1, family = binomial("cloglog")), "link of binomial is logit or probit")
+  expect_error(dp_glm(y ~ x, data, eps = 1, family = binomial("cauchit")),
+               "link of binomial is logit, probit or cloglog")
   expect_error(dp_glm(y ~ x, data, eps = 1, family = 3), "family must be")
   expect_error(dp_glm(y ~ x, data, eps = 1, family = "binomal"), "family")
   expect_error(dp_glm(y ~ x, data, eps = 1, link = "probit"), "into the family")
@@ -61,6 +62,22 @@ test_that("a probit is a link of binomial()", {
                unname(dnorm(link) * predict(fit, new, type = "link", se.fit = TRUE)$se.fit))
   exact <- stats::glm(y ~ x, stats::binomial("probit"), data)
   expect_true(all(abs(coef(fit) - coef(exact)) < 6 * sqrt(diag(vcov(fit)))))
+})
+
+test_that("a complementary log-log is a link of binomial()", {
+  needs_python()
+  data <- binary()
+  fit <- dp_glm(y ~ x, data, eps = 5, family = binomial("cloglog"), rng = 1)
+  new <- data.frame(x = c(-1, 0, 1))
+  link <- predict(fit, new, type = "link")
+  theirs <- stats::make.link("cloglog")
+  expect_equal(unname(predict(fit, new)), theirs$linkinv(unname(link)))
+  both <- predict(fit, new, interval = "confidence", se.fit = TRUE)
+  expect_equal(unname(both$se.fit),
+               unname(theirs$mu.eta(link) * predict(fit, new, type = "link", se.fit = TRUE)$se.fit))
+  exact <- stats::glm(y ~ x, stats::binomial("cloglog"), data)
+  expect_true(all(abs(coef(fit) - coef(exact)) < 6 * sqrt(diag(vcov(fit)))))
+  expect_identical(family(fit)$link, "cloglog")
 })
 
 test_that("a gaussian dp_glm() is dp_lm()", {

@@ -14,6 +14,7 @@ from dpreg.methods import block_counts as _block_counts
 from dpreg.methods import moments as _moments
 from dpreg.methods.boosted_adassp import BoostedAdaSSP
 from dpreg.sums import accountant as _gaussian
+from dpreg.sums import exits as _exits
 from dpreg.sums import limits as _tails
 from dpreg.sums import moments as _sums
 from dpreg.sums.accountant import GaussianReleases, Noisy
@@ -194,6 +195,33 @@ GAUSSIAN = [
         "half of the noise for a count of blocks",
         edited(_block_counts, "noisy_count", ("discrete_laplace(epsilon,", "discrete_laplace(2 * epsilon,")),
         ("block test",),
+    ),
+    Mutant(
+        "rows of a person counted as one exit",
+        edited(_exits, "noisy_exits", ("else max_rows", "else 1")),
+        ("exits",),
+    ),
+    Mutant(
+        "all of epsilon for exits, and a share of it again for entries",
+        edited(
+            _exits, "noisy_exits",
+            ("math.nextafter(epsilon - of_entries, 0.0) if statistic.entry else epsilon", "epsilon"),
+        ),
+        ("exits",),
+    ),
+    Mutant(
+        "all rows of a person in the table",
+        edited(_exits, "noisy_exits", ("sample_rows(design, max_rows, bits).rows", "design.rows")),
+        ("exits",),
+    ),
+    Mutant(
+        "persons counted in each interval in which they are at risk",
+        edited(
+            _exits, "noisy_exits",
+            ("rows.total(statistic).reshape(statistic.groups, -1, kinds)",
+             "rows.total(statistic).reshape(statistic.groups, -1, kinds)[:, ::-1].cumsum(axis=1)"),
+        ),
+        ("exits",),
     ),
     Mutant(
         "norms of the rows of a person counted as one row",

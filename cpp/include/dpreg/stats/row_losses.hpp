@@ -8,6 +8,7 @@ enum class LossKind : std::uint8_t {
     squared,   ///< residual y - eta
     logistic,  ///< y - 1 / (1 + e^-eta)
     probit,    ///< y - Phi(eta), Phi the normal distribution function
+    cloglog,   ///< y - 1 + e^(-e^eta)
     poisson,   ///< y - e^eta
     quantile,  ///< level - 1 / (1 + e^((y - eta) / bandwidth)), a smooth level - [y < eta]
 };

@@ -6,6 +6,7 @@ Results, plans and budgets have `plot` methods that find a plot here by its name
 from dpreg.results.plots.beside import plot_beside
 from dpreg.results.plots.coefficients import plot_coefficients
 from dpreg.results.plots.correlations import plot_correlations
+from dpreg.results.plots.curves import plot_curve
 from dpreg.results.plots.diagnostics import plot_calibration, plot_qq, plot_residuals
 from dpreg.results.plots.plans import plot_plan, plot_power
 from dpreg.results.plots.shares import plot_shares
@@ -15,6 +16,7 @@ __all__ = [
     "plot_calibration",
     "plot_coefficients",
     "plot_correlations",
+    "plot_curve",
     "plot_plan",
     "plot_power",
     "plot_qq",

@@ -1,0 +1,294 @@
+"""`dp_curve`: survival curves on a public grid."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dpreg.calls.notes import about_columns, about_privacy, about_stratum
+from dpreg.calls.request import Request
+from dpreg.calls.session import Payer, Session, begin
+from dpreg.data.design import Terms
+from dpreg.data.formula.surv import SurvFormula, read_surv
+from dpreg.data.matrix import ModelMatrix
+from dpreg.data.problem import Problem
+from dpreg.data.sampling import check_max_rows
+from dpreg.data.schema import Level
+from dpreg.errors import Argument, ArgumentError, FormulaError, add, unusable
+from dpreg.keywords import hinted
+from dpreg.privacy.certificate import PUBLIC
+from dpreg.privacy.cost import Cost
+from dpreg.results.curve import DPCurve
+from dpreg.sums.exits import ExitCounts, NoisyExits, noisy_exits
+from dpreg.text import counted
+
+if TYPE_CHECKING:
+    from dpreg import _core
+
+__all__ = ["dp_curve"]
+
+_MOST_CUTS, _MOST_CELLS = 1000, 10**6
+_GROUPED = re.compile(r"C\(\s*(?:`([^`]+)`|(\w+))\s*(?:,\s*levels\s*=.*)?\)", re.DOTALL)
+# How rwrapper/R/curve.R writes a group, for its columns to be dummies.
+_CODED_IN_R = re.compile(r"C\((.*), contr\.treatment\)", re.DOTALL)
+# Deviations of its noise below which a number may be 0.
+_CLEAR = 3.0
+
+
+@hinted("dp_curve")
+def dp_curve(
+    formula: str,
+    data: Any,
+    eps: float,
+    *,
+    cuts: Sequence[float],
+    start: float = 0.0,
+    levels: Mapping[str, Iterable[Level]] | None = None,
+    unit: str | None = None,
+    max_rows: int = 1,
+    budget: Payer | None = None,
+    rng: int | _core.BitSource | None = None,
+) -> DPCurve:
+    """Estimate survival curves with differential privacy, on a public grid of times.
+
+    One noisy table of events and censored times by interval is released.  From it follow the
+    Kaplan-Meier (life table) estimates with pointwise and simultaneous limits, the log-rank test,
+    restricted means and quantiles, at no further cost.
+
+    Parameters
+    ----------
+    formula : str
+        ``"Surv(time, event) ~ group"``; ``~ 1`` for one curve, ``~ a + b`` for one for each
+        combination of levels.  The event is 0 or 1, or a comparison: ``Surv(time, status == 2)``.
+        With delayed entry ``Surv(start, stop, event)``: a row is at risk in (start, stop].
+    data : data frame, dict of arrays, or path of a Parquet file
+        Private.  As for `dp_lm`.
+    eps : float
+        Privacy loss in nats, greater than 0; no delta is needed.
+    cuts : sequence of float
+        Public times, rising: the ends of the intervals (0, cuts[0]], (cuts[0], cuts[1]], ...  Do
+        not choose them by looking at the data.  What is after the last is censored there.
+    start : float, default 0.0
+        Where the first interval begins, itself included.  Curves are conditional on survival up to
+        it, as with R's ``start.time``.
+    levels : dict, optional
+        Public levels of the groups, as for `dp_lm`.
+    unit : str, optional
+        Column that names the protected unit, such as a person with several rows.  Standard errors
+        treat its rows as independent.
+    max_rows : int, default 1
+        Maximum number of rows used per unit; units with more rows are sampled.
+    budget, rng
+        As for `dp_lm`.
+
+    Returns
+    -------
+    DPCurve
+        With `tidy`, `logrank`, `rmst`, `quantile` and `plot`.
+
+    Raises
+    ------
+    ValueError
+        For invalid arguments, before a record is read; it never depends on a record.
+
+    Notes
+    -----
+    Within an interval the hazard is taken to be constant and censoring even, so that persons
+    censored inside it count about half (Cutler and Ederer); those censored at its end count fully.
+    If the cuts are all the times that can occur, the estimate is Kaplan and Meier's.  A person is
+    in one cell of the table, so that noise does not grow with the number of intervals, and numbers
+    at risk are sums of cells.
+
+    Privacy
+    -------
+    guarantee : (eps, 0)-DP
+    neighbours : add or remove one unit
+    public : formula, schema, levels, cuts and all options; not the number of rows
+    proof : sums/exits.md
+
+    References
+    ----------
+    Cutler and Ederer (1958), "Maximum utilization of the life table method in analyzing survival";
+    Kaplan and Meier (1958), "Nonparametric estimation from incomplete observations".
+
+    Examples
+    --------
+    >>> import numpy as np, dpreg
+    >>> rng = np.random.default_rng(1)
+    >>> days, censored = rng.exponential(300, 5000), rng.uniform(0, 730, 5000)
+    >>> d = {"days": np.minimum(days, censored), "died": days <= censored}
+    >>> curve = dpreg.dp_curve("Surv(days, died) ~ 1", d, eps=1.0, cuts=[90, 180, 365, 730])
+    >>> len(curve.tidy())
+    4
+    """
+    edges = _edges(cuts, start)
+    asked = Request(
+        call="dp_curve", formula=formula, eps=eps, delta=0.0, levels=levels, unit=unit,
+        method=Intervals(tuple(edges[1:].tolist()), float(edges[0])), max_rows=max_rows,
+        budget=budget, rng=rng,
+    )  # fmt: skip
+    session = begin(asked, data)
+    epsilon, bits = session.allowance.epsilon, session.allowance.bits
+    check_max_rows(max_rows)
+    if max_rows > 1 and unit is None:
+        raise ArgumentError("max_rows", ("needs ", Argument("unit")), add("unit", "person"))
+    surv = read_surv(formula)
+    problem = _posed(surv, session)
+    groups = _group_levels(problem, surv, session.request.levels)
+    statistic = _statistic(edges, groups, entry=surv.start is not None)
+    receipt = session.pay(asked.method.name, Cost.pure(epsilon), max_rows)
+
+    with receipt.running():
+        design = problem.design(session.memory)
+        found = noisy_exits(design, statistic, max_rows, epsilon, bits)
+    privacy, unwritten = receipt.settle("life table", "basic", found.parts, (*PUBLIC, "cuts"))
+    return DPCurve(
+        formula=str(formula),
+        groups=_labels(groups),
+        edges=edges,
+        exits=found.exits,
+        entries=found.entries,
+        variances=found.variances,
+        privacy=privacy,
+        notes=(
+            *_about_events(found),
+            *_about_rows(unit, max_rows),
+            *about_stratum(session.payer.stratum, unit),
+            *about_columns(problem.schema),
+            *about_privacy(epsilon, 0.0, None),
+            *unwritten,
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """The ends of the intervals, and where the first begins."""
+
+    name: ClassVar[str] = "life_table"
+
+    cuts: tuple[float, ...]
+    start: float = 0.0
+
+
+def _edges(cuts: object, start: object) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the ends of the intervals, the first being the beginning of all."""
+    wanted = f"rising finite numbers, at most {_MOST_CUTS}, such as [90, 180, 365]"
+    values = [] if isinstance(cuts, (str, bytes, Mapping)) else _listed(cuts)
+    if not values or len(values) > _MOST_CUTS or not all(map(_real, values)):
+        raise unusable("cuts", wanted, cuts)
+    if any(a >= b for a, b in itertools.pairwise(values)):
+        raise unusable("cuts", wanted, cuts)
+    if not _real(start) or not start < values[0]:
+        raise unusable("start", f"a number below the first cut, {values[0]:g}", start)
+    return np.array([start, *values], dtype=np.float64)
+
+
+def _listed(values: object) -> list[Any]:
+    return list(values) if isinstance(values, Iterable) else []
+
+
+def _real(value: object) -> bool:
+    number = isinstance(value, (int, float, np.integer, np.floating))
+    return number and not isinstance(value, bool) and math.isfinite(value)  # type: ignore[arg-type]
+
+
+def _posed(surv: SurvFormula, session: Session) -> Problem:
+    """Return a problem with time as response, and start, event and groups as regressors."""
+    if isinstance(session.data, ModelMatrix):
+        return session.pose()
+    if re.search(r"\||(?<![\w.`])\.(?![\w.`])", surv.right):
+        problem = f"{surv.right!r} must name the groups, such as 'arm' or 'arm + sex'"
+        raise FormulaError("formula", problem, "write ~ 1 for one curve")
+    return replace(session, request=replace(session.request, formula=surv.columns)).pose()
+
+
+def _group_levels(
+    problem: Problem, surv: SurvFormula, levels: Mapping[str, Iterable[Level]] | None
+) -> dict[str, tuple[Level, ...]]:
+    """Return the public levels of each term on the right.
+
+    Raises
+    ------
+    FormulaError
+        If one is not a group.
+    """
+    terms: Terms = problem.terms
+    first = 1 + (surv.start is not None)
+    made = [name for names in terms.groups.values() for name in names]
+    behind = {term: names for term, names in terms.groups.items() if set(names) & set(made[first:])}
+    found: dict[str, tuple[Level, ...]] = {}
+    for term, names in behind.items():
+        if isinstance(problem, ModelMatrix):
+            coded = _CODED_IN_R.fullmatch(term)
+            found[coded[1] if coded else term] = tuple((levels or {})[term])
+            continue
+        plain = _GROUPED.fullmatch(term)
+        column = (plain[1] or plain[2]) if plain else term
+        known = problem.schema[column].levels if column in problem.schema else None
+        if known is None or len(names) != len(known) - 1 or not terms.intercept:
+            raise FormulaError(
+                "formula",
+                f"the term {term!r} is not a group with public levels",
+                f"write C({term}, levels=['a', 'b'])" if term in problem.schema else "leave it out",
+                "for continuous columns make groups before the call",
+            )
+        found[column] = known
+    if len(terms.names) != first + sum(len(levels) - 1 for levels in found.values()):
+        problem_is = f"{surv.right!r} must be groups, and the time, the event and they must differ"
+        raise FormulaError("formula", problem_is, "write 'Surv(time, event) ~ a + b'")
+    return found
+
+
+def _statistic(
+    edges: np.ndarray[Any, np.dtype[np.float64]],
+    groups: Mapping[str, tuple[Level, ...]],
+    *,
+    entry: bool,
+) -> ExitCounts:
+    """Return what is counted: combinations of levels are numbered, the last running fastest."""
+    codes: list[float] = []
+    number = 1
+    for levels in reversed(list(groups.values())):
+        codes = [number * k for k in range(1, len(levels))] + codes
+        number *= len(levels)
+    cells = 5 * number * (len(edges) - 1)
+    if cells > _MOST_CELLS:
+        problem = f"make {number:,} groups, which are too many with {len(edges) - 1} cuts"
+        raise FormulaError("formula", f"the levels {problem}", "use fewer terms or fewer cuts")
+    return ExitCounts(edges, number, np.array(codes, dtype=np.float64), entry)
+
+
+def _labels(groups: Mapping[str, tuple[Level, ...]]) -> tuple[str, ...]:
+    combined = itertools.product(*([f"{name}={level}" for level in levels]
+                                   for name, levels in groups.items()))  # fmt: skip
+    return tuple(", ".join(parts) or "all" for parts in combined)
+
+
+def _about_events(found: NoisyExits) -> tuple[str, ...]:
+    """Point to another coding of the event, if the release looks like it."""
+    events = found.exits[:, :, 0]
+    censored = found.exits[:, :, 1].sum() + found.exits[:, :-1, 2].sum()
+    least = _CLEAR * math.sqrt(2 * found.variances[0] * events.size)
+    if events.sum() <= least or censored > least:
+        return ()
+    return (
+        "no row that is censored before the last cut is visible; the event must be 0 or 1, and "
+        "rows with other values are dropped: if 2 is the event, write Surv(time, status == 2)",
+    )
+
+
+def _about_rows(unit: str | None, max_rows: int) -> tuple[str, ...]:
+    if unit is None:
+        return ()
+    verb = "is" if max_rows == 1 else "are"
+    return (
+        f"of each {unit!r} at most {counted(max_rows, 'row')} {verb} used; standard errors treat "
+        "rows as independent",
+    )

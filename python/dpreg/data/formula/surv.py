@@ -1,0 +1,112 @@
+"""`Surv(time, event)`, the left-hand side of formulas of times to an event."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from dpreg.errors import FormulaError
+
+__all__ = ["SurvFormula", "read_surv"]
+
+_SURV = re.compile(r"^\s*(?:survival::)?Surv\s*\(")
+_EXAMPLES = ("write 'Surv(time, event) ~ group'", "with delayed entry 'Surv(start, stop, event)'")
+_NAMED = re.compile(r"^\s*(\w+)\s*=(?!=)\s*(.*)$", re.DOTALL)
+# What R's Surv() calls its arguments.
+_ORDERS = (("time", "event"), ("time", "time2", "event"))
+# Terms of R's survival that are not terms here, and what to write.
+_TERMS = {
+    "strata": ("strata are not a term of this model", "write the groups themselves: '~ a + b'"),
+    "cluster": ("clusters are not a term", "write unit='person' as an argument of the call"),
+    "frailty": (
+        "random effects are not supported",
+        "write unit='person' as an argument of the call, for all rows of a person to be one unit",
+    ),
+    "tt": ("its value depends on the rows at risk", "make the column before the call"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SurvFormula:
+    """The parts of a formula with `Surv()` on the left.  Public.
+
+    Attributes
+    ----------
+    start : str or None
+        Of the time from which a row is at risk; None: all are from the beginning.
+    time, event : str
+    right : str
+        What is on the right.
+    """
+
+    start: str | None
+    time: str
+    event: str
+    right: str
+
+    @property
+    def columns(self) -> str:
+        """The same as a formula of one response, whose first regressors are start and event."""
+        first = [] if self.start is None else [f"I({self.start})"]
+        return " ~ ".join([f"I({self.time})", " + ".join([*first, f"I({self.event})", self.right])])
+
+
+def read_surv(formula: object) -> SurvFormula:
+    """Divide a formula into its parts.
+
+    Raises
+    ------
+    FormulaError
+        If there is no `Surv()` of two or three arguments on the left, or a term of R's survival
+        that is not supported on the right.
+    """
+    if not isinstance(formula, str):
+        problem = f"must be a string such as 'Surv(time, event) ~ x', not {type(formula).__name__}"
+        raise FormulaError("formula", problem)
+    begun = _SURV.match(formula)
+    pieces, rest = _arguments(formula[begun.end() :]) if begun else ([], "")
+    left, tilde, right = rest.partition("~")
+    if not pieces or left.strip() or not tilde or not right.strip():
+        problem = f"{formula!r} must have Surv() on its left-hand side, and terms on its right"
+        raise FormulaError("formula", problem, *_EXAMPLES)
+    for name, (why, instead) in _TERMS.items():
+        if re.search(rf"(?<![\w.]){name}\s*\(", right):
+            raise FormulaError("formula", f"{name}() cannot be used: {why}", instead)
+    given = _in_order(pieces)
+    start = given[0] if len(given) == 3 else None
+    return SurvFormula(start, given[-2], given[-1], right.strip())
+
+
+def _arguments(text: str) -> tuple[list[str], str]:
+    """Return what commas separate before the bracket that closes, and what is behind it."""
+    pieces, begin, depth, quote = [], 0, 0, ""
+    for place, sign in enumerate(text):
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "'\"`":
+            quote = sign
+        elif sign in "([{":
+            depth += 1
+        elif sign in ")]}" and depth:
+            depth -= 1
+        elif sign == ")" or (sign == "," and not depth):
+            pieces.append(text[begin:place].strip())
+            begin = place + 1
+            if sign == ")":
+                return pieces, text[begin:]
+    return [], ""
+
+
+def _in_order(pieces: list[str]) -> list[str]:
+    """Return the expressions in the order of `Surv()`, by name or by place."""
+    named = [_NAMED.match(piece) for piece in pieces]
+    given = {found[1]: found[2] for found in named if found}
+    if "type" in given or "origin" in given:
+        problem = "Surv() takes times to one event, censored on the right, and delayed entry"
+        raise FormulaError("formula", problem, *_EXAMPLES)
+    wanted = next((order for order in _ORDERS if len(order) == len(pieces)), ())
+    if not wanted or not set(given) <= set(wanted) or not all(pieces):
+        problem = f"Surv() needs a time and an event, and was given {len(pieces)} arguments"
+        raise FormulaError("formula", problem, *_EXAMPLES)
+    placed = iter([piece for piece, found in zip(pieces, named, strict=True) if not found])
+    return [given[name] if name in given else next(placed) for name in wanted]

@@ -1,0 +1,310 @@
+"""Survival from noisy numbers of exits and entries by interval.  Everything here is public.
+
+Within an interval the hazard of the event is constant, and censoring is even: of m persons at the
+beginning, d have the event and c are censored, where with the increment L of the cumulative hazard
+
+    d / m = 1 - e^-L - (c / m) (1 - k(L)),    k(L) = L / (e^L - 1).
+
+To first order that is d / (m - c / 2), as Cutler and Ederer (1958) have it.  Who is censored at the
+end of the interval is not in c: where all are, the curve is the Kaplan-Meier estimate.  Who enters
+inside the interval is half a person of m.  L is a function of d, c and m, and these are linear in
+the cells of the table: noise moves it by its derivative, and so does sampling, which is multinomial
+(with c = 0 that is Greenwood's formula).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+__all__ = ["LifeTable", "area", "crossing", "life_table", "log_rank", "monotone"]
+
+Doubles = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+# Numbers at risk of this many deviations of their noise are estimable.
+_CLEAR = 5.0
+# Increments below it are as 0, and Newton's steps, from a start that is off by few percent.
+_SMALL, _STEPS = 1e-6, 8
+# Draws of the largest of correlated normal deviates, the same in every call.
+_DRAWS, _SEED = 20_000, 20260101
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LifeTable:
+    """What the table of one group says.  Arrays of length K; NaN where it is not estimable.
+
+    Attributes
+    ----------
+    at_risk : ndarray
+        At the beginning of each interval.
+    events, censored : ndarray
+    persons : ndarray
+        As `at_risk`, with half of those that enter inside the interval.
+    cumulative : ndarray
+        Estimates of minus the logarithm of survival; they need not rise.
+    covariance : ndarray, shape (K, K)
+        Of `cumulative`, sampling error and noise.
+    noise : ndarray
+        The part of its diagonal that noise has.
+    """
+
+    at_risk: Doubles
+    events: Doubles
+    censored: Doubles
+    persons: Doubles
+    cumulative: Doubles
+    covariance: Doubles
+    noise: Doubles
+
+    @property
+    def known(self) -> int:
+        """The number of intervals, from the first on, of which there is an estimate."""
+        return int((~np.isnan(self.cumulative)).sum())
+
+    @property
+    def survival(self) -> Doubles:
+        """At the end of each interval: falling, between 0 and 1."""
+        return np.exp(-monotone(self.cumulative))
+
+    @property
+    def standard_errors(self) -> Doubles:
+        """Of `survival`."""
+        return self.survival * np.sqrt(np.diag(self.covariance))
+
+    def limits(self, alpha: float, *, simultaneous: bool = False) -> tuple[Doubles, Doubles]:
+        """Return lower and upper limits of survival, of level 1 - `alpha`.
+
+        All L with (estimate - L)^2 <= c^2 (L / m + noise), m being the effective number at risk:
+        the score interval of a Poisson number, widened by noise; c is the normal quantile, or that
+        of the largest of the standardised errors.  Where survival is not estimable, it is between 0
+        and the upper limit before.
+        """
+        c = self._largest(alpha) if simultaneous else float(stats.norm.isf(alpha / 2))
+        sampling = np.diag(self.covariance) - self.noise
+        seen = self.cumulative > 0
+        with np.errstate(all="ignore"):
+            each = np.where(seen & (sampling > 0), sampling / self.cumulative, np.nan)
+            each = np.where(np.isnan(each), _mean_so_far(1 / self.persons), each)
+            middle = self.cumulative + c * c * each / 2
+            half = c * np.sqrt(
+                np.maximum(self.cumulative, 0) * each + (c * each / 2) ** 2 + self.noise
+            )
+        lower, upper = np.exp(-monotone(middle + half)), np.exp(-monotone(middle - half))
+        # Later on survival is at most what it was.
+        upper[self.known :] = upper[self.known - 1] if self.known else 1.0
+        return np.nan_to_num(lower), upper
+
+    def _largest(self, alpha: float) -> float:
+        known = self.known
+        if known == 0:
+            return math.nan
+        covariance = self.covariance[:known, :known]
+        scale = np.sqrt(np.diag(covariance))
+        values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+        drawn = np.random.default_rng(_SEED).standard_normal((_DRAWS, known))
+        errors = drawn @ (vectors * np.sqrt(np.maximum(values, 0))).T
+        return float(np.quantile(np.abs(errors).max(axis=1), 1 - alpha))
+
+
+def _mean_so_far(values: Doubles) -> Doubles:
+    return np.asarray(np.cumsum(values) / np.arange(1, len(values) + 1))
+
+
+def monotone(values: Doubles) -> Doubles:
+    """Return the nearest values that are at least 0 and do not fall; NaN at the end stays."""
+    known = int((~np.isnan(values)).sum())
+    sums = np.concatenate([[0.0], np.cumsum(values[:known])])
+    first, last = np.ogrid[:known, 1 : known + 1]
+    means = np.where(last > first, sums[last] - sums[first], np.nan) / np.maximum(last - first, 1)
+    # The largest, over where an average begins, of the smallest over where it ends.
+    ends = np.where(last > first, means, np.inf)
+    least = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+    rising = np.where(last > first, least, -np.inf).max(axis=0, initial=-np.inf)
+    return np.concatenate([np.maximum(rising, 0.0), values[known:]])
+
+
+def _linear(intervals: int, kinds: int) -> tuple[Doubles, Doubles, Doubles, Doubles]:
+    """Return d, c, persons at risk at the beginning, and m, as linear in the cells of one group.
+
+    Each of shape (K, K * kinds), cells laid out by interval: exits, then entries if there are 5.
+    """
+    events, censored, at_risk = np.zeros((3, intervals, intervals, kinds))
+    for k in range(intervals):
+        events[k, k, 0] = censored[k, k, 1] = 1.0
+        at_risk[k, k:, :3] = 1.0
+        if kinds > 3:
+            at_risk[k, k + 1 :, 3] = at_risk[k, k:, 4] = -1.0
+    persons = at_risk.copy()
+    if kinds > 3:
+        inside = np.arange(intervals)
+        persons[inside, inside, 4] += 0.5
+    flat = (intervals, intervals * kinds)
+    return (
+        events.reshape(flat), censored.reshape(flat), at_risk.reshape(flat), persons.reshape(flat),
+    )  # fmt: skip
+
+
+def _cells(
+    exits: Counts, entries: Counts | None, variances: tuple[float, float]
+) -> tuple[Doubles, Doubles]:
+    """Return the cells of each group laid flat, and the variance of the noise of each."""
+    kinds = [exits] if entries is None else [exits, entries]
+    counts = np.concatenate(kinds, axis=2).astype(np.float64)
+    each = np.repeat(variances, [3, counts.shape[2] - 3])
+    return counts.reshape(len(counts), -1), np.tile(each, counts.shape[1])
+
+
+def life_table(exits: Counts, entries: Counts | None, variances: tuple[float, float]) -> LifeTable:
+    """Return the life table of one group.
+
+    Parameters
+    ----------
+    exits : ndarray of int, shape (K, 3)
+        Events, censored inside, censored at the end; with noise.
+    entries : ndarray of int, shape (K, 2), or None
+        Entered at the beginning, or inside.
+    variances : tuple of float
+        Of the noise of each.
+    """
+    (cells,), variance = _cells(exits[None], None if entries is None else entries[None], variances)
+    maps = _linear(len(exits), 3 if entries is None else 5)
+    events, inside, at_risk, persons = (m @ cells for m in maps)
+    noise_sd = np.sqrt((maps[3] ** 2) @ variance)
+    known = _clear(persons, noise_sd)
+    m = persons[:known]
+    c = np.clip(inside[:known] / m, 0, 1)
+    # Half a person is left, where noise or an interval that nobody outlives would have none.
+    d = np.minimum(events[:known] / m, 1 - c - 0.5 / m)
+    rise = _increment(d, c)
+    by_event, by_censored = _slopes(rise, c)
+    p = np.maximum(d, 0)
+    mean = by_event * p + by_censored * c
+    sampling = np.cumsum((by_event**2 * p + by_censored**2 * c - mean**2) / m)
+    moved = (
+        maps[0][:known] * (by_event / m)[:, None]
+        + maps[1][:known] * (by_censored / m)[:, None]
+        - maps[3][:known] * ((by_event * d + by_censored * c) / m)[:, None]
+    )
+    jacobian = np.cumsum(moved, axis=0)
+    of_noise = (jacobian * variance) @ jacobian.T
+    size, place = len(exits), np.arange(known)
+    covariance, noise, cumulative = np.full((size, size), np.nan), *np.full((2, size), np.nan)
+    covariance[:known, :known] = sampling[np.minimum.outer(place, place)] + of_noise
+    noise[:known], cumulative[:known] = np.diag(of_noise), np.cumsum(rise)
+    persons[known:] = np.nan
+    return LifeTable(
+        at_risk, events, exits[:, 1:].sum(axis=1).astype(np.float64), persons, cumulative,
+        covariance, noise,
+    )  # fmt: skip
+
+
+def _clear(persons: Doubles, noise_sd: Doubles) -> int:
+    """Return in how many intervals, from the first on, there are enough persons."""
+    clear = persons > _CLEAR * np.maximum(noise_sd, 0.1)
+    return int(np.logical_and.accumulate(clear).sum())
+
+
+def _bernoulli(rise: Doubles) -> tuple[Doubles, Doubles]:
+    """Return k(L) = L / (e^L - 1), and its derivative."""
+    safe = np.where(np.abs(rise) < _SMALL, _SMALL, rise)
+    more = np.expm1(safe)
+    return safe / more, (more - safe * np.exp(safe)) / more**2
+
+
+def _increment(d: Doubles, c: Doubles) -> Doubles:
+    """Solve d = 1 - e^-L - c (1 - k(L)) for L, by Newton's method from the half of c."""
+    rise = -np.log1p(-np.clip(d / (1 - c / 2), -10.0, 1 - 1e-9))
+    for _ in range(_STEPS):
+        k, slope = _bernoulli(rise)
+        gap = -np.expm1(-rise) - c * (1 - k) - d
+        rise = rise - gap / np.maximum(np.exp(-rise) + c * slope, 1e-9)
+    return np.asarray(rise)
+
+
+def _slopes(rise: Doubles, c: Doubles) -> tuple[Doubles, Doubles]:
+    """Return the derivatives of L in d and in c."""
+    k, slope = _bernoulli(rise)
+    by_event = 1 / np.maximum(np.exp(-rise) + c * slope, 1e-9)
+    return by_event, (1 - k) * by_event
+
+
+def area(table: LifeTable, edges: Doubles, time: float) -> tuple[float, float]:
+    """Return the area under the curve up to `time`, and its standard error."""
+    full, widths = np.diff(edges), np.diff(np.minimum(edges, time))
+    last = int((widths > 0).sum())
+    if last > table.known:
+        return math.nan, math.nan
+    cumulative = monotone(table.cumulative)[:last]
+    begin = np.append(0.0, cumulative[:-1])
+    share = (widths / full)[:last]
+    rise = np.maximum((cumulative - begin) * share, _SMALL)
+    # Of persons at the beginning of an interval, what they live in it: w (1 - e^-r) / r.
+    parts = widths[:last] * np.exp(-begin) * -np.expm1(-rise) / rise
+    by_rise = widths[:last] * np.exp(-begin) * (np.exp(-rise) * (1 + rise) - 1) / rise**2 * share
+    slopes = by_rise.copy()
+    slopes[:-1] -= by_rise[1:] + parts[1:]
+    variance = slopes @ table.covariance[:last, :last] @ slopes
+    return float(parts.sum()), math.sqrt(max(variance, 0.0))
+
+
+def crossing(edges: Doubles, survival: Doubles, level: float) -> float:
+    """Return where a falling curve, of constant hazard between the edges, reaches a level.
+
+    NaN: nowhere.
+    """
+    values = np.concatenate([[1.0], survival])
+    below = np.flatnonzero(values <= level)
+    if len(below) == 0:
+        return math.nan
+    k = int(below[0])
+    before, after = -math.log(values[k - 1]), -math.log(max(values[k], 1e-300))
+    share = (-math.log(level) - before) / (after - before)
+    return float(edges[k - 1] + share * (edges[k] - edges[k - 1]))
+
+
+def log_rank(
+    exits: Counts, entries: Counts | None, variances: tuple[float, float]
+) -> tuple[float, int]:
+    """Return the statistic of the log-rank test for all groups, and its degrees of freedom.
+
+    Who is censored inside an interval, or enters there, counts half in it.  The variance has that
+    of noise beside the hypergeometric one.  Intervals count as long as the number at risk of all
+    groups together is estimable.
+
+    Parameters
+    ----------
+    exits : ndarray of int, shape (groups, K, 3)
+    entries : ndarray of int, shape (groups, K, 2), or None
+    variances : tuple of float
+    """
+    cells, variance = _cells(exits, entries, variances)
+    groups, intervals = exits.shape[:2]
+    maps = _linear(intervals, 3 if entries is None else 5)
+    exposure = maps[3] - maps[1] / 2
+    known = _clear((cells @ exposure.T).sum(axis=0), np.sqrt(groups * (exposure**2) @ variance))
+    of_events, of_exposure = maps[0][:known], exposure[:known]
+    d, m = cells @ of_events.T, cells @ of_exposure.T
+    all_d, all_m = d.sum(axis=0), m.sum(axis=0)
+    share = m / all_m
+    gap = (d - share * all_d).sum(axis=1)
+    hypergeometric = np.maximum(all_d * (all_m - all_d) / np.maximum(all_m - 1, 1), 0)
+    # Noise may have taken a share below 0.
+    inside = np.clip(share, 0, 1)
+    total = (inside * hypergeometric).sum(axis=1)
+    covariance = np.diag(total) - (inside * hypergeometric) @ inside.T
+    same = np.eye(groups)
+    for other in range(groups):
+        by_event = same[:, other, None] - share
+        by_exposure = -(all_d / all_m) * (same[:, other, None] - share)
+        moved = by_event @ of_events + by_exposure @ of_exposure
+        covariance += (moved * variance) @ moved.T
+    kept = slice(groups - 1)
+    gap, covariance = gap[kept], covariance[kept, kept]
+    if known == 0:
+        return math.nan, groups - 1
+    return float(gap @ np.linalg.solve(covariance, gap)), groups - 1

@@ -1,0 +1,340 @@
+"""What a private life table released, and the curves, tests and means that follow from it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from dpreg.errors import ArgumentError, unusable
+from dpreg.inference.law import check_alpha
+from dpreg.inference.life_table import LifeTable, area, crossing, life_table, log_rank
+from dpreg.privacy.certificate import Certificate
+from dpreg.results.document import CERTIFICATE, check_fields
+from dpreg.results.summary import Summary, privacy_note
+from dpreg.text import drawn
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["DPCurve", "LogRank"]
+
+Doubles = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Columns = dict[str, Any]
+
+_FORMAT = 1
+_DOCUMENT = {
+    "dpreg_curve": float, "formula": str, "groups": [str], "edges": [float],
+    "exits": [[[float]]], "entries": ([[[float]]], None), "variances": [float], "notes": [str],
+    "privacy": CERTIFICATE,
+}  # fmt: skip
+# Rows of a group that a summary shows.
+_SHOWN_ROWS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class LogRank:
+    """The log-rank test that all groups have one hazard.
+
+    Attributes
+    ----------
+    statistic : float
+        NaN: too few are at risk for a test at this eps.
+    df : int
+    pvalue : float
+    """
+
+    statistic: float
+    df: int
+    pvalue: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DPCurve:
+    """Survival curves by group, from one noisy table.  Holds released numbers only.
+
+    What its methods return costs nothing more.
+
+    Attributes
+    ----------
+    formula : str
+    groups : tuple of str
+        ``"all"`` if there is one.
+    edges : ndarray, shape (K + 1,)
+        Ends of the intervals, the first being where curves begin.
+    exits : ndarray of int, shape (groups, K, 3)
+        Noisy numbers of events, of persons censored inside the interval, and at its end.
+    entries : ndarray of int, shape (groups, K, 2), or None
+        Those that came under observation at the beginning of the interval, and inside it.
+    variances : tuple of float
+        Of the noise of each number, of exits and of entries.
+    privacy : Certificate
+    notes : tuple of str
+    """
+
+    formula: str
+    groups: tuple[str, ...]
+    edges: Doubles
+    exits: Counts
+    entries: Counts | None
+    variances: tuple[float, float]
+    privacy: Certificate
+    notes: tuple[str, ...] = ()
+
+    @property
+    def nobs(self) -> float:
+        """Private estimate of the number of rows that were at risk at some time."""
+        return float(self.exits.sum())
+
+    def tidy(self, alpha: float = 0.05, *, simultaneous: bool = False) -> pd.DataFrame:
+        """Return the curves as a table, one row per group and interval.
+
+        Parameters
+        ----------
+        alpha : float, default 0.05
+        simultaneous : bool, default False
+            False: limits hold with probability 1 - `alpha` at each time by itself.  True: at all
+            times of a group together.
+
+        Returns
+        -------
+        DataFrame
+            Columns group, time (the end of the interval), at_risk (at its beginning), events,
+            censored (with noise), survival, std err, lower and upper, whose widths have sampling
+            error and privacy noise.  Where too few are at risk, survival is NaN, and between 0 and
+            the upper limit before.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self._columns(alpha, simultaneous=simultaneous))
+
+    def _columns(self, alpha: float = 0.05, *, simultaneous: bool = False) -> Columns:
+        """Return the columns of `tidy`."""
+        alpha = check_alpha(alpha)
+        tables = self._tables()
+        limits = [table.limits(alpha, simultaneous=simultaneous) for table in tables]
+        listed = {
+            "at_risk": [table.at_risk for table in tables],
+            "events": [table.events for table in tables],
+            "censored": [table.censored for table in tables],
+            "survival": [table.survival for table in tables],
+            "std err": [table.standard_errors for table in tables],
+            "lower": [lower for lower, _ in limits],
+            "upper": [upper for _, upper in limits],
+        }
+        size = len(self.edges) - 1
+        return {
+            "group": [label for label in self.groups for _ in range(size)],
+            "time": np.tile(self.edges[1:], len(self.groups)),
+            **{name: np.concatenate(parts) for name, parts in listed.items()},
+        }
+
+    def logrank(self) -> LogRank:
+        """Test that the groups have the same hazard in every interval.
+
+        Raises
+        ------
+        ArgumentError
+            If there is one group only.
+        """
+        if len(self.groups) < 2:
+            raise ArgumentError("formula", "has one group, and the log-rank test compares groups")
+        statistic, df = log_rank(self.exits, self.entries, self.variances)
+        return LogRank(statistic, df, float(special.chdtrc(df, statistic)))
+
+    def rmst(self, time: float | None = None, alpha: float = 0.05) -> pd.DataFrame:
+        """Return the restricted mean survival time: the area under the curve up to `time`.
+
+        Parameters
+        ----------
+        time : float, optional
+            After the first edge, and at most the last; default: the last.
+        alpha : float, default 0.05
+
+        Returns
+        -------
+        DataFrame
+            One row per group: rmst, std err, lower and upper; NaN where the curve is not estimable
+            up to `time`.  The hazard is taken to be constant within an interval.  Groups are
+            independent, so variances of differences add up.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self._means(time, alpha)).set_index("group")
+
+    def _means(self, time: float | None = None, alpha: float = 0.05) -> Columns:
+        """Return the columns of `rmst`."""
+        alpha = check_alpha(alpha)
+        first, last = float(self.edges[0]), float(self.edges[-1])
+        until = last if time is None else _number("time", time)
+        if not first < until <= last:
+            raise unusable("time", f"above {first:g} and at most {last:g}, the last cut", time)
+        mean, error = np.array([area(table, self.edges, until) for table in self._tables()]).T
+        margin = stats.norm.isf(alpha / 2) * error
+        return {
+            "group": list(self.groups),
+            "rmst": mean,
+            "std err": error,
+            "lower": np.maximum(mean - margin, 0.0),
+            "upper": np.minimum(mean + margin, until - first),
+        }
+
+    def quantile(self, q: float = 0.5, alpha: float = 0.05) -> pd.DataFrame:
+        """Return the time by which a share `q` has had the event; 0.5: the median.
+
+        Returns
+        -------
+        DataFrame
+            One row per group: time, lower and upper, where the curve and its pointwise limits cross
+            1 - `q`; NaN where they do not.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self._quantiles(q, alpha)).set_index("group")
+
+    def _quantiles(self, q: float = 0.5, alpha: float = 0.05) -> Columns:
+        """Return the columns of `quantile`."""
+        alpha = check_alpha(alpha)
+        if not 0 < _number("q", q) < 1:
+            raise unusable("q", "a number in (0, 1)", q)
+        curves = [(table.survival, *table.limits(alpha)) for table in self._tables()]
+        found = np.array([[crossing(self.edges, s, 1 - q) for s in of] for of in curves])
+        # The lower limit of survival is crossed first.
+        names = ("time", "lower", "upper")
+        return {"group": list(self.groups), **dict(zip(names, found.T, strict=True))}
+
+    def plot(
+        self, ax: Axes | None = None, alpha: float = 0.05, *, simultaneous: bool = True
+    ) -> Axes:
+        """Draw the curves with bands, and numbers at risk as released; needs matplotlib."""
+        limits = "simultaneous" if simultaneous else "pointwise"
+        return drawn("plot_curve", self, ax, alpha, limits)
+
+    def summary(self, alpha: float = 0.05, *, simultaneous: bool = False) -> Summary:
+        """Return the curves, means and the test, printable as text, HTML and LaTeX."""
+        table = self.tidy(alpha, simultaneous=simultaneous)
+        kind = "simultaneous" if simultaneous else "pointwise"
+        shown = []
+        for label in self.groups:
+            title = "Private Survival" + (f", {label}" if len(self.groups) > 1 else "")
+            shown.append(_laid_out(table[table["group"] == label], alpha, title))
+        return Summary(tuple(shown), self._below(kind, alpha))
+
+    def _below(self, kind: str, alpha: float) -> tuple[str, ...]:
+        lines = [
+            f"Limits of level {1 - alpha:g} are {kind}, and combine sampling error and privacy "
+            "noise; n/a: too few at risk at this eps."
+        ]
+        if len(self.groups) > 1:
+            test = self.logrank()
+            lines.append(
+                f"Log-rank test: chi2 = {test.statistic:.4g} on {test.df} df, "
+                f"p-value {test.pvalue:.4g}."
+            )
+        means = self.rmst(alpha=alpha)
+        for label, mean in means.iterrows():
+            if not math.isnan(mean["rmst"]):
+                of = f" of {label}" if len(self.groups) > 1 else ""
+                lines.append(
+                    f"Restricted mean{of} up to {self.edges[-1]:g}: {mean['rmst']:.4g} "
+                    f"({mean['lower']:.4g} to {mean['upper']:.4g})."
+                )
+        return (
+            *lines,
+            privacy_note(self.privacy),
+            *(f"Note: {note}." for note in self.notes),
+        )
+
+    def _tables(self) -> list[LifeTable]:
+        entries: Sequence[Counts | None] = (
+            [None] * len(self.groups) if self.entries is None else list(self.entries)
+        )
+        return [life_table(e, n, self.variances) for e, n in zip(self.exits, entries, strict=True)]
+
+    def to_json(self) -> str:
+        """Return everything as JSON; `from_json` reads it."""
+        document = {
+            "dpreg_curve": _FORMAT, "formula": self.formula, "groups": list(self.groups),
+            "edges": self.edges.tolist(), "exits": self.exits.tolist(),
+            "entries": None if self.entries is None else self.entries.tolist(),
+            "variances": list(self.variances), "notes": list(self.notes),
+            "privacy": self.privacy.to_dict(),
+        }  # fmt: skip
+        return json.dumps(document, indent=2, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> DPCurve:
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If `text` is something else.
+        """
+        try:
+            data: dict[str, Any] = json.loads(text)
+            check_fields(data, _DOCUMENT)
+            if data.pop("dpreg_curve") != _FORMAT:
+                raise ValueError("another format")
+            counts = {k: None if data[k] is None else np.array(data[k], dtype=np.int64)
+                      for k in ("exits", "entries")}  # fmt: skip
+            _check_shapes(data, counts)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"this is not a curve of format {_FORMAT}: {error}") from None
+        tuples = {name: tuple(data[name]) for name in ("groups", "notes", "variances")}
+        privacy = Certificate.from_dict(data["privacy"])
+        edges = np.array(data["edges"], dtype=np.float64)
+        return cls(**{**data, **counts, **tuples, "edges": edges, "privacy": privacy})
+
+    def _repr_html_(self) -> str:
+        return self.summary().as_html()
+
+    def __repr__(self) -> str:
+        return str(self.summary())
+
+
+def _laid_out(table: pd.DataFrame, alpha: float, title: str) -> Any:
+    """Lay out some rows of one group."""
+    from statsmodels.iolib.table import SimpleTable
+    from statsmodels.iolib.tableformatting import fmt_params
+
+    step = math.ceil(len(table) / _SHOWN_ROWS)
+    rows = table.iloc[step - 1 :: step]
+    counts, others = ["at_risk", "events", "censored"], ["survival", "std err", "lower", "upper"]
+    cells = [
+        [
+            *(f"{value:,.0f}" for value in row[counts]),
+            *("n/a" if math.isnan(value) else f"{value:.4f}" for value in row[others]),
+        ]
+        for _, row in rows.iterrows()
+    ]
+    limits = [f"[{alpha / 2:.3g}", f"{1 - alpha / 2:.3g}]"]
+    headers = ["at risk", "events", "censored", "survival", "std err", *limits]
+    stubs = [f"{time:g}" for time in rows["time"]]
+    return SimpleTable(cells, headers=headers, stubs=stubs, title=title, txt_fmt=fmt_params)
+
+
+def _check_shapes(data: dict[str, Any], counts: dict[str, Counts | None]) -> None:
+    edges, size = data["edges"], (len(data["groups"]), len(data["edges"]) - 1)
+    if size[0] < 1 or size[1] < 1 or any(a >= b for a, b in itertools.pairwise(edges)):
+        raise ValueError("edges: these must rise, and there must be a group")
+    for (name, found), kinds in zip(counts.items(), (3, 2), strict=True):
+        if found is not None and found.shape != (*size, kinds):
+            raise ValueError(f"{name}: must be of shape {(*size, kinds)}")
+    if counts["exits"] is None or len(data["variances"]) != 2 or min(data["variances"]) < 0:
+        raise ValueError("variances: these must be two, and at least 0")
+
+
+def _number(name: str, value: object) -> float:
+    if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
+        raise unusable(name, "a number", value)
+    return float(value)

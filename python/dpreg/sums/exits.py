@@ -1,0 +1,158 @@
+"""How many persons leave in each interval of time, and how many enter, with noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.data.design import Design
+from dpreg.data.observations import Observations
+from dpreg.data.sampling import sample_rows
+from dpreg.privacy.certificate import Part
+
+__all__ = ["ENTRY_SHARE", "ExitCounts", "NoisyExits", "noisy_exits"]
+
+Doubles = NDArray[np.float64]
+Sums = NDArray[np.int64]
+
+# Cells of an interval: an event in it, censored inside it, censored at its end or later; and
+# entered at its beginning or before, entered inside it.
+EXITS, ENTRIES = 3, 2
+# Share of epsilon for entries: they move numbers at risk, and exits move those of events too.
+ENTRY_SHARE = 1 / 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExitCounts:
+    """Numbers of rows that leave, and enter, by group, interval and kind: a `Statistic`.
+
+    Interval k of K is (edges[k], edges[k + 1]], the first with its beginning.  A row adds 1 to one
+    cell of exits, and to one of entries if there are any, or nothing: if it is not at risk between
+    the first edge and the last, or its event is neither 0 nor 1.  What is beyond the last edge was
+    censored there.
+
+    Attributes
+    ----------
+    edges : ndarray, shape (K + 1,)
+    groups : int
+    codes : ndarray
+        The columns of X behind start and event times these are the number of the group.
+    entry : bool
+        The first column of X is the time from which a row is at risk.
+    """
+
+    edges: Doubles
+    groups: int
+    codes: Doubles
+    entry: bool
+
+    def __call__(self, X: Doubles, y: Doubles) -> Sums:
+        """Return an array of shape (groups, K, 3), or (groups, K, 5) with entries, laid flat."""
+        first, last = self.edges[0], self.edges[-1]
+        event = X[:, int(self.entry)]
+        group = X[:, int(self.entry) + 1 :] @ self.codes
+        inside = ((event == 0) | (event == 1)) & np.isin(group, np.arange(self.groups))
+        if self.entry:
+            inside &= (X[:, 0] < y) & (X[:, 0] < last) & (y > first)
+        else:
+            inside &= (y > first) | ((y == first) & (event == 1))
+        y, event, group = y[inside], event[inside], group[inside].astype(np.int64)
+        exits = self._cells(y, np.where(event == 1, 0, 1), group, EXITS)
+        if not self.entry:
+            return exits.ravel()
+        start = np.maximum(X[inside, 0], first)
+        place = np.searchsorted(self.edges[:-1], start, side="right") - 1
+        at = (group * self._intervals + place) * ENTRIES + (start > self.edges[place])
+        size = self.groups * self._intervals * ENTRIES
+        entries = np.bincount(at, minlength=size).reshape(self.groups, -1, ENTRIES)
+        return np.concatenate([exits, entries], axis=2).ravel()
+
+    @property
+    def _intervals(self) -> int:
+        return len(self.edges) - 1
+
+    def _cells(self, y: Doubles, kind: Sums, group: Sums, kinds: int) -> Sums:
+        ends = self.edges[1:]
+        place = np.searchsorted(ends, y, side="left")
+        beyond = place == len(ends)
+        place = np.where(beyond, len(ends) - 1, place)
+        at_end = beyond | ((kind == 1) & (y == ends[place]))
+        at = (group * self._intervals + place) * kinds + np.where(at_end, 2, kind)
+        size = self.groups * self._intervals * kinds
+        return np.bincount(at, minlength=size).reshape(self.groups, -1, kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyExits:
+    """Tables that may be published.
+
+    Attributes
+    ----------
+    exits : ndarray of int, shape (groups, K, 3)
+    entries : ndarray of int, shape (groups, K, 2), or None
+        None: all were at risk from the beginning.
+    variances : tuple of float
+        Of the noise of each cell, of exits and of entries.
+    parts : tuple of Part
+    """
+
+    exits: Sums
+    entries: Sums | None
+    variances: tuple[float, float]
+    parts: tuple[Part, ...]
+
+
+def noisy_exits(
+    design: Design, statistic: ExitCounts, max_rows: int, epsilon: float, bits: _core.BitSource
+) -> NoisyExits:
+    """Release how many rows leave, and enter, in each interval.
+
+    Parameters
+    ----------
+    design : Design
+        Private.
+    statistic : ExitCounts
+    max_rows : int
+        So many rows of a unit are used, by chance.
+    epsilon : float
+    bits : BitSource
+
+    Privacy
+    -------
+    guarantee : (epsilon, 0)-DP
+    neighbours : add or remove one unit
+    proof : exits.md
+    """
+    rows: Observations = sample_rows(design, max_rows, bits).rows
+    most = 1 if design.units is None else max_rows
+    kinds = EXITS + ENTRIES * statistic.entry
+    counts = rows.total(statistic).reshape(statistic.groups, -1, kinds)
+    of_entries = epsilon * ENTRY_SHARE if statistic.entry else 0.0
+    # Rounded down, so that the two are no more than epsilon.
+    of_exits = math.nextafter(epsilon - of_entries, 0.0) if statistic.entry else epsilon
+    exits, part, variance = _noisy("exits", counts[:, :, :EXITS], most, of_exits, bits)
+    if not statistic.entry:
+        return NoisyExits(exits, None, (variance, 0.0), (part,))
+    entries, more, other = _noisy("entries", counts[:, :, EXITS:], most, of_entries, bits)
+    return NoisyExits(exits, entries, (variance, other), (part, more))
+
+
+def _noisy(
+    what: str, counts: Sums, most: int, epsilon: float, bits: _core.BitSource
+) -> tuple[Sums, Part, float]:
+    """Add discrete Laplace noise to counts of which a unit adds `most`, in any cells."""
+    each = epsilon if most == 1 else math.nextafter(epsilon / most, 0.0)
+    noise = np.asarray(_core.discrete_laplace(each, bits, counts.size)).reshape(counts.shape)
+    part = Part(
+        f"{what} by group and interval",
+        epsilon,
+        0.0,
+        f"discrete Laplace, scale {1 / each:.4g}",
+        sensitivity=float(most),
+        scale=1 / each,
+    )
+    return counts + noise, part, 1 / (2 * math.sinh(each / 2) ** 2)

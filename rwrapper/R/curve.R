@@ -1,0 +1,255 @@
+# Survival curves on a public grid, with the syntax of the package survival.
+
+#' Private survival curves
+#'
+#' `dp_curve()` releases one noisy table of events and censored times by interval of a public grid.
+#' The life table (Kaplan-Meier) estimates with limits, the log-rank test, restricted means and
+#' quantiles follow from it at no further cost.
+#'
+#' A person is in one cell of the table, whose noise does not grow with the number of intervals.
+#' Within an interval the hazard is taken to be constant and censoring even, so that persons censored
+#' inside it count about half, and those censored at its end fully: if the cuts are all the times that
+#' can occur, the estimate is that of `survival::survfit()`. Standard errors combine sampling error
+#' and privacy noise. No `delta` is needed.
+#'
+#' `Surv()` is not called, so the package survival need not be there. The event is 0 or 1, or `TRUE`
+#' or `FALSE`; a status of 1 and 2 is not recognised from the data: write `Surv(time, status == 2)`.
+#'
+#' @inheritParams dp_lm
+#' @param formula `Surv(time, event) ~ arm`, or `Surv(start, stop, event) ~ arm` with delayed entry;
+#'   `~ 1` for one curve, `~ arm + sex` for one for each combination of levels.
+#' @param cuts Public times, rising: the ends of the intervals. Do not choose them by looking at the
+#'   data. Times after the last are censored there.
+#' @param start Where the first interval begins, itself included; curves are conditional on survival
+#'   up to it.
+#' @param max_rows Maximum number of rows used per unit; units with more rows are sampled.
+#' @param x,object A curve.
+#' @param level Probability with which limits cover.
+#' @param simultaneous `FALSE`: at each time by itself; `TRUE`: at all times of a group together.
+#' @param time Up to when; `NULL`: the last cut.
+#' @param probs Shares of persons who have had the event; 0.5 is the median.
+#' @param main,xlab,ylab,col As for [plot.default()]; one colour for each group.
+#' @param row.names,optional Ignored.
+#' @param ... Must be empty; of `plot()`, given to [plot.default()].
+#' @return `dp_curve()`: an object of class `dp_curve`, which contains no records: `groups`, `curve` (a
+#'   data frame), `notes` and `privacy`, its cost. `as.data.frame()` and `tidy()`: the curves, with
+#'   other limits if wanted; where too few are at risk at this eps, survival is `NA` and between 0 and
+#'   the upper limit before. `curve_rmst()`: restricted mean survival times. `quantile()`: times by which
+#'   shares have had the event. `curve_logrank()`: an `htest`.
+#' @export
+#' @examples
+#' if (dpreg_available("dp_curve")) {
+#'   n <- 5000
+#'   trial <- data.frame(arm = factor(rep(c("placebo", "drug"), n / 2), c("placebo", "drug")))
+#'   days <- rexp(n, ifelse(trial$arm == "drug", 1 / 400, 1 / 300))
+#'   end <- runif(n, 100, 730)
+#'   trial <- transform(trial, days = pmin(days, end), died = days <= end)
+#'   curve <- dp_curve(Surv(days, died) ~ arm, trial, eps = 1, cuts = c(90, 180, 365, 730))
+#'   print(curve)
+#'   print(curve_logrank(curve))
+#'   curve_rmst(curve, 365)
+#' }
+dp_curve <- function(formula, data, eps, cuts, start = 0, levels = NULL, unit = NULL, max_rows = NULL,
+                     budget = NULL, rng = NULL, ...) {
+  no_more("dp_curve()", c(LM_HINTS, delta = "leave it out: the guarantee is (eps, 0)",
+                          breaks = "write cuts = c(90, 180)", times = "write cuts = c(90, 180)",
+                          start.time = "write start = 0"), ...)
+  data <- data_of(data)
+  check_number(eps, "eps", "1")
+  check_number(start, "start", "0")
+  if (!is.null(max_rows)) check_number(max_rows, "max_rows", "5")
+  if (!is.numeric(cuts) || !length(cuts) || !all(is.finite(cuts)) || is.unsorted(cuts, strictly = TRUE))
+    refuse("cuts must be rising numbers, such as cuts = c(90, 180, 365), not ", described(cuts))
+  check_unit(unit, data)
+  sent_budget <- budget_sent(budget)
+  formula <- as_formula(formula)
+  columns <- surv_columns(formula)
+  check_groups(columns, data, levels)
+  design <- design_of(columns, seen_by_formula(data, columns, unit, budget$stratum),
+                      levels_seen(levels, unit, budget$stratum))
+  groups <- group_levels(design, attr(columns, "given"))
+  request <- list(formula = deparsed(formula), eps = eps, cuts = as.list(as.double(cuts)), start = start,
+                  levels = groups, matrix = sent_design(design, data, unit, budget$stratum))
+  request$max_rows <- max_rows
+  request$budget <- sent_budget
+  request$rng <- seed_sent(rng)
+  answer <- call_release("curve", request)
+  environment(formula) <- globalenv()
+  found <- structure(list(
+    formula = formula, groups = as.character(unlist(answer$groups)), nobs = answer$nobs,
+    start = start, notes = as.character(unlist(answer$notes)), privacy = certificate(answer), json = answer$json
+  ), class = "dp_curve")
+  found$curve <- as.data.frame(found)
+  found
+}
+
+SURV_EXAMPLES <- "write Surv(time, event) ~ arm, or Surv(start, stop, event) ~ arm with delayed entry"
+
+# The same as a formula with time as response, and start, event and groups as regressors.
+surv_columns <- function(formula) {
+  if (!inherits(formula, "formula") || length(formula) != 3L) refuse("formula: ", SURV_EXAMPLES)
+  left <- formula[[2L]]
+  name <- if (is.call(left)) deparsed(left[[1L]]) else ""
+  if (!name %in% c("Surv", "survival::Surv"))
+    refuse("formula: the left-hand side must be Surv(); ", SURV_EXAMPLES)
+  given <- surv_arguments(left)
+  right <- stats::terms(formula[-2L], data = data.frame())
+  check_surv_terms(right)
+  wrapped <- lapply(as.list(attr(right, "variables"))[-1L], function(v) call("C", v, quote(contr.treatment)))
+  parts <- c(lapply(given[-1L], function(e) call("I", e)), wrapped)
+  columns <- stats::as.formula(
+    call("~", call("I", given[[1L]]), Reduce(function(a, b) call("+", a, b), parts)), environment(formula))
+  structure(columns, given = length(given), groups = as.list(attr(right, "variables"))[-1L])
+}
+
+# Time first, then start if there is one, and the event.
+surv_arguments <- function(left) {
+  given <- as.list(left)[-1L]
+  of <- list(c("time", "event"), c("time", "time2", "event"))[[max(1L, min(2L, length(given) - 1L))]]
+  named <- if (is.null(names(given))) rep("", length(given)) else names(given)
+  if (length(given) != length(of) || !all(named %in% c("", of)))
+    refuse("formula: Surv() takes times to one event, censored on the right, and delayed entry; ",
+           SURV_EXAMPLES)
+  named[named == ""] <- setdiff(of, named)
+  given <- given[match(of, named)]
+  if (length(given) == 3L) given[c(2L, 1L, 3L)] else given
+}
+
+check_surv_terms <- function(terms) {
+  called <- vapply(as.list(attr(terms, "variables"))[-1L], function(v)
+    if (is.call(v)) basename_of(deparsed(v[[1L]])) else "", "")
+  instead <- c(strata = "write the groups themselves, ~ a + b",
+               cluster = "write unit = \"person\" as an argument of the call",
+               frailty = "write unit = \"person\" as an argument of the call",
+               tt = "make the column before the call")
+  for (name in intersect(called, names(instead)))
+    refuse("formula: ", name, "() is not a term of these models; ", instead[[name]])
+  if (any(attr(terms, "order") > 1L) || attr(terms, "intercept") == 0L || length(attr(terms, "offset")))
+    refuse("formula: the right-hand side must name groups, such as ~ arm + sex, or be 1")
+}
+
+# Columns that are groups by themselves have levels; those of files are found out with the design.
+check_groups <- function(columns, data, levels) {
+  if (!is.data.frame(data)) return(invisible())
+  for (e in attr(columns, "groups")) {
+    name <- if (is.name(e)) as.character(e) else ""
+    if (!name %in% names(data) || name %in% names(levels) || is.factor(data[[name]])) next
+    refuse("formula: ", sQuote(name, FALSE), " is not a factor, and its levels must not be read from the data; ",
+           "add levels = list(", name, " = c(...)) to the call",
+           if (is.numeric(data[[name]])) ", or write cut() with public breaks")
+  }
+}
+
+# The levels of each group, by the name of its term.
+group_levels <- function(design, given) {
+  frame <- design$frame
+  if (is.factor(frame[[given]]))
+    refuse("formula: the event must be 0 or 1; write Surv(time, status == \"",
+           levels(frame[[given]])[1L], "\")")
+  groups <- names(frame)[-seq_len(given)]
+  lapply(stats::setNames(groups, groups), function(name) as.list(levels(frame[[name]])))
+}
+
+asked_of_curve <- function(x, what, level, ...) {
+  if (!inherits(x, "dp_curve")) refuse("x must be a curve made by dp_curve()")
+  check_number(level, "level", "0.95")
+  answer <- call_python("curve_table", list(curve = x$json, what = what, alpha = 1 - level, ...))
+  group <- as.character(unlist(answer$group))
+  values <- lapply(answer[names(answer) != "group"], function(v) missing_as_na(unpack_doubles(v)))
+  list(group = factor(group, unique(group)), values = values)
+}
+
+#' @rdname dp_curve
+#' @export
+as.data.frame.dp_curve <- function(x, row.names = NULL, optional = FALSE, level = 0.95,
+                                   simultaneous = FALSE, ...) {
+  check_flag(simultaneous, "simultaneous")
+  found <- asked_of_curve(x, "curve", level, simultaneous = simultaneous)
+  v <- found$values
+  data.frame(strata = found$group, time = v$time, n.risk = v$at_risk, n.event = v$events,
+             n.censor = v$censored, surv = v$survival, std.err = v$std_err, lower = v$lower, upper = v$upper)
+}
+
+#' @rdname dp_curve
+#' @export
+tidy.dp_curve <- function(x, level = 0.95, simultaneous = FALSE, ...) {
+  no_more("tidy()", c(conf.level = "write level = 0.95"), ...)
+  table <- as.data.frame(x, level = level, simultaneous = simultaneous)
+  names(table)[6:9] <- c("estimate", "std.error", "conf.low", "conf.high")
+  as_tibble(c(unclass(table)[names(table) != "strata"], list(strata = as.character(table$strata))))
+}
+
+#' @rdname dp_curve
+#' @export
+curve_rmst <- function(x, time = NULL, level = 0.95) {
+  if (!is.null(time)) check_number(time, "time", "365")
+  found <- asked_of_curve(x, "rmst", level, time = time)
+  v <- found$values
+  data.frame(strata = found$group, rmst = v$rmst, std.err = v$std_err, lower = v$lower, upper = v$upper)
+}
+
+#' @rdname dp_curve
+#' @export
+quantile.dp_curve <- function(x, probs = 0.5, level = 0.95, ...) {
+  no_more("quantile()", character(), ...)
+  if (!is.numeric(probs) || !length(probs)) refuse("probs must be numbers, such as 0.5, not ", described(probs))
+  do.call(rbind, lapply(probs, function(q) {
+    check_number(q, "probs", "0.5")
+    found <- asked_of_curve(x, "quantile", level, q = q)
+    data.frame(strata = found$group, prob = q, found$values[c("time", "lower", "upper")])
+  }))
+}
+
+#' @rdname dp_curve
+#' @export
+curve_logrank <- function(x) {
+  if (!inherits(x, "dp_curve")) refuse("x must be a curve made by dp_curve()")
+  answer <- call_python("curve_table", list(curve = x$json, what = "logrank"))
+  structure(list(statistic = c(chisq = answer$statistic), parameter = c(df = answer$df),
+                 p.value = answer$pvalue, method = "Private log-rank test", data.name = deparsed(x$formula)),
+            class = "htest")
+}
+
+#' @rdname dp_curve
+#' @export
+summary.dp_curve <- function(object, ...) object
+
+#' @rdname dp_curve
+#' @export
+print.dp_curve <- function(x, ...) {
+  cat("Private survival curves of about", format(round(x$nobs), big.mark = ","), "rows\n")
+  for (group in x$groups) {
+    rows <- x$curve[x$curve$strata == group, -1L]
+    cat("\n", if (length(x$groups) > 1L) paste0(group, "\n"), sep = "")
+    print(format(rows, digits = 4L), row.names = FALSE)
+  }
+  if (length(x$groups) > 1L) {
+    test <- curve_logrank(x)
+    cat(sprintf("\nLog-rank test: chisq = %.4g on %g df, p-value = %.4g\n", test$statistic,
+                test$parameter, test$p.value))
+  }
+  cat("\n", x$privacy$text, "\n", sep = "")
+  for (note in x$notes) cat(strwrap(paste0("Note: ", note, "."), 78, exdent = 2), sep = "\n")
+  invisible(x)
+}
+
+#' @rdname dp_curve
+#' @export
+plot.dp_curve <- function(x, level = 0.95, simultaneous = TRUE, main = NULL, xlab = "time",
+                          ylab = "survival", col = NULL, ...) {
+  table <- as.data.frame(x, level = level, simultaneous = simultaneous)
+  parts <- split(table, table$strata)
+  begin <- x$start
+  col <- rep_len(if (is.null(col)) unname(c(COLORS, grDevices::palette.colors(8)[-1L])) else col, length(parts))
+  if (is.null(main)) main <- paste0("Survival, eps = ", format(x$privacy$epsilon))
+  graphics::plot(c(begin, max(table$time)), c(0, 1), type = "n", main = main, xlab = xlab, ylab = ylab, ...)
+  for (k in seq_along(parts)) {
+    part <- parts[[k]]
+    at <- c(begin, part$time)
+    graphics::polygon(c(at, rev(at)), c(1, part$lower, rev(c(1, part$upper))), border = NA,
+                      col = grDevices::adjustcolor(col[k], 0.2))
+    graphics::lines(at, c(1, part$surv), type = "b", pch = 19, cex = 0.5, col = col[k])
+  }
+  if (length(parts) > 1L) graphics::legend("topright", names(parts), col = col, lty = 1, bty = "n")
+  invisible(table)
+}
