@@ -27,7 +27,6 @@ PAIRS = 60
 FEW = 12
 SOON = (
     "sensitivity of all histograms that of one",  # a sensitivity
-    "curvature with a part of its sensitivity",
     "no composition over rounds",  # an account
     "limits of scores from exact norms",  # a limit
     "bounds read from the data",
