@@ -81,7 +81,7 @@ def _in_python(mistake, data):
 def _in_shell(mistake, data):
     import shlex
 
-    from dpreg.cli.commands import main
+    from dpreg.faces.cli.commands import main
 
     words = shlex.split(mistake.typed)[1:]
     said = io.StringIO()

@@ -203,7 +203,7 @@ def shell_calls(folder):
 
 
 def _said(words):
-    from dpreg.cli.commands import main
+    from dpreg.faces.cli.commands import main
 
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -213,7 +213,7 @@ def _said(words):
 
 def bridge_calls(d):
     """Name each call as R makes it."""
-    from dpreg.bridge import call
+    from dpreg.faces.bridge.call import call
 
     columns = [d[name].to_numpy(np.float64).tobytes() for name in ("x", "z")]
     labels = d["person"].to_numpy("<i4").tobytes()

@@ -37,19 +37,19 @@ def test_results_never_touches_records_or_noise(path):
         "dpreg._core",
         "dpreg.data.design",
         "dpreg.privacy.bits",
-        "dpreg.methods",
-        "dpreg.selection",
+        "dpreg.estimation.methods",
+        "dpreg.estimation.selection",
     }
     assert not {i for i in imports(path) if any(i.startswith(f) for f in forbidden)}
 
 
-@pytest.mark.parametrize("path", files("planning"), ids=lambda p: p.name)
+@pytest.mark.parametrize("path", files("estimation/planning"), ids=lambda p: p.name)
 def test_planning_sees_public_numbers_only(path):
     forbidden = {
         "dpreg.data.design",
         "dpreg.data.table",
         "dpreg.data.formula",
-        "dpreg.methods",
+        "dpreg.estimation.methods",
         "dpreg.privacy.bits",
     }
     assert not {i for i in imports(path) if any(i.startswith(f) for f in forbidden)}
@@ -60,7 +60,7 @@ def test_only_methods_and_selection_draw_noise():
 
     `block_sums.py` tells it how many threads to use, `spec.py` has it put columns side by side.
     """
-    allowed = {"sums", "methods", "selection", "mechanisms", "reference", "planning", "audit"}
+    allowed = {"estimation", "mechanisms", "reference", "audit"}
     for path in PACKAGE.rglob("*.py"):
         relative = path.relative_to(PACKAGE)
         if relative.parts[0] in allowed or relative.name in (
@@ -80,7 +80,8 @@ def test_only_methods_and_selection_draw_noise():
 
 
 def test_no_generator_of_numpy_on_the_private_side():
-    for folder in ("sums", "methods", "selection", "mechanisms", "data"):
+    private = ("releases", "newton", "blocks", "methods", "selection")
+    for folder in (*(f"estimation/{room}" for room in private), "mechanisms", "data"):
         for path in files(folder):
             assert "np.random" not in path.read_text(), path
             assert "import random" not in path.read_text(), path
@@ -112,7 +113,7 @@ def test_the_names_that_every_call_needs_leave_heavy_libraries_alone():
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["budget", "--help"]])
 def test_help_of_the_shell_loads_nothing_but_click(arguments):
-    code = f"from dpreg.cli.commands import main; main({arguments!r})"
+    code = f"from dpreg.faces.cli.commands import main; main({arguments!r})"
     assert not {*HEAVY, "numpy", "pandas", "scipy"} & loaded_by(code)
 
 
@@ -191,15 +192,15 @@ def test_a_circle_is_found():
 
 def test_plots_are_a_leaf():
     """Only faces import them; results, plans and budgets find a picture by its name."""
-    faces = ("cli.", "r.", "sklearn", "results.plots")
+    faces = ("faces.", "r.", "sklearn")
     for name, path in KNOWN.items():
         found = set(imported(ast.walk(ast.parse(path.read_text()))))
-        if any(target.startswith("dpreg.results.plots") for target in found):
+        if any(target.startswith("dpreg.faces.plots") for target in found):
             assert name.removeprefix("dpreg.").startswith(faces), name
 
 
 def test_every_picture_that_is_drawn_by_name_is_there():
-    from dpreg.results import plots
+    from dpreg.faces import plots
 
     texts = "".join(path.read_text() for path in KNOWN.values())
     named = set(re.findall(r'drawn\(\s*"(\w+)"', texts))

@@ -10,11 +10,11 @@ import pytest
 
 import dpreg
 from dpreg import _core, mechanisms
-from dpreg.cli.commands import main
-from dpreg.errors import ArgumentError
-from dpreg.methods import METHODS
-from dpreg.selection import SELECTORS
-from dpreg.sums.histograms import column_weights
+from dpreg.base.errors import ArgumentError
+from dpreg.estimation.methods import METHODS
+from dpreg.estimation.releases.histograms import column_weights
+from dpreg.estimation.selection import SELECTORS
+from dpreg.faces.cli.commands import main
 
 BOUNDS = {"x": (-4.0, 4.0), "z": (0.0, 10.0), "y": (-20.0, 30.0)}
 FORMULA = "y ~ x + z"

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpreg.bridge import call
+from dpreg.faces.bridge.call import call
 
 ROOT = Path(__file__).parents[1]
 
@@ -23,7 +23,7 @@ for absent in sys.argv[1:]:
     sys.modules[absent] = None
 
 import numpy as np
-from dpreg.bridge import call
+from dpreg.faces.bridge.call import call
 
 random = np.random.default_rng(1)
 x = random.normal(size=(3, 4000))
@@ -116,7 +116,7 @@ def test_what_fails_after_the_charge_is_no_refusal(rng, monkeypatch):
     def fail(*arguments, **options):
         raise ValueError("row 3 is secret")
 
-    monkeypatch.setattr("dpreg.methods.boosted_adassp.BoostedAdaSSP.release", fail)
+    monkeypatch.setattr("dpreg.estimation.methods.boosted_adassp.BoostedAdaSSP.release", fail)
     found = {"columns": [np.zeros(5).tobytes()], "y": np.zeros(5).tobytes()}
     matrix = {"response": "y", "names": ["a"], "intercept": True, "ranges": {},
               "read": lambda: found}  # fmt: skip
@@ -141,7 +141,7 @@ def test_r_is_told_how_far_a_release_has_come_once_it_takes_long(monkeypatch):
     shown = []
     quick = small_fit(progress=shown.append)
     assert shown == []
-    monkeypatch.setattr("dpreg.bridge._PATIENCE", 0.0)
+    monkeypatch.setattr("dpreg.faces.bridge.call._PATIENCE", 0.0)
     assert small_fit(progress=shown.append) == quick == small_fit()
     assert re.match(r"pass 2 of at most \d+ over the rows after 0 s", shown[1])
     assert len(shown) > 4

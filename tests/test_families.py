@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from dpreg.errors import ArgumentError
-from dpreg.families import (
+from dpreg.base.errors import ArgumentError
+from dpreg.base.families import (
     BINOMIAL,
     CLOGLOG,
     GAUSSIAN,

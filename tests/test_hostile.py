@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dpreg
-from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP, FrankWolfe, TukeyEM
+from dpreg.estimation.methods import DPSGD, AdaSSP, BoostedAdaSSP, FrankWolfe, TukeyEM
 
 # As many times the examples: `DPREG_EXAMPLES=160 pytest tests/test_hostile.py` makes 100,000.
 TIMES = int(os.environ.get("DPREG_EXAMPLES", "1"))

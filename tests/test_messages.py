@@ -11,7 +11,7 @@ import pytest
 from mistakes import MISTAKES, Data, message_of
 
 import dpreg
-from dpreg.errors import ArgumentError, KeywordError
+from dpreg.base.errors import ArgumentError, KeywordError
 
 
 @pytest.fixture(scope="module")

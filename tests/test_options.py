@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dpreg
-from dpreg.options import check_options
-from dpreg.planning.frank_wolfe import Screen
-from dpreg.sums.standardisation import Standardisation
+from dpreg.base.options import check_options
+from dpreg.estimation.planning.frank_wolfe import Screen
+from dpreg.estimation.releases.standardisation import Standardisation
 
 CLASSES = [
     dpreg.TukeyEM, dpreg.AdaSSP, dpreg.BoostedAdaSSP, dpreg.DPSGD, dpreg.FrankWolfe, dpreg.Auto,

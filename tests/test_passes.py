@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import dpreg
-from dpreg.passes import Progress
+from dpreg.base.passes import Progress
 
 
 def table(n, seed=1):

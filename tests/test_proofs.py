@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from pins import digest, pins
 
-from dpreg import methods, selection
-from dpreg.sums.standardisation import Standardisation
+from dpreg.estimation import methods, selection
+from dpreg.estimation.releases.standardisation import Standardisation
 
 ROOT = Path(__file__).parents[1]
 PROOFS = sorted(p for top in ("cpp/src", "python/dpreg") for p in (ROOT / top).rglob("*.md"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dpreg.bridge import call
-from dpreg.r_words import in_r, told_in_r
+from dpreg.faces.bridge.call import call
+from dpreg.faces.bridge.words import in_r, told_in_r
 
 
 @pytest.mark.parametrize(

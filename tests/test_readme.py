@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dpreg
-from dpreg.cli.commands import dpreg as shell
+from dpreg.faces.cli.commands import dpreg as shell
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

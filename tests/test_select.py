@@ -170,7 +170,7 @@ def test_the_shares_add_up_to_one_budget(method):
 def test_the_fit_is_the_fit_of_the_chosen_columns(method):
     """With the same bits it is the fit of the shorter formula with the smaller budget."""
     from dpreg import _core
-    from dpreg.methods import method_from
+    from dpreg.estimation.methods import method_from
 
     data = frame(5000)
     bits = _core.TestBits(9)

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dpreg
-from dpreg.errors import ArgumentError, BudgetError, SchemaError
+from dpreg.base.errors import ArgumentError, BudgetError, SchemaError
 from dpreg.sklearn import (
     DPFeatureSelector,
     DPLinearRegression,

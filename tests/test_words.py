@@ -97,7 +97,7 @@ def docstrings() -> Iterator[tuple[str, str]]:
         text = inspect.getdoc(found)
         if text is not None and not isinstance(found, (str, int, float, tuple, dict)):
             yield name, text
-    for path in sorted((PACKAGE / "cli").glob("*.py")):  # help texts of commands
+    for path in sorted((PACKAGE / "faces" / "cli").glob("*.py")):  # help texts of commands
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef) and node.decorator_list:
                 yield f"{path.relative_to(ROOT)}:{node.lineno}", ast.get_docstring(node) or ""

@@ -25,7 +25,7 @@ import pandas as pd
 from matplotlib import pyplot as plt
 
 import dpreg
-from dpreg.cli.commands import main as shell
+from dpreg.faces.cli.commands import main as shell
 from dpreg.privacy.gdp import gdp_epsilon
 
 folder = tempfile.TemporaryDirectory()
@@ -124,7 +124,7 @@ CRASH = """
 import os, signal, sys
 import dpreg
 import dpreg.privacy.account
-from dpreg.methods import AdaSSP
+from dpreg.estimation.methods import AdaSSP
 dpreg.privacy.account.now = lambda: sys.argv[3]
 AdaSSP.release = lambda *arguments, **options: os.kill(os.getpid(), signal.SIGKILL)
 budget = dpreg.Budget.open(sys.argv[1], user="ada")

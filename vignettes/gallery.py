@@ -19,7 +19,7 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
 import dpreg
-from dpreg.results.plots import plot_beside
+from dpreg.faces.plots import plot_beside
 
 here = Path(__file__).parent if "__file__" in globals() else Path()
 log, log1p = np.log, np.log1p  # formulas of statsmodels look for them here

@@ -3,12 +3,11 @@
 Start with `dp_lm(formula, data, eps)` and `dp_glm(formula, data, eps)`.  The glossary of the
 documentation defines unit, score, release and other terms.
 
-Subpackages; each imports only from those before it: `privacy` (costs, budgets, ledgers,
-certificates), `data` (from tables to rows of numbers), `sums` (exact sums over rows, with noise),
-`inference` (standard errors from released values), `methods` and `selection` (the private
-algorithms), `planning` (expected accuracy, without data), `results` (fitted models), `calls`
-(`dp_lm` and the others: check, charge, read, release), and the interfaces: Python, `cli`, `bridge`
-for R, `sklearn`.
+Subpackages; each imports only from those before it: `base` (errors, names, families), `privacy`
+(costs, budgets, ledgers, certificates), `data` (from tables to rows of numbers), `estimation` (from
+rows to private estimates with standard errors), `results` (fitted models), `calls` (check, charge,
+read, release), and the interfaces: `mechanisms`, `sklearn`, `r`, `faces` (shell, R, plots), `audit`
+and `reference`.
 """
 
 from __future__ import annotations
@@ -21,21 +20,22 @@ from dpreg.version import __version__
 if TYPE_CHECKING:
     from dpreg import audit, mechanisms, reference
     from dpreg._core import EntropyError
+    from dpreg.base.errors import ArgumentError, BudgetError, FormulaError, SchemaError, SourceError
+    from dpreg.base.families import Quantile
+    from dpreg.base.passes import progress
     from dpreg.calls.block_test import dp_test
     from dpreg.calls.curve import dp_curve
     from dpreg.calls.glm import dp_glm
     from dpreg.calls.lm import dp_lm
     from dpreg.calls.moments import dp_moments
+    from dpreg.calls.public_data import public_start
     from dpreg.calls.select import dp_select
-    from dpreg.datasets import load_diamonds
-    from dpreg.errors import ArgumentError, BudgetError, FormulaError, SchemaError, SourceError
-    from dpreg.families import Quantile
-    from dpreg.inference.start import Start
-    from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
-    from dpreg.passes import progress
-    from dpreg.planning.plan import Plan, dp_plan
+    from dpreg.data.datasets import load_diamonds
+    from dpreg.estimation.inference.start import Start
+    from dpreg.estimation.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
+    from dpreg.estimation.planning.plan import Plan, dp_plan
+    from dpreg.estimation.selection import DPSIS, DPKendall, SubLasso, TwoStage
     from dpreg.privacy.budget import Budget
-    from dpreg.public_data import public_start
     from dpreg.results.block_test import DPTest
     from dpreg.results.compare import compare
     from dpreg.results.curve import DPCurve
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from dpreg.results.moments import DPMoments
     from dpreg.results.not_released import NotReleased
     from dpreg.results.selection import SelectionResult
-    from dpreg.selection import DPSIS, DPKendall, SubLasso, TwoStage
 
 __all__ = [
     "DPSGD",
@@ -96,20 +95,31 @@ _HOMES = {
     "dpreg._core": ("EntropyError",),
     "dpreg.calls.block_test": ("dp_test",),
     "dpreg.calls.curve": ("dp_curve",),
-    "dpreg.datasets": ("load_diamonds",),
-    "dpreg.errors": (
-        "ArgumentError", "BudgetError", "FormulaError", "SchemaError", "SourceError",
+    "dpreg.data.datasets": ("load_diamonds",),
+    "dpreg.base.errors": (
+        "ArgumentError",
+        "BudgetError",
+        "FormulaError",
+        "SchemaError",
+        "SourceError",
     ),
-    "dpreg.families": ("Quantile",),
+    "dpreg.base.families": ("Quantile",),
     "dpreg.calls.glm": ("dp_glm",),
     "dpreg.calls.lm": ("dp_lm",),
-    "dpreg.inference.start": ("Start",),
-    "dpreg.methods": ("DPSGD", "AdaSSP", "Auto", "BoostedAdaSSP", "FrankWolfe", "TukeyEM"),
+    "dpreg.estimation.inference.start": ("Start",),
+    "dpreg.estimation.methods": (
+        "DPSGD",
+        "AdaSSP",
+        "Auto",
+        "BoostedAdaSSP",
+        "FrankWolfe",
+        "TukeyEM",
+    ),
     "dpreg.calls.moments": ("dp_moments",),
-    "dpreg.passes": ("progress",),
-    "dpreg.planning.plan": ("Plan", "dp_plan"),
+    "dpreg.base.passes": ("progress",),
+    "dpreg.estimation.planning.plan": ("Plan", "dp_plan"),
     "dpreg.privacy.budget": ("Budget",),
-    "dpreg.public_data": ("public_start",),
+    "dpreg.calls.public_data": ("public_start",),
     "dpreg.results.block_test": ("DPTest",),
     "dpreg.results.compare": ("compare",),
     "dpreg.results.curve": ("DPCurve",),
@@ -118,8 +128,8 @@ _HOMES = {
     "dpreg.results.not_released": ("NotReleased",),
     "dpreg.results.selection": ("SelectionResult",),
     "dpreg.calls.select": ("dp_select",),
-    "dpreg.selection": ("DPSIS", "DPKendall", "SubLasso", "TwoStage"),
-}  # fmt: skip
+    "dpreg.estimation.selection": ("DPSIS", "DPKendall", "SubLasso", "TwoStage"),
+}
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 

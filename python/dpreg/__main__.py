@@ -2,6 +2,6 @@
 
 import sys
 
-from dpreg.cli.commands import main
+from dpreg.faces.cli.commands import main
 
 sys.exit(main())

@@ -22,6 +22,7 @@ try:
 except ImportError:
     raise ImportError("dpreg.sklearn needs scikit-learn; run `pip install scikit-learn`") from None
 
+from dpreg.base.errors import ArgumentError, BudgetError, SchemaError, add, write
 from dpreg.calls.fit import fit
 from dpreg.calls.request import Request
 from dpreg.calls.select import selected
@@ -29,13 +30,12 @@ from dpreg.data.arrays import columns_of, is_column, matrix_source, vector_sourc
 from dpreg.data.bounds import Bounds
 from dpreg.data.matrix import ModelMatrix, Records, check_column_names
 from dpreg.data.source import RowSource
-from dpreg.errors import ArgumentError, BudgetError, SchemaError, add, write
-from dpreg.methods.base import Method
+from dpreg.estimation.base import Method
+from dpreg.estimation.selection.base import Selector
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.partition import StratumBudget
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
-from dpreg.selection.base import Selector
 
 __all__ = ["DPFeatureSelector", "DPLinearRegression", "DPLogisticRegression", "NotReleasedError"]
 

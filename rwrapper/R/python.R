@@ -1,11 +1,11 @@
-# The only file that knows reticulate. Everything crosses as plain values (see bridge.py).
+# The only file that knows reticulate. Everything crosses as plain values (see faces/bridge).
 
 .python <- new.env(parent = emptyenv())
 
 python_backend <- function() {
   if (is.null(.python$call)) {
     if (!dpreg_available()) dpreg_stop("python", python_missing())
-    .python$call <- reticulate::import("dpreg.bridge", convert = TRUE)$call
+    .python$call <- reticulate::import("dpreg.faces.bridge.call", convert = TRUE)$call
   }
   .python$call
 }
@@ -31,7 +31,7 @@ python_missing <- function() {
 #' @examples
 #' dpreg_available()
 dpreg_available <- function(what = NULL) {
-  found <- tryCatch(reticulate::py_module_available("dpreg.bridge"), error = function(e) FALSE)
+  found <- tryCatch(reticulate::py_module_available("dpreg.faces.bridge.call"), error = function(e) FALSE)
   if (!found || is.null(what)) return(isTRUE(found))
   all(vapply(what, function(name)
     reticulate::py_has_attr(reticulate::import("dpreg"), name), NA))

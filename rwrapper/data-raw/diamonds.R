@@ -6,7 +6,7 @@ read_column <- function(column) {
 }
 unpack <- function(packed) readBin(packed$doubles, "double", packed$dim[[1L]], endian = "little")
 
-bridge <- reticulate::import("dpreg.bridge")
+bridge <- reticulate::import("dpreg.faces.bridge.call")
 diamonds <- as.data.frame(lapply(bridge$call("diamonds", list())$value, read_column))
 diamonds$price <- as.integer(diamonds$price)
 save(diamonds, file = "data/diamonds.rda", compress = "xz", version = 2)

@@ -14,7 +14,7 @@ from dpreg.audit import CHECKS, Effort, Finding, Report
 from dpreg.audit._bounds import epsilon_between, sampled_epsilon_bound
 from dpreg.audit._patch import replaced
 from dpreg.audit.watches import WATCHED
-from dpreg.cli.commands import main
+from dpreg.faces.cli.commands import main
 
 PACKAGE = Path(__file__).parents[2] / "python" / "dpreg"
 # What is no part of a fit: published forms, single mechanisms, and the audit itself.

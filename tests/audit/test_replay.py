@@ -19,8 +19,8 @@ from dpreg.audit.replay_options import random_call
 from dpreg.audit.replay_shrink import shrunk
 from dpreg.audit.replay_tables import random_case
 from dpreg.audit.watches import _with_units
-from dpreg.cli.commands import main
-from dpreg.methods import BoostedAdaSSP
+from dpreg.estimation.methods import BoostedAdaSSP
+from dpreg.faces.cli.commands import main
 
 PAIRS = 60
 # Found within so few pairs; `make audit` tries all, and says how soon each is found.

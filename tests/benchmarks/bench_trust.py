@@ -24,7 +24,7 @@ from audit.mutants import MUTANTS
 
 import dpreg
 from dpreg.audit import CHECKS, Effort, audit
-from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP, FrankWolfe, TukeyEM
+from dpreg.estimation.methods import DPSGD, AdaSSP, BoostedAdaSSP, FrankWolfe, TukeyEM
 
 CELLS = (0.0, -0.0, 1.0, -1.0, 5e-324, -1e-310, 1e-300, 1e300, -1e308, 1.7976931348623157e308,
          math.nan, math.inf, -math.inf, 2.0**53, 1 + 2**-52, 2.0**-128)  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.audit._patch import replaced
-from dpreg.methods import newton_fit
+from dpreg.estimation.newton import fit as newton_fit
 
 # Scores of a unit, on average, are 0 within this, in their root mean square.
 ROOT = 2e-5

@@ -16,7 +16,7 @@ import dpreg
 from dpreg.calls.fit import fit
 from dpreg.calls.request import Request
 from dpreg.calls.session import begin
-from dpreg.cli.commands import dpreg as shell
+from dpreg.faces.cli.commands import dpreg as shell
 
 PACKAGE = Path(dpreg.__file__).parent
 FIELDS = {field.name: field for field in dataclasses.fields(Request)}

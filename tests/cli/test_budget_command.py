@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import dpreg
-from dpreg.cli.commands import main
+from dpreg.faces.cli.commands import main
 
 
 @pytest.fixture

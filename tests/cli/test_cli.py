@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 
 import dpreg
-from dpreg.cli.commands import main
-from dpreg.cli.face import in_shell
-from dpreg.sums.standardisation import Standardisation
+from dpreg.estimation.releases.standardisation import Standardisation
+from dpreg.faces.cli.commands import main
+from dpreg.faces.cli.face import in_shell
 
 GRADES = "grade=Fair,Good,Very Good,Premium,Ideal"
 
@@ -241,7 +241,7 @@ def test_what_fails_after_the_charge_is_not_wrong_use(
     def fail(*arguments, **options):
         raise kind("row 3 is secret")
 
-    monkeypatch.setattr("dpreg.methods.boosted_adassp.BoostedAdaSSP.release", fail)
+    monkeypatch.setattr("dpreg.estimation.methods.boosted_adassp.BoostedAdaSSP.release", fail)
     assert main(["fit", "price ~ carat", data, "--eps", "1", "--budget", ledger, *seed]) == 4
     said = capsys.readouterr().err
     assert "failed after the charge: the budget is spent" in said
@@ -271,7 +271,7 @@ def test_module_and_version():
 
 
 def commands():
-    from dpreg.cli.commands import dpreg as top
+    from dpreg.faces.cli.commands import dpreg as top
 
     for name, command in top.commands.items():
         yield [name], command
@@ -294,7 +294,7 @@ def test_examples_have_options_that_exist(example):
     """Each is parsed, and not run."""
     import shlex
 
-    from dpreg.cli.commands import dpreg as top
+    from dpreg.faces.cli.commands import dpreg as top
 
     words = shlex.split(example.split(" > ")[0])[1:]
     command = top
@@ -306,7 +306,7 @@ def test_examples_have_options_that_exist(example):
 def test_completion():
     words = {"_DPREG_COMPLETE": "bash_complete", "COMP_WORDS": "dpreg fit --method boo",
              "COMP_CWORD": "3"}  # fmt: skip
-    code = "from dpreg.cli.commands import main; main([])"
+    code = "from dpreg.faces.cli.commands import main; main([])"
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **words}
     )
@@ -314,7 +314,7 @@ def test_completion():
 
 
 def test_demo_lays_least_squares_beside_the_fit(tmp_path, diamonds):
-    from dpreg.cli.demo import FORMULA, demo, least_squares
+    from dpreg.faces.cli.demo import FORMULA, demo, least_squares
 
     out, picture = io.StringIO(), tmp_path / "demo.png"
     assert demo(out, str(picture))
@@ -334,7 +334,7 @@ def test_demo_lays_least_squares_beside_the_fit(tmp_path, diamonds):
 
 @pytest.mark.parametrize("missing", [True, False])
 def test_demo_needs_no_picture(monkeypatch, tmp_path, missing):
-    from dpreg.cli.demo import demo
+    from dpreg.faces.cli.demo import demo
 
     if missing:
         monkeypatch.setitem(sys.modules, "matplotlib.figure", None)

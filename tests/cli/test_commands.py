@@ -8,8 +8,8 @@ import sys
 import pandas as pd
 
 import dpreg
-from dpreg.cli.commands import main
-from dpreg.cli.face import in_shell
+from dpreg.faces.cli.commands import main
+from dpreg.faces.cli.face import in_shell
 
 
 def test_select(data, tmp_path, capsys):

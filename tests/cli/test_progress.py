@@ -6,8 +6,8 @@ import io
 import sys
 import time
 
-from dpreg.cli import progress
-from dpreg.passes import passed, starting
+from dpreg.base.passes import passed, starting
+from dpreg.faces.cli import progress
 
 
 class Terminal(io.StringIO):

@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 from sources import codes, keys, numbers, schema
 
-from dpreg.errors import SchemaError
+from dpreg.base.errors import SchemaError
 
 LEVELS = ["u", "v", "w"]
 ARROW = {

@@ -8,7 +8,7 @@ import pytest
 import statsmodels.formula.api as smf
 
 import dpreg
-from dpreg.errors import FormulaError, KeywordError
+from dpreg.base.errors import FormulaError, KeywordError
 from dpreg.sklearn import DPLinearRegression
 
 

@@ -17,8 +17,8 @@ from dpreg.data.design import Design, Terms
 from dpreg.data.grouped import by_group
 from dpreg.data.observations import Collector, InMemory
 from dpreg.data.units import Units
-from dpreg.methods.model_rows import rows_of_models
-from dpreg.sums.quantised import MappedRows, Recipe
+from dpreg.estimation.blocks.model_rows import rows_of_models
+from dpreg.estimation.releases.quantised import MappedRows, Recipe
 
 
 def spooled(X, y, cuts, memory=0.0):

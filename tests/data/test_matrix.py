@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dpreg
-from dpreg import bridge
 from dpreg.data.matrix import ModelMatrix, Records
+from dpreg.faces.bridge import call as bridge
 
 FORMULA = "log(price) ~ log(carat) + depth"
 

@@ -25,8 +25,8 @@ from dpreg.data import spool
 from dpreg.data.design import Design, Terms
 from dpreg.data.observations import Collector, InMemory, row_count
 from dpreg.data.spool import Spool
-from dpreg.sums.quantised import MappedRows, Recipe
-from dpreg.sums.statistics import (
+from dpreg.estimation.releases.quantised import MappedRows, Recipe
+from dpreg.estimation.releases.statistics import (
     IntervalCounts,
     MagnitudeCounts,
     MomentSums,

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpreg
-from dpreg import bridge
+from dpreg.faces.bridge import call as bridge
 
 DAY, TIME = datetime.date(2020, 1, 2), datetime.datetime(1970, 1, 1, 0, 1, 2, 500_000)
 CELLS = {

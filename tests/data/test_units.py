@@ -14,7 +14,7 @@ from dpreg import _core
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import sample_rows, split_units
 from dpreg.data.units import Units
-from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP
+from dpreg.estimation.methods import DPSGD, AdaSSP, BoostedAdaSSP
 
 
 def people(n, heavy, seed=1):
@@ -92,7 +92,7 @@ def test_noise_pays_for_every_row_of_a_unit(method):
 @pytest.mark.parametrize("method", [AdaSSP(max_rows=2), BoostedAdaSSP(max_rows=2), DPSGD()])
 def test_a_person_with_a_thousand_rows_moves_no_sum_by_more_than_was_paid_for(method, monkeypatch):
     """Grey box: the sums before noise, of neighbours that differ by the heavy person."""
-    from dpreg.sums import accountant
+    from dpreg.estimation.releases import accountant
 
     original = accountant.GaussianReleases.of_units
     base, moved = [], []

@@ -10,10 +10,10 @@ import pytest
 import statsmodels.formula.api as smf
 
 import dpreg
+from dpreg.base.errors import ArgumentError, FormulaError, SchemaError
 from dpreg.data.bounds import checked_bounds, column_bounds
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
-from dpreg.errors import ArgumentError, FormulaError, SchemaError
 
 WHOLE = default_memory()
 

@@ -23,8 +23,8 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(__file__)))
 from sources import evaluated, schema
 
 import dpreg
-import dpreg.cli.commands
 import dpreg.data.formula
+import dpreg.faces.cli.commands
 import dpreg.privacy.ledger
 import dpreg.results.predict
 import dpreg.results.summary
@@ -185,7 +185,7 @@ def command(data):
     sink = io.StringIO()
     with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
         try:
-            code = dpreg.cli.commands.main(words)
+            code = dpreg.faces.cli.commands.main(words)
         except SystemExit as leaving:
             code = leaving.code
     assert code in (0, 2, 3), code

@@ -10,9 +10,9 @@ import pytest
 import scipy.sparse as sp
 from mechanisms.l1 import data
 
+from dpreg.estimation.methods.frank_wolfe_run import allowed_rho
+from dpreg.estimation.planning.frank_wolfe import plan_frank_wolfe
 from dpreg.mechanisms import Screen, adp_screen, dp_frank_wolfe, rnm_screen
-from dpreg.methods.frank_wolfe_run import allowed_rho
-from dpreg.planning.frank_wolfe import plan_frank_wolfe
 from dpreg.privacy import zcdp_delta
 
 SEED = 20260101

@@ -9,11 +9,11 @@ import pytest
 from methods.sums import check_accuracy, check_total, check_wrong_use, coverage, gaussian
 
 import dpreg
-from dpreg.inference.bootstrap import bootstrapped
-from dpreg.inference.covariance import hidden_by_floor
-from dpreg.methods import AdaSSP
+from dpreg.estimation.inference.bootstrap import bootstrapped
+from dpreg.estimation.inference.covariance import hidden_by_floor
+from dpreg.estimation.methods import AdaSSP
+from dpreg.estimation.releases.moments import floored_inverse
 from dpreg.privacy.gdp import gdp_epsilon
-from dpreg.sums.moments import floored_inverse
 
 
 def test_accuracy_without_bounds():

@@ -7,7 +7,7 @@ import pytest
 from methods.sums import check_accuracy, check_total, check_wrong_use, gaussian
 
 import dpreg
-from dpreg.errors import ArgumentError
+from dpreg.base.errors import ArgumentError
 
 
 def test_accuracy_without_bounds():

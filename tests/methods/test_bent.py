@@ -7,10 +7,10 @@ import pytest
 from scipy import optimize, special
 
 import dpreg
-from dpreg.families import BINOMIAL, CLOGLOG, POISSON, PROBIT
-from dpreg.inference.bent import bent_factors
-from dpreg.inference.curvature import held_back
-from dpreg.sums.two_values import TwoValues
+from dpreg.base.families import BINOMIAL, CLOGLOG, POISSON, PROBIT
+from dpreg.estimation.inference.bent import bent_factors
+from dpreg.estimation.inference.curvature import held_back
+from dpreg.estimation.releases.two_values import TwoValues
 
 
 def level(share):

@@ -25,10 +25,10 @@ from scipy import stats
 
 import dpreg
 from dpreg import _core
+from dpreg.base.errors import ArgumentError, BudgetError, SchemaError, SourceError
 from dpreg.calls import block_test
-from dpreg.errors import ArgumentError, BudgetError, SchemaError, SourceError
-from dpreg.inference.noisy_binomial import noisy_binomial_p_value, noisy_binomial_tail
-from dpreg.methods.block_counts import blocks_of
+from dpreg.estimation.blocks.block_counts import blocks_of
+from dpreg.estimation.inference.noisy_binomial import noisy_binomial_p_value, noisy_binomial_tail
 
 
 def laplace(x, epsilon):

@@ -10,7 +10,7 @@ from methods.sums import check_accuracy, check_total, check_wrong_use, coverage,
 
 import dpreg
 from dpreg import _core
-from dpreg.methods import BoostedAdaSSP
+from dpreg.estimation.methods import BoostedAdaSSP
 from dpreg.privacy.gdp import gdp_epsilon
 
 
@@ -94,7 +94,7 @@ def test_recorded_sensitivities_cover_every_neighbour():
 
 def sums_released(data, without):
     """Run a fit with fixed "released" values and record what would get noise."""
-    from dpreg.sums import accountant
+    from dpreg.estimation.releases import accountant
 
     record = []
     original = accountant.GaussianReleases.of_units

@@ -13,8 +13,8 @@ from scipy import integrate, stats
 from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 
 import dpreg
-from dpreg.errors import BudgetError, FormulaError, SchemaError
-from dpreg.inference.life_table import _increment, _slopes, monotone
+from dpreg.base.errors import BudgetError, FormulaError, SchemaError
+from dpreg.estimation.inference.life_table import _increment, _slopes, monotone
 
 LEVELS = {"arm": ["a", "b"]}
 # So large that noise is 0, but for a probability of 1e-170.

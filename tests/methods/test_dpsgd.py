@@ -10,8 +10,8 @@ from scipy import stats
 
 import dpreg
 from dpreg import _core
-from dpreg.errors import BudgetError
-from dpreg.methods import DPSGD
+from dpreg.base.errors import BudgetError
+from dpreg.estimation.methods import DPSGD
 from dpreg.privacy.pld import noise_multiplier, sampled_epsilon
 
 
@@ -127,7 +127,7 @@ def test_wrong_options(options):
 
 def test_what_cannot_be_reached_is_refused_before_the_charge(monkeypatch):
     """The search for the noise is made there, and finds the same again after it."""
-    from dpreg.methods import dpsgd
+    from dpreg.estimation.methods import dpsgd
 
     def out_of_reach(*_):
         raise BudgetError("eps", "cannot be reached")

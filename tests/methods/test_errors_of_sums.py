@@ -8,9 +8,9 @@ import warnings
 import numpy as np
 import pytest
 
-from dpreg.inference.covariance import sandwich
-from dpreg.inference.normal_equations import NoisyMoments, response_limit
-from dpreg.inference.shrinkage import kept_shares, likely_shares
+from dpreg.estimation.inference.covariance import sandwich
+from dpreg.estimation.inference.normal_equations import NoisyMoments, response_limit
+from dpreg.estimation.inference.shrinkage import kept_shares, likely_shares
 
 
 def symmetric_noise(size, deviation, rng):

@@ -12,11 +12,11 @@ import pytest
 import dpreg
 from dpreg.data.design import Design, Terms, Units
 from dpreg.data.sampling import one_row_a_unit
-from dpreg.methods.frank_wolfe import _unit_rows
-from dpreg.planning.frank_wolfe import default_steps
+from dpreg.estimation.methods.frank_wolfe import _unit_rows
+from dpreg.estimation.planning.frank_wolfe import default_steps
+from dpreg.estimation.releases.scaling import scaling_from_bounds
+from dpreg.estimation.releases.standardisation import Standardisation
 from dpreg.privacy import zcdp_delta
-from dpreg.sums.scaling import scaling_from_bounds
-from dpreg.sums.standardisation import Standardisation
 
 BOUNDS = {"y": (-10.0, 30.0), "x0": (0.0, 10.0), "x1": (-5.0, 5.0), "x2": (100.0, 300.0)}
 FORMULA = "y ~ x0 + x1 + x2"

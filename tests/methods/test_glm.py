@@ -13,7 +13,7 @@ from methods.sums import odd_frames
 from scipy import special
 
 import dpreg
-from dpreg.families import BINOMIAL, CLOGLOG, POISSON, PROBIT, Quantile
+from dpreg.base.families import BINOMIAL, CLOGLOG, POISSON, PROBIT, Quantile
 
 FAMILIES = ["binomial", "poisson", Quantile(0.75)]
 

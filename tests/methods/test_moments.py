@@ -10,9 +10,9 @@ import pytest
 
 import dpreg
 from dpreg import _core
-from dpreg.errors import ArgumentError, BudgetError, FormulaError, SchemaError
+from dpreg.base.errors import ArgumentError, BudgetError, FormulaError, SchemaError
+from dpreg.estimation.releases.row_norms import RowNorms
 from dpreg.privacy.gdp import gdp_mu
-from dpreg.sums.row_norms import RowNorms
 
 
 def table(n=3000, seed=5):

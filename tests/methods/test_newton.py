@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from dpreg import _core
+from dpreg.base.families import GAUSSIAN
 from dpreg.data.design import Design, Terms
-from dpreg.families import GAUSSIAN
-from dpreg.inference.secant import Path
-from dpreg.methods.newton import newton
-from dpreg.methods.newton_limits import FIRST_NORMS, count_norms
-from dpreg.sums.accountant import GaussianReleases
-from dpreg.sums.linearised import Linearised
-from dpreg.sums.rows import mapped_rows, standard_units
-from dpreg.sums.standardisation import Scales
-from dpreg.sums.whitening import Whitening
+from dpreg.estimation.newton.limits import FIRST_NORMS, count_norms
+from dpreg.estimation.newton.linearised import Linearised
+from dpreg.estimation.newton.newton import newton
+from dpreg.estimation.newton.secant import Path
+from dpreg.estimation.newton.whitening import Whitening
+from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.rows import mapped_rows, standard_units
+from dpreg.estimation.releases.standardisation import Scales
 
 
 @pytest.mark.parametrize("share", [0.15, 0.2, 0.3, 0.6])

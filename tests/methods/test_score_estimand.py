@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import dpreg
-from dpreg.inference.estimand import Estimand, clipping_note, named
+from dpreg.estimation.inference.estimand import Estimand, clipping_note, named
 
 N = 20_000
 

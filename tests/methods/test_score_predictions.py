@@ -11,8 +11,8 @@ from scipy import special
 
 import dpreg
 from dpreg.data.design import Terms
-from dpreg.methods.score_predictions import _alike
-from dpreg.sums.rows import StandardUnits
+from dpreg.estimation.newton.score_predictions import _alike
+from dpreg.estimation.releases.rows import StandardUnits
 
 
 def units_of(columns, *, intercept=True):
@@ -86,7 +86,7 @@ def rare(n, family, rng):
 
 
 @pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("family", ["binomial", dpreg.families.PROBIT, "poisson"])
+@pytest.mark.parametrize("family", ["binomial", dpreg.base.families.PROBIT, "poisson"])
 def test_predicted_means_of_rare_outcomes_are_right(family, turned):
     """Scores of these are cut, to about half: so were the means."""
     if turned and family == "poisson":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpreg.inference.secant import Observation, Path
+from dpreg.estimation.newton.secant import Observation, Path
 
 
 def wrong_by(width, share, rng):

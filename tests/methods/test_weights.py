@@ -9,7 +9,7 @@ import pytest
 from scipy import special
 
 import dpreg
-from dpreg.methods import METHODS
+from dpreg.estimation.methods import METHODS
 
 FAMILIES = ["gaussian", "binomial", "poisson", dpreg.Quantile(0.5)]
 TRUTH = np.array([0.2, 0.6, -0.4])

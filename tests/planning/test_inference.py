@@ -11,8 +11,8 @@ from scipy import stats
 from tables import inference as made
 
 import dpreg
-from dpreg.planning.inference import _falling, infer, inference_table
-from dpreg.planning.power import exact_error, power_of
+from dpreg.estimation.planning.inference import _falling, infer, inference_table
+from dpreg.estimation.planning.power import exact_error, power_of
 
 ALPHA = 1e-6
 # Widths of plans are right to this factor.

@@ -11,8 +11,8 @@ from tables import families
 from tables.auto import simulate
 
 import dpreg
-from dpreg.planning.auto import OTHERS, TABULATED, best_method, expect
-from dpreg.text import share_lost
+from dpreg.base.text import share_lost
+from dpreg.estimation.planning.auto import OTHERS, TABULATED, best_method, expect
 
 
 def test_a_plan_is_what_was_asked_for():

@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 import dpreg
-from dpreg.planning.power import exact_error, least_effect, power_of
-from dpreg.planning.wording import as_html
+from dpreg.estimation.planning.power import exact_error, least_effect, power_of
+from dpreg.estimation.planning.wording import as_html
 
 ALPHA = 1e-6
 METHODS = ("auto", "tukey", "adassp", "boosted_adassp", "moments")

@@ -7,7 +7,7 @@ import pytest
 
 import dpreg
 from dpreg import _core
-from dpreg.planning.tukey import plan_tukey, small_batch_factor
+from dpreg.estimation.planning.tukey import plan_tukey, small_batch_factor
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 10])

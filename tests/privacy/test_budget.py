@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpreg
-from dpreg.errors import BudgetError
+from dpreg.base.errors import BudgetError
 from dpreg.privacy.account import Account
 from dpreg.privacy.checks import check_delta, check_epsilon
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpreg
-from dpreg.errors import BudgetError
+from dpreg.base.errors import BudgetError
 from dpreg.privacy.account import Account
 from dpreg.privacy.accounting import Basic, Concentrated, Gaussian, sums
 from dpreg.privacy.charge import Charge

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 import dpreg
-from dpreg.errors import ArgumentError, BudgetError
+from dpreg.base.errors import ArgumentError, BudgetError
 from dpreg.privacy.charge import Entry, charges_from
 
 

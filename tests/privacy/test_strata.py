@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpreg
+from dpreg.base.errors import BudgetError, FormulaError, SchemaError
 from dpreg.data import source
 from dpreg.data.matrix import ModelMatrix, Records
 from dpreg.data.problem import pose
-from dpreg.errors import BudgetError, FormulaError, SchemaError
 from dpreg.privacy.charge import Charge
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.stratum import Stratum

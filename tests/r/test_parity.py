@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dpreg
-from dpreg import methods
+from dpreg.estimation import methods
 
 LIBRARY = os.environ.get("DPREG_R_LIBRARY")
 pytestmark = pytest.mark.skipif(LIBRARY is None, reason="needs R: run make test-r")

@@ -12,8 +12,8 @@ import statsmodels.formula.api as smf
 from scipy import stats
 
 import dpreg
-from dpreg.errors import ArgumentError
-from dpreg.inference.law import NORMAL, TailLaw
+from dpreg.base.errors import ArgumentError
+from dpreg.estimation.inference.law import NORMAL, TailLaw
 from dpreg.results.contrasts import combination_errors, covariances_known, joint_p_value
 
 FORMULA = "y ~ x * g + z"

@@ -12,7 +12,7 @@ import statsmodels.formula.api as smf
 from statsmodels.stats.outliers_influence import variance_inflation_factor
 
 import dpreg
-from dpreg.errors import ArgumentError, FormulaError
+from dpreg.base.errors import ArgumentError, FormulaError
 from dpreg.results.correlations import correlations
 from dpreg.results.model_tables import compare_models, rsquared
 

@@ -17,7 +17,7 @@ import pytest
 
 import dpreg
 from dpreg.data.design import read_design
-from dpreg.methods import DPSGD, METHODS
+from dpreg.estimation.methods import DPSGD, METHODS
 
 METHODS = sorted(METHODS)
 

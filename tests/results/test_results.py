@@ -15,8 +15,8 @@ import statsmodels.formula.api as smf
 from scipy import stats
 
 import dpreg
-from dpreg.errors import ArgumentError
-from dpreg.inference.law import NORMAL, TailLaw
+from dpreg.base.errors import ArgumentError
+from dpreg.estimation.inference.law import NORMAL, TailLaw
 from dpreg.privacy.certificate import Certificate, Part
 
 

@@ -10,7 +10,7 @@ import pytest
 from oracles import exponential_choice
 
 import dpreg
-from dpreg.inference.clarity import Clarity
+from dpreg.estimation.inference.clarity import Clarity
 
 
 @pytest.fixture(scope="module")

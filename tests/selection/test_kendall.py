@@ -12,7 +12,7 @@ from oracles import exponential_choice
 
 import dpreg
 from dpreg import _core
-from dpreg.selection.rounds import _delta_of, plan_rounds
+from dpreg.estimation.selection.rounds import _delta_of, plan_rounds
 
 
 def frame(n=4000, seed=1):

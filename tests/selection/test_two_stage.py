@@ -11,7 +11,7 @@ import pytest
 import dpreg
 from dpreg import _core
 from dpreg.data.design import Design, Terms
-from dpreg.selection.partition import draw_models, noisy_units
+from dpreg.estimation.selection.partition import draw_models, noisy_units
 
 BOTH = [dpreg.TwoStage, dpreg.SubLasso]
 

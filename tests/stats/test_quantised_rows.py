@@ -9,7 +9,7 @@ import pytest
 from row_recipes import recipe, rounded
 
 from dpreg import _core
-from dpreg.sums.quantised import RowLoss
+from dpreg.estimation.releases.quantised import RowLoss
 
 STEPS = _core.ROW_STEPS
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import special
 
 from dpreg import _core
-from dpreg.sums.quantised import RowLoss
+from dpreg.estimation.releases.quantised import RowLoss
 
 STEPS = _core.ROW_STEPS
 LOSSES = {

@@ -12,9 +12,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import dpreg
-from dpreg.cli.demo import FORMULA, least_squares
-from dpreg.results.plots import plot_beside
-from dpreg.results.plots.axes import ACCENT, SAMPLING
+from dpreg.faces.cli.demo import FORMULA, least_squares
+from dpreg.faces.plots import plot_beside
+from dpreg.faces.plots.axes import ACCENT, SAMPLING
 
 ROWS = np.geomspace(2e3, 1e6, 25).astype(int)
 COLUMNS = ((5, SAMPLING, "-"), (20, ACCENT, "--"))

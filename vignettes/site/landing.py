@@ -7,8 +7,8 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 import dpreg
-from dpreg.cli.demo import FORMULA, conclusion, least_squares
-from dpreg.results.plots import plot_beside
+from dpreg.faces.cli.demo import FORMULA, conclusion, least_squares
+from dpreg.faces.plots import plot_beside
 
 # Kept short: these terms are enough to see what privacy costs.
 TERMS = ("log(carat)", "color[T.G]", "color[T.J]", "clarity[T.SI1]", "clarity[T.VS1]",

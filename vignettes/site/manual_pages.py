@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from dpreg.cli.commands import dpreg as shell
+from dpreg.faces.cli.commands import dpreg as shell
 
 HERE = Path(__file__).parent
 MAN = HERE.parents[1] / "rwrapper/man"

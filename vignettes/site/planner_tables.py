@@ -7,7 +7,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from dpreg.planning import auto, forecast, inference, plan, tukey
+from dpreg.estimation.planning import auto, forecast, inference, plan, tukey
 
 __all__ = ["tables"]
 

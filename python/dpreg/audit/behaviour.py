@@ -18,8 +18,8 @@ from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit._patch import replaced
 from dpreg.audit.worlds import hostile_pairs, regression
 from dpreg.calls.lm import dp_lm
-from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP, FrankWolfe, TukeyEM
-from dpreg.methods.base import Method
+from dpreg.estimation.base import Method
+from dpreg.estimation.methods import DPSGD, AdaSSP, BoostedAdaSSP, FrankWolfe, TukeyEM
 from dpreg.privacy.account import Account
 from dpreg.privacy.bits import bit_source
 
@@ -121,7 +121,7 @@ def _keeping(real: Callable[..., Any], draws: list[bytes]) -> Callable[..., Any]
 
 def on_the_grid(effort: Effort) -> Finding:
     """Noisy sums are integers times a public power of two, whatever the data."""
-    from dpreg.sums.accountant import GaussianReleases
+    from dpreg.estimation.releases.accountant import GaussianReleases
 
     faults, cases = [], 0
     bits = _core.TestBits(effort.seed)

@@ -15,10 +15,10 @@ import numpy as np
 
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.observed import difference, observe
+from dpreg.base.errors import BudgetError
 from dpreg.calls.lm import dp_lm
-from dpreg.errors import BudgetError
-from dpreg.methods import DPSGD, AdaSSP, TukeyEM
-from dpreg.methods.base import Method
+from dpreg.estimation.base import Method
+from dpreg.estimation.methods import DPSGD, AdaSSP, TukeyEM
 from dpreg.privacy.budget import Budget
 
 __all__ = ["CHECKS"]

@@ -13,7 +13,7 @@ from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit._patch import replaced
 from dpreg.data.design import Design, Terms
 from dpreg.data.units import Units
-from dpreg.sums.exits import ExitCounts, noisy_exits
+from dpreg.estimation.releases.exits import ExitCounts, noisy_exits
 
 __all__ = ["CHECKS"]
 

@@ -15,7 +15,7 @@ from dpreg.audit.recorded import finding_of, run_of
 from dpreg.audit.recordings import Leak, Recording
 from dpreg.audit.sampled import sampled_finding
 from dpreg.audit.worlds import hostile_pairs, person_pair
-from dpreg.methods import FrankWolfe
+from dpreg.estimation.methods import FrankWolfe
 from dpreg.privacy import bounded_range_rho, pure_rho, zcdp_delta
 
 __all__ = ["CHECKS"]

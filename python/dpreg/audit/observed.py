@@ -15,7 +15,7 @@ import numpy as np
 
 from dpreg.calls.lm import dp_lm
 from dpreg.data.design import Design
-from dpreg.methods.base import Release
+from dpreg.estimation.base import Release
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost

@@ -27,7 +27,7 @@ from dpreg.calls.request import Request
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
 from dpreg.data.weights import Weights
-from dpreg.methods.base import Method
+from dpreg.estimation.base import Method
 from dpreg.privacy.gdp import gdp_epsilon
 
 # epsilon and delta

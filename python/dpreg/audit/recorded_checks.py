@@ -13,16 +13,16 @@ from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.recorded import Run, composed_loss, divided_loss, finding_of, run_of
 from dpreg.audit.recordings import Recording
 from dpreg.audit.worlds import Pair, hostile_pairs, person_pair, regression
+from dpreg.base.families import BINOMIAL, CLOGLOG, GAUSSIAN, POISSON, PROBIT, Family, Quantile
+from dpreg.calls.public_data import public_start
 from dpreg.data.bounds import Bounds
-from dpreg.families import BINOMIAL, CLOGLOG, GAUSSIAN, POISSON, PROBIT, Family, Quantile
-from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, TukeyEM
-from dpreg.methods.base import Method
+from dpreg.estimation.base import Method
+from dpreg.estimation.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, TukeyEM
+from dpreg.estimation.releases.standardisation import Standardisation
+from dpreg.estimation.selection import DPSIS, DPKendall, SubLasso, TwoStage
+from dpreg.estimation.selection.base import Selector
 from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.privacy.pld import sampled_epsilon
-from dpreg.public_data import public_start
-from dpreg.selection import DPSIS, DPKendall, SubLasso, TwoStage
-from dpreg.selection.base import Selector
-from dpreg.sums.standardisation import Standardisation
 
 __all__ = ["CHECKS"]
 

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 
 from dpreg import _core, mechanisms
+from dpreg.base.errors import ArgumentError
+from dpreg.base.families import GAUSSIAN, Family, family_from, with_link
 from dpreg.calls.glm import dp_glm
 from dpreg.calls.lm import dp_lm
 from dpreg.calls.moments import dp_moments
@@ -18,14 +20,7 @@ from dpreg.calls.select import dp_select
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
 from dpreg.data.weights import check_weights
-from dpreg.errors import ArgumentError
-from dpreg.families import (
-    GAUSSIAN,
-    Family,
-    family_from,
-    with_link,
-)
-from dpreg.inference.start import Start
+from dpreg.estimation.inference.start import Start
 from dpreg.privacy.budget import Budget
 
 __all__ = ["LEVELS", "STRATA", "PublicCall"]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from dpreg.audit.replay_calls import LEVELS, STRATA, PublicCall
+from dpreg.base.families import BINOMIAL, GAUSSIAN, POISSON, PROBIT, Family, Quantile
 from dpreg.data.problem import pose
-from dpreg.families import BINOMIAL, GAUSSIAN, POISSON, PROBIT, Family, Quantile
-from dpreg.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
-from dpreg.selection import DPSIS, DPKendall, SubLasso, TwoStage
+from dpreg.estimation.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
+from dpreg.estimation.selection import DPSIS, DPKendall, SubLasso, TwoStage
 
 __all__ = ["random_call"]
 

@@ -13,8 +13,8 @@ import pandas as pd
 from dpreg.audit.recordings import AS_DRAWN, Luck
 from dpreg.audit.replay_calls import LEVELS, STRATA, PublicCall
 from dpreg.audit.worlds import Pair
+from dpreg.base.errors import ArgumentError
 from dpreg.calls.lm import dp_lm
-from dpreg.errors import ArgumentError
 
 __all__ = ["Case", "random_case", "without_unused"]
 

@@ -15,11 +15,11 @@ from dpreg.audit._bounds import ERROR, Doubles, sampled_epsilon_bound
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.exact import tukey_law
 from dpreg.calls.lm import dp_lm
-from dpreg.methods import DPSGD, AdaSSP, BoostedAdaSSP, TukeyEM
-from dpreg.methods.base import Method
+from dpreg.estimation.base import Method
+from dpreg.estimation.methods import DPSGD, AdaSSP, BoostedAdaSSP, TukeyEM
+from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.standardisation import Standardisation
 from dpreg.privacy.pld import sampled_epsilon
-from dpreg.sums.accountant import GaussianReleases
-from dpreg.sums.standardisation import Standardisation
 
 __all__ = ["CHECKS", "sampled_finding"]
 

@@ -14,8 +14,8 @@ from dpreg.audit._bounds import Doubles, epsilon_between
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.sampled import sampled_finding
 from dpreg.data.design import Design, Terms
-from dpreg.methods.base import Allowance
-from dpreg.selection import DPSIS, DPKendall
+from dpreg.estimation.base import Allowance
+from dpreg.estimation.selection import DPSIS, DPKendall
 
 __all__ = ["CHECKS"]
 

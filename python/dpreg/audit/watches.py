@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.audit._patch import replaced
 from dpreg.audit.recordings import Call, Doubles, Leak, Recording, Stage
-from dpreg.sums.accountant import GaussianReleases, Noisy
+from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
 
 __all__ = ["WATCHED", "watching"]
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpreg.base.errors import ArgumentError, BudgetError, unusable
+from dpreg.base.keywords import hinted
 from dpreg.calls.isolation import drawing_from, stopping, unheard
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
@@ -19,9 +21,7 @@ from dpreg.data.containers import open_source
 from dpreg.data.roles import check_unit
 from dpreg.data.source import RowSource, quietly
 from dpreg.data.units import UnitNumbers
-from dpreg.errors import ArgumentError, BudgetError, unusable
-from dpreg.keywords import hinted
-from dpreg.methods.block_counts import noisy_count
+from dpreg.estimation.blocks.block_counts import noisy_count
 from dpreg.privacy.certificate import PUBLIC
 from dpreg.privacy.cost import Cost
 from dpreg.results.block_test import DPTest
@@ -106,7 +106,7 @@ def dp_test(
     guarantee : (eps, 0)-DP, if `statistic` is a function of the rows that it is given
     neighbours : add or remove one unit
     public : `statistic`, blocks, threshold, the names of the columns; not the number of rows
-    proof : methods/block_counts.md
+    proof : estimation/blocks/block_counts.md
 
     References
     ----------

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from dpreg.base.errors import Argument, ArgumentError, Choice, add, leave_out
 from dpreg.calls.request import Request
 from dpreg.data.bounds import Bounds, checked_bounds
 from dpreg.data.design import Terms
-from dpreg.errors import Argument, ArgumentError, Choice, add, leave_out
-from dpreg.methods import METHODS
-from dpreg.methods.base import Method
-from dpreg.selection import SELECTORS
-from dpreg.selection.base import Selector
+from dpreg.estimation.base import Method
+from dpreg.estimation.methods import METHODS
+from dpreg.estimation.selection import SELECTORS
+from dpreg.estimation.selection.base import Selector
 
 __all__ = ["bounds_for", "of_units", "option_of"]
 

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dpreg.base.errors import Argument, ArgumentError, FormulaError, add, unusable
+from dpreg.base.keywords import hinted
+from dpreg.base.text import counted
 from dpreg.calls.notes import about_columns, about_privacy, about_stratum
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, Session, begin
@@ -20,13 +23,10 @@ from dpreg.data.matrix import ModelMatrix
 from dpreg.data.problem import Problem
 from dpreg.data.sampling import check_max_rows
 from dpreg.data.schema import Level
-from dpreg.errors import Argument, ArgumentError, FormulaError, add, unusable
-from dpreg.keywords import hinted
+from dpreg.estimation.releases.exits import ExitCounts, NoisyExits, noisy_exits
 from dpreg.privacy.certificate import PUBLIC
 from dpreg.privacy.cost import Cost
 from dpreg.results.curve import DPCurve
-from dpreg.sums.exits import ExitCounts, NoisyExits, noisy_exits
-from dpreg.text import counted
 
 if TYPE_CHECKING:
     from dpreg import _core
@@ -110,7 +110,7 @@ def dp_curve(
     guarantee : (eps, 0)-DP
     neighbours : add or remove one unit
     public : formula, schema, levels, cuts and all options; not the number of rows
-    proof : sums/exits.md
+    proof : estimation/releases/exits.md
 
     References
     ----------

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from dpreg.base.errors import Argument, ArgumentError, FormulaError, Setting, Words, leave_out
+from dpreg.base.families import family_from, with_link
 from dpreg.calls.chosen import bounds_for, of_units, option_of
 from dpreg.calls.notes import (
     about_columns,
@@ -16,25 +18,23 @@ from dpreg.calls.notes import (
 )
 from dpreg.calls.request import Request
 from dpreg.calls.session import begin
+from dpreg.calls.starts import about_start, completed, public_start_of, start_for
 from dpreg.data.clipping import clipped
 from dpreg.data.design import Terms
 from dpreg.data.observations import memory_to_hold
 from dpreg.data.offsets import without_offset_terms, without_offsets
-from dpreg.errors import Argument, ArgumentError, FormulaError, Setting, Words, leave_out
-from dpreg.families import family_from, with_link
-from dpreg.inference.estimand import clipping_note
-from dpreg.methods import method_from
-from dpreg.methods.auto import Auto
-from dpreg.methods.base import Declined, Method, Release, with_offsets
-from dpreg.methods.families import check_extras, method_for
+from dpreg.estimation.base import Declined, Method, Release, with_offsets
+from dpreg.estimation.inference.estimand import clipping_note
+from dpreg.estimation.methods import method_from
+from dpreg.estimation.methods.auto import Auto
+from dpreg.estimation.methods.families import check_extras, method_for
+from dpreg.estimation.selection import selector_from
+from dpreg.estimation.selection.base import Selector
+from dpreg.estimation.selection.stage import first_stage
 from dpreg.privacy.certificate import Certificate, public_with
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
 from dpreg.results.predict import schema_to_dict
-from dpreg.selection import selector_from
-from dpreg.selection.base import Selector
-from dpreg.selection.stage import first_stage
-from dpreg.starts import about_start, completed, public_start_of, start_for
 
 __all__ = ["fit", "published"]
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpreg.base.families import Family
+from dpreg.base.keywords import hinted
 from dpreg.calls.fit import fit
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer
+from dpreg.calls.starts import Origin
 from dpreg.data.bounds import Bounds
 from dpreg.data.schema import Level
-from dpreg.families import Family
-from dpreg.keywords import hinted
-from dpreg.methods.base import Method
+from dpreg.estimation.base import Method
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
-from dpreg.starts import Origin
 
 if TYPE_CHECKING:
     from dpreg import _core
-    from dpreg.selection.base import Selector
+    from dpreg.estimation.selection.base import Selector
 
 __all__ = ["dp_glm"]
 
@@ -98,7 +98,7 @@ def dp_glm(
     guarantee : (eps, delta)-DP
     neighbours : add or remove one unit
     public : formula, schema, levels, bounds and all options; not the number of rows
-    proof : methods/boosted_adassp.md; with a selection, selection/stage.md
+    proof : estimation/methods/boosted_adassp.md; with a selection, estimation/selection/stage.md
 
     Notes
     -----

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpreg.base.keywords import hinted
 from dpreg.calls.fit import fit
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer
+from dpreg.calls.starts import Origin
 from dpreg.data.bounds import Bounds
 from dpreg.data.schema import Level
-from dpreg.keywords import hinted
-from dpreg.methods.base import Method
+from dpreg.estimation.base import Method
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
-from dpreg.starts import Origin
 
 if TYPE_CHECKING:
     from dpreg import _core
-    from dpreg.selection.base import Selector
+    from dpreg.estimation.selection.base import Selector
 
 __all__ = ["dp_lm"]
 
@@ -160,8 +160,9 @@ def dp_lm(
     guarantee : (eps, delta)-DP
     neighbours : add or remove one unit
     public : formula, schema, levels, bounds and all options; not the number of rows
-    proof : the file of the method in dpreg/methods and of the selector in dpreg/selection;
-        combined by basic composition, where selection spends eps only (selection/stage.md)
+    proof : that of the method in estimation/methods and of the selector in
+        estimation/selection;
+        combined by basic composition, where selection spends eps only (stage.md)
 
     Examples
     --------

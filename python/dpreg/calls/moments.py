@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dpreg.base.errors import FormulaError, unusable
+from dpreg.base.keywords import hinted
+from dpreg.base.text import counted
 from dpreg.calls.notes import about_columns, about_privacy, about_stratum
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, Session, begin
@@ -20,14 +23,11 @@ from dpreg.data.matrix import ModelMatrix
 from dpreg.data.offsets import refuse_offsets
 from dpreg.data.problem import Problem
 from dpreg.data.schema import Level, Schema
-from dpreg.errors import FormulaError, unusable
-from dpreg.keywords import hinted
-from dpreg.methods.moments import MomentsRelease, SecondMoments
+from dpreg.estimation.methods.moments import MomentsRelease, SecondMoments
+from dpreg.estimation.releases.limits import widened
 from dpreg.privacy.certificate import public_with
 from dpreg.results.moments import DPMoments
 from dpreg.results.predict import schema_to_dict
-from dpreg.sums.limits import widened
-from dpreg.text import counted
 
 if TYPE_CHECKING:
     from dpreg import _core
@@ -103,7 +103,7 @@ def dp_moments(
     guarantee : (eps, delta)-DP
     neighbours : add or remove one unit
     public : formula, schema, levels, bounds and all options; not the number of rows
-    proof : methods/moments.md
+    proof : estimation/methods/moments.md
 
     Examples
     --------

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 
+from dpreg.base.families import Family
+from dpreg.base.text import counted
 from dpreg.data.schema import LIST, Schema
-from dpreg.families import Family
+from dpreg.estimation.releases.residuals import Extras
 from dpreg.privacy.stratum import Stratum
-from dpreg.sums.residuals import Extras
-from dpreg.text import counted
 
 __all__ = [
     "about_columns",

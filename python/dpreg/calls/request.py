@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from dpreg._core import BitSource
+from dpreg.base.families import Family
+from dpreg.base.levels import Level
 from dpreg.data.bounds import Bounds
-from dpreg.families import Family
-from dpreg.levels import Level
 
 __all__ = ["Request"]
 

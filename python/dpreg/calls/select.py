@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dpreg.base.keywords import hinted
 from dpreg.calls.chosen import bounds_for, of_units, option_of
 from dpreg.calls.notes import about_columns, about_privacy, about_stratum, about_units
 from dpreg.calls.request import Request
@@ -14,11 +15,10 @@ from dpreg.data.bounds import Bounds
 from dpreg.data.clipping import clipped
 from dpreg.data.offsets import refuse_offsets
 from dpreg.data.schema import Level
-from dpreg.keywords import hinted
+from dpreg.estimation.selection import selector_from
+from dpreg.estimation.selection.base import Selector, check_k
 from dpreg.privacy.certificate import public_with
 from dpreg.results.selection import SelectionResult
-from dpreg.selection import selector_from
-from dpreg.selection.base import Selector, check_k
 
 if TYPE_CHECKING:
     from dpreg import _core
@@ -81,7 +81,7 @@ def dp_select(
     guarantee : (eps, delta)-DP
     neighbours : add or remove one unit
     public : formula, schema, levels, bounds and all options; not the number of rows
-    proof : the file of the selector, in dpreg/selection
+    proof : the file of the selector, in dpreg/estimation/selection
 
     Examples
     --------

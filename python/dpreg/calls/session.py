@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from dpreg.base.errors import BudgetError, Options, SourceError, Value, unusable
+from dpreg.base.passes import starting
 from dpreg.calls.request import Request
 from dpreg.data.observations import check_memory
 from dpreg.data.problem import Problem, pose
 from dpreg.data.weights import Weights, check_weights
-from dpreg.errors import BudgetError, Options, SourceError, Value, unusable
-from dpreg.methods.base import Allowance
-from dpreg.passes import starting
+from dpreg.estimation.base import Allowance
+from dpreg.estimation.releases.residuals import Extras
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.budget import DELTA, Budget
 from dpreg.privacy.certificate import Certificate, Part, unit_of
@@ -25,7 +26,6 @@ from dpreg.privacy.charge import Status
 from dpreg.privacy.checks import check_delta, check_epsilon
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.partition import Partition, StratumBudget
-from dpreg.sums.residuals import Extras
 from dpreg.version import __version__
 
 __all__ = ["Payer", "Receipt", "Session", "begin", "certified"]

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.errors import SchemaError
 from dpreg.data.frames import frame_source, mapping_source
 from dpreg.data.objects import Objects
 from dpreg.data.schema import LIST, Column
 from dpreg.data.source import MemorySource, RowSource
-from dpreg.errors import SchemaError
 
 __all__ = ["columns_of", "is_column", "matrix_source", "vector_source"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.errors import ArgumentError, Blank, Pieces, Value, closest, write
+from dpreg.base.errors import ArgumentError, Blank, Pieces, Value, closest, write
 
 if TYPE_CHECKING:
     from dpreg.data.design import Terms

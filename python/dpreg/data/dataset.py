@@ -9,11 +9,11 @@ import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dpreg.base.errors import SchemaError
 from dpreg.data.arrow import arrow_cells, arrow_column
 from dpreg.data.parquet import refuse_other_files
 from dpreg.data.schema import Schema
 from dpreg.data.source import BATCH_ROWS, RowSource, StreamSource
-from dpreg.errors import SchemaError
 
 if TYPE_CHECKING:
     import pyarrow

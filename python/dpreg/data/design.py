@@ -9,6 +9,8 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.families import GAUSSIAN, Family
+from dpreg.base.passes import passed
 from dpreg.data.formula import FormulaSpec, Rows
 from dpreg.data.observations import Collector, InMemory, Observations
 from dpreg.data.partitioned import PartitionedRows, PartitionedSource
@@ -16,8 +18,6 @@ from dpreg.data.source import RowSource
 from dpreg.data.strata import StratumRows
 from dpreg.data.units import UnitNumbers, Units
 from dpreg.data.weights import Weights, weight_name
-from dpreg.families import GAUSSIAN, Family
-from dpreg.passes import passed
 from dpreg.privacy.stratum import Stratum
 
 __all__ = ["Block", "Design", "Terms", "design_of", "read_design", "weighed_terms"]

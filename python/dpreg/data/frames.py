@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from dpreg.base.errors import SchemaError
 from dpreg.data.arrow import arrow_cells, arrow_column
 from dpreg.data.cells import Cells, Coded, Joined, Numbers, Ticks
 from dpreg.data.objects import Objects
 from dpreg.data.schema import LIST, Column, Kind, Schema
 from dpreg.data.source import BATCH_ROWS, MemorySource, RowSource, StreamSource
-from dpreg.errors import SchemaError
 
 __all__ = ["frame_source", "mapping_source", "table_source"]
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.errors import ArgumentError, FormulaError
 from dpreg.data.design import Block, Design, Terms, design_of, weighed_terms
 from dpreg.data.formula import Rows
 from dpreg.data.schema import Schema
 from dpreg.data.weights import Weights, usable_weights
 from dpreg.data.within import within_terms, within_units
-from dpreg.errors import ArgumentError, FormulaError
 from dpreg.privacy.stratum import Stratum
 
 __all__ = ["ModelMatrix", "Records", "check_column_names"]

@@ -11,10 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.errors import ArgumentError, Words, leave_out, unusable
+from dpreg.base.passes import passed
 from dpreg.data.block_sums import sum_of_parts
 from dpreg.data.spool import Spool, why_no_file
-from dpreg.errors import ArgumentError, Words, leave_out, unusable
-from dpreg.passes import passed
 
 __all__ = [
     "Collector",

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dpreg.base.errors import FormulaError
 from dpreg.data.changed_rows import changed
 from dpreg.data.design import Design, Terms
 from dpreg.data.observations import Doubles
-from dpreg.errors import FormulaError
 
 __all__ = ["refuse_offsets", "without_offset_terms", "without_offsets"]
 

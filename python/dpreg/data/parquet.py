@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from dpreg.base.errors import SchemaError
 from dpreg.data.arrow import arrow_cells, arrow_column
 from dpreg.data.schema import Schema
 from dpreg.data.source import BATCH_ROWS, RowSource, StreamSource
-from dpreg.errors import SchemaError
 
 __all__ = ["parquet_source", "refuse_other_files"]
 

@@ -14,11 +14,11 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.passes import passed
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.observations import Collector, Doubles, Observations, Statistic, Sums, row_count
 from dpreg.data.schema import Schema
 from dpreg.data.source import Batch, RowSource, quietly
-from dpreg.passes import passed
 
 __all__ = ["PartitionedRows", "PartitionedSource", "Task"]
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from dpreg.base.errors import Argument, FormulaError, leave_out
 from dpreg.data.bounds import Bounds, column_pairs
 from dpreg.data.containers import open_source
 from dpreg.data.design import Design, Terms, read_design, weighed_terms
@@ -18,7 +19,6 @@ from dpreg.data.schema import Column, Level, Schema
 from dpreg.data.source import RowSource
 from dpreg.data.weights import Weights
 from dpreg.data.within import within_terms, within_units
-from dpreg.errors import Argument, FormulaError, leave_out
 from dpreg.privacy.stratum import Stratum
 
 __all__ = ["Problem", "pose"]

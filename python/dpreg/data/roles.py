@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dpreg.base.errors import SchemaError, write
 from dpreg.data.schema import Schema, no_column
 from dpreg.data.weights import Weights
-from dpreg.errors import SchemaError, write
 from dpreg.privacy.stratum import Stratum
 
 __all__ = ["check_stratum", "check_unit", "check_weight_column"]

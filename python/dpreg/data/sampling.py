@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.errors import unusable
 from dpreg.data.design import Design
 from dpreg.data.units import Units
-from dpreg.errors import unusable
 
 __all__ = ["check_max_rows", "one_row_a_unit", "sample_rows", "split_units"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dpreg.errors import SchemaError, Value, closest, write
-from dpreg.levels import Level, listed, such_levels
+from dpreg.base.errors import SchemaError, Value, closest, write
+from dpreg.base.levels import Level, listed, such_levels
 
 __all__ = ["LIST", "Column", "Kind", "Level", "Schema", "no_column"]
 

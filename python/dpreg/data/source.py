@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from dpreg.base.errors import SourceError
 from dpreg.data.cells import Cells
 from dpreg.data.schema import Column, Schema
-from dpreg.errors import SourceError
 
 __all__ = ["BATCH_ROWS", "Batch", "MemorySource", "RowSource", "StreamSource", "quietly"]
 

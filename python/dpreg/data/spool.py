@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-from dpreg.errors import SourceError
+from dpreg.base.errors import SourceError
 
 __all__ = ["Spool", "why_no_file"]
 

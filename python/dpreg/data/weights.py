@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.errors import Argument, ArgumentError, SchemaError, add, leave_out, unusable, write
+from dpreg.base.errors import Argument, ArgumentError, SchemaError, add, leave_out, unusable, write
 
 __all__ = ["Weights", "check_weights", "usable_weights", "weight_name"]
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dpreg.estimation.planning.frank_wolfe import Screen
 from dpreg.mechanisms.adassp import adassp
 from dpreg.mechanisms.adp_screen import adp_screen
 from dpreg.mechanisms.boosted_adassp import boosted_adassp
@@ -17,7 +18,6 @@ from dpreg.mechanisms.peel import peel
 from dpreg.mechanisms.rnm_screen import rnm_screen
 from dpreg.mechanisms.sub_lasso import sub_lasso
 from dpreg.mechanisms.tukey_em import tukey_em
-from dpreg.planning.frank_wolfe import Screen
 
 __all__ = [
     "FrankWolfeFit",

@@ -10,8 +10,8 @@ from dpreg.calls.request import Request
 from dpreg.calls.session import certified
 from dpreg.data.bounds import checked_bounds
 from dpreg.data.clipping import clipped
+from dpreg.estimation.base import Allowance, Method
 from dpreg.mechanisms._inputs import design_of
-from dpreg.methods.base import Allowance, Method
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.checks import check_delta, check_epsilon
 from dpreg.results.fit import DPResults

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpreg.calls.request import Request
 from dpreg.data.bounds import Bounds
+from dpreg.estimation.methods import BoostedAdaSSP
 from dpreg.mechanisms._regression import fit_arrays
-from dpreg.methods import BoostedAdaSSP
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
 
@@ -68,7 +68,7 @@ def boosted_adassp(
     guarantee : (eps, delta)-DP
     neighbours : add or remove one row
     public : d, bounds and all options; not the number of rows
-    proof : boosted_adassp.md, in dpreg/methods
+    proof : boosted_adassp.md, in dpreg/estimation/methods
 
     References
     ----------

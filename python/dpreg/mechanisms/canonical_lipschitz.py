@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpreg import _core
+from dpreg.estimation.selection.base import check_k
 from dpreg.mechanisms._inputs import doubles, indices, score_range_of
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.checks import check_epsilon
-from dpreg.selection.base import check_k
 
 if TYPE_CHECKING:
     import numpy as np

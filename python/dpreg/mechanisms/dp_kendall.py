@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from dpreg.estimation.base import Allowance
+from dpreg.estimation.selection import DPKendall
 from dpreg.mechanisms._inputs import design_of, indices
-from dpreg.methods.base import Allowance
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.checks import check_epsilon
-from dpreg.selection import DPKendall
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from dpreg.data.bounds import checked_bounds
+from dpreg.estimation.base import Allowance
+from dpreg.estimation.selection import DPSIS
 from dpreg.mechanisms._inputs import design_of, indices
-from dpreg.methods.base import Allowance
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.checks import check_epsilon
-from dpreg.selection import DPSIS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +73,7 @@ def dp_sis(
     guarantee : (eps, 0)-DP
     neighbours : add or remove one row
     public : d, k and all options, bounds among them; not the number of rows
-    proof : sis.md, in dpreg/selection
+    proof : sis.md, in dpreg/estimation/selection
 
     References
     ----------

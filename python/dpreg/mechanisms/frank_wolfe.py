@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.calls.session import certified
-from dpreg.mechanisms._arrays import unit_design, unit_response
-from dpreg.methods.base import Allowance
-from dpreg.methods.frank_wolfe_run import (
+from dpreg.estimation.base import Allowance
+from dpreg.estimation.methods.frank_wolfe_run import (
     allowed_rho,
     check_l1,
     plan_parts,
     run_plan,
     screen_from,
 )
-from dpreg.planning.frank_wolfe import Screen, check_steps, plan_frank_wolfe
+from dpreg.estimation.planning.frank_wolfe import Screen, check_steps, plan_frank_wolfe
+from dpreg.mechanisms._arrays import unit_design, unit_response
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.certificate import Certificate
 from dpreg.privacy.checks import check_delta, check_epsilon

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from dpreg import _core
+from dpreg.estimation.planning.frank_wolfe import Screen
 from dpreg.mechanisms.frank_wolfe import FrankWolfeFit, dp_frank_wolfe
-from dpreg.planning.frank_wolfe import Screen
 
 __all__ = ["rnm_screen"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from dpreg.estimation.base import Allowance
+from dpreg.estimation.selection import SubLasso, TwoStage
 from dpreg.mechanisms._inputs import design_of, indices
-from dpreg.methods.base import Allowance
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.checks import check_epsilon
-from dpreg.selection import SubLasso, TwoStage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +65,7 @@ def sub_lasso(
     guarantee : (eps, 0)-DP
     neighbours : add or remove one row
     public : d, k and all options; not the number of rows
-    proof : two_stage.md, in dpreg/selection
+    proof : two_stage.md, in dpreg/estimation/selection
 
     References
     ----------

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpreg.calls.request import Request
+from dpreg.estimation.methods import TukeyEM
 from dpreg.mechanisms._regression import fit_arrays
-from dpreg.methods import TukeyEM
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
 
@@ -63,7 +63,7 @@ def tukey_em(
     guarantee : (eps, delta)-DP
     neighbours : add or remove one row
     public : d and all options; not the number of rows
-    proof : tukey_em.md, in dpreg/methods
+    proof : tukey_em.md, in dpreg/estimation/methods
 
     References
     ----------

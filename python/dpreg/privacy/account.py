@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from dpreg.errors import BudgetError, Value
-from dpreg.levels import Level
+from dpreg.base.errors import BudgetError, Value
+from dpreg.base.levels import Level
 from dpreg.privacy.accounting import Accounting
 from dpreg.privacy.charge import (
     Charge,

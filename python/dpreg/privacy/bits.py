@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 
 from dpreg import _core
-from dpreg.errors import Value, unusable
+from dpreg.base.errors import Value, unusable
 
 __all__ = ["bit_source"]
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from decimal import ROUND_DOWN, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
-from dpreg.errors import BudgetError, Value
-from dpreg.keywords import hinted
-from dpreg.levels import Level
+from dpreg.base.errors import BudgetError, Value
+from dpreg.base.keywords import hinted
+from dpreg.base.levels import Level
+from dpreg.base.text import drawn
 from dpreg.privacy.account import Account, now
 from dpreg.privacy.charge import Charge
 from dpreg.privacy.ledger import FileLedger, MemoryLedger
@@ -17,7 +18,6 @@ from dpreg.privacy.partition import Partition, declaration
 from dpreg.privacy.statement import frame_of, line_of, page_of, shares_of
 from dpreg.privacy.stratum import Stratum
 from dpreg.privacy.totals import accounting_from, accounting_of, check_header, cost_from
-from dpreg.text import drawn
 
 if TYPE_CHECKING:
     import pandas as pd

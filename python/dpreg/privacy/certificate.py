@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dpreg.text import counted
+from dpreg.base.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd

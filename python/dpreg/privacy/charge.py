@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
-from dpreg.levels import Level
+from dpreg.base.levels import Level
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.stratum import Stratum
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 
-from dpreg.errors import BudgetError, Value, Words, write
+from dpreg.base.errors import BudgetError, Value, Words, write
 
 __all__ = ["check_delta", "check_epsilon", "check_mu", "check_rho"]
 

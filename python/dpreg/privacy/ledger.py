@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dpreg.errors import BudgetError, Options, Value, Words
+from dpreg.base.errors import BudgetError, Options, Value, Words
 from dpreg.privacy.charge import Entry
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-from dpreg.errors import BudgetError, Choice, SchemaError, Value, closest, write
-from dpreg.levels import Level, listed
+from dpreg.base.errors import BudgetError, Choice, SchemaError, Value, closest, write
+from dpreg.base.levels import Level, listed
 from dpreg.privacy.account import Account
 from dpreg.privacy.charge import Charge
 from dpreg.privacy.stratum import Stratum

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from dpreg.errors import Argument, BudgetError
+from dpreg.base.errors import Argument, BudgetError
 
 __all__ = ["noise_multiplier", "sampled_epsilon"]
 

@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dpreg.base.text import counted
 from dpreg.privacy.accounting import Accounting
 from dpreg.privacy.charge import Charge
 from dpreg.privacy.parallel import composed
-from dpreg.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd

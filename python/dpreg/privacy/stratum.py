@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpreg.levels import Level
+from dpreg.base.levels import Level
 
 __all__ = ["Stratum"]
 

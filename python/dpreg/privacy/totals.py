@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dpreg.errors import BudgetError, Choice, Setting, Value, Words, closest, leave_out, write
+from dpreg.base.errors import BudgetError, Choice, Setting, Value, Words, closest, leave_out, write
 from dpreg.privacy.accounting import Accounting, Basic, Concentrated, Gaussian, Sums
 from dpreg.privacy.checks import check_delta, check_epsilon, check_mu, check_rho
 from dpreg.privacy.cost import Cost

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from dpreg.errors import BudgetError, write
+from dpreg.base.errors import BudgetError, write
 
 __all__ = [
     "bounded_range_epsilon",

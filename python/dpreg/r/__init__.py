@@ -28,7 +28,8 @@ except Exception as error:
 
 import rpy2.robjects as ro
 
-from dpreg import DPResults, NotReleased, bridge
+from dpreg import DPResults, NotReleased
+from dpreg.faces.bridge import call as bridge
 from dpreg.r._convert import frame_from_r, from_sexp, to_sexp
 from dpreg.r._results import in_notebooks, result_from
 
@@ -39,7 +40,7 @@ __all__ = ["converter", "from_r", "to_r"]
 
 
 def _answer(name: Any, request: Any) -> Any:
-    """Answer a call from R; see `dpreg.bridge.call`."""
+    """Answer a call from R; see `dpreg.faces.bridge.call.call`."""
     try:
         return to_sexp(bridge.call(from_sexp(name), from_sexp(request)))
     except Exception as error:  # rpy2 would print it and hand NULL to R

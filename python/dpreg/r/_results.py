@@ -10,10 +10,10 @@ import rpy2.rinterface as ri
 from numpy.typing import NDArray
 
 from dpreg import DPResults, NotReleased
-from dpreg.families import GAUSSIAN, Family
-from dpreg.inference.estimand import Estimand
-from dpreg.inference.law import TailLaw
-from dpreg.inference.start import Start
+from dpreg.base.families import GAUSSIAN, Family
+from dpreg.estimation.inference.estimand import Estimand
+from dpreg.estimation.inference.law import TailLaw
+from dpreg.estimation.inference.start import Start
 from dpreg.privacy.certificate import Certificate
 
 __all__ = ["in_notebooks", "result_from"]

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from dpreg.inference.noisy_binomial import noisy_binomial_p_value
+from dpreg.estimation.inference.noisy_binomial import noisy_binomial_p_value
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import CERTIFICATE, check_fields
 from dpreg.results.summary import Summary, privacy_note

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from dpreg.errors import ArgumentError
+from dpreg.base.errors import ArgumentError
 from dpreg.results.fit import DPResults
 from dpreg.results.summary import Summary, unit_noun
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.errors import ArgumentError, closest
+from dpreg.base.errors import ArgumentError, closest
 
 __all__ = ["Constraints", "read_constraints"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpreg.inference.law import TailLaw, check_alpha
+from dpreg.estimation.inference.law import TailLaw, check_alpha
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from dpreg.errors import ArgumentError, unusable
-from dpreg.inference.law import check_alpha
-from dpreg.inference.life_table import LifeTable, area, crossing, life_table, log_rank
+from dpreg.base.errors import ArgumentError, unusable
+from dpreg.base.text import drawn
+from dpreg.estimation.inference.law import check_alpha
+from dpreg.estimation.inference.life_table import LifeTable, area, crossing, life_table, log_rank
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import CERTIFICATE, check_fields
 from dpreg.results.summary import Summary, privacy_note
-from dpreg.text import drawn
 
 if TYPE_CHECKING:
     import pandas as pd

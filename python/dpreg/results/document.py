@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.families import CLOGLOG, FAMILIES, PROBIT, Family, Quantile
-from dpreg.inference.estimand import Estimand
-from dpreg.inference.law import TailLaw
-from dpreg.inference.residuals import Diagnostics, FitStats
-from dpreg.inference.start import Start
+from dpreg.base.families import CLOGLOG, FAMILIES, PROBIT, Family, Quantile
+from dpreg.estimation.inference.estimand import Estimand
+from dpreg.estimation.inference.law import TailLaw
+from dpreg.estimation.inference.residuals import Diagnostics, FitStats
+from dpreg.estimation.inference.start import Start
 from dpreg.privacy.certificate import Certificate
 
 __all__ = ["CERTIFICATE", "COLUMN", "check_bounds", "check_fields", "fields_from", "written"]

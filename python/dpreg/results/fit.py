@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.errors import ArgumentError, Choice, Value, unusable
-from dpreg.families import GAUSSIAN
-from dpreg.inference.law import check_alpha
+from dpreg.base.errors import ArgumentError, Choice, Value, unusable
+from dpreg.base.families import GAUSSIAN
+from dpreg.base.text import drawn
+from dpreg.estimation.inference.law import check_alpha
 from dpreg.results.described import DescribedModel
 from dpreg.results.document import fields_from, written
 from dpreg.results.testing import LinearTests
 from dpreg.results.withheld import why_absent
-from dpreg.text import drawn
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpreg.errors import ArgumentError, add
-from dpreg.inference.law import NORMAL
-from dpreg.inference.residuals import FitStats
+from dpreg.base.errors import ArgumentError, add
+from dpreg.estimation.inference.law import NORMAL
+from dpreg.estimation.inference.residuals import FitStats
 
 if TYPE_CHECKING:
     import pandas as pd

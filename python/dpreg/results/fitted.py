@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.families import GAUSSIAN, Family
-from dpreg.inference.estimand import Estimand
-from dpreg.inference.law import NORMAL, TailLaw
-from dpreg.inference.residuals import Diagnostics, FitStats
-from dpreg.inference.start import Start
+from dpreg.base.families import GAUSSIAN, Family
+from dpreg.estimation.inference.estimand import Estimand
+from dpreg.estimation.inference.law import NORMAL, TailLaw
+from dpreg.estimation.inference.residuals import Diagnostics, FitStats
+from dpreg.estimation.inference.start import Start
 from dpreg.privacy.certificate import Certificate
 
 __all__ = ["Fitted"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpreg.errors import ArgumentError, unusable
+from dpreg.base.errors import ArgumentError, unusable
 from dpreg.results.fit import DPResults
 from dpreg.results.models import Model, Models
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpreg.errors import ArgumentError
+from dpreg.base.errors import ArgumentError
 from dpreg.results.fitted import Fitted
 from dpreg.results.predict import design_rows
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpreg.base.errors import ArgumentError, unusable
 from dpreg.data.formula import FormulaSpec
-from dpreg.errors import ArgumentError, unusable
-from dpreg.inference.joint_moments import SquaredNorm
-from dpreg.inference.law import NORMAL, check_alpha
+from dpreg.estimation.inference.joint_moments import SquaredNorm
+from dpreg.estimation.inference.law import NORMAL, check_alpha
 from dpreg.results.models import Model, Models
 from dpreg.results.predict import schema_from_dict
 

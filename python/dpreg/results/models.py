@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.errors import ArgumentError, FormulaError, closest
 from dpreg.data.formula import FormulaSpec
-from dpreg.errors import ArgumentError, FormulaError, closest
-from dpreg.inference.covariance import hidden_note, user_errors
-from dpreg.inference.estimand import Estimand, named
-from dpreg.inference.joint_moments import JointMoments, Regression, SquaredNorm
+from dpreg.estimation.inference.covariance import hidden_note, user_errors
+from dpreg.estimation.inference.estimand import Estimand, named
+from dpreg.estimation.inference.joint_moments import JointMoments, Regression, SquaredNorm
+from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.fit import DPResults
 from dpreg.results.predict import schema_from_dict
-from dpreg.sums.rows import StandardUnits
 
 __all__ = ["Model", "Models"]
 

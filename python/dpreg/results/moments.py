@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.errors import ArgumentError
+from dpreg.base.errors import ArgumentError
+from dpreg.base.text import drawn
 from dpreg.results.contrasts import WaldTest
 from dpreg.results.fit import DPResults
 from dpreg.results.models import Models
-from dpreg.text import drawn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +42,7 @@ class DPMoments(Models):
     centre, scale : ndarray, shape (k,)
         By which the columns in `used` were standardised.
     basis, matrix : ndarray, shape (1 + k, 1 + k)
-        See `dpreg.inference.joint_moments`.
+        See `dpreg.estimation.inference.joint_moments`.
     deviation : float
         Of the noise on the diagonal of `matrix`.
     reach : float

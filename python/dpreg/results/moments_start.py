@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpreg.inference.start import Start
-from dpreg.sums.spectrum import symmetric_root, without_spread
+from dpreg.estimation.inference.start import Start
+from dpreg.estimation.releases.spectrum import symmetric_root, without_spread
 
 if TYPE_CHECKING:
     from dpreg.results.models import Model

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dpreg.errors import PYTHON, Face, Words, told
+from dpreg.base.errors import PYTHON, Face, Words, told
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.summary import Summary, privacy_note
 

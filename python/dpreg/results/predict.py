@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.errors import ArgumentError, SchemaError, write
+from dpreg.base.families import Family
 from dpreg.data.containers import open_source
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.formula.effects import split_effects
 from dpreg.data.schema import Column, Schema
-from dpreg.errors import ArgumentError, SchemaError, write
-from dpreg.families import Family
 from dpreg.results.contrasts import covariances_known
 from dpreg.results.fitted import Fitted
 

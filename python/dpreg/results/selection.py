@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
-from dpreg.inference.clarity import Clarity
+from dpreg.estimation.inference.clarity import Clarity
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.summary import Summary, privacy_note
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpreg.families import Family
+from dpreg.base.families import Family
+from dpreg.base.text import counted
 from dpreg.results.fitted import Fitted
-from dpreg.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dpreg.base.errors import ArgumentError
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.formula.effects import effects_as_terms, split_effects
-from dpreg.errors import ArgumentError
 from dpreg.results.predict import schema_from_dict
 
 __all__ = ["term_columns"]

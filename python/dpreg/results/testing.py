@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.errors import ArgumentError, add
+from dpreg.base.errors import ArgumentError, add
 from dpreg.results.constraints import Constraints, read_constraints
 from dpreg.results.contrasts import (
     Contrasts,

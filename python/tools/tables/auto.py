@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.data.design import Design, Terms
-from dpreg.methods import method_from
-from dpreg.methods.base import Allowance, Declined
+from dpreg.estimation.base import Allowance, Declined
+from dpreg.estimation.methods import method_from
 
-TABLE = Path(__file__).parents[2] / "dpreg" / "planning" / "auto_table.csv"
+TABLE = Path(__file__).parents[2] / "dpreg" / "estimation" / "planning" / "auto_table.csv"
 METHODS = ("tukey", "adassp", "boosted_adassp")
 ROWS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 DIMENSIONS = (1, 2, 4, 8, 16, 32, 64)

@@ -20,16 +20,16 @@ from tables.auto import DELTA, DIMENSIONS, EXPLAINED, Cell, gaussian, mixed, sum
 
 import dpreg
 from dpreg import _core
+from dpreg.base.families import BINOMIAL, POISSON, Family, Quantile
 from dpreg.data.design import Design, Terms
-from dpreg.families import BINOMIAL, POISSON, Family, Quantile
-from dpreg.methods.base import Allowance, Declined
-from dpreg.methods.boosted_adassp import BoostedAdaSSP
+from dpreg.estimation.base import Allowance, Declined
+from dpreg.estimation.methods.boosted_adassp import BoostedAdaSSP
 
-TABLE = Path(__file__).parents[2] / "dpreg" / "planning" / "family_table.csv"
+TABLE = Path(__file__).parents[2] / "dpreg" / "estimation" / "planning" / "family_table.csv"
 FAMILIES = {"binomial": BINOMIAL, "poisson": POISSON, "quantile": Quantile()}
 WHAT = (*FAMILIES, "moments")
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
-# Beyond the last, what noise adds is known: the table is continued (planning/auto.py).
+# Beyond the last, what noise adds is known: the table is continued (estimation/planning/auto.py).
 ROWS = (1_000, 3_000, 10_000, 30_000, 100_000)
 REPETITIONS = 5
 # Mean and standard deviation of linear predictors.

@@ -28,7 +28,7 @@ import numpy as np
 import dpreg
 from dpreg.privacy.gdp import gdp_epsilon
 
-TABLE = Path(__file__).parents[2] / "dpreg" / "planning" / "inference_table.csv"
+TABLE = Path(__file__).parents[2] / "dpreg" / "estimation" / "planning" / "inference_table.csv"
 ROWS = (300, 1_500, 10_000)
 DIMENSIONS = (1, 4, 16, 60)
 RESOLUTIONS = (1.0, 1.6, 2.5, 4.0, 6.5, 10.0, 16.0)

@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from dpreg import _core
-from dpreg.planning.tukey_law import _side_lengths, box_weights, distance, least_distance
+from dpreg.estimation.planning.tukey_law import _side_lengths, box_weights, distance, least_distance
 
-TABLE = Path(__file__).parents[2] / "dpreg" / "planning" / "tukey_table.csv"
+TABLE = Path(__file__).parents[2] / "dpreg" / "estimation" / "planning" / "tukey_table.csv"
 DIMENSIONS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 DELTAS = (1e-2, 1e-4, 1e-6, 1e-8, 1e-11, 1e-15)
 MULTIPLES = (1.0, 1.25, 1.6, 2.0, 3.0, 5.0, 10.0)

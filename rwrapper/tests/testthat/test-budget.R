@@ -17,7 +17,7 @@ test_that("a budget refuses before a record is read", {
 
 test_that("what fails after the charge says nothing of records, but with a seed", {
   needs_python()
-  method <- reticulate::import("dpreg.methods.boosted_adassp")$BoostedAdaSSP
+  method <- reticulate::import("dpreg.estimation.methods.boosted_adassp")$BoostedAdaSSP
   release <- method$release
   on.exit(method$release <- release)
   method$release <- reticulate::py_eval("lambda *given, **named: {}['row 3 is secret']")

@@ -9,7 +9,7 @@ from audit.patches import Mutant, both, swapped
 
 import dpreg.results.predict
 from dpreg.data import cells, frames, parquet
-from dpreg.methods import tukey_em
+from dpreg.estimation.methods import tukey_em
 
 
 def _levels_of_dictionaries(real):

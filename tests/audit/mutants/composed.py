@@ -8,23 +8,23 @@ import dpreg.calls.fit
 from dpreg import _core
 from dpreg.data import clipping, offsets, weights, within
 from dpreg.data import sampling as _units
-from dpreg.methods import boosted_adassp as _boosted
-from dpreg.methods import model_rows
-from dpreg.methods import score_predictions as _predictions
-from dpreg.methods.adassp import AdaSSP
-from dpreg.methods.auto import Auto
-from dpreg.methods.boosted_adassp import BoostedAdaSSP
-from dpreg.methods.dpsgd import DPSGD
-from dpreg.methods.frank_wolfe import FrankWolfe
-from dpreg.methods.tukey_em import TukeyEM
-from dpreg.selection import kendall, two_stage
-from dpreg.selection import partition as _partition
-from dpreg.selection import stage as _stage
-from dpreg.selection.sis import DPSIS
-from dpreg.sums import moments as _sums
-from dpreg.sums import preconditioning as _preconditioning
-from dpreg.sums import residuals, standardisation
-from dpreg.sums.standardisation import Standardisation
+from dpreg.estimation.blocks import model_rows
+from dpreg.estimation.methods import boosted_adassp as _boosted
+from dpreg.estimation.methods.adassp import AdaSSP
+from dpreg.estimation.methods.auto import Auto
+from dpreg.estimation.methods.boosted_adassp import BoostedAdaSSP
+from dpreg.estimation.methods.dpsgd import DPSGD
+from dpreg.estimation.methods.frank_wolfe import FrankWolfe
+from dpreg.estimation.methods.tukey_em import TukeyEM
+from dpreg.estimation.newton import preconditioning as _preconditioning
+from dpreg.estimation.newton import score_predictions as _predictions
+from dpreg.estimation.releases import moments as _sums
+from dpreg.estimation.releases import residuals, standardisation
+from dpreg.estimation.releases.standardisation import Standardisation
+from dpreg.estimation.selection import kendall, two_stage
+from dpreg.estimation.selection import partition as _partition
+from dpreg.estimation.selection import stage as _stage
+from dpreg.estimation.selection.sis import DPSIS
 
 AUTO = [
     Mutant(
@@ -49,7 +49,7 @@ AUTO = [
     ),
     Mutant(
         "a test that did not pass is free",
-        edited(dpreg.methods.tukey_em, "declined", ("for part in parts)", "for part in parts[:1])")),
+        edited(dpreg.estimation.methods.tukey_em, "declined", ("for part in parts)", "for part in parts[:1])")),
         ("auto",),
     ),
     Mutant(

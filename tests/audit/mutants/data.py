@@ -8,11 +8,11 @@ from audit.patches import Mutant, edited, swapped
 from dpreg import _core
 from dpreg.data import design
 from dpreg.data import sampling as _units
-from dpreg.methods import adassp
-from dpreg.methods import standardised as _standardised
-from dpreg.sums import moments as _sums
-from dpreg.sums import rows as _rows
-from dpreg.sums.standardisation import Standardisation
+from dpreg.estimation import standardised as _standardised
+from dpreg.estimation.methods import adassp
+from dpreg.estimation.releases import moments as _sums
+from dpreg.estimation.releases import rows as _rows
+from dpreg.estimation.releases.standardisation import Standardisation
 
 
 def _from_data(self, rows, noise, bounds):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from audit.patches import Mutant, edited, swapped
 
 from dpreg import _core
-from dpreg.methods import frank_wolfe_run as _frank_wolfe
-from dpreg.methods.frank_wolfe import FrankWolfe
-from dpreg.planning import frank_wolfe as planned
+from dpreg.estimation.methods import frank_wolfe_run as _frank_wolfe
+from dpreg.estimation.methods.frank_wolfe import FrankWolfe
+from dpreg.estimation.planning import frank_wolfe as planned
 
 FRANK_WOLFE = [
     Mutant(

@@ -10,15 +10,15 @@ from audit.patches import Mutant, both, edited, swapped
 
 from dpreg import _core
 from dpreg.calls import isolation as _isolation
-from dpreg.methods import block_counts as _block_counts
-from dpreg.methods import moments as _moments
-from dpreg.methods.boosted_adassp import BoostedAdaSSP
-from dpreg.sums import accountant as _gaussian
-from dpreg.sums import exits as _exits
-from dpreg.sums import limits as _tails
-from dpreg.sums import moments as _sums
-from dpreg.sums.accountant import GaussianReleases, Noisy
-from dpreg.sums.standardisation import Standardisation
+from dpreg.estimation.blocks import block_counts as _block_counts
+from dpreg.estimation.methods import moments as _moments
+from dpreg.estimation.methods.boosted_adassp import BoostedAdaSSP
+from dpreg.estimation.releases import accountant as _gaussian
+from dpreg.estimation.releases import exits as _exits
+from dpreg.estimation.releases import limits as _tails
+from dpreg.estimation.releases import moments as _sums
+from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
+from dpreg.estimation.releases.standardisation import Standardisation
 
 
 def _release_with(*changes):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from audit.mutants.gaussian import no_check
 from audit.patches import Mutant, both, edited
 
-from dpreg.methods import newton as _newton
-from dpreg.methods import newton_fit as _fit
-from dpreg.methods import newton_limits as _limits
-from dpreg.methods import standardised as _standardised
-from dpreg.sums import column_scaling, resumed, row_lengths, whitening
+from dpreg.estimation import standardised as _standardised
+from dpreg.estimation.newton import fit as _fit
+from dpreg.estimation.newton import limits as _limits
+from dpreg.estimation.newton import newton as _newton
+from dpreg.estimation.newton import resumed, row_lengths, whitening
+from dpreg.estimation.releases import column_scaling
 
 _EXACT_GRAM = "rows.gram() * (rows.limit / 2.0**14) ** 2 / n"
 

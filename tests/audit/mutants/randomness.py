@@ -10,7 +10,7 @@ from audit.patches import Mutant, edited, swapped
 
 import dpreg.calls.fit
 from dpreg import _core
-from dpreg.methods import dpsgd
+from dpreg.estimation.methods import dpsgd
 from dpreg.privacy import bits as rng
 
 

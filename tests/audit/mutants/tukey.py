@@ -12,7 +12,7 @@ import numpy as np
 from audit.patches import REAL, Mutant, both, edited, swapped
 
 from dpreg import _core
-from dpreg.methods.tukey_em import TukeyEM
+from dpreg.estimation.methods.tukey_em import TukeyEM
 
 
 def _passes(distance, epsilon, delta, bits):

@@ -12,10 +12,10 @@ import pytest
 from sources import evaluated, schema
 
 import dpreg
-from dpreg.cli.commands import main
+from dpreg.base.errors import ArgumentError, FormulaError
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.formula.bases import b_splines, equal_knots, natural_splines, polynomials
-from dpreg.errors import ArgumentError, FormulaError
+from dpreg.faces.cli.commands import main
 
 LOW, HIGH = 0.5, 6.5
 BOUNDS = {"x": (LOW, HIGH)}

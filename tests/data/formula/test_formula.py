@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sources import evaluated, schema
 
+from dpreg.base.errors import FormulaError, SchemaError
 from dpreg.data import frames, source
 from dpreg.data.formula import FormulaSpec
-from dpreg.errors import FormulaError, SchemaError
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sources import evaluated, schema
 
+from dpreg.base.errors import FormulaError, SchemaError
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.formula import spec as spec_module
-from dpreg.errors import FormulaError, SchemaError
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import dpreg
-from dpreg.errors import BudgetError
+from dpreg.base.errors import BudgetError
 
 AMOUNT, CHARGES = 0.01, 300
 TOTAL = 3.0

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from privacy.ledger.kill_rounds import run
 
 import dpreg
-from dpreg.errors import BudgetError
+from dpreg.base.errors import BudgetError
 from dpreg.privacy import ledger
 
 

@@ -1,11 +1,11 @@
 // What a private regression will give, from public numbers: dpreg.dp_plan in a browser.  Tables and
-// constants are those of the package, so the numbers are, too; names follow dpreg/planning.
+// constants are those of the package, so the numbers are, too; names follow dpreg/estimation/planning.
 "use strict";
 
 function makePlanner(tables) {
   const T = tables.tukey;
 
-  // ---- the table of all methods: dpreg/planning/auto.py
+  // ---- the table of all methods: dpreg/estimation/planning/auto.py
 
   // Multilinear; beyond the grid, the value at its edge.  null: no value.
   function interpolate(axes, values, point) {
@@ -77,7 +77,7 @@ function makePlanner(tables) {
     return tables.tabulated[losses.findIndex((loss) => loss <= least + tables.same)];
   }
 
-  // ---- the table of default fits with inference: dpreg/planning/inference.py
+  // ---- the table of default fits with inference: dpreg/estimation/planning/inference.py
 
   const muOf = new Map();
   function mu(epsilon, delta) {
@@ -106,7 +106,7 @@ function makePlanner(tables) {
     return { width: Math.sqrt(1 + Math.exp(Math.min(excess, 700))), released, declined };
   }
 
-  // ---- how many models, and how epsilon is split: dpreg/planning/tukey.py
+  // ---- how many models, and how epsilon is split: dpreg/estimation/planning/tukey.py
 
   function bracket(grid, value) {
     let upper = grid.findIndex((x) => x >= value);
@@ -173,7 +173,7 @@ function makePlanner(tables) {
     };
   }
 
-  // ---- the law of TukeyEM for normal models: dpreg/planning/tukey_law.py
+  // ---- the law of TukeyEM for normal models: dpreg/estimation/planning/tukey_law.py
 
   function logVolumes(models, dimension) {
     const volumes = new Float64Array(Math.floor((models + 1) / 2));
@@ -259,7 +259,7 @@ function makePlanner(tables) {
     };
   }
 
-  // ---- what is expected: dpreg/planning/forecast.py
+  // ---- what is expected: dpreg/estimation/planning/forecast.py
 
   // The deviation of scores over the largest, beside that of the median.
   function loudness({ level }) {
@@ -319,7 +319,7 @@ function makePlanner(tables) {
     return short >= high ? short : Number((high * 1.05).toPrecision(2));
   }
 
-  // ---- which slopes are detected: dpreg/planning/power.py and question.py
+  // ---- which slopes are detected: dpreg/estimation/planning/power.py and question.py
 
   const CRITICAL = 1.959963984540054;
   const STEPS = 60;
@@ -390,7 +390,7 @@ function makePlanner(tables) {
     };
   }
 
-  // ---- the plan: dpreg/planning/plan.py
+  // ---- the plan: dpreg/estimation/planning/plan.py
 
   function plan({ n, d, eps, delta, effect = null, power = 0.8, ...of }) {
     const found = forecast(of, n, d, eps, delta);

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from dpreg.base.errors import FormulaError, Setting
 from dpreg.data.schema import Schema, no_column
-from dpreg.errors import FormulaError, Setting
 
 __all__ = ["effects_as_terms", "effects_of_unit", "split_effects"]
 

@@ -8,9 +8,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
+from dpreg.base.errors import FormulaError, SchemaError, add
 from dpreg.data.formula.terms import Factor, check_basis, read_factor
 from dpreg.data.schema import Column, Level, Schema, no_column
-from dpreg.errors import FormulaError, SchemaError, add
 
 __all__ = ["factors_of", "lookups", "parsed", "schema_of"]
 

@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.errors import FormulaError
 from dpreg.data.formula.functions import context
 from dpreg.data.formula.parse import factors_of, lookups, parsed, schema_of
 from dpreg.data.formula.tables import anything, categorical, grid, probe
 from dpreg.data.schema import Schema
 from dpreg.data.source import Batch
 from dpreg.data.weights import usable_weights
-from dpreg.errors import FormulaError
 
 __all__ = ["FormulaSpec", "Rows"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from dpreg.errors import FormulaError
+from dpreg.base.errors import FormulaError
 
 __all__ = ["SurvFormula", "read_surv"]
 

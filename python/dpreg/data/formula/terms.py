@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpreg.base.errors import Blank, FormulaError, Words, write
 from dpreg.data.formula.basis_terms import needs_interval
 from dpreg.data.formula.functions import FOREIGN, LEARNS_FROM_DATA, ROW_FUNCTIONS, Signature
 from dpreg.data.schema import Level, Schema
-from dpreg.errors import Blank, FormulaError, Words, write
 
 __all__ = ["Basis", "Factor", "check_basis", "read_factor"]
 

@@ -1,0 +1,1 @@
+"""What every room may use: errors, text, names and types of arguments, families."""

@@ -1,0 +1,207 @@
+"""Families of regression models: what a fit, its errors and predictions need to know of each.
+
+Public functions of public numbers; no record comes near them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dpreg.base.errors import ArgumentError, Choice, Value, closest, leave_out, unusable, write
+
+__all__ = [
+    "BINOMIAL",
+    "CLOGLOG",
+    "FAMILIES",
+    "GAUSSIAN",
+    "POISSON",
+    "PROBIT",
+    "Family",
+    "Quantile",
+    "family_from",
+    "with_link",
+]
+
+Doubles = NDArray[np.float64]
+Loss = Literal["squared", "logistic", "probit", "cloglog", "poisson", "quantile"]
+
+
+# Where the density of the standard normal law is 0 in doubles; squares farther out may overflow.
+_VANISHED = 40.0
+# Where a mean of the complementary log-log link is its linear predictor's exponential, and 1.
+_FLAT = (-700.0, 6.6)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A family with its link, named as statsmodels and R name them.
+
+    Attributes
+    ----------
+    name : {"gaussian", "binomial", "poisson", "quantile"}
+    link : {"identity", "logit", "probit", "cloglog", "log"}
+    loss : {"squared", "logistic", "probit", "cloglog", "poisson", "quantile"}
+        Of a row: minus the logarithm of its likelihood, or what stands for it.  Those of a probit
+        and of a complementary log-log link are the ones with derivative `mean` - response: the
+        likelihood's have no bound.
+    level : float or None
+        Of the quantile; None for all others.
+    """
+
+    name: str
+    link: str
+    loss: Loss
+    level: float | None = None
+
+    @property
+    def least_squares(self) -> bool:
+        """True: the fit is that of `dp_lm`."""
+        return self.loss == "squared"
+
+    @property
+    def standardised(self) -> bool:
+        """True: the linear predictor is in units of the response, and may be scaled with it."""
+        return self.link == "identity"
+
+    @property
+    def response(self) -> tuple[float, float] | None:
+        """Public limits of the response, to which it is clipped; None: they are found."""
+        return (0.0, 1.0) if self.name == "binomial" else None
+
+    @property
+    def most_residual(self) -> float:
+        """No residual is larger."""
+        if self.level is not None:
+            return max(self.level, 1 - self.level)
+        return 1.0 if self.name == "binomial" else math.inf
+
+    @property
+    def label(self) -> str:
+        """As a summary has it."""
+        return self.name.capitalize() if self.level is None else f"Quantile {self.level:g}"
+
+    def mean(self, predictor: Doubles) -> Doubles:
+        """Return the mean response (the quantile) at linear predictors: the inverse link."""
+        if self.link == "logit":
+            return np.asarray(0.5 * (1 + np.tanh(0.5 * predictor)))
+        if self.link == "probit":
+            return np.asarray(special.ndtr(predictor))
+        if self.link == "cloglog":
+            return np.asarray(-np.expm1(-np.exp(np.clip(predictor, *_FLAT))))
+        if self.link == "log":
+            with np.errstate(over="ignore"):
+                return np.exp(predictor)
+        return np.asarray(predictor)
+
+    def predictor(self, mean: float) -> float:
+        """Return the linear predictor at a mean response: the link."""
+        if self.link == "logit":
+            return math.log(mean / (1 - mean))
+        if self.link == "probit":
+            return float(special.ndtri(mean))
+        if self.link == "cloglog":
+            return math.log(-math.log1p(-mean))
+        return math.log(mean) if self.link == "log" else mean
+
+    def slope(self, predictor: Doubles) -> Doubles:
+        """Return the derivative of `mean`."""
+        if self.link == "identity":
+            return np.ones_like(predictor)
+        if self.link == "probit":
+            inside = np.clip(predictor, -_VANISHED, _VANISHED)
+            return np.asarray(np.exp(-0.5 * np.square(inside)) / math.sqrt(2 * math.pi))
+        if self.link == "cloglog":
+            rate = np.exp(np.clip(predictor, *_FLAT))
+            return np.asarray(rate * np.exp(-rate))
+        mean = self.mean(predictor)
+        return np.asarray(mean * (1 - mean)) if self.link == "logit" else mean
+
+    def bend(self, predictor: Doubles) -> Doubles:
+        """Return the second derivative of `mean`."""
+        if self.link == "identity":
+            return np.zeros_like(predictor)
+        if self.link == "probit":
+            inside = np.clip(predictor, -_VANISHED, _VANISHED)
+            return np.asarray(-inside * self.slope(inside))
+        if self.link == "cloglog":
+            return np.asarray((1 - np.exp(np.clip(predictor, *_FLAT))) * self.slope(predictor))
+        mean = self.mean(predictor)
+        return np.asarray(mean * (1 - mean) * (1 - 2 * mean)) if self.link == "logit" else mean
+
+
+GAUSSIAN = Family("gaussian", "identity", "squared")
+BINOMIAL = Family("binomial", "logit", "logistic")
+PROBIT = Family("binomial", "probit", "probit")
+CLOGLOG = Family("binomial", "cloglog", "cloglog")
+POISSON = Family("poisson", "log", "poisson")
+FAMILIES = {family.name: family for family in (GAUSSIAN, BINOMIAL, POISSON)}
+
+
+def Quantile(q: float = 0.5) -> Family:  # noqa: N802
+    """Return the family of a quantile regression.
+
+    Parameters
+    ----------
+    q : float, default 0.5
+        In [0.01, 0.99]; 0.5 is the median.
+
+    Raises
+    ------
+    ValueError
+        For another `q`.
+    """
+    number = isinstance(q, (int, float)) and not isinstance(q, bool)
+    if not number or not 0.01 <= q <= 0.99:
+        raise unusable("q", "a number in [0.01, 0.99]", q)
+    return Family("quantile", "identity", "quantile", float(q))
+
+
+def with_link(family: Family, link: object) -> Family:
+    """Return a family with another link than its canonical one; None: that one.
+
+    Raises
+    ------
+    ValueError
+        If the family has no such link.
+    """
+    if link is None or link == family.link:
+        return family
+    known = (BINOMIAL, PROBIT, CLOGLOG) if family.name == "binomial" else ()
+    links = {one.link: one for one in known}
+    if isinstance(link, str) and link in links:
+        return links[link]
+    wanted = (
+        "must be ",
+        Choice(tuple(links) or (family.link,)),
+        f" for a {family.name} family, got ",
+    )
+    raise ArgumentError("link", (*wanted, Value(link)), leave_out("link"))
+
+
+def family_from(family: object) -> Family:
+    """Return the family that an argument stands for.
+
+    Raises
+    ------
+    ValueError
+        If it stands for none.
+    """
+    if isinstance(family, Family):
+        return family
+    if family is Quantile or family == "quantile":
+        return Quantile()
+    names = (*FAMILIES, "quantile")
+    wanted = ("must be one of ", Choice(names), " or dpreg.Quantile(0.9)")
+    if not isinstance(family, str):
+        raise ArgumentError("family", wanted, f"not a {type(family).__name__}")
+    if family not in FAMILIES:
+        meant = closest(family, names)
+        advice = [] if meant is None else [write("family", meant)]
+        raise ArgumentError("family", (*wanted, ", got ", Value(family)), *advice)
+    return FAMILIES[family]

@@ -1,0 +1,155 @@
+"""Names of arguments that other packages use, and what they are called here."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import ParamSpec, TypeVar
+
+from dpreg.base.errors import Argument, KeywordError, Options, Setting, Words, closest, write
+
+__all__ = ["hinted", "meant_by"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_LINEAR = "this is linear regression"
+_PAIR = ("write ", Argument("formula"), " and ", Argument("data"))
+_SEED = ("write ", Argument("rng"), ", which makes the result reproducible but not private")
+
+# By the name that was given: the arguments that it may stand for, and the advice where a function
+# has one of them; with none, the advice is for every function.
+_FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
+    "epsilon": (("eps",), ("write ", Argument("eps"))),
+    "seed": (("rng",), _SEED),
+    "random_state": (("rng",), _SEED),
+    "random_seed": (("rng",), _SEED),
+    "generator": (("rng",), _SEED),
+    "df": (("data",), ("write ", Argument("data"))),
+    "dataset": (("data",), ("write ", Argument("data"))),
+    "frame": (("data",), ("write ", Argument("data"))),
+    "X": (("formula",), _PAIR),
+    "y": (("formula",), _PAIR),
+    "endog": (("formula",), _PAIR),
+    "exog": (("formula",), _PAIR),
+    "fit_intercept": (("formula",), "write 'y ~ 0 + x' for a model without intercept"),
+    "intercept": (("formula",), "write 'y ~ 0 + x' for a model without intercept"),
+    "missing": (("formula",), "leave it out: incomplete rows are dropped"),
+    "na_action": (("formula",), "leave it out: incomplete rows are dropped"),
+    "dropna": (("formula",), "leave it out: incomplete rows are dropped"),
+    "family": (("formula",), f"leave it out: {_LINEAR}; dp_glm() has families"),
+    "link": (("formula",), f"leave it out: {_LINEAR}; dp_glm() has links"),
+    "exposure": (("family",), "write it into the formula: 'y ~ x + offset(log(years))'"),
+    "cov_type": (("inference",), (
+        "write ", Setting("method", Options("method", "adassp", "AdaSSP", {"cov_type": "robust"})),
+    )),
+    **dict.fromkeys(
+        ("sample_weight", "freq_weights", "var_weights", "sampling_weights"),
+        (("weights",), ("write ", Argument("weights"), " with the name of a column")),
+    ),
+    "offset": (("inference",), "write it into the formula: 'y ~ z + offset(x)'"),
+    "subset": (("formula",), "filter the rows before the call, each by its own values only"),
+    "ledger": (("unit",), ("write ", Argument("budget"), " with a budget that has a ledger")),
+    "total_eps": (("unit",), ("write ", Argument("budget"), " with a budget of that total")),
+    "alpha": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
+    "conf_level": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
+    "group": (("unit",), ("write ", Argument("unit"))),
+    "groups": (("unit",), ("write ", Argument("unit"))),
+    "cluster": (("unit",), ("write ", Argument("unit"))),
+    "subject": (("unit",), ("write ", Argument("unit"))),
+    "categories": (("levels",), ("write ", Argument("levels"))),
+    "n_features": (("k",), ("write ", Argument("k"))),
+    "n_features_to_select": (("k",), ("write ", Argument("k"))),
+    "features": (("d",), ("write ", Argument("d"))),
+    "rows": (("n",), ("write ", Argument("n"))),
+    "nobs": (("n",), ("write ", Argument("n"))),
+    "n_obs": (("n",), ("write ", Argument("n"))),
+    "breaks": (("cuts",), ("write ", Argument("cuts"))),
+    "times": (("cuts",), ("write ", Argument("cuts"))),
+    "start_time": (("start",), ("write ", Argument("start"))),
+    "delta": (("cuts", "blocks"), "leave it out: the guarantee is (eps, 0)"),
+    "path": (("ledger",), ("write ", Argument("ledger"))),
+    "file": (("ledger",), ("write ", Argument("ledger"))),
+    "epsilon_total": (("ledger",), ("write ", Argument("eps"))),
+}  # fmt: skip
+
+
+def meant_by(name: str, known: Iterable[str]) -> Words | None:
+    """Return what to write for a name that is not among the known ones, or None."""
+    names = list(known)
+    stands_for, advice = _FOREIGN.get(name, ((), ""))
+    if set(stands_for) & set(names):
+        return advice
+    meant = closest(name, names)
+    return None if meant is None else ("write ", Argument(meant))
+
+
+def hinted(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator that says what an argument of another package is called here.
+
+    Parameters
+    ----------
+    name : str
+        Of the function, for the message.
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        parameters = inspect.signature(function).parameters
+        known = [key for key in parameters if key != "self"]
+        ordered = [
+            key for key in known if parameters[key].kind is not inspect.Parameter.KEYWORD_ONLY
+        ]
+        needed = [key for key in known if parameters[key].default is inspect.Parameter.empty]
+        unnamed = len(parameters) - len(known)
+
+        @functools.wraps(function)
+        def call(*arguments: P.args, **named: P.kwargs) -> T:
+            for key in named:
+                if key not in known:
+                    raise _unknown(name, key, known)
+            placed = len(arguments) - unnamed
+            if placed > len(ordered):
+                raise _too_many(name, ordered, known)
+            for key in ordered[:placed]:
+                if key in named:
+                    raise _twice(name, key, ordered)
+            for key in needed:
+                if key not in named and key not in ordered[:placed]:
+                    raise _missing(name, key)
+            return function(*arguments, **named)
+
+        return call
+
+    return decorate
+
+
+def _unknown(function: str, key: str, known: list[str]) -> KeywordError:
+    advice = meant_by(key, known)
+    # The value is not shown: it may be a column of weights.
+    problem = f"{function}() has no such argument"
+    return KeywordError(key, problem, f"it has {', '.join(known)}" if advice is None else advice)
+
+
+def _twice(function: str, key: str, ordered: list[str]) -> KeywordError:
+    place = ordered.index(key)
+    problem = f"is given twice: by name, and as argument {place + 1} of {_call(function, ordered)}"
+    named = [*ordered[:place], *(f"{name}=..." for name in ordered[place:])]
+    return KeywordError(key, problem, f"write {_call(function, named)}")
+
+
+def _missing(function: str, key: str) -> KeywordError:
+    if key == "eps":
+        common = (*write("eps", 1.0), ", a common choice; smaller is more private")
+        return KeywordError("eps", "must be given", common, "see what dp_plan() says of yours")
+    return KeywordError(key, "must be given", write(key, ...))
+
+
+def _too_many(function: str, ordered: list[str], known: list[str]) -> KeywordError:
+    first = known[len(ordered)] if len(known) > len(ordered) else known[-1]
+    problem = f"must be given by name; the positional arguments are {_call(function, ordered)}"
+    return KeywordError(first, problem, write(first, ...))
+
+
+def _call(function: str, arguments: list[str]) -> str:
+    return f"{function}({', '.join(arguments)})"

@@ -1,0 +1,80 @@
+"""Types of options, checked against the annotations of their class."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Union
+
+from dpreg.base.errors import ArgumentError, Value
+
+__all__ = ["check_options"]
+
+
+def check_options(options: object) -> None:
+    """Refuse an option that is not of the type it is annotated with, and NaN.
+
+    Limits on its value are the business of the class.
+
+    Parameters
+    ----------
+    options : dataclass
+        Annotated with int, float, str, literals, tuples, mappings, classes, None and unions.
+
+    Raises
+    ------
+    ValueError
+        Naming the option, what it must be and what it is.
+    """
+    for name, hint in typing.get_type_hints(type(options)).items():
+        value = getattr(options, name)
+        kinds = typing.get_args(hint) if _is_union(hint) else (hint,)
+        if not any(_fits(value, kind) for kind in kinds):
+            wanted = " or ".join(_spelled(kind) for kind in kinds)
+            of = f": an option of dpreg.{type(options).__name__}"
+            raise ArgumentError(name, (f"must be {wanted}, got ", Value(value), of))
+
+
+def _is_union(hint: Any) -> bool:
+    return typing.get_origin(hint) in (Union, types.UnionType)
+
+
+def _number(value: object, kind: type) -> bool:
+    # A bool is a number by accident only.
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+_FITS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
+    int: ("a whole number", lambda value: _number(value, numbers.Integral)),
+    float: ("a number", lambda value: _number(value, numbers.Real) and not math.isnan(value)),
+    types.NoneType: ("None", lambda value: value is None),
+    Mapping: ("a dict", lambda value: isinstance(value, Mapping)),
+}
+
+
+def _kind(hint: Any) -> Any:
+    return typing.get_origin(hint) or hint
+
+
+def _fits(value: object, hint: Any) -> bool:
+    kind = _kind(hint)
+    if kind is Literal:
+        return isinstance(value, str) and value in typing.get_args(hint)
+    if kind is tuple:
+        entry = typing.get_args(hint)[0]
+        return isinstance(value, (tuple, list)) and all(_fits(v, entry) for v in value)
+    return _FITS[kind][1](value) if kind in _FITS else isinstance(value, kind)
+
+
+def _spelled(hint: Any) -> str:
+    kind = _kind(hint)
+    if kind is Literal:
+        return " or ".join(map(repr, typing.get_args(hint)))
+    if kind is tuple:
+        return "a tuple or list"
+    if kind in _FITS:
+        return _FITS[kind][0]
+    return f"a {kind.__name__}"

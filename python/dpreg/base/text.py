@@ -1,0 +1,41 @@
+"""How results are shown: plain text for a terminal of 80 columns, and the way to plots."""
+
+from __future__ import annotations
+
+import importlib
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["counted", "drawn", "share_lost", "wrapped"]
+
+_WIDTH = 78
+
+
+def wrapped(text: str, hang: int = 2) -> list[str]:
+    """Return the lines of `text`, long ones broken, with `hang` blanks before what follows."""
+    pieces: list[str] = []
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()) + hang)
+        pieces += textwrap.wrap(line, _WIDTH, subsequent_indent=indent) or [""]
+    return pieces
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``"1 charge"``, ``"2 charges"``."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def share_lost(share: float) -> str:
+    """Return a share in [0, 1] as a percentage of two digits, or in words near 1."""
+    if share >= 1:
+        return "all"
+    return "nearly all" if share >= 0.99 else f"{100 * share:.2g}%"
+
+
+def drawn(picture: str, *arguments: Any) -> Axes:
+    """Draw a picture of `dpreg.faces.plots`, which is above what it draws: found by its name."""
+    axes: Axes = getattr(importlib.import_module("dpreg.faces.plots"), picture)(*arguments)
+    return axes

@@ -1,0 +1,202 @@
+"""Where a fit may start, as a user gives it: refused where it is of another model."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from dpreg.base.errors import Argument, ArgumentError, Setting, leave_out
+from dpreg.base.text import counted
+from dpreg.data.design import Terms
+from dpreg.data.schema import Schema
+from dpreg.estimation.base import Method
+from dpreg.estimation.inference.start import Start
+from dpreg.privacy.certificate import Certificate
+from dpreg.results.fit import DPResults
+from dpreg.results.models import Model
+from dpreg.results.moments import DPMoments
+from dpreg.results.moments_start import start_of_moments
+from dpreg.results.not_released import NotReleased
+from dpreg.results.predict import schema_to_dict
+
+__all__ = [
+    "Origin",
+    "about_start",
+    "completed",
+    "origin_from_json",
+    "public_start_of",
+    "start_for",
+]
+
+Origin = DPResults | DPMoments | Start
+
+_SAME = "start from a fit of the same formula, columns and levels"
+# Of the digest of a certificate, and columns that a message lists.
+_DIGITS, _SHOWN = 12, 5
+
+
+def start_for(
+    start: object,
+    terms: Terms,
+    schema: Schema,
+    method: Method,
+    *,
+    selects: bool,
+    inference: bool,
+) -> Start | None:
+    """Return where a fit starts, if the call can use it.
+
+    Parameters
+    ----------
+    start : object
+        As the user gives it.
+    terms : Terms
+        Of the model; its offsets included.
+    schema : Schema
+        Of the columns in use.
+    method : Method
+    selects : bool
+        Terms are selected before the fit.
+    inference : bool
+
+    Raises
+    ------
+    ArgumentError
+        If it is something else, of another model, or nothing in the call uses it.
+    """
+    if start is None:
+        return None
+    if not terms.family.least_squares:
+        raise ArgumentError("start", "is supported for linear models only", leave_out("start"))
+    if selects:
+        problem = ("cannot be used together with ", Argument("select"))
+        raise ArgumentError("start", problem, leave_out("start"))
+    if method.name not in ("auto", "boosted_adassp") or not inference:
+        used = ("is used only by ", Setting("method", "boosted_adassp"), " with standard errors")
+        raise ArgumentError("start", used, leave_out("start"))
+    found = _read(start, terms)
+    _check_same(found, terms, _levels(schema_to_dict(schema)))
+    return found
+
+
+def origin_from_json(text: str) -> Origin:
+    """Read a fit, moments or a start from what its `to_json` wrote.
+
+    Raises
+    ------
+    ValueError
+        If `text` is something else.
+    """
+    for kind in (DPResults, DPMoments, Start):
+        with contextlib.suppress(ValueError):
+            return kind.from_json(text)
+    raise ValueError("this is not a fit, moments or a start of this version of dpreg")
+
+
+def _read(start: object, terms: Terms) -> Start:
+    if isinstance(start, Start):
+        return start
+    if isinstance(start, NotReleased):
+        why = "was not released, so that there is nothing to start from"
+        raise ArgumentError("start", why, leave_out("start"))
+    if isinstance(start, DPMoments):
+        model = Model(terms.response, terms.names, terms.intercept, "")
+        try:
+            start.checked(model)
+        except ArgumentError as error:
+            raise ArgumentError("start", error.problem, _SAME) from None
+        found = start_of_moments(start, model)
+        found = completed(found, None, start.schema, start.formula, start.privacy)
+    elif isinstance(start, DPResults):
+        found = start.start
+    else:
+        kind = type(start).__name__
+        wanted = f"must be a released fit, moments or what public_start() returns, not a {kind}"
+        raise ArgumentError("start", wanted)
+    if found is None:
+        lacks = ("has no scales and second moments of all columns; fits with ",
+                 Setting("method", "boosted_adassp"), " and standard errors have them")  # fmt: skip
+        raise ArgumentError("start", lacks, leave_out("start"))
+    return found
+
+
+def _check_same(start: Start, terms: Terms, levels: Mapping[str, tuple[object, ...]]) -> None:
+    """Refuse a start of another model, naming what is different."""
+    if start.response != terms.response:
+        raise _other(f"response {start.response!r}, not {terms.response!r}")
+    names = tuple(name for name in terms.names if name not in terms.offsets)
+    for more, less, word in ((start.names, names, "has"), (names, start.names, "lacks")):
+        different = [name for name in more if name not in less]
+        if different:
+            listed = ", ".join(different[:_SHOWN]) + (", ..." if different[_SHOWN:] else "")
+            raise _other(f"{counted(len(different), 'other column')} ({word} {listed})")
+    if start.names != names:
+        raise _other("columns in another order")
+    for name, of in levels.items():
+        if start.levels.get(name, of) != of:
+            raise _other(f"levels of {name!r}: {list(start.levels[name])!r}, not {list(of)!r}")
+    same = (
+        ("effects of units", start.within, terms.within),
+        ("intercept", start.intercept, terms.intercept), ("weights", start.weights, terms.weights),
+        ("offsets", set(start.offsets), set(terms.offsets)),
+    )  # fmt: skip
+    for what, its, wanted in same:
+        if its != wanted:
+            raise _other(f"its {what} differ")
+
+
+def _other(difference: str) -> ArgumentError:
+    return ArgumentError("start", f"is of another model: {difference}", _SAME, leave_out("start"))
+
+
+def _levels(schema: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[object, ...]]:
+    return {n: tuple(c["levels"]) for n, c in schema.items() if c["levels"] is not None}
+
+
+def completed(
+    start: Start | None,
+    terms: Terms | None,
+    schema: Mapping[str, Mapping[str, Any]],
+    formula: str,
+    privacy: Certificate,
+) -> Start | None:
+    """Say what a start was made from, and of which levels and offsets it is.
+
+    Parameters
+    ----------
+    start : Start or None
+    terms : Terms or None
+        Of the model; None: there are no offsets.
+    schema : mapping
+    formula : str
+    privacy : Certificate
+        Of the release.
+    """
+    if start is None:
+        return None
+    digest = hashlib.sha256(privacy.to_json().encode()).hexdigest()[:_DIGITS]
+    return replace(
+        start,
+        offsets=() if terms is None else terms.offsets,
+        levels=_levels(schema),
+        source=f"{privacy.mechanism} release of {formula!r}, certificate {digest}",
+        seeded=privacy.seeded,
+    )
+
+
+def public_start_of(start: Start | None) -> tuple[str, ...]:
+    """Return what a certificate says of a start: it is public."""
+    return () if start is None else (f"start: {start.source}",)
+
+
+def about_start(start: Start | None) -> tuple[str, ...]:
+    """Say where scales came from, and that a start with a seed makes this fit not private."""
+    if start is None:
+        return ()
+    found = f"scales, second moments and first coefficients were taken from {start.source}"
+    if start.seeded:
+        found += ", which is not private because it had a seed; so this fit is not private either"
+    return (found,)

@@ -1,0 +1,39 @@
+"""Public data to try things on."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["load_diamonds"]
+
+
+# Worst to best, but for color: best to worst.
+_LEVELS = {
+    "cut": "Fair,Good,Very Good,Premium,Ideal",
+    "color": "D,E,F,G,H,I,J",
+    "clarity": "I1,SI2,SI1,VS2,VS1,VVS2,VVS1,IF",
+}
+
+
+def load_diamonds() -> pd.DataFrame:
+    """Prices and qualities of 53,940 diamonds (`diamonds` of the R package ggplot2, MIT).
+
+    Returns
+    -------
+    DataFrame
+        price (US dollars), carat, cut, color, clarity (ordered categories, worst to best but
+        for color, best to worst), depth, table, x, y, z (millimetres and ratios).
+    """
+    import pandas as pd
+
+    table = resources.files("dpreg.data.datasets").joinpath("diamonds.parquet")
+    with resources.as_file(table) as path:
+        diamonds = pd.read_parquet(path)
+    for name, levels in _LEVELS.items():
+        declared = pd.CategoricalDtype(levels.split(","), ordered=True)
+        diamonds[name] = diamonds[name].astype(declared)
+    return diamonds

@@ -1,0 +1,1 @@
+"""From rows to private estimates: what a method is, and the rooms that methods use."""

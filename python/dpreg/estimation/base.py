@@ -1,0 +1,263 @@
+"""What every method is: public options, and one function that makes a release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.base.errors import ArgumentError, BudgetError, Setting, Words, leave_out, unusable, write
+from dpreg.data.design import Design, Terms
+from dpreg.estimation.inference.estimand import Estimand
+from dpreg.estimation.inference.law import NORMAL, TailLaw
+from dpreg.estimation.inference.residuals import Diagnostics, FitStats
+from dpreg.estimation.inference.start import Start
+from dpreg.estimation.releases.residuals import Extras
+from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
+
+__all__ = [
+    "NOTHING_MORE",
+    "Allowance",
+    "Declined",
+    "Method",
+    "Release",
+    "after_basic",
+    "check_size",
+    "needs_delta",
+    "refuse_bounds",
+    "refuse_weights",
+    "refuse_within",
+    "with_offsets",
+]
+
+NOTHING_MORE = Extras()
+
+# Other clips, factors and rates cannot be meant, and powers of them must be doubles.
+_LEAST_OPTION, _LARGEST_OPTION = 1e-6, 1e6
+
+
+def check_size(name: str, size: float | None) -> None:
+    """Refuse a clip, factor or rate that is far from 1; None, a default, is fine."""
+    if size is not None and not _LEAST_OPTION <= size <= _LARGEST_OPTION:
+        raise unusable(name, f"between {_LEAST_OPTION:g} and {_LARGEST_OPTION:g}", size)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What one release may spend, and what it has to use for it.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        Charged already.
+    bits : BitSource
+        The source of all noise of the release.
+    extras : Extras
+        What to release beside the coefficients, out of the same allowance.
+    start : Start or None
+        Public: where to start; None: nowhere.
+    """
+
+    epsilon: float
+    delta: float
+    bits: _core.BitSource
+    extras: Extras = NOTHING_MORE
+    start: Start | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Numbers that may be published.  Shapes: c = len(terms.coefficients).
+
+    Attributes
+    ----------
+    params : ndarray, shape (c,)
+        In units of the response per unit of each regressor, the intercept first.
+    covariance : ndarray, shape (c, c), or None
+        Of `params`: sampling error and privacy noise together.
+    sampling : ndarray, shape (c,), or None
+        The part of the standard errors that least squares without noise would have.
+    clipping : ndarray, shape (c,), or None
+        What shortened scores may have moved each coefficient by, at most; see `DPResults`.
+    law : TailLaw
+        Of (params - truth) / standard error.
+    units : float
+        Private estimate of the number of units.
+    parts : tuple of Part
+        How the budget was used, with every noise scale.
+    composition : str
+    notes : tuple of str
+        Printed under the model, the most important first.
+    estimand : Estimand or None
+        What `params` estimate.
+    limits : ndarray, shape (d + 1, 2), or None
+        Where predictions move each column of X and, last, themselves; NaN where nothing is
+        known.
+    method : str or None
+        What was used, when that is another method.
+    no_errors : str
+        Why there are no standard errors though they were asked for; empty otherwise.
+    cost : Cost or None
+        What it has cost, when that is less than `Method.cost` said.
+    stats : FitStats or None
+    diagnostics : Diagnostics or None
+    start : Start or None
+        For later fits.
+    """
+
+    params: NDArray[np.float64]
+    covariance: NDArray[np.float64] | None
+    sampling: NDArray[np.float64] | None
+    units: float
+    parts: tuple[Part, ...]
+    composition: str = "basic"
+    law: TailLaw = NORMAL
+    notes: tuple[str, ...] = field(default=())
+    limits: NDArray[np.float64] | None = None
+    method: str | None = None
+    no_errors: str = ""
+    cost: Cost | None = None
+    stats: FitStats | None = None
+    diagnostics: Diagnostics | None = None
+    clipping: NDArray[np.float64] | None = None
+    estimand: Estimand | None = None
+    start: Start | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """The mechanism did not release.  The budget is spent.
+
+    Attributes
+    ----------
+    reason : str
+        Depends on public numbers only.
+    advice : words
+    units : float
+    parts : tuple of Part
+        Of what was done before declining.
+    composition : str
+    unspent : float
+        Epsilon that no part has used; delta is taken to be used.
+    method : str or None
+        What was used, when that is another method.
+    cost : Cost or None
+        What it has cost, when that is less than `Method.cost` said.
+    """
+
+    reason: str
+    advice: Words
+    units: float
+    parts: tuple[Part, ...]
+    composition: str = "basic"
+    unspent: float = 0.0
+    method: str | None = None
+    cost: Cost | None = None
+
+
+def with_offsets(release: Release, terms: Terms) -> Release:
+    """Put offsets among the coefficients: each is 1, and known.
+
+    Parameters
+    ----------
+    release : Release
+        Without them.
+    terms : Terms
+        With them.
+    """
+    given = [int(terms.intercept) + j for j in terms.given]
+    size = len(terms.coefficients)
+    others = [j for j in range(size) if j not in given]
+    params, sampling, covariance = np.ones(size), np.zeros(size), np.zeros((size, size))
+    clipping = np.zeros(size)
+    params[others] = release.params
+    if release.covariance is not None:
+        covariance[np.ix_(others, others)] = release.covariance
+    if release.sampling is not None:
+        sampling[others] = release.sampling
+    if release.clipping is not None:
+        clipping[others] = release.clipping
+    known = [j - terms.intercept for j in others if j >= terms.intercept]
+    limits = np.full((len(terms.regressors) + 1, 2), np.nan)
+    if release.limits is not None:
+        limits[known] = release.limits[:-1]
+    return replace(
+        release,
+        params=params,
+        covariance=None if release.covariance is None else covariance,
+        sampling=None if release.sampling is None else sampling,
+        clipping=None if release.clipping is None else clipping,
+        # Where the response lies says nothing about what an offset is added to.
+        limits=None if release.limits is None else limits,
+    )
+
+
+def after_basic(composition: str) -> str:
+    """Say how parts add up when a stage before them is added by basic composition."""
+    return composition if composition.startswith("basic") else f"basic and {composition}"
+
+
+def needs_delta(method: str, delta: float) -> None:
+    """Refuse delta = 0 for a method that is not pure."""
+    if delta == 0:
+        problem = (Setting("method", method), " needs delta > 0, far below 1 / (number of rows)")
+        raise BudgetError("delta", problem, (*write("delta", 1e-6), ", for example"))
+
+
+def refuse_within(method: str, terms: Terms) -> None:
+    """Refuse effects of units for a method that takes the mean of the rows of each."""
+    if terms.within:
+        problem = (Setting("method", method), " averages the rows of each unit, so it cannot "
+                   "estimate a model with unit effects")  # fmt: skip
+        raise ArgumentError("method", problem, write("method", "boosted_adassp"))
+
+
+def refuse_weights(method: str, terms: Terms) -> None:
+    """Refuse row weights for a method that does not support them."""
+    if terms.weight is not None:
+        problem = (Setting("method", method), " does not support row weights")
+        raise ArgumentError("method", problem, write("method", "boosted_adassp"))
+
+
+def refuse_bounds(method: str, terms: Terms) -> None:
+    """Refuse public bounds for a method that does not use them."""
+    if terms.bounds:
+        problem = ("is not used by ", Setting("method", method))
+        raise ArgumentError("bounds", problem, leave_out("bounds"))
+
+
+class Method(Protocol):
+    """A private regression: frozen options and `release`."""
+
+    @property
+    def name(self) -> str:
+        """As `dp_lm(method=...)` spells it."""
+        ...
+
+    def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
+        """Raise a ValueError if the options cannot be used; called before records are read."""
+        ...
+
+    def cost(self, epsilon: float, delta: float) -> Cost:
+        """Say what a release with this allowance costs at most, from public numbers alone."""
+        ...
+
+    @property
+    def holds_rows(self) -> bool:
+        """Tell whether all rows have to be in memory."""
+        ...
+
+    @property
+    def uses_bounds(self) -> bool:
+        """Whether public bounds of columns are used."""
+        ...
+
+    def release(
+        self, design: Design, allowance: Allowance, *, inference: bool
+    ) -> Release | Declined:
+        """Spend the allowance."""
+        ...

@@ -1,0 +1,1 @@
+"""Fits on disjoint blocks of rows."""

@@ -1,0 +1,260 @@
+"""Firth's logistic and Poisson fits to many small blocks of rows, one model vector each.
+
+Everything is done element by element over rows, and added up in their order, so that the vector
+of a block is a function of its own rows and their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.base.families import Family
+from dpreg.data.design import Design
+from dpreg.estimation.blocks.block_algebra import inner, inverted, quadratic, times
+from dpreg.estimation.blocks.block_rows import BlockRows, add_by_block, block_rows
+from dpreg.estimation.blocks.model_rows import rows_of_models
+
+__all__ = ["fit_glm_blocks"]
+
+Doubles = NDArray[np.float64]
+Places = NDArray[np.int64]
+Told = NDArray[np.bool_]
+
+# Steps of Fisher scoring, and how far one moves the linear predictor of a typical row.
+_STEPS, _LONGEST = 20, 2.0
+# Linear predictors, in which no mean or variance overflows, and responses of a log link.
+_MOST_PREDICTOR, _MOST_COUNT = 30.0, 1e12
+# Added to the diagonal of the correlation matrix; where its inverse has more, a column is, in its
+# block, a combination of others.
+_RIDGE, _NOT_TOLD = 1e-9, 1e6
+# Of the logarithm of a spread; see cpp/src/stats/batch_fit.cpp.
+_LOG_RANGE = 745.0
+_GOLDEN = 0.6180339887498949
+
+
+def fit_glm_blocks(
+    design: Design, assignment: _core.Assignment, family: Family, *, log_spreads: bool
+) -> Doubles:
+    """Return one model vector for each block, as `_core.fit_batches` has them.
+
+    Its mean of y is the linear predictor at the means of x.
+
+    Parameters
+    ----------
+    design : Design
+        Private.
+    assignment : Assignment
+        Of units to blocks.
+    family : Family
+        Binomial or Poisson.
+    log_spreads : bool
+
+    Returns
+    -------
+    ndarray, shape (blocks, size)
+        Without NaN.  A block that cannot tell a slope, because the column is constant there or a
+        combination of others, gives it an infinite value of a sign that alternates, and the
+        largest spread; without `log_spreads`, 0.
+
+    Notes
+    -----
+    Firth (1993): h of a row, its leverage, times 1/2 - p is added to the residual of a logit, h/2
+    to that of a logarithm, which takes the bias of order 1 / rows away, and keeps coefficients
+    of separated blocks finite.
+    """
+    i = int(design.terms.intercept)
+    with np.errstate(all="ignore"):
+        return np.vstack([
+            _fitted(block_rows(models), family, i, log_spreads=log_spreads)
+            for models in rows_of_models(design, assignment)
+        ])  # fmt: skip
+
+
+def _fitted(blocks: BlockRows, family: Family, i: int, *, log_spreads: bool) -> Doubles:
+    columns = blocks.X.shape[1]
+    centre, scale, means, told = _scales(blocks, columns, i)
+    told &= _combinations(blocks, centre, scale, told, i)
+    size = i + columns
+    used = np.concatenate([np.ones((len(told), i)), told.astype(float)], axis=1)
+
+    def standard(x: Doubles, of: Places) -> Doubles:
+        z = np.empty((len(x), size))
+        z[:, :i], z[:, i:] = 1.0, (x - centre[of]) / scale[of]
+        return np.where(used[of] > 0, z, 0.0)
+
+    theta = np.zeros((len(told), size))
+    inverse = np.zeros((len(told), size, size))
+    for step in range(_STEPS):
+        score, matrix = np.zeros_like(theta), _ridged(used)
+        for rows in blocks.parts():
+            of, z = rows.block, standard(rows.x, rows.block)
+            mean, weight = _means(family, inner(theta[of], z))
+            extra = weight * quadratic(inverse[of], z)
+            bias = extra * (0.5 - mean) if family.link == "logit" else extra / 2
+            residual = _response(family, rows.y) - mean + bias
+            add_by_block(score, of, residual[:, None] * z)
+            add_by_block(matrix, of, weight[:, None, None] * z[:, :, None] * z[:, None, :])
+        inverse = inverted(matrix)
+        way = times(inverse, score)
+        length = np.sqrt(inner(way, way))
+        # A first step is long where the mean is far from where it began.
+        longest = _LONGEST * (2 if step < 2 else 1)
+        theta = theta + way * np.minimum(1.0, longest / np.maximum(length, 1e-300))[:, None]
+    return _vectors(
+        blocks, family, theta, inverse, (centre, scale, means, told), standard,
+        intercept=i, log_spreads=log_spreads,
+    )  # fmt: skip
+
+
+def _scales(blocks: BlockRows, d: int, intercept: int) -> tuple[Doubles, Doubles, Doubles, Told]:
+    """Return centre, spread and weighted means of columns by block, and which have a spread."""
+    sums, weighed, weights, count = (np.zeros((blocks.count, k)) for k in (d, d, 1, 1))
+    for rows in blocks.parts():
+        of, weight = rows.block, _mean_weight(rows.place)[:, None]
+        add_by_block(sums, of, rows.x)
+        add_by_block(count, of, np.ones_like(weight))
+        add_by_block(weighed, of, weight * rows.x)
+        add_by_block(weights, of, weight)
+    centre = intercept * sums / np.maximum(count, 1.0)
+    squares = np.zeros_like(sums)
+    for rows in blocks.parts():
+        add_by_block(squares, rows.block, (rows.x - centre[rows.block]) ** 2)
+    spread = np.sqrt(squares / np.maximum(count, 1.0))
+    size = np.maximum(np.abs(centre), 1e-290)
+    told = np.isfinite(spread) & (spread > 1e-12 * size)
+    means = weighed / np.maximum(weights, 1e-300)
+    centre = np.where(np.isfinite(centre), centre, 0.0)
+    means = np.where(np.isfinite(means), means, 0.0)
+    return centre, np.where(told, spread, 1.0), means, told
+
+
+def _mean_weight(place: Places) -> Doubles:
+    """As the core has it: plain means of few values would have ties."""
+    return np.asarray(0.5 + ((place + 1) * _GOLDEN) % 1.0)
+
+
+def _combinations(
+    blocks: BlockRows, centre: Doubles, scale: Doubles, told: Told, intercept: int
+) -> Told:
+    """Tell the columns that are no combination of others in their block."""
+    matrix, count = np.zeros((*told.shape, told.shape[1])), np.zeros((len(told), 1, 1))
+    for rows in blocks.parts():
+        of = rows.block
+        z = np.where(told[of], (rows.x - centre[of]) / scale[of], 0.0)
+        add_by_block(matrix, of, z[:, :, None] * z[:, None, :])
+        add_by_block(count, of, np.ones((len(of), 1)))
+    unused = ~told[:, :, None] * np.eye(told.shape[1])
+    matrix = matrix / np.maximum(count, 1.0) + unused + _RIDGE * np.eye(told.shape[1])
+    of_diagonal = np.diagonal(inverted(matrix), axis1=1, axis2=2)
+    # With fewer rows than coefficients some direction is always hidden.
+    enough = count[:, :, 0] > told.sum(axis=1, keepdims=True) + intercept
+    return np.asarray((of_diagonal < _NOT_TOLD) & (of_diagonal > 0) & enough)
+
+
+def _means(family: Family, predictor: Doubles) -> tuple[Doubles, Doubles]:
+    """Return means and their variances."""
+    inside = np.fmin(np.fmax(predictor, -_MOST_PREDICTOR), _MOST_PREDICTOR)
+    return family.mean(inside), family.slope(inside)
+
+
+def _response(family: Family, y: Doubles) -> Doubles:
+    return np.clip(y, 0.0, 1.0 if family.link == "logit" else _MOST_COUNT)
+
+
+def _ridged(used: Doubles) -> Doubles:
+    """Return a matrix a little above 0, with 1 where a column is not used."""
+    size = used.shape[1]
+    return np.asarray(np.where(used > 0, _RIDGE, 1.0)[:, :, None] * np.eye(size))
+
+
+def _vectors(
+    blocks: BlockRows,
+    family: Family,
+    theta: Doubles,
+    inverse: Doubles,
+    scales: tuple[Doubles, Doubles, Doubles, Told],
+    standard: Callable[[Doubles, Places], Doubles],
+    *,
+    intercept: int,
+    log_spreads: bool,
+) -> Doubles:
+    centre, scale, means, told = scales
+    slopes = theta[:, intercept:] / scale
+    # Where the means are, in standard units.
+    middle = np.concatenate([np.ones((len(theta), intercept)), (means - centre) / scale], axis=1)
+    parts = [slopes]
+    if intercept:
+        parts += [inner(theta, middle)[:, None], means]
+    if log_spreads:
+        signed, variance, of_scores = _spreads(blocks, family, theta, inverse, middle, standard)
+        parts.append(_log(np.abs(times(inverse, signed))[:, intercept:] / scale))
+        if intercept:
+            # Its parts are drawn each by itself; see the header of the core's fits.
+            of_slopes = of_scores[:, intercept:] / scale**2
+            error = np.sqrt(variance + inner(means**2, of_slopes))
+            parts.append(_log(error)[:, None])
+    vectors = np.concatenate(parts, axis=1)
+    failed = ~np.isfinite(vectors).all(axis=1, keepdims=True)
+    hidden = np.zeros(vectors.shape, dtype=bool)
+    d = slopes.shape[1]
+    hidden[:, :d] = ~told
+    first = d + intercept * (1 + d)
+    # What is infinite says nothing about the middle.
+    away = np.where(np.arange(len(vectors)) % 2 == 0, np.inf, -np.inf)[:, None]
+    vectors = np.where(hidden | failed, away if log_spreads else 0.0, vectors)
+    if log_spreads:
+        hidden[:, :d] = False
+        hidden[:, first : first + d] = ~told
+        beyond = failed & (np.arange(vectors.shape[1]) >= first)
+        vectors = np.where(hidden | beyond, _LOG_RANGE, vectors)
+    return vectors
+
+
+def _log(values: Doubles) -> Doubles:
+    return np.log(np.maximum(values, np.finfo(float).tiny))
+
+
+def _spreads(
+    blocks: BlockRows,
+    family: Family,
+    theta: Doubles,
+    inverse: Doubles,
+    middle: Doubles,
+    standard: Callable[[Doubles, Places], Doubles],
+) -> tuple[Doubles, Doubles, Doubles]:
+    """Return what errors of a block are made of.
+
+    Returns
+    -------
+    signed : ndarray, shape (blocks, size)
+        Sum of the scores of units with alternating signs.
+    variance : ndarray, shape (blocks,)
+        Of the linear predictor at the means, these varying too, and of slopes times means.
+    of_coefficients : ndarray, shape (blocks, size)
+        Their variances.
+    """
+    signed, of_coefficients = np.zeros_like(theta), np.zeros_like(theta)
+    towards, total = times(inverse, middle), np.zeros(len(theta))
+    of_units = np.zeros(len(blocks.block_of_unit))
+    square, spread = np.zeros(len(theta)), np.zeros(len(theta))
+    for rows in blocks.parts():
+        of, z = rows.block, standard(rows.x, rows.block)
+        mean, weight = _means(family, inner(theta[of], z))
+        spare = np.maximum(1 - weight * quadratic(inverse[of], z), 1e-3)
+        residual = (_response(family, rows.y) - mean) / np.sqrt(spare)
+        score = residual[:, None] * z
+        add_by_block(signed, of, np.where(rows.turn % 2 == 0, 1.0, -1.0)[:, None] * score)
+        add_by_block(of_units, rows.unit, inner(score, towards[of]))
+        add_by_block(of_coefficients, of, times(inverse[of], score) ** 2)
+        share = _mean_weight(rows.place)
+        apart = theta[of] * (z - middle[of])
+        add_by_block(spread, of, share**2 * inner(apart, np.ones_like(apart)) ** 2)
+        add_by_block(spread, of, share**2 * inner(apart, apart))
+        add_by_block(total, of, share)
+    add_by_block(square, blocks.block_of_unit, of_units**2)
+    variance = square + spread / np.maximum(total, 1e-300) ** 2
+    return signed, variance, of_coefficients

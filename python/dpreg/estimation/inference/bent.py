@@ -1,0 +1,64 @@
+"""How much longer an interval is where the score is not a straight line.  Everything is public."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.base.families import Family
+from dpreg.estimation.releases.two_values import TwoValues
+
+__all__ = ["bent_factors"]
+
+Doubles = NDArray[np.float64]
+
+# Half the length of an interval, in standard errors.
+_HALF = 1.96
+# Factors that are tried; where the largest of them is not enough, the coefficient is hidden.
+_FACTORS = np.append(np.geomspace(1.0, 3.2, 240), 10.0)
+# Means at linear predictors beyond this are as good as their limits.
+_MOST = 30.0
+
+
+def bent_factors(
+    family: Family, centre: float, slopes: Doubles, regressors: TwoValues, errors: Doubles
+) -> tuple[Doubles, Doubles]:
+    """Return the longer half of the interval from a score, over that of a straight line.
+
+    An interval has all values of a coefficient at which the score is no more than its
+    error.  Where means are near the end of their range the score falls ever more slowly, and
+    perhaps never so far: then the coefficient may be anything beyond.
+
+    Parameters
+    ----------
+    family : Family
+    centre : float
+        Linear predictor of the mean row.
+    slopes : ndarray, shape (w,)
+    regressors : TwoValues
+    errors : ndarray, shape (w,)
+        Standard errors of the slopes, if scores were straight lines.
+
+    Returns
+    -------
+    factors : ndarray, shape (w,)
+        From 1 to 10; 10 stands for all that is longer than 3.2.
+    still : ndarray, shape (w,)
+        Value of each regressor whose rows keep their predictor where the longer half ends: rows
+        with the other value have flat scores there.
+    """
+    values, shares, half = regressors.values, regressors.shares, _HALF * errors
+    there = np.clip(centre + slopes * (values - regressors.means), -_MOST, _MOST)
+    error = (shares * values**2 * family.slope(there)).sum(axis=0) * half
+    factors, ends = np.ones_like(slopes), there
+    for side in (-1.0, 1.0):
+        moved = there + side * _FACTORS[:, None, None] * half * values
+        change = family.mean(np.clip(moved, -_MOST, _MOST)) - family.mean(there)
+        enough = side * (shares * values * change).sum(axis=1) >= error
+        enough[-1] = True
+        longer = _FACTORS[enough.argmax(axis=0)]
+        ends = np.where(longer > factors, there + side * longer * half * values, ends)
+        factors = np.maximum(factors, longer)
+    told = (shares * family.slope(np.clip(ends, -_MOST, _MOST))) ** 2
+    still = (told * values).sum(axis=0) / np.maximum(told.sum(axis=0), np.finfo(float).tiny)
+    return factors, np.asarray(still)

@@ -1,0 +1,187 @@
+"""Covariance of coefficients from noisy sums: sampling error and privacy noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.estimation.releases.moments import floor_of
+
+__all__ = [
+    "EstimateError",
+    "at_least",
+    "clipping_bounds",
+    "hidden_by_floor",
+    "hidden_note",
+    "sandwich",
+    "user_errors",
+]
+
+Doubles = NDArray[np.float64]
+
+# A coefficient is not identified when what regularisation may hide of it makes its interval
+# this many times as wide; up to that the interval is as wide as that.
+_WIDEST = 3.0
+# Variances of coefficients may differ by about this share from what they would be with errors of
+# constant variance.
+_VARIANCES_DIFFER = 1.0
+# and not less than by this factor.
+_LEAST_VARIANCE = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateError:
+    """Error of an estimate in standardised units.
+
+    Attributes
+    ----------
+    sampling, privacy : ndarray, shape (w, w)
+        Covariances; they add up.
+    hidden : ndarray, shape (w, w)
+        Second moment of what regularisation may hide.
+    clipping : ndarray, shape (w, w), or None
+        The root of m' clipping m is what m' estimate may be moved by, at most, because long scores
+        were shortened: all that was taken off them, times the norm of m' inverse curvature.  None:
+        not known.
+    """
+
+    sampling: Doubles
+    privacy: Doubles
+    hidden: Doubles
+    clipping: Doubles | None = None
+
+    def along(self, map: Doubles, hidden: Doubles) -> EstimateError:
+        """Return the error of `map` @ estimate, `hidden` being what may be hidden beside."""
+        sampling, privacy, inside = (
+            map @ part @ map.T for part in (self.sampling, self.privacy, self.hidden)
+        )
+        clipping = None if self.clipping is None else map @ self.clipping @ map.T
+        return EstimateError(sampling, privacy, inside + hidden, clipping)
+
+
+def sandwich(bread: Doubles, constant: Doubles, scatter: Doubles, deviation: float) -> Doubles:
+    """Return bread @ scatter @ bread', for a noisy scatter.
+
+    Each variance is that of the noisy scatter where its noise is small beside what errors of
+    constant variance would have, and turns to the latter as the noise grows: where noise hides
+    the difference, privacy noise in the coefficient outweighs it.  Correlations are those of
+    the scatter with positive eigenvalues.
+
+    Parameters
+    ----------
+    bread : ndarray, shape (c, w)
+    constant : ndarray, shape (w, w)
+        What `scatter` would be if errors had constant variance; positive definite.
+    scatter : ndarray, shape (w, w)
+    deviation : float
+        Of the noise on the diagonal of `scatter`; 1 / sqrt 2 of it elsewhere.
+    """
+    shape = bread @ at_least(scatter, 1e-9 * float(np.trace(constant))) @ bread.T
+    expected = np.einsum("cj,jk,ck->c", bread, constant, bread)
+    seen = np.einsum("cj,jk,ck->c", bread, scatter, bread)
+    # Where nothing is seen of the scatter `deviation` is infinite, and 0 times that is no number.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # v' N v has deviation `deviation` |v|^2 for the noise N.
+        noise = deviation * (bread**2).sum(axis=1)
+        trust = expected**2 / (expected**2 + (noise / _VARIANCES_DIFFER) ** 2)
+        least = expected / _LEAST_VARIANCE
+        variances = np.maximum(expected + trust * (seen - expected), least)
+        ratio = np.sqrt(variances / np.diag(shape))
+    ratio = np.where(np.diag(shape) > 0, ratio, 0.0)
+    return np.asarray(shape * np.outer(ratio, ratio))
+
+
+def hidden_by_floor(gram: Doubles, deviation: float) -> Doubles:
+    """Second moment of the bias along directions whose eigenvalue is near or below the floor.
+
+    Along a direction with true eigenvalue g, held at F, a share 1 - g / F of the coefficient is
+    left; g is what was seen less what noise may have added, and not negative.  The coefficient is
+    as large as would explain all of a response of variance 1.
+
+    Parameters
+    ----------
+    gram : ndarray, shape (w, w)
+        Noisy.
+    deviation : float
+        Of the noise on its diagonal.
+    """
+    if gram.size == 0 or not deviation > 0:
+        return np.zeros_like(gram)
+    values, vectors = np.linalg.eigh(gram)
+    floor = floor_of(values, deviation)
+    units = max(float(gram[0, 0]), floor)
+    # Noise can raise the largest of `small` eigenvalues by about this.
+    small = int((values < deviation * math.sqrt(2 * len(values))).sum())
+    reach = deviation * max(1.0, math.sqrt(small))
+    near = values <= 2 * floor
+    left = 1 - np.clip((values - reach) / np.maximum(values, floor), 0.0, 1.0)
+    sizes = np.where(near, left**2 * units / floor, 0.0)
+    return np.asarray((vectors * sizes) @ vectors.T)
+
+
+def at_least(matrix: Doubles, least: float) -> Doubles:
+    """Return the symmetric matrix with eigenvalues below `least` set to it."""
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * np.maximum(values, least)) @ vectors.T)
+
+
+def user_errors(
+    error: EstimateError | None, to_user: Doubles, trusted: NDArray[np.bool_]
+) -> tuple[Doubles | None, Doubles | None, NDArray[np.bool_]]:
+    """Return covariance, sampling errors and which coefficients are hidden, in user units.
+
+    Hidden coefficients have NaN errors, and so have those of columns that are not used or whose
+    limits are not `trusted`, which has the response after them.
+    """
+    unused = np.asarray(~to_user.any(axis=1), dtype=bool)
+    unused[len(unused) - len(trusted) + 1 :] |= ~trusted[:-1]
+    if error is None:
+        return None, None, unused
+    covariance = to_user @ (error.sampling + error.privacy + error.hidden) @ to_user.T
+    known = np.diag(to_user @ (error.sampling + error.privacy) @ to_user.T)
+    hidden = unused | (np.diag(to_user @ error.hidden @ to_user.T) > (_WIDEST**2 - 1) * known)
+    sampling = np.sqrt(np.diag(to_user @ error.sampling @ to_user.T))
+    covariance[hidden, :] = covariance[:, hidden] = np.nan
+    return covariance, np.where(hidden, np.nan, sampling), hidden
+
+
+def clipping_bounds(
+    error: EstimateError | None, to_user: Doubles, hidden: NDArray[np.bool_]
+) -> Doubles | None:
+    """Return what shortened scores may move each coefficient by, in user units; NaN where hidden.
+
+    None where it is not known.
+    """
+    if error is None or error.clipping is None:
+        return None
+    bounds = np.sqrt(np.einsum("cj,jk,ck->c", to_user, error.clipping, to_user))
+    return np.where(hidden, np.nan, bounds)
+
+
+def hidden_note(
+    hidden: NDArray[np.bool_], coefficients: tuple[str, ...], *, inference: bool
+) -> tuple[str, ...]:
+    """Name the coefficients that are not estimable at this eps, if there are any.
+
+    Parameters
+    ----------
+    hidden : ndarray of bool, shape (c,)
+    coefficients : tuple of str
+    inference : bool
+        False: only columns that are not used are hidden, and their coefficients are 0.
+    """
+    if not hidden.any():
+        return ()
+    advice = "give bounds, first of the response, or use fewer columns, more rows or a larger eps"
+    if hidden.all():
+        what = "standard errors" if inference else "coefficients"
+        return (f"the {what} are not estimable at this eps; {advice}",)
+    names = ", ".join(name for name, h in zip(coefficients, hidden, strict=True) if h)
+    what = "standard errors" if inference else "coefficients"
+    return (
+        f"{what} not estimable at this eps: {names}; a term whose coefficient is 0 is not in the "
+        "model",
+    )

@@ -1,0 +1,189 @@
+"""Any regression from one noisy matrix of second moments.  Everything here is public.
+
+Rows u = z M are known by G = sum of u u' + N only, z being the standardised columns, the 1 first.
+A column, or a combination of columns, is a vector p with value u'p in each row, and u'p has
+noise p'Nq in its product with u'q.  N has independent entries, of variance s^2 on the diagonal and
+s^2 / 2 elsewhere, so its law does not change when it is turned: on any orthonormal vectors Q the
+matrix Q'GQ has noise of the same law, and a regression of some columns on others is one with that
+noise, whatever the other columns are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.estimation.inference.covariance import EstimateError, hidden_by_floor
+from dpreg.estimation.inference.normal_equations import NoisyMoments
+from dpreg.estimation.releases.moments import floor_of
+
+__all__ = ["JointMoments", "Regression", "SquaredNorm"]
+
+Doubles = NDArray[np.float64]
+
+# As many times the largest singular value of noise alone the first stage must have; where it has
+# not, errors are said to be so many times as large, and all coefficients are blank.
+_TOLD, _UNTOLD = 1.5, 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class SquaredNorm:
+    """Sum of squares of a combination of columns, and the vector of the combination.
+
+    Attributes
+    ----------
+    value : float
+        Noisy, corrected for what fitting adds to it.
+    vector : ndarray, shape (w,)
+    """
+
+    value: float
+    vector: Doubles
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """Coefficients of the regressors, in the units of the vectors that were given.
+
+    Attributes
+    ----------
+    theta : ndarray, shape (k,)
+    error : EstimateError
+        With rows of an elliptical law.
+    residual : SquaredNorm
+        Of the residuals.
+    """
+
+    theta: Doubles
+    error: EstimateError
+    residual: SquaredNorm
+
+
+@dataclass(frozen=True, slots=True)
+class JointMoments:
+    """Second moments of all columns together.
+
+    Attributes
+    ----------
+    basis : ndarray, shape (w, w)
+        Column j is the vector of the j-th standardised column, the 1 first.
+    matrix : ndarray, shape (w, w)
+        Noisy.
+    deviation : float
+        Of the noise on its diagonal; 1 / sqrt 2 of it elsewhere.
+    units : float
+        Noisy number of rows.
+    kurtosis : float
+        Sampling variances are those of a normal law times this.
+    """
+
+    basis: Doubles
+    matrix: Doubles
+    deviation: float
+    units: float
+    kurtosis: float = 1.0
+
+    def product(self, first: Doubles, second: Doubles) -> Doubles:
+        """Noisy sums of products, of vectors or of matrices of them."""
+        return np.asarray(first.T @ self.matrix @ second)
+
+    def noise(self, first: Doubles, second: Doubles) -> float:
+        """Covariance of the noise in the squared norms along two vectors."""
+        return self.deviation**2 * float(first @ second) ** 2
+
+    def regression(self, regressors: Doubles, response: Doubles) -> Regression:
+        """Regress one vector on k others.
+
+        Parameters
+        ----------
+        regressors : ndarray, shape (w, k)
+        response : ndarray, shape (w,)
+
+        Notes
+        -----
+        Solved on orthonormal vectors, where the noise has the law it has in `matrix`.  Fitting the
+        noise too makes squared residuals fewer, to second order by
+        (s^2 / 2) ((1 + |theta|^2) tr(A^-1) + theta' A^-1 theta), which is put right.
+        """
+        k = regressors.shape[1]
+        Q, R = np.linalg.qr(np.column_stack([regressors, response]))
+        moments = NoisyMoments(self.product(Q, Q), self.deviation, self.units)
+        along, error = moments.solution(bootstrap=False)
+        inverse, half = moments.inverse, self.deviation**2 / 2
+        trace = float(np.trace(inverse))
+        own = float(moments.matrix[-1, -1])
+        hidden = hidden_by_floor(moments.gram, self.deviation) * (
+            max(own, self.deviation) / self.units
+        )
+        gained = half * float((1 + along @ along) * trace + along @ inverse @ along)
+        left = moments.residual(along) * self.units + gained
+        back = np.linalg.pinv(R[:k, :k]) if k else np.empty((0, 0))
+        scale = float(R[k, k]) if len(R) > k else 0.0
+        theta = back @ (scale * along + R[:k, k])
+        degrees = self.kurtosis * self.units / max(self.units - k, 1.0)
+        error = EstimateError(error.sampling * degrees, error.privacy, hidden)
+        error = error.along(scale * back, np.zeros((k, k)))
+        residual = SquaredNorm(scale**2 * left, response - regressors @ theta)
+        return Regression(theta, error, residual)
+
+    def two_stages(
+        self, regressors: Doubles, instruments: Doubles, response: Doubles
+    ) -> Regression:
+        """Two-stage least squares.
+
+        Notes
+        -----
+        With B = (X'P X)^-1 X'Z (Z'Z)^-1, P the projection on the instruments, the error is
+        B Z'(y - X theta): noise in the moments of Z with the residual, and the residual variance
+        times (X'P X)^-1.
+        """
+        Q, _ = np.linalg.qr(instruments)
+        inverse = np.linalg.inv(_held(self.product(Q, Q), self.deviation))
+        first = inverse @ self.product(Q, regressors)
+        bread = np.linalg.pinv(self.product(Q, regressors).T @ first)
+        weights = bread @ first.T
+        theta = weights @ self.product(Q, response)
+        vector = response - regressors @ theta
+        left = max(float(self.product(vector, vector)), self.deviation * float(vector @ vector))
+        along = Q.T @ vector
+        half = self.deviation**2 / 2
+        noise = half * (float(vector @ vector) * np.eye(len(along)) + np.outer(along, along))
+        k = regressors.shape[1]
+        variance = left / max(self.units - k, 1.0)
+        sampling, privacy = self.kurtosis * variance * bread, weights @ noise @ weights.T
+        # What instruments say of regressors has to be clear of noise, on vectors of length 1.
+        _, sizes, _ = np.linalg.svd(self.product(Q, np.linalg.qr(regressors)[0]))
+        told = sizes[-1] > _TOLD * self.deviation * math.sqrt(2 * len(along)) if k else True
+        hidden = np.zeros((k, k)) if told else _UNTOLD * (sampling + privacy)
+        error = EstimateError(sampling, privacy, hidden)
+        return Regression(theta, error, SquaredNorm(left, vector))
+
+    def determination(
+        self, residual: SquaredNorm, total: SquaredNorm, k: int
+    ) -> tuple[float, float, float]:
+        """Return R squared, and the deviations that sampling and noise give it.
+
+        The first is that of rows with an elliptical law, for a normal one 4 R^2 (1 - R^2)^2 / n.
+
+        Parameters
+        ----------
+        residual, total : SquaredNorm
+            Of the residuals of a model, and of that with the intercept alone.
+        k : int
+            Regressors, the intercept not among them.
+        """
+        share = residual.value / total.value
+        squared = min(max(1 - share, 0.0), 1.0)
+        a, b = residual.vector, total.vector
+        variance = self.noise(a, a) - 2 * share * self.noise(a, b) + share**2 * self.noise(b, b)
+        sampling = 2 * math.sqrt(max(squared, k / self.units)) * (1 - squared)
+        sampling *= math.sqrt(self.kurtosis / self.units)
+        return squared, sampling, math.sqrt(max(variance, 0)) / total.value
+
+
+def _held(gram: Doubles, deviation: float) -> Doubles:
+    values, vectors = np.linalg.eigh(gram)
+    return np.asarray((vectors * np.maximum(values, floor_of(values, deviation))) @ vectors.T)

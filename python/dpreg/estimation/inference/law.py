@@ -1,0 +1,69 @@
+"""The law of an estimate over its standard error."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dpreg.base.errors import unusable
+
+__all__ = ["NORMAL", "TailLaw", "check_alpha"]
+
+
+def check_alpha(alpha: object) -> float:
+    """Return `alpha` as a float if it is a level of an interval.
+
+    Raises
+    ------
+    ValueError
+        Otherwise.
+    """
+    number = isinstance(alpha, numbers.Real) and not isinstance(alpha, bool)
+    if not number or not 0 < float(alpha) < 1:  # type: ignore[arg-type]
+        raise unusable("alpha", "a number in (0, 1)", alpha, "0.05 gives 95% intervals")
+    return float(alpha)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class TailLaw:
+    """Two-sided tails of (estimate - truth) / standard error.
+
+    Attributes
+    ----------
+    tail : tuple of float
+        Probabilities, falling.  Empty: the normal law.
+    critical : tuple of float
+        ``|ratio| > critical[i]`` has probability ``tail[i]``.  Between entries the
+        logarithm of the probability is linear in the ratio, and beyond the last too.
+    """
+
+    tail: tuple[float, ...] = ()
+    critical: tuple[float, ...] = ()
+
+    def critical_value(self, alpha: float) -> float:
+        """Return the ratio that is exceeded, either way, with probability `alpha`."""
+        if not self.tail:
+            return float(-special.ndtri(alpha / 2))
+        return float(np.interp(-np.log(alpha), -np.log(self._tails()), self._criticals()))
+
+    def p_values(self, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probability of a ratio at least as far from 0."""
+        if not self.tail:
+            return np.asarray(2 * special.ndtr(-np.abs(ratio)))
+        return np.exp(-np.interp(np.abs(ratio), self._criticals(), -np.log(self._tails())))
+
+    def _tails(self) -> NDArray[np.float64]:
+        # From probability 1 at 0 to far beyond the table along its last slope.
+        return np.array([1.0, *self.tail, self.tail[-1] ** 2 / self.tail[-2] * 1e-12])
+
+    def _criticals(self) -> NDArray[np.float64]:
+        slope = (self.critical[-1] - self.critical[-2]) / np.log(self.tail[-2] / self.tail[-1])
+        far = self.critical[-1] + slope * (np.log(self.tail[-1]) - np.log(self._tails()[-1]))
+        return np.array([0.0, *self.critical, far])
+
+
+NORMAL = TailLaw()

@@ -1,0 +1,229 @@
+"""Boosted AdaSSP: noisy second moments once, then rounds of noisy gradients."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dpreg import _core
+from dpreg.base.errors import Argument, unusable
+from dpreg.base.options import check_options
+from dpreg.data.design import Design, Terms
+from dpreg.data.sampling import check_max_rows
+from dpreg.estimation.base import Allowance, Declined, Release, check_size, needs_delta
+from dpreg.estimation.inference.boosting import BoostingPath, quieted
+from dpreg.estimation.newton.fit import NEWTON_PASSES, newton_fit
+from dpreg.estimation.newton.score_predictions import PREDICTING_PASSES, predicting
+from dpreg.estimation.releases.accountant import GaussianReleases, releases_cost
+from dpreg.estimation.releases.moments import (
+    Doubles,
+    floored_inverse,
+    found_columns,
+    noisy_gram,
+    without_columns,
+)
+from dpreg.estimation.releases.quantised import MappedRows
+from dpreg.estimation.releases.rows import longest_row, standardised_rows
+from dpreg.estimation.releases.standardisation import Scales, Standardisation, check_share_of_mu
+from dpreg.estimation.standardised import Standardised, scaled, standardise
+from dpreg.privacy.cost import Cost
+
+__all__ = ["BoostedAdaSSP"]
+
+
+# Weight of the sum of squared residuals beside the gradient, in the same release.
+_SQUARES_WEIGHT = 0.05
+# Least root mean square residual that clips follow, in standard deviations of the response.
+_LEAST_RESIDUAL = 0.012
+# Clips follow residuals more closely, down to this many root mean squares, where more than this
+# share of their variance would be the noise of a round.
+_LEAST_CLIP, _CLIPPED_NOISE = 1.5, 0.02
+# More would only add noise.
+_MOST_ROUNDS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoostedAdaSSP:
+    """Options of Boosted AdaSSP (Tang et al., 2023), all public.
+
+    Columns are standardised privately.  For predictions, a noisy matrix of second moments is
+    released once, and each round adds its inverse (with a floor under the eigenvalues) times a
+    noisy gradient of clipped residuals to the coefficients; the clip follows the residuals down,
+    and the noise with it.
+
+    With inference, rounds of noisy second moments whiten the rows, so that noise is proportional
+    to sampling error for every coefficient; the score equations are then solved from rounds of
+    noisy scores.  Scores are clipped at a threshold chosen from noisy counts of their norms, wide
+    enough to stay close to least squares.
+
+    Parameters
+    ----------
+    rounds : int, default 6
+        For predictions.
+    average : int, default 2
+        For predictions: the result is the mean of this many last rounds.
+    gram_share : float, default 0.2
+        For predictions: share, of what standardisation leaves, for the second moments.
+    first_clip : float, default 5.0
+        For predictions: clip of the first round, in standard deviations of the response.
+    clip : float, default 2.5
+        For predictions: clip of later rounds, in root mean square residuals of the round before;
+        down to 1.5 where noise is large.
+    row_factor : float, default 1.2
+        For predictions: rows longer than this many times their expected length are shrunk to it.
+    max_rows : int, default 1
+        Rows that a protected unit may give, when ``dp_lm(unit=...)`` names one; of units with
+        more, that many are drawn.  Noise grows with it.  With inference, standard errors are
+        clustered: the scores of a unit are added up before their second moments are taken.
+    standardisation : Standardisation
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP, by Gaussian composition
+    neighbours : add or remove one unit
+    public : all options, bounds, d, the names of the columns
+    proof : boosted_adassp.md
+
+    References
+    ----------
+    Tang et al. (2023), "Improved Differentially Private Regression via Gradient Boosting";
+    Wang (2018), "Revisiting differentially private linear regression"; Kamath, Li, Singhal,
+    Ullman (2019), "Privately learning high-dimensional distributions".
+    """
+
+    rounds: int = 6
+    average: int = 2
+    gram_share: float = 0.2
+    first_clip: float = 5.0
+    clip: float = 2.5
+    row_factor: float = 1.2
+    max_rows: int = 1
+    standardisation: Standardisation = field(default_factory=Standardisation)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        check_max_rows(self.max_rows)
+        if not 1 <= self.rounds <= _MOST_ROUNDS:
+            raise unusable("rounds", f"from 1 to {_MOST_ROUNDS}", self.rounds)
+        if not 1 <= self.average <= self.rounds:
+            raise unusable("average", ("from 1 to ", Argument("rounds")), self.average)
+        check_share_of_mu("gram_share", self.gram_share)
+        check_size("first_clip", self.first_clip)
+        check_size("clip", self.clip)
+        check_size("row_factor", self.row_factor)
+
+    @property
+    def name(self) -> str:
+        """As `dp_lm(method=...)` spells it."""
+        return "boosted_adassp"
+
+    def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
+        """Refuse delta = 0."""
+        needs_delta(self.name, delta)
+
+    def cost(self, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.estimation.base.Method`."""
+        return releases_cost(epsilon, delta)
+
+    @property
+    def uses_bounds(self) -> bool:
+        """See `dpreg.estimation.base.Method`."""
+        return True
+
+    @property
+    def holds_rows(self) -> bool:
+        """See `dpreg.estimation.base.Method`."""
+        return False
+
+    def release(
+        self, design: Design, allowance: Allowance, *, inference: bool
+    ) -> Release | Declined:
+        """See `dpreg.estimation.base.Method`."""
+        if inference:
+            begun = scaled(design, allowance, self.max_rows, NEWTON_PASSES)
+            return begun.declined or newton_fit(begun)
+        linear = design.terms.family.least_squares
+        # Rows are kept, twice if not all columns are found.
+        passes = 3 + self.rounds if linear else PREDICTING_PASSES
+        begun = standardise(design, allowance, self, self.max_rows, passes)
+        if begun.declined is not None:
+            return begun.declined
+        return self._predict(begun) if linear else predicting(begun, begun.left)
+
+    def _predict(self, begun: Standardised) -> Release:
+        design, scales, units, noise = begun.design, begun.scales, begun.units, begun.noise
+        limit = longest_row(self.row_factor, units)
+        # Winsorised regressors predict better.
+        rows = standardised_rows(design, scales, units, limit, winsorise=True)
+        mu = noise.share((1 - self.standardisation.share) * self.gram_share)
+        gram, deviation = noisy_gram(rows, noise, mu)
+        found = found_columns(scales, units, gram, deviation)
+        if not found.all():
+            gram = without_columns(gram, found, intercept=units.intercept)
+            units = units.keeping(found)
+            rows = standardised_rows(design, scales, units, limit, winsorise=True)
+        path = quieted(self._boost(rows, gram, deviation, scales, noise))
+        return begun.released(path.estimate, units, None)
+
+    def _boost(
+        self,
+        rows: MappedRows,
+        gram: Doubles,
+        gram_deviation: float,
+        scales: Scales,
+        noise: GaussianReleases,
+    ) -> BoostingPath:
+        step = floored_inverse(gram, gram_deviation)
+        left = (1 - self.standardisation.share) * (1 - self.gram_share)
+        mu = noise.share(left / self.rounds)
+        theta, clip = np.zeros(len(gram)), self.first_clip
+        thetas, deviations = [], []
+        for number in range(1, self.rounds + 1):
+            gradient, squares, deviation = _noisy_round(rows, theta, clip, number, noise, mu)
+            theta = theta + step @ gradient
+            thetas.append(theta)
+            deviations.append(deviation)
+            residual = min(max(math.sqrt(squares / scales.units), _LEAST_RESIDUAL), 1.0)
+            quiet = math.sqrt(_CLIPPED_NOISE / max(len(gram), 1)) * scales.units * clip / deviation
+            least = min(_LEAST_CLIP, self.clip)
+            clip = min(clip, min(max(quiet, least), self.clip) * residual)
+        return BoostingPath(
+            estimate=np.asarray(np.mean(thetas[-self.average :], axis=0)),
+            gram=gram,
+            gram_deviation=gram_deviation,
+            step=step,
+            deviations=np.array(deviations),
+            average=self.average,
+        )
+
+
+def _noisy_round(
+    rows: MappedRows,
+    theta: Doubles,
+    clip: float,
+    number: int,
+    noise: GaussianReleases,
+    mu: float,
+) -> tuple[Doubles, float, float]:
+    """Release gradient and sum of squares of residuals; return the gradient's noise too.
+
+    The sum of squares is returned as at least twice its noise: smaller ones are not seen.
+    """
+    gradient, squares = rows.round(theta, clip)
+    weight = math.sqrt(_SQUARES_WEIGHT)
+    sensitivity = math.hypot(
+        _core.gradient_sensitivity(len(theta)), weight * _core.SQUARES_SENSITIVITY
+    )
+    noisy, scale = noise.of_rows(
+        f"gradient of round {number}",
+        np.append(gradient, squares),
+        sensitivity,
+        mu,
+        weights=np.append(np.ones(len(theta)), weight),
+    )
+    unit = clip / _core.ROW_STEPS
+    gradient_unit = unit * rows.limit / _core.ROW_STEPS
+    squares_seen = max(float(noisy[-1]), 2 * scale / weight) * unit**2
+    return noisy[:-1] * gradient_unit, squares_seen, scale * gradient_unit

@@ -1,0 +1,203 @@
+"""DP-SGD for squared loss, on privately standardised columns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from dpreg import _core
+from dpreg.base.errors import Argument, BudgetError, Setting, unusable, write
+from dpreg.base.options import check_options
+from dpreg.data.bounds import column_bounds
+from dpreg.data.design import Design, Terms
+from dpreg.estimation.base import (
+    Allowance,
+    Declined,
+    Release,
+    check_size,
+    needs_delta,
+    refuse_weights,
+)
+from dpreg.estimation.releases.accountant import RESERVE, releases_cost
+from dpreg.estimation.releases.quantised import MappedRows
+from dpreg.estimation.releases.rows import longest_row, standardised_rows
+from dpreg.estimation.releases.standardisation import Scales, Standardisation
+from dpreg.estimation.standardised import standardise
+from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
+from dpreg.privacy.gdp import discreteness, gdp_mu
+from dpreg.privacy.pld import noise_multiplier
+
+__all__ = ["DPSGD"]
+
+# With less the noise is beyond exact sampling, and the answer beyond use.
+_LEAST_MU = 1e-3
+_COMPOSITION = "privacy loss distribution (PLD)"
+# Losses are added up with tails cut off at 10^-15: less than a few times that is not seen.
+_LEAST_DELTA = 1e-14
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DPSGD:
+    """Options of differentially private stochastic gradient descent, all public.
+
+    Columns are standardised privately.  Each step sums the gradients of a Poisson sample of the
+    rows, with clipped residuals, and adds Gaussian noise.  The result is the mean of the last
+    half of the steps.  The defaults are for standardised columns and need no tuning.
+
+    Parameters
+    ----------
+    steps : int, default 400
+    rate : float, default 0.1
+        Sampling probability of a row.
+    clip : float, default 2.5
+        Clipping threshold of residuals, in standard deviations of the response.
+    learning_rate : float, optional
+        Step size for the mean gradient.  Default: min(0.5, 3 / (width + 1)), below twice the
+        inverse of the largest eigenvalue of most correlation matrices.
+    row_factor : float, default 1.2
+        Rows are clipped at this multiple of their expected norm.
+    standardisation : Standardisation
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP, by composition of privacy loss distributions
+    neighbours : add or remove one unit, which gives one row
+    public : all options, bounds, d, the names of the columns
+    proof : dpsgd.md
+
+    References
+    ----------
+    Abadi et al. (2016), "Deep learning with differential privacy", Algorithm 1.
+    """
+
+    steps: int = 400
+    rate: float = 0.1
+    clip: float = 2.5
+    learning_rate: float | None = None
+    row_factor: float = 1.2
+    standardisation: Standardisation = field(default_factory=Standardisation)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.steps < 1:
+            raise unusable("steps", "at least 1", self.steps)
+        if not 1e-6 <= self.rate <= 1:
+            raise unusable("rate", "in [1e-6, 1]", self.rate)
+        check_size("clip", self.clip)
+        check_size("row_factor", self.row_factor)
+        check_size("learning_rate", self.learning_rate)
+
+    @property
+    def name(self) -> str:
+        """As `dp_lm(method=...)` spells it."""
+        return "dpsgd"
+
+    def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
+        """Refuse delta = 0 and what exact noise cannot reach."""
+        needs_delta(self.name, delta)
+        refuse_weights(self.name, terms)
+        if delta < _LEAST_DELTA:
+            wanted = (
+                "must be at least 1e-14 for ",
+                Setting("method", "dpsgd"),
+                f", got {delta:.4g}",
+            )
+            raise BudgetError("delta", wanted)
+        if gdp_mu(epsilon, delta) < _LEAST_MU:
+            raise BudgetError(
+                "eps",
+                (f"{epsilon:.4g} at ", Setting("delta", float(f"{delta:.3g}")),
+                 " is too small for ", Setting("method", "dpsgd")),
+                ("write a larger ", Argument("eps")), write("method", "boosted_adassp"),
+            )  # fmt: skip
+        multiplier = self._multiplier(terms, epsilon, delta)
+        width = len(terms.names) + terms.intercept
+        sigma = math.ceil(multiplier * _core.gradient_sensitivity(width))
+        # With fewer columns, should some not be used, it is less.
+        if discreteness(sigma, width * self.steps) > RESERVE * min(epsilon, 1.0):
+            raise BudgetError(
+                "eps", ("is too small, or ", Argument("steps"), " too many, for exact noise")
+            )
+
+    def _multiplier(self, terms: Terms, epsilon: float, delta: float) -> float:
+        """Noise multiplier of the steps, beside all that standardisation and the vote may spend."""
+        given = np.isfinite(column_bounds(terms)).all()
+        share = self.standardisation.moment_share if given else self.standardisation.share
+        beside = releases_cost(epsilon, delta).mu * math.sqrt(share)
+        rate = _core.poisson_rate(self.rate)
+        left = (1 - 2 * RESERVE) * epsilon, (1 - 4 * RESERVE) * delta
+        return noise_multiplier(*left, rate, self.steps, beside)
+
+    def cost(self, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.estimation.base.Method`."""
+        # Composition of sampled releases gives one pair (epsilon, delta), and no mu.
+        return Cost.approximate(epsilon, delta)
+
+    @property
+    def uses_bounds(self) -> bool:
+        """See `dpreg.estimation.base.Method`."""
+        return True
+
+    @property
+    def holds_rows(self) -> bool:
+        """See `dpreg.estimation.base.Method`."""
+        return False
+
+    def release(
+        self, design: Design, allowance: Allowance, *, inference: bool
+    ) -> Release | Declined:
+        """See `dpreg.estimation.base.Method`; there are no standard errors."""
+        # Sampling amplifies privacy for single rows, so a unit gives one.
+        begun = standardise(design, allowance, self, 1, 1 + self.steps)
+        if begun.declined is not None:
+            return replace(begun.declined, composition=_COMPOSITION)
+        scales = begun.scales
+        units = begun.units.keeping(scales.identified[:-1])
+        limit = longest_row(self.row_factor, units)
+        rows = standardised_rows(begun.design, scales, units, limit, winsorise=True)
+        # As in `check`, and found there: nothing can be refused now.
+        multiplier = self._multiplier(design.terms, allowance.epsilon, allowance.delta)
+        theta, part = self._descend(rows, scales, multiplier, allowance.bits)
+        released = begun.released(theta, units, None)
+        return replace(
+            released,
+            parts=(*released.parts, part),
+            composition=_COMPOSITION,
+            no_errors="the distribution of the accumulated noise has no simple form"
+            if inference
+            else "",
+        )
+
+    def _descend(
+        self,
+        rows: MappedRows,
+        scales: Scales,
+        multiplier: float,
+        bits: _core.BitSource,
+    ) -> tuple[np.ndarray, Part]:
+        width, rate = rows.width, _core.poisson_rate(self.rate)
+        sensitivity = _core.gradient_sensitivity(width)
+        sigma = math.ceil(multiplier * sensitivity)
+        theta = _core.dpsgd(
+            rows.like,
+            rows,
+            steps=self.steps,
+            rate=self.rate,
+            expected=rate * scales.units,
+            clip=self.clip,
+            learning_rate=self.learning_rate or min(0.5, 3 / (width + 1)),
+            sigma=sigma,
+            bits=bits,
+        )
+        part = Part(
+            f"{self.steps} gradients, each of a Poisson sample at rate {rate:.4g}",
+            0.0,
+            0.0,
+            f"discrete Gaussian, scale {sigma:.4g}",
+            sensitivity=sensitivity,
+            scale=float(sigma),
+        )
+        return theta, part

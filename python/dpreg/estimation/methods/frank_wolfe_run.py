@@ -1,0 +1,109 @@
+"""Private Frank-Wolfe on designs of the core: what `FrankWolfe` and `dp_frank_wolfe` share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.base.errors import Choice, Value, unusable
+from dpreg.estimation.planning.frank_wolfe import FrankWolfePlan, Screen
+from dpreg.privacy import zcdp_rho
+from dpreg.privacy.certificate import Part
+
+__all__ = ["DELTA_LEFT", "allowed_rho", "check_l1", "plan_parts", "run_plan", "screen_from"]
+
+# Left of delta for the total variation between the drawn laws and those of bounded range, and
+# the largest epsilon for which the proof pays for that (frank_wolfe.md, section 4).
+DELTA_LEFT = 1 - 2.0**-20
+_LARGEST_EPSILON = 100.0
+
+
+def check_l1(l1: object) -> float:
+    """Return `l1` as a float if it is a radius."""
+    if isinstance(l1, bool) or not isinstance(l1, (int, float, np.number)):
+        raise unusable("l1", "a number greater than 0", l1)
+    if not 1e-100 <= float(l1) <= 1e100:
+        raise unusable("l1", "between 1e-100 and 1e100", l1)
+    return float(l1)
+
+
+def screen_from(screen: Screen | str | None) -> Screen | None:
+    """Return the options that a name stands for."""
+    if screen is None or isinstance(screen, Screen):
+        return screen
+    if screen not in ("rnm", "adp"):
+        wanted = (Value(None), ", ", Choice(("rnm", "adp")), " or a Screen")
+        raise unusable("screen", wanted, screen)
+    return Screen(rule="rnm" if screen == "rnm" else "adp")
+
+
+def allowed_rho(epsilon: float, delta: float) -> float:
+    """Return the zCDP budget of a run that is to be (epsilon, delta)-DP."""
+    return zcdp_rho(min(epsilon, _LARGEST_EPSILON), delta * DELTA_LEFT)
+
+
+def run_plan(
+    design: _core.UnitDesign,
+    response: NDArray[np.float64],
+    l1: float,
+    plan: FrankWolfePlan,
+    screen: Screen | None,
+    bits: _core.BitSource,
+    start: NDArray[np.int32] | None = None,
+) -> dict[str, Any]:
+    """Run Frank-Wolfe as planned; the arrays of `FrankWolfeFit`."""
+    gradient = (
+        _core.L1Gradient(design, response, l1=l1)
+        if start is None
+        else _core.L1Gradient(design, response, l1=l1, start=start)
+    )
+    rule = _core.ScreenRule.NONE
+    if screen is not None and plan.after:
+        rule = _core.ScreenRule.EACH if screen.rule == "adp" else _core.ScreenRule.ONE
+    return _core.dp_frank_wolfe(
+        gradient,
+        steps=plan.steps,
+        epsilon_step=plan.epsilon_step,
+        rule=rule,
+        after=list(plan.after),
+        epsilon_screen=plan.epsilon_screen,
+        margin=plan.margin,
+        bits=bits,
+    )
+
+
+def plan_parts(plan: FrankWolfePlan, l1: float) -> tuple[Part, ...]:
+    """Describe what a plan spends, in zCDP."""
+    scale = _core.vertex_score_range(l1) / plan.epsilon_step
+    parts = [
+        Part(
+            f"{plan.steps} vertices",
+            0.0,
+            0.0,
+            f"exponential mechanism of bounded range {plan.epsilon_step:.4g} each, "
+            f"as Gumbel, scale {scale:.4g} on gradient sums",
+            sensitivity=_core.vertex_score_range(l1),
+            scale=scale,
+            rho=plan.rho_steps,
+        )
+    ]
+    if plan.after:
+        score_range = _core.SCREENING_RANGE * l1 * l1
+        scale = score_range / plan.epsilon_screen
+        parts.append(
+            Part(
+                f"screening after {len(plan.after)} steps",
+                0.0,
+                0.0,
+                f"exponential mechanism of bounded range {plan.epsilon_screen:.4g} a choice, "
+                f"as Gumbel, scale {scale:.4g} on scores, which have to beat "
+                f"{plan.margin * scale:.4g}",
+                sensitivity=score_range,
+                scale=scale,
+                rho=plan.rho_screening,
+            )
+        )
+    return tuple(parts)

@@ -1,0 +1,349 @@
+"""TukeyEM: many small least-squares fits, and a private point deep among them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.base.errors import (
+    Argument,
+    ArgumentError,
+    BudgetError,
+    Setting,
+    Words,
+    leave_out,
+    unusable,
+    write,
+)
+from dpreg.base.options import check_options
+from dpreg.data.design import Design, Terms
+from dpreg.data.sampling import sample_rows
+from dpreg.estimation.base import (
+    Allowance,
+    Declined,
+    Release,
+    needs_delta,
+    refuse_weights,
+    refuse_within,
+)
+from dpreg.estimation.blocks.block_glm import fit_glm_blocks
+from dpreg.estimation.blocks.model_rows import rows_of_models
+from dpreg.estimation.blocks.model_vector import Layout, coefficients
+from dpreg.estimation.blocks.tukey_report import (
+    NOT_PASSED,
+    declined,
+    estimand,
+    parts_of,
+    regressors,
+    too_few,
+)
+from dpreg.estimation.inference.law import NORMAL, TailLaw
+from dpreg.estimation.planning.tukey import (
+    TukeyPlan,
+    least_units,
+    most_units,
+    plan_tukey,
+    small_batch_factor,
+)
+from dpreg.estimation.planning.tukey_law import release_law
+from dpreg.estimation.releases.accountant import GaussianReleases, releases_cost
+from dpreg.estimation.releases.standardisation import Standardisation
+from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
+
+__all__ = ["TukeyEM"]
+
+_T = TypeVar("_T", float, int)
+
+# The whole of a share goes to the histogram of magnitudes: outliers are what predictions need
+_HISTOGRAMS = Standardisation(
+    magnitude_share=0.98, zoom_share=0.001, zooms=0, moment_share=0.005, tail_share=0.005
+)
+# With less of epsilon and delta, count and limits could not be accounted for; nor could limits,
+# whatever their share, with less of epsilon than this.
+_LEAST_SHARE = 1e-3
+_LEAST_LIMITS = 1e-9
+_MOST_REFINEMENTS = 1000
+# Only tells which columns of a batch are combinations of others.
+_NO_RIDGE = 1e-12
+# What a row tells of a coefficient of a family, beside one of a linear model, where means are
+# neither rare nor all but certain: blocks are as much larger.
+_TELLING = {"gaussian": 1.0, "binomial": 0.15, "poisson": 0.2}
+# Smaller ones are refused by `tukey_em`.
+_LEAST_DELTA = 2.0**-50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TukeyEM:
+    """Options of TukeyEM (Amin et al., 2023), all public.
+
+    The rows are split into `models` batches, each of which gives one least-squares fit, or for
+    a binomial or Poisson family a fit by Firth's (1993) bias-reduced method.  After a private
+    test that this is safe, a point of large Tukey depth among the fits (coordinate by
+    coordinate) is released.  No bounds on the data are needed.  Where the model is misspecified
+    or errors are skewed, this median of small fits may differ from one fit to all rows.
+
+    Parameters
+    ----------
+    models : int, optional
+        Number of fits.  Default: chosen from the noisy number of rows, d, eps and delta.
+    ridge : float, optional
+        Ridge of each least-squares fit, relative to the diagonal of its correlation matrix.
+        Default: 1e-12 with inference, which shrinks no estimable coefficient; 0.01 without
+        inference, which predicts better.
+    refinements : int, default 0
+        Further steps of iterated Tikhonov regularisation.
+    partition : {"slots", "independent"}
+        Assignment of rows to batches: a random injection into batches of equal size, or
+        independently for each row.
+    count_share : float, default 0.02
+        Share of eps for the noisy number of rows.
+    limits_share : float, default 0.05
+        Share of eps and of delta for the limits at which `predict` winsorises new rows; 0: no
+        limits.
+    grid_exponent : int, default -60
+        Coefficients are released as multiples of 2**grid_exponent, within
+        +-2**(125 + grid_exponent).
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP
+    neighbours : add or remove one unit
+    public : all options, d, the names of the columns
+    proof : tukey_em.md
+
+    References
+    ----------
+    Amin, Joseph, Ribero and Vassilvitskii (2023), "Easy differentially private linear
+    regression", Algorithm 2, with the corrections listed in tukey_em.md.
+    """
+
+    models: int | None = None
+    ridge: float | None = None
+    refinements: int = 0
+    partition: Literal["slots", "independent"] = "slots"
+    count_share: float = 0.02
+    limits_share: float = 0.05
+    grid_exponent: int = -60
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.models is not None and self.models < 2:
+            raise unusable("models", "at least 2", self.models)
+        if not 0 <= (self.ridge or 0.0) < np.inf:
+            raise unusable("ridge", "at least 0 and finite", self.ridge)
+        if not 0 <= self.refinements <= _MOST_REFINEMENTS:
+            wanted = f"an integer from 0 to {_MOST_REFINEMENTS}"
+            raise unusable("refinements", wanted, self.refinements)
+        if not _LEAST_SHARE <= self.count_share < 1:
+            raise unusable("count_share", f"in [{_LEAST_SHARE}, 1)", self.count_share)
+        limits = self.limits_share
+        if not (limits == 0 or _LEAST_SHARE <= limits < 1 - self.count_share):
+            wanted = f"0 or in [{_LEAST_SHARE}, 1 - count_share)"
+            raise unusable("limits_share", wanted, limits)
+        if not -500 <= self.grid_exponent <= 500:
+            raise unusable("grid_exponent", "in [-500, 500]", self.grid_exponent)
+
+    @property
+    def name(self) -> str:
+        """As `dp_lm(method=...)` spells it."""
+        return "tukey"
+
+    def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
+        """Refuse delta = 0: the test may let unsafe data pass with probability delta."""
+        needs_delta(self.name, delta)
+        refuse_within(self.name, terms)
+        refuse_weights(self.name, terms)
+        if terms.given:
+            problem = (
+                Setting("method", self.name),
+                " does not support offsets with a link function",
+            )
+            raise ArgumentError("method", problem, write("method", "boosted_adassp"))
+        if (1 - self.limits_share) * delta < _LEAST_DELTA:
+            raise BudgetError(
+                "delta",
+                (
+                    f"{delta:.3g} is too small for ",
+                    Setting("method", "tukey"),
+                ),
+                ("write a larger one, such as ", Setting("delta", 1e-10)),
+            )
+        if self.models is not None:
+            # With a given number of models nothing in this condition comes from the data.
+            layout = Layout(len(terms.names), terms.intercept, inference)
+            plan = self._plan(0.0, layout, epsilon, delta, 1.0)
+            if not _rounding_is_paid(plan, layout):
+                raise BudgetError(
+                    "eps",
+                    (f"{epsilon:.4g} is too small for ", Setting("models", self.models),
+                     ": rounding would use more than the budget of the draw"),
+                    "write fewer models", ("a larger ", Argument("eps")),
+                )  # fmt: skip
+
+    def cost(self, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.estimation.base.Method`."""
+        left = Cost.approximate((1 - self.limits_share) * epsilon, (1 - self.limits_share) * delta)
+        if self.limits_share == 0:
+            return left
+        limits = releases_cost(self.limits_share * epsilon, self.limits_share * delta)
+        return (left + limits).claimed(epsilon, delta)
+
+    @property
+    def uses_bounds(self) -> bool:
+        """See `dpreg.estimation.base.Method`."""
+        return False
+
+    @property
+    def holds_rows(self) -> bool:
+        """See `dpreg.estimation.base.Method`."""
+        return False
+
+    def release(
+        self, design: Design, allowance: Allowance, *, inference: bool
+    ) -> Release | Declined:
+        """See `dpreg.estimation.base.Method`."""
+        d, intercept = len(design.terms.names), design.terms.intercept
+        layout = Layout(d, intercept, inference)
+
+        epsilon_count = self.count_share * allowance.epsilon
+        noise = int(_core.discrete_laplace(epsilon_count, allowance.bits, 1)[0])
+        units = float(min(max(0, design.unit_count + noise), most_units(epsilon_count)))
+
+        family = design.terms.family
+        telling = _TELLING[family.name]
+        plan = self._plan(units, layout, allowance.epsilon, allowance.delta, telling)
+        delta = (1 - self.limits_share) * allowance.delta
+        parts = parts_of(epsilon_count, plan, delta)
+        # Spreads need residuals: the plan has no error when batches leave none.
+        few = plan.batch * telling < d + 2 or (inference and math.isinf(plan.error))
+        if few or not _rounding_is_paid(plan, layout):
+            advice = self._advice(layout, allowance, telling)
+            reason = too_few(units, layout.d, self.models)
+            return declined(reason, advice, units, allowance, parts[:1])
+        fits = self._fit(design, plan, layout, allowance.bits)
+        point = _core.tukey_em(
+            _core.DepthRegions(fits, self.grid_exponent),
+            depth=plan.depth,
+            epsilon_test=plan.epsilon_test,
+            epsilon_sample=plan.epsilon_sample,
+            delta=delta,
+            bits=allowance.bits,
+        )
+        if point is None:
+            advice = self._advice(layout, allowance, telling)
+            return declined(NOT_PASSED, advice, units, allowance, parts[:2])
+        law = None
+        if inference:
+            law = release_law(plan.models, layout.size, plan.epsilon_sample, plan.depth)
+        factor = small_batch_factor(units / plan.models * telling, d)
+        found = coefficients(point, layout, law, factor, self.grid_exponent)
+        notes: list[str] = []
+        if law is not None and not found.identified.all():
+            law = release_law(
+                plan.models, layout.size, plan.epsilon_sample, plan.depth, shallowest=True
+            )
+            found = coefficients(point, layout, law, factor, self.grid_exponent)
+            names = np.array(design.terms.coefficients)[~found.identified]
+            notes.append(
+                f"not estimable in most parts of the data at this eps: {', '.join(names)}; the "
+                "standard errors of the other coefficients are larger for it"
+            )
+        limits, spent = self._limits(design, allowance)
+        return Release(
+            params=found.params,
+            covariance=found.covariance,
+            sampling=found.sampling,
+            units=units,
+            parts=parts + spent,
+            law=NORMAL if law is None else TailLaw(law.tail, law.critical),
+            notes=tuple(notes),
+            estimand=estimand(plan),
+            limits=limits,
+        )
+
+    def _plan(
+        self, units: float, layout: Layout, epsilon: float, delta: float, telling: float
+    ) -> TukeyPlan:
+        epsilon *= 1 - self.count_share - self.limits_share
+        delta *= 1 - self.limits_share
+        found = plan_tukey(
+            telling * units, layout.d, layout.size, epsilon, delta, models=self.models
+        )
+        return replace(found, batch=math.ceil(max(units, 1.0) / found.models))
+
+    def _advice(self, layout: Layout, allowance: Allowance, telling: float) -> Words:
+        """Return what to do; `telling` is what a unit tells beside one of a linear model."""
+        epsilon = allowance.epsilon * (1 - self.count_share - self.limits_share)
+        delta = allowance.delta * (1 - self.limits_share)
+        need = math.ceil(least_units(layout.d, layout.size, epsilon, delta) / telling)
+        fewer = (Setting("inference", False), " (releases fewer numbers), ")
+        models = self.models
+        first = () if models is None else (*leave_out("models"), f", which was {models:,}: ")
+        return (
+            *first,
+            f"TukeyEM with {regressors(layout.d)} at eps={allowance.epsilon:.4g} needs about "
+            f"{need:,} units; try a larger ", Argument("eps"),
+            ", fewer or less sparse regressors, ", *(fewer if layout.spreads else ()),
+            "or another method",
+        )  # fmt: skip
+
+    def _limits(
+        self, design: Design, allowance: Allowance
+    ) -> tuple[NDArray[np.float64] | None, tuple[Part, ...]]:
+        """Release where the regressors lie, by one row of each unit."""
+        if self.limits_share * allowance.epsilon < _LEAST_LIMITS or not design.terms.names:
+            return None, ()
+        epsilon, delta = self.limits_share * allowance.epsilon, self.limits_share * allowance.delta
+        noise = GaussianReleases(epsilon, delta, allowance.bits)
+        rows = sample_rows(design, 1, allowance.bits).rows
+        limits = _HISTOGRAMS.limits(rows, design.columns, noise)
+        unknown = np.full((1, 2), np.nan)  # nothing is asked about the response
+        scales = ", ".join(f"{part.scale:.4g}" for part in noise.parts)
+        label = "limits of the regressors, for predictions"
+        text = f"histogram of magnitudes, discrete Gaussian, scale {scales}"
+        sensitivity = noise.parts[0].sensitivity
+        part = Part(label, epsilon, delta, text, sensitivity=sensitivity)
+        return np.vstack([limits, unknown]), (part,)
+
+    def _fit(
+        self, design: Design, plan: TukeyPlan, layout: Layout, bits: _core.BitSource
+    ) -> NDArray[np.float64]:
+        n = design.unit_count
+        assignment = (
+            _core.assign_to_slots(n, plan.models, plan.batch, bits)
+            if self.partition == "slots"
+            else _core.assign_independently(n, plan.models, bits)
+        )
+        family = design.terms.family
+        if not family.least_squares:
+            return fit_glm_blocks(design, assignment, family, log_spreads=layout.spreads)
+        fits = [
+            _core.fit_batches(
+                rows.X,
+                rows.y,
+                rows.assignment,
+                unit_offsets=rows.unit_offsets,
+                unit_rows=rows.unit_rows,
+                ridge=_given(self.ridge, _NO_RIDGE if layout.spreads else 0.01),
+                refinements=self.refinements,
+                intercept=layout.intercept,
+                log_spreads=layout.spreads,
+            )
+            for rows in rows_of_models(design, assignment)
+        ]
+        return np.vstack(fits)
+
+
+def _rounding_is_paid(plan: TukeyPlan, layout: Layout) -> bool:
+    """Whether the core makes a draw so planned, by public numbers."""
+    return _core.rounding_is_paid(plan.models, layout.size, plan.epsilon_sample)
+
+
+def _given(option: _T | None, default: _T) -> _T:
+    return default if option is None else option

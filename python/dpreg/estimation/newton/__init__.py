@@ -1,0 +1,1 @@
+"""Noisy Newton steps: coordinates, scores, and where they end."""

@@ -1,0 +1,121 @@
+"""What is wrong with coefficients that are the root of noisy scores.  Everything here is public."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.estimation.inference.covariance import EstimateError, sandwich
+from dpreg.estimation.newton.limits import Limits
+from dpreg.estimation.newton.linearised import Linearised
+from dpreg.estimation.newton.secant import Path
+from dpreg.estimation.releases.quantised import MappedRows
+from dpreg.estimation.standardised import Standardised
+
+__all__ = ["Fit", "newton_errors"]
+
+Doubles = NDArray[np.float64]
+
+# A coordinate in which no root was found may be so many times as far off as the last step was.
+_FARTHER = 5.0
+# A coefficient that moved by more than so many deviations in both of the last steps, to the same
+# side, goes on as a geometric series, with no more than this ratio.
+_MOVED, _SLOWEST = 2.0, 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Everything here is public.
+
+    Attributes
+    ----------
+    model : Linearised
+    path : Path
+    limits : Limits
+    rows : MappedRows
+        Private.
+    top : float
+        Norm up to which there are rows; 0: not counted.
+    products : ndarray, shape (w, w), or None
+        Second moments of scores.
+    deviation : float
+        Of the noise on their diagonal; inf: nothing is known.
+    """
+
+    model: Linearised
+    path: Path
+    limits: Limits
+    rows: MappedRows
+    top: float
+    products: Doubles | None
+    deviation: float
+
+
+def newton_errors(fit: Fit, begun: Standardised) -> EstimateError:
+    """Return the error of the coefficients in standard units."""
+    there, n, width = fit.model.found.change, begun.scales.units, fit.model.found.width
+    way = there @ fit.path.inverse
+    dispersion = fit.limits.squares / (width * n)
+    constant = dispersion * n * fit.path.curvature
+    products = constant if fit.products is None else fit.products
+    sampling = sandwich(way / n, constant, products, fit.deviation)
+    tail, limit = fit.limits.tail, fit.limits.limit
+    excess = 0.0 if tail is None else tail.cut(limit).excess / n
+    return EstimateError(
+        sampling=sampling,
+        privacy=fit.path.variance * way @ way.T + _slow(fit, way),
+        hidden=_hidden(fit.model, dispersion) + _unsettled(fit, dispersion),
+        clipping=excess**2 * way @ way.T,
+    )
+
+
+def _hidden(model: Linearised, dispersion: float) -> Doubles:
+    """Return second moments of what unseen combinations of columns may do to coefficients.
+
+    They are as large as would explain all residuals, or as would move the response by a standard
+    deviation for one of theirs.
+    """
+    unseen = model.found.unseen
+    lengths = np.linalg.norm(unseen, axis=0)
+    most = np.minimum(dispersion, model.scale**2 / np.maximum(lengths, 1.0) ** 2)
+    return np.asarray(unseen * most @ unseen.T)
+
+
+def _unsettled(fit: Fit, dispersion: float) -> Doubles:
+    """Return second moments of what is left along coordinates in which no root was found.
+
+    Without it, intervals of rare levels missed by up to 13 of their errors.
+    """
+    change = fit.model.found.change
+    beyond = change @ fit.path.beyond
+    if not fit.path.unsettled.any():
+        return np.outer(beyond, beyond)
+    there = change[:, fit.path.unsettled]
+    steps = (fit.path.inverse @ fit.path.observations[-1].score)[fit.path.unsettled]
+    before, last = (seen.score[fit.path.unsettled] for seen in fit.path.observations[-2:])
+    # A score that changed its sign has passed the root, which is no farther than the step back.
+    left = np.where(before * last > 0, dispersion + (_FARTHER * steps) ** 2, steps**2)
+    return np.asarray(there * left @ there.T) + np.outer(beyond, beyond)
+
+
+def _slow(fit: Fit, way: Doubles) -> Doubles:
+    """Return the square of what is left to go for coefficients that the last score still moved.
+
+    Where second moments are overestimated along one direction, steps along it are too short, and
+    each coefficient that has something of it is a little off: unseen in a coordinate, but not in
+    the coefficient.  Without it, levels of .1% and .02% of 300,000 rows missed by up to 3.8 errors,
+    with it by 2.4.
+    """
+    if len(fit.path.observations) < 2:
+        return np.zeros((len(way), len(way)))
+    sizes = np.sqrt((way**2).sum(axis=1))
+    before, last = fit.path.observations[-2:]
+    first, moved = way @ before.score, way @ last.score
+    clear = np.abs(first) > _MOVED * before.deviation * sizes
+    clear &= (np.abs(moved) > _MOVED * last.deviation * sizes) & (first * moved > 0)
+    larger = np.where(clear, np.maximum(np.abs(first), np.abs(moved)), 1.0)
+    ratio = np.minimum(np.abs(moved) / larger, _SLOWEST)
+    left = np.where(clear, np.maximum(1.0, ratio / (1 - ratio)) * moved, 0.0)
+    return np.outer(left, left)

@@ -1,0 +1,101 @@
+"""Limits of scores, from noisy counts of their norms."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.estimation.newton.norm_tail import NormTail, bins_around
+from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.quantised import MappedRows
+
+__all__ = ["FIRST_NORMS", "Limits", "along", "count_norms"]
+
+Doubles = NDArray[np.float64]
+
+FIRST_NORMS = "norms of scores"
+# Octaves above the typical norm up to which bins are narrow: before it was counted, and after.
+_FIRST_OCTAVES, _OCTAVES = 3, 2
+# Scores are no longer than so many root mean square norms in the first round, or in the two of a
+# small study.
+_USUAL_NORMS = 2.5
+# Limits are at least this many root mean square norms.
+_LEAST_NORMS = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limit of scores, and what is known of their norms.
+
+    Attributes
+    ----------
+    limit : float
+    tail : NormTail or None
+        None: norms were not counted.
+    norm, squares : float
+        Root mean square, and the sum of all squares.
+    least, most : float
+        No limit is less: the norm of the score of a rare event; or more: that of the longest.
+    """
+
+    limit: float
+    tail: NormTail | None
+    norm: float
+    squares: float
+    least: float = 0.0
+    most: float = math.inf
+
+    def best(self, mu: float, width: int) -> float:
+        """Return the limit at which a score of so many entries, with this mu, is best."""
+        assert self.tail is not None
+        limit = min(self.tail.limit(mu * along(width)), self.most)
+        return max(limit, _LEAST_NORMS * self.norm, self.least)
+
+    @property
+    def usual(self) -> float:
+        """Where scores are far from their root."""
+        return max(_USUAL_NORMS * self.norm, self.least)
+
+    def excess(self, limit: float) -> float:
+        """Return what norms exceed `limit` by, added up, as expected; 0: that is not known."""
+        return 0.0 if self.tail is None else self.tail.excess(limit)
+
+
+def count_norms(
+    rows: MappedRows,
+    theta: Doubles,
+    typical: float,
+    noise: GaussianReleases,
+    share: float,
+    left: float,
+    label: str,
+    ends: tuple[float, float] = (0.0, math.inf),
+) -> Limits:
+    """Count units by the norm of their score, which is about `typical`.
+
+    Returns
+    -------
+    Limits
+        At which a score with `left` of mu^2 is best.
+    """
+    octaves = _FIRST_OCTAVES if label == FIRST_NORMS else _OCTAVES
+    # Rare events have scores of their own, many times as long as the typical one.
+    octaves += math.ceil(math.log2(max(ends[0] / typical, 1.0)))
+    starts = bins_around(typical, octaves)
+    cells = np.add.reduceat(rows.score_norms(theta), starts)
+    counts, scale = noise.of_units(label, cells, _core.SCORE_NORMS_SENSITIVITY, noise.share(share))
+    tail = NormTail(counts, starts, scale)
+    found = Limits(math.inf, tail, tail.root_mean_square, tail.squares, *ends)
+    return replace(found, limit=found.best(noise.share(left), rows.width))
+
+
+def along(width: int) -> float:
+    """Return how much of what limits take off scores is along one direction.
+
+    Between that all of it is, and that it has no direction.
+    """
+    return float(max(width, 1) ** -0.25)

@@ -1,0 +1,299 @@
+"""A family where scores begin: start, curvature and size of scores.  Everything here is public."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dpreg.base.families import Family
+from dpreg.estimation.newton.whitening import Whitening
+from dpreg.estimation.newton.working_model import loss_of
+from dpreg.estimation.releases.quantised import SQUARED, RowLoss
+from dpreg.estimation.releases.rows import StandardUnits
+from dpreg.estimation.releases.spectrum import symmetric_root
+from dpreg.estimation.releases.standardisation import Scales
+from dpreg.estimation.releases.two_values import two_values
+
+__all__ = ["Linearised", "linearised", "response_units"]
+
+Doubles = NDArray[np.float64]
+
+# For integrals over a normal variable.
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+# Linear predictors at the start have no larger deviation than this, by link, and are no farther.
+_MOST_SPREAD = {"logit": 3.0, "probit": 1.8, "cloglog": 1.8, "log": 1.5}
+_MOST_PREDICTOR = 30.0
+# No regressor moves them by more.
+_MOST_EFFECT = {"logit": 3.0, "probit": 2.0, "cloglog": 2.0, "log": 1.0}
+# A mean is this share of the range inside of it, at least.
+_INSIDE = 1e-4
+# A mean count below this is that of `column_scales`.
+_EVENTS = 0.69
+# Slopes that are noise are shrunk: by this many times what noise has in their square.
+_SHRUNK = 1.0
+# Least curvature along a direction, as a share of that of all rows.
+_LEAST = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Linearised:
+    """What is expected of scores where they begin.
+
+    Attributes
+    ----------
+    found : Whitening
+        Coordinates in which the curvature of a row is about 1, and where scores begin.
+    family : Family
+    loss : RowLoss
+    squares : float
+        Mean square of an entry of the score of a row.
+    event, share : float
+        Residual of a rare event, and the share of rows that have one; 0: there are none.
+    curved : float
+        Root mean square of the curvature of a row, over its predictor; coordinates of rows are
+        longer by its inverse.
+    most : float
+        The largest curvature of a row, over the mean.
+    scale : float
+        What a standard deviation of the response is worth in the linear predictor.
+    effects : ndarray, shape (width, k), or None
+        What coordinates are multiplied by to give what each regressor does to linear predictors
+        far from its mean; None: steps may be as long as they are.
+    white : ndarray, shape (k, k), or None
+        What coordinates are multiplied by to give those in which rows have unit second moments;
+        None: the curvature is the same everywhere.
+    constant : ndarray, shape (k,)
+        What rows in these are multiplied by to give 1; 0 without an intercept.
+    offset : float
+        Mean of what is added to linear predictors.
+    longest : float
+        No residual is longer.
+    """
+
+    found: Whitening
+    family: Family
+    loss: RowLoss = SQUARED
+    squares: float = 1.0
+    event: float = 0.0
+    share: float = 1.0
+    curved: float = 1.0
+    most: float = 1.0
+    scale: float = 1.0
+    effects: Doubles | None = None
+    white: Doubles | None = None
+    constant: Doubles | None = None
+    offset: float = 0.0
+    longest: float = math.inf
+
+    @property
+    def usual(self) -> float:
+        """Root mean square norm of a row."""
+        return math.sqrt(max(self.found.width, 1)) / self.curved
+
+    def turned(self, by: Doubles, found: Whitening) -> Linearised:
+        """Go to the coordinates of `found`, with what coordinates were multiplied by."""
+        effects = None if self.effects is None else self.effects @ by
+        white = None if self.white is None else self.white @ by
+        return replace(self, found=found, effects=effects, white=white)
+
+    def curvature(self, theta: Doubles) -> Doubles | None:
+        """Return the curvature at coefficients, as it would be were the rows normal.
+
+        Returns
+        -------
+        ndarray, shape (k, k), or None
+            None: it is the same everywhere.
+        """
+        if self.white is None or self.constant is None:
+            return None
+        across, level = self.white @ theta, self.constant
+        length = max(float(level @ level), np.finfo(float).tiny)
+        along = across - float(across @ level) / length * level
+        centre = float(across @ level) / length + self.offset
+        spread = float(np.linalg.norm(along))
+        along = along / max(spread, np.finfo(float).tiny)
+        weights = self.family.slope(np.clip(centre + spread * _NODES, *self.loss.predictor))
+        return np.asarray(
+            self.white.T @ _curvature(weights, level / math.sqrt(length), along) @ self.white
+        )
+
+
+def response_units(units: StandardUnits, scales: Scales) -> StandardUnits:
+    """Return units in which the response is standardised too."""
+    return replace(units, y_centre=float(scales.centre[-1]), y_scale=float(scales.scale[-1]))
+
+
+def linearised(
+    family: Family, scales: Scales, units: StandardUnits, given: tuple[int, ...], found: Whitening
+) -> Linearised:
+    """Return what least squares of the response say of the scores of a family.
+
+    For normal rows z and a mean response m(z'theta), cov(z, y) = E[m'] theta (Stein's lemma), and
+    curvature is a matter of three integrals.
+
+    Parameters
+    ----------
+    family : Family
+    scales : Scales
+        Released.
+    units : StandardUnits
+        Of the coefficients.
+    given : tuple of int
+        Columns that are added to the linear predictor.
+    found : Whitening
+        With slopes of the standardised response.
+
+    References
+    ----------
+    Brillinger (1983), "A generalized linear model with Gaussian regressor variables".
+    """
+    if family.least_squares:
+        return Linearised(found, family, squares=found.residual)
+    width, y_scale = found.width, float(scales.scale[-1])
+    constant = np.zeros(width)
+    if units.intercept:
+        constant = np.linalg.lstsq(found.change, np.eye(len(found.change))[0], rcond=None)[0]
+    length = max(float(np.linalg.norm(constant)), np.finfo(float).tiny)
+    level = constant / length
+    across = found.theta - float(found.theta @ level) * level
+    energy = float(across @ across)
+    # Noise on the diagonal is that of an entry times the root of 2.
+    noise = _SHRUNK * width * found.deviation**2 / 2
+    across = across * math.sqrt(max(1 - noise / energy, 0.0)) if energy > 0 else across
+    if family.level is not None:
+        return _quantile(family, scales, found, across, constant)
+    mean = float(scales.centre[-1])
+    if family.name != "binomial" and mean > _EVENTS:  # else events were counted
+        mean = _inside(mean + y_scale * float(found.theta @ constant), scales)
+    slopes = y_scale * across
+    if family.link == "log" and scales.low[-1] < 0:
+        slopes = 0 * slopes  # of responses that count as 0
+    size = float(np.linalg.norm(slopes))
+    centre, spread = _start(family, mean if units.intercept else None, size)
+    along = slopes / max(size, np.finfo(float).tiny)
+    effects = two_values(scales, units).farther[:, None] * found.change
+    # Regressors are no normal ones, and a level of few rows may have all events.
+    most = _MOST_EFFECT[family.link] / max(float(np.abs(effects @ along).max(initial=0.0)), 1e-9)
+    spread = min(spread, most)
+    centre = _expected(family, mean if units.intercept else None, spread)[0]
+    offset = float(scales.centre[list(given)].sum())
+    theta = (centre - offset) * constant + spread * along
+    predictors = centre + spread * _NODES
+    weights = family.slope(predictors)
+    curvature = float(_WEIGHTS @ weights)
+    variance = mean if family.link == "log" else float(_WEIGHTS @ _binomial(family, predictors))
+    if family.link == "log":
+        variance = max(mean, y_scale**2 * found.residual)
+    loss = loss_of(family, scales)
+    turn = symmetric_root(_curvature(weights, level, along), centred=units.intercept)
+    rare = family.name == "binomial" or mean < 1
+    event = max(mean, 1 - mean) if family.name == "binomial" else 1.0
+    most = float(family.slope(np.zeros(1))[0])
+    if family.link == "log":
+        most = float(np.exp(centre + 3 * spread))
+    found = replace(found, theta=theta).turned(turn)
+    return Linearised(
+        found=found,
+        family=family,
+        loss=loss,
+        squares=variance / curvature,
+        event=rare * event,
+        share=min(mean, 1 - mean) if family.name == "binomial" else min(mean, 1.0),
+        curved=math.sqrt(curvature),
+        most=max(most / curvature, 1.0),
+        scale=math.sqrt(variance) / curvature,
+        effects=effects @ turn,
+        white=turn,
+        constant=constant,
+        offset=offset,
+        longest=family.most_residual,
+    )
+
+
+def _quantile(
+    family: Family, scales: Scales, found: Whitening, across: Doubles, constant: Doubles
+) -> Linearised:
+    """As if residuals were normal; the response is in standard units."""
+    assert family.level is not None
+    residual, place = math.sqrt(found.residual), float(special.ndtri(family.level))
+    residual = max(residual, 1e-3)
+    density = math.exp(-(place**2) / 2) / math.sqrt(2 * math.pi) / residual
+    level = float(found.theta @ constant) + place * residual
+    theta = across + level * constant
+    loss = loss_of(family, scales)
+    variance = family.level * (1 - family.level)
+    found = replace(found, theta=theta).turned(np.eye(found.width) / math.sqrt(density))
+    return Linearised(
+        found=found,
+        family=family,
+        loss=loss,
+        squares=variance / density,
+        event=max(family.level, 1 - family.level),
+        share=min(family.level, 1 - family.level),
+        curved=math.sqrt(density),
+        most=max(0.25 / loss.bandwidth / density, 1.0),
+        longest=family.most_residual,
+    )
+
+
+def _inside(mean: float, scales: Scales) -> float:
+    low, high = max(float(scales.low[-1]), 0.0), float(scales.high[-1])
+    margin = max(_INSIDE, 1 / scales.units) * (high - low)
+    return min(max(mean, low + margin), high - margin)
+
+
+def _binomial(family: Family, predictors: Doubles) -> Doubles:
+    mean = family.mean(predictors)
+    return np.asarray(mean * (1 - mean))
+
+
+def _start(family: Family, mean: float | None, slope: float) -> tuple[float, float]:
+    """Return centre and deviation of normal predictors with this mean response and covariance.
+
+    Without a mean response there is no intercept, and the centre is 0.
+    """
+    most = _MOST_SPREAD[family.link]
+    low, high = 0.0, most
+    if slope < float(_expected(family, mean, most)[1]) * most:
+        for _ in range(40):
+            spread = (low + high) / 2
+            if float(_expected(family, mean, spread)[1]) * spread < slope:
+                low = spread
+            else:
+                high = spread
+    return float(_expected(family, mean, high)[0]), high
+
+
+def _expected(family: Family, mean: float | None, spread: float) -> tuple[float, float]:
+    """Return the centre of predictors with this mean response, and the mean slope there."""
+    centre = 0.0
+    if mean is not None:
+        low, high = -_MOST_PREDICTOR, _MOST_PREDICTOR
+        for _ in range(60):
+            centre = (low + high) / 2
+            below = float(_WEIGHTS @ family.mean(centre + spread * _NODES)) < mean
+            low, high = (centre, high) if below else (low, centre)
+    return centre, float(_WEIGHTS @ family.slope(centre + spread * _NODES))
+
+
+def _curvature(weights: Doubles, level: Doubles, along: Doubles) -> Doubles:
+    """Return the curvature of normal rows with predictors along a direction.
+
+    Parameters
+    ----------
+    weights : ndarray
+        Of predictors at the nodes.
+    level, along : ndarray, shape (w,)
+        Of length 1, or 0: the direction of the intercept, and that of predictors.
+    """
+    zero, one, two = (float(_WEIGHTS @ (weights * _NODES**k)) for k in range(3))
+    turn = np.outer(level, along)
+    matrix = zero * np.eye(len(level)) + one * (turn + turn.T)
+    matrix += (two - zero) * np.outer(along, along)
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * np.maximum(values, _LEAST * zero)) @ vectors.T)

@@ -1,0 +1,141 @@
+"""Coefficients as the root of noisy scores, each of which costs as little as it may."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from dpreg.estimation.newton.limits import Limits, count_norms
+from dpreg.estimation.newton.linearised import Linearised
+from dpreg.estimation.newton.rounds import FAR_NOISE, Rounds
+from dpreg.estimation.newton.secant import Path
+from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.quantised import MappedRows
+
+__all__ = ["MOST_ROUNDS", "first_score", "newton", "newton_small"]
+
+MOST_ROUNDS = 6
+# Norms are counted for this share, and once more while noise in coefficients is more than this
+# share of residuals.
+_NORMS, _LOUD = 0.03, 0.2
+# and while limits are more than so many root mean square norms: rows of a rare level may be all
+# that makes them so, until its coefficient is found.
+_MANY_NORMS = 12.0
+# Norms are not counted again where no more than this is left: something must be for scores.
+_ENOUGH = 0.06
+# Each score but the last costs this share of what is left; of two, the first.
+_ROUND, _FIRST_OF_TWO = 0.2, 0.35
+
+
+def newton(
+    rows: MappedRows,
+    path: Path,
+    units: float,
+    noise: GaussianReleases,
+    limits: Limits,
+    share: float,
+    model: Linearised,
+) -> Limits:
+    """Release scores until the last of them, with all that is left, is near the root.
+
+    Parameters
+    ----------
+    rows : MappedRows
+        Private, of coordinates with second moments of about 1, aimed at where the path begins.
+    path : Path
+        Goes on from where it begins.
+    units : float
+        Noisy number of rows.
+    noise : GaussianReleases
+    limits : Limits
+        Where the path begins.
+    share : float
+        Of the squared mu, for all of it.
+    model : Linearised
+
+    Returns
+    -------
+    Limits
+        Of the last score.
+
+    Privacy
+    -------
+    guarantee : share mu^2 of `noise`
+    proof : newton.md
+    """
+    rounds = Rounds(rows, path, units, noise, limits, model)
+    left, again = share, True
+    for number in range(len(path.observations), MOST_ROUNDS):
+        if number > 1 and left > _ENOUGH:
+            left -= rounds.curve()
+        if number > 0 and again and left > _ENOUGH:
+            loud, left = rounds.noisy(_LOUD), left - _NORMS
+            label = f"norms of scores after round {number}"
+            typical = rounds.limits.norm
+            ends = rounds.limits.least, rounds.limits.most
+            rounds.counted(count_norms(rows, path.theta, typical, noise, _NORMS, left, label, ends))
+            ruled = rounds.limits.limit <= rounds.limits.least
+            again = (loud and not ruled) or rounds.limits.limit > _MANY_NORMS * rounds.limits.norm
+        limit = rounds.limits.limit
+        sigma = limit / (units * noise.share(left))
+        last = (rounds.settled(sigma) and not rounds.wider(limit)) or number + 1 == MOST_ROUNDS
+        part = left if last else _ROUND * left
+        if number == 0:
+            part = rounds.first(limit, left)
+        if not last:
+            short = rounds.limits.best(noise.share(part), rounds.width)
+            if number == 0 or rounds.noisy(FAR_NOISE):
+                short = min(short, rounds.limits.usual)
+            elif rounds.wider(limit):
+                short = limit
+            limit = min(limit, short)
+        rounds.go(limit, part)
+        left -= part
+        if last:
+            break
+    return rounds.limits
+
+
+def first_score(
+    rows: MappedRows,
+    path: Path,
+    units: float,
+    noise: GaussianReleases,
+    limits: Limits,
+    left: float,
+    model: Linearised,
+) -> None:
+    """Release a score where the curvature is not known yet.
+
+    Parameters are as for `newton`; `left` is what there is for all scores.
+    """
+    rounds = Rounds(rows, path, units, noise, limits, model)
+    limit = min(limits.limit, limits.usual)
+    rounds.go(limit, rounds.first(limit, left))
+
+
+def newton_small(
+    rows: MappedRows,
+    path: Path,
+    units: float,
+    noise: GaussianReleases,
+    residual: float,
+    share: float,
+    model: Linearised,
+) -> Limits:
+    """Release two scores, with a limit that follows from a mean square residual.
+
+    Parameters
+    ----------
+    residual : float
+        Mean square of an entry of a score.
+    model : Linearised
+
+    Others are as for `newton`.
+    """
+    norm = math.sqrt(residual * max(rows.width, 1))
+    limits = Limits(math.inf, None, norm, norm**2 * units, model.event * model.usual)
+    rounds = Rounds(rows, path, units, noise, limits, model)
+    for part in (_FIRST_OF_TWO, 1 - _FIRST_OF_TWO):
+        rounds.go(limits.usual, part * share)
+    return replace(limits, limit=limits.usual)

@@ -1,0 +1,197 @@
+"""How norms go on beyond what noisy counts show.  Everything here is public."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.estimation.newton.scores import ScoreCut
+
+__all__ = ["NormTail", "bins_around"]
+
+Doubles = NDArray[np.float64]
+Edges = NDArray[np.int64]
+
+# Bins are half octaves from so many octaves below the typical norm; above it they grow wider, as
+# few units are there: an outlying cluster of 100 units is 2 deviations of noise over half octaves,
+# and 5 over wide bins.  Without wide bins limits of lognormal rows are three times as wide.
+_BELOW, _WIDER = 6, (1, 1, 2, 2)
+# The tail begins where so many of the units that are seen are below; and a bin is seen with so
+# many deviations of its noise.
+_BULK, _SEEN = 0.7, 3.0
+# and so many to be one by itself, apart from all shapes, as the rows of a rare level are before
+# its coefficient is found.
+_ALONE = 5.0
+# Half octaves of the tail, in so many fine steps each.
+_HALVES, _STEPS = 44, 8
+# No unit is farther out than so many times where the tail begins; without an end, limits of real
+# tables with a few outliers run away.
+_FARTHEST = 256.0
+# Counts differ from those of the shape that is nearest by about this share.
+_DIFFERENT = 0.1
+# The limit is where noise, and this share of what clipping takes off all norms together, are least
+# in mean square.
+_ONE_SIDED = 0.7
+# Number of units beyond a limit, at most: by so many deviations of the noise.
+_AT_MOST = 2.0
+
+
+def bins_around(norm: float, octaves: int) -> Edges:
+    """Return where bins of norms begin, in half octaves of `_core.LEAST_SCORE_BIN`.
+
+    Parameters
+    ----------
+    norm : float
+        The typical one.
+    octaves : int
+        Bins are half octaves up to so many octaves above it.
+    """
+    typical = round(2 * math.log2(norm)) - _core.LEAST_SCORE_BIN
+    fine = np.arange(typical - 2 * _BELOW, typical + 2 * octaves)
+    wide = typical + 2 * octaves + 2 * np.cumsum([0, *_WIDER])
+    starts = np.clip(np.concatenate([[0], fine, wide]), 0, _core.SCORE_BINS - 1)
+    return np.unique(starts)
+
+
+class NormTail:
+    """What goes on beyond a norm, as a mean over shapes of tails that fit noisy counts.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (bins,)
+        Noisy numbers of units by their norm.
+    starts : ndarray of int, shape (bins,)
+        As of `bins_around`; the last bin has no end.
+    deviation : float
+        Of the noise in each.
+
+    Attributes
+    ----------
+    root_mean_square, squares : float
+        Of the norms, and the sum of all squares.
+    """
+
+    def __init__(self, counts: Doubles, starts: Edges, deviation: float) -> None:
+        self._counts, self._starts, self._deviation = counts, starts, deviation
+        clear = np.where(counts > _SEEN * deviation, counts, 0.0)
+        clear = clear if clear.any() else np.maximum(counts, 0.0)
+        first = int(np.argmax(np.cumsum(clear) >= _BULK * clear.sum()))
+        self._start = _norm(float(starts[first]))
+        shapes, prior = _shapes()
+        tail = counts[first:]
+        ends = np.minimum((starts[first:] - starts[first]) * _STEPS, _HALVES * _STEPS)
+        beyond = np.column_stack([shapes[:, ends], np.zeros(len(shapes))])
+        shares = -np.diff(beyond)
+        units = np.full(len(shapes), max(float(tail.sum()), deviation))
+        for _ in range(3):
+            expected = units[:, None] * shares
+            variance = deviation**2 + (_DIFFERENT * expected) ** 2 + expected
+            fitted = (shares * tail / variance).sum(axis=1)
+            units = np.maximum(fitted / (shares**2 / variance).sum(axis=1), deviation)
+        expected = units[:, None] * shares
+        variance = deviation**2 + (_DIFFERENT * expected) ** 2 + expected
+        fit = ((tail - expected) ** 2 / variance + np.log(variance / deviation**2)).sum(axis=1)
+        weights = np.exp(prior - fit / 2 - np.max(prior - fit / 2))
+        weights /= weights.sum()
+        numbers = units[:, None] * shapes
+        numbers = np.where(numbers > 1, numbers, 0.0)
+        parts = (numbers[:, 1:] + numbers[:, :-1]) / 2 * np.diff(_steps())
+        excess = parts[:, ::-1].cumsum(axis=1)[:, ::-1]
+        self._limits = self._start * _steps()
+        expected = np.append(self._start * (weights @ excess), 0.0)
+        squared = np.append(self._start**2 * (weights @ excess**2), 0.0)
+        self._doubt = np.sqrt(np.maximum(squared - expected**2, 0.0))
+        self._excess = np.maximum(expected, self._seen_beyond())
+        self.squares, number = self._sum(first, weights, units, ends)
+        self.root_mean_square = math.sqrt(self.squares / number)
+
+    def _sum(
+        self, first: int, weights: Doubles, units: Doubles, ends: Edges
+    ) -> tuple[float, float]:
+        """Return the sum of squares up to where counts are seen, and the number of units."""
+        shapes, _ = _shapes()
+        seen = np.flatnonzero(self._counts[first:] > _SEEN * self._deviation)
+        last = int(ends[min(int(seen[-1]) + 2 if len(seen) else 2, len(ends) - 1)])
+        steps = _steps()
+        squares = (2 * steps[:-1] * shapes[:, :-1] * np.diff(steps))[:, :last].sum(axis=1)
+        squares += 1 - shapes[:, last] * steps[last] ** 2
+        below = np.maximum(self._counts[:first], 0.0)
+        middles = np.array([_norm(k + 0.5) for k in self._starts[1 : first + 1] - 1.0])
+        total = float(below @ middles**2)
+        total += self._start**2 * float(weights @ (units * squares))
+        number = float(below.sum() + weights @ units)
+        # Norms that all lie in one bin are no shape: they are what was counted.
+        clear = self._counts > _ALONE * self._deviation
+        counted, middles = self._counts[clear], self._middles[clear]
+        return max(total, float(counted @ middles**2)), max(number, float(counted.sum()), 1.0)
+
+    @property
+    def _middles(self) -> Doubles:
+        """Norms in the middle of each bin; where the last one begins."""
+        between = (self._starts[:-1] + self._starts[1:]) / 2
+        return np.array([_norm(float(k)) for k in (*between, self._starts[-1])])
+
+    def _seen_beyond(self) -> Doubles:
+        """Return what norms in bins that are seen by themselves exceed each limit by, added up."""
+        seen = self._counts > _ALONE * self._deviation
+        over = np.maximum(self._middles[seen] - self._limits[:, None], 0.0)
+        return np.asarray(over @ self._counts[seen])
+
+    def excess(self, limit: float) -> float:
+        """Return what norms exceed `limit` by, added up, as expected."""
+        return float(np.interp(limit, self._limits, self._excess))
+
+    def limit(self, mu: float) -> float:
+        """Return the limit at which sums with noise `limit` / `mu` are best."""
+        loss = (self._limits / mu) ** 2 + (_ONE_SIDED * self._excess) ** 2
+        return float(self._limits[np.argmin(loss)])
+
+    def cut(self, limit: float) -> ScoreCut:
+        """Return what clipping at `limit` takes off the norms.
+
+        Units are at most so many, by two deviations of the noise; the excess is a standard
+        deviation over shapes above what is expected.
+        """
+        ends = np.append([_norm(float(k)) for k in self._starts[1:]], np.inf)
+        counted = self._counts[ends > limit]
+        most = max(float(counted.sum()), 0.0) + _AT_MOST * self._deviation * math.sqrt(len(counted))
+        doubt = float(np.interp(limit, self._limits, self._doubt))
+        return ScoreCut(limit, most, self.excess(limit) + doubt)
+
+
+def _norm(k: float) -> float:
+    return float(2.0 ** ((_core.LEAST_SCORE_BIN + k) / 2))
+
+
+@cache
+def _steps() -> Doubles:
+    return np.asarray(2.0 ** (np.arange(_HALVES * _STEPS + 1) / (2 * _STEPS)))
+
+
+@cache
+def _shapes() -> tuple[Doubles, Doubles]:
+    """Return shares of units beyond each step, one shape a row, and the logarithm of its prior.
+
+    Half of the prior has tails as exp(-x^c), and half beside those a share that falls as a power,
+    down to none at `_FARTHEST`.
+    """
+    steps, shapes, prior = _steps(), [], []
+    powers, shares = (0.8, 1.3, 2.0, 3.0, 4.5), (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+    for c in (0.25, 0.5, 0.75, 1.0, 1.5, 2.2):
+        for beyond_double in (0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6):
+            if c < 0.5 and beyond_double > 0.3:  # which would not fall off
+                continue
+            rate = -math.log(beyond_double) / (2**c - 1)
+            short = np.exp(-rate * (steps**c - 1))
+            shapes.append(short)
+            prior.append(0.0)
+            for power in powers:
+                least = _FARTHEST**-power
+                far = np.maximum(steps**-power - least, 0.0) / (1 - least)
+                shapes.extend((1 - share) * short + share * far for share in shares)
+            prior.extend([-math.log(len(powers) * len(shares))] * len(powers) * len(shares))
+    return np.array(shapes), np.array(prior)

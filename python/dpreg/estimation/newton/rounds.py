@@ -1,0 +1,188 @@
+"""Scores, one after another, and the path that they make."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dpreg import _core
+from dpreg.estimation.inference.curvature import held_back
+from dpreg.estimation.newton.limits import Limits, along
+from dpreg.estimation.newton.linearised import Linearised
+from dpreg.estimation.newton.scores import noisy_curvature, noisy_score
+from dpreg.estimation.newton.secant import Observation, Path
+from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.column_scaling import share_for
+from dpreg.estimation.releases.quantised import MappedRows
+
+__all__ = ["FAR_NOISE", "Rounds"]
+
+# Noise of the first score is this share of residuals, for at most so much of what is left, and no
+# less than the last.
+_FIRST_NOISE, _FIRST_MOST, _LEAST_SHARE = 0.1, 0.15, 1e-4
+# The last one is taken where the curvature adds at most this share of its noise, and after steps
+# that are no longer, in any entry, than so many deviations of theirs: the first, and others.
+_SETTLED, _FIRST_LONG, _LONG = 0.3, 12.0, 4.0
+# nor where noise in coefficients is more than this share of the variance of residuals.
+FAR_NOISE = 0.03
+# and not after a step that changes residuals by more than this share of their variance.
+_FAR = 0.1
+# nor with a limit this many times as wide as before: its root is another one.
+_WIDER = 2.0
+# Of what limits take off, on average, so much is on one side.
+_ONE_SIDED = 0.7
+# The curvature is released again after linear predictors have moved by this, for this share at
+# most, and for less once more; noise is this share of it, and rows are shortened to so many root
+# mean squares at least, or to so many times as much where that is cheap.
+_MOVED, _CURVATURE, _CURVATURE_AGAIN = 0.2, 0.05, 0.01
+_PRECISE, _SHORTEST, _LONGER = 0.15, 2.0, 2.0
+# What linear predictors that change by so much make of means is no straight line.
+_LONG_STEP = 2.0
+# No regressor moves linear predictors by more than this in a step.
+_FARTHEST = 2.0
+# Rounding rows moves coefficients by no more than this share of their sampling error.
+_ROUNDED = 0.1
+
+
+class Rounds:
+    """Scores, one after another, and the path that they make."""
+
+    def __init__(
+        self,
+        rows: MappedRows,
+        path: Path,
+        units: float,
+        noise: GaussianReleases,
+        limits: Limits,
+        model: Linearised,
+    ) -> None:
+        self.rows, self.path, self._units, self._noise = rows, path, units, noise
+        self.limits, self.width = limits, max(rows.width, 1)
+        self._model = model
+        self._aimed = self._curved = path.theta
+        self._expected = model.curvature(model.found.theta)
+        self._least, self._curves = self._far, 0
+        if path.observations:
+            self._hold(path.observations[-1])
+            self._bend()
+
+    @property
+    def residual(self) -> float:
+        """Root mean square of an entry of the score of a row."""
+        return math.sqrt(self.limits.squares / self.width / self._units)
+
+    @property
+    def _far(self) -> float:
+        """Length of steps that are long: a residual, or `_LONG_STEP` in a linear predictor."""
+        if self._expected is None:
+            return self.residual
+        return min(self.residual, _LONG_STEP * self._model.curved)
+
+    def go(self, limit: float, share: float) -> None:
+        """Release a score where the path has come to, and go on."""
+        self._aim()
+        at, label = self.path.theta, f"score of round {len(self.path.observations) + 1}"
+        mu = self._noise.share(share)
+        score, deviation = noisy_score(self.rows, at, limit, label, self._noise, mu)
+        seen = Observation(
+            at, score / self._units, deviation / self._units, limit, self._cut(limit)
+        )
+        self.path.add(seen)
+        self._hold(seen)
+        self._bend()
+
+    def _hold(self, seen: Observation) -> None:
+        """Go no farther from where a score was taken than its curvature is known."""
+        if self._model.effects is None:
+            return
+        way, effects = self.path.theta - seen.at, self._model.effects
+        held = held_back(way, effects, self.path.inverse, seen.deviation, _FARTHEST)
+        if float(np.abs(held - way).max(initial=0.0)) > 0:
+            self.path.hold(seen.at + held)
+
+    def _bend(self) -> None:
+        here = self._model.curvature(self.path.theta)
+        if here is not None and self._expected is not None:
+            self.path.bend(here - self._expected)
+        self._expected = here
+
+    def curve(self) -> float:
+        """Release the curvature where the path has come to, if it moved and that costs little.
+
+        Returns
+        -------
+        float
+            The share of the squared mu that was spent.
+        """
+        moved = float(np.linalg.norm(self.path.theta - self._curved)) / self._model.curved
+        if self._expected is None or moved < _MOVED:
+            return 0.0
+        most = _CURVATURE if self._curves == 0 else _CURVATURE_AGAIN
+        entries = self._units / math.sqrt(2 * self.width) * _PRECISE
+        usual = _SHORTEST * math.sqrt(float(np.trace(self.path.curvature)))
+        share = max(share_for(self._noise, self._noise.rows * usual**2, entries), _LEAST_SHARE)
+        if share > most:
+            return 0.0
+        share = min(share * _LONGER**4, most)
+        self._curves += 1
+        mu = self._noise.share(share)
+        limit = math.sqrt(entries * mu / self._noise.rows)
+        label = f"curvature after round {len(self.path.observations)}"
+        at = self.path.theta
+        matrix, deviation = noisy_curvature(self.rows, at, limit, label, self._noise, mu)
+        self.path.curved(matrix / self._units, deviation / self._units)
+        self._curved = at
+        self._bend()
+        return share
+
+    def first(self, limit: float, left: float) -> float:
+        """Return the share of the first score."""
+        quiet = _FIRST_NOISE * self._far / math.sqrt(self.width) * self._units
+        return min(max(share_for(self._noise, limit, quiet), _LEAST_SHARE), _FIRST_MOST * left)
+
+    def _cut(self, limit: float) -> float:
+        """Return what a limit takes off an entry of the score of a row, where the path is."""
+        return _ONE_SIDED * self.limits.excess(limit) * along(self.width) / self._units
+
+    def _aim(self) -> None:
+        """Make rows again if their rounding would matter where the path has come to."""
+        rounding = self.rows.limit / _core.ROW_STEPS / 2
+        far = float(np.linalg.norm(self.path.theta - self._aimed))
+        if far * rounding > _ROUNDED * self.residual / math.sqrt(self._units):
+            self.rows.aim(self.path.theta)
+            self._aimed = self.path.theta
+
+    def settled(self, sigma: float) -> bool:
+        """Whether the next score may be the last, with noise of this deviation."""
+        if not self.path.observations or self.path.held:
+            return False
+        if self.noisy(FAR_NOISE):
+            # All that is left would be as loud, and the root is nowhere else for more rounds.
+            loud = self.width * sigma**2 > FAR_NOISE * self._least**2
+            return self._expected is not None and loud and len(self.path.observations) > 2
+        last = self.path.observations[-1]
+        if float(last.score @ last.score) > _FAR * self._least**2:
+            return False
+        longest = float(np.abs(last.score).max(initial=0.0)) / last.deviation
+        long = _FIRST_LONG if len(self.path.observations) == 1 else _LONG
+        return self.path.ahead < _SETTLED * sigma and longest < long
+
+    def noisy(self, share: float) -> bool:
+        """Whether noise in coefficients adds more than this share to the variance of residuals."""
+        return self.width * self.variance > share * self._least**2
+
+    def wider(self, limit: float) -> bool:
+        """Whether the score with this limit has more in it than the last one had."""
+        return bool(self.path.observations) and limit > _WIDER * self.path.observations[-1].limit
+
+    def counted(self, limits: Limits) -> None:
+        """Take in norms of scores where the path has come to."""
+        self.limits = limits
+        self._least = min(self._least, self._far)
+
+    @property
+    def variance(self) -> float:
+        """Of an entry of the coefficients, where the path has come to."""
+        last = self.path.observations[-1]
+        return last.deviation**2 + self.path.doubt * float((last.score**2).mean())

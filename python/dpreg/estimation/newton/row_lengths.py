@@ -1,0 +1,74 @@
+"""How long rows are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.data.design import Design
+from dpreg.estimation.newton.norm_tail import NormTail, bins_around
+from dpreg.estimation.newton.working_model import CONSTANT_LOSS, CONSTANT_RESIDUAL
+from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
+from dpreg.estimation.releases.standardisation import Scales
+
+__all__ = ["RowLengths", "row_lengths"]
+
+# A tail of rows is seen with so many deviations of its noise; longer ones than this many times the
+# root of their entries do not matter.
+_SEEN, _LONGEST = 2.0, 128.0
+# Above the usual norm bins are half octaves up to so many octaves.
+_OCTAVES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RowLengths:
+    """Noisy counts of rows by their norm, read.
+
+    Attributes
+    ----------
+    top : float
+        Norm up to which there are told to be some.
+    tail : NormTail
+        Of half of the norms: those of scores with a residual of 1/2.
+    """
+
+    top: float
+    tail: NormTail
+
+    def limit(self, mu: float, residual: float, share: float) -> float:
+        """Return the best limit for a sum of `residual` times rows, of this share of them."""
+        return self.tail.limit(mu * share) * residual / CONSTANT_RESIDUAL
+
+
+def row_lengths(
+    design: Design,
+    scales: Scales,
+    units: StandardUnits,
+    change: NDArray[np.float64],
+    usual: float,
+    noise: GaussianReleases,
+    mu: float,
+) -> RowLengths:
+    """Count rows by their norm, which is about `usual`."""
+    rows = mapped_rows(
+        replace(design, units=None), scales, units, change, None, _LONGEST * usual,
+        kept=False, loss=CONSTANT_LOSS,
+    )  # fmt: skip
+    # Norms that are counted are those of scores with a constant residual.
+    starts = bins_around(usual * CONSTANT_RESIDUAL, _OCTAVES)
+    counts, deviation = noise.of_rows(
+        "norms of rows",
+        np.add.reduceat(rows.score_norms(np.zeros(rows.width)), starts),
+        _core.SCORE_NORMS_SENSITIVITY,
+        mu,
+    )
+    beyond = np.cumsum(counts[::-1])[::-1]
+    told = beyond > _SEEN * deviation * np.sqrt(np.arange(len(beyond), 0, -1))
+    last = int(np.flatnonzero(told)[-1]) + 1 if told.any() else 0
+    end = starts[last] if last < len(starts) else _core.SCORE_BINS
+    top = float(2.0 ** ((_core.LEAST_SCORE_BIN + end) / 2)) / CONSTANT_RESIDUAL
+    return RowLengths(top, NormTail(counts, starts, deviation))

@@ -1,0 +1,54 @@
+"""What the solution of clipped score equations estimates."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpreg.base.families import Family
+from dpreg.estimation.base import Release
+from dpreg.estimation.inference.estimand import Estimand, named
+from dpreg.estimation.newton.scores import ScoreCut
+
+__all__ = ["estimand"]
+
+
+def estimand(
+    rows: float, scores: float, cut: ScoreCut | None, family: Family, release: Release
+) -> Estimand:
+    """Return what `release` estimates, and how much clipping may have changed it.
+
+    Everything here is public: the limits, noisy counts, and what was released.
+
+    Parameters
+    ----------
+    rows, scores : float
+        Clipping thresholds of their norms, as multiples of the typical norm.
+    cut : ScoreCut or None
+        What the limit takes off scores; None: norms were not counted.
+    family : Family
+    release : Release
+        With its covariance and `clipping`.
+    """
+    target = _without_limits(family)
+    if cut is None:
+        return Estimand(named(target, None), rows, scores)
+    effect = _largest_effect(release) if cut.units > 0 else 0.0
+    return Estimand(named(target, effect), rows, scores, float(cut.units), effect)
+
+
+def _without_limits(family: Family) -> str:
+    if family.least_squares:
+        return "least squares"
+    if family.level is not None:
+        return f"quantile regression ({family.level:g})"
+    unbounded = family.link in ("probit", "cloglog")  # likelihoods
+    return "unweighted score equations" if unbounded else "maximum likelihood"
+
+
+def _largest_effect(release: Release) -> float:
+    """Return the largest effect of clipping on a coefficient, in standard errors."""
+    if release.covariance is None or release.clipping is None:
+        return 0.0
+    errors = np.sqrt(np.diag(release.covariance))
+    known = errors > 0
+    return float(np.max(release.clipping[known] / errors[known], initial=0.0))

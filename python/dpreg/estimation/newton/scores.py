@@ -1,0 +1,224 @@
+"""Noisy sums of the scores of units, and limits of their norms."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.moments import symmetric
+from dpreg.estimation.releases.quantised import MappedRows
+
+__all__ = [
+    "ScoreCut",
+    "ScoreNorms",
+    "noisy_curvature",
+    "noisy_products",
+    "noisy_score",
+    "noisy_score_norms",
+    "products_limit",
+]
+
+Doubles = NDArray[np.float64]
+
+# Half octaves above the bulk of the norms in which their tail is looked for.
+_SPAN = 16
+# Deviations of its noise that a count of the tail must have.
+_CLEAR = 3.0
+# and that of one bin by itself: more, the farther it is above the bulk, as limits follow it.  Noise
+# alone makes one two octaves above in a count of a million; with 4.5 everywhere it did in one of
+# 4,000, most of them so far that nothing could be told afterwards.
+_CLEAR_ALONE, _MOST_CLEAR, _CLEARER = 4.5, 7.0, 1 / 8
+# Before second moments are taken, scores are shortened to this many root mean square norms,
+_LEAST_NORMS = 2.0
+# or to more, as long as noise in the second moments is no more than this share of them.
+_PRODUCT_NOISE = 0.3
+
+
+def noisy_score(
+    rows: MappedRows,
+    theta: Doubles,
+    limit: float,
+    label: str,
+    noise: GaussianReleases,
+    mu: float,
+) -> tuple[Doubles, float]:
+    """Release the sum of the scores of units, each shortened to `limit`.
+
+    Returns
+    -------
+    score : ndarray, shape (width,)
+    deviation : float
+        Of the noise in each entry.
+    """
+    sums = rows.score(theta, limit)
+    noisy, scale = noise.of_units(label, sums, _core.score_sensitivity(rows.width), mu)
+    step = limit / _core.SCORE_STEPS
+    return noisy * step, scale * step
+
+
+def noisy_products(
+    rows: MappedRows, theta: Doubles, limit: float, noise: GaussianReleases, mu: float
+) -> tuple[Doubles, float]:
+    """Release the sum of v v' over units, v the score shortened to `limit`.
+
+    Returns
+    -------
+    products : ndarray, shape (width, width)
+    deviation : float
+        Of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
+    """
+    sensitivity = _core.score_products_sensitivity(rows.width)
+    sums = rows.score_products(theta, limit)
+    label = "second moments of scores"
+    matrix, scale = symmetric(label, sums, sensitivity, noise.of_units, mu)
+    step = (limit / _core.ROW_STEPS) ** 2
+    return matrix * step, scale * step
+
+
+def noisy_curvature(
+    rows: MappedRows,
+    theta: Doubles,
+    limit: float,
+    label: str,
+    noise: GaussianReleases,
+    mu: float,
+) -> tuple[Doubles, float]:
+    """Release the sum of v v' over rows, v the row times the root of its loss's curvature.
+
+    Parameters
+    ----------
+    limit : float
+        To which v is shortened.
+
+    Returns
+    -------
+    curvature : ndarray, shape (width, width)
+    deviation : float
+        Of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
+    """
+    sensitivity = _core.curvature_sensitivity(rows.width)
+    sums = rows.curvature(theta, limit)
+    matrix, scale = symmetric(label, sums, sensitivity, noise.of_rows, mu)
+    step = (limit / _core.ROW_STEPS) ** 2
+    return matrix * step, scale * step
+
+
+def products_limit(norms: ScoreNorms, width: int, mu: float) -> float:
+    """Return the limit of scores, with these norms, whose products are released with `mu`."""
+    quiet = math.sqrt(_PRODUCT_NOISE * mu * norms.sum_of_squares() / max(width, 1))
+    return max(quiet, _LEAST_NORMS * norms.root_mean_square())
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreCut:
+    """What a limit takes off the scores of units, as noisy counts have it.
+
+    Attributes
+    ----------
+    limit : float
+    units : float
+        So many have a longer score, at most, by two deviations of the noise; 0: none can have.
+    excess : float
+        What their norms exceed the limit by, added up, if the tail goes on as it was seen to
+        fall; from a count two deviations above the one that was released.
+    """
+
+    limit: float
+    units: float
+    excess: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreNorms:
+    """Noisy numbers of units by the norm of their score, in half octaves.
+
+    Attributes
+    ----------
+    counts : ndarray
+    deviation : float
+        Of the noise in each.
+    """
+
+    counts: Doubles
+    deviation: float
+
+    @property
+    def bulk(self) -> int:
+        """The bin below whose upper end three quarters of the units that are seen are."""
+        clear = np.where(self.counts > _CLEAR * self.deviation, self.counts, 0.0)
+        if not clear.any():
+            clear = np.maximum(self.counts, 0.0)
+        return int(np.argmax(np.cumsum(clear) >= 0.75 * float(clear.sum())))
+
+    @property
+    def three_quarters(self) -> float:
+        """Norm that three quarters of the units do not exceed."""
+        return _edge(self.bulk + 1)
+
+    def root_mean_square(self) -> float:
+        """Of the norms up to the largest bin that is told from noise; more than 0."""
+        mean = self.sum_of_squares() / max(float(self._held.sum()), 1.0)
+        return max(math.sqrt(mean), _edge(0))
+
+    def sum_of_squares(self) -> float:
+        """Of the norms up to the largest bin that is told from noise."""
+        middle = np.array([_edge(k + 0.5) for k in range(len(self.counts))])
+        return float(self._held @ middle**2)
+
+    def left(self, limit: float) -> float:
+        """Return what shortening to `limit` leaves of a norm, on average; 1 if none are seen."""
+        middle = np.array([_edge(k + 0.5) for k in range(len(self.counts))])
+        clear = np.where(self.counts > _CLEAR * self.deviation, self.counts, 0.0)
+        if not clear.any():
+            return 1.0
+        return float(clear @ np.minimum(1.0, limit / middle)) / float(clear.sum())
+
+    def _tail(self) -> tuple[Doubles, Doubles]:
+        """Return noisy numbers of units at or above the bulk and each bin after, and deviations."""
+        bins = np.arange(len(self._window), 0, -1)
+        return np.cumsum(self._window[::-1])[::-1], self.deviation * np.sqrt(bins)
+
+    @property
+    def _held(self) -> Doubles:
+        """Counts up to the largest that is told from noise, and none below 0."""
+        top = self.bulk + self._last_seen()
+        return np.where(np.arange(len(self.counts)) <= top, np.maximum(self.counts, 0.0), 0.0)
+
+    @property
+    def _window(self) -> Doubles:
+        """Counts of the bulk and of bins above it, as far as any is told from noise."""
+        span = max(_SPAN, self._farthest - self.bulk + 2)
+        window = self.counts[self.bulk : self.bulk + span]
+        return np.append(window, np.zeros(span - len(window)))
+
+    @property
+    def _farthest(self) -> int:
+        """The last bin that is told from noise by itself; -1: none is."""
+        above = np.maximum(np.arange(len(self.counts)) - self.bulk, 0)
+        least = np.minimum(_CLEAR_ALONE + _CLEARER * above, _MOST_CLEAR)
+        alone = np.flatnonzero(self.counts > least * self.deviation)
+        return int(alone[-1]) if len(alone) else -1
+
+    def _last_seen(self) -> int:
+        tail, deviations = self._tail()
+        hidden = np.flatnonzero(tail[1:] <= _CLEAR * deviations[1:])
+        last = int(hidden[0]) if len(hidden) else len(tail) - 1
+        return max(last, self._farthest - self.bulk)
+
+
+def noisy_score_norms(
+    rows: MappedRows, theta: Doubles, label: str, noise: GaussianReleases, mu: float
+) -> ScoreNorms:
+    """Release the numbers of units by the norm of their score."""
+    sensitivity = _core.SCORE_NORMS_SENSITIVITY
+    counts, scale = noise.of_units(label, rows.score_norms(theta), sensitivity, mu)
+    return ScoreNorms(counts, scale)
+
+
+def _edge(k: float) -> float:
+    return float(2.0 ** ((_core.LEAST_SCORE_BIN + k) / 2))

@@ -1,0 +1,74 @@
+"""What a fit leaves for later ones, and what it does where its own start was out of date."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+from dpreg.estimation.base import Declined, Release
+from dpreg.estimation.inference.start import Start
+from dpreg.estimation.newton.secant import Path
+from dpreg.estimation.newton.whitening import Whitening
+from dpreg.estimation.releases.spectrum import symmetric_root
+from dpreg.estimation.standardised import Standardised
+
+__all__ = ["start_from", "started_anew"]
+
+
+def start_from(
+    begun: Standardised, found: Whitening, path: Path, squares: float, longest: float
+) -> Start:
+    """Return where a fit ended.  Everything here is public.
+
+    Parameters
+    ----------
+    begun : Standardised
+        Of which only what is released is used.
+    found : Whitening
+        Coordinates.
+    path : Path
+        Along them.
+    squares : float
+        Sum of squared norms of scores.
+    longest : float
+        See `Start`.
+    """
+    terms, scales = begun.design.terms, begun.scales
+    ended = replace(found, theta=path.theta)
+    ended = ended.turned(symmetric_root(path.curvature, centred=begun.units.intercept))
+    return Start(
+        response=terms.response,
+        names=terms.names,
+        intercept=terms.intercept,
+        low=scales.low,
+        high=scales.high,
+        centre=scales.centre,
+        scale=scales.scale,
+        constant=scales.constant,
+        change=ended.change,
+        unseen=ended.unseen,
+        theta=ended.theta,
+        residual=squares / (max(found.width, 1) * scales.units),
+        deviation=math.sqrt(2 * path.doubt),
+        longest=longest,
+        units=scales.units,
+        within=terms.within,
+        weights=terms.weights,
+    )
+
+
+def started_anew(
+    begun: Standardised, fit: Callable[[Standardised], Release | Declined]
+) -> Release | Declined:
+    """Fit without the start, which does not hold, from what is left."""
+    spent = 1 - begun.left
+    anew = begun.anew()
+    outcome = anew.declined or fit(anew)
+    if isinstance(outcome, Declined):
+        return outcome
+    note = (
+        "start= is out of date: the second moments of the columns, or the residual scale, have "
+        f"changed.  They were estimated anew, and {100 * spent:.0f}% of the squared mu was lost"
+    )
+    return replace(outcome, notes=(note, *outcome.notes))

@@ -1,0 +1,245 @@
+"""Coordinates in which rows have unit second moments, from a few noisy matrices."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.data.design import Design
+from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.column_scaling import share_for
+from dpreg.estimation.releases.moments import noisy_gram
+from dpreg.estimation.releases.quantised import MappedRows
+from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
+from dpreg.estimation.releases.spectrum import noise_edge, symmetric_root, without_spread
+from dpreg.estimation.releases.standardisation import Scales
+
+__all__ = ["MOST_LOOKS", "Whitening", "rows_with_residual", "whiten"]
+
+Doubles = NDArray[np.float64]
+
+# Rows are shortened to this many times the root of their entries, and to more, up to the second,
+# where noise stays below this share of the rows.
+_USUAL, _WIDE, _NOISE = 1.3, 3.0, 0.2
+# What a matrix costs: as little as makes its noise no more than that, but so much, and so many
+# times as much as the one before; and at most so much.
+_LEAST, _MORE, _MOST = 0.01, 2.0, 0.06
+# Second moments of so many deviations of their noise are seen.  Matrices are released until all
+# are, so many at most.
+_SEEN, MOST_LOOKS = 3.0, 5
+# or were hidden though stretched by more than this times the root of the number of rows: what
+# would be told of coefficients along them is less than that the response has a deviation.
+_FARTHEST = 0.25
+# Hidden ones are taken for this share of the largest that noise alone makes, and the next matrix
+# sees them stretched.
+_HELD = 0.2
+# Where a second moment should be 1 of what was seen before, but for this share, and is less than
+# the second, told with so many deviations, rows are shortened however long they are made.
+_SAME, _SHORT, _TOLD = 0.8, 0.5, 4.0
+# Where that little would be hidden: two matrices, of the shares that make noise so small.
+_SMALL_MOST, _SMALL_NOISE, _SMALL_SEEN = (0.15, 0.3), (0.25, 0.2), 2.5
+
+
+@dataclass(frozen=True, slots=True)
+class Whitening:
+    """Coordinates, and what the matrices said beside.  Everything here is public.
+
+    Attributes
+    ----------
+    change : ndarray, shape (w, k)
+        Standardised rows times it have second moments of about 1 along each coordinate.
+    unseen : ndarray, shape (w, w - k)
+        Orthogonal combinations of columns in which no spread was told from noise, as long as would
+        make it just seen.  Coordinates have nothing of them.
+    theta : ndarray, shape (k,)
+        Slopes of the response.
+    residual : float
+        Mean square of residuals.
+    deviation : float
+        Of the noise in a second moment of a row along a coordinate, at most.
+    """
+
+    change: Doubles
+    unseen: Doubles
+    theta: Doubles
+    residual: float
+    deviation: float
+
+    @property
+    def width(self) -> int:
+        """Number of coordinates."""
+        return int(self.change.shape[1])
+
+    def turned(self, by: Doubles) -> Whitening:
+        """Multiply rows by `by` too."""
+        return replace(
+            self, change=self.change @ by, theta=np.asarray(np.linalg.solve(by, self.theta))
+        )
+
+    def without(self, hidden: Doubles, *, centred: bool) -> tuple[Whitening, Doubles]:
+        """Leave out directions that are hidden, and of other coordinates what they have of them.
+
+        Noise put it there, and rows say nothing against it; stretched as it is, it would be large
+        in coefficients, and make the few rows long that have any of it.
+
+        Parameters
+        ----------
+        hidden : ndarray, shape (k, h)
+            Orthonormal, in coordinates.
+        centred : bool
+            The first coordinate stands for an intercept.
+
+        Returns
+        -------
+        Whitening
+        basis : ndarray, shape (k, k - h)
+            What rows were multiplied by but for that: the orthonormal basis that is nearest to the
+            coordinates.
+        """
+        weight = (hidden**2).sum(axis=1)
+        weight[: int(centred)] = -1.0
+        kept = np.sort(np.argsort(weight)[: len(weight) - hidden.shape[1]])
+        left, _, right = np.linalg.svd(
+            np.eye(len(weight))[:, kept] - hidden @ hidden[kept].T, False
+        )
+        basis = left @ right
+        combined = np.column_stack([self.unseen, self.change @ hidden])
+        directions, lengths, _ = np.linalg.svd(combined, full_matrices=False)
+        change = self.change @ basis
+        change -= directions @ (directions.T @ change)
+        unseen = directions * lengths
+        return replace(self, change=change, unseen=unseen, theta=basis.T @ self.theta), basis
+
+
+def whiten(
+    design: Design,
+    scales: Scales,
+    units: StandardUnits,
+    noise: GaussianReleases,
+    *,
+    small: bool,
+) -> Whitening:
+    """Release second moments of rows with their residual, until all directions are seen.
+
+    Parameters
+    ----------
+    design : Design
+        Private.
+    scales : Scales
+        Released.
+    units : StandardUnits
+        Of `scales`.
+    noise : GaussianReleases
+    small : bool
+        There are so few rows that two matrices have to do.
+
+    Privacy
+    -------
+    guarantee : as the releases that are added to `noise`
+    proof : whitening.md
+
+    References
+    ----------
+    Kamath, Li, Singhal, Ullman (2019), "Privately learning high-dimensional distributions",
+    Algorithm 3.
+    """
+    width = units.width
+    found = Whitening(np.eye(width), np.zeros((width, 0)), np.zeros(width), 1.0, 0.0)
+    known = np.zeros((width, 0))
+    farthest = _FARTHEST * math.sqrt(scales.units)
+    for number in range(2 if small else MOST_LOOKS):
+        stage = number if small else None
+        found, hidden, by = _look(design, scales, units, noise, found, known, number, stage)
+        known = np.linalg.qr(hidden, mode="complete")[0][:, hidden.shape[1] :]
+        lengths = _lengths(found.change @ hidden) / _lengths(by @ hidden)
+        if not small and lengths.min(initial=math.inf) > farthest:
+            break
+    found, basis = found.without(hidden, centred=units.intercept)
+    stretched = float(((by @ basis) ** 2).sum(axis=0).max(initial=0.0))
+    return replace(found, deviation=found.deviation * stretched)
+
+
+def _look(
+    design: Design,
+    scales: Scales,
+    units: StandardUnits,
+    noise: GaussianReleases,
+    before: Whitening,
+    known: Doubles,
+    again: int,
+    small: int | None,
+) -> tuple[Whitening, Doubles, Doubles]:
+    """Release a matrix; return coordinates, what is hidden in them, and the map from others."""
+    width, n = units.width, scales.units
+    limit, share = _plan(width, n, noise, small, again)
+    rows = rows_with_residual(design, scales, units, before, limit)
+    label = f"second moments of rows and response, {again + 1}"
+    gram, deviation = noisy_gram(rows, noise, noise.share(share), label)
+    gram, deviation = gram / n, deviation / n
+    matrix, products, square = gram[:-1, :-1], gram[:-1, -1], float(gram[-1, -1])
+    values, vectors = np.linalg.eigh(matrix)
+    values = without_spread(values, deviation)
+    seen = values > (_SEEN if small is None else _SMALL_SEEN) * deviation
+    step = vectors @ (seen / np.maximum(values, 2 * deviation) * (vectors.T @ products))
+    held = np.maximum(values, _HELD * noise_edge(deviation, width))
+    few = ((known.T @ vectors) ** 2).sum(axis=0) > _SAME
+    few &= (values > _TOLD * deviation) & (values < _SHORT)
+    held = np.where(few, 1.0, held)
+    by = symmetric_root((vectors * held) @ vectors.T, centred=units.intercept)
+    found = replace(
+        before,
+        theta=before.theta + step,
+        residual=max(square - 2 * float(step @ products) + float(step @ matrix @ step), 0.0),
+        deviation=deviation,
+    )
+    hidden, _ = np.linalg.qr(np.linalg.solve(by, vectors[:, ~seen]))
+    return found.turned(by), hidden, by
+
+
+def _lengths(columns: Doubles) -> Doubles:
+    return np.asarray(np.linalg.norm(columns, axis=0))
+
+
+def _plan(
+    width: int, n: float, noise: GaussianReleases, small: int | None, again: int
+) -> tuple[float, float]:
+    """Return the limit of rows and the share of a matrix."""
+    usual, entries = math.sqrt(width + 1), math.sqrt(2 * max(width, 1))
+    limit = _USUAL * usual
+    quiet = _NOISE if small is None else _SMALL_NOISE[small]
+    share = share_for(noise, noise.rows * limit**2, quiet * n / entries)
+    if small is not None:
+        return limit, min(share, _SMALL_MOST[small])
+    share = min(max(share, _LEAST) * _MORE**again, _MOST)
+    reach = math.sqrt(quiet * n / entries * noise.share(share) / noise.rows)
+    return min(max(limit, reach), _WIDE * usual), share
+
+
+def rows_with_residual(
+    design: Design,
+    scales: Scales,
+    units: StandardUnits,
+    found: Whitening,
+    limit: float,
+    square: float = 1.0,
+) -> MappedRows:
+    """Return rows of the coordinates, and what theta leaves of the response, shortened together.
+
+    Residuals are divided by the root of `square`.
+    """
+    change = np.zeros((units.width + 1, found.width + 1))
+    change[:-1, :-1] = found.change
+    change[:-1, -1] = -found.change @ found.theta / math.sqrt(square)
+    change[-1, -1] = 1 / math.sqrt(square)
+    last = StandardUnits(
+        columns=np.append(units.columns, design.columns),
+        centre=np.append(units.centre, units.y_centre),
+        scale=np.append(units.scale, units.y_scale),
+        y_centre=0.0,
+        y_scale=1.0,
+        intercept=units.intercept,
+    )
+    return mapped_rows(design, scales, last, change, None, limit, kept=False)

@@ -1,0 +1,193 @@
+"""Where rounds of a family start, and what its loss is to the core.  Everything here is public."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dpreg.base.families import GAUSSIAN, Family
+from dpreg.estimation.releases.quantised import SQUARED, RowLoss
+from dpreg.estimation.releases.rows import StandardUnits
+from dpreg.estimation.releases.standardisation import Scales
+
+__all__ = [
+    "CONSTANT_LOSS",
+    "CONSTANT_RESIDUAL",
+    "WorkingModel",
+    "loss_of",
+    "predictor_range",
+    "range_note",
+    "working_model",
+]
+
+Doubles = NDArray[np.float64]
+
+# A mean response at the end of its range is moved this share of the range inwards, or as far as
+# there would be one such response, or as a deviation of its noise.
+_INWARDS = 1e-3
+# Where responses are below 0, rounds start from this share of the largest: steps from a mean that
+# is too large are short, and those from one that is too small are not.
+_POSITIVE = 0.25
+# Linear predictors beyond these change a probability by less than 1e-17 and 1e-15.
+_MOST_LOGIT = 40.0
+_MOST_PROBIT = 8.0
+# Responses up to this many times what nearly all are below count as they are,
+_FAR = 4.0
+# and means are at least e to this power smaller.
+_LOG_REACH = 30.0
+# Logarithms of means are within this of 0, so that means and their squares times rows are doubles.
+_MOST_PREDICTOR = 300.0
+# Standardised responses and their predictors are clipped to this.
+_MOST_STANDARD = 500.0
+# Bandwidth of a quantile loss with 10,000 rows, and the least one.
+_BANDWIDTH, _LEAST_BANDWIDTH = 0.1, 0.01
+# Of rows whose norms are counted.
+CONSTANT_RESIDUAL = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingModel:
+    """What rounds know before they release anything.
+
+    Attributes
+    ----------
+    start : ndarray, shape (w,)
+        Coefficients to start from, and to shrink to.
+    curvature : float
+        Of the loss of a row there.
+    scale : float
+        What one standard deviation of the response is worth in the linear predictor.
+    deviation : float
+        Of the response; 0: scores are counted to see how large they are.
+    family : Family
+    constant : ndarray, shape (w,), or None
+        What rows are multiplied by to give 1; None without an intercept.
+    """
+
+    start: Doubles
+    curvature: float = 1.0
+    scale: float = 1.0
+    deviation: float = 0.0
+    family: Family = GAUSSIAN
+    constant: Doubles | None = None
+
+
+def working_model(
+    family: Family,
+    scales: Scales,
+    units: StandardUnits,
+    change: Doubles,
+    given: tuple[int, ...] = (),
+) -> WorkingModel:
+    """Return the model with the mean response for all rows.
+
+    Parameters
+    ----------
+    family : Family
+    scales : Scales
+        Released.
+    units : StandardUnits
+    change : ndarray, shape (width, w)
+        What standardised rows are multiplied by.
+    given : tuple of int
+        Columns that are added to the linear predictor.
+    """
+    mean = _inside(float(scales.centre[-1]), family, scales)
+    predictor = family.predictor(mean)
+    curvature = float(family.slope(np.array([predictor]))[0])
+    spread = float(scales.scale[-1])
+    if family.level is not None:
+        # As if the response were normal; it is in standard units.
+        predictor, spread = float(special.ndtri(family.level)), 1.0
+        curvature = math.exp(-(predictor**2) / 2) / math.sqrt(2 * math.pi)
+    offset = float(scales.centre[list(given)].sum())
+    start, constant = np.zeros(change.shape[1]), None
+    if units.intercept:
+        constant = np.linalg.lstsq(change, np.eye(len(change))[0], rcond=None)[0]
+        start = (predictor - offset) * constant
+    deviation = spread
+    if family.name == "binomial":
+        deviation = math.sqrt(curvature if family.link == "logit" else mean * (1 - mean))
+    if family.level is not None:
+        deviation = math.sqrt(family.level * (1 - family.level))
+    return WorkingModel(
+        start=start,
+        curvature=curvature,
+        scale=curvature**-0.5 if family.link in ("identity", "logit") else deviation / curvature,
+        deviation=deviation,
+        family=family,
+        constant=constant,
+    )
+
+
+def _inside(mean: float, family: Family, scales: Scales) -> float:
+    low, high = float(scales.low[-1]), float(scales.high[-1])
+    if family.link == "log" and low < 0:
+        low, high = 0.0, (high if high > 0 else -low)
+        if float(scales.scale[-1]) ** 2 > mean * (high - mean):
+            # Responses in [low, high] vary less: some are below 0, which count as 0.
+            mean = max(mean, _POSITIVE * high)
+    share = 1 / scales.units
+    if family.name == "binomial":
+        share = max(share, _noise_of_mean(scales) / (high - low))
+    margin = max(_INWARDS, min(0.25, share)) * (high - low)
+    return min(max(mean, low + margin), high - margin)
+
+
+def _noise_of_mean(scales: Scales) -> float:
+    """Return the deviation of the noise in the mean response, from that in its variance.
+
+    Both are of sums with the same noise, of u and u^2 with u from -1 to 1 between the limits.
+    """
+    if not scales.spread[-1] > 1:
+        return math.inf
+    half = float(scales.high[-1] - scales.low[-1]) / 2
+    u = (float(scales.centre[-1]) - float(scales.low[-1])) / half - 1
+    return float(scales.scale[-1] ** 2 / scales.spread[-1]) / (half * math.sqrt(1 + 4 * u**2))
+
+
+def loss_of(family: Family, scales: Scales) -> RowLoss:
+    """Return the loss of a row, given what was released of the response."""
+    if family.least_squares:
+        return SQUARED
+    if family.link == "log":
+        low, high = predictor_range(scales)
+        return RowLoss(family.loss, (0.0, math.exp(high)), (low, high))
+    if family.level is not None:
+        reach = (-_MOST_STANDARD, _MOST_STANDARD)
+        return RowLoss(family.loss, reach, reach, family.level, _bandwidth(scales))
+    most = _MOST_PROBIT if family.link == "probit" else _MOST_LOGIT
+    return RowLoss(family.loss, (0.0, 1.0), (-most, most))
+
+
+def predictor_range(scales: Scales) -> tuple[float, float]:
+    """Return the limits of linear predictors of a log link.
+
+    The upper one is the logarithm of the largest response that counts, `_FAR` times as far from 0
+    as where nearly all responses are.
+    """
+    farthest = max(abs(float(scales.low[-1])), abs(float(scales.high[-1])), np.finfo(float).tiny)
+    high = math.log(_FAR) + math.log(farthest)
+    high = min(max(high, _LOG_REACH - _MOST_PREDICTOR), _MOST_PREDICTOR)
+    return high - _LOG_REACH, high
+
+
+def range_note(family: Family, scales: Scales) -> tuple[str, ...]:
+    """Say where responses and means were cut off, if they were."""
+    if family.link != "log":
+        return ()
+    high = math.exp(predictor_range(scales)[1])
+    return (f"responses and means are clipped at {high:.3g}, and responses below 0 at 0",)
+
+
+def _bandwidth(scales: Scales) -> float:
+    """Of a smooth quantile loss, in standard deviations of the response."""
+    return min(max(_BANDWIDTH * math.pow(scales.units / 1e4, -0.4), _LEAST_BANDWIDTH), 1.0)
+
+
+# Of rows whose norms are counted: residuals are `CONSTANT_RESIDUAL`, whatever the responses.
+CONSTANT_LOSS = RowLoss("quantile", (1e3, 1e3), level=CONSTANT_RESIDUAL)

@@ -1,0 +1,164 @@
+"""What each method is expected to give, from public numbers: tables interpolated.
+
+`auto_table.csv`, of linear regressions, is made by `python/tools/tables/auto.py`, and
+`family_table.csv`, of other families and of `dp_moments`, by `families.py` beside it, at
+delta = 1e-5.  Another delta
+counts as the epsilon that asks for the same noise: of Gaussian noise, the one with the same mu; of
+TukeyEM, whose number of models is proportional to log(1/delta) / epsilon, the one with the
+same ratio.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import numpy as np
+
+from dpreg.estimation.planning.grids import Doubles, interpolate
+from dpreg.privacy.gdp import gdp_epsilon, gdp_mu
+
+__all__ = ["OTHERS", "TABULATED", "WITH_INFERENCE", "Expectation", "best_method", "expect"]
+
+TABULATED = ("boosted_adassp", "adassp", "tukey")
+# By the name of a family, and one release of moments.
+OTHERS = ("binomial", "poisson", "quantile", "moments")
+# What `auto` takes when standard errors are wanted.
+WITH_INFERENCE = "boosted_adassp"
+_DELTA = 1e-5
+_DESIGNS = ("gaussian", "mixed")
+# Losses below this are the same to any user,
+_NO_LOSS = 1e-6
+# and so are two that differ by less than this.
+_SAME = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a method is expected to give on data like those of the table.
+
+    Attributes
+    ----------
+    loss : float
+        Excess prediction error as a share of the explained variance, or deviance, at most 1; the
+        mean over the designs of the table.
+    width : float
+        Standard error of a slope over that without privacy, for Gaussian regressors.
+    released : float
+        Share of slopes that get a standard error, for Gaussian data; between 0 and 1.
+    declined : float
+        Probability that nothing is released, for Gaussian data.
+    """
+
+    loss: float
+    width: float
+    released: float
+    declined: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """Logarithms of rows, dimensions and epsilons, and values over them."""
+
+    axes: tuple[Doubles, Doubles, Doubles]
+    loss: Doubles
+    width: Doubles
+    released: Doubles
+    declined: Doubles
+
+
+@cache
+def _grid(method: str, design: str) -> _Grid:
+    table = "family_table.csv" if method in OTHERS else "auto_table.csv"
+    text = resources.files("dpreg.estimation.planning").joinpath(table).read_text()
+    rows = [
+        r
+        for r in csv.DictReader(text.splitlines())
+        if (r["method"], r["design"]) == (method, design)
+    ]
+    names = ("rows", "dimension", "epsilon")
+    axes = tuple(np.log(sorted({float(r[name]) for r in rows})) for name in names)
+    shape = tuple(len(axis) for axis in axes)
+    values = {c: np.empty(shape) for c in ("loss", "width", "released", "declined")}
+    for r in rows:
+        place = tuple(
+            int(np.searchsorted(axis, math.log(float(r[name])) - 1e-9))
+            for axis, name in zip(axes, names, strict=True)
+        )
+        for column, array in values.items():
+            array[place] = float(r[column] or "nan")
+    excess = np.log(np.maximum(values["width"] ** 2 - 1, 1e-3))
+    loss = np.log(np.maximum(values["loss"], _NO_LOSS))
+    return _Grid((axes[0], axes[1], axes[2]), loss, excess, values["released"], values["declined"])
+
+
+def _equivalent_epsilon(method: str, epsilon: float, delta: float) -> float:
+    if method == "tukey":
+        return epsilon * math.log(_DELTA) / math.log(delta)
+    return gdp_epsilon(gdp_mu(epsilon, delta), _DELTA) or 1e-9
+
+
+def _within(
+    axes: tuple[Doubles, Doubles, Doubles], units: float, d: int, epsilon: float
+) -> tuple[tuple[float, float, float], float]:
+    """Return a point of the grid with as much noise beside the signal, and what it is off.
+
+    Errors from noise depend on units * epsilon / d, but the error of sampling does not: the
+    second value is how much larger the logarithm of their ratio is than at the point.
+    """
+    n, p, e = math.log(max(units, 1.0)), math.log(max(d, 1)), math.log(epsilon)
+    off = 0.0
+    if p > axes[1][-1]:
+        n, off = n - (p - axes[1][-1]), off + (p - axes[1][-1])
+    if e < axes[2][0]:
+        n, off = n - (axes[2][0] - e), off + (axes[2][0] - e)
+    if n < axes[0][0]:
+        e, off = max(e, axes[2][0]) - (axes[0][0] - n), off - (axes[0][0] - n)
+    if n > axes[0][-1]:
+        off -= n - axes[0][-1]
+    return (n, p, e), off
+
+
+def expect(method: str, units: float, d: int, epsilon: float, delta: float) -> Expectation:
+    """Interpolate the table of public simulations.
+
+    Parameters
+    ----------
+    method : str
+        One of `TABULATED` or `OTHERS`.
+    units : float
+        Number of units, noisy or planned.
+    d : int
+        Number of regressors.
+    epsilon, delta : float
+    """
+    equivalent = _equivalent_epsilon(method, epsilon, delta)
+    point, beyond = _within(_grid(method, "gaussian").axes, units, d, equivalent)
+    losses = []
+    for design in _DESIGNS:
+        grid = _grid(method, design)
+        losses.append(math.exp(interpolate(grid.axes, grid.loss, point)))
+    grid = _grid(method, "gaussian")
+    released = interpolate(grid.axes, grid.released, point)
+    declined = interpolate(grid.axes, grid.declined, point)
+    excess = interpolate(grid.axes, grid.width, point) + beyond
+    width = math.sqrt(1 + math.exp(excess)) if not math.isnan(excess) else math.inf
+    return Expectation(float(np.mean(losses)), width, released, declined)
+
+
+def best_method(
+    candidates: tuple[str, ...], units: float, d: int, epsilon: float, delta: float
+) -> str:
+    """Return the first candidate whose expected loss is about the least.
+
+    With many units losses differ by no more than the table knows of them, and the order says
+    whose standard errors assume less.
+    """
+    losses = [expect(method, units, d, epsilon, delta).loss for method in candidates]
+    least = min(losses)
+    return next(
+        method for method, loss in zip(candidates, losses, strict=True) if loss <= least + _SAME
+    )

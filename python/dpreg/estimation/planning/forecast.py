@@ -1,0 +1,149 @@
+"""What a fit is expected to give, by method and family, and the least that works."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpreg import _core
+from dpreg.base.errors import ArgumentError, write
+from dpreg.base.families import Family
+from dpreg.estimation.planning.auto import TABULATED, WITH_INFERENCE, best_method, expect
+from dpreg.estimation.planning.inference import infer
+from dpreg.estimation.planning.tukey import most_units, plan_tukey
+from dpreg.estimation.planning.tukey_law import box_weights, distance
+
+__all__ = ["LIKELY", "MOST_EPSILON", "MOST_UNITS", "WIDEST", "Forecast", "Model"]
+
+# A plan works when the release is this likely and standard errors are at most this many
+# times those of least squares.
+LIKELY, WIDEST = 0.9, 3.0
+MOST_UNITS = 10**9
+MOST_EPSILON = 500.0
+# Regressors over units in a batch, at which the ridge of a fit begins to hold its variance.
+_MOST_OVERLAP = 0.7
+# What `Auto` and `TukeyEM` set aside for counts and limits, by default.
+_COUNT_AUTO, _COUNT_TUKEY, _ASIDE_TUKEY = 0.01, 0.02, 0.07
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a fit is expected to give; attributes are those of `dpreg.Plan`."""
+
+    released: float
+    declined: float
+    width: float
+    loss: float
+
+    @property
+    def works(self) -> bool:
+        """Whether it is likely to be released, and not too wide."""
+        return self.released >= LIKELY and self.width <= WIDEST
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What is planned.
+
+    Raises
+    ------
+    ValueError
+        If the method does not fit the family.
+    """
+
+    method: str
+    family: Family
+
+    def __post_init__(self) -> None:
+        if not self.family.least_squares and self.method not in ("auto", WITH_INFERENCE):
+            problem = f"{self.method!r} is planned for linear models only"
+            raise ArgumentError("method", problem, write("method", "auto"))
+
+    @property
+    def used(self) -> str:
+        """The method that is used."""
+        return WITH_INFERENCE if self.method == "auto" else self.method
+
+    def forecast(self, n: float, d: int, epsilon: float, delta: float) -> Forecast:
+        """Return what is expected of a fit."""
+        if not self.family.least_squares:
+            epsilon *= _loudness(self.family)
+            found = expect(self.family.name, n, d, epsilon, delta)
+            return Forecast(found.released, found.declined, found.width, found.loss)
+        found = expect(self._predicts(n, d, epsilon, delta), n, d, epsilon, delta)
+        if self.method == "tukey":
+            released, width = _tukey(n, d, epsilon, delta)
+            return Forecast(released, 1 - released, width, found.loss)
+        if self.used == WITH_INFERENCE:
+            default = infer(n, d, epsilon, delta)
+            return Forecast(default.released, default.declined, default.width, found.loss)
+        return Forecast(found.released, found.declined, found.width, found.loss)
+
+    def _predicts(self, n: float, d: int, epsilon: float, delta: float) -> str:
+        """Return the method of predictions: without inference, ``"auto"`` takes the best one."""
+        if self.method != "auto":
+            return self.method
+        return best_method(TABULATED, n, d, (1 - _COUNT_AUTO) * epsilon, delta)
+
+    def least_units(self, d: int, epsilon: float, delta: float) -> int | None:
+        """Return the fewest units with which it works, to two digits; None: too many."""
+        if not self.forecast(MOST_UNITS, d, epsilon, delta).works:
+            return None
+        low, high = 1, MOST_UNITS
+        while high > low * 1.01 + 1:
+            middle = max(low + 1, math.isqrt(low * high))
+            works = self.forecast(middle, d, epsilon, delta).works
+            low, high = (low, middle) if works else (middle, high)
+        unit = int(10 ** max(0, len(str(high)) - 2))
+        return -(-high // unit) * unit
+
+    def least_epsilon(self, n: int, d: int, delta: float) -> float | None:
+        """Return the least epsilon with which it works, to two digits; None: too much."""
+        if not self.forecast(n, d, MOST_EPSILON, delta).works:
+            return None
+        low, high = 1e-6, MOST_EPSILON
+        while high > low * 1.01:
+            middle = math.sqrt(low * high)
+            works = self.forecast(n, d, middle, delta).works
+            low, high = (low, middle) if works else (middle, high)
+        return float(f"{high:.2g}") if float(f"{high:.2g}") >= high else float(f"{high * 1.05:.2g}")
+
+
+def _loudness(family: Family) -> float:
+    """Return the deviation of scores over the largest, beside that of the median."""
+    if family.level is None:
+        return 1.0
+    return math.sqrt(family.level * (1 - family.level)) / family.most_residual
+
+
+def _tukey(n: float, d: int, epsilon: float, delta: float) -> tuple[float, float]:
+    """Pass probability and width of TukeyEM for Gaussian models, with inference."""
+    size = 3 * d + 2  # slopes, mean of y, means of x, their spreads; see tukey_em.py
+    plan = plan_tukey(n, d, size, (1 - _ASIDE_TUKEY) * epsilon, delta)
+    # A method that takes its count for no more units than this declines.
+    if math.isinf(plan.error) or plan.models * (d + 2) > most_units(_COUNT_TUKEY * epsilon):
+        return 0.0, math.inf
+    found = distance(plan.models, size, plan.epsilon_sample, plan.depth, delta)
+    threshold = _core.release_threshold(plan.epsilon_test, delta)
+    margin = found - threshold
+    tail = _core.discrete_laplace_tail(abs(margin) + 1, plan.epsilon_test)
+    scale = _scale(plan.models, size, plan.epsilon_sample, plan.depth)
+    # A fit on b units has 1 / (1 - (d + 1) / b) times its share of the error; the ridge caps that.
+    inflation = 1 / (1 - min((d + 1) * plan.models / n, _MOST_OVERLAP))
+    width = scale * math.sqrt(plan.models * inflation)
+    return (1 - tail if margin > 0 else tail), width
+
+
+def _scale(models: int, dimension: int, epsilon: float, depth: int) -> float:
+    """Standard deviation of a released coordinate, in that of one model."""
+    from scipy import stats
+
+    weights = box_weights(models, dimension, epsilon, depth)
+    ranks = np.arange(depth, depth + len(weights))
+    lower = np.minimum((ranks - 0.375) / (models + 0.25), 0.5)
+    half = -stats.norm.ppf(lower)
+    density = stats.norm.pdf(half)
+    centre = lower / (2 * density**2) / models  # of the middle of two order statistics
+    return math.sqrt(float(weights @ (centre + (2 * half) ** 2 / 12)))

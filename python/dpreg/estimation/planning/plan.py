@@ -1,0 +1,213 @@
+"""`dp_plan`: what a private regression will give, before any data is touched."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from dpreg.base.errors import ArgumentError, BudgetError, Choice, unusable, write
+from dpreg.base.families import Family, family_from, with_link
+from dpreg.base.keywords import hinted
+from dpreg.base.text import drawn
+from dpreg.estimation.planning.auto import TABULATED
+from dpreg.estimation.planning.expected import Expected
+from dpreg.estimation.planning.forecast import Model
+from dpreg.estimation.planning.power import exact_error, least_effect, power_of
+from dpreg.estimation.planning.question import Question, question_from
+from dpreg.estimation.planning.wording import as_html, as_text
+from dpreg.privacy.checks import check_delta
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Plan", "dp_plan"]
+
+_METHODS = ("auto", *TABULATED, "moments")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Expected):
+    """What to expect of a fit; nothing in it comes from data.
+
+    Attributes
+    ----------
+    n, d : int
+        Units and regressors.
+    eps, delta : float
+    method : str
+        The one asked about, or the one that ``method="auto"`` takes.
+    released : float
+        Probability that a coefficient is released with a standard error.  For ``"tukey"`` that
+        of a release; the others may release some coefficients without a standard error.
+    declined : float
+        Probability that nothing is released.
+    width : float
+        Its standard error, and so its interval, relative to the fit without privacy.
+    loss : float
+        Expected loss in prediction, as a share of the explained variance, of fits with
+        ``inference=False``; of families with a link, of the explained deviance.
+    least_n : int or None
+        Fewest units with which the plan works at this eps: `released` at least 0.9,
+        standard errors at most 3 times those without privacy.  None: more than 10^9.
+    least_eps : float or None
+        Least eps with which it works for n units.  None: more than 500.
+    effect : float or None
+        Standardised slope that is detected: see `dp_plan`.  None: no slope is detected with this
+        power, or `family` is not of linear models.
+    power : float or None
+        Probability that a slope of this size is detected by the two-sided 5% test.
+    solved : {"effect", "power", "n", "eps"} or None
+        Which one was computed from the others.
+    family : Family
+    """
+
+    def plot(self, ax: Axes | None = None, *, of: str = "width") -> Axes:
+        """Plot width against eps, or power against the size of a slope; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+        of : {"width", "power"}
+        """
+        if of not in ("width", "power"):
+            raise unusable("of", ("one of ", Choice(("width", "power"))), of)
+        if of == "power" and self.power is None:
+            raise ArgumentError("of", "is 'power' for linear models only", write("of", "width"))
+        if of == "power":
+            return drawn("plot_power", self, ax)
+        return drawn("plot_plan", self, ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        names = (field.name for field in fields(self))
+        found = {name: getattr(self, name) for name in (*names, "works")}
+        return {**found, "family": self.family.label.lower()}
+
+    def to_json(self) -> str:
+        """Return the same as JSON; a width that is infinite is null."""
+        plain = self.to_dict()
+        return json.dumps({**plain, "width": None if math.isinf(self.width) else self.width})
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
+
+    def __str__(self) -> str:
+        return as_text(self)
+
+
+@hinted("dp_plan")
+def dp_plan(
+    n: int | None = None,
+    d: int | None = None,
+    eps: float | None = None,
+    delta: float = 1e-5,
+    *,
+    effect: float | None = None,
+    power: float | None = None,
+    method: str = "auto",
+    family: str | Family = "gaussian",
+    link: str | None = None,
+) -> Plan:
+    """Say what to expect of a private regression, and which slopes it detects.
+
+    With `n` and `eps`, a plan has the smallest slope that is detected with `power`, or the power
+    for a slope of size `effect`.  With `effect` and `power`, leave out `n` or `eps`: the plan is
+    for the smallest one that is enough.
+
+    Parameters
+    ----------
+    n : int, optional
+        Number of units, as far as it is public: a guess will do.
+    d : int
+        Number of regressors, each level of a category but the first counting as one.
+    eps : float, optional
+    delta : float
+        As in `dp_lm`.
+    effect : float, optional
+        Size of a slope, standardised: the slope times the standard deviation of its regressor, over
+        the standard deviation of the residuals.  Regressors are exchangeable and uncorrelated.
+        Linear models only.
+    power : float, optional
+        Probability that a slope of this size is significantly different from 0 in the two-sided 5%
+        test; greater than 0.05 and less than 1.  If neither it nor `effect` is given, 0.8.
+    method : {"auto", "tukey", "adassp", "boosted_adassp", "moments"}
+        ``"moments"``: any one model out of a release of `dp_moments` with d + 1 columns.  A plan
+        with eps / 5 says what each of five calls of `dp_lm` would give instead.
+    family : {"gaussian", "binomial", "poisson", "quantile"} or Family, default "gaussian"
+        As in `dp_glm`; the others than ``"gaussian"`` are fitted by ``"boosted_adassp"``.
+    link : {"logit", "probit", "cloglog"}, optional
+        As in `dp_glm`.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    ArgumentError
+        If not exactly one of `n`, `eps`, `effect` and `power` is left to be computed, or if no `n`
+        up to 10^9 or `eps` up to 500 is enough.
+
+    Notes
+    -----
+    Interpolates the tables that ship with the package; see `inference`, `auto` and `tukey_law` in
+    `dpreg.estimation.planning`.  No data, so no budget.
+
+    The test has the power of a normal estimate whose standard error is `width` times that of least
+    squares, where the slope is released.  Widths of default fits to regressors and errors that are
+    roughly normal are right to about 15%.  If a regressor is correlated with the others, its slope
+    has a larger standard error, by the root of its variance inflation factor: divide `effect` by
+    it.
+
+    Binomial responses of the table are 0 and 1 equally often.  n units of which a share s have
+    response 1 are equivalent to about 4 s (1 - s) n such units.  A probit is planned as a logit:
+    their widths relative to fits without privacy are about equal for s = 1/2 and differ by at most
+    10% for s = 1/20.  So is a complementary log-log link.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> dpreg.dp_plan(n=50_000, d=10, eps=1.0).method
+    'boosted_adassp'
+    >>> dpreg.dp_plan(n=50_000, d=10, eps=1.0, effect=0.1).power > 0.9
+    True
+    >>> dpreg.dp_plan(d=10, eps=1.0, effect=0.1, power=0.8).n < 50_000
+    True
+    """
+    delta = check_delta(delta)
+    if delta == 0:
+        raise BudgetError("delta", "regressions need delta > 0", write("delta", 1e-6))
+    if method not in _METHODS:
+        raise unusable("method", ("one of ", Choice(_METHODS), " to be planned"), method)
+    of = Model(method, with_link(family_from(family), link))
+    return _answer(question_from(of, n, d, eps, delta, effect=effect, power=power))
+
+
+def _answer(asked: Question) -> Plan:
+    of, n, d, eps, delta = asked.of, asked.n, asked.d, asked.eps, asked.delta
+    found = of.forecast(n, d, eps, delta)
+    error = found.width * exact_error(n, d)
+    effect, power = asked.effect, asked.power
+    if asked.solved == "effect" and power is not None:
+        effect = least_effect(power, error, found.released)
+    elif asked.solved == "power" and effect is not None:
+        power = power_of(effect, error, found.released)
+    return Plan(
+        n=n,
+        d=d,
+        eps=eps,
+        delta=delta,
+        method=of.used,
+        released=float(found.released),
+        declined=float(found.declined),
+        width=float(found.width),
+        loss=float(found.loss),
+        least_n=of.least_units(d, eps, delta),
+        least_eps=of.least_epsilon(n, d, delta),
+        effect=effect,
+        power=power,
+        solved=asked.solved,
+        family=of.family,
+    )

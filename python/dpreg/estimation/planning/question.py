@@ -1,0 +1,192 @@
+"""What is asked of a plan, complete: whichever of n, eps, effect and power is left out is found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from numbers import Real
+
+import numpy as np
+
+from dpreg.base.errors import Argument, ArgumentError, Setting, leave_out, unusable, write
+from dpreg.estimation.planning.forecast import MOST_EPSILON, MOST_UNITS, Model
+from dpreg.estimation.planning.power import LEVEL, detected, exact_error, least_effect, power_of
+from dpreg.privacy.checks import check_epsilon
+
+__all__ = ["Question", "question_from"]
+
+_USUAL_POWER = 0.8
+_USUAL: dict[str, float] = {"n": 10_000, "eps": 1.0}
+_LEAST_EPSILON = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a plan is for.
+
+    Attributes
+    ----------
+    of : Model
+    n, d : int
+    eps, delta : float
+    effect, power : float or None
+        As given; of ``solved`` None.
+    solved : {"effect", "power", "n", "eps"} or None
+        None: neither effect nor power is planned for this family.
+    """
+
+    of: Model
+    n: int
+    d: int
+    eps: float
+    delta: float
+    effect: float | None
+    power: float | None
+    solved: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """Checked arguments of `dp_plan`; None: left out."""
+
+    n: int | None
+    eps: float | None
+    effect: float | None
+    power: float | None
+
+    @property
+    def missing(self) -> list[str]:
+        return [name for name in self.__slots__ if getattr(self, name) is None]
+
+    @property
+    def wanted(self) -> tuple[float, float]:
+        """The effect and the power, where both are given."""
+        assert self.effect is not None
+        assert self.power is not None
+        return self.effect, self.power
+
+
+def question_from(
+    of: Model,
+    n: object,
+    d: object,
+    eps: object,
+    delta: float,
+    *,
+    effect: object = None,
+    power: object = None,
+) -> Question:
+    """Check what was asked, and find n or eps where it is left out.
+
+    Parameters
+    ----------
+    of : Model
+    n, d, eps, delta, effect, power
+        Arguments of `dp_plan`.
+
+    Raises
+    ------
+    ArgumentError
+    """
+    columns = _count("d", d)
+    given = _Given(
+        None if n is None else _count("n", n),
+        None if eps is None else check_epsilon(eps),
+        None if effect is None else _between("effect", effect, 0.0, math.inf, 0.2),
+        None if power is None else _between("power", power, LEVEL, 1.0, _USUAL_POWER),
+    )
+    if not of.family.least_squares:
+        _check_plain(given)
+    given, solved = _one_left(given)
+    units, epsilon = given.n, given.eps
+    if units is None:
+        assert epsilon is not None
+        units = _least_units(of, columns, epsilon, delta, *given.wanted)
+    if epsilon is None:
+        epsilon = _least_epsilon(of, units, columns, delta, *given.wanted)
+    if not of.family.least_squares:
+        return Question(of, units, columns, epsilon, delta, None, None, None)
+    return Question(of, units, columns, epsilon, delta, given.effect, given.power, solved)
+
+
+def _one_left(given: _Given) -> tuple[_Given, str]:
+    """Return what is given, and the name of the one that is to be found."""
+    match given.missing:
+        case ["effect", "power"]:
+            return replace(given, power=_USUAL_POWER), "effect"
+        case [one]:
+            return given, one
+        case []:
+            problem = "is determined by the others, which are all given"
+            raise ArgumentError("power", problem, leave_out("power"), leave_out("effect"))
+        case ["n", "eps", *_]:
+            both = ("and ", Argument("eps"), " are both missing")
+            raise ArgumentError("n", both, write("n", 10_000), write("eps", 1.0))
+        case [one, other, *_]:
+            # n or eps is to be found from both of these.
+            usual = {"effect": 0.2, "power": _USUAL_POWER}[other]
+            needed = ("is needed if ", Argument(one), " is not given")
+            raise ArgumentError(other, needed, write(other, usual), write(one, _USUAL[one]))
+    raise AssertionError
+
+
+def _check_plain(given: _Given) -> None:
+    """Refuse what is planned for linear models only."""
+    for name in ("effect", "power"):
+        if getattr(given, name) is not None:
+            raise ArgumentError(name, "is planned for linear models only", leave_out(name))
+    for name, usual in _USUAL.items():
+        if getattr(given, name) is None:
+            raise ArgumentError(name, "is needed for this family", write(name, usual))
+
+
+def _power_at(of: Model, n: int, d: int, eps: float, delta: float, effect: float) -> float:
+    found = of.forecast(n, d, eps, delta)
+    return power_of(effect, found.width * exact_error(n, d), found.released)
+
+
+def _least_units(of: Model, d: int, eps: float, delta: float, effect: float, power: float) -> int:
+    def holds(n: int) -> bool:
+        return _power_at(of, n, d, eps, delta, effect) >= power
+
+    low, high = 1, MOST_UNITS
+    if not holds(high):
+        problem = "is not detected with this power by 10^9 units"
+        instead = ("a larger ", Argument("eps"))
+        raise ArgumentError("effect", problem, ("write a larger ", Argument("effect")), instead)
+    while high > low + 1:
+        middle = min(max(math.isqrt(low * high), low + 1), high - 1)
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _least_epsilon(of: Model, n: int, d: int, delta: float, effect: float, power: float) -> float:
+    """Return the least epsilon, rounded up to three digits."""
+
+    def holds(eps: float) -> bool:
+        return _power_at(of, n, d, eps, delta, effect) >= power
+
+    found = detected(holds, _LEAST_EPSILON, MOST_EPSILON)
+    if found is None:
+        enough = least_effect(power, exact_error(n, d))
+        bound = "" if enough is None else f": least squares without privacy detects {enough:.2g}"
+        problem = f"is not detected with this power by this many units at any eps{bound}"
+        instead = ("leave ", Argument("n"), " out and write ", Setting("eps", 1.0))
+        raise ArgumentError("effect", problem, ("write a larger ", Argument("effect")), instead)
+    step = 10.0 ** (math.floor(math.log10(found)) - 2)
+    return min(float(f"{math.ceil(found / step) * step:.3g}"), MOST_EPSILON)
+
+
+def _between(name: str, value: object, low: float, high: float, usual: float) -> float:
+    wanted = f"a number greater than {low:g}"
+    if high < math.inf:
+        wanted += f" and less than {high:g}"
+    if isinstance(value, bool) or not isinstance(value, Real) or not low < float(value) < high:
+        raise unusable(name, wanted, value, write(name, usual))
+    return float(value)
+
+
+def _count(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise unusable(name, "an integer of at least 1", value)
+    return int(value)

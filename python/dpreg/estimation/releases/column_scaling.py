@@ -1,0 +1,193 @@
+"""Where the columns lie, from counts that cost as little as they may."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.data.observations import Observations
+from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.column_sizes import Size, read_bins, read_magnitudes
+from dpreg.estimation.releases.standardisation import Scales
+from dpreg.estimation.releases.statistics import IntervalCounts, SizeCounts
+
+__all__ = ["SCALING_PASSES", "column_scales", "share_for"]
+
+Doubles = NDArray[np.float64]
+
+# Share of the squared mu for the number of rows.
+_COUNT = 0.003
+# and for those without and with an event, again, where one has fewer deviations than this: scores
+# of a start that is far from the mean tell little.
+_RARE, _RARE_COUNT = 8.0, 0.02
+# A mean count is read from the share of rows with an event up to this share.
+_FEW_EVENTS = 0.5
+# Noise in a cell is this share of the rows, for less than so much of the squared mu; and half as
+# much where that is cheaper than twice as much.
+_CELL_NOISE, _MOST = 1 / 40, 0.08
+_QUIET_NOISE, _QUIET_MOST = 1 / 500, 0.04
+_LEAST = 1e-4
+# A column whose scale is less than this share of its centre is looked at more closely, with so many
+# bins, while all of its values are in few of them, so many times at most.
+_FAR, _BINS, _FEW_BINS, _ZOOMS = 0.4, 32, 3, 3
+# Public limits are so many scales apart.
+_BOUNDED = 6.0
+# Passes over the rows at most.
+SCALING_PASSES = 2 + _ZOOMS
+
+
+def share_for(noise: GaussianReleases, sensitivity: float, deviation: float) -> float:
+    """Return the share of the squared mu that makes noise of this deviation."""
+    return (sensitivity / deviation / noise.mu) ** 2
+
+
+def column_scales(
+    rows: Observations, noise: GaussianReleases, bounds: Doubles, *, events: bool = False
+) -> Scales:
+    """Find centre and scale of the regressors and, last, of the response.
+
+    Counts of signs and orders of magnitude come first; of columns far from 0 those in equal bins
+    follow.  Columns with bounds cost nothing.
+
+    Parameters
+    ----------
+    rows : Observations
+        Private.
+    noise : GaussianReleases
+    bounds : ndarray, shape (d + 1, 2)
+        Public limits of each column, NaN where none were given.
+    events : bool
+        Responses are 0 and 1, or counts: rows are counted by whether there is one, which costs no
+        more.
+
+    Privacy
+    -------
+    guarantee : as the releases that are added to `noise`
+    proof : column_scaling.md
+    """
+    given = np.asarray(np.isfinite(bounds).all(axis=1))
+    searched = np.flatnonzero(~given)
+    sums = rows.total(SizeCounts(searched))
+    if events:
+        units, ones, doubt = _events(rows.total(_halves(len(bounds))).reshape(-1), noise)
+    else:
+        count, _ = noise.of_rows("number of rows", sums[:1], 1.0, noise.share(_COUNT))
+        units = max(float(count[0]), 1.0)
+    sizes: dict[int, Size] = {}
+    if len(searched):
+        sizes = _magnitudes(sums[1:].reshape(len(searched), -1), searched, units, noise)
+    far = [j for j, size in sizes.items() if size.scale < _FAR * abs(size.centre)]
+    still = _zoomed(rows, sizes, far, len(bounds), units, noise)
+    low, high = bounds[:, 0].copy(), bounds[:, 1].copy()
+    low[searched], high[searched] = -1.0, 1.0
+    centre, scale = (low + high) / 2, (high - low) / _BOUNDED
+    # A column that is not found is nearly always 0, and its other values are few.
+    centre[searched], scale[searched] = 0.0, 1.0
+    for j, size in sizes.items():
+        low[j], high[j], centre[j], scale[j] = size.low, size.high, size.centre, size.scale
+    if events:
+        # A mean that is too far from its end is left by short steps, and one too near by long ones.
+        least = min(max(doubt, 1.0) / units, 0.5)
+        share = min(max(ones / units, least), 1 - least)
+        if given[-1] and high[-1] == 1:
+            centre[-1], scale[-1] = share, math.sqrt(share * (1 - share))
+        elif share < _FEW_EVENTS:
+            centre[-1] = -math.log1p(-share)  # of a Poisson law
+            scale[-1] = max(math.sqrt(centre[-1]), scale[-1] * (len(bounds) - 1 in sizes))
+        else:
+            # Responses below 0 count as 0, and an event is 1/2 at least.
+            centre[-1] = max(centre[-1], high[-1] / 2 * given[-1], share / 2)
+    spread = np.full(len(bounds), np.inf)
+    spread[still] = 0.0
+    return Scales(
+        low=low,
+        high=high,
+        centre=centre,
+        scale=scale,
+        given=given,
+        spread=spread,
+        seen=np.ones(len(bounds), dtype=bool),
+        response_found=bool(given[-1] or events or len(bounds) - 1 in sizes),
+        units=units,
+    )
+
+
+def _halves(columns: int) -> IntervalCounts:
+    """Return counts of responses below 1/2, from there on, and of 0."""
+    ends = np.zeros(columns), np.ones(columns)
+    return IntervalCounts(*ends, 2, np.array([columns - 1]))
+
+
+def _events(cells: NDArray[np.int64], noise: GaussianReleases) -> tuple[float, float, float]:
+    """Release the numbers of rows with and without an event, again where one of them is small.
+
+    Returns
+    -------
+    units, ones, deviation : float
+        The last is that of the noise in `ones`.
+    """
+    parts = np.array([cells[0] + cells[2], cells[1]])
+    counts, deviation = noise.of_rows(
+        "numbers of rows without and with an event", parts, 1.0, noise.share(_COUNT)
+    )
+    if counts.min() < _RARE * deviation:
+        label = "numbers of rows without and with an event, again"
+        again, less = noise.of_rows(label, parts, 1.0, noise.share(_RARE_COUNT))
+        weights = np.array([deviation**-2, less**-2])
+        counts = weights @ np.stack([counts, again]) / weights.sum()
+        deviation = float(weights.sum() ** -0.5)
+    return max(float(counts.sum()), 1.0), float(counts[1]), float(deviation)
+
+
+def _magnitudes(
+    cells: NDArray[np.int64],
+    searched: NDArray[np.int64],
+    units: float,
+    noise: GaussianReleases,
+) -> dict[int, Size]:
+    """Release counts of orders of magnitude; return what they say of the columns that are found."""
+    sensitivity = _core.counts_sensitivity(np.ones(len(searched)))
+    loud = min(share_for(noise, sensitivity * noise.rows, units * _CELL_NOISE), _MOST)
+    quiet = share_for(noise, sensitivity * noise.rows, units * _QUIET_NOISE)
+    share = max(loud, min(quiet, _QUIET_MOST), _LEAST)
+    label = "sign and order of magnitude of each column"
+    counts, deviation = noise.of_rows(label, cells, sensitivity, noise.share(share))
+    found = {
+        int(j): read_magnitudes(row, deviation) for j, row in zip(searched, counts, strict=True)
+    }
+    return {j: size for j, size in found.items() if size is not None}
+
+
+def _zoomed(
+    rows: Observations,
+    sizes: dict[int, Size],
+    far: list[int],
+    columns: int,
+    units: float,
+    noise: GaussianReleases,
+) -> list[int]:
+    """Look more closely at columns far from 0; return those in which no spread was found."""
+    for zoom in range(_ZOOMS):
+        if not far:
+            return []
+        low, high = np.zeros(columns), np.ones(columns)
+        low[far], high[far] = [sizes[j].low for j in far], [sizes[j].high for j in far]
+        bins = rows.total(IntervalCounts(low, high, _BINS, np.array(far)))[:, :-1]
+        sensitivity = _core.counts_sensitivity(np.ones(len(far)))
+        share = share_for(noise, sensitivity * noise.rows, units * _CELL_NOISE)
+        label = f"closer look {zoom + 1} at columns far from 0"
+        mu = noise.share(max(min(share, _MOST / 2), _LEAST))
+        counts, deviation = noise.of_rows(label, bins, sensitivity, mu)
+        again = []
+        for j, row in zip(far, counts, strict=True):
+            found = read_bins(row, deviation, sizes[j].low, sizes[j].high, units)
+            if found is None:
+                continue
+            sizes[j] = found
+            if found.cells <= _FEW_BINS:
+                again.append(j)
+        far = again
+    return far

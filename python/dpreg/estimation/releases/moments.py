@@ -1,0 +1,126 @@
+"""Noisy second moments of standardised rows, and what they say about the columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
+from dpreg.estimation.releases.quantised import MappedRows
+from dpreg.estimation.releases.rows import StandardUnits
+from dpreg.estimation.releases.standardisation import Scales
+
+__all__ = [
+    "Doubles",
+    "floor_of",
+    "floored_inverse",
+    "found_columns",
+    "noisy_gram",
+    "symmetric",
+    "without_columns",
+]
+
+Doubles = NDArray[np.float64]
+
+# Deviations of its noise that a variance must have to be clear of it.
+_CLEAR = 2.0
+
+
+def found_columns(
+    scales: Scales, units: StandardUnits, gram: Doubles, deviation: float
+) -> NDArray[np.bool_]:
+    """Tell the columns with a spread from those without, by a second look.
+
+    The first look is at noisy variances within limits.  A column that was not clear of noise there
+    may be so in the Gram matrix, which is more precise.
+
+    Parameters
+    ----------
+    scales : Scales
+    units : StandardUnits
+        Of all columns.
+    gram : ndarray, shape (intercept + d, intercept + d)
+        Noisy, and perhaps with more rows and columns after these.
+    deviation : float
+        Of the noise on its diagonal.
+
+    Returns
+    -------
+    ndarray of bool, shape (d,)
+    """
+    first = int(units.intercept)
+    squares = np.diag(gram)[first : first + len(units.columns)]
+    return np.asarray((scales.spread[units.columns] > _CLEAR) | (squares > _CLEAR * deviation))
+
+
+def without_columns(gram: Doubles, found: NDArray[np.bool_], *, intercept: bool) -> Doubles:
+    """Leave out the rows and columns of a Gram matrix that belong to columns not found."""
+    last = len(gram) - int(intercept) - len(found)
+    kept = np.flatnonzero(np.concatenate([[True] * intercept, found, [True] * last]))
+    return gram[np.ix_(kept, kept)]
+
+
+def noisy_gram(
+    rows: MappedRows, noise: GaussianReleases, mu: float, label: str = "sums of products"
+) -> tuple[Doubles, float]:
+    """Release the Gram matrix of standardised rows.
+
+    Returns
+    -------
+    gram : ndarray, shape (width, width)
+        Symmetric; a row within its limit counts z z'.
+    deviation : float
+        Standard deviation of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
+    """
+    sensitivity = _core.gram_sensitivity(rows.width)
+    sums, scale = symmetric(label, rows.gram(), sensitivity, noise.of_rows, mu)
+    unit = (rows.limit / _core.ROW_STEPS) ** 2
+    return sums * unit, scale * unit
+
+
+def symmetric(
+    label: str,
+    sums: NDArray[np.int64],
+    sensitivity: float,
+    release: Callable[..., Noisy],
+    mu: float,
+) -> Noisy:
+    """Release a symmetric matrix.
+
+    Noise is drawn for the upper triangle only, on the diagonal with scale sigma and above
+    it with sigma / sqrt 2: the sensitivity of v v' in the matching norm is |v|^2.
+
+    Parameters
+    ----------
+    release : callable
+        `GaussianReleases.of_rows` or `of_units`.
+    """
+    upper = np.triu_indices(len(sums))
+    weights = np.where(upper[0] == upper[1], 1.0, math.sqrt(2.0))
+    entries, scale = release(label, sums[upper], sensitivity, mu, weights=weights)
+    matrix = np.zeros(sums.shape)
+    matrix[upper] = entries
+    return Noisy(matrix + np.triu(matrix, 1).T, scale)
+
+
+def floored_inverse(gram: Doubles, deviation: float) -> Doubles:
+    """Invert a noisy Gram matrix whose eigenvalues below the noise are set to it."""
+    values, vectors = np.linalg.eigh(gram)
+    return np.asarray((vectors / np.maximum(values, floor_of(values, deviation))) @ vectors.T)
+
+
+def floor_of(values: Doubles, deviation: float) -> float:
+    """Return the floor under noisy eigenvalues `values`.
+
+    A symmetric matrix of noise with this deviation on the diagonal, 1 / sqrt 2 of it
+    elsewhere, has a largest eigenvalue of about deviation * sqrt(2 width).  Where only r
+    eigenvalues are that small, noise can only mix their directions with one another: within
+    those r dimensions it reaches deviation * sqrt(2 r), and twice its deviation more.
+    """
+    wide = deviation * math.sqrt(2 * len(values))
+    small = int((values < wide).sum())
+    return min(wide, deviation * (math.sqrt(2 * small) + 2))

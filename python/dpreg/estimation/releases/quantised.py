@@ -1,0 +1,248 @@
+"""Rows as small integers, and the sums over them that methods release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.base.passes import passed
+from dpreg.data.block_sums import of_blocks, sum_of_blocks, sum_of_parts
+from dpreg.data.design import Design
+from dpreg.data.grouped import by_group
+from dpreg.data.spool import Spool
+
+__all__ = ["SQUARED", "MappedRows", "Recipe", "RowLoss"]
+
+# Sums over units, not over rows.
+_OF_UNITS = {"score", "score_norms", "score_products"}
+
+Doubles = NDArray[np.float64]
+Sums = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class RowLoss:
+    """The loss of a row.  Public, and can be pickled; see `_core.Loss`.
+
+    Attributes
+    ----------
+    kind : {"squared", "logistic", "probit", "cloglog", "poisson", "quantile"}
+    response, predictor : tuple of two floats
+        Limits to which responses and linear predictors are clipped.
+    level, bandwidth : float
+        Of the quantile.
+    """
+
+    kind: str
+    response: tuple[float, float] = (0.0, 0.0)
+    predictor: tuple[float, float] = (-1.0, 1.0)
+    level: float = 0.5
+    bandwidth: float = 1.0
+
+    def loss(self) -> _core.Loss:
+        """Return it in the words of the core."""
+        loss = _core.Loss()
+        loss.kind = getattr(_core.LossKind, self.kind)
+        loss.least_response, loss.most_response = self.response
+        loss.least_predictor, loss.most_predictor = self.predictor
+        loss.level, loss.bandwidth = self.level, self.bandwidth
+        return loss
+
+
+SQUARED = RowLoss("squared")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recipe:
+    """How a record becomes a row.  Public, and can be pickled; see `_core.Standardisation`.
+
+    Attributes
+    ----------
+    columns : ndarray of int, shape (k,)
+    low, high, centre, scale : ndarray, shape (k,)
+    y_centre, y_scale : float
+    intercept : bool
+    row_limit, response_limit : float
+    change, turn : ndarray, shape (width, width), or None
+    aim : ndarray, shape (width,), or None
+        Coefficients of rows at which their rounding does not matter.
+    loss : RowLoss
+    given : tuple of int
+        Columns that are added to the linear predictor as they are.
+    weight : int or None
+        Column of the weights of rows, which count in units of `usual_weight`, up to
+        `most_weight`.
+    usual_weight, most_weight : float
+    """
+
+    columns: NDArray[np.int64]
+    low: Doubles
+    high: Doubles
+    centre: Doubles
+    scale: Doubles
+    y_centre: float
+    y_scale: float
+    intercept: bool
+    row_limit: float
+    response_limit: float = 0.0
+    change: Doubles | None = None
+    turn: Doubles | None = None
+    aim: Doubles | None = None
+    loss: RowLoss = SQUARED
+    given: tuple[int, ...] = ()
+    weight: int | None = None
+    usual_weight: float = 1.0
+    most_weight: float = 1.0
+
+    def standardisation(self) -> _core.Standardisation:
+        """Return it in the words of the core."""
+        how = _core.Standardisation()
+        how.columns = self.columns.tolist()
+        how.low, how.high = self.low.tolist(), self.high.tolist()
+        how.centre, how.inverse_scale = self.centre.tolist(), (1 / self.scale).tolist()
+        how.y_centre, how.y_inverse_scale = self.y_centre, 1 / self.y_scale
+        how.intercept = self.intercept
+        how.row_limit, how.response_limit = self.row_limit, self.response_limit
+        if self.change is not None:
+            how.map = self.change
+        if self.turn is not None:
+            how.turn = self.turn
+        if self.aim is not None:
+            how.aim = self.aim.tolist()
+        how.loss, how.given = self.loss.loss(), list(self.given)
+        how.weight, how.inverse_weight = self.weight, 1 / self.usual_weight
+        how.most_weight = self.most_weight / self.usual_weight
+        return how
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OfMapped:
+    """A sum over mapped rows as a `Statistic`.
+
+    Attributes
+    ----------
+    recipe : Recipe
+    name : str
+        Of a method of `_core.QuantisedRows`.
+    arguments : tuple
+        Public.
+    """
+
+    recipe: Recipe
+    name: str
+    arguments: tuple[Any, ...]
+
+    def __call__(self, X: Doubles, y: Doubles) -> Sums:
+        """Return what this block adds."""
+        if self.name == "gram":  # which needs no row twice
+            return _core.mapped_gram(X, y, self.recipe.standardisation())
+        return self.of(_core.QuantisedRows(X, y, self.recipe.standardisation()))
+
+    def of(self, rows: _core.QuantisedRows) -> Sums:
+        """Return what rows that are mapped already add."""
+        found = getattr(rows, self.name)(*self.arguments)
+        return np.append(*found) if isinstance(found, tuple) else found
+
+
+class MappedRows:
+    """The rows of a design by a recipe, made block by block.  Private.
+
+    Parameters
+    ----------
+    design : Design
+    recipe : Recipe
+    kept : bool
+        They are summed more than once: keep them, in memory while they fit, rather than make them
+        each time.
+    """
+
+    def __init__(self, design: Design, recipe: Recipe, *, kept: bool) -> None:
+        self._design = design
+        self._kept = kept and design.rows.local
+        self._blocks: Spool[_core.QuantisedRows] | None = None
+        self._make(recipe)
+        self.width, self.limit = self._none.width, self._none.limit
+
+    def aim(self, theta: Doubles) -> None:
+        """Make the rows again, so that their rounding does not matter near these coefficients."""
+        self._make(replace(self._recipe, aim=theta))
+
+    def _make(self, recipe: Recipe) -> None:
+        self._recipe, self._how = recipe, recipe.standardisation()
+        none = np.empty((0, self._design.columns)), np.empty(0)
+        self._none = _core.QuantisedRows(*none, self._how)
+        if self._kept:
+            self._keep()
+        else:
+            self._blocks = None
+
+    def gram(self) -> Sums:
+        """See `_core.QuantisedRows.gram`."""
+        return self._total("gram")
+
+    def round(self, theta: Doubles, clip: float) -> tuple[Sums, int]:
+        """See `_core.QuantisedRows.round`."""
+        sums = self._total("round", theta, clip)
+        return sums[:-1], int(sums[-1])
+
+    def score(self, theta: Doubles, limit: float) -> Sums:
+        """See `_core.QuantisedRows.score`."""
+        return self._total("score", theta, limit)
+
+    def curvature(self, theta: Doubles, limit: float) -> Sums:
+        """See `_core.QuantisedRows.curvature`."""
+        return self._total("curvature", theta, limit)
+
+    def score_norms(self, theta: Doubles) -> Sums:
+        """See `_core.QuantisedRows.score_norms`."""
+        return self._total("score_norms", theta)
+
+    def score_products(self, theta: Doubles, limit: float) -> Sums:
+        """See `_core.QuantisedRows.score_products`."""
+        return self._total("score_products", theta, limit)
+
+    @property
+    def like(self) -> _core.QuantisedRows:
+        """No rows, with the width and the limit of these.  Public."""
+        return self._none
+
+    def __iter__(self) -> Iterator[_core.QuantisedRows]:
+        """Go through the blocks, which are kept from now on: the same each time."""
+        yield from self._keep() if self._blocks is None else self._blocks
+        passed()
+
+    def _total(self, name: str, *arguments: Any) -> Sums:
+        statistic = OfMapped(self._recipe, name, arguments)
+        grouped = self._design.units is not None and name in _OF_UNITS
+        if self._blocks is None and not grouped:
+            return self._design.rows.total(statistic)
+        if self._blocks is None:
+            sums = sum_of_blocks(self._made(), statistic.of)
+        else:
+            sums = sum_of_parts(self._blocks.parts(), statistic.of)
+        passed()
+        return sums
+
+    def _made(self) -> Iterable[_core.QuantisedRows]:
+        units = self._design.units
+        if units is not None:  # whose rows have to lie next to one another
+            for block in by_group(self._design.rows, units.offsets, units.rows):
+                yield _core.QuantisedRows(block.X, block.y, self._how, block.offsets, block.rows)
+            return
+        yield from of_blocks(
+            self._design.rows.blocks(), lambda block: _core.QuantisedRows(*block, self._how)
+        )
+
+    def _keep(self) -> Spool[_core.QuantisedRows]:
+        if self._blocks is None:
+            self._blocks = Spool(self._design.rows.memory / 2)
+        self._blocks.clear()
+        for rows in self._made():
+            self._blocks.append(rows, rows.bytes)
+        passed()
+        return self._blocks

@@ -1,0 +1,310 @@
+"""Noisy sums and counts over the residuals of a released line: what is asked beside a fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.base.families import Family
+from dpreg.data.design import Design
+from dpreg.estimation.inference.residuals import Diagnostics, FitStats, fit_stats_from
+from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.standardisation import Scales
+
+__all__ = [
+    "MAGNITUDES_SENSITIVITY",
+    "RESIDUAL_CELLS_SENSITIVITY",
+    "RESIDUAL_SUMS_SENSITIVITY",
+    "Extras",
+    "Line",
+    "ResidualCells",
+    "ResidualMagnitudes",
+    "ResidualSums",
+    "released_extras",
+]
+
+Doubles = NDArray[np.float64]
+Sums = NDArray[np.int64]
+
+# Shares of the squared mu of a fit.
+_FIT_STATS, _DIAGNOSTICS = 0.05, 0.1
+# Of what both have, for the orders of magnitude of residuals.
+_MAGNITUDES = 0.2
+# Half octaves on each side of the spread of the response in which residuals are counted.
+_HALVES = 24
+# Steps of a number in [-1, 1].
+_STEPS = 2.0**20
+# Responses count up to this many times as far as nearly all are.
+_FAR = 1.5
+# Weights, in what is added up, of squares of residuals and of responses, and of the other numbers.
+_SUM_WEIGHTS = np.array([0.3, 1.0, 0.3, 0.3, 1.0, 0.3, 0.3])
+# What three quarters of normal residuals are below, in standard deviations.
+_THREE_QUARTERS = 1.15
+# Residuals count up to so many of these where so many units times mu are summed.  With more, the
+# limit grows as its fifth root: where tails fall as those of t(5), noise and what is cut off do
+# alike.
+_MOST, _UNITS = 6.0, 500.0
+# Bins by fitted mean, and by residual, which reach so many times where three quarters are.
+_FITTED, _SHARES, _RESIDUAL, _REACH = 20, 10, 24, 3.5
+# Pearson residuals reach so far.
+_PEARSON = 6.0
+# Linear predictors of a link beyond it have the mean that is there.
+_MOST_PREDICTOR = 300.0
+
+# Largest l2 changes of the statistics below by one row.
+MAGNITUDES_SENSITIVITY = RESIDUAL_CELLS_SENSITIVITY = 1.0
+RESIDUAL_SUMS_SENSITIVITY = _STEPS * float(np.linalg.norm(_SUM_WEIGHTS))
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What is asked for beside a fit.  Public.
+
+    Attributes
+    ----------
+    fit_stats : bool
+        R squared and the residual scale.
+    diagnostics : bool
+        Numbers of rows by fitted mean and residual.
+    """
+
+    fit_stats: bool = False
+    diagnostics: bool = False
+
+    @property
+    def share(self) -> float:
+        """Of the squared mu of the fit."""
+        return _FIT_STATS * self.fit_stats + _DIAGNOSTICS * self.diagnostics
+
+    @property
+    def passes(self) -> int:
+        """Over the rows, at most."""
+        return (self.share > 0) + self.fit_stats + self.diagnostics
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """Released coefficients, and what a residual is.  Public, and can be pickled.
+
+    Attributes
+    ----------
+    intercept : float
+    slopes : ndarray, shape (columns of X,)
+    family : Family
+    """
+
+    intercept: float
+    slopes: Doubles
+    family: Family
+
+    def means(self, X: Doubles) -> Doubles:
+        """Return fitted means, each from its row alone: column by column, not by a product."""
+        predictor = np.full(len(X), self.intercept)
+        for j in np.flatnonzero(self.slopes):
+            predictor = predictor + self.slopes[j] * X[:, j]
+        if self.family.link != "identity":
+            predictor = _within(predictor, -_MOST_PREDICTOR, _MOST_PREDICTOR)
+        return self.family.mean(predictor)
+
+    @property
+    def kind(self) -> Literal["residual", "pearson", "response"]:
+        """What residuals are; see `Diagnostics`."""
+        if self.family.link == "identity":
+            return "residual"
+        return "pearson" if self.family.link == "log" else "response"
+
+    def residuals(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
+        """Return fitted means, and residuals of `kind`."""
+        means = self.means(X)
+        if self.kind == "response":
+            return means, y
+        residual = y - means
+        return means, residual if self.kind == "residual" else residual / np.sqrt(means)
+
+
+def _within(values: Doubles, low: float, high: float) -> Doubles:
+    """Clip, and make of what is not a number the lower limit."""
+    return np.asarray(np.fmin(np.fmax(values, low), high))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResidualMagnitudes:
+    """Numbers of rows by half octaves of their residual, in units of `unit`.
+
+    One row moves one number by 1: `MAGNITUDES_SENSITIVITY`.
+    """
+
+    line: Line
+    unit: float
+
+    def __call__(self, X: Doubles, y: Doubles) -> Sums:
+        """Return an array of shape (2 _HALVES + 1,)."""
+        with np.errstate(all="ignore"):
+            _, residual = self.line.residuals(X, y)
+            octave = np.floor(2 * np.log2(np.abs(residual) / self.unit))
+            bins = _within(octave, -_HALVES, _HALVES).astype(np.int64) + _HALVES
+        return np.bincount(bins, minlength=2 * _HALVES + 1).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResidualSums:
+    """Sums of the seven numbers of `fit_stats_from`, each within [-1, 1], in steps.
+
+    One row moves them, times `_SUM_WEIGHTS`, by at most `RESIDUAL_SUMS_SENSITIVITY` together.
+    """
+
+    line: Line
+    most: float
+    centre: float
+    reach: float
+
+    def __call__(self, X: Doubles, y: Doubles) -> Sums:
+        """Return an array of shape (7,)."""
+        with np.errstate(all="ignore"):
+            _, residual = self.line.residuals(X, y)
+            a = _within(residual / self.most, -1, 1) ** 2
+            u = _within((y - self.centre) / self.reach, -1, 1)
+            terms = np.stack([np.ones(len(y)), a, a * a, u, u * u, u**4, a * u * u])
+        sums: Sums = np.rint(_STEPS * terms).astype(np.int64).sum(axis=1)
+        return sums
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResidualCells:
+    """Numbers of rows by fitted mean and residual, in equal bins of two intervals.
+
+    One row moves one number by 1: `RESIDUAL_CELLS_SENSITIVITY`.
+    """
+
+    line: Line
+    fitted: tuple[float, float]
+    residual: tuple[float, float]
+    shape: tuple[int, int]
+
+    def __call__(self, X: Doubles, y: Doubles) -> Sums:
+        """Return an array of this shape; rows beyond an interval are in its outermost bins."""
+        with np.errstate(all="ignore"):
+            places = zip(
+                self.line.residuals(X, y), (self.fitted, self.residual), self.shape, strict=True
+            )
+            i, j = (
+                _within(np.floor((values - low) / (high - low) * size), 0, size - 1)
+                for values, (low, high), size in places
+            )
+        cells = i.astype(np.int64) * self.shape[1] + j.astype(np.int64)
+        counts = np.bincount(cells, minlength=self.shape[0] * self.shape[1])
+        return counts.astype(np.int64).reshape(self.shape)
+
+
+def released_extras(
+    design: Design,
+    scales: Scales,
+    params: Doubles,
+    noise: GaussianReleases,
+    extras: Extras,
+) -> tuple[FitStats | None, Diagnostics | None]:
+    """Spend what was put aside for them.
+
+    Parameters
+    ----------
+    design : Design
+        Private.
+    scales : Scales
+        Released.
+    params : ndarray, shape (intercept + regressors,)
+        Released, in the user's units.
+    noise : GaussianReleases
+        With ``aside=extras.share``.
+    extras : Extras
+    """
+    if extras.share == 0:
+        return None, None
+    terms = design.terms
+    slopes = np.zeros(design.columns)
+    slopes[: len(terms.regressors)] = params[int(terms.intercept) :]
+    line = Line(float(params[0]) if terms.intercept else 0.0, slopes, terms.family)
+    counts = None
+    if line.kind == "residual":
+        counts, _ = noise.of_rows(
+            "orders of magnitude of residuals",
+            design.rows.total(ResidualMagnitudes(line, float(scales.scale[-1]))),
+            MAGNITUDES_SENSITIVITY,
+            noise.put_aside(_MAGNITUDES),
+        )
+    left = (1 - _MAGNITUDES * (counts is not None)) * (1 - 1e-9)
+    stats, found = None, None
+    if extras.fit_stats:
+        assert counts is not None
+        mu = noise.put_aside(left * _FIT_STATS / extras.share)
+        stats = _fit_stats(design, scales, line, _usual(counts, scales), noise, mu)
+    if extras.diagnostics:
+        mu = noise.put_aside(left * _DIAGNOSTICS / extras.share)
+        usual = 0.0 if counts is None else _usual(counts, scales)
+        found = _diagnostics(design, scales, line, usual, noise, mu)
+    return stats, found
+
+
+def _usual(counts: Doubles, scales: Scales) -> float:
+    """Return what three quarters of the residuals are below, linear in a half octave."""
+    held = np.maximum(counts, 0.0)
+    below, wanted = np.concatenate([[0.0], np.cumsum(held)]), 0.75 * float(held.sum())
+    k = int(np.argmax(below[1:] >= wanted))
+    place = k + (wanted - below[k]) / max(held[k], 1.0)
+    return float(scales.scale[-1] * 2.0 ** ((place - _HALVES) / 2))
+
+
+def _fit_stats(
+    design: Design,
+    scales: Scales,
+    line: Line,
+    usual: float,
+    noise: GaussianReleases,
+    mu: float,
+) -> FitStats:
+    wider = max(1.0, scales.units * mu / noise.rows / _UNITS) ** 0.2
+    most = _MOST * wider * usual / _THREE_QUARTERS
+    centre = float(scales.centre[-1])
+    reach = _FAR * max(float(scales.high[-1]) - centre, centre - float(scales.low[-1]))
+    statistic = ResidualSums(line, most, centre, reach)
+    sums, scale = noise.of_rows(
+        "squares of residuals and responses",
+        design.rows.total(statistic),
+        RESIDUAL_SUMS_SENSITIVITY,
+        mu,
+        weights=_SUM_WEIGHTS,
+    )
+    return fit_stats_from(sums / _STEPS, scale / _SUM_WEIGHTS / _STEPS, most, reach)
+
+
+def _diagnostics(
+    design: Design,
+    scales: Scales,
+    line: Line,
+    usual: float,
+    noise: GaussianReleases,
+    mu: float,
+) -> Diagnostics:
+    low, high = float(scales.low[-1]), float(scales.high[-1])
+    if line.kind == "response":
+        ends, across, shape = (0.0, 1.0), (0.0, 1.0), (_SHARES, 2)
+    elif line.kind == "pearson":
+        ends, across, shape = (0.0, max(high, -low)), (-_PEARSON, _PEARSON), (_FITTED, _RESIDUAL)
+    else:
+        most = _REACH * usual
+        ends, across, shape = (low, high), (-most, most), (_FITTED, _RESIDUAL)
+    counts, scale = noise.of_rows(
+        "numbers of rows by fitted mean and residual",
+        design.rows.total(ResidualCells(line, ends, across, shape)),
+        RESIDUAL_CELLS_SENSITIVITY,
+        mu,
+    )
+    return Diagnostics(
+        kind=line.kind,
+        counts=counts,
+        deviation=scale,
+        fitted=np.linspace(*ends, shape[0] + 1),
+        residual=np.linspace(*across, shape[1] + 1),
+    )

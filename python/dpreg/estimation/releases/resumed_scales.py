@@ -1,0 +1,75 @@
+"""Scales from where an earlier release ended."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.data.observations import Observations, row_count
+from dpreg.estimation.inference.start import Start
+from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.column_scaling import share_for
+from dpreg.estimation.releases.standardisation import Scales
+
+__all__ = ["RESUMED_PASSES", "resumed_scales"]
+
+Doubles = NDArray[np.float64]
+
+# The number of rows, and second moments of rows.
+RESUMED_PASSES = 2
+# The number of rows costs the second of these shares of mu^2; then, where noise in it is more than
+# the first, as much as makes it so, but at most the third.
+_COUNT_NOISE, _LEAST_COUNT, _MOST_COUNT = 0.03, 0.003, 0.05
+
+
+def resumed_scales(
+    rows: Observations, noise: GaussianReleases, bounds: Doubles, start: Start
+) -> Scales:
+    """Return the scales of a start, with the number of rows of these records.
+
+    Parameters
+    ----------
+    rows : Observations
+        Private.
+    noise : GaussianReleases
+    bounds : ndarray, shape (d + 1, 2)
+        Public limits of each column, NaN where none were given.
+    start : Start
+        Public or released, of these columns.
+
+    Privacy
+    -------
+    guarantee : as the release that is added to `noise`
+    proof : resumed.md
+    """
+    given = np.isfinite(bounds).all(axis=1) & ~start.constant
+    return Scales(
+        low=np.where(given, bounds[:, 0], start.low),
+        high=np.where(given, bounds[:, 1], start.high),
+        centre=start.centre,
+        scale=start.scale,
+        given=np.asarray(given),
+        spread=np.where(start.constant, 0.0, np.inf),
+        seen=np.ones(len(bounds), dtype=bool),
+        response_found=True,
+        units=_count(rows, noise),
+    )
+
+
+def _count(rows: Observations, noise: GaussianReleases) -> float:
+    """Release the number of rows, and again where its noise matters."""
+    exact = rows.total(row_count)
+    counts: list[float] = []
+    precisions: list[float] = []
+    for label, least in (("number of rows", 0.0), ("number of rows, again", _LEAST_COUNT)):
+        found = float(np.average(counts, weights=precisions)) if counts else math.inf
+        share = share_for(noise, noise.rows, _COUNT_NOISE * max(found, 1.0))
+        if share < least:
+            break
+        mu = noise.share(min(max(share, _LEAST_COUNT), _MOST_COUNT))
+        count, deviation = noise.of_rows(label, exact, 1.0, mu)
+        counts.append(float(count[0]))
+        precisions.append(deviation**-2.0)
+    return max(float(np.average(counts, weights=precisions)), 1.0)

@@ -1,0 +1,88 @@
+"""From the user's units to columns in [-1, 1] and back.  Everything here is public."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.estimation.releases.standardisation import Scales
+
+__all__ = ["Scaling", "scaling_from_bounds", "scaling_from_scales"]
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """An affine map of each column and, last, of the response.
+
+    Attributes
+    ----------
+    centre, scale : ndarray, shape (d + 1,)
+        A value x becomes (x - centre) / scale.
+    used : ndarray of bool, shape (d,)
+        False: the column becomes 0 everywhere.
+    """
+
+    centre: Doubles
+    scale: Doubles
+    used: NDArray[np.bool_]
+
+    @property
+    def limits(self) -> Doubles:
+        """Where each column and, last, the response are clipped, shape (d + 1, 2)."""
+        return np.column_stack([self.centre - self.scale, self.centre + self.scale])
+
+    def scale_columns(self, X: Doubles) -> Doubles:
+        """Return the columns scaled and clipped to [-1, 1]; NaN becomes 0."""
+        return np.where(self.used, _clipped(X, self.centre[:-1], self.scale[:-1]), 0.0)
+
+    def scale_response(self, y: Doubles) -> Doubles:
+        """Return the response scaled and clipped to [-1, 1]; NaN becomes 0."""
+        return _clipped(y, self.centre[-1], self.scale[-1])
+
+    def slopes(self, weights: Doubles) -> Doubles:
+        """Return slopes in units of the response per unit of each column; 0 stays 0."""
+        return np.where(self.used, weights * (self.scale[-1] / self.scale[:-1]), 0.0)
+
+    def intercept(self, slopes: Doubles, constant: float) -> float:
+        """Return what is added to x . slopes: `constant` is in scaled units."""
+        shift = float(self.centre[:-1] @ slopes)
+        return float(self.centre[-1] + self.scale[-1] * constant) - shift
+
+
+def _clipped(values: Doubles, centre: Doubles, scale: Doubles) -> Doubles:
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        return np.nan_to_num(np.clip((values - centre) / scale, -1.0, 1.0), nan=0.0)
+
+
+def scaling_from_bounds(bounds: Doubles, *, intercept: bool) -> Scaling:
+    """Map the public range of each column to [-1, 1].
+
+    With an intercept the middle of a range goes to 0; without one 0 stays where it is.
+
+    Parameters
+    ----------
+    bounds : ndarray, shape (d + 1, 2)
+    """
+    low, high = bounds.T
+    if intercept:
+        centre, scale = low / 2 + high / 2, high / 2 - low / 2
+    else:
+        centre, scale = np.zeros(len(low)), np.maximum(np.abs(low), np.abs(high))
+    return Scaling(centre, scale, np.ones(len(bounds) - 1, dtype=bool))
+
+
+def scaling_from_scales(scales: Scales, reach: float, *, intercept: bool) -> Scaling:
+    """Map `reach` standard deviations about each mean to [-1, 1], less where values end before.
+
+    Without an intercept 0 stays where it is, and root mean squares stand for standard
+    deviations.
+    """
+    centre = scales.centre if intercept else np.zeros_like(scales.centre)
+    spread = scales.scale if intercept else np.hypot(scales.scale, scales.centre)
+    ends = np.maximum(scales.high - centre, centre - scales.low)
+    scale = np.minimum(reach * spread, ends)
+    return Scaling(centre, np.where(scale > 0, scale, 1.0), scales.identified[:-1])

@@ -1,0 +1,296 @@
+"""Limits, centre and scale of every column, privately, with nothing known beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.base.errors import ArgumentError, unusable
+from dpreg.base.options import check_options
+from dpreg.data.observations import Observations
+from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.histograms import column_weights, magnitude, narrowed
+from dpreg.estimation.releases.nested_counts import NestedCounts, nested_bins
+from dpreg.estimation.releases.statistics import IntervalCounts, MagnitudeCounts, MomentSums
+
+__all__ = ["Scales", "Standardisation", "check_scatter_share", "check_share_of_mu"]
+
+Doubles = NDArray[np.float64]
+
+# Deviations of its noise that the variance of the response must have, to be one, and that the
+# rows must have in a histogram of it: with fewer, noise hides a third of them outside the limits.
+_SPREAD, _ROWS = 3.0, 12.5
+# Deviations of its noise that the variance of a regressor must have for its limits to be trusted.
+_TRUSTED = 2.0
+# A release with less of the squared mu says nothing, and more zooms find nothing more.
+_LEAST_SHARE, _MOST_ZOOMS, _MOST_BINS = 1e-4, 200, 256
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """What was released about each column.
+
+    Attributes
+    ----------
+    low, high : ndarray, shape (D,)
+        Where the values lie; D columns, the response last.
+    centre, scale : ndarray, shape (D,)
+        Mean and standard deviation within the limits.
+    spread : ndarray, shape (D,)
+        Variance within the limits, in deviations of its noise.
+    given : ndarray of bool, shape (D,)
+        True: the limits are public bounds.
+    seen : ndarray of bool, shape (D,)
+        False: not even the order of magnitude was found, so `low` and `high` have nothing to do
+        with the values.
+    response_found : bool
+        False: the response has no bounds, and where it lies cannot be told from noise; neither
+        could anything that is said about it, so a fit must decline.
+    units : float
+        Noisy number of rows, at least 1.
+    """
+
+    low: Doubles
+    high: Doubles
+    centre: Doubles
+    scale: Doubles
+    given: NDArray[np.bool_]
+    spread: Doubles
+    seen: NDArray[np.bool_]
+    response_found: bool
+    units: float
+
+    @property
+    def identified(self) -> NDArray[np.bool_]:
+        """False: the spread of the column is not more than its noise."""
+        return np.asarray(self.spread > 1.0)
+
+    @property
+    def trusted(self) -> NDArray[np.bool_]:
+        """True: the limits are public bounds, or found with a spread within them."""
+        return self.given | (self.seen & (self.spread > _TRUSTED))
+
+    @property
+    def constant(self) -> NDArray[np.bool_]:
+        """True: the values were found, and no spread among them."""
+        return np.asarray(~self.given & self.seen & (self.spread <= _TRUSTED))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standardisation:
+    """Options of private standardisation, all public.
+
+    In each column, a noisy histogram of magnitudes finds the order of magnitude of the values
+    other than 0; a few noisy histograms of equal bins, each within the range that the last
+    one left, close in on where nearly all of them are; noisy sums and sums of squares give mean
+    and standard deviation there.  The histograms of the response are the least noisy.  After the
+    fit, a noisy vote of the rows says whether predictions follow the line beyond the limits.
+
+    Parameters
+    ----------
+    magnitude_share, zoom_share, moment_share, tail_share : float
+        Shares of the squared mu of a release; `zoom_share` for each histogram of equal bins,
+        `tail_share` for the vote.
+    zooms : int, default 3
+        How many of those.
+    bins : int, default 16
+        Bins of each.
+
+    Privacy
+    -------
+    guarantee : m-GDP, m^2 = (magnitude_share + zooms zoom_share + moment_share + tail_share) mu^2
+    neighbours : add or remove one unit, of as many rows as the releases are told
+    public : all options, the number of columns, the bounds that are given
+    proof : standardisation.md
+    """
+
+    magnitude_share: float = 0.07
+    zoom_share: float = 0.03
+    moment_share: float = 0.06
+    tail_share: float = 0.02
+    zooms: int = 3
+    bins: int = 16
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        shares = (self.magnitude_share, self.zoom_share, self.moment_share, self.tail_share)
+        few = 0 <= self.zooms <= _MOST_ZOOMS and 4 <= self.bins <= _MOST_BINS
+        if min(shares) < _LEAST_SHARE or self.share >= 1 or not few:
+            raise ArgumentError(
+                "standardisation",
+                f"needs shares of at least {_LEAST_SHARE:g} that add up to less than 1, zooms "
+                f"from 0 to {_MOST_ZOOMS} and bins from 4 to {_MOST_BINS}, got {self!r}",
+            )
+
+    @property
+    def share(self) -> float:
+        """Share of the squared mu that is used."""
+        histograms = self.magnitude_share + self.zooms * self.zoom_share
+        return histograms + self.moment_share + self.tail_share
+
+    def passes(self, columns: int) -> int:
+        """Return the passes over rows of so many columns, the response among them, at most."""
+        left, size = self.zooms, nested_bins(self.bins, self.zooms, columns)
+        while size > 1:  # zooms of the first histogram; others may need a pass each
+            left, size = left - 1, size // self.bins
+        return 2 + (self.zooms > 0) + max(left, 0)
+
+    def release(self, rows: Observations, noise: GaussianReleases, bounds: Doubles) -> Scales:
+        """Find the scales of the regressors and, last, of the response.
+
+        Parameters
+        ----------
+        rows : Observations
+            Private.
+        noise : GaussianReleases
+            Spends `share` of it, less when all columns have bounds.
+        bounds : ndarray, shape (d + 1, 2)
+            Public limits of each column, NaN where none were given.
+        """
+        low, high = bounds[:, 0].copy(), bounds[:, 1].copy()
+        given = np.asarray(np.isfinite(bounds).all(axis=1))
+        searched = np.flatnonzero(~given)
+        low[searched], high[searched] = -1.0, 1.0
+        seen, deviations = np.ones(len(bounds), dtype=bool), np.zeros(len(bounds))
+        if len(searched):
+            seen[searched], deviations[searched] = self._search(
+                rows, low, high, searched, noise, column_weights(searched, len(bounds))
+            )
+        scales = self._moments(rows, low, high, given, seen, noise)
+        enough = scales.units >= _ROWS * deviations[-1]
+        return replace(scales, response_found=scales.response_found and bool(enough))
+
+    def limits(self, rows: Observations, d: int, noise: GaussianReleases) -> Doubles:
+        """Find where the regressors lie, and nothing else.
+
+        Parameters
+        ----------
+        rows : Observations
+            Private.
+        d : int
+            The number of regressors.
+        noise : GaussianReleases
+
+        Returns
+        -------
+        ndarray, shape (d, 2)
+            NaN for a column that cannot be seen.
+        """
+        # The response is not searched.
+        low, high = np.full(d + 1, -1.0), np.ones(d + 1)
+        if d == 0:
+            return np.empty((0, 2))
+        seen, _ = self._search(rows, low, high, np.arange(d), noise, np.ones(d))
+        return np.where(seen[:, None], np.column_stack([low, high])[:-1], np.nan)
+
+    def _search(
+        self,
+        rows: Observations,
+        low: Doubles,
+        high: Doubles,
+        searched: NDArray[np.int64],
+        noise: GaussianReleases,
+        weights: Doubles,
+    ) -> tuple[NDArray[np.bool_], Doubles]:
+        """Set `low` and `high` of the columns in `searched`; only they cost anything.
+
+        Returns whether the order of magnitude of each of them was found, and the deviations of
+        the noise in the last histogram.
+        """
+        mu = noise.share(self.magnitude_share)
+        cells = rows.total(MagnitudeCounts(searched))
+        label = "order of magnitude of each column"
+        counts, deviations = _noisy_counts(label, cells, weights, noise, mu)
+        found = [magnitude(row, dev) for row, dev in zip(counts, deviations, strict=True)]
+        high[searched] = [1.0 if size is None else size for size in found]
+        low[searched] = -high[searched]
+        mu = noise.share(self.zoom_share)
+        held: NestedCounts | None = None
+        for zoom in range(self.zooms):
+            limits = low[searched], high[searched]
+            bins = None if held is None else held.counts(*limits, self.bins)
+            if bins is None:
+                size = nested_bins(self.bins, self.zooms - zoom, len(searched))
+                cells = rows.total(IntervalCounts(low.copy(), high.copy(), size, searched))
+                held = NestedCounts(cells, *limits)
+                bins = held.counts(*limits, self.bins)
+                assert bins is not None
+            label = f"histogram {zoom + 1} of each column"
+            counts, deviations = _noisy_counts(label, bins, weights, noise, mu)
+            for j, row, dev in zip(searched, counts, deviations, strict=True):
+                low[j], high[j] = narrowed(row, low[j], high[j], dev)
+        return np.array([size is not None for size in found]), deviations
+
+    def _moments(
+        self,
+        rows: Observations,
+        low: Doubles,
+        high: Doubles,
+        given: NDArray[np.bool_],
+        seen: NDArray[np.bool_],
+        noise: GaussianReleases,
+    ) -> Scales:
+        """Release means and variances."""
+        middle, half = (low + high) / 2, (high - low) / 2
+        columns = len(low)
+        sums = rows.total(MomentSums(middle, half))
+        weights = column_weights(np.arange(columns), columns)
+        noisy, scale = noise.of_rows(
+            "number of rows, means and variances",
+            sums,
+            _core.moments_sensitivity(weights),
+            noise.share(self.moment_share),
+            weights=np.concatenate([[1.0], weights, weights]),
+        )
+        noisy = noisy * 2.0**-_core.MOMENT_BITS
+        units = max(float(noisy[0]), 1.0)
+        mean = np.clip(noisy[1 : columns + 1] / units, -1, 1)
+        variance = noisy[columns + 1 :] / units - mean**2
+        # One standard deviation of the noise of `variance`, by the delta method in three sums.
+        sigma = scale * 2.0**-_core.MOMENT_BITS
+        deviation = sigma / units * np.sqrt((1 + 4 * mean**2) / weights**2 + mean**4)
+        spread = variance / deviation
+        found = given[-1] or (seen[-1] and spread[-1] > _SPREAD)
+        return Scales(
+            low=low,
+            high=high,
+            centre=middle + mean * half,
+            scale=np.sqrt(np.clip(variance, np.minimum(deviation, 1.0), 1.0)) * half,
+            given=given,
+            spread=spread,
+            seen=seen,
+            response_found=bool(found),
+            units=units,
+        )
+
+
+def check_share_of_mu(name: str, share: float) -> None:
+    """Refuse a share of the squared mu, or of a part of it, that leaves nothing for one side."""
+    if not _LEAST_SHARE <= share <= 1 - _LEAST_SHARE:
+        raise unusable(name, f"between {_LEAST_SHARE:g} and {1 - _LEAST_SHARE:g}", share)
+
+
+def check_scatter_share(share: float, standardisation: Standardisation) -> None:
+    """Refuse a share of the squared mu, beside that of standardisation, that leaves nothing."""
+    if not _LEAST_SHARE <= share < 1 - standardisation.share:
+        wanted = (
+            f"at least {_LEAST_SHARE:g}, and less than 1 together with the share of standardisation"
+        )
+        raise unusable("scatter_share", wanted, share)
+
+
+def _noisy_counts(
+    label: str,
+    cells: NDArray[np.int64],
+    weights: Doubles,
+    noise: GaussianReleases,
+    mu: float,
+) -> tuple[Doubles, Doubles]:
+    """Release histograms, one a row, with these weights; return the deviations of rows too."""
+    sensitivity = _core.counts_sensitivity(weights)
+    entries = np.repeat(weights, cells.shape[1])
+    counts, scale = noise.of_rows(label, cells, sensitivity, mu, weights=entries)
+    return counts, scale / weights

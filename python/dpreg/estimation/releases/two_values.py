@@ -1,0 +1,58 @@
+"""Regressors as if each had two values: where most of what they do to a mean is done.  Public."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.estimation.releases.rows import StandardUnits
+from dpreg.estimation.releases.standardisation import Scales
+
+__all__ = ["TwoValues", "two_values"]
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class TwoValues:
+    """Regressors as if each had two values, with the mean and the variance that it has.
+
+    Attributes
+    ----------
+    means : ndarray, shape (w,)
+    values, shares : ndarray, shape (2, w)
+        What the values are, and the shares of the rows that have them.
+    """
+
+    means: Doubles
+    values: Doubles
+    shares: Doubles
+
+    @property
+    def farther(self) -> Doubles:
+        """How far the farther value is from the mean, or of the constant from 0."""
+        return np.asarray(np.maximum(np.abs(self.values - self.means).max(axis=0), 1.0))
+
+
+def two_values(scales: Scales, units: StandardUnits) -> TwoValues:
+    """Return what released scales say of the columns that are used, and of the constant.
+
+    Values are between the mean and the limits, as far as the variance has them: an indicator has
+    its own, and a column that is long on one side is so still.
+    """
+    columns, least = units.columns, np.finfo(float).tiny
+    centre = scales.centre[columns]
+    below = np.maximum(centre - scales.low[columns], 0.0)
+    above = np.maximum(scales.high[columns] - centre, 0.0)
+    nearer = np.minimum(scales.scale[columns] / np.sqrt(np.maximum(below * above, least)), 1.0)
+    means = (centre - units.centre) / units.scale
+    values = means + np.stack([-below, above]) * nearer / units.scale
+    shares = np.stack([above, below]) / np.maximum(below + above, least)
+    one = np.ones((2, int(units.intercept)))
+    return TwoValues(
+        means=np.append(one[0], means),
+        values=np.concatenate([one, values], axis=1),
+        shares=np.concatenate([one / 2, shares], axis=1),
+    )

@@ -1,0 +1,156 @@
+"""DPKendall: terms rank-correlated with the response and little with one another."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from dpreg import _core
+from dpreg.base.options import check_options
+from dpreg.data.design import Design, Terms
+from dpreg.data.sampling import check_max_rows, sample_rows
+from dpreg.estimation.base import Allowance
+from dpreg.estimation.inference.clarity import Clarity
+from dpreg.estimation.selection.base import Selection, check_choice, check_k, check_share, starts_of
+from dpreg.estimation.selection.rounds import Rounds, plan_rounds
+from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
+
+__all__ = ["DPKendall"]
+
+# Of a score of the later rounds (cpp/src/stats/kendall.md, Lemma 3).
+_LATER_SENSITIVITY = _core.KENDALL_SCORE_RANGE / 2
+# Of the first round and of the later ones.
+_RANGES = {
+    "tight": (_core.KENDALL_LABEL_RANGE, _core.KENDALL_SCORE_RANGE),
+    "published": (2 * _core.KENDALL_SENSITIVITY, 4 * _core.KENDALL_SENSITIVITY),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DPKendall:
+    """Options of DPKendall (Dick et al., 2023), all public.
+
+    k rounds; each draws a term by its Kendall correlation with the response less its mean
+    correlation with the terms chosen so far.  Only the order of values is used, so no
+    bounds are needed and monotone transforms of a column change nothing.  The correlation of a
+    term of several columns, such as a factor, is the largest of its columns.
+
+    Parameters
+    ----------
+    share : float, default 0.05
+        Share of eps that the selection gets inside ``dp_lm``.
+    ranges : {"tight", "published"}
+        Gumbel noise of scale 2.5 / eps_round in the first round and 5 / eps_round later, or
+        3 and 6 as printed.  Both are private; the second is noisier.
+    max_rows : int, default 1
+        Rows that a protected unit may give, when ``unit=`` names one; of units with more, that
+        many are drawn.  Noise grows with it.
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP; (eps, 0)-DP unless delta buys less noise for many rounds
+    neighbours : add or remove one unit
+    public : all options, k, the terms and their columns; not the number of rows
+    proof : kendall.md
+
+    References
+    ----------
+    Dick, Gillenwater and Joseph (2023), "Better Private Linear Regression Through Better
+    Private Feature Selection", Algorithm 1, with the corrections listed in
+    cpp/src/mechanisms/dp_kendall.md.
+    """
+
+    share: float = 0.05
+    ranges: Literal["tight", "published"] = "tight"
+    max_rows: int = 1
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        check_max_rows(self.max_rows)
+        check_share("share", self.share)
+
+    @property
+    def name(self) -> str:
+        """As `dp_select(method=...)` spells it."""
+        return "kendall"
+
+    @property
+    def uses_bounds(self) -> bool:
+        """See `dpreg.estimation.selection.base.Selector`."""
+        return False
+
+    @property
+    def holds_rows(self) -> bool:
+        """See `dpreg.estimation.selection.base.Selector`."""
+        return True
+
+    def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
+        """See `dpreg.estimation.selection.base.Selector`."""
+        check_k(k, len(terms.candidates))
+        check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
+
+    def cost(self, k: int, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.estimation.selection.base.Selector`."""
+        return Cost.choices(plan_rounds(epsilon, delta, k).epsilon, k, epsilon, delta)
+
+    def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
+        """See `dpreg.estimation.selection.base.Selector`."""
+        rounds = plan_rounds(allowance.epsilon, allowance.delta, k)
+        rows = 1 if design.units is None else self.max_rows
+        first, later = (rows * length for length in _RANGES[self.ranges])
+        design = sample_rows(design, self.max_rows, allowance.bits)
+        chosen = _core.dp_kendall(
+            design.X,
+            design.y,
+            k=k,
+            epsilon_round=rounds.epsilon,
+            first_range=first,
+            later_range=later,
+            bits=allowance.bits,
+            groups=starts_of(design.terms),
+        )
+        scale = (later if k > 1 else first) / rounds.epsilon
+        return Selection(
+            chosen=tuple(int(j) for j in chosen),
+            ordered=True,
+            parts=_parts(k, allowance.epsilon, rounds, (first, later), rows),
+            clarity=_clarity(len(design.terms.candidates), scale),
+            composition=rounds.composition,
+        )
+
+
+def _parts(
+    k: int, epsilon: float, rounds: Rounds, ranges: tuple[float, float], rows: int
+) -> tuple[Part, ...]:
+    """Describe the first round and the later ones; shares are by rounds, `rows` those of a unit."""
+    parts: list[Part] = []
+    for label, count, length in (
+        ("first term by Kendall correlation", 1, ranges[0]),
+        (f"{k - 1} more, less their mean correlation with those before", k - 1, ranges[1]),
+    ):
+        scale = length / rounds.epsilon
+        part = Part(
+            label,
+            epsilon * count / k,
+            rounds.delta * count / k,
+            f"Gumbel, scale {scale:.4g}",
+            sensitivity=rows * (_LATER_SENSITIVITY if parts else _core.KENDALL_SENSITIVITY),
+            scale=scale,
+        )
+        parts.append(part)
+    return tuple(parts[: min(k, 2)])
+
+
+def _clarity(d: int, scale: float) -> Clarity:
+    margin = Clarity.margin_of(scale, math.log(max(1, d - 1)))
+    at = ", ".join(f"{2 * margin / n:.2g} of {n:,.0f}" for n in (1e3, 1e4, 1e5, 1e6))
+    return Clarity(
+        score="Kendall correlation with the response, less its mean with the terms chosen "
+        "before, times n / 2",
+        scale=scale,
+        margin=margin,
+        reading=f"a term wins a round with probability 95% when it leads all others by "
+        f"{margin:,.0f} / (n / 2) in correlation, that is {at} rows.",
+    )

@@ -1,0 +1,221 @@
+"""DP-SIS: terms with the largest inner products with the response."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.base.errors import ArgumentError, Blank, unusable, write
+from dpreg.base.options import check_options
+from dpreg.data.bounds import column_bounds
+from dpreg.data.design import Design, Terms
+from dpreg.data.sampling import check_max_rows, sample_rows
+from dpreg.estimation.base import Allowance
+from dpreg.estimation.inference.clarity import Clarity
+from dpreg.estimation.releases.statistics import ClippedProducts
+from dpreg.estimation.selection.base import Selection, check_choice, check_k, check_share, starts_of
+from dpreg.estimation.selection.rounds import plan_rounds
+from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
+
+__all__ = ["DPSIS"]
+
+_SCORE = "size of the sum of products of columns and response, each scaled to [-1, 1]"
+_NOISE = {"exponential": _core.NoiseLaw.EXPONENTIAL, "gumbel": _core.NoiseLaw.GUMBEL}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DPSIS:
+    """Options of DP-SIS (Swope et al., 2024), all public.
+
+    Columns and response are mapped by their public bounds to [-1, 1] and clipped; a column is
+    scored by the size of its inner product with the response, a term by the largest score of its
+    columns.  Every column needs bounds, ``dp_select(bounds=...)`` or ``dp_lm(bounds=...)``; those
+    of dummies follow from their levels.  Columns are centred at the middle of their bounds:
+    scores are less accurate if the bounds are far from symmetric about the mean.
+
+    Parameters
+    ----------
+    top_k : {"canonical", "peel"}
+        The canonical Lipschitz mechanism, one draw; or k rounds of peeling, which also say
+        which term came first.
+    gamma : float, default 0.5
+        In [0, 1); of the canonical mechanism.
+    noise : {"exponential", "gumbel"}
+        Of the canonical mechanism.
+    share : float, default 0.05
+        Share of eps that the selection gets inside ``dp_lm``.
+    max_rows : int, default 1
+        Rows that a protected unit may give, when ``unit=`` names one; of units with more, that
+        many are drawn.  Noise grows with it.
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP; (eps, 0)-DP unless delta buys less noise for many rounds
+    neighbours : add or remove one unit
+    public : all options, bounds, k, the terms and their columns; not the number of rows
+    proof : sis.md
+
+    References
+    ----------
+    Swope, Khanna, Doldo, Roy and Raff (2024), "Feature Selection from Differentially Private
+    Correlations", Algorithm 1, with the corrections listed in
+    cpp/src/mechanisms/canonical_lipschitz.md.
+    """
+
+    top_k: Literal["canonical", "peel"] = "canonical"
+    gamma: float = 0.5
+    noise: Literal["exponential", "gumbel"] = "exponential"
+    share: float = 0.05
+    max_rows: int = 1
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        check_max_rows(self.max_rows)
+        check_share("share", self.share)
+        if not 0 <= self.gamma < 1:
+            raise unusable("gamma", "in [0, 1)", self.gamma)
+
+    @property
+    def name(self) -> str:
+        """As `dp_select(method=...)` spells it."""
+        return "sis"
+
+    @property
+    def uses_bounds(self) -> bool:
+        """See `dpreg.estimation.selection.base.Selector`."""
+        return True
+
+    @property
+    def holds_rows(self) -> bool:
+        """See `dpreg.estimation.selection.base.Selector`."""
+        return False
+
+    def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
+        """See `dpreg.estimation.selection.base.Selector`."""
+        check_k(k, len(terms.candidates))
+        check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
+        _needs_bounds(terms)
+
+    def cost(self, k: int, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.estimation.selection.base.Selector`."""
+        if self.top_k == "peel":
+            return Cost.choices(plan_rounds(epsilon, delta, k).epsilon, k, epsilon, delta)
+        return Cost.pure(epsilon).claimed(epsilon, delta)
+
+    def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
+        """See `dpreg.estimation.selection.base.Selector`."""
+        rows = 1 if design.units is None else self.max_rows
+        of_columns = _scores(sample_rows(design, self.max_rows, allowance.bits))
+        scores = np.maximum.reduceat(of_columns, starts_of(design.terms))
+        if self.top_k == "peel":
+            return self._peel(scores, k, allowance, rows)
+        length = rows * _core.CLIPPED_PRODUCT_RANGE
+        chosen = _core.canonical_lipschitz(
+            scores,
+            k=k,
+            range=length,
+            epsilon=allowance.epsilon,
+            gamma=self.gamma,
+            noise=_NOISE[self.noise],
+            bits=allowance.bits,
+        )
+        rate = allowance.epsilon / length
+        part = Part(
+            f"{k} terms by inner products",
+            allowance.epsilon,
+            0.0,
+            f"canonical Lipschitz mechanism, {self.noise} noise, {rate:.4g} for each unit of loss",
+            sensitivity=rows * _core.CLIPPED_PRODUCT_SENSITIVITY,
+            scale=1 / rate,
+        )
+        return Selection(
+            chosen=tuple(int(j) for j in chosen),
+            ordered=False,
+            parts=(part,),
+            clarity=self._clarity_of_sets(len(scores), k, rate),
+        )
+
+    def _clarity_of_sets(self, d: int, k: int, rate: float) -> Clarity:
+        if self.gamma == 0:
+            return Clarity(
+                score=_SCORE,
+                scale=1 / rate,
+                margin=None,
+                reading="with gamma = 0 no lead guarantees that the term in place k is selected.",
+            )
+        sets = math.lgamma(d + 1) - math.lgamma(k + 1) - math.lgamma(d - k + 1)
+        return _clarity(
+            1 / (rate * self.gamma),
+            sets,
+            "the k terms with the largest scores are returned with probability about 95% or "
+            "more when each of them leads all others by",
+        )
+
+    def _peel(
+        self, scores: NDArray[np.float64], k: int, allowance: Allowance, rows: int
+    ) -> Selection:
+        length = rows * _core.CLIPPED_PRODUCT_RANGE
+        rounds = plan_rounds(allowance.epsilon, allowance.delta, k)
+        chosen = _core.peel(
+            scores,
+            k=k,
+            range=length,
+            epsilon=k * rounds.epsilon,
+            bits=allowance.bits,
+        )
+        scale = length / rounds.epsilon
+        part = Part(
+            f"{k} terms by inner products",
+            allowance.epsilon,
+            rounds.delta,
+            f"Gumbel, scale {scale:.4g}",
+            sensitivity=rows * _core.CLIPPED_PRODUCT_SENSITIVITY,
+            scale=scale,
+        )
+        return Selection(
+            chosen=tuple(int(j) for j in chosen),
+            ordered=True,
+            parts=(part,),
+            clarity=_clarity(
+                scale,
+                math.log(max(1, len(scores) - 1)),
+                "a term wins a round with probability 95% when it leads all others by",
+            ),
+            composition=rounds.composition,
+        )
+
+
+def _scores(design: Design) -> NDArray[np.float64]:
+    low, high = column_bounds(design.terms).T
+    totals = design.rows.total(ClippedProducts((low + high) / 2, (high - low) / 2))
+    return _core.clipped_scores(totals)
+
+
+def _needs_bounds(terms: Terms) -> None:
+    """Refuse columns without bounds, or a response without."""
+    names, low = (*terms.names, terms.response), column_bounds(terms)[:, 0]
+    without = [name for name, limit in zip(names, low, strict=True) if math.isnan(limit)]
+    if without:
+        such = write("bounds", {without[0]: (Blank("low"), Blank("high")), ...: ...})
+        raise ArgumentError(
+            "bounds",
+            f"the 'sis' selection needs public bounds of {without[0]!r}",
+            (*such, " with an entry for each column and the response"),
+        )
+
+
+def _clarity(scale: float, log_rivals: float, wins: str) -> Clarity:
+    margin = Clarity.margin_of(scale, log_rivals)
+    at = ", ".join(f"{margin / n:.2g} of {n:,.0f}" for n in (1e3, 1e4, 1e5, 1e6))
+    return Clarity(
+        score=_SCORE,
+        scale=scale,
+        margin=margin,
+        reading=f"{wins} {margin:,.0f} / n in mean product, that is {at} rows.",
+    )

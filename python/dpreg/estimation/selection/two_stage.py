@@ -1,0 +1,224 @@
+"""Two-stage and SubLasso: small Lasso fits vote for terms."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Literal
+
+from dpreg import _core
+from dpreg.base.errors import unusable
+from dpreg.base.options import check_options
+from dpreg.data.design import Design, Terms
+from dpreg.estimation.base import Allowance
+from dpreg.estimation.inference.clarity import Clarity
+from dpreg.estimation.selection.base import Selection, check_choice, check_k, check_share, starts_of
+from dpreg.estimation.selection.partition import Partition, draw_models, noisy_units
+from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
+
+__all__ = ["SubLasso", "TwoStage"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _VoteOptions(ABC):
+    """What TwoStage and SubLasso have in common."""
+
+    models: int | None = None
+    penalty: float = 0.1
+    partition: Partition = "slots"
+    count_share: float = 0.1
+    share: float = 0.05
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.models is not None and not 1 <= self.models <= 2**20:
+            raise unusable("models", "between 1 and 2**20", self.models)
+        if not 0 <= self.penalty < math.inf:
+            raise unusable("penalty", "finite and at least 0", self.penalty)
+        check_share("count_share", self.count_share)
+        check_share("share", self.share)
+
+    @property
+    def uses_bounds(self) -> bool:
+        """See `dpreg.estimation.selection.base.Selector`."""
+        return False
+
+    @property
+    def holds_rows(self) -> bool:
+        """See `dpreg.estimation.selection.base.Selector`."""
+        return True
+
+    def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
+        """See `dpreg.estimation.selection.base.Selector`; units may have several rows."""
+        check_k(k, len(terms.candidates))
+        check_choice((1 - self.count_share) * epsilon / k)
+        check_choice(self.count_share * epsilon)
+
+    @abstractmethod
+    def _models(self, units: float, k: int, d: int) -> int:
+        """Return how many fits there are by default."""
+
+    def cost(self, k: int, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.estimation.selection.base.Selector`."""
+        count = self.count_share * epsilon
+        votes = Cost.choices((epsilon - count) / k, k, epsilon - count, 0.0)
+        return (Cost.pure(count) + votes).claimed(epsilon, delta)
+
+    def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
+        """See `dpreg.estimation.selection.base.Selector`."""
+        d = len(design.terms.candidates)
+        epsilon_count = self.count_share * allowance.epsilon
+        epsilon_votes = allowance.epsilon - epsilon_count
+        units, counted = noisy_units(design, epsilon_count, allowance.bits)
+        count = self._models(units, k, design.columns) if self.models is None else self.models
+        models = draw_models(design, units, count, self.partition, allowance.bits)
+        chosen = _core.sub_lasso(
+            design.X,
+            design.y,
+            models.assignment,
+            unit_offsets=None if design.units is None else design.units.offsets,
+            unit_rows=None if design.units is None else design.units.rows,
+            penalty=self.penalty,
+            k=k,
+            epsilon=epsilon_votes,
+            bits=allowance.bits,
+            groups=starts_of(design.terms),
+        )
+        scale = k * _core.VOTE_RANGE / epsilon_votes
+        votes = Part(
+            f"{k} terms by the votes of {models.count} Lasso fits",
+            epsilon_votes,
+            0.0,
+            f"Gumbel, scale {scale:.4g}",
+            sensitivity=_core.VOTE_SENSITIVITY,
+            scale=scale,
+        )
+        return Selection(
+            chosen=tuple(int(j) for j in chosen),
+            ordered=True,
+            parts=(counted, votes),
+            clarity=_clarity(d, scale, models.count),
+            units=units,
+            notes=(
+                f"{models.count} models of up to {models.batch} units each voted",
+                *_beyond_reach(d, scale, models.count),
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoStage(_VoteOptions):
+    """Options of the first stage of two-stage selection (Kifer et al., 2012), all public.
+
+    About sqrt(n) models, each a Lasso fit on about sqrt(n) units, vote for the k terms with
+    the largest coefficients, that of a term being the largest of its columns in standard
+    deviations; k terms are peeled from the votes.
+
+    A term can have one vote of each model, and the noise of each of k rounds has scale 2 k / eps:
+    with eps for the selection below about 2 k (log(d) + 3) / sqrt(n) no lead can exceed the
+    noise, whatever the data, and a note says so.  More models do not help, because each then has
+    fewer rows.  `DPKendall`, whose scores grow with n, still detects correlations of
+    10 k (log(d) + 3) / (n eps).
+
+    Parameters
+    ----------
+    models : int, optional
+        How many fits.  Default: the root of the noisy number of units.
+    penalty : float, default 0.1
+        Of the Lasso on columns and response brought to variance 1 within a batch.
+    partition : {"slots", "independent"}
+        How units come to batches: a random injection into batches of equal size, or each
+        unit by itself.
+    count_share : float, default 0.1
+        Share of the epsilon of the selection for the noisy number of units.
+    share : float, default 0.05
+        Share of eps that the selection gets inside ``dp_lm``.
+
+    Privacy
+    -------
+    guarantee : (eps, 0)-DP
+    neighbours : add or remove one unit
+    public : all options, k, the terms and their columns; not the number of rows
+    proof : two_stage.md
+
+    References
+    ----------
+    Kifer, Smith and Thakurta (2012), "Private Convex Empirical Risk Minimization and
+    High-dimensional Regression"; Swope et al. (2024), section 2.2.
+    """
+
+    @property
+    def name(self) -> str:
+        """As `dp_select(method=...)` spells it."""
+        return "two_stage"
+
+    def _models(self, units: float, k: int, d: int) -> int:
+        return max(1, math.isqrt(int(units)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubLasso(_VoteOptions):
+    """Options of SubLasso (Dick et al., 2023, Algorithm 2), all public.
+
+    As `TwoStage`, with as many models as batches of k, or of d, units allow.  Batches of a few
+    units say little: with k below about 5 `TwoStage` or ``batch="d"`` is better.
+
+    Parameters
+    ----------
+    batch : {"k", "d"}
+        Models by the noisy number of units over k, or over d.
+    models : int, optional
+        How many fits, instead.
+    penalty, partition, count_share, share
+        As for `TwoStage`.
+
+    Privacy
+    -------
+    guarantee : (eps, 0)-DP
+    neighbours : add or remove one unit
+    public : all options, k, the terms and their columns; not the number of rows
+    proof : two_stage.md
+
+    References
+    ----------
+    Dick, Gillenwater and Joseph (2023), "Better Private Linear Regression Through Better
+    Private Feature Selection", section 4.1.
+    """
+
+    batch: Literal["k", "d"] = "k"
+
+    def __post_init__(self) -> None:
+        # dataclasses with slots are copies of their class, which super() would not find.
+        _VoteOptions.__post_init__(self)
+
+    @property
+    def name(self) -> str:
+        """As `dp_select(method=...)` spells it."""
+        return "sub_lasso"
+
+    def _models(self, units: float, k: int, d: int) -> int:
+        return max(1, int(units) // (k if self.batch == "k" else d))
+
+
+def _beyond_reach(d: int, scale: float, models: int) -> tuple[str, ...]:
+    """Say so where no column can have votes enough."""
+    margin = Clarity.margin_of(scale, math.log(max(1, d - 1)))
+    if margin <= models:
+        return ()
+    return (
+        f"even a term with the votes of all {models:,} models is selected by chance only, because "
+        f"noise requires a lead of {margin:,.0f} votes; use 'kendall', a smaller k or a larger eps",
+    )
+
+
+def _clarity(d: int, scale: float, models: int) -> Clarity:
+    margin = Clarity.margin_of(scale, math.log(max(1, d - 1)))
+    return Clarity(
+        score="votes",
+        scale=scale,
+        margin=margin,
+        reading=f"a term wins a round with probability 95% when it leads all others by "
+        f"{margin:,.0f} votes of the {models:,} that it can have.",
+    )

@@ -1,0 +1,258 @@
+"""What methods that sum standardised rows do first and last."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.base.errors import Argument, Blank, Setting
+from dpreg.base.passes import expect
+from dpreg.data.bounds import column_bounds
+from dpreg.data.design import Design
+from dpreg.data.sampling import sample_rows
+from dpreg.estimation.base import NOTHING_MORE, Allowance, Declined, Release
+from dpreg.estimation.inference.covariance import (
+    EstimateError,
+    clipping_bounds,
+    hidden_note,
+    user_errors,
+)
+from dpreg.estimation.inference.start import Start
+from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.column_scaling import column_scales
+from dpreg.estimation.releases.limits import prediction_limits, regressor_limits
+from dpreg.estimation.releases.residuals import Extras, released_extras
+from dpreg.estimation.releases.resumed_scales import RESUMED_PASSES, resumed_scales
+from dpreg.estimation.releases.rows import StandardUnits, most_weight, standard_units
+from dpreg.estimation.releases.standardisation import Scales, Standardisation
+
+__all__ = ["VOTE_SHARE", "Standardised", "response_not_found", "scaled", "standardise"]
+
+Doubles = NDArray[np.float64]
+
+COMPOSITION = "Gaussian (GDP)"
+# Of the squared mu, for the vote on predictions.
+VOTE_SHARE = 0.01
+# Shares are added up in doubles.
+_ROUNDED_DOWN = 1 - 1e-9
+_BOUNDED = {Blank("response"): (Blank("low"), Blank("high"))}
+
+
+class _Options(Protocol):
+    @property
+    def standardisation(self) -> Standardisation: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Standardised:
+    """A design, its private standard units, and the releases of the call.
+
+    Attributes
+    ----------
+    design : Design
+        Private: at most so many rows of each unit as the method takes.
+    noise : GaussianReleases
+    scales : Scales
+    units : StandardUnits
+        Of all columns.
+    tail_share : float
+        Of the squared mu, for the limits of predictions.
+    extras : Extras
+    start : Start or None
+        Where `scales` are from.
+    """
+
+    design: Design
+    noise: GaussianReleases
+    scales: Scales
+    units: StandardUnits
+    tail_share: float
+    extras: Extras = NOTHING_MORE
+    start: Start | None = None
+
+    @property
+    def telling_units(self) -> StandardUnits:
+        """Standard units of the columns that an intercept does not stand for already."""
+        used = np.ones(len(self.units.columns), dtype=bool)
+        used[list(self.design.terms.given)] = False
+        if self.units.intercept:
+            used &= ~self.scales.constant[self.units.columns]
+        return self.units.keeping(used)
+
+    def anew(self) -> Standardised:
+        """Find scales by `column_scales`, without a start, from what is left."""
+        scales = column_scales(self.design.rows, self.noise, column_bounds(self.design.terms))
+        return _standardised(self.design, self.noise, scales, self.tail_share, self.extras)
+
+    @property
+    def left(self) -> float:
+        """Share of the squared mu that was not spent; a public number."""
+        spent = math.fsum((part.mu or 0.0) ** 2 for part in self.noise.parts)
+        return (1 - spent / self.noise.mu**2) * _ROUNDED_DOWN
+
+    @property
+    def declined(self) -> Declined | None:
+        """What to say when the response was not found."""
+        return (
+            None
+            if self.scales.response_found
+            else response_not_found(self.scales, self.noise, COMPOSITION)
+        )
+
+    def not_estimable(self) -> Declined:
+        """Return what to say when no coefficient was found."""
+        return Declined(
+            reason=f"with about {self.scales.units:,.0f} rows, eps is too small to estimate any "
+            "coefficient",
+            advice=("take fewer terms, more rows or a larger ", Argument("eps")),
+            units=self.scales.units,
+            parts=tuple(self.noise.parts),
+            composition=COMPOSITION,
+        )
+
+    def released(
+        self,
+        theta: Doubles,
+        units: StandardUnits,
+        error: EstimateError | None,
+        notes: tuple[str, ...] = (),
+    ) -> Release:
+        """Release coefficients in the user's units.
+
+        Parameters
+        ----------
+        theta : ndarray, shape (w,)
+            Released, in the units of `units`.
+        units : StandardUnits
+            Of the columns that are used.
+        error : EstimateError or None
+            Of `theta`; None without inference.
+        notes : tuple of str
+        """
+        terms = self.design.terms
+        d = len(terms.regressors)
+        of_model = [*range(d), -1]
+        to_user = units.to_user(d)
+        covariance, sampling, hidden = user_errors(error, to_user, self.scales.trusted[of_model])
+        clipping = clipping_bounds(error, to_user, hidden)
+        params = to_user @ theta + units.offset(d)
+        given = [int(units.intercept) + j for j in terms.given]
+        params[given], hidden[given] = 1.0, False
+        if clipping is not None:
+            clipping[given] = 0.0
+        if covariance is not None and sampling is not None:
+            covariance[given, :] = covariance[:, given] = sampling[given] = 0.0
+        if terms.family.least_squares:
+            share = self.tail_share
+            limits = prediction_limits(self.design, self.scales, params, self.noise, share)
+        else:
+            limits = regressor_limits(self.scales)
+            limits[list(terms.given)] = np.nan
+        stats, diagnostics = released_extras(
+            self.design, self.scales, params, self.noise, self.extras
+        )
+        return Release(
+            params=params,
+            covariance=covariance,
+            sampling=sampling,
+            clipping=clipping,
+            units=self.scales.units,
+            parts=tuple(self.noise.parts),
+            composition=COMPOSITION,
+            notes=(
+                *notes,
+                *self._about_weights(),
+                *hidden_note(hidden, terms.coefficients, inference=error is not None),
+            ),
+            limits=limits[of_model],
+            stats=stats,
+            diagnostics=diagnostics,
+        )
+
+    def _about_weights(self) -> tuple[str, ...]:
+        """Say how rows were weighed."""
+        place = self.design.terms.weight
+        if place is None:
+            return ()
+        most = most_weight(self.scales, place)
+        column = self.design.terms.weights
+        return (f"rows are weighted by {column}; weights are clipped at {most:.3g}",)
+
+
+def standardise(
+    design: Design, allowance: Allowance, options: _Options, max_rows: int, passes: int | None
+) -> Standardised:
+    """Keep at most `max_rows` rows of each unit, and find the scales of all columns.
+
+    Parameters
+    ----------
+    passes : int or None
+        Over the rows that follow, at most, before `Standardised.released`; None: passes do not tell
+        how long that takes.
+    """
+    if passes is not None:  # and a vote on limits
+        scaling = options.standardisation.passes(design.columns + 1)
+        expect(scaling + passes + 1 + allowance.extras.passes)
+    noise = _releases(design, allowance, max_rows)
+    design = sample_rows(design, max_rows, allowance.bits)
+    scales = options.standardisation.release(design.rows, noise, column_bounds(design.terms))
+    tail_share = options.standardisation.tail_share
+    return _standardised(design, noise, scales, tail_share, allowance.extras)
+
+
+def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> Standardised:
+    """As `standardise`, by `column_scales`, which spends no more than it has to."""
+    resuming = 0 if allowance.start is None else RESUMED_PASSES
+    expect(passes + resuming + allowance.extras.passes)
+    noise, start = _releases(design, allowance, max_rows), allowance.start
+    design = sample_rows(design, max_rows, allowance.bits)
+    family, bounds = design.terms.family, column_bounds(design.terms)
+    if start is None:
+        scales = column_scales(design.rows, noise, bounds, events=not family.standardised)
+    else:
+        scales = resumed_scales(design.rows, noise, bounds, start)
+    vote = VOTE_SHARE if family.least_squares else 0.0
+    begun = _standardised(design, noise, scales, vote, allowance.extras)
+    return replace(begun, start=start)
+
+
+def _releases(design: Design, allowance: Allowance, max_rows: int) -> GaussianReleases:
+    rows = 1 if design.units is None else max_rows
+    return GaussianReleases(
+        allowance.epsilon,
+        allowance.delta,
+        allowance.bits,
+        rows=rows,
+        aside=allowance.extras.share,
+    )
+
+
+def _standardised(
+    design: Design, noise: GaussianReleases, scales: Scales, tail_share: float, extras: Extras
+) -> Standardised:
+    units = standard_units(scales, intercept=design.terms.intercept)
+    if not design.terms.family.standardised:
+        units = replace(units, y_centre=0.0, y_scale=1.0)
+    units = units.keeping(np.arange(len(units.columns)) != design.terms.weight)
+    return Standardised(design, noise, scales, units, tail_share, extras)
+
+
+def response_not_found(scales: Scales, noise: GaussianReleases, composition: str) -> Declined:
+    """Return the outcome of a fit if the scale of the response is not estimable."""
+    return Declined(
+        reason=f"with about {scales.units:,.0f} rows, this eps is too small to estimate the scale "
+        "of the response",
+        advice=(
+            "give bounds of the response, ",
+            Setting("bounds", _BOUNDED),
+            ", or use fewer columns, more rows or a larger ",
+            Argument("eps"),
+        ),
+        units=scales.units,
+        parts=tuple(noise.parts),
+        composition=composition,
+    )

@@ -1,0 +1,1 @@
+"""How dpreg is reached other than from Python: the shell, R, and plots."""

@@ -1,0 +1,1 @@
+"""What R calls: plain values."""

@@ -1,0 +1,372 @@
+"""What R calls: plain values in, plain values out, never an exception.
+
+Only str, float, int, bool, None, lists, dicts and bytes cross the border, because the
+converters of reticulate and rpy2 change missing values, numpy arrays and data frames
+without saying so.  Columns come as bytes, from a function of R that is called when the budget
+has been charged.  An exception becomes a value too: it would
+abort the process from an rpy2 callback, and R wants a condition with a class.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import typing
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dpreg
+from dpreg.base.errors import BudgetError
+from dpreg.base.passes import Progress
+from dpreg.calls.block_test import Blocks, PValues, statistic_of, test_by_blocks
+from dpreg.calls.request import Request
+from dpreg.calls.starts import origin_from_json
+from dpreg.data.source import quietly
+from dpreg.estimation.planning.curves import power_curve, width_curve
+from dpreg.faces.bridge.budgets import budget_state, new_budget, partition, payer_of
+from dpreg.faces.bridge.rows import column_kinds, model_matrix
+from dpreg.faces.bridge.words import in_r, told_in_r
+from dpreg.privacy.certificate import Certificate
+from dpreg.results.instruments import two_stage_fit
+from dpreg.results.model_tables import rsquared
+from dpreg.results.models import Model
+
+__all__ = ["call", "plain"]
+
+Sent = Mapping[str, Any]
+
+# R is told how far a release has come from so many seconds on.
+_PATIENCE = 1.0
+# What is not an argument of the same name.
+_ASIDE = ("matrix", "formula", "budget", "progress")
+
+
+def call(function: str, request: Sent) -> dict[str, Any]:
+    """Call one of the functions below.
+
+    Returns
+    -------
+    dict
+        ``{"value": ...}``, or ``{"error": {"kind", "message"}}``; kinds are "budget", "usage"
+        and "python".
+    """
+    try:
+        # Warnings of numpy and pandas may depend on records; those of dpreg do not exist.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return {"value": told_in_r(plain(_FUNCTIONS[function](request)))}
+    except Exception as error:
+        text = "\n".join([str(error), *getattr(error, "__notes__", ())])
+        return {"error": {"kind": _kind(error), "message": in_r(text)}}
+
+
+def _kind(error: Exception) -> str:
+    """Return what R makes a class of condition of."""
+    if hasattr(error, "__notes__"):  # after the charge: of memory, or from a seed
+        return "python"
+    if isinstance(error, BudgetError):
+        return "budget"
+    return "usage" if isinstance(error, ValueError) else "python"
+
+
+def plain(value: Any) -> Any:
+    """Return `value` as something both bridges convert faithfully."""
+    if value is None or isinstance(value, (bool, str, bytearray)):
+        return value
+    if isinstance(value, (int, float, np.integer, np.floating)):
+        return float(value)  # integers beyond 2**31 would come out as 0 or -1
+    if isinstance(value, np.ndarray):
+        return _packed(value)
+    if isinstance(value, Certificate):
+        return {"text": value.brief, **{k: plain(v) for k, v in value.to_dict().items()}}
+    if dataclasses.is_dataclass(value):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    return [plain(v) for v in value]
+
+
+def _packed(array: NDArray[Any]) -> dict[str, Any]:
+    doubles = np.asarray(array, dtype="<f8")
+    # A bytearray becomes a raw vector in R; bytes do not.
+    return {
+        "doubles": bytearray(doubles.tobytes(order="F")),
+        "dim": [float(size) for size in doubles.shape],
+    }
+
+
+def _release(function: Callable[..., Any], request: Sent) -> Any:
+    """Call `dp_lm` or `dp_select` with what R sent, by name."""
+    payer = None if request.get("budget") is None else payer_of(request["budget"])
+    matrix = model_matrix(request["matrix"], None if payer is None else payer.stratum)
+    given = {k: v for k, v in request.items() if k not in _ASIDE}
+    known = inspect.signature(function).parameters
+    for name in given:
+        if name not in known:
+            raise ValueError(
+                f"{name}: dpreg {dpreg.__version__} in Python does not know this argument; "
+                "install a newer one with install_dpreg()"
+            )
+    for name in ("method", "select", "family"):
+        if name in given:
+            given[name] = _options(given[name])
+    if given.get("bounds") is not None:
+        given["bounds"] = {name: tuple(limits) for name, limits in dict(given["bounds"]).items()}
+    if given.get("start") is not None:
+        given["start"] = origin_from_json(given["start"])
+    for name in ("k", "max_rows"):
+        if given.get(name) is not None:
+            given[name] = _whole(name, given[name])
+    if given.get("rng") is not None:
+        given["rng"] = int(given["rng"])
+    with _shown(request.get("progress")):
+        return function(request["formula"], matrix, unit=matrix.unit, budget=payer, **given)
+
+
+def _shown(show: Callable[[str], Any] | None) -> AbstractContextManager[None]:
+    """Tell a function of R how far releases have come."""
+    if show is None:
+        return nullcontext()
+
+    def told(found: Progress) -> None:
+        if found.seconds >= _PATIENCE:
+            quietly(show, str(found))
+
+    return dpreg.progress(told)
+
+
+def _options(sent: Any) -> Any:
+    """Turn ``{"kind", "options"}`` into the options object of that name."""
+    if not isinstance(sent, Mapping):
+        return sent
+    cls = _newer(sent["kind"])
+    hints = typing.get_type_hints(cls)
+    given = {k: _option(k, v, hints.get(k)) for k, v in dict(sent["options"] or {}).items()}
+    return cls(**given)
+
+
+def _option(name: str, value: Any, hint: Any) -> Any:
+    if isinstance(value, Mapping) and "kind" in value:
+        return _options(value)
+    kinds = set(typing.get_args(hint)) or {hint}
+    if isinstance(value, float) and int in kinds and float not in kinds:
+        return _whole(name, value)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
+        raise ValueError(f"{name} must be a whole number, got {value!r}")
+    return int(value)
+
+
+def _lm(request: Sent) -> dict[str, Any]:
+    fit = _release(dpreg.dp_lm, request)
+    return result_fields(fit)
+
+
+def _glm(request: Sent) -> dict[str, Any]:
+    return result_fields(_release(_newer("dp_glm"), request))
+
+
+def result_fields(fit: dpreg.DPResults | dpreg.NotReleased) -> dict[str, Any]:
+    """Return what R makes a fit of."""
+    if isinstance(fit, dpreg.NotReleased):
+        fields = {**fit._fields(), "advice": fit.advice}
+        fields = {"released": False, "text": str(fit), **plain(fields)}
+    else:
+        start = None if fit.start is None else fit.start.to_json()
+        fields = {"released": True, **plain(fit), "start": start}
+    return {**told_in_r(fields)}
+
+
+def _select(request: Sent) -> dict[str, Any]:
+    found = _release(_newer("dp_select"), request)
+    return {"text": str(found), **plain(found)}
+
+
+def _test(request: Sent) -> dict[str, Any]:
+    """Test by blocks, with p-values of a function of R; see rwrapper/R/block_test.R."""
+    given = dict(request)
+    ask, labels = given.pop("p_value"), given.pop("labels")
+    if given.get("blocks") is not None:
+        given["blocks"] = _whole("blocks", given["blocks"])
+
+    def opened() -> tuple[PValues, NDArray[np.int64]]:
+        def p_value(rows: NDArray[np.int64], seed: int) -> float:
+            block = {"rows": bytearray(rows.astype("<i4").tobytes()), "seed": float(seed)}
+            return statistic_of(ask, block, seed)
+
+        return p_value, np.frombuffer(quietly(labels), "<i4").astype(np.int64)
+
+    asked = Request(
+        call="dp_test", formula=given["name"], eps=given["eps"], delta=0.0,
+        method=Blocks(given.get("blocks"), given["threshold"]), unit=given.get("unit"),
+        budget=None if given.get("budget") is None else payer_of(given["budget"]),
+        rng=None if given.get("rng") is None else int(given["rng"]),
+    )  # fmt: skip
+    found = test_by_blocks(asked, None, opened)
+    return {"text": str(found), "p_value": found.pvalue, **plain(found)}
+
+
+def _curve(request: Sent) -> dict[str, Any]:
+    """Release curves; what R asks of them later, it asks with the whole of `json`."""
+    found = _release(_newer("dp_curve"), request)
+    return {"json": found.to_json(), "groups": list(found.groups), "nobs": found.nobs,
+            "notes": list(found.notes), "privacy": plain(found.privacy)}  # fmt: skip
+
+
+def _curve_table(request: Sent) -> dict[str, Any]:
+    """Return what R asks of a curve, as columns: a table, means, quantiles; or the test."""
+    curve, what = dpreg.DPCurve.from_json(request["curve"]), request["what"]
+    if what == "logrank":
+        return dataclasses.asdict(curve.logrank())
+    alpha = request["alpha"]
+    if what == "rmst":
+        columns = curve._means(request.get("time"), alpha)
+    elif what == "quantile":
+        columns = curve._quantiles(request["q"], alpha)
+    else:
+        columns = curve._columns(alpha, simultaneous=bool(request["simultaneous"]))
+    return {name.replace(" ", "_"): plain(values) for name, values in columns.items()}
+
+
+def _public_start(request: Sent) -> dict[str, Any]:
+    matrix = model_matrix(request["matrix"], None)
+    found = dpreg.public_start(request["formula"], matrix, unit=matrix.unit)
+    return {"json": found.to_json(), "source": found.source, "names": list(found.names)}
+
+
+def _moments(request: Sent) -> dict[str, Any]:
+    """Release moments; what R asks of them later, it asks with the whole of `json`."""
+    found = _release(dpreg.dp_moments, request)
+    from dpreg.results.correlations import correlations
+
+    values, errors = correlations(found)
+    centre, scale = np.full((2, len(found.names)), np.nan)
+    centre[found.used], scale[found.used] = found.centre, found.scale
+    return {
+        "json": found.to_json(), "names": list(found.names), "nobs": found.units,
+        "mean": plain(centre), "sd": plain(scale), "correlations": plain(values),
+        "errors": plain(errors), "notes": list(found.notes), "privacy": plain(found.privacy),
+    }  # fmt: skip
+
+
+def _asked(request: Sent) -> tuple[dpreg.DPMoments, Model]:
+    moments = dpreg.DPMoments.from_json(request["moments"])
+    names = tuple(request["names"])
+    model = Model(request["response"], names, bool(request["intercept"]), request["formula"])
+    return moments, moments.checked(model)
+
+
+def _moments_lm(request: Sent) -> dict[str, Any]:
+    moments, model = _asked(request)
+    if request.get("instruments") is None:
+        found, units = moments.regression(model)
+        return result_fields(moments.fit_of(model, found, units, ()))
+    instruments = tuple(request["instruments"])
+    others = moments.checked(Model(model.response, instruments, model.intercept, ""))
+    return result_fields(two_stage_fit(moments, model, others))
+
+
+def _moments_r2(request: Sent) -> dict[str, float]:
+    return rsquared(*_asked(request), request["alpha"])
+
+
+def _plan(request: Sent) -> dict[str, Any]:
+    given = dict(request)
+    for name in ("n", "d"):
+        if given.get(name) is not None:
+            given[name] = _whole(name, given[name])
+    if "family" in given:
+        given["family"] = _options(given["family"])
+    plan = _newer("dp_plan")(**given)
+    epsilons, widths = width_curve(plan)
+    effects, powers, exact = power_curve(plan)
+    return {"text": str(plan), "exact": plan.exact, **plain(plan),
+            "curve": plain({"eps": epsilons, "width": widths}),
+            "detection": plain({"effect": effects, "power": powers, "exact": exact})}  # fmt: skip
+
+
+def _newer(name: str) -> Callable[..., Any]:
+    found = next((getattr(m, name) for m in _modules() if hasattr(m, name)), None)
+    if not callable(found):
+        raise ValueError(
+            f"{name}: dpreg {dpreg.__version__} in Python does not have it; "
+            "install a newer one with install_dpreg()"
+        )
+    function: Callable[..., Any] = found
+    return function
+
+
+def _modules() -> tuple[Any, ...]:
+    """Where functions and options classes are, whatever the version."""
+    from dpreg.estimation import methods
+    from dpreg.estimation.releases import standardisation
+
+    return dpreg, methods, standardisation
+
+
+def _columns(request: Sent) -> dict[str, str]:
+    return column_kinds(list(request["paths"]))
+
+
+def _diamonds(request: Sent) -> dict[str, Any]:
+    return frame_columns(dpreg.load_diamonds())
+
+
+def frame_columns(frame: Any) -> dict[str, Any]:
+    """Return a pandas data frame column by column; missing codes of categories are 0."""
+    columns: dict[str, Any] = {}
+    for name, column in frame.items():
+        if hasattr(column, "cat"):
+            columns[str(name)] = {
+                "codes": np.asarray(column.cat.codes, dtype=np.float64) + 1,
+                "levels": [str(level) for level in column.cat.categories],
+                "ordered": bool(column.cat.ordered),
+            }
+        else:
+            columns[str(name)] = {"values": np.asarray(column, dtype=np.float64)}
+    return columns
+
+
+def _defaults(request: Sent) -> dict[str, Any]:
+    """Return the defaults of an options class, so that R can be tested to have the same."""
+    cls = _newer(request["kind"])
+    found = {}
+    for name, parameter in inspect.signature(cls).parameters.items():
+        default = parameter.default
+        nested = dataclasses.is_dataclass(default) or "factory" in repr(default)
+        found[name] = "<object>" if nested else default
+    return found
+
+
+def _version(request: Sent) -> str:
+    return dpreg.__version__
+
+
+_FUNCTIONS: dict[str, Callable[[Sent], Any]] = {
+    "lm": _lm,
+    "glm": _glm,
+    "curve": _curve,
+    "curve_table": _curve_table,
+    "public_start": _public_start,
+    "moments": _moments,
+    "moments_lm": _moments_lm,
+    "moments_r2": _moments_r2,
+    "select": _select,
+    "test": _test,
+    "plan": _plan,
+    "new_budget": new_budget,
+    "partition": partition,
+    "budget_state": budget_state,
+    "columns": _columns,
+    "diamonds": _diamonds,
+    "defaults": _defaults,
+    "version": _version,
+}

@@ -1,0 +1,177 @@
+"""How R hands over rows: columns of a data frame, or files that are read here, block by block.
+
+R evaluates its own formulas.  For files it is told the types of the columns first; when the budget
+has been charged, it gets block after block of those that the formula reads, and makes columns of
+the model matrix of each row by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.base.errors import SchemaError
+from dpreg.data.matrix import ModelMatrix, Records
+from dpreg.data.source import quietly
+from dpreg.data.units import UnitNumbers
+from dpreg.privacy.stratum import Stratum
+
+if TYPE_CHECKING:
+    from dpreg.data.cells import Cells
+    from dpreg.data.schema import Column
+    from dpreg.data.source import RowSource
+
+__all__ = ["column_kinds", "model_matrix"]
+
+Request = Mapping[str, Any]
+
+_DAY = 86400
+
+# What cells hold, in the words of the schema, and what R has for it.
+_KINDS = {
+    "numbers": "number",
+    "text": "text",
+    "dates": "date",
+    "timestamps": "time",
+    "durations": "span",
+}
+
+
+def column_kinds(paths: Sequence[str]) -> dict[str, str]:
+    """Return what each column of Parquet files is to R, "other" where it has nothing for it."""
+    columns = _files(paths).schema.columns
+    return {name: _KINDS.get(column.holds, "other") for name, column in columns.items()}
+
+
+def _files(paths: Sequence[str]) -> RowSource:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise SchemaError(
+            "data",
+            "files are read by pyarrow, which the Python that R uses does not have",
+            "install it there: reticulate::virtualenv_install('r-dpreg', 'pyarrow')",
+        ) from None
+    from dpreg.data.containers import open_source
+
+    return open_source(paths[0] if len(paths) == 1 else list(paths))
+
+
+def model_matrix(sent: Request, stratum: Stratum | None) -> ModelMatrix:
+    """Return the problem that R describes; its records come from R when they are read.
+
+    Parameters
+    ----------
+    sent : mapping
+        ``response``, ``names``, ``intercept``, ``ranges``, ``groups``, ``offsets``,
+        ``data_bounds`` and ``unit`` as in `ModelMatrix`; and either ``read``, a function of R that
+        returns all rows, or ``paths``, ``columns`` and ``rows``, one that returns those of a block;
+        then ``weights`` names their column.
+    stratum : Stratum or None
+    """
+    read = _of_frame(sent["read"]) if "read" in sent else _of_files(sent, stratum)
+    return ModelMatrix(
+        response=sent["response"],
+        names=tuple(sent["names"]),
+        intercept=bool(sent["intercept"]),
+        read=read,
+        ranges={name: (low, high) for name, (low, high) in dict(sent["ranges"] or {}).items()},
+        groups={term: tuple(columns) for term, columns in dict(sent.get("groups") or {}).items()},
+        offsets=tuple(sent.get("offsets") or ()),
+        data_bounds={
+            name: (low, high) for name, (low, high) in dict(sent.get("data_bounds") or {}).items()
+        },
+        unit=sent.get("unit"),
+        stratum=stratum,
+        within=bool(sent.get("within")),
+    )
+
+
+def _doubles(raw: Any) -> NDArray[np.float64]:
+    return np.frombuffer(raw, dtype="<f8")
+
+
+def _of_frame(ask: Callable[[], Request]) -> Callable[[], Iterable[Records]]:
+    def read() -> Iterator[Records]:
+        found = quietly(ask)
+        labels, strata = found.get("labels"), found.get("strata")
+        weights = found.get("weights")
+        yield Records(
+            columns=[_doubles(raw) for raw in found["columns"]],
+            y=_doubles(found["y"]),
+            labels=None if labels is None else np.frombuffer(labels, "<i4").astype(np.int64),
+            strata=None if strata is None else np.frombuffer(strata, "<i4"),
+            weights=None if weights is None else _doubles(weights),
+        )
+
+    return read
+
+
+def _of_files(sent: Request, stratum: Stratum | None) -> Callable[[], Iterable[Records]]:
+    source = _files(_listed(sent["paths"]))
+    used, ask, unit = _listed(sent["columns"]), sent["rows"], sent.get("unit")
+    weights = sent.get("weights")
+    apart = [unit, None if stratum is None else stratum.column, weights]
+    columns = tuple(dict.fromkeys([*used, *(name for name in apart if name is not None)]))
+
+    def read() -> Iterator[Records]:
+        number = UnitNumbers()
+        for batch in source.batches(columns):
+            values = {name: _block_column(source.schema[name], batch.cells[name]) for name in used}
+            found = quietly(ask, {"rows": float(batch.rows), "columns": values})
+            yield Records(
+                columns=[_doubles(raw) for raw in found["columns"]],
+                y=_doubles(found["y"]),
+                labels=None if unit is None else number.labels(batch.cells[unit].keys()),
+                strata=None if stratum is None
+                else batch.cells[stratum.column].codes(stratum.levels),
+                weights=None if weights is None else batch.cells[weights].numbers(),
+            )  # fmt: skip
+
+    return read
+
+
+def _listed(values: Any) -> list[str]:
+    """R makes a single text of a vector of one."""
+    return [values] if isinstance(values, str) else list(values)
+
+
+def _block_column(column: Column, cells: Cells) -> dict[str, Any]:
+    """Return one column of a block as plain values; NaN and place 0 are for what is missing."""
+    kind = _KINDS[column.holds]
+    if kind == "number":
+        return {"doubles": _packed(cells.numbers(), "<f8")}
+    if kind == "text":
+        encoded = cells.keys().dictionary_encode()
+        places = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        entries = [_text(key) for key in encoded.dictionary.to_pylist()]
+        return {"entries": entries, "places": _packed(places + 1, "<i4")}
+    seconds = _seconds(cells)
+    return {"doubles": _packed(seconds / _DAY if kind == "date" else seconds, "<f8")}
+
+
+def _packed(values: NDArray[Any], dtype: str) -> bytearray:
+    # A bytearray becomes a raw vector in R; bytes do not.
+    return bytearray(values.astype(dtype).tobytes())
+
+
+def _text(key: bytes) -> str:
+    """Return the text of a key; R has no text with a zero in it, nor any that is not UTF-8."""
+    return key[1:].decode("utf-8", "backslashreplace").replace("\0", "\\x00")
+
+
+def _seconds(cells: Cells) -> NDArray[np.float64]:
+    """Return ticks as seconds, NaN where they are missing."""
+    from dpreg.data.cells import Coded, Ticks
+
+    if isinstance(cells, Coded):
+        known = (cells.positions >= 0) & (cells.positions < len(cells.entries))
+        places = np.where(known, cells.positions, len(cells.entries))
+        return np.asarray(np.append(_seconds(cells.entries), np.nan)[places])
+    assert isinstance(cells, Ticks)
+    values = cells.values.astype(np.float64)
+    seconds = values / cells.per_second if cells.per_second else values * _DAY
+    return seconds if cells.missing is None else np.where(cells.missing, np.nan, seconds)

@@ -1,0 +1,88 @@
+"""Messages as R users would type them.
+
+The words are made for Python, where they are raised; this face puts them into the syntax of R.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+__all__ = ["in_r", "told_in_r"]
+
+# What is shown to people; the other strings of an answer are names and formulas.
+_SHOWN = {"text", "claim", "notes", "reason", "advice", "no_errors", "label", "reading",
+          "stratum"}  # fmt: skip
+_CONSTANTS = {"True": "TRUE", "False": "FALSE", "None": "NULL"}
+_PHRASES = {"options object": "options", "an options": "options", "a Screen or ": "",
+            "a tuple or list": "a character vector", "2**20": "2^20",
+            "fit.clipping": "fit$clipping", "fit.notes": "fit$notes"}  # fmt: skip
+
+
+# A list of texts.
+_LIST = re.compile(r"\[('[^'\]]*'(?:, (?:'[^']*'|\.\.\.))*)\]")
+
+
+@cache
+def _arguments() -> re.Pattern[str]:
+    """Match ``name=`` for the arguments of all functions and options, and their shares."""
+    import dpreg
+    from dpreg.estimation import methods
+    from dpreg.estimation.releases.standardisation import Standardisation
+
+    functions: tuple[Callable[..., Any], ...] = (
+        dpreg.dp_lm, dpreg.dp_glm, dpreg.dp_select, dpreg.dp_test, dpreg.dp_curve, dpreg.dp_plan,
+        dpreg.Budget, Standardisation,
+        *methods.METHODS.values(), dpreg.DPKendall, dpreg.DPSIS,
+                 dpreg.TwoStage, dpreg.SubLasso)  # fmt: skip
+    names = {name for f in functions for name in inspect.signature(f).parameters} | {
+        "mu",
+        "rho",
+        "failure",
+    }
+    return re.compile(rf"\b({'|'.join(sorted(names))})=(?!=) ?")
+
+
+def in_r(text: str) -> str:
+    """Return a message with its advice in the syntax of R.
+
+    Parameters
+    ----------
+    text : str
+        As Python says it, such as ``"write delta=1e-6 and inference=False"``.
+
+    Returns
+    -------
+    str
+        ``"write delta = 1e-6 and inference = FALSE"``.
+    """
+    text = re.sub(r"(dp_\w+)\((['\"])(.*?)\2, method='(\w+)'\)", r'\1(\3, method = "\4")', text)
+    text = re.sub(r"{'([^']*)': \(low, high\)(, \.\.\.)?}", r"list(`\1` = c(low, high)\2)", text)
+    text = re.sub(r"{(\w+): \(low, high\)}", r"list(\1 = c(low, high))", text)
+    # How Python reads a CSV file is of no use there.
+    text = re.sub(r"declare them, types = .*, or in R with (read\.csv\(.*\))", r"write \1", text)
+    text = _LIST.sub(lambda found: f"c({found[1]})".replace("'", '"'), text)
+    for python, r in _PHRASES.items():
+        text = text.replace(python, r)
+    text = re.sub(r"\bdpreg\.Budget\(", "dp_budget(", text)
+    text = re.sub(r"\bdpreg\.(?=[A-Z])", "", text)
+    text = _arguments().sub(r"\1 = ", text)
+    text = re.sub(r"(?<= = )'([^']*)'", r'"\1"', text)
+    text = re.sub(r"(?<![\w.'])(\d+)\.0(?![\w.'])", r"\1", text)
+    return re.sub(r"(?<!')\b(True|False|None)\b(?!')", lambda found: _CONSTANTS[found[1]], text)
+
+
+def told_in_r(value: Any) -> Any:
+    """Return an answer with what is shown to people in the syntax of R."""
+    if not isinstance(value, Mapping):
+        return value
+    return {k: _shown(v) if k in _SHOWN else told_in_r(v) for k, v in value.items()}
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, str):
+        return in_r(value)
+    return [_shown(v) for v in value] if isinstance(value, list) else value

@@ -1,0 +1,81 @@
+"""`dpreg audit`."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+import click
+
+from dpreg.faces.cli.codes import BROKEN, DONE
+from dpreg.faces.cli.help import Documented
+from dpreg.faces.cli.output import needs_writable
+
+__all__ = ["audit"]
+
+_PAIRS = 1000
+
+
+@click.command(
+    cls=Documented,
+    examples=(
+        "dpreg audit",
+        "dpreg audit --replay --pairs 5000 --json replay.json",
+    ),
+)
+@click.option("--full", is_flag=True, help="Run the full audit, which takes minutes.")
+@click.option(
+    "--replay",
+    is_flag=True,
+    help="Instead, call every public function on pairs of neighbouring tables with the same "
+    "released numbers, and compare all sums with their sensitivities.",
+)
+@click.option(
+    "--pairs", type=click.IntRange(min=1), help=f"Number of pairs to replay.  [default: {_PAIRS}]"
+)
+@click.option(
+    "--seconds", type=click.FloatRange(min=0), help="Time after which no new pair is replayed."
+)
+@click.option("--json", metavar="FILE", help="Write the replay as JSON; - for standard output.")
+@click.option(
+    "--seed", type=int, default=20260101, show_default=True, help="Random seed of the runs."
+)
+def audit(
+    full: bool, replay: bool, pairs: int | None, seconds: float | None, json: str | None, seed: int
+) -> int:
+    """Check the privacy claims of this installation; exit code 1 if one is broken."""
+    if replay:
+        if full:
+            raise click.UsageError("--full cannot be used together with --replay")
+        return _replay(pairs or _PAIRS, math.inf if seconds is None else seconds, json, seed)
+    for name, value in (("--pairs", pairs), ("--seconds", seconds), ("--json", json)):
+        if value is not None:
+            raise click.UsageError(f"{name} needs --replay")
+    from dpreg.audit import audit
+
+    report = audit(
+        full=full,
+        seed=seed,
+        progress=lambda name: print(f"dpreg: {name}", file=sys.stderr),
+    )
+    print(report)
+    return DONE if report.holds else BROKEN
+
+
+def _replay(pairs: int, seconds: float, json: str | None, seed: int) -> int:
+    needs_writable(json, "--json")
+    from dpreg.audit import replay
+
+    def progress(number: int) -> None:
+        if number % 100 == 0 and number:
+            print(f"dpreg: {number:,} of {pairs:,} pairs", file=sys.stderr)
+
+    report = replay(pairs, seconds=seconds, seed=seed, progress=progress)
+    if json == "-":
+        print(report.to_json())
+    else:
+        if json is not None:
+            Path(json).write_text(report.to_json() + "\n", encoding="utf-8")
+        print(report)
+    return DONE if report.holds else BROKEN

@@ -1,0 +1,82 @@
+"""`dpreg test`."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from dpreg.base.errors import ArgumentError
+from dpreg.faces.cli.codes import DONE
+from dpreg.faces.cli.help import Documented
+from dpreg.faces.cli.output import Outputs, output_options
+from dpreg.faces.cli.progress import working
+from dpreg.faces.cli.strata import payer_from
+
+__all__ = ["block_test"]
+
+
+@click.command(
+    "test",
+    cls=Documented,
+    examples=(
+        "dpreg test tests_of_mine:depth_and_price diamonds.parquet --eps 1",
+        "dpreg test tests_of_mine:before_and_after visits.parquet --eps 0.5 --unit person "
+        "--budget year.budget",
+    ),
+)
+@click.argument("statistic")
+@click.argument("data")
+@click.option("--eps", type=float, required=True, help="Privacy parameter epsilon.")
+@click.option("--blocks", type=int, help="Number of blocks.  [default: 12 / eps, at least 5]")
+@click.option("--threshold", type=float, default=0.2, show_default=True,
+              help="Threshold below which a p-value is small.")  # fmt: skip
+@click.option("--unit", metavar="COLUMN", help="Column that names the protected unit.")
+@click.option("--budget", metavar="FILE", help="Budget to charge (see dpreg budget new).")
+@click.option("--rng", type=int, metavar="SEED",
+              help="Random seed: makes the result reproducible and NOT PRIVATE.")  # fmt: skip
+@output_options
+def block_test(statistic: str, data: str, **given: Any) -> int:
+    """Test any hypothesis that has a p-value, by blocks of rows and without bounds.
+
+    STATISTIC is MODULE:FUNCTION, a Python function of a pandas data frame that returns a p-value;
+    DATA is the path of a Parquet file.  MODULE is looked for in this folder too.
+    """
+    outputs = Outputs.of(given)
+    function = function_of(statistic)
+    from dpreg.calls.block_test import dp_test
+
+    with working("testing blocks"):
+        found = dp_test(function, data, **{**given, "budget": payer_from(given["budget"], None)})
+    return outputs.tell(found, found.summary(), DONE)
+
+
+def function_of(text: str) -> Callable[..., Any]:
+    """Return the function that MODULE:FUNCTION names.
+
+    Raises
+    ------
+    ArgumentError
+        If it cannot be imported, or is none.
+    """
+    module, colon, name = text.partition(":")
+    if not (module and colon and name):
+        example = "my_tests:slope for def slope(rows) in my_tests.py"
+        raise ArgumentError("STATISTIC", f"must be MODULE:FUNCTION, got {text!r}", f"as {example}")
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = importlib.import_module(module)
+    except Exception as error:
+        kind = type(error).__name__
+        raise ArgumentError("STATISTIC", f"cannot import {module!r}: {kind}: {error}") from None
+    function = getattr(found, name, None)
+    if not callable(function):
+        raise ArgumentError("STATISTIC", f"{module!r} has no function {name!r}")
+    taken: Callable[..., Any] = function
+    return taken

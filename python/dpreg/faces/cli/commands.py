@@ -1,0 +1,96 @@
+"""All commands, and what their exit codes say."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from dpreg.base.errors import told
+from dpreg.base.keywords import meant_by
+from dpreg.faces.cli.audit import audit
+from dpreg.faces.cli.block_test import block_test
+from dpreg.faces.cli.budget import budget
+from dpreg.faces.cli.codes import CUT_OFF, FAILED, INTERRUPTED, REFUSED
+from dpreg.faces.cli.curve import curve
+from dpreg.faces.cli.demo import demo_command
+from dpreg.faces.cli.face import SHELL
+from dpreg.faces.cli.fit import fit, glm
+from dpreg.faces.cli.moments import lm, moments
+from dpreg.faces.cli.output import close_quietly, refused
+from dpreg.faces.cli.plan import plan
+from dpreg.faces.cli.predict import predict
+from dpreg.faces.cli.select import select
+from dpreg.version import __version__
+
+__all__ = ["dpreg", "main"]
+
+_EPILOG = """\
+Exit codes: 0 done; 1 an audit or a ledger check failed; 2 refused, nothing charged; 3 the
+mechanism declined, and the budget is charged; 4 failed after the charge; 130 interrupted,
+possibly charged.
+
+Completion: put  eval "$(_DPREG_COMPLETE=bash_source dpreg)"  into ~/.bashrc; zsh_source and
+fish_source likewise.
+"""
+
+
+class Commands(click.Group):
+    """All of them; click itself would make an error of a reader that went away."""
+
+    def invoke(self, ctx: click.Context) -> int:
+        """Run one command and return its exit code."""
+        try:
+            code: int = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            close_quietly()
+            return CUT_OFF
+        return code
+
+
+@click.group(cls=Commands, epilog=_EPILOG)
+@click.version_option(__version__, prog_name="dpreg", message="%(prog)s %(version)s")
+def dpreg() -> None:
+    """Differentially private regression: a formula, a table and an epsilon."""
+
+
+for _command in (fit, glm, moments, lm, select, block_test, curve, predict, plan, budget, audit,
+                 demo_command):  # fmt: skip
+    dpreg.add_command(_command)
+
+
+def _hint(error: click.NoSuchOption) -> None:
+    """Say what an option of another package, or of Python, is called here."""
+    known = [] if error.ctx is None else [str(option.name) for option in error.ctx.command.params]
+    advice = meant_by(error.option_name.lstrip("-").replace("-", "_"), known)
+    if advice is not None:
+        print(f"dpreg: {error.option_name}: {told(advice, SHELL)}", file=sys.stderr)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    try:
+        code: int = dpreg.main(arguments, prog_name="dpreg", standalone_mode=False)
+    except click.NoSuchOption as error:
+        error.show()
+        _hint(error)
+        return REFUSED
+    except click.ClickException as error:
+        error.show()
+        return REFUSED
+    except click.Abort as stop:
+        for note in getattr(stop.__cause__, "__notes__", ()):
+            print(note, file=sys.stderr)
+        return INTERRUPTED
+    except Exception as error:
+        # With a note: of a release from a seed, after the charge.
+        if isinstance(error, (ValueError, RuntimeError)) and not hasattr(error, "__notes__"):
+            refused(error)
+            return REFUSED if isinstance(error, ValueError) else FAILED
+        # Of dpreg itself: to be seen whole, and to be told from a ledger that does not hold.
+        traceback.print_exc()
+        return FAILED
+    return code

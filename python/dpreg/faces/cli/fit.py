@@ -1,0 +1,145 @@
+"""`dpreg fit` and `dpreg glm`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpreg.base.errors import ArgumentError
+from dpreg.faces.cli.codes import DECLINED, DONE
+from dpreg.faces.cli.face import SHELL, in_shell
+from dpreg.faces.cli.help import Documented
+from dpreg.faces.cli.methods import build, described
+from dpreg.faces.cli.output import Outputs
+from dpreg.faces.cli.parameters import method_names, method_options, offering, selector_names
+from dpreg.faces.cli.progress import working
+from dpreg.faces.cli.release import release_options
+
+if TYPE_CHECKING:
+    from dpreg.calls.starts import Origin
+
+__all__ = ["fit", "glm"]
+
+
+def _options() -> str:
+    from dpreg.estimation.methods import METHODS
+
+    return described(METHODS)
+
+
+_FITTING = (
+    click.option("--method", metavar="NAME", shell_complete=offering(method_names),
+                 default="auto", show_default=True, help="Method of fitting."),
+    method_options("option", "the method"),
+    click.option("--select", metavar="NAME", shell_complete=offering(selector_names),
+                 help="Select terms privately before the fit."),
+    click.option("--k", type=int, help="Number of terms that --select keeps."),
+    click.option("--split", type=float,
+                 help="Probability that a unit is used for selection instead of estimation."),
+    method_options("select-option", "the selector"),
+    click.option("--weights", metavar="COLUMN", help="Column of row weights."),
+    click.option("--weight-limit", type=float,
+                 help="Clip weights at this value.  [default: estimated privately]"),
+    click.option("--inference/--no-inference", default=True,
+                 help="Release standard errors.  [default: yes]"),
+    click.option("--fit-stats/--no-fit-stats", default=False,
+                 help="Also release R squared and the residual scale.  [default: no]"),
+    click.option("--diagnostics/--no-diagnostics", default=False,
+                 help="Also release counts of residuals.  [default: no]"),
+    click.option("--alpha", type=float, default=0.05, show_default=True,
+                 help="1 - coverage of the intervals in the table."),
+    click.option("--start", metavar="FILE",
+                 help="Fit or moments that --json wrote, of the same formula; their scales cost "
+                 "nothing."),
+    click.option("--memory", type=float, metavar="BYTES",
+                 help="Memory for rows; further rows go to temporary files.  [default: a "
+                 "quarter of the machine's memory]"),
+)  # fmt: skip
+
+
+@click.command(
+    cls=Documented,
+    examples=(
+        'dpreg fit "price ~ carat + depth" diamonds.parquet --eps 1',
+        'dpreg fit "price ~ carat" diamonds.parquet --eps 1 --budget diamonds.ledger --json -',
+        'dpreg fit "y ~ x" visits.parquet --eps 1 --unit person --method adassp --max-rows 3',
+        'dpreg fit "y ~ x" d.parquet --eps 1 --method tukey --option models=500',
+        'dpreg fit "y ~ ." d.parquet --eps 1 --select kendall --k 5',
+        'dpreg fit "y ~ x" november.parquet --eps 1 --start october.json',
+    ),
+    details=("Options of methods", _options),
+)
+@release_options(*_FITTING)
+def fit(given: dict[str, Any], outputs: Outputs) -> int:
+    """Fit a linear regression to Parquet files with differential privacy.
+
+    FORMULA is a Wilkinson formula such as 'price ~ carat + cut'; DATA is a Parquet file,
+    a folder of such files or a pattern.
+    """
+    return _fitted(given, outputs)
+
+
+@click.command(
+    cls=Documented,
+    examples=(
+        'dpreg glm "default ~ income + region" loans.parquet --eps 1',
+        'dpreg glm "visits ~ age + offset(log(years))" d.parquet --eps 1 --family poisson',
+        'dpreg glm "wage ~ age" d.parquet --eps 1 --family quantile',
+    ),
+    details=("Options of methods", _options),
+)
+@release_options(
+    click.option("--family", metavar="NAME", default="binomial", show_default=True,
+                 help="binomial, poisson, gaussian or quantile."),
+    click.option("--link", metavar="NAME", help="logit, probit or cloglog, for binomial."),
+    click.option("--exp/--no-exp", default=False,
+                 help="Show exponentials, such as odds ratios.  [default: no]"),
+    *_FITTING,
+)  # fmt: skip
+def glm(given: dict[str, Any], outputs: Outputs) -> int:
+    """Fit a logistic, Poisson or median regression with differential privacy.
+
+    FORMULA is a Wilkinson formula such as 'default ~ income'; DATA is a Parquet file,
+    a folder of such files or a pattern.
+    """
+    return _fitted(given, outputs)
+
+
+def _fitted(given: dict[str, Any], outputs: Outputs) -> int:
+    from dpreg.calls.fit import fit as fitted
+    from dpreg.calls.request import Request
+    from dpreg.estimation.inference.law import check_alpha
+    from dpreg.estimation.methods import METHODS
+    from dpreg.estimation.selection import SELECTORS
+    from dpreg.results.fit import DPResults
+
+    alpha, exp = given.pop("alpha"), given.pop("exp", False)
+    check_alpha(alpha)
+    build(given, "method", METHODS, "option")
+    build(given, "select", SELECTORS, "select_option")
+    if given["start"] is not None:
+        given["start"] = _origin(given["start"])
+    # A ledger says what was called.
+    linear = given.get("family", "gaussian") == "gaussian" and given.get("link") is None
+    with working("fitting"):
+        found = fitted(Request.of("dp_lm" if linear else "dp_glm", given), given["data"])
+    if isinstance(found, DPResults):
+        return outputs.tell(found, in_shell(found.summary(alpha, exp=exp)), DONE)
+    return outputs.tell(found, found.summary(SHELL), DECLINED)
+
+
+def _origin(path: str) -> Origin:
+    """Read what a fit starts from."""
+    from dpreg.calls.starts import origin_from_json
+
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError as error:
+        raise ArgumentError("start", f"cannot read {path!r}: {error.strerror}") from None
+    try:
+        return origin_from_json(text)
+    except ValueError:
+        wanted = "give a file that dpreg fit --json or dpreg moments --json wrote"
+        raise ArgumentError("start", f"{path!r} does not hold a fit or moments", wanted) from None

@@ -1,0 +1,140 @@
+"""Options objects of methods and selectors, from what was typed."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from dpreg.base.errors import ArgumentError, Choice, Setting, Value, closest
+from dpreg.faces.cli.parameters import pair
+
+__all__ = ["build", "described"]
+
+
+def build(given: dict[str, Any], argument: str, kinds: Mapping[str, Any], settings: str) -> None:
+    """Put the options object of a method in the place of its name, if there is something to set.
+
+    Parameters
+    ----------
+    given : dict
+        What was typed, by name; `settings` is taken out of it.
+    argument : str
+        ``"method"`` or ``"select"``.
+    kinds : mapping
+        All methods or selectors by name.
+    settings : str
+        ``"option"`` or ``"select_option"``.
+    """
+    typed, name = given.pop(settings), given[argument]
+    if name is not None:
+        given[argument] = _built(name, kinds, typed, f"--{settings.replace('_', '-')}")
+
+
+def _built(name: str, kinds: Mapping[str, Any], settings: Sequence[str], option: str) -> Any:
+    """Return an options object; ``NAME=VALUE`` may be ``standardisation.NAME=VALUE``."""
+    if not settings:
+        return name
+    if name not in kinds:
+        raise ArgumentError(option, f"needs a method, and {name!r} is not one")
+    given: dict[str, Any] = {}
+    nested: dict[str, list[str]] = {}
+    for setting in settings:
+        key, text = pair(option, setting, "NAME=VALUE")
+        outer, dot, inner = key.partition(".")
+        if dot:
+            nested.setdefault(outer, []).append(f"{inner}={text}")
+        else:
+            given[key] = _converted(kinds[name], name, option, key, text)
+    for outer, inside in nested.items():
+        hint = _hint(kinds[name], name, option, outer)
+        given[outer] = _built(outer, {outer: hint}, inside, option)
+    try:
+        return kinds[name](**given)
+    except ArgumentError as error:
+        if error.argument not in {setting.partition("=")[0] for setting in settings}:
+            raise
+        typed_as = f"{option} {error.argument}"
+        raise ArgumentError(typed_as, error.problem, *error.suggestion) from None
+
+
+def _fields(kind: Any) -> dict[str, Any]:
+    return {f.name: f for f in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else {}
+
+
+def _hint(kind: Any, name: str, option: str, key: str) -> Any:
+    fields = _fields(kind)
+    if key not in fields:
+        meant = closest(key, fields)
+        advice = [] if meant is None else [("write ", Setting(option, f"{meant}=..."))]
+        problem = (f"{name!r} has no option {key!r}; it has ", Choice(tuple(fields)))
+        raise ArgumentError(option, problem, *advice)
+    return typing.get_type_hints(kind)[key]
+
+
+def _converted(kind: Any, name: str, option: str, key: str, text: str) -> Any:
+    """Return the value that a text stands for, by the type that the option is annotated with."""
+    hint = _hint(kind, name, option, key)
+    for one in typing.get_args(hint) if _is_union(hint) else (hint,):
+        read = _READERS.get(typing.get_origin(one) or one)
+        try:
+            if read is not None:
+                return read(text, one)
+        except ValueError:
+            continue
+    if dataclasses.is_dataclass(hint):
+        inside = Choice(tuple(f"{key}.{field}=..." for field in _fields(hint)))
+        raise ArgumentError(option, (f"{key!r} has options of its own: ", inside))
+    raise ArgumentError(option, (f"{key!r} of {name!r} cannot be ", Value(text)))
+
+
+def _is_union(hint: Any) -> bool:
+    return typing.get_origin(hint) in (typing.Union, types.UnionType)
+
+
+def _truth(text: str, _: Any) -> bool:
+    known = {"yes": True, "true": True, "no": False, "false": False}
+    if text.lower() not in known:
+        raise ValueError
+    return known[text.lower()]
+
+
+def _nothing(text: str, _: Any) -> None:
+    if text.lower() != "none":
+        raise ValueError
+
+
+def _one_of(text: str, hint: Any) -> str:
+    if text not in typing.get_args(hint):
+        raise ValueError
+    return text
+
+
+_READERS: dict[Any, Any] = {
+    bool: _truth,
+    int: lambda text, _: int(text),
+    float: lambda text, _: float(text),
+    str: lambda text, _: text,
+    Literal: _one_of,
+    tuple: lambda text, _: tuple(text.split(",")),
+    types.NoneType: _nothing,
+}
+
+
+def described(kinds: Mapping[str, Any]) -> str:
+    """List the options of all methods with their defaults, for help."""
+    lines = []
+    for name, kind in kinds.items():
+        fields = [f for f in dataclasses.fields(kind) if f.name != "max_rows"]
+        shown = []
+        for field in fields:
+            if field.default is dataclasses.MISSING:
+                shown.append(f"{field.name}.NAME")
+            elif isinstance(field.default, tuple):
+                shown.append(f"{field.name}={','.join(field.default)}")
+            else:
+                shown.append(f"{field.name}={field.default}")
+        lines.append(f"{name}: {', '.join(shown)}")
+    return "\n\n".join(lines)

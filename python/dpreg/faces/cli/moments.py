@@ -1,0 +1,78 @@
+"""`dpreg moments` and `dpreg lm`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpreg.base.errors import ArgumentError
+from dpreg.faces.cli.codes import DONE
+from dpreg.faces.cli.help import Documented
+from dpreg.faces.cli.output import Outputs, output_options
+from dpreg.faces.cli.progress import working
+from dpreg.faces.cli.release import release_options
+
+if TYPE_CHECKING:
+    from dpreg.results.moments import DPMoments
+
+__all__ = ["lm", "moments"]
+
+
+@click.command(
+    cls=Documented,
+    examples=(
+        'dpreg moments "~ price + carat + depth" diamonds.parquet --eps 1 --json moments.json',
+        'dpreg moments "~ ." visits.parquet --eps 1 --unit person --max-rows 5 --json moments.json',
+    ),
+)
+@release_options()
+def moments(given: dict[str, Any], outputs: Outputs) -> int:
+    """Release second moments of a Parquet file, for any number of regressions by dpreg lm.
+
+    FORMULA names the columns, as '~ price + carat + cut'; DATA is the path of the file.
+    """
+    from dpreg.calls.moments import released_moments
+    from dpreg.calls.request import Request
+
+    with working("releasing moments"):
+        found = released_moments(Request.of("dp_moments", given), given["data"])
+    return outputs.tell(found, found.summary(), DONE)
+
+
+@click.command(
+    cls=Documented,
+    examples=(
+        'dpreg lm moments.json "price ~ carat"',
+        'dpreg lm moments.json "carat ~ price + depth" --json fit.json',
+    ),
+)
+@click.argument("path", metavar="MOMENTS")
+@click.argument("formula")
+@click.option("--instruments", metavar="TERMS",
+              help="Instruments for two-stage least squares, such as '~ z + a'.")  # fmt: skip
+@click.option("--alpha", type=float, default=0.05, show_default=True,
+              help="1 - coverage of the intervals in the table.")  # fmt: skip
+@output_options
+def lm(path: str, formula: str, instruments: str | None, alpha: float, **files: Any) -> int:
+    """Fit a linear regression to saved moments, which costs nothing more.
+
+    MOMENTS is what dpreg moments --json wrote, FORMULA is of its columns.
+    """
+    outputs = Outputs.of(files)
+    saved = _read(path)
+    fit = saved.lm(formula) if instruments is None else saved.iv(formula, instruments)
+    return outputs.tell(fit, fit.summary(alpha), DONE)
+
+
+def _read(path: str) -> DPMoments:
+    from dpreg.results.moments import DPMoments
+
+    wanted = "give a file that dpreg moments --json wrote"
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return DPMoments.from_json(file.read())
+    except OSError as error:
+        raise ArgumentError("MOMENTS", f"cannot read {path!r}: {error.strerror}") from None
+    except ValueError as error:
+        raise ArgumentError("MOMENTS", f"{path!r} does not hold moments: {error}", wanted) from None

@@ -1,0 +1,51 @@
+"""`dpreg plan`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dpreg.faces.cli.codes import DONE
+from dpreg.faces.cli.help import Documented
+
+__all__ = ["plan"]
+
+
+@click.command(
+    cls=Documented,
+    examples=(
+        "dpreg plan --n 50000 --d 10 --eps 1",
+        "dpreg plan --rows 50000 --features 10 --eps 1 --effect 0.1",
+        "dpreg plan --features 10 --eps 1 --effect 0.1 --power 0.8",
+        "dpreg plan --n 50000 --d 10 --eps 1 --family binomial",
+    ),
+)
+@click.option("--n", "--rows", "n", type=int,
+              help="Number of units, if it is public.")  # fmt: skip
+@click.option("--d", "--features", "d", type=int, required=True, help="Number of regressors.")
+@click.option("--eps", type=float, help="Privacy parameter epsilon.")
+@click.option(
+    "--delta", type=float, default=1e-5, show_default=True, help="Privacy parameter delta."
+)
+@click.option("--effect", type=float,
+              help="Slope times the sd of its regressor, over the residual sd.")  # fmt: skip
+@click.option("--power", type=float,
+              help="Probability that the 5% test detects such a slope.")  # fmt: skip
+@click.option("--method", default="auto", show_default=True,
+              help="Method of fitting, or moments (one release, many models).")  # fmt: skip
+@click.option("--family", metavar="NAME", default="gaussian", show_default=True,
+              help="gaussian, binomial, poisson or quantile.")  # fmt: skip
+@click.option("--link", metavar="NAME", help="logit, probit or cloglog, for binomial.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def plan(as_json: bool, **given: Any) -> int:
+    """Say what to expect of a fit, and which slopes it detects, before any data are read.
+
+    Without --effect and --power the plan has the smallest slope that is detected with power 0.8.
+    With both, leave out --n or --eps: the plan has the smallest one that is enough.
+    """
+    from dpreg.estimation.planning.plan import dp_plan
+
+    found = dp_plan(**given)
+    print(found.to_json() if as_json else found)
+    return DONE

@@ -1,0 +1,83 @@
+"""`dpreg predict`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpreg.base.errors import ArgumentError
+from dpreg.faces.cli.codes import DONE
+from dpreg.faces.cli.help import Documented
+from dpreg.faces.cli.output import needs_writable
+
+if TYPE_CHECKING:
+    from dpreg.results.fit import DPResults
+
+__all__ = ["predict"]
+
+
+@click.command(
+    cls=Documented,
+    examples=(
+        "dpreg predict fit.json new.parquet > predictions.csv",
+        "dpreg predict fit.json new.parquet --interval confidence --out predictions.parquet",
+    ),
+)
+@click.argument("model", metavar="FIT")
+@click.argument("data", metavar="NEW")
+@click.option("--interval", help="confidence: add confidence limits of the mean response.")
+@click.option("--alpha", type=float, default=0.05, show_default=True,
+              help="1 - coverage of the intervals.")  # fmt: skip
+@click.option("--winsorise/--no-winsorise", default=True,
+              help="Clip new rows to the limits of the fit.  [default: yes]")  # fmt: skip
+@click.option("--out", metavar="FILE",
+              help="Output file, .csv or .parquet.  [default: CSV to standard output]")  # fmt: skip
+def predict(
+    model: str, data: str, interval: str | None, alpha: float, winsorise: bool, out: str | None
+) -> int:
+    """Predict the rows of a Parquet file, which is not protected, with a saved fit.
+
+    FIT is what dpreg fit --json wrote, NEW the path of the file.
+    """
+    needs_writable(out, "--out")
+    fit = _read(model, data)
+    found: Any = fit.predict(data, winsorise=winsorise, interval=interval, alpha=alpha)
+    frame = found.to_frame() if found.ndim == 1 else found
+    if out is not None and out.endswith(".parquet"):
+        frame.to_parquet(out, index=False)
+    else:
+        frame.to_csv(sys.stdout if out in (None, "-") else out, index=False)
+    return DONE
+
+
+def _read(path: str, data: str) -> DPResults:
+    from dpreg.results.fit import DPResults
+
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError as error:
+        raise ArgumentError("FIT", f"cannot read {path!r}: {error.strerror}") from None
+    if content.startswith(b"PAR1"):
+        raise ArgumentError(
+            "FIT", f"{path!r} is a Parquet file; the fit comes first",
+            f"write dpreg predict {data} {path}",
+        )  # fmt: skip
+    text = content.decode("utf-8", "replace")
+    if _declined(text):
+        raise ArgumentError("FIT", f"{path!r} says that the mechanism declined: there is no fit")
+    try:
+        return DPResults.from_json(text)
+    except ValueError as error:
+        wanted = "give a file that dpreg fit --json wrote"
+        raise ArgumentError("FIT", f"{path!r} does not hold a fit: {error}", wanted) from None
+
+
+def _declined(text: str) -> bool:
+    try:
+        return "dpreg_not_released" in json.loads(text)
+    except (TypeError, ValueError):
+        return False

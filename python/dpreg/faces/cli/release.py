@@ -1,0 +1,118 @@
+"""What commands that make a release have in common: what is asked, who pays, where it goes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from dpreg.base.errors import ArgumentError
+from dpreg.faces.cli.output import Outputs, output_options
+from dpreg.faces.cli.parameters import listed, number, pair
+from dpreg.faces.cli.strata import payer_from
+
+__all__ = ["release_options"]
+
+
+Command = Callable[..., Any]
+
+
+def release_options(*own: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator for a command that takes arguments of a release, and `Outputs`.
+
+    Parameters
+    ----------
+    *own : decorator
+        Listed in the help after what a release costs.
+    """
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def asked(**given: Any) -> Any:
+            outputs = Outputs.of(given)
+            given["levels"] = levels_from(given["levels"], given["data"])
+            given["bounds"] = bounds_from(given["bounds"])
+            given["budget"] = payer_from(given["budget"], given.pop("stratum"))
+            return command(given, outputs)
+
+        arguments = [click.argument("formula"), click.argument("data")]
+        return _added(output_options(asked), [*arguments, *_PRIVACY, *own, *_DATA])
+
+    return decorate
+
+
+_PRIVACY: list[Callable[[Command], Command]] = [
+    click.option("--eps", type=float, required=True, help="Privacy parameter epsilon."),
+    click.option(
+        "--delta", type=float,
+        help="Privacy parameter delta.  [default: as in Python]",
+    ),
+    click.option("--unit", metavar="COLUMN", help="Column that names the protected unit."),
+    click.option(
+        "--budget", metavar="FILE",
+        help="Budget to charge (see dpreg budget new).",
+    ),
+    click.option(
+        "--stratum", metavar="COLUMN=LEVEL",
+        help="Use and charge one stratum only (see dpreg budget partition).",
+    ),
+    click.option(
+        "--rng", type=int, metavar="SEED",
+        help="Random seed: makes the result reproducible and NOT PRIVATE.",
+    ),
+]  # fmt: skip
+
+_DATA: list[Callable[[Command], Command]] = [
+    click.option(
+        "--levels", multiple=True, metavar="COLUMN=A,B,...",
+        help="Public levels of a column; a level with a comma goes in double quotes.",
+    ),
+    click.option(
+        "--bounds", multiple=True, metavar="COLUMN=LOW,HIGH",
+        help="Public bounds of a column or of the response; they cost no privacy.",
+    ),
+    click.option(
+        "--max-rows", type=int, metavar="N",
+        help="Maximum number of rows used per unit.",
+    ),
+]  # fmt: skip
+
+
+def _added(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def levels_from(declarations: Sequence[str], path: str) -> dict[str, list[Any]] | None:
+    """Return the levels as Python takes them: numbers, where the file declares numbers."""
+    from dpreg.data.containers import open_source
+
+    if not declarations:
+        return None
+    schema, levels = open_source(path).schema, {}
+    for declaration in declarations:
+        column, text = pair("--levels", declaration, "COLUMN=A,B,...")
+        values: list[Any] = listed(text)
+        if column in schema and schema[column].kind == "numeric":
+            values = [number(value) for value in values]
+        levels[column] = values
+    return levels
+
+
+def bounds_from(declarations: Sequence[str]) -> Mapping[str, tuple[float, float]] | None:
+    """Return the bounds as Python takes them."""
+    bounds = {}
+    for declaration in declarations:
+        # The name of a column may have "=" in it, as I(x == 1) has.
+        column, _, values = declaration.rpartition("=")
+        try:
+            low, high = (float(v) for v in values.split(","))
+        except ValueError:
+            column = ""
+        if not column:
+            raise ArgumentError("--bounds", f"must be COLUMN=LOW,HIGH, got {declaration!r}")
+        bounds[column] = (low, high)
+    return bounds or None

@@ -1,0 +1,55 @@
+"""`dpreg select`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dpreg.faces.cli.codes import DONE
+from dpreg.faces.cli.help import Documented
+from dpreg.faces.cli.methods import build, described
+from dpreg.faces.cli.output import Outputs
+from dpreg.faces.cli.parameters import method_options, offering, selector_names
+from dpreg.faces.cli.progress import working
+from dpreg.faces.cli.release import release_options
+
+__all__ = ["select"]
+
+
+def _options() -> str:
+    from dpreg.estimation.selection import SELECTORS
+
+    return described(SELECTORS)
+
+
+@click.command(
+    cls=Documented,
+    examples=(
+        'dpreg select "price ~ ." diamonds.parquet --k 5 --eps 0.2',
+        'dpreg select "y ~ a + b" d.parquet --k 1 --eps 1 --method sis --bounds a=0,5 '
+        "--bounds b=0,9 --bounds y=0,100",
+    ),
+    details=("Options of methods", _options),
+)
+@release_options(
+    click.option("--k", type=int, required=True, help="Number of terms to select."),
+    click.option("--method", metavar="NAME", shell_complete=offering(selector_names),
+                 default="kendall", show_default=True, help="Method of selection."),
+    method_options("option", "the method"),
+)  # fmt: skip
+def select(given: dict[str, Any], outputs: Outputs) -> int:
+    """Choose terms of a regression with differential privacy.
+
+    The terms of FORMULA are the candidates, such as 'price ~ .'; DATA is the path of the file.
+    """
+    from dpreg.calls.request import Request
+    from dpreg.calls.select import selected
+    from dpreg.estimation.selection import SELECTORS
+
+    build(given, "method", SELECTORS, "option")
+    if given["delta"] is None:
+        given["delta"] = 0.0
+    with working("choosing terms"):
+        found = selected(Request.of("dp_select", given), given["data"])
+    return outputs.tell(found, found.summary(), DONE)

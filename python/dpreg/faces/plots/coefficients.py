@@ -1,0 +1,103 @@
+"""Coefficients of a fit with their intervals."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpreg.faces.plots.axes import SAMPLING, TOTAL, new_axes, without_box
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from dpreg.results.fit import DPResults
+
+__all__ = ["plot_coefficients"]
+
+# Coefficients that are more standard errors from 0 than this are clear of it in any case.
+_FARTHEST = 25.0
+
+
+def plot_coefficients(fit: DPResults, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
+    """Draw coefficients with intervals: what sampling alone would have, and all of it.
+
+    The intercept is left out.  Coefficients are divided by their standard error, so that
+    columns in any unit share an axis; a line at 0 is no effect, an arrow leads to what is too
+    far out.  Their values are on the right.  Without standard errors coefficients are drawn as
+    they are.
+    """
+    table = fit.tidy(alpha).drop(index="Intercept", errors="ignore")
+    ax = new_axes(ax, 1.6 + 0.32 * len(table))
+    place = np.arange(len(table), dtype=float)[::-1]
+    seeded = "seeded: NOT PRIVATE" if fit.privacy.seeded else f"eps={fit.privacy.epsilon:.4g}"
+    if fit.covariance is None:
+        _draw_estimates(ax, place, table)
+        pad = 6.0
+    else:
+        _draw_intervals(ax, place, table, alpha)
+        pad = 22.0  # the legend is between the title and the axes
+    ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
+    ax.set_yticks(place, table.index)
+    ax.set_ylim(-0.6, len(table) - 0.4)
+    ax.set_title(f"{fit.response}: {fit.method}, {seeded}", loc="left", pad=pad)
+    without_box(ax)
+    return ax
+
+
+def _draw_estimates(ax: Axes, place: NDArray[np.float64], table: pd.DataFrame) -> None:
+    estimate = table["coef"].to_numpy()
+    ax.hlines(place, 0, estimate, color=SAMPLING, linewidth=3)
+    ax.plot(estimate, place, "o", color="black", markersize=4)
+    for y, value in zip(place, estimate, strict=True):
+        _write_beside(ax, y, f"{value:.4g}")
+    ax.set_xlabel("coefficient, without standard errors")
+
+
+def _draw_intervals(
+    ax: Axes, place: NDArray[np.float64], table: pd.DataFrame, alpha: float
+) -> None:
+    error = table["std err"].to_numpy()
+    error = np.where(np.isfinite(error) & (error > 0), error, np.nan)
+    estimate = table["coef"].to_numpy()
+    z = estimate / error
+    whole = (table["upper"].to_numpy() - estimate) / error
+    inner = whole * table["sampling"].to_numpy() / error
+    end = np.abs(z) + whole
+    near = end <= _FARTHEST
+    reach = max(6.0, np.max(end[near], initial=0.0))
+    for half, color, label in ((whole, TOTAL, "with privacy noise"),
+                               (inner, SAMPLING, "sampling alone")):  # fmt: skip
+        ax.hlines(place[near], (z - half)[near], (z + half)[near], color=color, linewidth=5,
+                  label=label)  # fmt: skip
+    ax.plot(z[near], place[near], "o", color="black", markersize=4)
+    for y, at, value, spread, drawn in zip(place, z, estimate, error, near, strict=True):
+        if np.isnan(at):
+            ax.text(0, y, "  not estimable at this eps", va="center", fontsize="small",
+                    color="0.4")  # fmt: skip
+            continue
+        _write_beside(ax, y, _with_error(value, spread))
+        if not drawn:
+            side = np.sign(at)
+            ax.annotate(f"{at:.0f}", (side * reach, y), (side * 0.8 * reach, y), va="center",
+                        ha="center", arrowprops={"arrowstyle": "->", "color": TOTAL})  # fmt: skip
+    ax.set_xlim(-1.02 * reach, 1.02 * reach)
+    ax.set_xlabel(f"coefficient / standard error, with {100 * (1 - alpha):.3g}% intervals")
+    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2,
+              borderaxespad=0.1, borderpad=0.2)  # fmt: skip
+
+
+def _with_error(estimate: float, error: float) -> str:
+    """Return both, with as many decimals as the error has with two digits."""
+    decimals = max(0, 1 - math.floor(math.log10(error)))
+    if decimals > 7 or error >= 1e7:
+        return f"{estimate:.4g} ± {error:.2g}"
+    return f"{estimate:.{decimals}f} ± {error:.{decimals}f}"
+
+
+def _write_beside(ax: Axes, y: float, text: str) -> None:
+    ax.annotate(text, (1.0, y), (6, 0), xycoords=("axes fraction", "data"),
+                textcoords="offset points", va="center", fontsize="small")  # fmt: skip

@@ -1,0 +1,52 @@
+"""Survival curves, with numbers at risk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpreg.faces.plots.axes import new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from dpreg.results.curve import DPCurve
+
+__all__ = ["plot_curve"]
+
+# The Okabe-Ito palette, distinguishable by all eyes.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
+# Times at which numbers at risk are written.
+_MOST_NUMBERS = 7
+
+
+def plot_curve(
+    curve: DPCurve, ax: Axes | None = None, alpha: float = 0.05, limits: str = "simultaneous"
+) -> Axes:
+    """Draw survival by group as lines between the cuts, with bands, and numbers at risk below."""
+    table = curve.tidy(alpha, simultaneous=limits == "simultaneous")
+    ax = new_axes(ax, 3.6 + 0.2 * len(curve.groups))
+    step = -(-(len(curve.edges) - 1) // _MOST_NUMBERS)
+    for number, label in enumerate(curve.groups):
+        rows = table[table["group"] == label]
+        colour = _COLOURS[number % len(_COLOURS)]
+        lines = [np.concatenate([[1.0], rows[c]]) for c in ("survival", "lower", "upper")]
+        ax.plot(curve.edges, lines[0], color=colour, marker="o", markersize=3, label=label)
+        ax.fill_between(curve.edges, lines[1], lines[2], color=colour, alpha=0.2, linewidth=0)
+        for time, count in zip(curve.edges[:-1:step], rows["at_risk"][::step], strict=True):
+            ax.annotate(
+                f"{max(count, 0):,.0f}", (time, 0), (0, -30 - 11 * number), color=colour,
+                xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=8,
+                ha="center",
+            )  # fmt: skip
+    if len(curve.groups) > 1:
+        ax.legend(frameon=False)
+    below = f"time; below the axis, private numbers at risk; {limits} {1 - alpha:.0%} bands"
+    ax.set_xlabel(below, labelpad=14 + 11 * len(curve.groups))
+    ax.set_ylabel("survival")
+    ax.set_ylim(0, 1.02)
+    seeded = curve.privacy.seeded
+    cost = "seeded: NOT PRIVATE" if seeded else f"eps={curve.privacy.epsilon:.4g}"
+    ax.set_title(f"Survival, {cost}", loc="left")
+    return ax

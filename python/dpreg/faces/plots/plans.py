@@ -1,0 +1,73 @@
+"""What a plan expects, against eps or the size of a slope."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpreg.base.text import counted
+from dpreg.estimation.planning.curves import power_curve, width_curve
+from dpreg.faces.plots.axes import ACCENT, SAMPLING, new_axes, without_box
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from dpreg.estimation.planning.plan import Plan
+
+__all__ = ["plot_plan", "plot_power"]
+
+
+def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
+    """Draw the width of intervals, relative to those without privacy, against eps."""
+    ax = new_axes(ax, 4.0)
+    epsilons, found = width_curve(plan)
+    ax.plot(epsilons, np.where(np.isfinite(found), found, np.nan), color=SAMPLING, linewidth=2)
+    hidden = ~np.isfinite(found)
+    if hidden.any():
+        ax.axvspan(epsilons[0], epsilons[hidden][-1], color="0.93", zorder=0)
+        ax.text(epsilons[0] * 1.05, 1.05, "rarely released", color="0.4", fontsize="small")
+    ax.axhline(1, color="0.6", linewidth=0.8)
+    if np.isfinite(plan.width):
+        ax.plot([plan.eps], [plan.width], "o", color=ACCENT)
+        ax.annotate(f"eps={plan.eps:.3g}: {plan.width:.2g}", (plan.eps, plan.width),
+                    xytext=(8, 8), textcoords="offset points")  # fmt: skip
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    top = np.nanmax(np.where(np.isfinite(found), found, np.nan), initial=2.0)
+    ticks: list[Any] = [t for t in (1, 1.5, 2, 3, 5, 10, 20, 50, 100) if t <= 1.3 * top]
+    ax.set_yticks(ticks, [f"{t:g}" for t in ticks])
+    shown = [t for t in (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
+             if epsilons[0] <= t <= epsilons[-1]]  # fmt: skip
+    ax.set_xticks(shown, [f"{t:g}" for t in shown])
+    ax.minorticks_off()
+    ax.set_ylim(0.95, 1.3 * top)
+    ax.set_xlabel("eps")
+    ax.set_ylabel(f"interval width / {plan.exact}")
+    ax.set_title(_planned(plan), loc="left")
+    without_box(ax)
+    return ax
+
+
+def plot_power(plan: Plan, ax: Axes | None = None) -> Axes:
+    """Plot power against the size of a slope, with that of least squares without privacy."""
+    ax = new_axes(ax, 4.0)
+    effects, powers, exact = power_curve(plan)
+    ax.plot(effects, exact, color="0.6", linewidth=1.5, label=plan.exact)
+    ax.plot(effects, powers, color=SAMPLING, linewidth=2, label=f"eps={plan.eps:.3g}")
+    if plan.effect is not None and plan.power is not None:
+        ax.plot([plan.effect], [plan.power], "o", color=ACCENT)
+        ax.annotate(f"{plan.effect:.2g}: {plan.power:.2g}", (plan.effect, plan.power),
+                    xytext=(8, -12), textcoords="offset points")  # fmt: skip
+    ax.set_xlim(0, effects[-1])
+    ax.set_ylim(0, 1.03)
+    ax.set_xlabel("slope, in residual standard deviations")
+    ax.set_ylabel("power of the 5% test")
+    ax.legend(frameon=False, loc="lower right")
+    ax.set_title(_planned(plan), loc="left")
+    without_box(ax)
+    return ax
+
+
+def _planned(plan: Plan) -> str:
+    return f"{counted(plan.n, 'unit')}, {counted(plan.d, 'regressor')}, {plan.method}"

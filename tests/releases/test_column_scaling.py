@@ -1,0 +1,192 @@
+"""Where columns lie: counts by their definition, what they find, and what they cost."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from dpreg import _core
+from dpreg.data.observations import InMemory
+from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.column_scaling import column_scales, share_for
+from dpreg.estimation.releases.statistics import SizeCounts
+
+VALUES = [0.0, -0.0, 1.0, -1.5, 2.0, 1e300, -1e-300, math.inf, -math.inf, math.nan]
+SIZES = "sign and order of magnitude of each column"
+CELLS = _core.magnitude_counts(np.empty((0, 1))).shape[1]
+ZERO = CELLS // 2
+
+
+def cell(value):
+    """The cell of a value, by definition; None: it is in none."""
+    if not math.isfinite(value):
+        return None
+    if value == 0:
+        return ZERO
+    fraction, exponent = math.frexp(abs(value))
+    exponent -= fraction == 0.5  # powers of two end their cell
+    bins = min(max(exponent - _core.LEAST_EXPONENT, 0), ZERO - 1)
+    return ZERO + 1 + bins if value > 0 else ZERO - 1 - bins
+
+
+def counted(X, y, searched):
+    sums = SizeCounts(np.array(searched, dtype=int))(X, y)
+    return sums[0], sums[1:].reshape(len(searched), CELLS)
+
+
+def test_counts_are_what_they_are_said_to_be():
+    rng = np.random.default_rng(1)
+    X, y = rng.choice(VALUES, (60, 3)), rng.choice(VALUES, 60)
+    searched = [0, 2, 3]
+    rows, cells = counted(X, y, searched)
+    expected = np.zeros((3, CELLS), dtype=int)
+    for k, j in enumerate(searched):
+        for value in np.column_stack([X, y])[:, j]:
+            if cell(value) is not None:
+                expected[k, cell(value)] += 1
+    assert rows == 60
+    np.testing.assert_array_equal(cells, expected)
+
+
+def test_a_row_counts_once_and_is_in_one_cell_of_each_column():
+    """All worlds of two rows and two columns; what was paid for is attained."""
+    world = np.array([[3.0], [-7.0]]), np.array([0.25, math.nan])
+    before, cells = counted(*world, [0, 1])
+    farthest = 0.0
+    for x, y in itertools.product(VALUES, VALUES):
+        after, more = counted(np.vstack([world[0], [[x]]]), np.append(world[1], y), [0, 1])
+        assert after - before == 1
+        change = more - cells
+        assert (np.abs(change).sum(axis=1) <= 1).all()
+        assert (change.sum(axis=1) == np.isfinite([x, y])).all()
+        farthest = max(farthest, float(np.linalg.norm(change)))
+    assert farthest == pytest.approx(_core.counts_sensitivity(np.ones(2)))
+
+
+def scales_of(X, y, *, epsilon=1.0, seed=1, bounds=None, rows=1, events=False):
+    noise = GaussianReleases(epsilon, 1e-6, _core.TestBits(seed), rows=rows)
+    bounds = np.full((X.shape[1] + 1, 2), np.nan) if bounds is None else bounds
+    return column_scales(InMemory(X, y), noise, bounds, events=events), noise
+
+
+@pytest.mark.parametrize("unit", [1e-20, 1.0, 1e9])
+@pytest.mark.parametrize("offset", [0.0, 3.0, -300.0])
+def test_finds_where_columns_lie(unit, offset):
+    rng = np.random.default_rng(2)
+    X = unit * (offset + rng.standard_normal((5_000, 3)))
+    scales, noise = scales_of(X, rng.standard_normal(5_000))
+    assert scales.response_found
+    assert scales.seen.all()
+    assert scales.trusted.all()
+    assert abs(scales.units - 5_000) < 500
+    inside = (scales.low[:3] <= X) & (scales.high[:3] >= X)
+    assert (inside.mean(axis=0) > 0.9).all()
+    # Far from 0 a cell of noise may make the first closer look, with bins of 8, the last.
+    assert (np.abs(scales.centre[:3] / unit - offset) < 1 + 0.02 * abs(offset)).all()
+    assert (scales.scale[:3] / unit > 0.6).all()
+    assert (scales.scale[:3] / unit < 3 + abs(offset) / 12).all()
+    assert np.median(scales.scale[:3]) / unit < 3
+    assert math.fsum(part.mu**2 for part in noise.parts) < 0.25 * noise.mu**2
+
+
+def test_noise_in_a_cell_is_a_small_share_of_the_rows():
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((20_000, 4)), rng.standard_normal(20_000)
+    scales, noise = scales_of(X, y)
+    part = next(part for part in noise.parts if part.label == SIZES)
+    assert part.sensitivity == pytest.approx(_core.counts_sensitivity(np.ones(5)))
+    assert part.scale <= scales.units / 40 * (1 + 1e-6)
+    share = share_for(noise, part.sensitivity, part.scale)
+    assert share == pytest.approx((part.mu / noise.mu) ** 2)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-3.0, 3.0), (-9.0, 3.0), (-9.0, -1.0), (-9.0, 0.0)])
+@pytest.mark.parametrize("count", [0.0, 2.0])
+def test_the_mean_count_is_above_0_where_bounds_reach_below(low, high, count):
+    X, y = np.empty((500, 0)), np.full(500, count)
+    below, _ = scales_of(X, y, bounds=np.array([[low, high]]), events=True)
+    assert below.centre[-1] > 0
+    if count and high > 0:
+        above, _ = scales_of(X, y, bounds=np.array([[0.0, high]]), events=True)
+        assert below.centre[-1] == above.centre[-1]
+
+
+def test_columns_with_bounds_cost_nothing():
+    rng = np.random.default_rng(4)
+    X, y = rng.standard_normal((500, 2)), rng.standard_normal(500)
+    bounds = np.array([[-3.0, 3.0], [-1.0, 5.0], [0.0, 4.0]])
+    scales, noise = scales_of(X, y, bounds=bounds)
+    assert [part.label for part in noise.parts] == ["number of rows"]
+    np.testing.assert_array_equal(np.column_stack([scales.low, scales.high]), bounds)
+    np.testing.assert_array_equal(scales.centre, bounds.mean(axis=1))
+    assert scales.given.all()
+    bounds[0] = np.nan
+    _, noise = scales_of(X, y, bounds=bounds)
+    part = next(part for part in noise.parts if part.label == SIZES)
+    assert part.sensitivity == pytest.approx(_core.counts_sensitivity(np.ones(1)))
+
+
+def test_a_unit_of_several_rows_pays_for_all_of_them():
+    rng = np.random.default_rng(5)
+    X, y = 500 + rng.standard_normal((2_000, 1)), rng.standard_normal(2_000)
+    single, several = (
+        {part.label: part.sensitivity for part in scales_of(X, y, epsilon=5.0, rows=rows)[1].parts}
+        for rows in (1, 3)
+    )
+    assert single["number of rows"] == pytest.approx(1.0)
+    assert any(label.startswith("closer look") for label in single)
+    for label in single.keys() & several.keys():
+        assert several[label] == pytest.approx(3 * single[label]), label
+
+
+def wild(n, rng):
+    return {
+        "zero": np.zeros(n),
+        "one": np.ones(n),
+        "far": np.full(n, 1e6),
+        "huge": np.full(n, 1e300),
+        "huge both ways": rng.choice([-1e300, 1e300], n),
+        "tiny": np.full(n, 5e-324),
+        "missing": np.full(n, np.nan),
+        "infinite": np.full(n, -np.inf),
+        "any": rng.choice(VALUES, n),
+        "cauchy": rng.standard_cauchy(n),
+        "nearly constant": 1e9 + 1e-6 * rng.standard_normal(n),
+    }
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 100.0])
+@pytest.mark.parametrize("n", [0, 1, 400])
+def test_wild_columns_are_no_surprise(n, epsilon):
+    columns = wild(n, np.random.default_rng(6))
+    X = np.column_stack(list(columns.values()))
+    for seed in range(8):
+        y = X[:, seed]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            scales, noise = scales_of(X, y, epsilon=epsilon, seed=seed)
+        assert (scales.scale > 0).all()
+        assert (scales.low < scales.high).all()
+        for of_column in (scales.low, scales.high, scales.centre, scales.scale, scales.units):
+            assert np.isfinite(of_column).all()
+        assert math.fsum(part.mu**2 for part in noise.parts) <= 0.27 * noise.mu**2
+
+
+def test_constants_far_from_0_are_told():
+    rng = np.random.default_rng(7)
+    X = np.column_stack([np.full(3_000, 4.0e6), rng.standard_normal(3_000)])
+    scales, _ = scales_of(X, rng.standard_normal(3_000), epsilon=3.0)
+    assert scales.constant.tolist() == [True, False, False]
+    assert scales.low[0] <= 4.0e6 <= scales.high[0]
+
+
+def test_noise_alone_is_nothing():
+    found = [
+        scales_of(np.empty((0, 1)), np.empty(0), seed=seed)[0].response_found for seed in range(200)
+    ]
+    # One of 50 is meant; 4 standard errors more are 6%.
+    assert sum(found) <= 12
