@@ -89,7 +89,7 @@ class Session:
         BudgetError
             If the budget cannot cover it; nothing is charged then.
         """
-        asked = self.request
+        asked, described = self.request, self.request.to_dict()
         label = f"{asked.call}({asked.formula!r}, method={method!r})"
         unit = unit_of(asked.unit)
         if asked.unit is not None and max_rows is not None:
@@ -98,7 +98,7 @@ class Session:
             label, most, self.payer.stratum, data=_described(self.data), formula=asked.formula,
             method=method, unit=unit,
         )  # fmt: skip
-        return Receipt(self, number, most)
+        return Receipt(self, number, most, described)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +112,15 @@ class Receipt:
         Of the charge in the ledger.
     most : Cost
         What was charged.
+    asked : dict
+        The request in plain data, before a record was read: a method of somebody else's may keep
+        what it has read.
     """
 
     session: Session
     number: int
     most: Cost
+    asked: dict[str, Any]
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -184,8 +188,9 @@ class Receipt:
         """
         session = self.session
         privacy = certified(
-            session.allowance, mechanism, composition, parts, public, session.request
-        )
+            session.allowance, mechanism, composition, parts, public, session.request.unit,
+            self.asked,
+        )  # fmt: skip
         # Of two bounds the first is as good, if the second is not below it throughout.
         cost = paid if paid is not None and paid.within(self.most) else self.most
         status: Status = "declined" if declined else "released"
@@ -224,7 +229,8 @@ def certified(
     composition: str,
     parts: tuple[Part, ...],
     public: tuple[str, ...] = _ARRAYS,
-    request: Request | None = None,
+    unit: str | None = None,
+    asked: dict[str, Any] | None = None,
 ) -> Certificate:
     """Return the certificate of a release that spent its whole allowance."""
     start = allowance.start
@@ -232,13 +238,13 @@ def certified(
         mechanism=mechanism,
         epsilon=allowance.epsilon,
         delta=allowance.delta,
-        unit=unit_of(None if request is None else request.unit),
+        unit=unit_of(unit),
         composition=composition,
         parts=parts,
         public=public,
         seeded=allowance.bits.seeded or (start is not None and start.seeded),
         version=__version__,
-        request={} if request is None else request.to_dict(),
+        request=asked or {},
     )
 
 
