@@ -193,4 +193,4 @@ def _spelled(value: Any) -> str:
 def _label(family: Family) -> str:
     if family.level is not None:
         return f"Quantile({family.level:g})"
-    return "probit" if family.link == "probit" else family.name
+    return family.link if family.link in ("probit", "cloglog") else family.name

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpreg.audit.replay_calls import LEVELS, STRATA, PublicCall
-from dpreg.base.families import BINOMIAL, GAUSSIAN, POISSON, PROBIT, Family, Quantile
+from dpreg.base.families import BINOMIAL, CLOGLOG, GAUSSIAN, POISSON, PROBIT, Family, Quantile
 from dpreg.data.problem import pose
 from dpreg.estimation.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
 from dpreg.estimation.selection import DPSIS, DPKendall, SubLasso, TwoStage
@@ -25,7 +25,9 @@ _FORMULAS = (
 _OFFSETS = ("y ~ a + offset(b)", "y ~ a + offset(log(t))", "y ~ 0 + a + c + offset(t)")
 _PANELS = ("y ~ a + b | who", "y ~ a | who", "y ~ a | who + p")
 _TERMS = ("y ~ a + b", "y ~ a + b + t", "y ~ a + c + t", "y ~ a + poly(b, 2, raw=True)")
-_FAMILIES = (BINOMIAL, BINOMIAL, PROBIT, POISSON, POISSON, Quantile(0.5), Quantile(0.9), GAUSSIAN)
+_FAMILIES = (
+    BINOMIAL, BINOMIAL, PROBIT, CLOGLOG, POISSON, POISSON, Quantile(0.5), Quantile(0.9), GAUSSIAN,
+)  # fmt: skip
 _CONTAINERS = ("pandas", "pandas", "pandas", "dict", "pyarrow")
 # At little epsilon small tables are declined; at much, all stages are reached.
 _EPSILONS, _DELTAS = (0.1, 1.0, 1.0, 5.0, 20.0, 100.0), (1e-5, 1e-5, 1e-2)
@@ -105,7 +107,7 @@ def _spelled_family(family: Family) -> dict[str, Any]:
     """As a user asks for it."""
     if family.level is not None:
         return {"family": family}
-    link = {"link": family.link} if family.link == "probit" else {}
+    link = {"link": family.link} if family in (PROBIT, CLOGLOG) else {}
     return {"family": family.name, **link}
 
 
