@@ -8,7 +8,7 @@ import pytest
 from dpreg import _core
 from dpreg.base.families import GAUSSIAN
 from dpreg.data.design import Design, Terms
-from dpreg.estimation.newton.limits import FIRST_NORMS, count_norms
+from dpreg.estimation.newton.limits import FIRST_NORMS, Limits, count_norms
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.newton import newton
 from dpreg.estimation.newton.secant import Path
@@ -34,7 +34,8 @@ def test_norms_are_not_counted_with_what_scores_need(share, seed):
     units = standard_units(scales, intercept=False)
     rows = mapped_rows(design, scales, units, np.eye(d), None, 20.0, kept=True, aim=np.zeros(d))
     noise = GaussianReleases(1.0, 1e-5, _core.TestBits(seed))
-    first = count_norms(rows, np.zeros(d), math.sqrt(d), noise, 0.02, share, FIRST_NORMS)
+    expected = Limits(math.inf, None, math.sqrt(d), 0.0)
+    first = count_norms(rows, np.zeros(d), expected, noise, 0.02, share, FIRST_NORMS)
     path = Path(np.eye(d), 0.0, np.zeros(d))
     found = Whitening(np.eye(rows.width), np.zeros((rows.width, 0)), path.theta, 1.0, 0.0)
     newton(rows, path, float(n), noise, first, share, Linearised(found, GAUSSIAN))

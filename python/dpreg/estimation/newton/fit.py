@@ -210,7 +210,8 @@ def _first_norms(
             least = max(least, _EVENTS * events)
         most = max(model.longest * lengths.top, least)
     theta = model.found.theta
-    return count_norms(rows, theta, typical, noise, _NORMS, left, FIRST_NORMS, (least, most))
+    expected = Limits(math.inf, None, typical, 0.0, least, most)
+    return count_norms(rows, theta, expected, noise, _NORMS, left, FIRST_NORMS)
 
 
 def _rounds(

@@ -68,14 +68,18 @@ class Limits:
 def count_norms(
     rows: MappedRows,
     theta: Doubles,
-    typical: float,
+    expected: Limits,
     noise: GaussianReleases,
     share: float,
     left: float,
     label: str,
-    ends: tuple[float, float] = (0.0, math.inf),
 ) -> Limits:
-    """Count units by the norm of their score, which is about `typical`.
+    """Count units by the norm of their score.
+
+    Parameters
+    ----------
+    expected : Limits
+        With the typical norm, and between what limits are.
 
     Returns
     -------
@@ -84,12 +88,12 @@ def count_norms(
     """
     octaves = _FIRST_OCTAVES if label == FIRST_NORMS else _OCTAVES
     # Rare events have scores of their own, many times as long as the typical one.
-    octaves += math.ceil(math.log2(max(ends[0] / typical, 1.0)))
-    starts = bins_around(typical, octaves)
+    octaves += math.ceil(math.log2(max(expected.least / expected.norm, 1.0)))
+    starts = bins_around(expected.norm, octaves)
     cells = np.add.reduceat(rows.score_norms(theta), starts)
     counts, scale = noise.of_units(label, cells, _core.SCORE_NORMS_SENSITIVITY, noise.share(share))
     tail = NormTail(counts, starts, scale)
-    found = Limits(math.inf, tail, tail.root_mean_square, tail.squares, *ends)
+    found = replace(expected, tail=tail, norm=tail.root_mean_square, squares=tail.squares)
     return replace(found, limit=found.best(noise.share(left), rows.width))
 
 

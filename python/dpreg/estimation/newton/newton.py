@@ -71,9 +71,7 @@ def newton(
         if number > 0 and again and left > _ENOUGH:
             loud, left = rounds.noisy(_LOUD), left - _NORMS
             label = f"norms of scores after round {number}"
-            typical = rounds.limits.norm
-            ends = rounds.limits.least, rounds.limits.most
-            rounds.counted(count_norms(rows, path.theta, typical, noise, _NORMS, left, label, ends))
+            rounds.counted(count_norms(rows, path.theta, rounds.limits, noise, _NORMS, left, label))
             ruled = rounds.limits.limit <= rounds.limits.least
             again = (loud and not ruled) or rounds.limits.limit > _MANY_NORMS * rounds.limits.norm
         limit = rounds.limits.limit
