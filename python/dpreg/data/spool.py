@@ -8,6 +8,7 @@ import mmap
 import os
 import pickle
 import tempfile
+import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -218,18 +219,21 @@ class _File:
 
 
 def _close(writer: ThreadPoolExecutor, file: Any) -> None:
-    """Close a file that nobody writes to any longer, in its thread: a large one takes a while."""
+    """Close a file that nobody writes to any longer, in a thread: a large one takes a while.
+
+    The collector may call this from anywhere, also from within `ThreadPoolExecutor.submit`, whose
+    lock it must not ask for again.
+    """
 
     def close() -> None:
+        writer.shutdown(cancel_futures=True)
         with suppress(OSError):  # which has been said
             file.close()
 
     try:
-        writer.submit(close)
+        threading.Thread(target=close).start()
     except RuntimeError:  # no thread is to be had, or none any longer
-        writer.shutdown(cancel_futures=True)
         close()
-    writer.shutdown(wait=False)
 
 
 def _on_disk(call: Any, *arguments: Any, **options: Any) -> Any:
