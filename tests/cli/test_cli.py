@@ -298,7 +298,7 @@ def test_examples_have_options_that_exist(example):
 
     words = shlex.split(example.split(" > ")[0])[1:]
     command = top
-    while words[0] in getattr(command, "commands", {}):
+    while words and words[0] in getattr(command, "commands", {}):
         command = command.commands[words.pop(0)]
     command.make_context("x", words)
 
