@@ -15,7 +15,7 @@ test_that("plans of families and of moments", {
   expect_equal(probit$family$link, "probit")
   expect_output(print(probit), "Binomial, link probit")
   expect_gt(probit$width, 1)
-  expect_error(dp_plan(n = 50000, d = 3, eps = 1, family = binomial("cauchit")), "logit or probit")
+  expect_error(dp_plan(n = 50000, d = 3, eps = 1, family = binomial("cauchit")), "logit, probit or cloglog")
   extreme <- dp_plan(n = 50000, d = 3, eps = 1, family = Quantile(0.9))
   expect_gt(extreme$width, dp_plan(n = 50000, d = 3, eps = 1, family = Quantile())$width)
   expect_equal(dp_plan(n = 50000, d = 3, eps = 1, method = "moments")$method, "moments")

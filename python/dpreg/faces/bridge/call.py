@@ -117,7 +117,7 @@ def _release(function: Callable[..., Any], request: Sent) -> Any:
             given[name] = _options(given[name])
     if given.get("bounds") is not None:
         given["bounds"] = {name: tuple(limits) for name, limits in dict(given["bounds"]).items()}
-    if given.get("start") is not None:
+    if isinstance(given.get("start"), str):  # of a curve it is a number
         given["start"] = origin_from_json(given["start"])
     for name in ("k", "max_rows"):
         if given.get(name) is not None:
