@@ -75,6 +75,11 @@ def least_squares(effort: Effort) -> Finding:
         for formula, pair in (("y ~ a + b", _far_from_0(persons)), ("y ~ a + b | person", persons))
     ]
     runs += [*_started(large, persons)]
+    # Tables of so many rows have their curvature released.
+    runs += [
+        run_of(BoostedAdaSSP(), _FORMULAS[0], pair, family=family)
+        for family, pair in itertools.product((BINOMIAL, POISSON, Quantile(0.2)), large[:2])
+    ]
     return finding_of("least squares with errors", runs, composed_loss, _LARGE)
 
 

@@ -9,7 +9,6 @@ from dpreg import _core
 from dpreg.data import clipping, offsets, weights, within
 from dpreg.data import sampling as _units
 from dpreg.estimation.blocks import model_rows
-from dpreg.estimation.methods import boosted_adassp as _boosted
 from dpreg.estimation.methods.adassp import AdaSSP
 from dpreg.estimation.methods.auto import Auto
 from dpreg.estimation.methods.boosted_adassp import BoostedAdaSSP
@@ -102,11 +101,6 @@ BOOSTED = [
         "clip follows exact residuals",
         edited(BoostedAdaSSP, "_boost", ("math.sqrt(squares / scales.units)", "math.sqrt(rows.round(theta, clip)[1] * (clip / _core.ROW_STEPS) ** 2 / scales.units)")),
         ("boosted_adassp",),
-    ),
-    Mutant(
-        "directions at no cost",
-        edited(_boosted, "_infer", ("rest = begun.left", "rest = 1 - standardisation.share + standardisation.tail_share")),
-        ("families",),
     ),
     Mutant(
         "robust errors at no cost",

@@ -10,7 +10,7 @@ from dpreg.estimation.newton import fit as _fit
 from dpreg.estimation.newton import limits as _limits
 from dpreg.estimation.newton import newton as _newton
 from dpreg.estimation.newton import resumed, row_lengths, whitening
-from dpreg.estimation.releases import column_scaling
+from dpreg.estimation.releases import column_scaling, resumed_scales
 
 _EXACT_GRAM = "rows.gram() * (rows.limit / 2.0**14) ** 2 / n"
 
@@ -120,7 +120,7 @@ STARTS = [
     ),
     Mutant(
         "after a start the exact number of rows",
-        edited(resumed, "_count", ("float(count[0])", "float(exact[0])")),
+        edited(resumed_scales, "_count", ("float(count[0])", "float(exact[0])")),
         ("least squares",),
     ),
 ]  # fmt: skip
