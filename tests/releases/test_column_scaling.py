@@ -12,7 +12,7 @@ import pytest
 from dpreg import _core
 from dpreg.data.observations import InMemory
 from dpreg.estimation.releases.accountant import GaussianReleases
-from dpreg.estimation.releases.column_scaling import column_scales, share_for
+from dpreg.estimation.releases.column_scaling import _halves, column_scales, share_for
 from dpreg.estimation.releases.statistics import SizeCounts
 
 VALUES = [0.0, -0.0, 1.0, -1.5, 2.0, 1e300, -1e-300, math.inf, -math.inf, math.nan]
@@ -65,6 +65,25 @@ def test_a_row_counts_once_and_is_in_one_cell_of_each_column():
         assert (change.sum(axis=1) == np.isfinite([x, y])).all()
         farthest = max(farthest, float(np.linalg.norm(change)))
     assert farthest == pytest.approx(_core.counts_sensitivity(np.ones(2)))
+
+
+def test_a_row_with_or_without_an_event_is_counted_once():
+    """All worlds of up to two rows; an event is a response of 1/2 or more."""
+    sensitivity = _core.counts_sensitivity(np.ones(1))
+
+    def events(y):
+        cells = _halves(2)(np.zeros((len(y), 1)), np.array(y)).reshape(-1)
+        return np.array([cells[0] + cells[2], cells[1]])
+
+    farthest = 0.0
+    for before in [(), *((v,) for v in (*VALUES, 0.25, 0.5))]:
+        for y in (*VALUES, 0.25, 0.5):
+            moved = events([*before, y]) - events(before)
+            expected = [0, 0] if math.isnan(y) else [int(y < 0.5), int(y >= 0.5)]
+            if math.isfinite(y):
+                assert moved.tolist() == expected
+            farthest = max(farthest, float(np.linalg.norm(moved)))
+    assert farthest == sensitivity
 
 
 def scales_of(X, y, *, epsilon=1.0, seed=1, bounds=None, rows=1, events=False):

@@ -14,7 +14,7 @@ from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows
 from dpreg.estimation.base import Allowance, Declined, Release, check_size, needs_delta
 from dpreg.estimation.inference.boosting import BoostingPath, quieted
-from dpreg.estimation.newton.fit import NEWTON_PASSES, newton_fit
+from dpreg.estimation.newton.fit import newton_fit, newton_passes
 from dpreg.estimation.newton.score_predictions import PREDICTING_PASSES, predicting
 from dpreg.estimation.releases.accountant import GaussianReleases, releases_cost
 from dpreg.estimation.releases.moments import (
@@ -142,7 +142,7 @@ class BoostedAdaSSP:
     ) -> Release | Declined:
         """See `dpreg.estimation.base.Method`."""
         if inference:
-            begun = scaled(design, allowance, self.max_rows, NEWTON_PASSES)
+            begun = scaled(design, allowance, self.max_rows, newton_passes(design.terms.family))
             return begun.declined or newton_fit(begun)
         linear = design.terms.family.least_squares
         # Rows are kept, twice if not all columns are found.

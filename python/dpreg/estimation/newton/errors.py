@@ -1,20 +1,25 @@
-"""What is wrong with coefficients that are the root of noisy scores.  Everything here is public."""
+"""Errors of coefficients that are the root of noisy scores, from public numbers alone."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.data.design import Terms
+from dpreg.estimation.inference.bent import bent_factors
 from dpreg.estimation.inference.covariance import EstimateError, sandwich
 from dpreg.estimation.newton.limits import Limits
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.secant import Path
 from dpreg.estimation.releases.quantised import MappedRows
+from dpreg.estimation.releases.rows import StandardUnits
+from dpreg.estimation.releases.standardisation import Scales
+from dpreg.estimation.releases.two_values import two_values
 from dpreg.estimation.standardised import Standardised
 
-__all__ = ["Fit", "newton_errors"]
+__all__ = ["Fit", "bent", "newton_errors"]
 
 Doubles = NDArray[np.float64]
 
@@ -27,7 +32,7 @@ _MOVED, _SLOWEST = 2.0, 0.8
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Everything here is public.
+    """What a fit ended with: public, but for the rows.
 
     Attributes
     ----------
@@ -119,3 +124,36 @@ def _slow(fit: Fit, way: Doubles) -> Doubles:
     ratio = np.minimum(np.abs(moved) / larger, _SLOWEST)
     left = np.where(clear, np.maximum(1.0, ratio / (1 - ratio)) * moved, 0.0)
     return np.outer(left, left)
+
+
+def bent(
+    error: EstimateError, theta: Doubles, terms: Terms, scales: Scales, units: StandardUnits
+) -> EstimateError:
+    """Lengthen errors where the score is not a straight line within an interval.
+
+    Parameters
+    ----------
+    error : EstimateError
+    theta : ndarray, shape (width,)
+        Coefficients in standard units.
+    terms : Terms
+    scales : Scales
+    units : StandardUnits
+
+    See Also
+    --------
+    dpreg.estimation.inference.bent.bent_factors
+    """
+    first, known = int(units.intercept), error.sampling + error.privacy
+    regressors = two_values(scales, units)
+    centre = float(theta @ regressors.means) + float(scales.centre[list(terms.given)].sum())
+    variances = np.diag(known)
+    errors = np.sqrt(variances)
+    factors, still = bent_factors(terms.family, centre, theta, regressors, errors)
+    # Others follow the score, which goes no farther for that, and not the coefficient.  What is
+    # lengthened moves together as it did, and the mean row so that rows keep their predictor whose
+    # scores are not flat.
+    apart = np.diag(np.sqrt(factors**2 - 1))
+    apart[:first, first:] = -still[first:] * (factors - 1)[first:]
+    known[:first, first:] = known[first:, :first] = 0.0
+    return replace(error, hidden=error.hidden + apart @ known @ apart.T)

@@ -25,14 +25,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.families import Family
 from dpreg.estimation.base import Declined, Release
-from dpreg.estimation.newton.errors import Fit, newton_errors
-from dpreg.estimation.newton.limits import FIRST_NORMS, Limits, count_norms
+from dpreg.estimation.newton.errors import Fit, bent, newton_errors
+from dpreg.estimation.newton.limits import FIRST_NORMS, Limits, along, count_norms
 from dpreg.estimation.newton.linearised import Linearised, linearised, response_units
 from dpreg.estimation.newton.newton import MOST_ROUNDS, first_score, newton, newton_small
 from dpreg.estimation.newton.resumed import resumed_whitening
 from dpreg.estimation.newton.row_lengths import RowLengths, row_lengths
-from dpreg.estimation.newton.score_errors import bent
 from dpreg.estimation.newton.score_estimand import estimand
 from dpreg.estimation.newton.scores import noisy_curvature, noisy_products
 from dpreg.estimation.newton.secant import Observation, Path
@@ -46,12 +46,10 @@ from dpreg.estimation.releases.rows import mapped_rows
 from dpreg.estimation.releases.spectrum import symmetric_root, without_spread
 from dpreg.estimation.standardised import Standardised
 
-__all__ = ["NEWTON_PASSES", "newton_fit"]
+__all__ = ["newton_fit", "newton_passes"]
 
 Doubles = NDArray[np.float64]
 
-# Over the rows, at most.
-NEWTON_PASSES = SCALING_PASSES + MOST_LOOKS + 4 + 3 * MOST_ROUNDS + 2
 # Rows times the mu of 4% are fewer than this: matrices of rows, norms and products of scores would
 # leave little for scores, and tell little.
 _SMALL, _SMALL_SHARE = 60.0, 0.04
@@ -87,6 +85,17 @@ _LEAST_RESIDUAL = 0.02
 _PRODUCT_NORMS, _PRODUCT_NOISE = 2.0, 0.3
 
 
+def newton_passes(family: Family) -> int:
+    """Return the number of passes over the rows, at most.
+
+    Beside scaling and rounds there are norms of rows and of scores, two matrices, keeping rows, and
+    products.  A round counts norms, aims rows and makes a score; the first makes a score alone.
+    Least squares vote on limits of predictions, others count events and release their curvature.
+    """
+    more = 1 if family.least_squares else 1 + MOST_ROUNDS - 2
+    return SCALING_PASSES + MOST_LOOKS + 6 + 1 + 3 * (MOST_ROUNDS - 1) + more
+
+
 def newton_fit(begun: Standardised) -> Release | Declined:
     """Fit a family with errors.
 
@@ -110,7 +119,7 @@ def newton_fit(begun: Standardised) -> Release | Declined:
         found = resumed
     fit = None
     if found.width:
-        model = linearised(terms.family, begun.scales, units, terms.given, found)
+        model = linearised(terms, begun.scales, units, found)
         if small:
             fit = _small(begun, model)
         else:
@@ -205,10 +214,11 @@ def _first_norms(
     least, most = model.event * model.usual, math.inf
     if lengths is not None:
         if least > 0:
-            along = float(rows.width**-0.25)
-            events = lengths.limit(noise.share(left) * along, model.event, model.share)
+            events = lengths.limit(noise.share(left) * along(rows.width), model.event, model.share)
             least = max(least, _EVENTS * events)
-        most = max(model.longest * lengths.top, least)
+        # Scores of the rows of a unit add up: with a cap for one row, .88 of the intervals of
+        # persons with five rows covered, with this .93.
+        most = max(noise.rows * model.longest * lengths.top, least)
     theta = model.found.theta
     expected = Limits(math.inf, None, typical, 0.0, least, most)
     return count_norms(rows, theta, expected, noise, _NORMS, left, FIRST_NORMS)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dpreg.base.families import Family
+from dpreg.data.design import Terms
 from dpreg.estimation.newton.whitening import Whitening
 from dpreg.estimation.newton.working_model import loss_of
 from dpreg.estimation.releases.quantised import SQUARED, RowLoss
@@ -34,8 +35,6 @@ _MOST_EFFECT = {"logit": 3.0, "probit": 2.0, "cloglog": 2.0, "log": 1.0}
 _INSIDE = 1e-4
 # A mean count below this is that of `column_scales`.
 _EVENTS = 0.69
-# Slopes that are noise are shrunk: by this many times what noise has in their square.
-_SHRUNK = 1.0
 # Least curvature along a direction, as a share of that of all rows.
 _LEAST = 0.1
 
@@ -128,9 +127,7 @@ def response_units(units: StandardUnits, scales: Scales) -> StandardUnits:
     return replace(units, y_centre=float(scales.centre[-1]), y_scale=float(scales.scale[-1]))
 
 
-def linearised(
-    family: Family, scales: Scales, units: StandardUnits, given: tuple[int, ...], found: Whitening
-) -> Linearised:
+def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whitening) -> Linearised:
     """Return what least squares of the response say of the scores of a family.
 
     For normal rows z and a mean response m(z'theta), cov(z, y) = E[m'] theta (Stein's lemma), and
@@ -138,13 +135,11 @@ def linearised(
 
     Parameters
     ----------
-    family : Family
+    terms : Terms
     scales : Scales
         Released.
     units : StandardUnits
         Of the coefficients.
-    given : tuple of int
-        Columns that are added to the linear predictor.
     found : Whitening
         With slopes of the standardised response.
 
@@ -152,6 +147,7 @@ def linearised(
     ----------
     Brillinger (1983), "A generalized linear model with Gaussian regressor variables".
     """
+    family = terms.family
     if family.least_squares:
         return Linearised(found, family, squares=found.residual)
     width, y_scale = found.width, float(scales.scale[-1])
@@ -163,10 +159,10 @@ def linearised(
     across = found.theta - float(found.theta @ level) * level
     energy = float(across @ across)
     # Noise on the diagonal is that of an entry times the root of 2.
-    noise = _SHRUNK * width * found.deviation**2 / 2
+    noise = width * found.deviation**2 / 2
     across = across * math.sqrt(max(1 - noise / energy, 0.0)) if energy > 0 else across
     if family.level is not None:
-        return _quantile(family, scales, found, across, constant)
+        return _quantile(terms, scales, found, across, constant)
     mean = float(scales.centre[-1])
     if family.name != "binomial" and mean > _EVENTS:  # else events were counted
         mean = _inside(mean + y_scale * float(found.theta @ constant), scales)
@@ -181,7 +177,7 @@ def linearised(
     most = _MOST_EFFECT[family.link] / max(float(np.abs(effects @ along).max(initial=0.0)), 1e-9)
     spread = min(spread, most)
     centre = _expected(family, mean if units.intercept else None, spread)[0]
-    offset = float(scales.centre[list(given)].sum())
+    offset = float(scales.centre[list(terms.given)].sum())
     theta = (centre - offset) * constant + spread * along
     predictors = centre + spread * _NODES
     weights = family.slope(predictors)
@@ -211,14 +207,15 @@ def linearised(
         white=turn,
         constant=constant,
         offset=offset,
-        longest=family.most_residual,
+        longest=_longest(terms),
     )
 
 
 def _quantile(
-    family: Family, scales: Scales, found: Whitening, across: Doubles, constant: Doubles
+    terms: Terms, scales: Scales, found: Whitening, across: Doubles, constant: Doubles
 ) -> Linearised:
     """As if residuals were normal; the response is in standard units."""
+    family = terms.family
     assert family.level is not None
     residual, place = math.sqrt(found.residual), float(special.ndtri(family.level))
     residual = max(residual, 1e-3)
@@ -237,8 +234,13 @@ def _quantile(
         share=min(family.level, 1 - family.level),
         curved=math.sqrt(density),
         most=max(0.25 / loss.bandwidth / density, 1.0),
-        longest=family.most_residual,
+        longest=_longest(terms),
     )
+
+
+def _longest(terms: Terms) -> float:
+    """Return what no residual exceeds; with weights, which multiply it, that is not known."""
+    return math.inf if terms.weight is not None else terms.family.most_residual
 
 
 def _inside(mean: float, scales: Scales) -> float:

@@ -33,8 +33,8 @@ _WIDER = 2.0
 # Of what limits take off, on average, so much is on one side.
 _ONE_SIDED = 0.7
 # The curvature is released again after linear predictors have moved by this, for this share at
-# most, and for less once more; noise is this share of it, and rows are shortened to so many root
-# mean squares at least, or to so many times as much where that is cheap.
+# most, and for less each time after that; noise is this share of it, and rows are shortened to so
+# many root mean squares at least, or to so many times as much where that is cheap.
 _MOVED, _CURVATURE, _CURVATURE_AGAIN = 0.2, 0.05, 0.01
 _PRECISE, _SHORTEST, _LONGER = 0.15, 2.0, 2.0
 # What linear predictors that change by so much make of means is no straight line.

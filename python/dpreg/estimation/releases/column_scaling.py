@@ -35,8 +35,8 @@ _LEAST = 1e-4
 _FAR, _BINS, _FEW_BINS, _ZOOMS = 0.4, 32, 3, 3
 # Public limits are so many scales apart.
 _BOUNDED = 6.0
-# Passes over the rows at most.
-SCALING_PASSES = 2 + _ZOOMS
+# Passes over the rows at most, but for that which counts events.
+SCALING_PASSES = 1 + _ZOOMS
 
 
 def share_for(noise: GaussianReleases, sensitivity: float, deviation: float) -> float:
@@ -60,8 +60,8 @@ def column_scales(
     bounds : ndarray, shape (d + 1, 2)
         Public limits of each column, NaN where none were given.
     events : bool
-        Responses are 0 and 1, or counts: rows are counted by whether there is one, which costs no
-        more.
+        Responses are 0 and 1, or counts: rows are counted by whether they have one, and counted
+        again where few have, or have not.
 
     Privacy
     -------
@@ -130,12 +130,12 @@ def _events(cells: NDArray[np.int64], noise: GaussianReleases) -> tuple[float, f
         The last is that of the noise in `ones`.
     """
     parts = np.array([cells[0] + cells[2], cells[1]])
-    counts, deviation = noise.of_rows(
-        "numbers of rows without and with an event", parts, 1.0, noise.share(_COUNT)
-    )
+    sensitivity = _core.counts_sensitivity(np.ones(1))
+    label = "numbers of rows without and with an event"
+    counts, deviation = noise.of_rows(label, parts, sensitivity, noise.share(_COUNT))
     if counts.min() < _RARE * deviation:
-        label = "numbers of rows without and with an event, again"
-        again, less = noise.of_rows(label, parts, 1.0, noise.share(_RARE_COUNT))
+        share = noise.share(_RARE_COUNT)
+        again, less = noise.of_rows(f"{label}, again", parts, sensitivity, share)
         weights = np.array([deviation**-2, less**-2])
         counts = weights @ np.stack([counts, again]) / weights.sum()
         deviation = float(weights.sum() ** -0.5)
