@@ -8,7 +8,7 @@
 #' The estimand is that of maximum likelihood with influential rows and scores clipped; `fit$estimand`
 #' has the thresholds and the largest effect of clipping. Standard errors are sandwich estimates plus
 #' the privacy noise, and so are valid for overdispersed counts. For separated data the coefficients are
-#' finite, because they are shrunk.
+#' finite, because each step is bounded; without inference they are shrunk.
 #'
 #' @inheritParams dp_lm
 #' @param formula A formula, as for [dp_lm()]. The response of `binomial()` is `TRUE` or `FALSE`, 1 or 0,

@@ -11,6 +11,7 @@ import pickle
 import tempfile
 import threading
 import traceback
+from concurrent.futures import thread as pool
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,7 @@ from dpreg import _core
 from dpreg.data import spool
 from dpreg.data.design import Design, Terms
 from dpreg.data.observations import Collector, InMemory, row_count
-from dpreg.data.spool import Spool
+from dpreg.data.spool import CLOSING, Spool
 from dpreg.estimation.releases.quantised import MappedRows, Recipe
 from dpreg.estimation.releases.statistics import (
     IntervalCounts,
@@ -261,17 +262,41 @@ def test_files_are_closed_when_nobody_needs_them(threads, monkeypatch):
     for k in range(5):
         spool.append(np.full(3, k), 24)
     assert [int(block.sum()) for block in spool] == [0, 3, 6, 9, 12]
-    writers = [file._writer for file in spool._files]
-    if not threads:
-        for writer in writers:
-            writer.shutdown()
     assert not any(part.closed for part in files)
+    if not threads:
+        monkeypatch.setattr(threading.Thread, "start", no_thread)
     del spool
     gc.collect()
-    for writer in writers:
-        writer.shutdown()
+    joined()
     assert len(files) == 2
     assert all(part.closed for part in files)
+
+
+def no_thread(thread):
+    raise RuntimeError("can't start new thread")
+
+
+def joined():
+    """Wait until all files are closed that nobody needs."""
+    for thread in threading.enumerate():
+        if thread.name == CLOSING:
+            thread.join(60)
+
+
+def test_the_collector_closes_files_also_while_a_pool_of_threads_is_locked():
+    """It may come to that within `submit`: a fit then waited for a lock that it held itself."""
+    kept, ended = [Spool(0.0)], threading.Event()
+    kept[0].append(np.zeros(3), 24)
+
+    def collect():
+        with pool._global_shutdown_lock:
+            kept.clear()
+            gc.collect()
+        ended.set()
+
+    threading.Thread(target=collect, daemon=True).start()
+    assert ended.wait(60)
+    joined()
 
 
 @pytest.mark.parametrize("failures", [1, 2, 100])

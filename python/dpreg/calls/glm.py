@@ -107,7 +107,8 @@ def dp_glm(
     and complementary log-log models are unbounded, so these use unweighted score equations
     (residual times row), as the logit does: they are consistent, with a small loss of efficiency.
     Standard errors are sandwich estimates plus the privacy noise, and so are valid for
-    overdispersed counts.  For separated data the coefficients are finite, because they are shrunk.
+    overdispersed counts.  For separated data the coefficients are finite, because each step is
+    bounded; without inference they are shrunk.
 
     With rows of persons and periods, ``link="cloglog"`` is the grouped proportional hazards model
     (Prentice and Gloeckler, 1978): its exponentials are hazard ratios.

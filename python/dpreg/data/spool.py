@@ -18,10 +18,12 @@ from typing import Any, Generic, TypeVar
 
 from dpreg.base.errors import SourceError
 
-__all__ = ["Spool", "why_no_file"]
+__all__ = ["CLOSING", "Spool", "why_no_file"]
 
 Block = TypeVar("Block")
 
+# What threads that close files are called.
+CLOSING = "dpreg closes a file"
 # Where arrays begin in the file: registers are loaded from there.
 _ALIGNED = 64
 # Bytes of a file that are mapped at once, unless one block has more.
@@ -231,7 +233,7 @@ def _close(writer: ThreadPoolExecutor, file: Any) -> None:
             file.close()
 
     try:
-        threading.Thread(target=close).start()
+        threading.Thread(target=close, name=CLOSING).start()
     except RuntimeError:  # no thread is to be had, or none any longer
         close()
 

@@ -16,7 +16,7 @@ from dpreg.faces.cli.budget import budget
 from dpreg.faces.cli.codes import CUT_OFF, FAILED, INTERRUPTED, REFUSED
 from dpreg.faces.cli.curve import curve
 from dpreg.faces.cli.demo import demo_command
-from dpreg.faces.cli.face import SHELL
+from dpreg.faces.cli.face import SHELL, know_options
 from dpreg.faces.cli.fit import fit, glm
 from dpreg.faces.cli.moments import lm, moments
 from dpreg.faces.cli.output import close_quietly, refused
@@ -60,6 +60,7 @@ def dpreg() -> None:
 for _command in (fit, glm, moments, lm, select, block_test, curve, predict, plan, budget, audit,
                  demo_command):  # fmt: skip
     dpreg.add_command(_command)
+know_options(dpreg)
 
 
 def _hint(error: click.NoSuchOption) -> None:

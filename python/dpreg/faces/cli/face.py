@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import shlex
 from dataclasses import replace
-from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,22 +13,22 @@ from dpreg.base.errors import Argument, Blank, Choice, Code, Names, Options, Set
 if TYPE_CHECKING:
     from dpreg.results.summary import Summary
 
-__all__ = ["SHELL", "Shell", "in_shell"]
+__all__ = ["SHELL", "Shell", "in_shell", "know_options"]
 
 # Arguments of the Python functions that a command takes by position; others are options of that
 # name, or options of a method.
 _POSITIONAL = {"formula": "FORMULA", "data": "DATA", "statistic": "STATISTIC", "ledger": "ledger"}
 
 
-@cache
-def _options() -> frozenset[str]:
-    """Return the names of the options of all commands."""
-    whole = importlib.import_module("dpreg.faces.cli.commands").dpreg
-    found, commands = set(), [cast(click.Command, whole)]
-    for command in commands:
-        found |= {str(one.name) for one in command.params if isinstance(one, click.Option)}
-        commands += getattr(command, "commands", {}).values()
-    return frozenset(found)
+# Names of the options of all commands.
+_options: set[str] = set()
+
+
+def know_options(command: click.Command) -> None:
+    """Take note of the options of a command and of those in it: messages spell them as such."""
+    _options.update(str(one.name) for one in command.params if isinstance(one, click.Option))
+    for inner in getattr(command, "commands", {}).values():
+        know_options(inner)
 
 
 class Shell:
@@ -74,14 +72,14 @@ def _name(argument: str) -> str:
     if argument in _POSITIONAL:
         return _POSITIONAL[argument]
     dashed = argument.replace("_", "-")
-    return f"--{dashed}" if argument in _options() else f"--option {argument}"
+    return f"--{dashed}" if argument in _options else f"--option {argument}"
 
 
 def _setting(argument: str, value: Any) -> str:
     name = _name(argument)
     if isinstance(value, Options):
         return SHELL.spell(value)
-    if isinstance(value, bool) and argument in _options():
+    if isinstance(value, bool) and argument in _options:
         return name if value else f"--no-{name[2:]}"
     if isinstance(value, dict):
         pairs = (f"{_plain(k)}={_plain(v)}" for k, v in value.items() if k is not ...)
