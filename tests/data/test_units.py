@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 
 import numpy as np
@@ -267,6 +268,15 @@ def test_split_units_stay_whole(grouped, bits):
                 assert len({people[kept[int(r)]] for r in part.units.rows[first:last]}) == 1
 
 
+def released(fit):
+    """All that a fit says, but for how it was asked for and what names its certificate."""
+    document = json.loads(fit.to_json())
+    del document["privacy"]["request"]
+    if document.get("start") is not None:
+        del document["start"]["source"]
+    return document
+
+
 @pytest.mark.parametrize(
     ("call", "method", "options"),
     [
@@ -280,9 +290,9 @@ def test_rows_of_a_unit_may_be_an_argument_of_the_fit(call, method, options):
     data["y"] = data["y"] > data["y"].median()
     common = {"eps": 9.0, "unit": "person", "rng": 1}
     found = call("y ~ x", data, method=method, max_rows=3, **common)
-    assert found.to_json() == call("y ~ x", data, method=options(max_rows=3), **common).to_json()
+    there = call("y ~ x", data, method=options(max_rows=3), **common)
     again = call("y ~ x", data, method=options(max_rows=3), max_rows=3, **common)
-    assert again.to_json() == found.to_json()
+    assert released(found) == released(there) == released(again)
 
 
 def test_rows_of_a_unit_reach_the_selection_too():
@@ -291,7 +301,7 @@ def test_rows_of_a_unit_reach_the_selection_too():
     here = dpreg.dp_lm("y ~ x + z", data, select="kendall", max_rows=2, **common)
     there = dpreg.dp_lm("y ~ x + z", data, select=dpreg.DPKendall(max_rows=2),
                         method=dpreg.Auto(max_rows=2), **common)  # fmt: skip
-    assert here.to_json() == there.to_json()
+    assert released(here) == released(there)
 
 
 @pytest.mark.parametrize(
