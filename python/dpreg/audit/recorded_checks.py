@@ -80,6 +80,11 @@ def least_squares(effort: Effort) -> Finding:
         run_of(BoostedAdaSSP(), _FORMULAS[0], pair, family=family)
         for family, pair in itertools.product((BINOMIAL, POISSON, Quantile(0.2)), large[:2])
     ]
+    # The row that comes has the largest weight by far.
+    runs += [
+        run_of(BoostedAdaSSP(), "y ~ a", large[0], family=family, weights="b")
+        for family in (GAUSSIAN, POISSON)
+    ]
     return finding_of("least squares with errors", runs, composed_loss, _LARGE)
 
 

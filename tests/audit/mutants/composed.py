@@ -140,7 +140,7 @@ BOOSTED = [
     Mutant(
         "long rows told by the exact matrix",
         edited(_preconditioning, "_widened", ("np.linalg.eigh(gram / n)", "np.linalg.eigh(rows.gram() * (rows.limit / 2.0**14) ** 2 / n)")),
-        ("families",),
+        ("moments",),
     ),
     Mutant(
         "deviations from the mean of all persons",
@@ -160,7 +160,7 @@ BOOSTED = [
     Mutant(
         "weights in units of the largest one",
         edited(weights, "usable_weights", ("cells, np.nan)", "cells / np.nanmax(cells, initial=1e-300), np.nan)")),
-        ("extras and weights",),
+        ("least squares",),
     ),
     Mutant(
         "scores of rows that are not shortened by unit",
