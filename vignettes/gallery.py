@@ -312,3 +312,13 @@ print(dpreg.dp_plan(n=235, d=1, eps=0.1, delta=1e-4))
 # **Conclusion.** None, and no budget was spent. An estimate from a few hundred rows depends
 # strongly on each row, which differential privacy does not allow. More rows help most: noise
 # decreases as 1 / n, the sampling error only as 1 / sqrt(n).
+
+# %% [markdown]
+# ## Where the data come from
+#
+# `homes.parquet` has six columns of `house` of spData, whose licence is CC0. `wages.parquet` and
+# `births.parquet` have columns of `CPSSW8` and `GSS7402` of AER, whose licence is GPL-2 or GPL-3;
+# the surveys behind them, of the US Census Bureau and of NORC, are for public use. These two files
+# keep that licence and are in the repository only: neither the wheel nor the source distribution
+# contains them. `nlswork.parquet` is from the National Longitudinal Surveys of the US Bureau of
+# Labor Statistics, for public use. All others come with `statsmodels`.
