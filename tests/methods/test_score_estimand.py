@@ -99,14 +99,21 @@ def test_less_than_half_a_standard_error_is_negligible(effect, name, shown):
 
 
 def test_the_note_names_the_number_of_rows_the_effect_and_a_remedy():
-    estimand = Estimand("clipped least squares", 56.0, 28.0, 320.4, 7.7)
+    estimand = Estimand("clipped least squares", 56.0, 28.0, 320.4, 7.7, 61.2)
     assert clipping_note(estimand, "price") == (
-        "about 320 influential rows were clipped, so these are Huber-type estimates; ordinary "
-        "least squares may differ by up to 7.7 standard errors (see fit.clipping).  Heavy tails? "
-        "Try log(price)",
+        "about 61 to 320 influential rows were clipped, so these are Huber-type estimates; "
+        "ordinary least squares may differ by up to 7.7 standard errors (see fit.clipping).  "
+        "Heavy tails? Try log(price)",
     )
     assert "log(log(price))" not in clipping_note(estimand, "log(price)")[0]
-    one = replace(estimand, name="clipped maximum likelihood", units_clipped=0.7)
+    hidden = replace(estimand, surely_clipped=0.0)
+    assert clipping_note(hidden, "price") == (
+        "at most about 320 influential rows were clipped, perhaps none; ordinary least squares may "
+        "differ by up to 7.7 standard errors (see fit.clipping)",
+    )
+    one = replace(
+        estimand, name="clipped maximum likelihood", units_clipped=0.7, surely_clipped=0.6
+    )
     assert clipping_note(one, "price") == (
         "about 1 influential row was clipped, so these are Huber-type estimates; maximum "
         "likelihood may differ by up to 7.7 standard errors (see fit.clipping)",

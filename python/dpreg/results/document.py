@@ -56,6 +56,7 @@ _DOCUMENT = {
     "estimand": ({
         "name": str, "row_limit": (float, None), "score_limit": (float, None),
         "units_clipped": (float, None), "clipping_effect": (float, None),
+        "surely_clipped": (float, None),
     }, None),
     "start": ({
         "low": [float], "high": [float], "centre": [float], "scale": [float], "theta": [float],

@@ -25,10 +25,12 @@ class Estimand:
         Clipping thresholds of the norms of rows and of scores (row times residual), as multiples
         of the typical norm.
     units_clipped : float or None
-        Number of units whose score was clipped, from noisy counts.
+        At most so many units had their score clipped, by two deviations of noisy counts.
     clipping_effect : float or None
         Largest possible effect of clipping on a coefficient, in standard errors; None: not
         estimated.  `DPResults.clipping` has it by coefficient, in the coefficient's unit.
+    surely_clipped : float or None
+        At least so many units had their score clipped, by the same counts; 0: perhaps none had.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Estimand:
     score_limit: float | None = None
     units_clipped: float | None = None
     clipping_effect: float | None = None
+    surely_clipped: float | None = None
 
     @property
     def clipped(self) -> bool:
@@ -70,13 +73,21 @@ def clipping_note(estimand: Estimand | None, response: str) -> tuple[str, ...]:
         return ()
     target = estimand.name.removeprefix(CLIPPED)
     least_squares = target == "least squares"
-    units = max(1, round(float(f"{estimand.units_clipped or 0.0:.1e}")))
-    rows = "1 influential row was" if units == 1 else f"{units:,} influential rows were"
-    note = (
-        f"about {rows} clipped, so these are Huber-type estimates; "
-        f"{'ordinary ' if least_squares else ''}{target} may differ by up to "
+    most, least = (_rounded(n) for n in (estimand.units_clipped, estimand.surely_clipped))
+    were = "influential row was clipped" if most == 1 else "influential rows were clipped"
+    if estimand.surely_clipped:
+        rows = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+        note = f"about {rows} {were}, so these are Huber-type estimates"
+    else:
+        note = f"at most about {most:,} {were}, perhaps none"
+    note += (
+        f"; {'ordinary ' if least_squares else ''}{target} may differ by up to "
         f"{estimand.clipping_effect:.1f} standard errors (see fit.clipping)"
     )
-    if least_squares and response.isidentifier():
+    if estimand.surely_clipped and least_squares and response.isidentifier():
         note += f".  Heavy tails? Try log({response})"
     return (note,)
+
+
+def _rounded(units: float | None) -> int:
+    return max(1, round(float(f"{units or 0.0:.1e}")))

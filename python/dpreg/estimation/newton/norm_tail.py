@@ -36,8 +36,8 @@ _DIFFERENT = 0.1
 # The limit is where noise, and this share of what clipping takes off all norms together, are least
 # in mean square.
 _ONE_SIDED = 0.7
-# Number of units beyond a limit, at most: by so many deviations of the noise.
-_AT_MOST = 2.0
+# Number of units beyond a limit, at most and at least: by so many deviations of the noise.
+_DEVIATIONS = 2.0
 
 
 def bins_around(norm: float, octaves: int) -> Edges:
@@ -153,14 +153,18 @@ class NormTail:
     def cut(self, limit: float) -> ScoreCut:
         """Return what clipping at `limit` takes off the norms.
 
-        Units are at most so many, by two deviations of the noise; the excess is a standard
+        Units are between two deviations of the noise on both sides; the excess is a standard
         deviation over shapes above what is expected.
         """
         ends = np.append([_norm(float(k)) for k in self._starts[1:]], np.inf)
         counted = self._counts[ends > limit]
-        most = max(float(counted.sum()), 0.0) + _AT_MOST * self._deviation * math.sqrt(len(counted))
+        whole = ends[:-1] > limit
+        surely = self._counts[1:][whole]
+        reach = _DEVIATIONS * self._deviation
+        most = max(float(counted.sum()), 0.0) + reach * math.sqrt(len(counted))
+        least = max(float(surely.sum()) - reach * math.sqrt(len(surely)), 0.0)
         doubt = float(np.interp(limit, self._limits, self._doubt))
-        return ScoreCut(limit, most, self.excess(limit) + doubt)
+        return ScoreCut(limit, most, least, self.excess(limit) + doubt)
 
 
 def _norm(k: float) -> float:

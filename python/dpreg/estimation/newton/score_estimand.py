@@ -33,7 +33,7 @@ def estimand(
     if cut is None:
         return Estimand(named(target, None), rows, scores)
     effect = _largest_effect(release) if cut.units > 0 else 0.0
-    return Estimand(named(target, effect), rows, scores, float(cut.units), effect)
+    return Estimand(named(target, effect), rows, scores, cut.units, effect, cut.surely)
 
 
 def _without_limits(family: Family) -> str:

@@ -121,8 +121,9 @@ class ScoreCut:
     Attributes
     ----------
     limit : float
-    units : float
-        So many have a longer score, at most, by two deviations of the noise; 0: none can have.
+    units, surely : float
+        So many have a longer score, at most and at least, by two deviations of the noise; 0: none
+        can have, and perhaps none has.
     excess : float
         What their norms exceed the limit by, added up, if the tail goes on as it was seen to
         fall; from a count two deviations above the one that was released.
@@ -130,6 +131,7 @@ class ScoreCut:
 
     limit: float
     units: float
+    surely: float
     excess: float
 
 
