@@ -29,7 +29,12 @@ from dpreg.base.families import Family
 from dpreg.estimation.base import Declined, Release
 from dpreg.estimation.newton.errors import Fit, bent, newton_errors
 from dpreg.estimation.newton.limits import FIRST_NORMS, Limits, along, count_norms
-from dpreg.estimation.newton.linearised import Linearised, linearised, response_units
+from dpreg.estimation.newton.linearised import (
+    LEAST_RESIDUAL,
+    Linearised,
+    linearised,
+    response_units,
+)
 from dpreg.estimation.newton.newton import MOST_ROUNDS, first_score, newton, newton_small
 from dpreg.estimation.newton.resumed import resumed_whitening
 from dpreg.estimation.newton.row_lengths import RowLengths, row_lengths
@@ -78,8 +83,6 @@ _STILL = 0.5
 # event as often as all: long rows are mostly predicted well.  At 0, slopes of levels of 10% of
 # 5,000 rows with 50 events were covered in .83, at 1 lognormal rows had twice the noise.
 _EVENTS = 0.5
-# Residuals of a small study are at least this, squared, in deviations of the response.
-_LEAST_RESIDUAL = 0.02
 # Before products of scores are taken, these are shortened to this many root mean square norms, or
 # to more, as long as noise is no more than this share of them.
 _PRODUCT_NORMS, _PRODUCT_NOISE = 2.0, 0.3
@@ -154,7 +157,7 @@ def _rows(begun: Standardised, model: Linearised, top: float, *, kept: bool) -> 
 
 def _small(begun: Standardised, model: Linearised) -> Fit:
     rows, path = _rows(begun, model, 0.0, kept=True), _path(model, _GUESSED, begun.scales.units)
-    residual = max(model.squares, _LEAST_RESIDUAL)
+    residual = max(model.squares, LEAST_RESIDUAL)
     left = begun.left - begun.tail_share
     limits = newton_small(rows, path, begun.scales.units, begun.noise, residual, left, model)
     return Fit(model, path, limits, rows, 0.0, None, math.inf)
@@ -210,7 +213,7 @@ def _first_norms(
 ) -> Limits:
     """Count scores by their norm where they begin; rows are as long as is told, if it is."""
     noise, left = begun.noise, _left(begun) - _NORMS
-    typical = math.sqrt(max(model.squares, _LEAST_RESIDUAL) * max(rows.width, 1))
+    typical = math.sqrt(max(model.squares, LEAST_RESIDUAL) * max(rows.width, 1))
     least, most = model.event * model.usual, math.inf
     if lengths is not None:
         if least > 0:
