@@ -83,7 +83,7 @@ SCORES = [
     ),
     Mutant(
         "a small study's limit from the exact residuals",
-        edited(_fit, "_small", ("max(model.squares, _LEAST_RESIDUAL)", "max(model.squares, _LEAST_RESIDUAL) * (1 + 1e-9 * float(abs(rows.score(path.theta, 1e3)[0])))")),
+        edited(_fit, "_small", ("max(model.squares, LEAST_RESIDUAL)", "max(model.squares, LEAST_RESIDUAL) * (1 + 1e-9 * float(abs(rows.score(path.theta, 1e3)[0])))")),
         ("boosted_adassp",),
     ),
     Mutant(
