@@ -21,7 +21,7 @@ from dpreg.privacy.certificate import Certificate
 
 __all__ = ["CERTIFICATE", "COLUMN", "check_bounds", "check_fields", "fields_from", "written"]
 
-_FORMAT = 7
+_FORMAT = 8
 _ARRAYS = ("estimates", "covariance", "sampling", "clipping", "limits")
 _KINDS = ("residual", "pearson", "response")
 _STATS = ("rsquared", "rsquared_error", "scale", "scale_error", "most_residual")

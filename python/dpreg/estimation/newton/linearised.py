@@ -225,7 +225,10 @@ def _quantile(
     density = math.exp(-(place**2) / 2) / math.sqrt(2 * math.pi) / residual
     level = float(found.theta @ constant) + place * residual
     theta = across + level * constant
+    # In units of the residuals: of the response, the intercept of a level of .9 with a residual of
+    # .27 was off by 15 errors in 50,000 rows.
     loss = loss_of(family, scales)
+    loss = replace(loss, bandwidth=loss.bandwidth * residual)
     variance = family.level * (1 - family.level)
     found = replace(found, theta=theta).turned(np.eye(found.width) / math.sqrt(density))
     return Linearised(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.estimation.newton.scores import ScoreCut
 
-__all__ = ["NormTail", "bins_around"]
+__all__ = ["NormTail", "ScoreCut", "bins_around"]
 
 Doubles = NDArray[np.float64]
 Edges = NDArray[np.int64]
@@ -55,6 +55,24 @@ def bins_around(norm: float, octaves: int) -> Edges:
     wide = typical + 2 * octaves + 2 * np.cumsum([0, *_WIDER])
     starts = np.clip(np.concatenate([[0], fine, wide]), 0, _core.SCORE_BINS - 1)
     return np.unique(starts)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreCut:
+    """What a limit takes off the scores of units, as noisy counts have it.
+
+    Attributes
+    ----------
+    units, surely : float
+        So many have a longer score, at most and at least, by two deviations of the noise.
+    excess : float
+        What their norms exceed the limit by, added up: a standard deviation over shapes above what
+        is expected.
+    """
+
+    units: float
+    surely: float
+    excess: float
 
 
 class NormTail:
@@ -151,20 +169,15 @@ class NormTail:
         return float(self._limits[np.argmin(loss)])
 
     def cut(self, limit: float) -> ScoreCut:
-        """Return what clipping at `limit` takes off the norms.
-
-        Units are between two deviations of the noise on both sides; the excess is a standard
-        deviation over shapes above what is expected.
-        """
+        """Return what clipping at `limit` takes off the norms."""
         ends = np.append([_norm(float(k)) for k in self._starts[1:]], np.inf)
         counted = self._counts[ends > limit]
-        whole = ends[:-1] > limit
-        surely = self._counts[1:][whole]
+        surely = self._counts[1:][ends[:-1] > limit]
         reach = _DEVIATIONS * self._deviation
         most = max(float(counted.sum()), 0.0) + reach * math.sqrt(len(counted))
         least = max(float(surely.sum()) - reach * math.sqrt(len(surely)), 0.0)
         doubt = float(np.interp(limit, self._limits, self._doubt))
-        return ScoreCut(limit, most, least, self.excess(limit) + doubt)
+        return ScoreCut(most, least, self.excess(limit) + doubt)
 
 
 def _norm(k: float) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 from dpreg.base.families import Family
 from dpreg.estimation.base import Release
 from dpreg.estimation.inference.estimand import Estimand, named
-from dpreg.estimation.newton.scores import ScoreCut
+from dpreg.estimation.newton.norm_tail import ScoreCut
 
 __all__ = ["estimand"]
 

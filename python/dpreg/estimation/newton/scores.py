@@ -14,7 +14,6 @@ from dpreg.estimation.releases.moments import symmetric
 from dpreg.estimation.releases.quantised import MappedRows
 
 __all__ = [
-    "ScoreCut",
     "ScoreNorms",
     "noisy_curvature",
     "noisy_products",
@@ -112,27 +111,6 @@ def products_limit(norms: ScoreNorms, width: int, mu: float) -> float:
     """Return the limit of scores, with these norms, whose products are released with `mu`."""
     quiet = math.sqrt(_PRODUCT_NOISE * mu * norms.sum_of_squares() / max(width, 1))
     return max(quiet, _LEAST_NORMS * norms.root_mean_square())
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreCut:
-    """What a limit takes off the scores of units, as noisy counts have it.
-
-    Attributes
-    ----------
-    limit : float
-    units, surely : float
-        So many have a longer score, at most and at least, by two deviations of the noise; 0: none
-        can have, and perhaps none has.
-    excess : float
-        What their norms exceed the limit by, added up, if the tail goes on as it was seen to
-        fall; from a count two deviations above the one that was released.
-    """
-
-    limit: float
-    units: float
-    surely: float
-    excess: float
 
 
 @dataclass(frozen=True, slots=True)
