@@ -118,6 +118,10 @@ def python_calls(d, folder):
         "glm poisson": lambda: glm(
             "count ~ x + offset(log(years))", d, 8.0, family="poisson", weights="w", **seeded
         ),
+        "glm gamma": lambda: glm("years ~ x", d, 8.0, family="gamma", **seeded),
+        "glm negative binomial": lambda: glm(
+            "count ~ x", d, 8.0, family=dpreg.NegativeBinomial(0.5), **seeded
+        ),
         "glm quantile": lambda: glm("y ~ x", d, 8.0, family=dpreg.Quantile(0.7), **seeded),
         "glm gaussian": lambda: glm("y ~ x", d, 4.0, family="gaussian", **seeded),
         "glm tukey": lambda: glm("hit ~ x", d, 4.0, method=dpreg.TukeyEM(models=60), **seeded),

@@ -10,9 +10,12 @@ from dpreg.base.errors import ArgumentError
 from dpreg.base.families import (
     BINOMIAL,
     CLOGLOG,
+    FAMILIES,
+    GAMMA,
     GAUSSIAN,
     POISSON,
     PROBIT,
+    NegativeBinomial,
     Quantile,
     family_from,
     with_link,
@@ -29,6 +32,8 @@ ETA = np.linspace(-30, 30, 61)
         (PROBIT, special.ndtr),
         (CLOGLOG, lambda e: -np.expm1(-np.exp(e))),
         (POISSON, np.exp),
+        (GAMMA, np.exp),
+        (NegativeBinomial(0.5), np.exp),
         (Quantile(), lambda e: e),
     ],
 )
@@ -77,12 +82,48 @@ def test_links_are_those_of_statsmodels():
         np.testing.assert_allclose(family.mean(ETA / 2), theirs.link.inverse(ETA / 2), rtol=1e-9)
 
 
+@pytest.mark.parametrize("family", [BINOMIAL, POISSON, GAMMA, NegativeBinomial(0.7)], ids=str)
+def test_scores_and_variances_are_those_of_statsmodels(family):
+    """Their weights are the derivative of the mean over variance, for a score in the predictor."""
+    from statsmodels.genmod import families
+
+    theirs = {
+        "binomial": families.Binomial(),
+        "poisson": families.Poisson(),
+        "gamma": families.Gamma(families.links.Log()),
+        "negativebinomial": families.NegativeBinomial(alpha=0.7),
+    }[family.name]
+    mean, slope = family.mean(ETA / 9), family.slope(ETA / 9)
+    np.testing.assert_allclose(family.variance(mean), theirs.variance(mean), rtol=1e-9)
+    np.testing.assert_allclose(family.weight(ETA / 9), slope / theirs.variance(mean), rtol=1e-9)
+    np.testing.assert_allclose(family.curvature(ETA / 9), theirs.weights(mean), rtol=1e-9)
+
+
+@pytest.mark.parametrize("family", [*FAMILIES.values(), PROBIT, CLOGLOG], ids=str)
+def test_curvature_is_minus_the_derivative_of_the_expected_score(family):
+    predictor, mean, step = ETA / 9, family.mean(np.full_like(ETA, 0.4)), 1e-6
+
+    def score(at):
+        return (mean - family.mean(at)) * family.weight(at)
+
+    slope = (score(predictor - step) - score(predictor + step)) / (2 * step)
+    np.testing.assert_allclose(family.curvature(predictor, mean), slope, rtol=1e-6, atol=1e-8)
+    at_it = family.curvature(predictor, family.mean(predictor))
+    np.testing.assert_allclose(family.curvature(predictor), at_it, rtol=1e-12)
+
+
 def test_a_binomial_family_has_three_links():
     assert with_link(BINOMIAL, "cloglog") is with_link(PROBIT, "cloglog") is CLOGLOG
     assert with_link(BINOMIAL, None) is with_link(BINOMIAL, "logit") is BINOMIAL
     assert with_link(BINOMIAL, "probit") is with_link(PROBIT, None) is PROBIT
     assert with_link(PROBIT, "logit") is BINOMIAL
-    wrong = ((BINOMIAL, "cauchit"), (POISSON, "cloglog"), (GAUSSIAN, 1), (BINOMIAL, []))
+    wrong = (
+        (BINOMIAL, "cauchit"),
+        (POISSON, "cloglog"),
+        (GAMMA, "inverse"),
+        (GAUSSIAN, 1),
+        (BINOMIAL, []),
+    )
     for family, link in wrong:
         with pytest.raises(ArgumentError, match="link"):
             with_link(family, link)
@@ -93,6 +134,15 @@ def test_what_stands_for_a_family():
     assert family_from(BINOMIAL) is BINOMIAL
     assert family_from("quantile") == family_from(Quantile) == Quantile(0.5)
     assert Quantile(0.9).most_residual == 0.9
+    assert family_from("gamma") is GAMMA
+    assert family_from("negativebinomial") == family_from(NegativeBinomial) == NegativeBinomial(1)
+    assert with_link(GAMMA, "log") is GAMMA
+
+
+@pytest.mark.parametrize("alpha", [0, -1.0, 1e4, "1", True, np.nan])
+def test_dispersions_that_are_none(alpha):
+    with pytest.raises(ValueError, match=r"alpha must be a number in \[0.001, 1000\]"):
+        NegativeBinomial(alpha)
 
 
 @pytest.mark.parametrize(

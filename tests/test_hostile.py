@@ -72,8 +72,11 @@ def test_any_cells_end_in_a_result(data, method, formula, eps, inference, bounde
         assert not np.isnan(fit.params).any()
 
 
+FAMILIES = ["binomial", "poisson", "gamma", "negativebinomial", "quantile"]
+
+
 @settings(max_examples=60 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(tables(), st.sampled_from(["binomial", "poisson", "quantile"]), st.sampled_from(FORMULAS),
+@given(tables(), st.sampled_from(FAMILIES), st.sampled_from(FORMULAS),
        st.sampled_from([0.1, 1.0, 300.0]), st.booleans(), st.integers(0, 2**32))  # fmt: skip
 def test_any_cells_end_in_a_generalized_model(data, family, formula, eps, inference, seed):
     fit = check_call(

@@ -169,6 +169,8 @@ void register_losses(py::module_& m) {
         .value("probit", dpreg::LossKind::probit)
         .value("cloglog", dpreg::LossKind::cloglog)
         .value("poisson", dpreg::LossKind::poisson)
+        .value("gamma", dpreg::LossKind::gamma)
+        .value("negative_binomial", dpreg::LossKind::negative_binomial)
         .value("quantile", dpreg::LossKind::quantile);
     py::class_<dpreg::Loss>(m, "Loss")
         .def(py::init<>())
@@ -176,7 +178,7 @@ void register_losses(py::module_& m) {
             [](const dpreg::Loss& loss) {
                 return py::make_tuple(loss.kind, loss.least_response, loss.most_response,
                                       loss.least_predictor, loss.most_predictor, loss.level,
-                                      loss.bandwidth);
+                                      loss.bandwidth, loss.dispersion);
             },
             [](const py::tuple& parts) {
                 const auto number = [&](std::size_t k) { return parts[k].cast<double>(); };
@@ -186,7 +188,8 @@ void register_losses(py::module_& m) {
                                    number(3),
                                    number(4),
                                    number(5),
-                                   number(6)};
+                                   number(6),
+                                   number(7)};
             }))
         .def_readwrite("kind", &dpreg::Loss::kind)
         .def_readwrite("least_response", &dpreg::Loss::least_response)
@@ -194,7 +197,8 @@ void register_losses(py::module_& m) {
         .def_readwrite("least_predictor", &dpreg::Loss::least_predictor)
         .def_readwrite("most_predictor", &dpreg::Loss::most_predictor)
         .def_readwrite("level", &dpreg::Loss::level)
-        .def_readwrite("bandwidth", &dpreg::Loss::bandwidth);
+        .def_readwrite("bandwidth", &dpreg::Loss::bandwidth)
+        .def_readwrite("dispersion", &dpreg::Loss::dispersion);
 }
 
 void register_rows(py::module_& m) {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpreg import audit, mechanisms, reference
     from dpreg._core import EntropyError
     from dpreg.base.errors import ArgumentError, BudgetError, FormulaError, SchemaError, SourceError
-    from dpreg.base.families import Quantile
+    from dpreg.base.families import NegativeBinomial, Quantile
     from dpreg.base.passes import progress
     from dpreg.calls.block_test import dp_test
     from dpreg.calls.curve import dp_curve
@@ -61,6 +61,7 @@ __all__ = [
     "EntropyError",
     "FormulaError",
     "FrankWolfe",
+    "NegativeBinomial",
     "NotReleased",
     "Plan",
     "Quantile",
@@ -103,7 +104,7 @@ _HOMES = {
         "SchemaError",
         "SourceError",
     ),
-    "dpreg.base.families": ("Quantile",),
+    "dpreg.base.families": ("NegativeBinomial", "Quantile"),
     "dpreg.calls.glm": ("dp_glm",),
     "dpreg.calls.lm": ("dp_lm",),
     "dpreg.estimation.inference.start": ("Start",),

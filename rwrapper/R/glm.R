@@ -1,6 +1,6 @@
 # Families with a link, and quantiles.
 
-#' Logistic, Poisson and quantile regression with differential privacy
+#' Logistic, Poisson, gamma, negative binomial and quantile regression with differential privacy
 #'
 #' `dp_glm()` is [glm()] with the guarantee of [dp_lm()]. The score equations are solved iteratively from
 #' noisy sums of clipped scores. There are no bounds to guess and nothing to tune.
@@ -12,10 +12,12 @@
 #'
 #' @inheritParams dp_lm
 #' @param formula A formula, as for [dp_lm()]. The response of `binomial()` is `TRUE` or `FALSE`, 1 or 0,
-#'   or a proportion; that of `poisson()` is not negative. Other values are clipped. `offset(log(years))`
+#'   or a proportion; that of `poisson()` and of the families with a log link is not negative. Other
+#'   values are clipped. `offset(log(years))`
 #'   is added to the linear predictor as it is.
 #' @param family `binomial()`, `binomial("probit")`, `binomial("cloglog")`, `poisson()`, `gaussian()`,
-#'   or their names, each with its canonical link; or [Quantile()].
+#'   `Gamma("log")`, `MASS::negative.binomial(theta)`, or the names `"binomial"`, `"poisson"`,
+#'   `"gaussian"`, `"gamma"` and `"negativebinomial"` (with `theta` 1); or [Quantile()].
 #' @param method `"auto"`, `"boosted_adassp"` or [BoostedAdaSSP()]; of `binomial()` and `poisson()` also
 #'   `"tukey"` or [TukeyEM()], the Tukey median of Firth fits to many parts of the data.
 #' @return An object of class `dp_glm` and `dp_lm`, or of class [dp_not_released] if the mechanism
@@ -58,24 +60,34 @@ dp_glm <- function(formula, data, eps, delta = 1e-5, family = stats::binomial(),
 #' Quantile(0.9)
 Quantile <- function(q = 0.5) new_options("Quantile")
 
-LINKS <- c(binomial = "logit", poisson = "log", gaussian = "identity")
+LINKS <- c(binomial = "logit", poisson = "log", gaussian = "identity", Gamma = "log")
 OTHER_LINKS <- c("probit", "cloglog")
 
 family_sent <- function(family) {
   if (inherits(family, "dp_options") && family$kind == "Quantile") return(family)
   if (is.function(family)) family <- family()
   if (inherits(family, "family")) {
+    if (startsWith(family$family, "Negative Binomial")) return(negative_binomial_sent(family))
     canonical <- LINKS[family$family]
     other <- family$family == "binomial" && family$link %in% OTHER_LINKS
     if (!is.na(canonical) && family$link != canonical && !other)
       refuse("family: the link of ", family$family, " is ", canonical,
              if (family$family == "binomial") ", probit or cloglog", "; write family = ",
-             family$family, "()")
-    family <- family$family
+             family$family, if (family$family == "Gamma") "(link = \"log\")" else "()")
+    family <- if (family$family == "Gamma") "gamma" else family$family
   }
   if (!is.character(family) || length(family) != 1L || is.na(family))
-    refuse("family must be binomial(), poisson(), gaussian() or Quantile(), not ", described(family))
+    refuse("family must be binomial(), poisson(), gaussian(), Gamma(\"log\"), negative.binomial() or ",
+           "Quantile(), not ", described(family))
   family
+}
+
+# Of MASS: theta is in the name, and with all digits where its variance is made.
+negative_binomial_sent <- function(family) {
+  if (family$link != "log")
+    refuse("family: the link of negative.binomial is log; write family = negative.binomial(theta)")
+  theta <- get0(".Theta", environment(family$variance))
+  structure(list(kind = "NegativeBinomial", options = list(alpha = 1 / theta)), class = "dp_options")
 }
 
 # NULL is the canonical link.
@@ -93,7 +105,8 @@ GLM_HINTS <- c(
 family_of <- function(answer) {
   if (is.null(answer) || identical(answer$loss, "squared")) return(NULL)
   Filter(Negate(is.null),
-         list(name = answer$name, link = answer$link, loss = answer$loss, level = answer$level))
+         list(name = answer$name, link = answer$link, loss = answer$loss, level = answer$level,
+              alpha = answer$alpha))
 }
 
 mean_of <- function(family, predictor)
@@ -109,9 +122,12 @@ slope_of <- function(family, predictor)
 
 family_title <- function(family)
   switch(if (is.null(family)) "gaussian" else family$name, gaussian = "linear", binomial = "logistic",
-         poisson = "Poisson", quantile = paste0("quantile (", family$level, ")"))
+         poisson = "Poisson", gamma = "gamma",
+         negativebinomial = paste0("negative binomial (theta ", format(1 / family$alpha), ")"),
+         quantile = paste0("quantile (", family$level, ")"))
 
 #' @export
 family.dp_glm <- function(object, ...)
   switch(object$family$name, binomial = stats::binomial(object$family$link), poisson = stats::poisson(),
-         dpreg_stop("private", "family(): a quantile regression has no family of stats"))
+         gamma = stats::Gamma("log"),
+         dpreg_stop("private", "family(): a ", object$family$name, " regression has no family of stats"))

@@ -76,7 +76,10 @@ def test_random_calls_have_all_functions_families_and_options():
     }  # fmt: skip
     assert {"adassp", "dp_sis", "dp_frank_wolfe"} < {c.function for c in calls if c.of_arrays}
     families = {call.family.loss for call in calls}
-    assert families == {"squared", "logistic", "probit", "cloglog", "poisson", "quantile"}
+    assert families == {
+        "squared", "logistic", "probit", "cloglog", "poisson", "gamma", "negative_binomial",
+        "quantile",
+    }  # fmt: skip
     used = {name for call in calls if not call.of_arrays for name in call.options}
     from inspect import signature
 

@@ -32,7 +32,29 @@ MEANS = {
     "probit": (special.ndtr, 0.8),
     "cloglog": (lambda eta: -np.expm1(-np.exp(eta)), 0.8),
     "poisson": (np.exp, 0.5),
+    "gamma": (np.exp, 0.5),
+    "negativebinomial": (np.exp, 0.5),
 }
+# Shape of gamma responses, and dispersion of counts; both have standard deviations about the mean.
+SHAPE, ALPHA = 1.5, 0.8
+
+
+def drawn(family, means, rng):
+    """Responses with these means."""
+    if family == "poisson":
+        return rng.poisson(means)
+    if family == "gamma":
+        return rng.gamma(SHAPE, means / SHAPE)
+    if family == "negativebinomial":
+        return rng.poisson(rng.gamma(1 / ALPHA, ALPHA * means))
+    return rng.random(len(means)) < means
+
+
+def asked(family):
+    """Return the arguments of `dp_glm`."""
+    if family in ("probit", "cloglog"):
+        return {"link": family}
+    return {"family": dpreg.NegativeBinomial(ALPHA) if family == "negativebinomial" else family}
 
 
 def coverage(sheet, family, kind, n, d, share, eps, runs):
@@ -50,12 +72,11 @@ def coverage(sheet, family, kind, n, d, share, eps, runs):
     for seed in range(runs):
         X = design(kind, n, d, rng)
         means = mean(start + X @ slopes)
-        y = rng.poisson(means) if family == "poisson" else rng.random(n) < means
+        y = drawn(family, means, rng)
         table = pd.DataFrame(X, columns=names).assign(y=y.astype(float))
         formula = "y ~ " + " + ".join(names)
-        of = {"link": family} if family in ("probit", "cloglog") else {"family": family}
-        fit = dpreg.dp_glm(formula, table, eps, DELTA, **of, method=method, bounds=bounds,
-                           rng=seed)  # fmt: skip
+        fit = dpreg.dp_glm(formula, table, eps, DELTA, **asked(family), method=method,
+                           bounds=bounds, rng=seed)  # fmt: skip
         error = fit.bse.to_numpy() if fit.released else np.full(d + 1, np.nan)
         blank += int(np.isnan(error).sum())
         if fit.released:
@@ -75,7 +96,7 @@ def main():
         sizes = ((given.rows, 2), (given.rows, 20))
     for family in [given.family] if given.family else MEANS:
         for n, d in sizes:
-            for share in (2.0,) if family == "poisson" else (0.5, 0.05):
+            for share in (2.0,) if MEANS[family][0] is np.exp else (0.5, 0.05):
                 for kind in ("normal", "skewed", "dummies"):
                     coverage(sheet, family, kind, n, d, share, 1.0, max(2, given.coverage))
     sheet.write(given.json)

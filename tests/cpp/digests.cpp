@@ -107,8 +107,9 @@ Standardisation recipe(const Loss& loss, bool mapped) {
 
 std::vector<Loss> losses() {
     std::vector<Loss> all;
-    for (const auto kind : {LossKind::squared, LossKind::logistic, LossKind::probit,
-                            LossKind::cloglog, LossKind::poisson, LossKind::quantile}) {
+    for (const auto kind :
+         {LossKind::squared, LossKind::logistic, LossKind::probit, LossKind::cloglog,
+          LossKind::poisson, LossKind::gamma, LossKind::negative_binomial, LossKind::quantile}) {
         Loss loss;
         loss.kind = kind;
         loss.most_response = 5.0;

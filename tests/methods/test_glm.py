@@ -13,9 +13,18 @@ from methods.sums import odd_frames
 from scipy import special
 
 import dpreg
-from dpreg.base.families import BINOMIAL, CLOGLOG, POISSON, PROBIT, Quantile
+from dpreg.base.families import (
+    BINOMIAL,
+    CLOGLOG,
+    GAMMA,
+    POISSON,
+    PROBIT,
+    NegativeBinomial,
+    Quantile,
+)
 
-FAMILIES = ["binomial", "poisson", Quantile(0.75)]
+COUNTS = NegativeBinomial(0.8)
+FAMILIES = ["binomial", "poisson", "gamma", COUNTS, Quantile(0.75)]
 
 
 def table(family, n, seed=1, share=0.5):
@@ -28,6 +37,10 @@ def table(family, n, seed=1, share=0.5):
         y = (rng.random(n) < special.expit(eta)).astype(float)
     elif family == "poisson":
         y = rng.poisson(np.exp(eta)).astype(float)
+    elif family == "gamma":
+        y = rng.gamma(2.0, np.exp(eta) / 2)
+    elif family == COUNTS:
+        y = rng.poisson(rng.gamma(1 / 0.8, 0.8 * np.exp(eta))).astype(float)
     else:
         y = eta + rng.standard_normal(n)
         truth[0] += special.ndtri(family.level)
@@ -62,9 +75,13 @@ def test_estimates_are_those_of_statsmodels_but_for_noise():
     import statsmodels.api as sm
     from statsmodels.regression.quantile_regression import QuantReg
 
+    gamma = sm.families.Gamma(sm.families.links.Log())
+    negative_binomial = sm.families.NegativeBinomial(alpha=0.8)
     fitted = {
         "binomial": lambda y, X: sm.GLM(y, X, family=sm.families.Binomial()).fit(cov_type="HC0"),
         "poisson": lambda y, X: sm.GLM(y, X, family=sm.families.Poisson()).fit(cov_type="HC0"),
+        "gamma": lambda y, X: sm.GLM(y, X, family=gamma).fit(cov_type="HC0"),
+        COUNTS: lambda y, X: sm.GLM(y, X, family=negative_binomial).fit(cov_type="HC0"),
         Quantile(0.75): lambda y, X: QuantReg(y, X).fit(q=0.75),
     }
     for family, fit_exactly in fitted.items():
@@ -330,6 +347,47 @@ def test_a_probit_predicts_by_its_link():
     assert np.sqrt(np.mean((predictions.predict(data) - exact) ** 2)) < 0.1
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_gamma_responses_have_any_unit(unit):
+    """Slopes are the same, and the intercept has the logarithm of the unit."""
+    data, truth = table("gamma", 20_000)
+    for inference in (True, False):
+        given = {"family": "gamma", "inference": inference, "rng": 1}
+        fit = dpreg.dp_glm("y ~ a + b", data.assign(y=unit * data.y), 5.0, **given)
+        wanted = truth + np.array([np.log(unit), 0, 0])
+        np.testing.assert_allclose(fit.estimates, wanted, atol=0.06)
+
+
+def test_a_dispersion_that_is_far_off_costs_width_and_not_coverage():
+    """Of 60 intervals 49 and fewer have a probability below 1e-3; errors are sandwich estimates."""
+    covered = 0
+    for seed in range(20):
+        data, truth = table(COUNTS, 20_000, seed)
+        family = NegativeBinomial((0.1, 5.0)[seed % 2])
+        fit = dpreg.dp_glm("y ~ a + b", data, 2.0, family=family, rng=seed)
+        covered += int((np.abs(fit.estimates - truth) <= 1.96 * fit.bse.to_numpy()).sum())
+    assert covered > 49
+
+
+def test_families_with_a_log_link_say_what_they_are():
+    data, _ = table(COUNTS, 3_000)
+    fit = dpreg.dp_glm("y ~ a", data, 5.0, family=COUNTS, diagnostics=True, rng=1)
+    again = dpreg.DPResults.from_json(fit.to_json())
+    assert again.family == COUNTS
+    assert fit.diagnostics.kind == "pearson"
+    text = str(fit.summary())
+    assert "Private Negative Binomial Regression" in text
+    assert "NegativeBinomial (0.8)" in text
+    linear = again.predict(data.head(3), which="linear")
+    np.testing.assert_allclose(again.predict(data.head(3)), np.exp(linear))
+    positive, _ = table("gamma", 3_000)
+    fit = dpreg.dp_glm("y ~ a", positive, 5.0, family="gamma", rng=1)
+    assert dpreg.DPResults.from_json(fit.to_json()).family == GAMMA
+    assert "Private Gamma Regression" in str(fit.summary())
+    with pytest.raises(ValueError, match="there is no such family"):
+        dpreg.DPResults.from_json(fit.to_json().replace('"loss": "gamma"', '"loss": "poisson"'))
+
+
 def test_exponentials_are_odds_ratios():
     data, _ = table("binomial", 5_000)
     fit = dpreg.dp_glm("y ~ a", data, 5.0, rng=1)
@@ -357,6 +415,9 @@ DATA = {"y": np.zeros(3), "x": np.zeros(3), "t": np.ones(3)}
             "link must be 'logit', 'probit', 'cloglog' for a binomial family",
         ),
         ({"family": "poisson", "link": "probit"}, "link"),
+        ({"family": "gamma", "link": "inverse"}, "link must be 'log' for a gamma family"),
+        ({"method": "tukey", "family": "gamma"}, "'tukey' fits no gamma family"),
+        ({"method": "tukey", "family": COUNTS}, "'tukey' fits no negativebinomial family"),
         ({"method": dpreg.AdaSSP()}, "'adassp' fits no binomial family"),
         ({"method": "tukey", "family": Quantile()}, "'tukey' fits no quantile family"),
         (

@@ -211,6 +211,15 @@ def test_another_delta_counts_as_another_epsilon():
     assert far.width > near.width
 
 
+def test_gamma_and_negative_binomial_are_planned_as_poisson_and_say_so():
+    poisson = dpreg.dp_plan(10**5, 3, 1.0, family="poisson")
+    for family in ("gamma", dpreg.NegativeBinomial(0.5)):
+        plan = dpreg.dp_plan(10**5, 3, 1.0, family=family)
+        assert (plan.width, plan.least_n) == (poisson.width, poisson.least_n)
+        assert "Poisson responses" in str(plan)
+        assert "maximum likelihood" in str(plan)
+
+
 def test_a_probit_is_planned_as_a_logit_and_says_so():
     logit, probit = (
         dpreg.dp_plan(10**5, 3, 1.0, family="binomial", link=link) for link in ("logit", "probit")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import dpreg
-from dpreg.base.families import BINOMIAL, GAUSSIAN, POISSON, Quantile
+from dpreg.base.families import BINOMIAL, GAMMA, GAUSSIAN, POISSON, NegativeBinomial, Quantile
 from dpreg.estimation.inference.residuals import Diagnostics, calibration, fit_stats_from, quantiles
 from dpreg.estimation.releases import residuals
 from dpreg.estimation.releases.residuals import (
@@ -20,7 +20,7 @@ from dpreg.estimation.releases.residuals import (
     ResidualSums,
 )
 
-FAMILIES = [GAUSSIAN, BINOMIAL, POISSON, Quantile(0.3)]
+FAMILIES = [GAUSSIAN, BINOMIAL, POISSON, GAMMA, NegativeBinomial(0.5), Quantile(0.3)]
 CELLS = [0.0, 1.0, -3.7, 1e9, -1e300, 5e-324, np.nan, np.inf, -np.inf]
 
 

@@ -18,6 +18,8 @@ LOSSES = {
     "probit": RowLoss("probit", (0.0, 1.0), (-8.0, 8.0)),
     "cloglog": RowLoss("cloglog", (0.0, 1.0), (-40.0, 40.0)),
     "poisson": RowLoss("poisson", (0.0, 9.0), (-20.0, 2.5)),
+    "gamma": RowLoss("gamma", (0.0, 9.0), (-20.0, 2.5)),
+    "negative_binomial": RowLoss("negative_binomial", (0.0, 9.0), (-20.0, 2.5), dispersion=0.6),
     "quantile": RowLoss("quantile", (-50.0, 50.0), (-50.0, 50.0), 0.3, 0.2),
 }
 
@@ -43,6 +45,12 @@ def derivatives(loss, eta, y):
     eta, y = np.clip(eta, *loss.predictor), np.clip(y, *loss.response)
     if loss.kind == "poisson":
         return y - np.exp(eta), np.exp(eta)
+    if loss.kind == "gamma":
+        return y / np.exp(eta) - 1, y / np.exp(eta)
+    if loss.kind == "negative_binomial":
+        mean, alpha = np.exp(eta), loss.dispersion
+        total = 1 + alpha * mean
+        return (y - mean) / total, mean * (1 + alpha * y) / total**2
     if loss.kind == "logistic":
         mean = special.expit(eta)
         return y - mean, mean * (1 - mean)
@@ -214,6 +222,10 @@ def test_rows_are_the_same_from_a_pickle(name):
         {"predictor": (1.0, -1.0)},
         {"level": 1.0},
         {"bandwidth": 0.0},
+        {"dispersion": 0.0},
+        {"dispersion": np.inf},
+        {"kind": "gamma", "response": (-1.0, 1.0)},
+        {"kind": "negative_binomial", "response": (-1.0, 1.0)},
     ],
 )
 def test_numbers_of_a_loss_are_checked(change):

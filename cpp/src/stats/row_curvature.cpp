@@ -58,6 +58,10 @@ void check_loss(const Loss& loss) {
                 std::max(-loss.least_predictor, loss.most_predictor) <= kMostNormal,
             "linear predictors of a probit must be within kMostNormal of 0");
     require(loss.level > 0.0 && loss.level < 1.0, "level must be between 0 and 1");
+    require((loss.kind != LossKind::gamma && loss.kind != LossKind::negative_binomial) ||
+                loss.least_response >= 0.0,
+            "responses of this loss must not be below 0");
+    require(loss.dispersion > 0.0 && std::isfinite(loss.dispersion), "dispersion must be positive");
     require(loss.bandwidth > 0.0 && std::isfinite(loss.bandwidth), "bandwidth must be positive");
 }
 

@@ -84,6 +84,15 @@ DPREG_INLINE Derivatives<Lanes> derivatives_of(const Loss& loss, const Lanes& et
         const Lanes mean = exp_lanes(predictor);
         return {y - mean, mean};
     }
+    if (loss.kind == LossKind::gamma) {
+        const Lanes ratio = y * exp_lanes(-predictor);
+        return {ratio - 1.0, ratio};
+    }
+    if (loss.kind == LossKind::negative_binomial) {
+        const Lanes mean = exp_lanes(predictor);
+        const Lanes weight = 1.0 / (mean * loss.dispersion + 1.0);
+        return {(y - mean) * weight, (mean * weight) * ((y * loss.dispersion + 1.0) * weight)};
+    }
     if (loss.kind == LossKind::logistic) {
         const Lanes mean = 1.0 / (1.0 + exp_lanes(-predictor));
         return {y - mean, mean * (1.0 - mean)};

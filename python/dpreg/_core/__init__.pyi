@@ -121,6 +121,8 @@ class LossKind:
     probit: LossKind
     cloglog: LossKind
     poisson: LossKind
+    gamma: LossKind
+    negative_binomial: LossKind
     quantile: LossKind
 
 class Loss:
@@ -131,6 +133,7 @@ class Loss:
     most_predictor: float
     level: float
     bandwidth: float
+    dispersion: float
 
 class Standardisation:
     columns: list[int]

@@ -13,7 +13,17 @@ from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.recorded import Run, composed_loss, divided_loss, finding_of, run_of
 from dpreg.audit.recordings import Recording
 from dpreg.audit.worlds import Pair, hostile_pairs, person_pair, regression
-from dpreg.base.families import BINOMIAL, CLOGLOG, GAUSSIAN, POISSON, PROBIT, Family, Quantile
+from dpreg.base.families import (
+    BINOMIAL,
+    CLOGLOG,
+    GAMMA,
+    GAUSSIAN,
+    POISSON,
+    PROBIT,
+    Family,
+    NegativeBinomial,
+    Quantile,
+)
 from dpreg.calls.public_data import public_start
 from dpreg.data.bounds import Bounds
 from dpreg.estimation.base import Method
@@ -78,7 +88,9 @@ def least_squares(effort: Effort) -> Finding:
     # Tables of so many rows have their curvature released.
     runs += [
         run_of(BoostedAdaSSP(), _FORMULAS[0], pair, family=family)
-        for family, pair in itertools.product((BINOMIAL, POISSON, Quantile(0.2)), large[:2])
+        for family, pair in itertools.product(
+            (BINOMIAL, POISSON, GAMMA, NegativeBinomial(0.5), Quantile(0.2)), large[:2]
+        )
     ]
     # The row that comes has the largest weight by far.
     runs += [
@@ -112,7 +124,8 @@ def families(effort: Effort) -> Finding:
     runs = [
         run_of(BoostedAdaSSP(), formula, pair, inference, family=family, bounds=bounds)
         for family, pair in itertools.product(
-            (BINOMIAL, PROBIT, CLOGLOG, POISSON, Quantile(0.2)), hostile_pairs()
+            (BINOMIAL, PROBIT, CLOGLOG, POISSON, GAMMA, NegativeBinomial(0.5), Quantile(0.2)),
+            hostile_pairs(),
         )
         for formula, bounds in ((_FORMULAS[0], None), ("y ~ a + offset(b)", _RESPONSE))
         for inference in (True, False)

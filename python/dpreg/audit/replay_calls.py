@@ -193,4 +193,6 @@ def _spelled(value: Any) -> str:
 def _label(family: Family) -> str:
     if family.level is not None:
         return f"Quantile({family.level:g})"
+    if family.alpha is not None:
+        return f"NegativeBinomial({family.alpha:g})"
     return family.link if family.link in ("probit", "cloglog") else family.name

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 from dpreg.audit.replay_calls import LEVELS, STRATA, PublicCall
-from dpreg.base.families import BINOMIAL, CLOGLOG, GAUSSIAN, POISSON, PROBIT, Family, Quantile
+from dpreg.base.families import (
+    BINOMIAL,
+    CLOGLOG,
+    GAMMA,
+    GAUSSIAN,
+    POISSON,
+    PROBIT,
+    Family,
+    NegativeBinomial,
+    Quantile,
+)
 from dpreg.data.problem import pose
 from dpreg.estimation.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
 from dpreg.estimation.selection import DPSIS, DPKendall, SubLasso, TwoStage
@@ -26,7 +36,8 @@ _OFFSETS = ("y ~ a + offset(b)", "y ~ a + offset(log(t))", "y ~ 0 + a + c + offs
 _PANELS = ("y ~ a + b | who", "y ~ a | who", "y ~ a | who + p")
 _TERMS = ("y ~ a + b", "y ~ a + b + t", "y ~ a + c + t", "y ~ a + poly(b, 2, raw=True)")
 _FAMILIES = (
-    BINOMIAL, BINOMIAL, PROBIT, CLOGLOG, POISSON, POISSON, Quantile(0.5), Quantile(0.9), GAUSSIAN,
+    BINOMIAL, BINOMIAL, PROBIT, CLOGLOG, POISSON, POISSON, GAMMA, NegativeBinomial(0.5),
+    Quantile(0.5), Quantile(0.9), GAUSSIAN,
 )  # fmt: skip
 _CONTAINERS = ("pandas", "pandas", "pandas", "dict", "pyarrow")
 # At little epsilon small tables are declined; at much, all stages are reached.
@@ -105,7 +116,7 @@ def _frank_wolfe(rng: Generator) -> PublicCall:
 
 def _spelled_family(family: Family) -> dict[str, Any]:
     """As a user asks for it."""
-    if family.level is not None:
+    if family.level is not None or family.alpha is not None:
         return {"family": family}
     link = {"link": family.link} if family in (PROBIT, CLOGLOG) else {}
     return {"family": family.name, **link}

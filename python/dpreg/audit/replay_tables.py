@@ -153,6 +153,9 @@ def _response(rng: Generator, call: PublicCall, a: np.ndarray, b: np.ndarray) ->
         return np.asarray(rng.random(rows) < family.mean(signal), dtype=np.float64)
     if family.name == "poisson":
         return rng.poisson(np.exp(0.7 * signal)).astype(np.float64)
+    if family.link == "log":
+        mean = rng.gamma(2.0, np.exp(0.7 * signal) / 2)
+        return np.asarray(rng.poisson(mean) if family.events else mean, dtype=np.float64)
     noise = rng.standard_normal(rows) if rng.random() < 0.7 else rng.standard_cauchy(rows)
     y = signal + noise * _one(rng, (0.0, 0.1, 1.0))
     if call.formula.startswith("log"):

@@ -19,17 +19,21 @@ __all__ = [
     "BINOMIAL",
     "CLOGLOG",
     "FAMILIES",
+    "GAMMA",
     "GAUSSIAN",
     "POISSON",
     "PROBIT",
     "Family",
+    "NegativeBinomial",
     "Quantile",
     "family_from",
     "with_link",
 ]
 
 Doubles = NDArray[np.float64]
-Loss = Literal["squared", "logistic", "probit", "cloglog", "poisson", "quantile"]
+Loss = Literal[
+    "squared", "logistic", "probit", "cloglog", "poisson", "gamma", "negative_binomial", "quantile"
+]
 
 
 # Where the density of the standard normal law is 0 in doubles; squares farther out may overflow.
@@ -44,20 +48,24 @@ class Family:
 
     Attributes
     ----------
-    name : {"gaussian", "binomial", "poisson", "quantile"}
+    name : {"gaussian", "binomial", "poisson", "gamma", "negativebinomial", "quantile"}
     link : {"identity", "logit", "probit", "cloglog", "log"}
-    loss : {"squared", "logistic", "probit", "cloglog", "poisson", "quantile"}
+    loss : Loss
         Of a row: minus the logarithm of its likelihood, or what stands for it.  Those of a probit
         and of a complementary log-log link are the ones with derivative `mean` - response: the
         likelihood's have no bound.
     level : float or None
         Of the quantile; None for all others.
+    alpha : float or None
+        Dispersion of the negative binomial, whose variance is mean + alpha mean^2; None for all
+        others.
     """
 
     name: str
     link: str
     loss: Loss
     level: float | None = None
+    alpha: float | None = None
 
     @property
     def least_squares(self) -> bool:
@@ -68,6 +76,11 @@ class Family:
     def standardised(self) -> bool:
         """True: the linear predictor is in units of the response, and may be scaled with it."""
         return self.link == "identity"
+
+    @property
+    def events(self) -> bool:
+        """True: responses are 0 and 1, or counts, and few of them may be above 0."""
+        return self.name in ("binomial", "poisson", "negativebinomial")
 
     @property
     def response(self) -> tuple[float, float] | None:
@@ -84,6 +97,8 @@ class Family:
     @property
     def label(self) -> str:
         """As a summary has it."""
+        if self.alpha is not None:
+            return f"NegativeBinomial ({self.alpha:g})"
         return self.name.capitalize() if self.level is None else f"Quantile {self.level:g}"
 
     def mean(self, predictor: Doubles) -> Doubles:
@@ -122,6 +137,42 @@ class Family:
         mean = self.mean(predictor)
         return np.asarray(mean * (1 - mean)) if self.link == "logit" else mean
 
+    def weight(self, predictor: Doubles) -> Doubles:
+        """Return what residuals are multiplied by in the score."""
+        if self.name == "gamma":
+            return np.exp(-predictor)
+        if self.alpha is not None:
+            return np.asarray(1 / (1 + self.alpha * self.mean(predictor)))
+        return np.ones_like(predictor)
+
+    def curvature(self, predictor: Doubles, mean: Doubles | None = None) -> Doubles:
+        """Return minus the derivative of the expected score, per row.
+
+        Parameters
+        ----------
+        predictor : ndarray
+        mean : ndarray, optional
+            Of the response; by default that at `predictor`.
+        """
+        if mean is None:
+            return np.asarray(self.slope(predictor) * self.weight(predictor))
+        if self.name == "gamma":
+            return np.asarray(mean * self.weight(predictor))
+        if self.alpha is not None:
+            weight = self.weight(predictor)
+            return np.asarray(self.slope(predictor) * weight * (1 + self.alpha * mean) * weight)
+        return self.slope(predictor)
+
+    def variance(self, mean: Doubles) -> Doubles:
+        """Return the variance of the response at a mean, over the dispersion of a gamma family."""
+        if self.name == "binomial":
+            return np.asarray(mean * (1 - mean))
+        if self.name == "gamma":
+            return np.square(mean)
+        if self.link != "log":
+            return np.ones_like(mean)
+        return mean if self.alpha is None else np.asarray(mean * (1 + self.alpha * mean))
+
     def bend(self, predictor: Doubles) -> Doubles:
         """Return the second derivative of `mean`."""
         if self.link == "identity":
@@ -140,7 +191,33 @@ BINOMIAL = Family("binomial", "logit", "logistic")
 PROBIT = Family("binomial", "probit", "probit")
 CLOGLOG = Family("binomial", "cloglog", "cloglog")
 POISSON = Family("poisson", "log", "poisson")
-FAMILIES = {family.name: family for family in (GAUSSIAN, BINOMIAL, POISSON)}
+GAMMA = Family("gamma", "log", "gamma")
+
+
+def NegativeBinomial(alpha: float = 1.0) -> Family:  # noqa: N802
+    """Return the negative binomial family, link log.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        In [0.001, 1000]: the variance is mean + alpha mean^2; 1 / theta of R's
+        ``MASS::negative.binomial(theta)``.  Coefficients are consistent and their errors valid
+        whatever it is; they are shortest at the true one.
+
+    Raises
+    ------
+    ValueError
+        For another `alpha`.
+    """
+    number = isinstance(alpha, (int, float)) and not isinstance(alpha, bool)
+    if not number or not 1e-3 <= alpha <= 1e3:
+        raise unusable("alpha", "a number in [0.001, 1000]", alpha)
+    return Family("negativebinomial", "log", "negative_binomial", alpha=float(alpha))
+
+
+FAMILIES = {
+    family.name: family for family in (GAUSSIAN, BINOMIAL, POISSON, GAMMA, NegativeBinomial())
+}
 
 
 def Quantile(q: float = 0.5) -> Family:  # noqa: N802
@@ -196,6 +273,8 @@ def family_from(family: object) -> Family:
         return family
     if family is Quantile or family == "quantile":
         return Quantile()
+    if family is NegativeBinomial:
+        return NegativeBinomial()
     names = (*FAMILIES, "quantile")
     wanted = ("must be one of ", Choice(names), " or dpreg.Quantile(0.9)")
     if not isinstance(family, str):

@@ -1,4 +1,4 @@
-"""`dp_glm`: logistic, Poisson and quantile regression."""
+"""`dp_glm`: logistic, Poisson, gamma, negative binomial and quantile regression."""
 
 from __future__ import annotations
 
@@ -67,10 +67,13 @@ def dp_glm(
         Privacy parameter epsilon, greater than 0; smaller is more private.
     delta : float, optional
         Privacy parameter delta, as for `dp_lm`.
-    family : {"binomial", "poisson", "gaussian", "quantile"} or Family, default "binomial"
+    family : str or Family, default "binomial"
         ``"binomial"``: a response in [0, 1]; other values are clipped to that range.  Link logit,
         probit or complementary log-log.  ``"poisson"``: counts or other nonnegative responses, link
         log.
+        ``"gamma"``: positive responses whose standard deviation is proportional to the mean, link
+        log.  ``"negativebinomial"`` or ``dpreg.NegativeBinomial(0.5)``: counts with variance mean +
+        alpha mean^2 and this alpha (by default 1), link log.
         ``"quantile"`` or ``dpreg.Quantile(0.9)``: the median or another quantile of the response.
         ``"gaussian"``: as `dp_lm`.
     link : {"logit", "probit", "cloglog"}, optional

@@ -212,7 +212,7 @@ def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> 
     design = sample_rows(design, max_rows, allowance.bits)
     family, bounds = design.terms.family, column_bounds(design.terms)
     if start is None:
-        scales = column_scales(design.rows, noise, bounds, events=not family.standardised)
+        scales = column_scales(design.rows, noise, bounds, events=family.events)
     else:
         scales = resumed_scales(design.rows, noise, bounds, start)
     vote = VOTE_SHARE if family.least_squares else 0.0

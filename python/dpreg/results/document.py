@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.base.families import CLOGLOG, FAMILIES, PROBIT, Family, Quantile
+from dpreg.base.families import CLOGLOG, FAMILIES, PROBIT, Family, NegativeBinomial, Quantile
 from dpreg.estimation.inference.estimand import Estimand
 from dpreg.estimation.inference.law import TailLaw
 from dpreg.estimation.inference.residuals import Diagnostics, FitStats
@@ -39,6 +39,7 @@ CERTIFICATE = {
     "composition": str, "parts": [_PART], "public": [str], "seeded": bool, "version": str,
     "request": {str: object},
 }  # fmt: skip
+_FAMILY = {"name": str, "link": str, "loss": str, "level": (float, None)}
 # A type, a tuple of alternatives, [of entries], {key: of value}, or {str: of any value}.
 _DOCUMENT = {
     "dpreg_results": float, "formula": str, "response": str, "names": [str], "method": str,
@@ -65,7 +66,7 @@ _DOCUMENT = {
         "units": float, "within": bool, "weights": (str, None), "offsets": [str],
         "levels": {str: [(str, float, bool)]}, "source": str, "seeded": bool,
     }, None),
-    "family": {"name": str, "link": str, "loss": str, "level": (float, None)},
+    "family": (_FAMILY, {**_FAMILY, "alpha": float}),
 }  # fmt: skip
 
 
@@ -78,13 +79,19 @@ def written(fields: Mapping[str, Any]) -> str:
         **{name: _listed(fields[name]) for name in _ARRAYS},
         "law": {"tail": law.tail, "critical": law.critical},
         "privacy": privacy.to_dict(),
-        "family": asdict(fields["family"]),
+        "family": _plain_family(fields["family"]),
         "estimand": None if fields["estimand"] is None else asdict(fields["estimand"]),
         "start": None if fields["start"] is None else fields["start"].to_dict(),
         "stats": _plain_stats(fields["stats"]),
         "diagnostics": _plain_diagnostics(fields["diagnostics"]),
     }
     return json.dumps(document, indent=2, allow_nan=False)
+
+
+def _plain_family(family: Family) -> dict[str, Any]:
+    """Return its fields; a dispersion only where there is one."""
+    plain = asdict(family)
+    return plain if family.alpha is not None else {k: plain[k] for k in _FAMILY}
 
 
 def _plain_stats(stats: FitStats | None) -> dict[str, float | None] | None:
@@ -166,7 +173,7 @@ def _check_document(data: Any) -> None:
     check_bounds(data["schema"])
     if data["limits"] is not None:
         _check_limits(data["limits"], size + 1 - (data["names"][:1] == ["Intercept"]))
-    if Family(**data["family"]) not in _families(data["family"]["level"]):
+    if Family(**data["family"]) not in _families(**data["family"]):
         raise ValueError("family: there is no such family")
     if data["diagnostics"] is not None:
         _check_diagnostics(data["diagnostics"])
@@ -192,7 +199,9 @@ def check_fields(data: Any, wanted: Any) -> None:
     _check(data, wanted, "")
 
 
-def _families(level: float | None) -> list[Family]:
+def _families(level: float | None, alpha: float | None = None, **_: str) -> list[Family]:
+    if alpha is not None:
+        return [NegativeBinomial(alpha)]
     return [*FAMILIES.values(), PROBIT, CLOGLOG] if level is None else [Quantile(level)]
 
 

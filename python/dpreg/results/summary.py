@@ -27,6 +27,8 @@ _TITLES = {
     "gaussian": "Linear",
     "binomial": "Logistic",
     "poisson": "Poisson",
+    "gamma": "Gamma",
+    "negativebinomial": "Negative Binomial",
     "quantile": "Quantile",
 }
 _OF_LINKS = {"probit": "Probit", "cloglog": "Complementary Log-Log"}

@@ -50,6 +50,23 @@ test_that("families may be functions, objects or names, with their own link", {
   expect_error(dp_glm(y ~ x, data, eps = 1, link = "probit"), "into the family")
 })
 
+test_that("gamma and negative binomial families are those of stats and MASS", {
+  needs_python()
+  data <- binary()
+  data$size <- exp(data$x / 2) * (1 + data$y)
+  fit <- dp_glm(size ~ x, data, eps = 5, family = Gamma("log"), rng = 1)
+  expect_output(print(fit), "Private gamma regression")
+  expect_equal(family(fit)$link, "log")
+  expect_equal(unname(predict(fit, data.frame(x = 0))), exp(unname(coef(fit)[1L])))
+  expect_identical(coef(fit), coef(dp_glm(size ~ x, data, eps = 5, family = "gamma", rng = 1)))
+  expect_error(dp_glm(size ~ x, data, eps = 1, family = Gamma()), "write family = Gamma\\(link = \"log\"\\)")
+  skip_if_not_installed("MASS")
+  counts <- dp_glm(count ~ x, data, eps = 5, family = MASS::negative.binomial(2), rng = 1)
+  expect_equal(counts$family$alpha, 0.5)
+  expect_output(print(counts), "negative binomial \\(theta 2\\)")
+  expect_error(dp_glm(count ~ x, data, eps = 5, family = MASS::negative.binomial(2, "sqrt")), "link")
+})
+
 test_that("a probit is a link of binomial()", {
   needs_python()
   data <- binary()

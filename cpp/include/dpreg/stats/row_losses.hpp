@@ -5,12 +5,14 @@
 namespace dpreg {
 
 enum class LossKind : std::uint8_t {
-    squared,   ///< residual y - eta
-    logistic,  ///< y - 1 / (1 + e^-eta)
-    probit,    ///< y - Phi(eta), Phi the normal distribution function
-    cloglog,   ///< y - 1 + e^(-e^eta)
-    poisson,   ///< y - e^eta
-    quantile,  ///< level - 1 / (1 + e^((y - eta) / bandwidth)), a smooth level - [y < eta]
+    squared,            ///< residual y - eta
+    logistic,           ///< y - 1 / (1 + e^-eta)
+    probit,             ///< y - Phi(eta), Phi the normal distribution function
+    cloglog,            ///< y - 1 + e^(-e^eta)
+    poisson,            ///< y - e^eta
+    gamma,              ///< y e^-eta - 1
+    negative_binomial,  ///< (y - e^eta) / (1 + dispersion e^eta)
+    quantile,           ///< level - 1 / (1 + e^((y - eta) / bandwidth)), a smooth level - [y < eta]
 };
 
 /// What a model loses by a row, as far as sums need it: its derivatives in the linear predictor
@@ -26,6 +28,7 @@ struct Loss {
     double most_predictor = 1.0;    ///< at most kMostPredictor
     double level = 0.5;             ///< of the quantile, in (0, 1)
     double bandwidth = 1.0;         ///< of the quantile, above 0
+    double dispersion = 1.0;        ///< of the negative binomial, above 0
 };
 
 /// Exponentials of what is no larger are doubles.

@@ -49,16 +49,16 @@ def bent_factors(
     """
     values, shares, half = regressors.values, regressors.shares, _HALF * errors
     there = np.clip(centre + slopes * (values - regressors.means), -_MOST, _MOST)
-    error = (shares * values**2 * family.slope(there)).sum(axis=0) * half
-    factors, ends = np.ones_like(slopes), there
+    error = (shares * values**2 * family.curvature(there)).sum(axis=0) * half
+    factors, ends, mean = np.ones_like(slopes), there, family.mean(there)
     for side in (-1.0, 1.0):
-        moved = there + side * _FACTORS[:, None, None] * half * values
-        change = family.mean(np.clip(moved, -_MOST, _MOST)) - family.mean(there)
+        moved = np.clip(there + side * _FACTORS[:, None, None] * half * values, -_MOST, _MOST)
+        change = (family.mean(moved) - mean) * family.weight(moved)
         enough = side * (shares * values * change).sum(axis=1) >= error
         enough[-1] = True
         longer = _FACTORS[enough.argmax(axis=0)]
         ends = np.where(longer > factors, there + side * longer * half * values, ends)
         factors = np.maximum(factors, longer)
-    told = (shares * family.slope(np.clip(ends, -_MOST, _MOST))) ** 2
+    told = (shares * family.curvature(np.clip(ends, -_MOST, _MOST), mean)) ** 2
     still = (told * values).sum(axis=0) / np.maximum(told.sum(axis=0), np.finfo(float).tiny)
     return factors, np.asarray(still)

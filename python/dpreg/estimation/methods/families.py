@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpreg.base.errors import Argument, ArgumentError, Setting, leave_out, write
-from dpreg.base.families import Family
+from dpreg.base.families import BINOMIAL, POISSON, Family
 from dpreg.data.design import Terms
 from dpreg.estimation.base import Method
 from dpreg.estimation.methods.adassp import AdaSSP
@@ -15,8 +15,8 @@ from dpreg.estimation.releases.residuals import Extras
 
 __all__ = ["check_extras", "method_for"]
 
-# Links of families that TukeyEM fits.
-_FIRTH = ("logit", "log")
+# Families that TukeyEM fits.
+_FIRTH = (BINOMIAL, POISSON)
 
 
 def method_for(family: Family, method: Method) -> Method:
@@ -29,7 +29,7 @@ def method_for(family: Family, method: Method) -> Method:
     """
     if family.least_squares or isinstance(method, BoostedAdaSSP):
         return method
-    if isinstance(method, TukeyEM) and family.link in _FIRTH:
+    if isinstance(method, TukeyEM) and family in _FIRTH:
         return method
     if isinstance(method, Auto):
         return BoostedAdaSSP(max_rows=method.max_rows)

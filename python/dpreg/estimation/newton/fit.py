@@ -86,6 +86,10 @@ _EVENTS = 0.5
 # Before products of scores are taken, these are shortened to this many root mean square norms, or
 # to more, as long as noise is no more than this share of them.
 _PRODUCT_NORMS, _PRODUCT_NOISE = 2.0, 0.3
+# Gamma responses have longer tails: shortened to less noise, products get back what counts of norms
+# say that they lost.  Otherwise .91 of the intervals of 3 coefficients of 10,000 rows covered, and
+# with this .94.
+_TAILED_NOISE, _MOST_LOST = 0.1, 0.5
 
 
 def newton_passes(family: Family) -> int:
@@ -236,9 +240,14 @@ def _rounds(
         path.add(seen)
     limits = newton(rows, path, n, noise, first, _left(begun), model)
     mu, usual = noise.share(_PRODUCTS), max(_PRODUCT_NORMS * limits.norm, limits.least)
-    quiet = math.sqrt(_PRODUCT_NOISE * mu * limits.squares / max(rows.width, 1))
+    tailed = not model.family.standardised and not model.family.events
+    loud = _TAILED_NOISE if tailed else _PRODUCT_NOISE
+    quiet = math.sqrt(loud * mu * limits.squares / max(rows.width, 1))
     short = max(usual, min(limits.limit, quiet))
     products, deviation = noisy_products(rows, path.theta, short, noise, mu)
+    if tailed:
+        left = max(float(np.trace(products)) / limits.squares, _MOST_LOST)
+        products, deviation = products / min(left, 1.0), deviation / min(left, 1.0)
     return Fit(model, path, limits, rows, top, products, deviation)
 
 

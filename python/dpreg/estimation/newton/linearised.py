@@ -38,6 +38,8 @@ _EVENTS = 0.69
 # Residuals are at least this, squared, in deviations of the response.  With 1e-6, 21 of 450 fits of
 # quantiles that explain .93 of the response had no curvature left, and were declined.
 LEAST_RESIDUAL = 0.02
+# No gamma response has a squared coefficient of variation below this.
+_LEAST_DISPERSION = 1e-4
 # Least curvature along a direction, as a share of that of all rows.
 _LEAST = 0.1
 
@@ -119,7 +121,7 @@ class Linearised:
         centre = float(across @ level) / length + self.offset
         spread = float(np.linalg.norm(along))
         along = along / max(spread, np.finfo(float).tiny)
-        weights = self.family.slope(np.clip(centre + spread * _NODES, *self.loss.predictor))
+        weights = self.family.curvature(np.clip(centre + spread * _NODES, *self.loss.predictor))
         return np.asarray(
             self.white.T @ _curvature(weights, level / math.sqrt(length), along) @ self.white
         )
@@ -167,7 +169,8 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
     if family.level is not None:
         return _quantile(terms, scales, found, across, constant)
     mean = float(scales.centre[-1])
-    if family.name != "binomial" and mean > _EVENTS:  # else events were counted
+    if not family.events or (family.name != "binomial" and mean > _EVENTS):
+        # Else events were counted.
         mean = _inside(mean + y_scale * float(found.theta @ constant), scales)
     slopes = y_scale * across
     if family.link == "log" and scales.low[-1] < 0:
@@ -183,18 +186,18 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
     offset = float(scales.centre[list(terms.given)].sum())
     theta = (centre - offset) * constant + spread * along
     predictors = centre + spread * _NODES
-    weights = family.slope(predictors)
+    weights = family.curvature(predictors)
     curvature = float(_WEIGHTS @ weights)
-    variance = mean if family.link == "log" else float(_WEIGHTS @ _binomial(family, predictors))
-    if family.link == "log":
-        variance = max(mean, y_scale**2 * found.residual)
+    dispersion = _dispersion(family, predictors, y_scale**2 * found.residual)
+    squares = family.weight(predictors) ** 2 * family.variance(family.mean(predictors))
+    variance = dispersion * float(_WEIGHTS @ squares)
     loss = loss_of(family, scales)
     turn = symmetric_root(_curvature(weights, level, along), centred=units.intercept)
-    rare = family.name == "binomial" or mean < 1
+    rare = family.name == "binomial" or (family.events and mean < 1)
     event = max(mean, 1 - mean) if family.name == "binomial" else 1.0
     most = float(family.slope(np.zeros(1))[0])
     if family.link == "log":
-        most = float(np.exp(centre + 3 * spread))
+        most = _most_curved(family, centre + 3 * spread, dispersion)
     found = replace(found, theta=theta).turned(turn)
     return Linearised(
         found=found,
@@ -255,9 +258,28 @@ def _inside(mean: float, scales: Scales) -> float:
     return min(max(mean, low + margin), high - margin)
 
 
-def _binomial(family: Family, predictors: Doubles) -> Doubles:
-    mean = family.mean(predictors)
-    return np.asarray(mean * (1 - mean))
+def _dispersion(family: Family, predictors: Doubles, residual: float) -> float:
+    """Return the variance of responses over that of the family; counts may vary more than it says.
+
+    Parameters
+    ----------
+    predictors : ndarray
+        At the nodes.
+    residual : float
+        Mean square of what least squares leaves of the response.
+    """
+    if family.link != "log":
+        return 1.0
+    ratio = residual / float(_WEIGHTS @ family.variance(family.mean(predictors)))
+    return max(ratio, 1.0 if family.events else _LEAST_DISPERSION)
+
+
+def _most_curved(family: Family, predictor: float, dispersion: float) -> float:
+    """Return the largest curvature of a row, with a response three deviations above the mean."""
+    at = np.array([predictor])
+    mean = family.mean(at)
+    response = mean + 3 * np.sqrt(dispersion * family.variance(mean))
+    return float(family.curvature(at, response)[0])
 
 
 def _start(family: Family, mean: float | None, slope: float) -> tuple[float, float]:

@@ -210,7 +210,7 @@ def _cut_off(model: WorkingModel, norms: ScoreNorms, limit: float) -> float:
     should be.
     """
     family, constant = model.family, model.constant
-    if family.link not in _MOST_VARIED or constant is None:
+    if not family.events or constant is None:
         return 0.0
     mean = float(family.mean(model.start @ constant / (constant @ constant)))
     often = family.link != "log" and mean > 0.5

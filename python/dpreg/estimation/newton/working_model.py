@@ -62,7 +62,7 @@ class WorkingModel:
     scale : float
         What one standard deviation of the response is worth in the linear predictor.
     deviation : float
-        Of the response; 0: scores are counted to see how large they are.
+        Of the residual, as weighted in the score; 0: scores are counted to see how large they are.
     family : Family
     constant : ndarray, shape (w,), or None
         What rows are multiplied by to give 1; None without an intercept.
@@ -98,8 +98,8 @@ def working_model(
     """
     mean = _inside(float(scales.centre[-1]), family, scales)
     predictor = family.predictor(mean)
-    curvature = float(family.slope(np.array([predictor]))[0])
-    spread = float(scales.scale[-1])
+    curvature = float(family.curvature(np.array([predictor]))[0])
+    spread = float(scales.scale[-1]) * float(family.weight(np.array([predictor]))[0])
     if family.level is not None:
         # As if the response were normal; it is in standard units.
         predictor, spread = float(special.ndtri(family.level)), 1.0
@@ -156,7 +156,8 @@ def loss_of(family: Family, scales: Scales) -> RowLoss:
         return SQUARED
     if family.link == "log":
         low, high = predictor_range(scales)
-        return RowLoss(family.loss, (0.0, math.exp(high)), (low, high))
+        alpha = 1.0 if family.alpha is None else family.alpha
+        return RowLoss(family.loss, (0.0, math.exp(high)), (low, high), dispersion=alpha)
     if family.level is not None:
         reach = (-_MOST_STANDARD, _MOST_STANDARD)
         return RowLoss(family.loss, reach, reach, family.level, _bandwidth(scales))

@@ -70,7 +70,8 @@ class Model:
         """Return what is expected of a fit."""
         if not self.family.least_squares:
             epsilon *= _loudness(self.family)
-            found = expect(self.family.name, n, d, epsilon, delta)
+            tabulated = "poisson" if self.family.link == "log" else self.family.name
+            found = expect(tabulated, n, d, epsilon, delta)
             return Forecast(found.released, found.declined, found.width, found.loss)
         found = expect(self._predicts(n, d, epsilon, delta), n, d, epsilon, delta)
         if self.method == "tukey":

@@ -135,7 +135,7 @@ def dp_plan(
     method : {"auto", "tukey", "adassp", "boosted_adassp", "moments"}
         ``"moments"``: any one model out of a release of `dp_moments` with d + 1 columns.  A plan
         with eps / 5 says what each of five calls of `dp_lm` would give instead.
-    family : {"gaussian", "binomial", "poisson", "quantile"} or Family, default "gaussian"
+    family : str or Family, default "gaussian"
         As in `dp_glm`; the others than ``"gaussian"`` are fitted by ``"boosted_adassp"``.
     link : {"logit", "probit", "cloglog"}, optional
         As in `dp_glm`.
@@ -164,7 +164,9 @@ def dp_plan(
     Binomial responses of the table are 0 and 1 equally often.  n units of which a share s have
     response 1 are equivalent to about 4 s (1 - s) n such units.  A probit is planned as a logit:
     their widths relative to fits without privacy are about equal for s = 1/2 and differ by at most
-    10% for s = 1/20.  So is a complementary log-log link.
+    10% for s = 1/20.  So is a complementary log-log link.  Gamma and negative binomial responses
+    are planned as Poisson ones: with 10,000 to 100,000 units and 2 or 20 regressors their widths
+    were 0.8 to 1.6 times as large.
 
     Examples
     --------

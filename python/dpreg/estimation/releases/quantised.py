@@ -31,11 +31,14 @@ class RowLoss:
 
     Attributes
     ----------
-    kind : {"squared", "logistic", "probit", "cloglog", "poisson", "quantile"}
+    kind : str
+        Of `_core.LossKind`.
     response, predictor : tuple of two floats
         Limits to which responses and linear predictors are clipped.
     level, bandwidth : float
         Of the quantile.
+    dispersion : float
+        Of the negative binomial.
     """
 
     kind: str
@@ -43,6 +46,7 @@ class RowLoss:
     predictor: tuple[float, float] = (-1.0, 1.0)
     level: float = 0.5
     bandwidth: float = 1.0
+    dispersion: float = 1.0
 
     def loss(self) -> _core.Loss:
         """Return it in the words of the core."""
@@ -51,6 +55,7 @@ class RowLoss:
         loss.least_response, loss.most_response = self.response
         loss.least_predictor, loss.most_predictor = self.predictor
         loss.level, loss.bandwidth = self.level, self.bandwidth
+        loss.dispersion = self.dispersion
         return loss
 
 

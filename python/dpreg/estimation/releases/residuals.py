@@ -122,7 +122,9 @@ class Line:
         if self.kind == "response":
             return means, y
         residual = y - means
-        return means, residual if self.kind == "residual" else residual / np.sqrt(means)
+        if self.kind == "residual":
+            return means, residual
+        return means, residual / np.sqrt(self.family.variance(means))
 
 
 def _within(values: Doubles, low: float, high: float) -> Doubles:

@@ -91,14 +91,14 @@ def fit(given: dict[str, Any], outputs: Outputs) -> int:
 )
 @release_options(
     click.option("--family", metavar="NAME", default="binomial", show_default=True,
-                 help="binomial, poisson, gaussian or quantile."),
+                 help="binomial, poisson, gamma, negativebinomial, gaussian or quantile."),
     click.option("--link", metavar="NAME", help="logit, probit or cloglog, for binomial."),
     click.option("--exp/--no-exp", default=False,
                  help="Show exponentials, such as odds ratios.  [default: no]"),
     *_FITTING,
 )  # fmt: skip
 def glm(given: dict[str, Any], outputs: Outputs) -> int:
-    """Fit a logistic, Poisson or median regression with differential privacy.
+    """Fit a logistic, Poisson, gamma or median regression with differential privacy.
 
     FORMULA is a Wilkinson formula such as 'default ~ income'; DATA is a Parquet file,
     a folder of such files or a pattern.

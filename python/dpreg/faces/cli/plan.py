@@ -35,7 +35,7 @@ __all__ = ["plan"]
 @click.option("--method", default="auto", show_default=True,
               help="Method of fitting, or moments (one release, many models).")  # fmt: skip
 @click.option("--family", metavar="NAME", default="gaussian", show_default=True,
-              help="gaussian, binomial, poisson or quantile.")  # fmt: skip
+              help="gaussian, binomial, poisson, gamma, negativebinomial or quantile.")  # fmt: skip
 @click.option("--link", metavar="NAME", help="logit, probit or cloglog, for binomial.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(as_json: bool, **given: Any) -> int:
