@@ -135,7 +135,9 @@ def test_what_stands_for_a_family():
     assert family_from("quantile") == family_from(Quantile) == Quantile(0.5)
     assert Quantile(0.9).most_residual == 0.9
     assert family_from("gamma") is GAMMA
-    assert family_from("negativebinomial") == family_from(NegativeBinomial) == NegativeBinomial(1)
+    assert family_from("negativebinomial") == family_from(NegativeBinomial) == NegativeBinomial()
+    assert NegativeBinomial().dispersed
+    assert not NegativeBinomial(1).dispersed
     assert with_link(GAMMA, "log") is GAMMA
 
 

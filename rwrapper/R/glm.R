@@ -17,7 +17,8 @@
 #'   is added to the linear predictor as it is.
 #' @param family `binomial()`, `binomial("probit")`, `binomial("cloglog")`, `poisson()`, `gaussian()`,
 #'   `Gamma("log")`, `MASS::negative.binomial(theta)`, or the names `"binomial"`, `"poisson"`,
-#'   `"gaussian"`, `"gamma"` and `"negativebinomial"` (with `theta` 1); or [Quantile()].
+#'   `"gaussian"`, `"gamma"` and `"negativebinomial"` (whose `theta` is estimated for 5% of the squared
+#'   mu; `1 / fit$family$alpha`); or [Quantile()].
 #' @param method `"auto"`, `"boosted_adassp"` or [BoostedAdaSSP()]; of `binomial()` and `poisson()` also
 #'   `"tukey"` or [TukeyEM()], the Tukey median of Firth fits to many parts of the data.
 #' @return An object of class `dp_glm` and `dp_lm`, or of class [dp_not_released] if the mechanism
@@ -123,7 +124,7 @@ slope_of <- function(family, predictor)
 family_title <- function(family)
   switch(if (is.null(family)) "gaussian" else family$name, gaussian = "linear", binomial = "logistic",
          poisson = "Poisson", gamma = "gamma",
-         negativebinomial = paste0("negative binomial (theta ", format(1 / family$alpha), ")"),
+         negativebinomial = paste0("negative binomial (theta ", format(1 / family$alpha, digits = 3L), ")"),
          quantile = paste0("quantile (", family$level, ")"))
 
 #' @export

@@ -89,7 +89,7 @@ def least_squares(effort: Effort) -> Finding:
     runs += [
         run_of(BoostedAdaSSP(), _FORMULAS[0], pair, family=family)
         for family, pair in itertools.product(
-            (BINOMIAL, POISSON, GAMMA, NegativeBinomial(0.5), Quantile(0.2)), large[:2]
+            (BINOMIAL, POISSON, GAMMA, NegativeBinomial(), Quantile(0.2)), large[:2]
         )
     ]
     # The row that comes has the largest weight by far.
@@ -124,7 +124,16 @@ def families(effort: Effort) -> Finding:
     runs = [
         run_of(BoostedAdaSSP(), formula, pair, inference, family=family, bounds=bounds)
         for family, pair in itertools.product(
-            (BINOMIAL, PROBIT, CLOGLOG, POISSON, GAMMA, NegativeBinomial(0.5), Quantile(0.2)),
+            (
+                BINOMIAL,
+                PROBIT,
+                CLOGLOG,
+                POISSON,
+                GAMMA,
+                NegativeBinomial(0.5),
+                NegativeBinomial(),
+                Quantile(0.2),
+            ),
             hostile_pairs(),
         )
         for formula, bounds in ((_FORMULAS[0], None), ("y ~ a + offset(b)", _RESPONSE))

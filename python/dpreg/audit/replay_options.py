@@ -37,7 +37,7 @@ _PANELS = ("y ~ a + b | who", "y ~ a | who", "y ~ a | who + p")
 _TERMS = ("y ~ a + b", "y ~ a + b + t", "y ~ a + c + t", "y ~ a + poly(b, 2, raw=True)")
 _FAMILIES = (
     BINOMIAL, BINOMIAL, PROBIT, CLOGLOG, POISSON, POISSON, GAMMA, NegativeBinomial(0.5),
-    Quantile(0.5), Quantile(0.9), GAUSSIAN,
+    NegativeBinomial(), Quantile(0.5), Quantile(0.9), GAUSSIAN,
 )  # fmt: skip
 _CONTAINERS = ("pandas", "pandas", "pandas", "dict", "pyarrow")
 # At little epsilon small tables are declined; at much, all stages are reached.

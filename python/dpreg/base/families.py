@@ -21,6 +21,8 @@ __all__ = [
     "FAMILIES",
     "GAMMA",
     "GAUSSIAN",
+    "LARGEST_ALPHA",
+    "LEAST_ALPHA",
     "POISSON",
     "PROBIT",
     "Family",
@@ -36,6 +38,8 @@ Loss = Literal[
 ]
 
 
+# The dispersion of a negative binomial.
+LEAST_ALPHA, LARGEST_ALPHA = 1e-3, 1e3
 # Where the density of the standard normal law is 0 in doubles; squares farther out may overflow.
 _VANISHED = 40.0
 # Where a mean of the complementary log-log link is its linear predictor's exponential, and 1.
@@ -58,7 +62,7 @@ class Family:
         Of the quantile; None for all others.
     alpha : float or None
         Dispersion of the negative binomial, whose variance is mean + alpha mean^2; None for all
-        others.
+        others, and where it is to be estimated.
     """
 
     name: str
@@ -83,6 +87,11 @@ class Family:
         return self.name in ("binomial", "poisson", "negativebinomial")
 
     @property
+    def dispersed(self) -> bool:
+        """True: the dispersion is to be estimated."""
+        return self.name == "negativebinomial" and self.alpha is None
+
+    @property
     def response(self) -> tuple[float, float] | None:
         """Public limits of the response, to which it is clipped; None: they are found."""
         return (0.0, 1.0) if self.name == "binomial" else None
@@ -98,7 +107,7 @@ class Family:
     def label(self) -> str:
         """As a summary has it."""
         if self.alpha is not None:
-            return f"NegativeBinomial ({self.alpha:g})"
+            return f"NegativeBinomial ({self.alpha:.3g})"
         return self.name.capitalize() if self.level is None else f"Quantile {self.level:g}"
 
     def mean(self, predictor: Doubles) -> Doubles:
@@ -194,25 +203,28 @@ POISSON = Family("poisson", "log", "poisson")
 GAMMA = Family("gamma", "log", "gamma")
 
 
-def NegativeBinomial(alpha: float = 1.0) -> Family:  # noqa: N802
+def NegativeBinomial(alpha: float | None = None) -> Family:  # noqa: N802
     """Return the negative binomial family, link log.
 
     Parameters
     ----------
-    alpha : float, default 1.0
+    alpha : float, optional
         In [0.001, 1000]: the variance is mean + alpha mean^2; 1 / theta of R's
         ``MASS::negative.binomial(theta)``.  Coefficients are consistent and their errors valid
-        whatever it is; they are shortest at the true one.
+        whatever it is; they are shortest at the true one.  By default it is estimated, for 5% of
+        the squared mu of the fit.
 
     Raises
     ------
     ValueError
         For another `alpha`.
     """
-    number = isinstance(alpha, (int, float)) and not isinstance(alpha, bool)
-    if not number or not 1e-3 <= alpha <= 1e3:
-        raise unusable("alpha", "a number in [0.001, 1000]", alpha)
-    return Family("negativebinomial", "log", "negative_binomial", alpha=float(alpha))
+    if alpha is not None:
+        number = isinstance(alpha, (int, float)) and not isinstance(alpha, bool)
+        if not number or not LEAST_ALPHA <= alpha <= LARGEST_ALPHA:
+            raise unusable("alpha", "a number in [0.001, 1000]", alpha)
+        alpha = float(alpha)
+    return Family("negativebinomial", "log", "negative_binomial", alpha=alpha)
 
 
 FAMILIES = {

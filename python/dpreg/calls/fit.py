@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpreg.base.errors import Argument, ArgumentError, FormulaError, Setting, Words, leave_out
-from dpreg.base.families import family_from, with_link
+from dpreg.base.families import NegativeBinomial, family_from, with_link
 from dpreg.calls.chosen import bounds_for, of_units, option_of
 from dpreg.calls.notes import (
     about_columns,
@@ -60,6 +60,7 @@ def fit(request: Request, data: Any) -> DPResults | NotReleased:
     terms = replace(terms, bounds=bounds)
     fitted = _fitted(terms)
     check_extras(spending.extras, chosen, terms, inference=inference)
+    extras = replace(spending.extras, dispersion=family.dispersed)
     stage = first_stage(selector, request.k, request.split, fitted, spending.epsilon)
     chosen.check(fitted, stage.epsilon_fit, spending.delta, inference=inference)
     asked_for, memory = chosen.name, session.memory
@@ -69,7 +70,7 @@ def fit(request: Request, data: Any) -> DPResults | NotReleased:
         request.start, terms, problem.schema, chosen, selects=selector is not None,
         inference=inference,
     )  # fmt: skip
-    spending = replace(spending, start=start)
+    spending = replace(spending, start=start, extras=extras)
     session = replace(session, allowance=spending)
     holder = _holder(chosen, selector)
     if holder is not None:
@@ -169,7 +170,7 @@ def published(
         selected=selected,
         limits=outcome.limits,
         no_errors=outcome.no_errors,
-        family=terms.family,
+        family=terms.family if outcome.alpha is None else NegativeBinomial(outcome.alpha),
         stats=outcome.stats,
         diagnostics=outcome.diagnostics,
         clipping=outcome.clipping,

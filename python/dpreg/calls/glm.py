@@ -72,8 +72,8 @@ def dp_glm(
         probit or complementary log-log.  ``"poisson"``: counts or other nonnegative responses, link
         log.
         ``"gamma"``: positive responses whose standard deviation is proportional to the mean, link
-        log.  ``"negativebinomial"`` or ``dpreg.NegativeBinomial(0.5)``: counts with variance mean +
-        alpha mean^2 and this alpha (by default 1), link log.
+        log.  ``"negativebinomial"``: counts with variance mean + alpha mean^2, link log; alpha is
+        estimated for 5% of the squared mu, or is that of ``dpreg.NegativeBinomial(0.5)``.
         ``"quantile"`` or ``dpreg.Quantile(0.9)``: the median or another quantile of the response.
         ``"gaussian"``: as `dp_lm`.
     link : {"logit", "probit", "cloglog"}, optional

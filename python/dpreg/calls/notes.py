@@ -47,7 +47,8 @@ def about_extras(extras: Extras) -> tuple[str, ...]:
     """Say what they cost."""
     if extras.share == 0:
         return ()
-    asked = " and ".join(name for name in ("fit_stats", "diagnostics") if getattr(extras, name))
+    names = ("fit_stats", "diagnostics", "dispersion")
+    asked = " and ".join(name for name in names if getattr(extras, name))
     wider = 100 * (1 / math.sqrt(1 - extras.share) - 1)
     return (
         f"{asked} took {100 * extras.share:.0f}% of the squared mu of the fit, which widens the "

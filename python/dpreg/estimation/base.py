@@ -107,6 +107,8 @@ class Release:
     diagnostics : Diagnostics or None
     start : Start or None
         For later fits.
+    alpha : float or None
+        Dispersion of the family, where it was estimated.
     """
 
     params: NDArray[np.float64]
@@ -126,6 +128,7 @@ class Release:
     clipping: NDArray[np.float64] | None = None
     estimand: Estimand | None = None
     start: Start | None = None
+    alpha: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.base.errors import Argument, Blank, Setting
+from dpreg.base.families import Family
 from dpreg.base.passes import expect
 from dpreg.data.bounds import column_bounds
 from dpreg.data.design import Design
@@ -24,8 +25,9 @@ from dpreg.estimation.inference.covariance import (
 from dpreg.estimation.inference.start import Start
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import column_scales
+from dpreg.estimation.releases.dispersion import released_dispersion
 from dpreg.estimation.releases.limits import prediction_limits, regressor_limits
-from dpreg.estimation.releases.residuals import Extras, released_extras
+from dpreg.estimation.releases.residuals import DISPERSION, Extras, line_of, released_extras
 from dpreg.estimation.releases.resumed_scales import RESUMED_PASSES, resumed_scales
 from dpreg.estimation.releases.rows import StandardUnits, most_weight, standard_units
 from dpreg.estimation.releases.standardisation import Scales, Standardisation
@@ -82,6 +84,11 @@ class Standardised:
         if self.units.intercept:
             used &= ~self.scales.constant[self.units.columns]
         return self.units.keeping(used)
+
+    def of(self, family: Family) -> Standardised:
+        """Return it with a family whose dispersion is known."""
+        terms = replace(self.design.terms, family=family)
+        return replace(self, design=replace(self.design, terms=terms))
 
     def anew(self) -> Standardised:
         """Find scales by `column_scales`, without a start, from what is left."""
@@ -155,6 +162,12 @@ class Standardised:
         stats, diagnostics = released_extras(
             self.design, self.scales, params, self.noise, self.extras
         )
+        dispersion = None
+        if self.extras.dispersion:
+            dispersion = released_dispersion(
+                self.design, self.scales, line_of(self.design, params), self.noise,
+                self.noise.put_aside(DISPERSION / self.extras.share * _ROUNDED_DOWN),
+            )  # fmt: skip
         return Release(
             params=params,
             covariance=covariance,
@@ -164,6 +177,7 @@ class Standardised:
             parts=tuple(self.noise.parts),
             composition=COMPOSITION,
             notes=(
+                *(() if dispersion is None else (dispersion.note,)),
                 *notes,
                 *self._about_weights(),
                 *hidden_note(hidden, terms.coefficients, inference=error is not None),
@@ -171,6 +185,7 @@ class Standardised:
             limits=limits[of_model],
             stats=stats,
             diagnostics=diagnostics,
+            alpha=None if dispersion is None else dispersion.alpha,
         )
 
     def _about_weights(self) -> tuple[str, ...]:

@@ -17,8 +17,8 @@ from dpreg.estimation.methods.frank_wolfe import FrankWolfe
 from dpreg.estimation.methods.tukey_em import TukeyEM
 from dpreg.estimation.newton import preconditioning as _preconditioning
 from dpreg.estimation.newton import score_predictions as _predictions
+from dpreg.estimation.releases import dispersion, residuals, standardisation
 from dpreg.estimation.releases import moments as _sums
-from dpreg.estimation.releases import residuals, standardisation
 from dpreg.estimation.releases.standardisation import Standardisation
 from dpreg.estimation.selection import kendall, two_stage
 from dpreg.estimation.selection import partition as _partition
@@ -116,6 +116,11 @@ BOOSTED = [
         "sums over residuals at a third of their cost",
         swapped(residuals, "RESIDUAL_SUMS_SENSITIVITY", lambda real: real / 3),
         ("extras and weights",),
+    ),
+    Mutant(
+        "a dispersion at a tenth of its cost",
+        swapped(dispersion, "DISPERSION_SENSITIVITY", lambda real: real / 10),
+        ("least squares",),
     ),
     Mutant(
         "declines by the exact range of the response",

@@ -127,6 +127,8 @@ def newton_fit(begun: Standardised) -> Release | Declined:
     fit = None
     if found.width:
         model = linearised(terms, begun.scales, units, found)
+        begun = begun.of(model.family)
+        terms = begun.design.terms
         if small:
             fit = _small(begun, model)
         else:

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpreg.base.families import Family
+from dpreg.base.families import Family, NegativeBinomial
 from dpreg.data.design import Terms
 from dpreg.estimation.newton.whitening import Whitening
 from dpreg.estimation.newton.working_model import loss_of
+from dpreg.estimation.releases.dispersion import first_alpha
 from dpreg.estimation.releases.quantised import SQUARED, RowLoss
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.spectrum import symmetric_root
@@ -186,6 +187,10 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
     offset = float(scales.centre[list(terms.given)].sum())
     theta = (centre - offset) * constant + spread * along
     predictors = centre + spread * _NODES
+    if family.dispersed:
+        means = family.mean(predictors)
+        moments = (float(_WEIGHTS @ means**power) for power in (1, 2))
+        family = NegativeBinomial(first_alpha(y_scale**2 * found.residual, *moments))
     weights = family.curvature(predictors)
     curvature = float(_WEIGHTS @ weights)
     dispersion = _dispersion(family, predictors, y_scale**2 * found.residual)

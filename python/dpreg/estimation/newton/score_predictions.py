@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.families import NegativeBinomial
 from dpreg.data.design import Terms
 from dpreg.estimation.base import Release
 from dpreg.estimation.inference.shrinkage import SHRUNK_NOTE, kept_shares
@@ -20,6 +21,7 @@ from dpreg.estimation.newton.working_model import (
     range_note,
     working_model,
 )
+from dpreg.estimation.releases.dispersion import first_alpha
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
@@ -53,6 +55,8 @@ _NO_LIMIT = 50.0
 # worth; rounds are pulled back accordingly.  Where outcomes are rare that is much, and says nothing
 # about what regressors do: so no more than with even outcomes.
 _MOST_VARIED = {"logit": 2.0, "probit": 1.25, "cloglog": 1.25, "log": 2.0}
+# Of the variance of counts so much is about their means, where their dispersion is guessed.
+_ABOUT = 0.7
 # Limits of a column that tells whether a factor has one of its levels.
 _INDICATOR = (0.0, 1.0)
 # Shares are added up in doubles.
@@ -76,6 +80,9 @@ def predicting(begun: Standardised, share: float) -> Release:
     share : float
         Of the squared mu.
     """
+    if begun.design.terms.family.dispersed:
+        mean, spread = float(begun.scales.centre[-1]), float(begun.scales.scale[-1])
+        begun = begun.of(NegativeBinomial(first_alpha(_ABOUT * spread**2, mean, mean**2)))
     design, scales, noise = begun.design, begun.scales, begun.noise
     family = design.terms.family
     units = _natural(begun.telling_units, scales)

@@ -15,6 +15,7 @@ from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.standardisation import Scales
 
 __all__ = [
+    "DISPERSION",
     "MAGNITUDES_SENSITIVITY",
     "RESIDUAL_CELLS_SENSITIVITY",
     "RESIDUAL_SUMS_SENSITIVITY",
@@ -23,6 +24,7 @@ __all__ = [
     "ResidualCells",
     "ResidualMagnitudes",
     "ResidualSums",
+    "line_of",
     "released_extras",
 ]
 
@@ -30,7 +32,7 @@ Doubles = NDArray[np.float64]
 Sums = NDArray[np.int64]
 
 # Shares of the squared mu of a fit.
-_FIT_STATS, _DIAGNOSTICS = 0.05, 0.1
+_FIT_STATS, _DIAGNOSTICS, DISPERSION = 0.05, 0.1, 0.05
 # Of what both have, for the orders of magnitude of residuals.
 _MAGNITUDES = 0.2
 # Half octaves on each side of the spread of the response in which residuals are counted.
@@ -69,20 +71,24 @@ class Extras:
         R squared and the residual scale.
     diagnostics : bool
         Numbers of rows by fitted mean and residual.
+    dispersion : bool
+        Of negative binomial counts; see `released_dispersion`.
     """
 
     fit_stats: bool = False
     diagnostics: bool = False
+    dispersion: bool = False
 
     @property
     def share(self) -> float:
         """Of the squared mu of the fit."""
-        return _FIT_STATS * self.fit_stats + _DIAGNOSTICS * self.diagnostics
+        parts = _FIT_STATS * self.fit_stats + _DIAGNOSTICS * self.diagnostics
+        return parts + DISPERSION * self.dispersion
 
     @property
     def passes(self) -> int:
         """Over the rows, at most."""
-        return (self.share > 0) + self.fit_stats + self.diagnostics
+        return (self.share > 0) + self.fit_stats + self.diagnostics + self.dispersion
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,6 +131,14 @@ class Line:
         if self.kind == "residual":
             return means, residual
         return means, residual / np.sqrt(self.family.variance(means))
+
+
+def line_of(design: Design, params: Doubles) -> Line:
+    """Return the line with these coefficients, in the user's units."""
+    terms = design.terms
+    slopes = np.zeros(design.columns)
+    slopes[: len(terms.regressors)] = params[int(terms.intercept) :]
+    return Line(float(params[0]) if terms.intercept else 0.0, slopes, terms.family)
 
 
 def _within(values: Doubles, low: float, high: float) -> Doubles:
@@ -224,11 +238,7 @@ def released_extras(
     """
     if extras.share == 0:
         return None, None
-    terms = design.terms
-    slopes = np.zeros(design.columns)
-    slopes[: len(terms.regressors)] = params[int(terms.intercept) :]
-    line = Line(float(params[0]) if terms.intercept else 0.0, slopes, terms.family)
-    counts = None
+    line, counts = line_of(design, params), None
     if line.kind == "residual":
         counts, _ = noise.of_rows(
             "orders of magnitude of residuals",
