@@ -121,6 +121,10 @@ def test_glm_is_dp_glm(data, capsys):
     assert main([*call, "--link", "probit"]) == 0
     probit = dpreg.dp_glm(call[1], data, 5.0, link="probit", rng=1)
     assert str(probit.summary()) in capsys.readouterr().out
+    gamma = ["glm", "price ~ carat", *call[2:], "--family", "gamma"]
+    assert main(gamma) == 0
+    size = dpreg.dp_glm("price ~ carat", data, 5.0, family="gamma", rng=1)
+    assert str(size.summary()) in capsys.readouterr().out
     assert main([*call, "--link", "log"]) == 2
     assert "dpreg: --link must be" in capsys.readouterr().err
     assert main([*call, "--weights", "nothing"]) == 2

@@ -73,7 +73,7 @@ def dp_glm(
         log.
         ``"gamma"``: positive responses whose standard deviation is proportional to the mean, link
         log.  ``"negativebinomial"``: counts with variance mean + alpha mean^2, link log; alpha is
-        estimated for 5% of the squared mu, or is that of ``dpreg.NegativeBinomial(0.5)``.
+        estimated by moments for 5% of the squared mu, or that of ``dpreg.NegativeBinomial(0.5)``.
         ``"quantile"`` or ``dpreg.Quantile(0.9)``: the median or another quantile of the response.
         ``"gaussian"``: as `dp_lm`.
     link : {"logit", "probit", "cloglog"}, optional
