@@ -213,6 +213,7 @@ def test_another_delta_counts_as_another_epsilon():
 
 def test_gamma_and_negative_binomial_are_planned_as_poisson_and_say_so():
     poisson = dpreg.dp_plan(10**5, 3, 1.0, family="poisson")
+    assert "NegativeBinomial\n" in str(dpreg.dp_plan(10**5, 3, 1.0, family="negativebinomial"))
     for family in ("gamma", dpreg.NegativeBinomial(0.5)):
         plan = dpreg.dp_plan(10**5, 3, 1.0, family=family)
         assert (plan.width, plan.least_n) == (poisson.width, poisson.least_n)

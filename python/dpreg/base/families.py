@@ -106,8 +106,9 @@ class Family:
     @property
     def label(self) -> str:
         """As a summary has it."""
-        if self.alpha is not None:
-            return f"NegativeBinomial ({self.alpha:.3g})"
+        if self.name == "negativebinomial":
+            known = "" if self.alpha is None else f" ({self.alpha:.3g})"
+            return f"NegativeBinomial{known}"
         return self.name.capitalize() if self.level is None else f"Quantile {self.level:g}"
 
     def mean(self, predictor: Doubles) -> Doubles:
