@@ -11,9 +11,12 @@ demo: $(VENV)/installed
 	mkdir -p build
 	$(BIN)/dpreg demo --picture build/demo.png
 
-test: test-core test-python test-r test-docs
+# What needs one processor most of the time runs beside what needs all of them.
+test: $(VENV)/test $(VENV)/docs
+	$(MAKE) --jobs=$(JOBS) --output-sync=target test-core test-r test-python test-docs
 
 lint: $(VENV)/lint
+	mkdir -p build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -49,7 +52,7 @@ wheel: $(VENV)/release
 
 # Spark on this machine; it needs Java.
 engines: $(VENV)/test
-	$(BIN)/pip install --quiet '.[engines]'
+	$(BIN)/python .ci/needs engines | $(BIN)/pip install --quiet --requirement /dev/stdin
 	$(BIN)/pytest tests/data/test_engines.py tests/data/test_spark.py
 
 # The core for other platforms: its tests, equal bits, and the accuracy of their C library.
@@ -83,25 +86,17 @@ $(VENV)/created:
 	.ci/setup $(VENV)
 	touch $@
 
+# The package is built here and nowhere else; the others are what an extra of it needs.
 $(VENV)/installed: $(VENV)/created $(SOURCES)
 	$(BIN)/pip install --quiet '.[plots]'
 	touch $@
 
-$(VENV)/test: $(VENV)/created $(SOURCES)
-	$(BIN)/pip install --quiet '.[test]'
-	touch $@ $(VENV)/installed
-
-$(VENV)/docs: $(VENV)/created $(SOURCES)
-	$(BIN)/pip install --quiet '.[docs]'
-	touch $@ $(VENV)/installed
-
-$(VENV)/release: $(VENV)/created pyproject.toml
-	$(BIN)/pip install --quiet '.[release]'
+$(VENV)/test $(VENV)/docs: $(VENV)/%: $(VENV)/installed
+	$(BIN)/python .ci/needs $* | $(BIN)/pip install --quiet --requirement /dev/stdin
 	touch $@
 
-$(VENV)/lint: $(VENV)/created pyproject.toml
-	mkdir -p build
-	$(BIN)/pip install --quiet '.[lint]'
+$(VENV)/lint $(VENV)/release: $(VENV)/%: $(VENV)/created pyproject.toml
+	$(BIN)/python .ci/needs $* | $(BIN)/pip install --quiet --requirement /dev/stdin
 	touch $@
 
 clean:
