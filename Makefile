@@ -32,7 +32,7 @@ test-core: $(VENV)/test
 	build/sanitize/dpreg_tests
 
 test-python: $(VENV)/test
-	$(BIN)/pytest -n $(JOBS)
+	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
 # The R package, with Python in the same virtual environment.
 test-r: $(VENV)/test

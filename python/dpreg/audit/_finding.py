@@ -29,9 +29,9 @@ class Effort:
     scale: float
     seed: int
 
-    def runs(self, full: int) -> int:
+    def runs(self, full: int, least: int = 200) -> int:
         """Return how many runs to make of a check that makes `full` in the full audit."""
-        return max(200, round(full * self.scale))
+        return max(least, round(full * self.scale))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,9 @@ _METHODS: tuple[Method, ...] = (
 )  # fmt: skip
 
 
+_CLAIM = (1.0, 1e-3)
+
+
 def _before_the_charge(seed: int) -> Iterator[str]:
     for method in _METHODS:
         for unit in (None, "who"):
@@ -39,7 +42,7 @@ def _before_the_charge(seed: int) -> Iterator[str]:
             table = regression(30).assign(who=np.arange(30))
             data = {name: _Tripwire(table[name].to_numpy(), seen) for name in table}
             with replaced(Account, "reserve", _noting(Account, "reserve", seen, "charge")):
-                dp_lm("y ~ a", data, 1.0, 1e-3, method=method, unit=unit, rng=seed)
+                dp_lm("y ~ a", data, *_CLAIM, method=method, unit=unit, rng=seed)
             first = seen.count("charge") == 1 and seen.index("charge") < seen.index("read")
             yield "" if first else f"{method.name}: {seen}"
 
@@ -150,7 +153,7 @@ def _surprise(formula: str, table: pd.DataFrame, method: Method, seed: int) -> s
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            fit = dp_lm(formula, table, 0.5, 1e-3, method=method, rng=seed)
+            fit = dp_lm(formula, table, *_CLAIM, method=method, rng=seed)
             str(fit.summary())
             fit.to_json()
         except Exception as error:

@@ -89,7 +89,7 @@ def block_test(effort: Effort) -> Finding:
     found = Finding(
         mechanism="dp_test", how="grey box", epsilon=_EPSILON, delta=0.0, lower=0.0, runs=0
     )
-    for run in range(effort.runs(400)):
+    for run in range(effort.runs(400, least=40)):
         found = found.after(*counted_pair(rng, run))
         if not found.holds:
             break
