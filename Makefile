@@ -3,6 +3,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find cpp python rwrapper/R CMakeLists.txt pyproject.toml -type f -not -name '*.pyc')
+HEADERS := $(shell find cpp -name '*.hpp')
+TIDIED := $(patsubst %,build/lint/%.tidied,$(shell find cpp/src -name '*.cpp'))
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: demo test lint test-core test-python test-r docs test-docs wheel engines arm64 wasm musl audit fuzz bench bench-quick format clean
@@ -22,7 +24,13 @@ lint: $(VENV)/lint
 	$(BIN)/mypy
 	git ls-files 'cpp/*.hpp' 'cpp/*.cpp' 'tests/cpp/*.cpp' | xargs $(BIN)/clang-format --dry-run -Werror
 	$(BIN)/cmake -S . -B build/lint -G Ninja -DDPREG_PYTHON=OFF -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) > build/lint.log
-	git ls-files 'cpp/src/*.cpp' | xargs -P $(JOBS) -n 3 $(BIN)/clang-tidy -p build/lint --quiet --warnings-as-errors='*'
+	$(MAKE) --jobs=$(JOBS) --keep-going $(TIDIED)
+
+# Nine tenths of the time of `make lint`: not again where neither a file nor a header has changed.
+$(TIDIED): build/lint/%.tidied: % $(HEADERS) .clang-tidy CMakeLists.txt $(VENV)/lint
+	$(BIN)/clang-tidy -p build/lint --quiet --warnings-as-errors='*' $<
+	mkdir -p $(@D)
+	touch $@
 
 # The core by itself, without Python, under the address and undefined-behaviour sanitizers.
 test-core: $(VENV)/test
