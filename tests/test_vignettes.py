@@ -16,11 +16,6 @@ from scipy import stats
 VIGNETTES = Path(__file__).parents[1] / "vignettes"
 
 
-def test_the_privacy_model_runs(capsys):
-    runpy.run_path(str(VIGNETTES / "privacy_model.py"))
-    assert "NOT PRIVATE" in capsys.readouterr().out
-
-
 def test_intervals_cover_on_the_small_grid(capsys, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "Agg")
     page = runpy.run_path(str(VIGNETTES / "coverage.py"))

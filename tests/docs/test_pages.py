@@ -137,6 +137,7 @@ DRAWN = {
     "large_data": (0, "Private Linear Regression"),
     "panels": (1, "fixed effects of 'year' are not supported"),
     "extras": (1, "of new stones lie"),
+    "privacy_model": (0, "NOT PRIVATE"),
 }
 
 
