@@ -3,6 +3,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find cpp python rwrapper/R CMakeLists.txt pyproject.toml -type f -not -name '*.pyc')
+HEADERS := $(shell find cpp -name '*.hpp')
+TIDIED := $(patsubst %,build/lint/%.tidied,$(shell find cpp/src -name '*.cpp'))
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: demo test lint test-core test-python test-r docs test-docs wheel engines arm64 wasm musl audit fuzz bench bench-quick format clean
@@ -11,15 +13,24 @@ demo: $(VENV)/installed
 	mkdir -p build
 	$(BIN)/dpreg demo --picture build/demo.png
 
-test: test-core test-python test-r test-docs
+# What needs one processor most of the time runs beside what needs all of them.
+test: $(VENV)/test $(VENV)/docs
+	$(MAKE) --jobs=$(JOBS) --output-sync=target test-core test-r test-python test-docs
 
 lint: $(VENV)/lint
+	mkdir -p build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	git ls-files 'cpp/*.hpp' 'cpp/*.cpp' 'tests/cpp/*.cpp' | xargs $(BIN)/clang-format --dry-run -Werror
 	$(BIN)/cmake -S . -B build/lint -G Ninja -DDPREG_PYTHON=OFF -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) > build/lint.log
-	git ls-files 'cpp/src/*.cpp' | xargs -P $(JOBS) -n 3 $(BIN)/clang-tidy -p build/lint --quiet --warnings-as-errors='*'
+	$(MAKE) --jobs=$(JOBS) --keep-going $(TIDIED)
+
+# Nine tenths of the time of `make lint`: not again where neither a file nor a header has changed.
+$(TIDIED): build/lint/%.tidied: % $(HEADERS) .clang-tidy CMakeLists.txt $(VENV)/lint
+	$(BIN)/clang-tidy -p build/lint --quiet --warnings-as-errors='*' $<
+	mkdir -p $(@D)
+	touch $@
 
 # The core by itself, without Python, under the address and undefined-behaviour sanitizers.
 test-core: $(VENV)/test
@@ -29,7 +40,7 @@ test-core: $(VENV)/test
 	build/sanitize/dpreg_tests
 
 test-python: $(VENV)/test
-	$(BIN)/pytest -n $(JOBS)
+	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
 # The R package, with Python in the same virtual environment.
 test-r: $(VENV)/test
@@ -49,7 +60,7 @@ wheel: $(VENV)/release
 
 # Spark on this machine; it needs Java.
 engines: $(VENV)/test
-	$(BIN)/pip install --quiet '.[engines]'
+	$(BIN)/python .ci/needs engines | $(BIN)/pip install --quiet --requirement /dev/stdin
 	$(BIN)/pytest tests/data/test_engines.py tests/data/test_spark.py
 
 # The core for other platforms: its tests, equal bits, and the accuracy of their C library.
@@ -83,25 +94,17 @@ $(VENV)/created:
 	.ci/setup $(VENV)
 	touch $@
 
+# The package is built here and nowhere else; the others are what an extra of it needs.
 $(VENV)/installed: $(VENV)/created $(SOURCES)
 	$(BIN)/pip install --quiet '.[plots]'
 	touch $@
 
-$(VENV)/test: $(VENV)/created $(SOURCES)
-	$(BIN)/pip install --quiet '.[test]'
-	touch $@ $(VENV)/installed
-
-$(VENV)/docs: $(VENV)/created $(SOURCES)
-	$(BIN)/pip install --quiet '.[docs]'
-	touch $@ $(VENV)/installed
-
-$(VENV)/release: $(VENV)/created pyproject.toml
-	$(BIN)/pip install --quiet '.[release]'
+$(VENV)/test $(VENV)/docs: $(VENV)/%: $(VENV)/installed
+	$(BIN)/python .ci/needs $* | $(BIN)/pip install --quiet --requirement /dev/stdin
 	touch $@
 
-$(VENV)/lint: $(VENV)/created pyproject.toml
-	mkdir -p build
-	$(BIN)/pip install --quiet '.[lint]'
+$(VENV)/lint $(VENV)/release: $(VENV)/%: $(VENV)/created pyproject.toml
+	$(BIN)/python .ci/needs $* | $(BIN)/pip install --quiet --requirement /dev/stdin
 	touch $@
 
 clean:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -16,7 +18,31 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from dpreg import _core, load_diamonds
 
+try:
+    from hypothesis import settings
+except ImportError:  # the tests of the site have no examples
+    pass
+else:
+    # The same examples each time; as many more as DPREG_EXAMPLES says are others each time.
+    settings.register_profile(
+        "dpreg", derandomize="DPREG_EXAMPLES" not in os.environ, database=None, deadline=None
+    )
+    settings.load_profile("dpreg")
+
 SEED = 20260101
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_file_is_left_over(tmp_path_factory):
+    """Have all temporary files in one folder, which is as empty after the tests as before."""
+    folder = tmp_path_factory.mktemp("temporary")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(folder))
+        patch.setattr(tempfile, "tempdir", None)
+        yield
+    gc.collect()
+    # Other packages give theirs names of their own, and take them away at exit, or never.
+    assert [path.name for path in folder.iterdir() if path.name.startswith("tmp")] == []
 
 
 @pytest.fixture

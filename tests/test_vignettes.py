@@ -1,4 +1,7 @@
-"""The pages about trust run, and each error they list is a real one."""
+"""The pages about trust run, and each error they list is a real one.
+
+That all pages run, print and draw is tested where the site runs them, in docs/test_pages.py.
+"""
 
 from __future__ import annotations
 
@@ -11,41 +14,6 @@ import pytest
 from scipy import stats
 
 VIGNETTES = Path(__file__).parents[1] / "vignettes"
-
-
-def test_the_privacy_model_runs(capsys):
-    runpy.run_path(str(VIGNETTES / "privacy_model.py"))
-    assert "NOT PRIVATE" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("name", "figures", "printed"),
-    [
-        ("getting_started", 1, "Private Linear Regressions"),
-        ("gallery", 7, "intervals 1."),
-        ("method_and_epsilon", 3, "Not released: y ~ x0"),
-        ("custodian", 2, "- BudgetError: budget: dp_lm"),
-        ("budget_year", 1, "ended by SIGKILL: True"),
-        ("one_release", 1, "of eps is left"),
-        ("sparse_regression", 1, "100,000 x 20,000"),
-        ("families", 1, "Private Poisson Regression Results"),
-        ("real_populations", 2, "of 36 intervals cover"),
-        ("large_data", 0, "Private Linear Regression"),
-        ("panels", 1, "fixed effects of 'year' are not supported"),
-        ("extras", 1, "of new stones lie"),
-    ],
-)
-def test_a_page_runs_and_draws(name, figures, printed, capsys, monkeypatch):
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    from matplotlib import pyplot as plt
-
-    plt.close("all")
-    runpy.run_path(str(VIGNETTES / f"{name}.py"))
-    assert printed in capsys.readouterr().out
-    assert len(plt.get_fignums()) == figures
-    for number in plt.get_fignums():
-        plt.figure(number).canvas.draw()
-    plt.close("all")
 
 
 def test_intervals_cover_on_the_small_grid(capsys, monkeypatch):

@@ -6,6 +6,7 @@ same kind of container, whose types are declared and so are equal.
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -219,30 +220,29 @@ def in_polars(table):
 
 
 def in_parquet(**options):
-    def write(table):
-        path = Path(tempfile.mkdtemp()) / "t.parquet"
+    def write(table, folder):
+        path = folder / "t.parquet"
         pq.write_table(table, path, **options)
         return path
 
     return write
 
 
-def in_parquet_of_polars(table):
-    path = Path(tempfile.mkdtemp()) / "t.parquet"
+def in_parquet_of_polars(table, folder):
+    path = folder / "t.parquet"
     in_polars(table).write_parquet(path)
     return path
 
 
-def in_parquet_of_categories(table):
+def in_parquet_of_categories(table, folder):
     """Text as an ordered dictionary, whose entries a reader rebuilds from the cells."""
-    return in_parquet(use_dictionary=False)(in_dictionaries(table))
+    return in_parquet(use_dictionary=False)(in_dictionaries(table), folder)
 
 
 def in_files(path):
     """Make two files, one of them perhaps empty."""
 
-    def put(table):
-        folder = tempfile.mkdtemp()
+    def put(table, folder):
         half = len(table) // 2
         pq.write_table(table.slice(0, half), f"{folder}/a.parquet")
         pq.write_table(table.slice(half), f"{folder}/b.parquet")
@@ -265,7 +265,7 @@ def in_query(query):
     return put
 
 
-CONTAINERS = {
+IN_MEMORY = {
     "pyarrow": lambda t: t,
     "pyarrow in chunks": in_chunks,
     "pyarrow dictionaries": in_dictionaries,
@@ -278,6 +278,11 @@ CONTAINERS = {
     "dict of pandas": lambda t: dict(in_pandas(t).items()),
     "dict of fields of records": in_records,
     "dict of polars": lambda t: in_polars(t).to_dict(),
+    "stream": lambda t: pa.RecordBatchReader.from_batches(t.schema, t.to_batches()),
+    "duckdb": in_query(lambda t: duckdb.connect().from_arrow(t)),
+    "ibis": in_query(ibis.memtable),
+}
+IN_FILES = {
     "parquet": in_parquet(),
     "parquet without dictionaries": in_parquet(use_dictionary=False),
     "parquet in row groups": in_parquet(row_group_size=1, compression="zstd"),
@@ -288,15 +293,23 @@ CONTAINERS = {
     "folder of parquet": in_files(lambda folder: folder),
     "parquet by pattern": in_files(lambda folder: f"{folder}/*.parquet"),
     "pyarrow dataset": in_files(lambda folder: ds.dataset(folder)),
-    "stream": lambda t: pa.RecordBatchReader.from_batches(t.schema, t.to_batches()),
-    "duckdb": in_query(lambda t: duckdb.connect().from_arrow(t)),
-    "ibis": in_query(ibis.memtable),
 }
+CONTAINERS = [*IN_MEMORY, *IN_FILES]
 
 
-def put(container, table):
-    """Put a table into a container; None where whatever writes it cannot."""
-    try:
-        return CONTAINERS[container](table)
-    except (pa.ArrowException, ValueError, pl.exceptions.PolarsError):
-        return None
+@contextlib.contextmanager
+def put(container, *tables):
+    """Put tables into containers, for as long as it takes; None where whatever writes it cannot."""
+    with tempfile.TemporaryDirectory() as scratch:
+        found = []
+        for number, table in enumerate(tables):
+            folder = Path(scratch) / str(number)
+            folder.mkdir()
+            try:
+                if container in IN_MEMORY:
+                    found.append(IN_MEMORY[container](table))
+                else:
+                    found.append(IN_FILES[container](table, folder))
+            except (pa.ArrowException, ValueError, pl.exceptions.PolarsError):
+                found.append(None)
+        yield found

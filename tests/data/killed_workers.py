@@ -1,4 +1,4 @@
-"""A fit on a cluster of real processes, of which four are killed; run by test_engines.py.
+"""A fit on a cluster of real processes, of which three are killed; run by test_engines.py.
 
 There is one more than are killed: whether those are started again is not the matter here.
 """
@@ -47,15 +47,15 @@ def kill_one(client):
 
 def main(folder):
     table = made()
-    held = dd.from_pandas(table, npartitions=3)
+    held = dd.from_pandas(table, npartitions=2)
     with (
         LocalCluster(
-            n_workers=5, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=4, threads_per_worker=1, processes=True, dashboard_address=None
         ) as cluster,
         Client(cluster) as client,
     ):
         failing = held.map_partitions(dies_once, folder, meta=held._meta)
-        same = fit(failing) == fit(table) and len(list(Path(folder).iterdir())) == 3
+        same = fit(failing) == fit(table) and len(list(Path(folder).iterdir())) == 2
         print("same" if same else "different", flush=True)
         killer = threading.Thread(target=kill_one, args=(client,))
         killer.start()

@@ -55,10 +55,10 @@ def test_sampling_keeps_at_most_max_rows_of_each_unit(max_rows):
 
 def test_sampling_is_uniform():
     data = pd.DataFrame({"x": [0.0, 1, 2, 3, 9], "y": 0.0, "person": [4, 4, 4, 4, 1]})
-    bits = _core.TestBits(3)
+    design, bits = design_of(data), _core.TestBits(3)
     seen = np.zeros(4)
     for _ in range(8000):
-        rows = sample_rows(design_of(data), 2, bits).X[:, 0]
+        rows = sample_rows(design, 2, bits).X[:, 0]
         seen[rows[rows < 4].astype(int)] += 1
     # Each row is kept with probability 1/2: 4,000 times, standard deviation 45.
     assert np.abs(seen - 4000).max() < 5 * 45

@@ -13,6 +13,9 @@ import dpreg
 
 # Beyond 1 there is something that cannot be seen without scrolling sideways.
 OVERFLOW = "document.documentElement.scrollWidth / document.documentElement.clientWidth"
+BROKEN = "[...document.images].filter((i) => i.complete && !i.naturalWidth).map((i) => i.src)"
+# A page is loaded on the first; the others are the same page, turned.
+SCREENS = [(390, "light"), (820, "dark"), (1400, "light")]
 # Of the text of each kind against what is behind it, as WCAG 2.1 defines it; the least.
 CONTRAST = """(selector) => {
   const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
@@ -49,11 +52,10 @@ def page(chromium, address):
     context.close()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (820, "dark"), (1400, "light")])
-def test_every_page_loads_and_fits(chromium, address, documents, width, scheme):
-    context = chromium.new_context(
-        base_url=address, viewport={"width": width, "height": 850}, color_scheme=scheme
-    )
+@pytest.fixture(scope="module")
+def seen(chromium, address, documents):
+    """Load each page once; return what is wrong with it on each screen, and its pictures' words."""
+    context = chromium.new_context(base_url=address)
     page = context.new_page()
     said: list[str] = []
     page.on("console", lambda m: said.append(m.text) if m.type in ("error", "warning") else None)
@@ -64,23 +66,32 @@ def test_every_page_loads_and_fits(chromium, address, documents, width, scheme):
         "request",
         lambda r: said.append(r.url) if urlsplit(r.url).netloc not in (home, "") else None,
     )
-    assert len(documents) > 120
-    for name in documents:
-        page.goto(f"/{name}", wait_until="load")
-        assert page.evaluate(OVERFLOW) <= 1, f"{name} is wider than {width} pixels"
-        broken = (
-            "[...document.images].filter((i) => i.complete && !i.naturalWidth).map((i) => i.src)"
-        )
-        assert page.evaluate(broken) == [], name
-        assert said == [], name
-    context.close()
-
-
-def test_every_picture_is_put_into_words(page, documents):
+    wrong: list[str] = []
     words_of: dict[str, str] = {}
     for name in documents:
-        page.goto(f"/{name}", wait_until="domcontentloaded")
+        said.clear()
+        for number, (width, scheme) in enumerate(SCREENS):
+            page.set_viewport_size({"width": width, "height": 850})
+            page.emulate_media(color_scheme=scheme)
+            if number == 0:
+                page.goto(f"/{name}", wait_until="load")
+            if page.evaluate(OVERFLOW) > 1:
+                wrong.append(f"{name} is wider than {width} pixels")
+            wrong += [f"{name}, {width} pixels: {picture}" for picture in page.evaluate(BROKEN)]
+        wrong += [f"{name}: {line}" for line in said]
         words_of |= page.evaluate("[...document.images].map((i) => [i.src, i.alt])")
+    context.close()
+    return wrong, words_of
+
+
+def test_every_page_loads_and_fits(seen, documents):
+    wrong, _ = seen
+    assert len(documents) > 120
+    assert wrong == []
+
+
+def test_every_picture_is_put_into_words(seen):
+    _, words_of = seen
     assert len(words_of) > 20
     for picture, words in words_of.items():
         assert len(re.findall(r"[^\W\d_]{2,}", words)) >= 3, f"{picture}: {words!r}"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Literal
 
-__all__ = ["Check", "Effort", "Finding", "Report"]
+__all__ = ["Check", "Effort", "Finding", "Report", "first_fault"]
 
 How = Literal["exact", "black box", "grey box"]
 # Laws that are computed may be off by this, relatively.
@@ -29,9 +29,9 @@ class Effort:
     scale: float
     seed: int
 
-    def runs(self, full: int) -> int:
+    def runs(self, full: int, least: int = 200) -> int:
         """Return how many runs to make of a check that makes `full` in the full audit."""
-        return max(200, round(full * self.scale))
+        return max(least, round(full * self.scale))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +74,11 @@ class Finding:
         """At least half of the claim is seen to be lost: the check would notice a factor 2."""
         return self.lower >= self.epsilon / 2
 
+    def after(self, lost: float, remark: str) -> Finding:
+        """Return what is found after one more run, which lost so much."""
+        more = replace(self, runs=self.runs + 1)
+        return more if lost <= self.lower else replace(more, lower=lost, remark=remark)
+
     def __str__(self) -> str:
         verdict = "" if self.holds else "  VIOLATED"
         short = "" if self.sharp or math.isinf(self.epsilon) else "  (below half of the claim)"
@@ -81,6 +86,26 @@ class Finding:
             f"{self.mechanism:<46} {self.how:<9} {self.epsilon:>8.4g} {self.delta:>8.2g} "
             f"{self.lower:>8.4g} {self.runs:>9,}{verdict}{short}"
         )
+
+
+def first_fault(mechanism: str, said: Iterable[str]) -> Finding:
+    """Claim that nothing at all is lost in any case, and stop where something is.
+
+    Parameters
+    ----------
+    mechanism : str
+    said : iterable of str
+        Of each case what is wrong with it; empty where nothing is.
+    """
+    cases, fault = 0, ""
+    for fault in said:
+        cases += 1
+        if fault:
+            break
+    return Finding(
+        mechanism=mechanism, how="grey box", epsilon=0.0, delta=0.0,
+        lower=math.inf if fault else 0.0, runs=cases, remark=fault[:300],
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

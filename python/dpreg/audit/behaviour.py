@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -14,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.audit._finding import Check, Effort, Finding
+from dpreg.audit._finding import Check, Effort, Finding, first_fault
 from dpreg.audit._patch import replaced
 from dpreg.audit.worlds import hostile_pairs, regression
 from dpreg.calls.lm import dp_lm
@@ -31,28 +32,24 @@ _METHODS: tuple[Method, ...] = (
 )  # fmt: skip
 
 
-def _finding(mechanism: str, faults: list[str], cases: int) -> Finding:
-    """A claim of 0: nothing at all may be lost here."""
-    return Finding(
-        mechanism=mechanism, how="grey box", epsilon=0.0, delta=0.0,
-        lower=math.inf if faults else 0.0, runs=cases, remark="; ".join(faults)[:300],
-    )  # fmt: skip
+_CLAIM = (1.0, 1e-3)
 
 
-def charged_first(effort: Effort) -> Finding:
-    """No cell and no number of rows is read before the budget is charged."""
-    faults, cases = [], 0
+def _before_the_charge(seed: int) -> Iterator[str]:
     for method in _METHODS:
         for unit in (None, "who"):
             seen: list[str] = []
             table = regression(30).assign(who=np.arange(30))
             data = {name: _Tripwire(table[name].to_numpy(), seen) for name in table}
             with replaced(Account, "reserve", _noting(Account, "reserve", seen, "charge")):
-                dp_lm("y ~ a", data, 1.0, 1e-3, method=method, unit=unit, rng=effort.seed)
-            cases += 1
-            if seen.count("charge") != 1 or seen.index("charge") > seen.index("read"):
-                faults.append(f"{method.name}: {seen}")
-    return _finding("charged before a record is read", faults, cases)
+                dp_lm("y ~ a", data, *_CLAIM, method=method, unit=unit, rng=seed)
+            first = seen.count("charge") == 1 and seen.index("charge") < seen.index("read")
+            yield "" if first else f"{method.name}: {seen}"
+
+
+def charged_first(effort: Effort) -> Finding:
+    """No cell and no number of rows is read before the budget is charged."""
+    return first_fault("charged before a record is read", _before_the_charge(effort.seed))
 
 
 class _Tripwire:
@@ -80,9 +77,9 @@ def _noting(owner: type, name: str, seen: list[str], what: str) -> Callable[...,
     return noting
 
 
-def fresh_noise(effort: Effort) -> Finding:
-    """No two fits, and no two draws of one fit, have the same noise, at one instant either."""
-    faults = []
+def _repeated() -> Iterator[str]:
+    streams = {bit_source(None).next() for _ in range(100)}
+    yield "" if len(streams) == 100 else "sources of bits repeat one another"
     for method in _METHODS:
         draws: list[bytes] = []
         outcomes: list[str] = []
@@ -96,16 +93,18 @@ def fresh_noise(effort: Effort) -> Finding:
                 fit = dp_lm("y ~ a", regression(2000), 20.0, 1e-2, method=method)
                 # Of a method that declined nothing but a small count can be seen, twice the same.
                 outcomes += [fit.to_json()] if fit.released else []
-                if fit.privacy.seeded:
-                    faults.append(f"{method.name}: seeded by itself")
-        if len(set(outcomes)) < len(outcomes):
-            faults.append(f"{method.name}: fits repeat themselves")
-        if len(set(draws)) < len(draws):
-            faults.append(f"{method.name}: noise is used twice")
-    streams = {bit_source(None).next() for _ in range(100)}
-    if len(streams) < 100:
-        faults.append("sources of bits repeat one another")
-    return _finding("fresh noise", faults, 3 * len(_METHODS))
+        yield f"{method.name}: seeded by itself" if fit.privacy.seeded else ""
+        yield f"{method.name}: fits repeat themselves" if _repeats(outcomes) else ""
+        yield f"{method.name}: noise is used twice" if _repeats(draws) else ""
+
+
+def _repeats(values: Sequence[Any]) -> bool:
+    return len(set(values)) < len(values)
+
+
+def fresh_noise(effort: Effort) -> Finding:
+    """No two fits, and no two draws of one fit, have the same noise, at one instant either."""
+    return first_fault("fresh noise", _repeated())
 
 
 def _keeping(real: Callable[..., Any], draws: list[bytes]) -> Callable[..., Any]:
@@ -119,42 +118,42 @@ def _keeping(real: Callable[..., Any], draws: list[bytes]) -> Callable[..., Any]
     return drawing
 
 
-def on_the_grid(effort: Effort) -> Finding:
-    """Noisy sums are integers times a public power of two, whatever the data."""
+def _off_the_grid(seed: int) -> Iterator[str]:
     from dpreg.estimation.releases.accountant import GaussianReleases
 
-    faults, cases = [], 0
-    bits = _core.TestBits(effort.seed)
+    bits = _core.TestBits(seed)
     for epsilon, sums in ((1.0, np.array([1, -7, 12])), (0.01, np.arange(5)), (50.0, np.zeros(2))):
         noise = GaussianReleases(epsilon, 1e-5, bits)
         out, _ = noise.of_units("x", sums.astype(np.int64), 1.0, noise.share(0.5))
-        cases += len(out)
         scaled = np.ldexp(out, 40)
-        if (scaled != np.rint(scaled)).any() or np.abs(out).max() > 2.0**52:
-            faults.append(f"eps={epsilon}: {out}")
-    return _finding("outputs on a public grid", faults, cases)
+        off = (scaled != np.rint(scaled)).any() or np.abs(out).max() > 2.0**52
+        yield f"eps={epsilon}: {out}" if off else ""
+
+
+def on_the_grid(effort: Effort) -> Finding:
+    """Noisy sums are integers times a public power of two, whatever the data."""
+    return first_fault("outputs on a public grid", _off_the_grid(effort.seed))
+
+
+def _surprises(seed: int) -> Iterator[str]:
+    tables = [pair.having for pair in hostile_pairs(30)]
+    tables += [tables[0].iloc[:1], tables[0] * 0, tables[0] * np.nan, tables[0] * 1e305]
+    cases = itertools.product(_METHODS, tables, ("y ~ a + b", "y ~ 0 + a"))
+    for number, (method, table, formula) in enumerate(cases, 1):
+        fault = _surprise(formula, table, method, seed + number)
+        yield f"{method.name}, {formula}: {fault}" if fault else ""
 
 
 def no_surprises(effort: Effort) -> Finding:
     """Odd rows raise nothing and warn of nothing."""
-    faults, cases = [], 0
-    tables = [pair.having for pair in hostile_pairs(30)]
-    tables += [tables[0].iloc[:1], tables[0] * 0, tables[0] * np.nan, tables[0] * 1e305]
-    for method in _METHODS:
-        for table in tables:
-            for formula in ("y ~ a + b", "y ~ 0 + a"):
-                cases += 1
-                fault = _surprise(formula, table, method, effort.seed + cases)
-                if fault:
-                    faults.append(f"{method.name}, {formula}: {fault}")
-    return _finding("no exception or warning from data", faults, cases)
+    return first_fault("no exception or warning from data", _surprises(effort.seed))
 
 
 def _surprise(formula: str, table: pd.DataFrame, method: Method, seed: int) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            fit = dp_lm(formula, table, 0.5, 1e-3, method=method, rng=seed)
+            fit = dp_lm(formula, table, *_CLAIM, method=method, rng=seed)
             str(fit.summary())
             fit.to_json()
         except Exception as error:

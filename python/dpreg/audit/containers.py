@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dpreg.audit._finding import Check, Effort, Finding
+from dpreg.audit._finding import Check, Effort, Finding, first_fault
 from dpreg.audit.observed import difference, observe
 from dpreg.base.errors import BudgetError
 from dpreg.calls.lm import dp_lm
@@ -72,33 +72,33 @@ def _inferred(table: Any) -> Any:
     return frame.assign(x=np.array(table["x"].to_pylist(), dtype="f8" if missing else "i8"))
 
 
-def _parquet(table: Any) -> Any:
+def _written(table: Any, path: Path) -> Path:
     import pyarrow.parquet as pq
 
-    path = Path(tempfile.mkdtemp()) / "t.parquet"
     pq.write_table(table, path, use_dictionary=False)
     return path
 
 
-_CONTAINERS: dict[str, Callable[[Any], Any]] = {
-    "pyarrow": lambda table: table,
-    "pyarrow dictionaries": _dictionaries,
-    "pandas": _pandas,
-    "pandas as it infers": _inferred,
-    "dict": lambda table: {name: table[name] for name in table.column_names},
-    "parquet": _parquet,
-    "parquet of dictionaries": lambda table: _parquet(_dictionaries(table)),
+# How a table is held; a file at the path that is given too.
+_CONTAINERS: dict[str, Callable[[Any, Path], Any]] = {
+    "pyarrow": lambda table, _: table,
+    "pyarrow dictionaries": lambda table, _: _dictionaries(table),
+    "pandas": lambda table, _: _pandas(table),
+    "pandas as it infers": lambda table, _: _inferred(table),
+    "dict": lambda table, _: {name: table[name] for name in table.column_names},
+    "parquet": _written,
+    "parquet of dictionaries": lambda table, path: _written(_dictionaries(table), path),
 }
 
 
-def _faults() -> Iterator[str]:
+def _faults(path: Path) -> Iterator[str]:
     for name, make in _CONTAINERS.items():
         for rows in (0, _ROWS):
             for unit in (None, "who"):
                 call = {"levels": _LEVELS, "unit": unit}
-                without = observe("y ~ x + c", make(_table(rows, None)), **call)
+                without = observe("y ~ x + c", make(_table(rows, None), path), **call)
                 for odd in _ODD:
-                    having = observe("y ~ x + c", make(_table(rows, odd)), **call)
+                    having = observe("y ~ x + c", make(_table(rows, odd), path), **call)
                     if unit and odd.get("who", 0) == 0 and rows:
                         continue  # one row more of a unit that is there
                     said = difference(without, having, grouped=unit is not None)
@@ -108,25 +108,24 @@ def _faults() -> Iterator[str]:
 
 def neighbours(effort: Effort) -> Finding:
     """A row more, however odd, changes nothing that can be seen and no other row."""
-    found = list(_faults())
-    return _finding("neighbouring tables in containers", [f for f in found if f], len(found))
+    with tempfile.TemporaryDirectory() as folder:
+        return first_fault("neighbouring tables in containers", _faults(Path(folder) / "t.parquet"))
 
 
 def unread(effort: Effort) -> Finding:
     """A file whose pages are damaged fails when it is read: after the charge, and not before."""
-    path = _parquet(_table(200, None))
-    content = bytearray(path.read_bytes())
-    content[4:100] = bytes(96)
-    path.write_bytes(content)
-    seen = observe("y ~ x", path)
+    with tempfile.TemporaryDirectory() as folder:
+        path = _written(_table(200, None), Path(folder) / "t.parquet")
+        content = bytearray(path.read_bytes())
+        content[4:100] = bytes(96)
+        path.write_bytes(content)
+        seen = observe("y ~ x", path)
     failed = seen.failure is not None and seen.failure[0] == "SourceError"
-    faults = [] if failed and len(seen.charges) == 1 else [f"{seen.failure}, {seen.charges}"]
-    return _finding("no page of a file is read before the charge", faults, 1)
+    fault = "" if failed and len(seen.charges) == 1 else f"{seen.failure}, {seen.charges}"
+    return first_fault("no page of a file is read before the charge", [fault])
 
 
-def refused_before(effort: Effort) -> Finding:
-    """What public conditions refuse is refused before the charge; the rest declines."""
-    faults, cases = [], 0
+def _refusals(seed: int) -> Iterator[str]:
     data = {"x": np.arange(40.0), "y": np.arange(40.0)}
     methods: tuple[Method, ...] = (
         TukeyEM(), TukeyEM(models=4), TukeyEM(models=100_000), TukeyEM(models=10**6), AdaSSP(),
@@ -134,24 +133,20 @@ def refused_before(effort: Effort) -> Finding:
     )  # fmt: skip
     for method in methods:
         for epsilon in (1e-9, 1e-6, 1e-3, 500.0):
-            budget = Budget(500.0, 1e-3)
-            cases += 1
+            budget, fault = Budget(500.0, 1e-3), ""
             try:
-                dp_lm("y ~ x", data, epsilon, 1e-5, method=method, budget=budget, rng=effort.seed)
+                dp_lm("y ~ x", data, epsilon, 1e-5, method=method, budget=budget, rng=seed)
             except BudgetError as error:
                 if budget.charges:
-                    faults.append(f"{method}, eps={epsilon}: {error}")
+                    fault = f"{method}, eps={epsilon}: {error}"
             except Exception as error:
-                faults.append(f"{method}, eps={epsilon}: {type(error).__name__}: {error}")
-    return _finding("refused before the charge", faults, cases)
+                fault = f"{method}, eps={epsilon}: {type(error).__name__}: {error}"
+            yield fault
 
 
-def _finding(mechanism: str, faults: list[str], cases: int) -> Finding:
-    """A claim of 0: nothing at all may be lost here."""
-    return Finding(
-        mechanism=mechanism, how="grey box", epsilon=0.0, delta=0.0,
-        lower=math.inf if faults else 0.0, runs=cases, remark="; ".join(faults)[:300],
-    )  # fmt: skip
+def refused_before(effort: Effort) -> Finding:
+    """What public conditions refuse is refused before the charge; the rest declines."""
+    return first_fault("refused before the charge", _refusals(effort.seed))
 
 
 CHECKS = (

@@ -288,19 +288,15 @@ Loss = Callable[[Recording, Recording, Claim], float]
 def finding_of(
     mechanism: str, runs: Iterable[Run], loss: Loss, claim: Claim = (1.0, 1e-5)
 ) -> Finding:
-    """Replay all `runs`; the largest loss, or infinity where something leaks."""
-    worst, count, remark = 0.0, 0, ""
+    """Replay `runs`; the largest loss, of the first that loses more than is claimed if one does."""
+    found = Finding(
+        mechanism=mechanism, how="grey box", epsilon=claim[0], delta=claim[1], lower=0.0, runs=0
+    )
     for run in runs:
-        count += 1
         try:
-            lost, what = loss(*replayed(run, claim), claim), str(run)
+            found = found.after(loss(*replayed(run, claim), claim), str(run))
         except Leak as leak:
-            lost, what = math.inf, f"{run}: {leak}"[:300]
-        if lost > worst:
-            worst, remark = lost, what
-        if math.isinf(lost):
+            found = found.after(math.inf, f"{run}: {leak}"[:300])
+        if not found.holds:
             break
-    return Finding(
-        mechanism=mechanism, how="grey box", epsilon=claim[0], delta=claim[1], lower=worst,
-        runs=count, remark=remark,
-    )  # fmt: skip
+    return found

@@ -17,7 +17,7 @@ from dpreg.data.bounds import Bounds, checked_bounds, column_pairs
 from dpreg.data.clipping import clipped
 from dpreg.data.containers import open_source
 from dpreg.data.design import Terms
-from dpreg.data.formula import FormulaSpec
+from dpreg.data.formula import bound_formula
 from dpreg.data.formula.effects import split_effects
 from dpreg.data.matrix import ModelMatrix
 from dpreg.data.offsets import refuse_offsets
@@ -187,7 +187,7 @@ def _posed(session: Session) -> tuple[Session, Problem]:
             break
     else:
         raise FormulaError("formula", "there is no column of numbers or levels in the data")
-    spec = FormulaSpec(f"{_number(first, schema)} ~ {right}", schema)
+    spec = bound_formula(f"{_number(first, schema)} ~ {right}", schema)
     if not spec.intercept:
         raise FormulaError(
             "formula", "must include the intercept; models fitted from the moments may omit it"

@@ -11,7 +11,7 @@ from dpreg.base.errors import Argument, FormulaError, leave_out
 from dpreg.data.bounds import Bounds, column_pairs
 from dpreg.data.containers import open_source
 from dpreg.data.design import Design, Terms, read_design, weighed_terms
-from dpreg.data.formula import FormulaSpec
+from dpreg.data.formula import FormulaSpec, bound_formula
 from dpreg.data.formula.effects import effects_of_unit
 from dpreg.data.matrix import ModelMatrix, check_column_names
 from dpreg.data.roles import check_stratum, check_unit, check_weight_column
@@ -130,7 +130,7 @@ def pose(
         apart[stratum.column] = ("divides the budget", (whole,))
     formula, within = effects_of_unit(formula, unit, schema)
     try:
-        spec = FormulaSpec(formula, schema, None if weights is None else weights.column)
+        spec = bound_formula(formula, schema, None if weights is None else weights.column)
     except FormulaError:
         for name, (role, instead) in apart.items():
             if name and isinstance(formula, str) and "|" not in formula and _names(formula, name):

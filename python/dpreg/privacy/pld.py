@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from dpreg.base.errors import Argument, BudgetError
 
@@ -74,6 +74,7 @@ def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int, besi
 
     step = _DISCRETISATION * max(1.0, epsilon)
 
+    @cache  # a root is looked for between points, and at one, that were looked at before
     def excess(log_multiplier: float) -> float:
         found = sampled_epsilon(
             math.exp(log_multiplier), rate, steps, beside, delta, discretisation=step

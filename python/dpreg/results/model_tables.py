@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpreg.base.errors import ArgumentError, unusable
-from dpreg.data.formula import FormulaSpec
+from dpreg.data.formula import bound_formula
 from dpreg.estimation.inference.joint_moments import SquaredNorm
 from dpreg.estimation.inference.law import NORMAL, check_alpha
 from dpreg.results.models import Model, Models
@@ -95,7 +95,7 @@ def all_subsets(moments: Models, formula: str, best: int) -> pd.DataFrame:
     model = moments.model(formula)
     if isinstance(best, bool) or not isinstance(best, int | np.integer) or best < 1:
         raise unusable("best", "a whole number of at least 1", best)
-    terms = FormulaSpec(formula, schema_from_dict(moments.schema)).terms
+    terms = bound_formula(formula, schema_from_dict(moments.schema)).terms
     if len(terms) > _MOST_TERMS:
         problem = f"has {len(terms)} terms, whose subsets are too many; {_MOST_TERMS} are the most"
         raise ArgumentError("formula", problem, "leave some out, or compare models of your own")

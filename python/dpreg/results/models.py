@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.base.errors import ArgumentError, FormulaError, closest
-from dpreg.data.formula import FormulaSpec
+from dpreg.data.formula import bound_formula
 from dpreg.estimation.inference.covariance import hidden_note, user_errors
 from dpreg.estimation.inference.estimand import Estimand, named
 from dpreg.estimation.inference.joint_moments import JointMoments, Regression, SquaredNorm
@@ -79,7 +79,7 @@ class Models:
         if not self.schema:
             why = "these moments were made from a matrix, which has no columns of data"
             raise FormulaError("formula", why, "use regress")
-        spec = FormulaSpec(formula, schema_from_dict(self.schema))
+        spec = bound_formula(formula, schema_from_dict(self.schema))
         return self.checked(Model(spec.response, spec.names, spec.intercept, formula))
 
     def regress(

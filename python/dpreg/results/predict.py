@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpreg.base.errors import ArgumentError, SchemaError, write
 from dpreg.base.families import Family
 from dpreg.data.containers import open_source
-from dpreg.data.formula import FormulaSpec
+from dpreg.data.formula import bound_formula
 from dpreg.data.formula.effects import split_effects
 from dpreg.data.schema import Column, Schema
 from dpreg.results.contrasts import covariances_known
@@ -112,7 +112,7 @@ def design_rows(
             f"this model has effects of each {unit!r}, which are private and not released",
             "use params for differences",
         )
-    spec = FormulaSpec(formula, schema_from_dict(schema))
+    spec = bound_formula(formula, schema_from_dict(schema))
     if names is not None:
         spec = spec.keeping(names)
     source = open_source(data)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpreg.base.errors import ArgumentError
-from dpreg.data.formula import FormulaSpec
+from dpreg.data.formula import bound_formula
 from dpreg.data.formula.effects import effects_as_terms, split_effects
 from dpreg.results.predict import schema_from_dict
 
@@ -28,7 +28,7 @@ def term_columns(
     text, groups = split_effects(formula)
     # The unit is none of them.
     declared = (group for group in groups if group in columns_in_use.columns)
-    spec = FormulaSpec(effects_as_terms(str(text), declared, columns_in_use), columns_in_use)
+    spec = bound_formula(effects_as_terms(str(text), declared, columns_in_use), columns_in_use)
     found = {}
     for term, columns in spec.terms.items():
         kept = [place[name] for name in columns if name in place]

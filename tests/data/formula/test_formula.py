@@ -13,7 +13,7 @@ from sources import evaluated, schema
 
 from dpreg.base.errors import FormulaError, SchemaError
 from dpreg.data import frames, source
-from dpreg.data.formula import FormulaSpec
+from dpreg.data.formula import FormulaSpec, bound_formula
 
 
 @pytest.fixture
@@ -189,9 +189,25 @@ def test_no_cell_can_raise_or_warn(objects, numbers):
     formula = "y ~ log(x) * g + I(x**3) + bs(x, knots=[0], lower_bound=-1, upper_bound=1)"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = rows(formula, data, {"g": ["a", 1, 2.5, True and "b"]})
+        bound = bound_formula(formula, schema(data).with_levels({"g": ["a", 1, 2.5, "b"]}))
+        found = evaluated(bound, data, response=True)
     assert np.isfinite(found.X).all()
-    assert found.X.shape[1] == len(spec(formula, data, {"g": ["a", 1, 2.5, "b"]}).names)
+    assert found.X.shape[1] == len(bound.names)
+
+
+def test_a_formula_is_bound_anew_when_anything_public_differs(frame):
+    """1, 1.0 and True are equal, and are different levels all the same."""
+    asked = [(formula, schema(frame).with_levels({"c": levels}), weights)
+             for formula in ("y ~ a", "y ~ c")
+             for levels in ([4, 5], [4, 5.0], [4.0, 5], [5, 4], [1, 2], [True, 2])
+             for weights in (None, "b")]  # fmt: skip
+    found = [bound_formula(*each) for each in asked]
+    assert all(
+        bound_formula(*each) is one for each, one in zip(asked[-3:], found[-3:], strict=True)
+    )
+    for (formula, public, weights), one in zip(asked, found, strict=True):
+        assert (one.formula, one.weights) == (formula, weights)
+        assert all(repr(one.schema[name]) == repr(public[name]) for name in one.schema.columns)
 
 
 @pytest.mark.parametrize("formula", [

@@ -27,9 +27,11 @@ from dpreg.data.schema import Schema
 from dpreg.data.source import Batch
 from dpreg.data.weights import usable_weights
 
-__all__ = ["FormulaSpec", "Rows"]
+__all__ = ["FormulaSpec", "Rows", "bound_formula"]
 
 _INTERCEPT = "Intercept"
+# Formulas of more columns are not kept: each takes megabytes.
+_FEW_COLUMNS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,18 @@ class Rows:
 
 @lru_cache(maxsize=16)
 def _again(formula: str, schema: bytes, weights: str | None) -> FormulaSpec:
-    """Parse a formula in another process, once for all tasks that it is sent with."""
+    """Parse a formula once for all calls, and for all tasks that it is sent with."""
     return FormulaSpec(formula, pickle.loads(schema), weights)
+
+
+def bound_formula(formula: str, schema: Schema, weights: str | None = None) -> FormulaSpec:
+    """Return the `FormulaSpec` of these, made anew if it was not made a short while ago.
+
+    It depends on nothing else, so how long this takes tells of public things only.
+    """
+    if len(schema.columns) > _FEW_COLUMNS or not isinstance(formula, str):  # which is refused
+        return FormulaSpec(formula, schema, weights)
+    return _again(formula, pickle.dumps(schema), weights)
 
 
 class FormulaSpec:

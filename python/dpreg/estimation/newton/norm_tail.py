@@ -28,6 +28,8 @@ _BULK, _SEEN = 0.7, 3.0
 _ALONE = 5.0
 # Half octaves of the tail, in so many fine steps each.
 _HALVES, _STEPS = 44, 8
+# So many steps are always looked at together: a sum over shapes has the same bits, however few.
+_LANES = 32
 # No unit is farther out than so many times where the tail begins; without an end, limits of real
 # tables with a few outliers run away.
 _FARTHEST = 256.0
@@ -115,13 +117,19 @@ class NormTail:
         fit = ((tail - expected) ** 2 / variance + np.log(variance / deviation**2)).sum(axis=1)
         weights = np.exp(prior - fit / 2 - np.max(prior - fit / 2))
         weights /= weights.sum()
-        numbers = units[:, None] * shapes
-        numbers = np.where(numbers > 1, numbers, 0.0)
-        parts = (numbers[:, 1:] + numbers[:, :-1]) / 2 * np.diff(_steps())
+        # Beyond these steps no shape has a unit, and nothing exceeds a limit; whole lanes of them.
+        reach = int((_widest() * units.max() > 1).sum())
+        reach = min(-(-reach // _LANES) * _LANES, _HALVES * _STEPS)
+        numbers = units[:, None] * shapes[:, : reach + 1]
+        numbers[numbers <= 1] = 0.0
+        parts = numbers[:, 1:] + numbers[:, :-1]
+        parts /= 2
+        parts *= np.diff(_steps())[:reach]
         excess = parts[:, ::-1].cumsum(axis=1)[:, ::-1]
         self._limits = self._start * _steps()
-        expected = np.append(self._start * (weights @ excess), 0.0)
-        squared = np.append(self._start**2 * (weights @ excess**2), 0.0)
+        expected, squared = np.zeros((2, len(_steps())))
+        expected[:reach] = self._start * (weights @ excess)
+        squared[:reach] = self._start**2 * (weights @ excess**2)
         self._doubt = np.sqrt(np.maximum(squared - expected**2, 0.0))
         self._excess = np.maximum(expected, self._seen_beyond())
         self.squares, number = self._sum(first, weights, units, ends)
@@ -131,16 +139,12 @@ class NormTail:
         self, first: int, weights: Doubles, units: Doubles, ends: Edges
     ) -> tuple[float, float]:
         """Return the sum of squares up to where counts are seen, and the number of units."""
-        shapes, _ = _shapes()
         seen = np.flatnonzero(self._counts[first:] > _SEEN * self._deviation)
         last = int(ends[min(int(seen[-1]) + 2 if len(seen) else 2, len(ends) - 1)])
-        steps = _steps()
-        squares = (2 * steps[:-1] * shapes[:, :-1] * np.diff(steps))[:, :last].sum(axis=1)
-        squares += 1 - shapes[:, last] * steps[last] ** 2
         below = np.maximum(self._counts[:first], 0.0)
         middles = np.array([_norm(k + 0.5) for k in self._starts[1 : first + 1] - 1.0])
         total = float(below @ middles**2)
-        total += self._start**2 * float(weights @ (units * squares))
+        total += self._start**2 * float(weights @ (units * _squares_to(last)))
         number = float(below.sum() + weights @ units)
         # Norms that all lie in one bin are no shape: they are what was counted.
         clear = self._counts > _ALONE * self._deviation
@@ -212,3 +216,17 @@ def _shapes() -> tuple[Doubles, Doubles]:
                 shapes.extend((1 - share) * short + share * far for share in shares)
             prior.extend([-math.log(len(powers) * len(shares))] * len(powers) * len(shares))
     return np.array(shapes), np.array(prior)
+
+
+@cache
+def _widest() -> Doubles:
+    """Return the largest share of units beyond each step that a shape has."""
+    return np.asarray(_shapes()[0].max(axis=0))
+
+
+@cache
+def _squares_to(last: int) -> Doubles:
+    """Return the mean of squares up to a step, of each shape."""
+    (shapes, _), steps = _shapes(), _steps()
+    squares = (2 * steps[:last] * shapes[:, :last] * np.diff(steps)[:last]).sum(axis=1)
+    return np.asarray(squares + (1 - shapes[:, last] * steps[last] ** 2))
