@@ -22,6 +22,7 @@ from dpreg.estimation.base import Method
 from dpreg.estimation.methods import DPSGD, AdaSSP, BoostedAdaSSP, FrankWolfe, TukeyEM
 from dpreg.privacy.account import Account
 from dpreg.privacy.bits import bit_source
+from dpreg.privacy.sealed import ExactSums
 
 __all__ = ["CHECKS"]
 
@@ -127,7 +128,8 @@ def on_the_grid(effort: Effort) -> Finding:
     bits = _core.TestBits(effort.seed)
     for epsilon, sums in ((1.0, np.array([1, -7, 12])), (0.01, np.arange(5)), (50.0, np.zeros(2))):
         noise = GaussianReleases(epsilon, 1e-5, bits)
-        out, _ = noise.of_units("x", sums.astype(np.int64), 1.0, noise.share(0.5))
+        exact = ExactSums(sums.astype(np.int64), 1.0)
+        out, _ = noise.release("x", exact, noise.share(0.5))
         cases += len(out)
         scaled = np.ldexp(out, 40)
         if (scaled != np.rint(scaled)).any() or np.abs(out).max() > 2.0**52:
