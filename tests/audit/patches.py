@@ -21,6 +21,11 @@ REAL = {
 }
 
 
+# What a mutant writes to read what is sealed: its text has the names of the module only.
+OPEN = "__import__('unsealed').opened"
+EXACT_GRAM = "__import__('unsealed').symmetric_of(rows.gram())"
+
+
 @dataclass(frozen=True)
 class Mutant:
     """A defect, where it was found, and the checks of which at least one must reject it."""

@@ -14,6 +14,7 @@ import pytest
 from boundary.worlds import CONTAINERS, pairs, put
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from unsealed import arrays_of
 
 import dpreg
 from dpreg.audit.observed import Probe, difference, observe, same_rows
@@ -56,7 +57,7 @@ def test_every_container_gives_the_same_rows(pair, formula):
 
 
 def bits(design):
-    return [row.tobytes() for row in np.column_stack([design.X, design.y])]
+    return [row.tobytes() for row in np.column_stack(arrays_of(design))]
 
 
 @pytest.mark.parametrize("formula", [f for f in FORMULAS if "c" not in f.replace("clip", "")])

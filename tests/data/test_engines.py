@@ -12,6 +12,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from unsealed import arrays_of, count_of, rows_of
 
 import dpreg
 from dpreg.data.containers import open_source
@@ -64,8 +65,8 @@ def test_a_unit_is_one_whatever_its_partitions_are_read_as(tmp_path, unit):
             for k in range(2)
         ]
     rows = 15 if unit is None else 9
-    assert (design.rows.count, design.unit_count) == (rows, 15 if unit is None else 5)
-    assert [part.unit_count for part in taken] == ([2, 2] if unit is None else [1, 1])
+    assert (rows_of(design).count, count_of(design)) == (rows, 15 if unit is None else 5)
+    assert [count_of(part) for part in taken] == ([2, 2] if unit is None else [1, 1])
 
 
 def test_partitions_may_be_empty_or_all_of_them(table):
@@ -112,11 +113,12 @@ def test_regressors_and_response_are_of_the_same_rows(table):
     source = Shuffled(table.assign(y=3 * table["x"]))
     spec = FormulaSpec("y ~ x", source.schema)
     design = read_design(spec, source, None, Terms("y", ("x",), True), 1e9)
-    assert design.rows.count == len(table)
-    np.testing.assert_array_equal(design.y, 3 * design.X[:, 0])
-    part = design.rows.where(np.arange(len(table)) < 100)
-    np.testing.assert_array_equal(part.arrays()[0], design.X[:100])
-    np.testing.assert_array_equal(design.keep([0]).X, design.X)
+    assert rows_of(design).count == len(table)
+    X, y = arrays_of(design)
+    np.testing.assert_array_equal(y, 3 * X[:, 0])
+    part = rows_of(design).where(np.arange(len(table)) < 100)
+    np.testing.assert_array_equal(part.arrays()[0], X[:100])
+    np.testing.assert_array_equal(arrays_of(design.keep([0]))[0], X)
 
 
 def test_a_formula_survives_a_pickle(table):

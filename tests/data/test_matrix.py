@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from unsealed import arrays_of
 
 import dpreg
 from dpreg.data.matrix import ModelMatrix, Records
@@ -52,8 +53,9 @@ def test_incomplete_rows_are_dropped(n):
     matrix = ModelMatrix("y", ("a", "b", "c"), intercept=True, read=lambda: [Records(columns, y)])
     design = matrix.design(1e9)
     complete = np.isfinite(np.column_stack([*columns, y])).all(axis=1)
-    np.testing.assert_array_equal(design.X, np.column_stack(columns)[complete])
-    np.testing.assert_array_equal(design.y, y[complete])
+    found = arrays_of(design)
+    np.testing.assert_array_equal(found[0], np.column_stack(columns)[complete])
+    np.testing.assert_array_equal(found[1], y[complete])
 
 
 def test_records_are_read_after_the_budget_was_charged(diamonds):

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from unsealed import arrays_of, count_of
 
 from dpreg.data.design import Design, Terms, Units
 from dpreg.data.sampling import one_row_a_unit
@@ -26,22 +27,23 @@ def design(labels, seed=1):
 def test_means_of_each_unit(labels, bounds):
     found, table = one_row_a_unit(design(labels), bounds), design(labels)
     low, high = np.where(np.isnan(bounds), [-np.inf, np.inf], bounds).T
-    frame = pd.DataFrame(np.column_stack([table.X, table.y]).clip(low, high))
+    frame = pd.DataFrame(np.column_stack(arrays_of(table)).clip(low, high))
     expected = frame.groupby(np.asarray(labels, dtype=np.int64)).mean().to_numpy().reshape(-1, 3)
-    assert np.column_stack([found.X, found.y]) == pytest.approx(expected, abs=1e-15)
-    assert found.units is None
-    assert found.unit_count == table.unit_count
+    assert np.column_stack(arrays_of(found)) == pytest.approx(expected, abs=1e-15)
+    assert not found.by_unit
+    assert count_of(found) == count_of(table)
 
 
 def test_a_unit_that_leaves_is_a_row_that_leaves():
     labels = np.array([3, 1, 3, 3, 2, 1, 7])
     whole = design(labels)
+    X, y = arrays_of(whole)
     for gone in np.unique(labels):
         kept = labels != gone
-        less = Design.of(whole.X[kept], whole.y[kept], TERMS, Units.from_labels(labels[kept]))
-        rows = one_row_a_unit(whole, UNKNOWN).X
+        less = Design.of(X[kept], y[kept], TERMS, Units.from_labels(labels[kept]))
+        rows = arrays_of(one_row_a_unit(whole, UNKNOWN))[0]
         rest = np.delete(rows, np.flatnonzero(np.unique(labels) == gone), axis=0)
-        assert np.array_equal(one_row_a_unit(less, UNKNOWN).X, rest)
+        assert np.array_equal(arrays_of(one_row_a_unit(less, UNKNOWN))[0], rest)
 
 
 def test_without_units_nothing_is_done():
@@ -54,4 +56,4 @@ def test_huge_cells_are_no_warning():
                    Units.from_labels(np.array([1, 1, 1])))  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert np.isinf(one_row_a_unit(table, UNKNOWN).X).all()
+        assert np.isinf(arrays_of(one_row_a_unit(table, UNKNOWN))[0]).all()

@@ -9,6 +9,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from unsealed import arrays_of, count_of, opened, units_of
 
 import dpreg
 from dpreg import _core
@@ -43,13 +44,13 @@ def test_sampling_keeps_at_most_max_rows_of_each_unit(max_rows):
     data = people(200, 1000)
     data["x"] = np.arange(len(data), dtype=float)
     sampled = sample_rows(design_of(data), max_rows, _core.TestBits(1))
-    kept = data.iloc[sampled.X[:, 0].astype(int)].groupby("person").size()
+    kept = data.iloc[arrays_of(sampled)[0][:, 0].astype(int)].groupby("person").size()
     full = data.groupby("person").size()
     assert (kept == np.minimum(full, max_rows)).all()
     # With one row each, rows are the units; with more, each still knows its own.
-    assert (sampled.units is None) == (max_rows == 1)
-    if sampled.units is not None:
-        sizes = np.diff(sampled.units.offsets.astype(int))
+    assert sampled.by_unit == (max_rows > 1)
+    if sampled.by_unit:
+        sizes = np.diff(units_of(sampled).offsets.astype(int))
         assert sorted(sizes) == sorted(kept)
 
 
@@ -58,7 +59,7 @@ def test_sampling_is_uniform():
     design, bits = design_of(data), _core.TestBits(3)
     seen = np.zeros(4)
     for _ in range(8000):
-        rows = sample_rows(design, 2, bits).X[:, 0]
+        rows = arrays_of(sample_rows(design, 2, bits))[0][:, 0]
         seen[rows[rows < 4].astype(int)] += 1
     # Each row is kept with probability 1/2: 4,000 times, standard deviation 45.
     assert np.abs(seen - 4000).max() < 5 * 45
@@ -95,19 +96,20 @@ def test_a_person_with_a_thousand_rows_moves_no_sum_by_more_than_was_paid_for(me
     """Grey box: the sums before noise, of neighbours that differ by the heavy person."""
     from dpreg.estimation.releases import accountant
 
-    original = accountant.GaussianReleases.of_units
+    original = accountant.GaussianReleases.release
     base, moved = [], []
 
     def run(table, record):
-        def release(self, label, sums, sensitivity, mu, *, weights=None):
-            weight = np.ones(np.shape(sums)) if weights is None else weights
-            result = original(self, label, sums, sensitivity, mu, weights=weights)
+        def release(self, label, exact, mu):
+            sums = opened(exact)
+            weight = np.ones(np.shape(sums)) if exact.weights is None else exact.weights
+            result = original(self, label, exact, mu)
             # Both see the same noisy numbers, so that what follows is the same.
             shown = base[len(record)][-1] if record is moved else result
             record.append((label, np.ravel(sums), self.parts[-1].sensitivity, weight, shown))
             return shown
 
-        monkeypatch.setattr(accountant.GaussianReleases, "of_units", release)
+        monkeypatch.setattr(accountant.GaussianReleases, "release", release)
         dpreg.dp_lm("y ~ x", table, 20.0, method=method, unit="person", rng=1)
 
     data = people(300, 1000)
@@ -125,7 +127,7 @@ def test_person_zero_may_move_more_rows_than_one_without_unit():
     data = people(300, 1000)
     one = sample_rows(design_of(data), 1, _core.TestBits(1))
     assert len(data) - len(data[data["person"] != 0]) == 1000
-    assert len(one.y) == 300
+    assert count_of(one) == 300
 
 
 @pytest.mark.parametrize("formula", ["y ~ .", "y ~ . + x"])
@@ -256,16 +258,16 @@ def test_split_units_stay_whole(grouped, bits):
     design = Design.of(y[:, None], y, Terms("y", ("x",), intercept=True), units)
     parts = split_units(design, 0.3, bits)
     owners = people if grouped else np.arange(n)
-    rows = [part.y.astype(int) for part in parts]
+    rows = [arrays_of(part)[1].astype(int) for part in parts]
     assert sorted(np.concatenate(rows)) == list(range(n))
     assert not set(owners[rows[0]]) & set(owners[rows[1]])
     assert 0 < len(rows[0]) < len(rows[1])
     for part, kept in zip(parts, rows, strict=True):
-        assert part.unit_count == len(set(owners[kept]))
-        if part.units is not None:
-            ends = part.units.offsets.astype(int)
-            for first, last in itertools.pairwise(ends):
-                assert len({people[kept[int(r)]] for r in part.units.rows[first:last]}) == 1
+        assert count_of(part) == len(set(owners[kept]))
+        if part.by_unit:
+            its = units_of(part)
+            for first, last in itertools.pairwise(its.offsets.astype(int)):
+                assert len({people[kept[int(r)]] for r in its.rows[first:last]}) == 1
 
 
 def released(fit):

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
+from unsealed import arrays_of
 
 import dpreg
 from dpreg.base.errors import ArgumentError, FormulaError, SchemaError
@@ -38,7 +39,7 @@ def test_least_squares_on_the_rows_are_those_of_dummies_for_all_units():
     frame = panel(40)
     found = design(frame)
     assert (found.terms.intercept, found.terms.within) == (False, True)
-    slopes = np.linalg.lstsq(found.X, found.y, rcond=None)[0]
+    slopes = np.linalg.lstsq(*arrays_of(found), rcond=None)[0]
     theirs = smf.ols("y ~ x + g + C(person)", frame).fit().params[list(found.terms.names)]
     np.testing.assert_allclose(slopes, theirs, rtol=1e-8)
 
@@ -56,8 +57,10 @@ def test_declared_groups_beside_the_unit_have_dummies(right, behind):
         "x", "g[T.b]", "g[T.c]", *(f"the team[T.{level}]" for level in range(1, 7))
     }  # fmt: skip
     # A team is of one person here: only x and g vary within persons.
-    assert not np.any(found.X[:, [name.startswith("the") for name in found.terms.names]])
-    slopes = np.linalg.lstsq(found.X, found.y, rcond=None)[0]
+    assert not np.any(
+        arrays_of(found)[0][:, [name.startswith("the") for name in found.terms.names]]
+    )
+    slopes = np.linalg.lstsq(*arrays_of(found), rcond=None)[0]
     theirs = smf.ols("y ~ x + g + C(person)", frame).fit().params
     for name, slope in zip(found.terms.names, slopes, strict=True):
         if not name.startswith("the"):
@@ -70,7 +73,7 @@ def test_two_way_effects_are_those_of_all_dummies():
     frame["y"] += frame["period"] % 3
     levels = {"period": range(2001, 2009)}
     found = pose("y ~ x | person + period", frame, levels, "person").design(WHOLE)
-    slopes = np.linalg.lstsq(found.X, found.y, rcond=None)[0]
+    slopes = np.linalg.lstsq(*arrays_of(found), rcond=None)[0]
     theirs = smf.ols("y ~ x + C(period) + C(person)", frame).fit().params
     for name, slope in zip(found.terms.names, slopes, strict=True):
         assert slope == pytest.approx(theirs[name.replace("period", "C(period)")], rel=1e-8)
@@ -84,16 +87,17 @@ def test_rows_of_a_unit_add_up_to_0_and_other_units_do_not_matter():
     kept = pd.factorize(frame["person"])[0]
     order = np.argsort(kept, kind="stable")
     kept, person = kept[order], frame["person"].to_numpy()[order]
-    for column in (*found.X.T, found.y):
+    X, y = arrays_of(found)
+    for column in (*X.T, y):
         sums = np.bincount(kept, column)
         assert np.abs(sums).max() < 1e-12
     more = pd.concat([frame, frame.head(5).assign(person=-1, x=[1e300, -1e300, 1e308, 1e308, 0])])
-    again = design(more)
-    np.testing.assert_array_equal(again.X[:-5], found.X)
-    np.testing.assert_array_equal(again.y[:-5], found.y)
-    assert np.isfinite(again.X).all()
-    gone = design(frame[frame["person"] != 3])
-    np.testing.assert_array_equal(gone.X, found.X[person != 3])
+    again = arrays_of(design(more))
+    np.testing.assert_array_equal(again[0][:-5], X)
+    np.testing.assert_array_equal(again[1][:-5], y)
+    assert np.isfinite(again[0]).all()
+    gone, _ = arrays_of(design(frame[frame["person"] != 3]))
+    np.testing.assert_array_equal(gone, X[person != 3])
 
 
 def test_limits_of_dummies_are_those_of_their_differences():

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from methods.sums import check_accuracy, check_total, check_wrong_use, coverage, gaussian
+from unsealed import opened
 
 import dpreg
 from dpreg import _core
@@ -97,22 +98,22 @@ def sums_released(data, without):
     from dpreg.estimation.releases import accountant
 
     record = []
-    original = accountant.GaussianReleases.of_units
+    original = accountant.GaussianReleases.release
 
-    def release(self, label, sums, sensitivity, mu, *, weights=None):
-        weight = np.ones(np.shape(sums)) if weights is None else weights
-        record.append((label, np.asarray(sums, dtype=float), sensitivity, np.asarray(weight)))
+    def release(self, label, exact, mu):
+        sums = opened(exact)
+        weight = np.ones(np.shape(sums)) if exact.weights is None else exact.weights
+        record.append((label, np.asarray(sums, dtype=float), exact.sensitivity, weight))
         # The public path must be the same for both neighbours: reveal the full data's sums.
         key = (label, len(record))
-        revealed.setdefault(key, np.asarray(sums))
-        return original(self, label, revealed[key], sensitivity, mu, weights=weights)
+        return original(self, label, revealed.setdefault(key, exact), mu)
 
     table = data if without is None else data.drop(index=data.index[without])
-    accountant.GaussianReleases.of_units = release
+    accountant.GaussianReleases.release = release
     try:
         dpreg.dp_lm("y ~ x0 + x1", table, 50.0, method="boosted_adassp", rng=1)
     finally:
-        accountant.GaussianReleases.of_units = original
+        accountant.GaussianReleases.release = original
     return record
 
 

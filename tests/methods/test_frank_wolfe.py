@@ -8,11 +8,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from unsealed import opened
 
 import dpreg
 from dpreg.data.design import Design, Terms, Units
 from dpreg.data.sampling import one_row_a_unit
-from dpreg.estimation.methods.frank_wolfe import _unit_rows
+from dpreg.estimation.methods.frank_wolfe import _scaled
 from dpreg.estimation.planning.frank_wolfe import default_steps
 from dpreg.estimation.releases.scaling import scaling_from_bounds
 from dpreg.estimation.releases.standardisation import Standardisation
@@ -182,7 +183,8 @@ def test_units_are_averaged_after_clipping():
         np.array([[2.0], [0.5], [0.0], [-1.0]]), np.array([9.0, 1, 0, 0]), terms, units
     )
     bounds = np.array([[-1.0, 1.0], [-1.0, 1.0]])
-    X, y = _unit_rows(one_row_a_unit(design, bounds), scaling_from_bounds(bounds, intercept=True))
+    rows = opened(one_row_a_unit(design, bounds).arrays())
+    X, y = _scaled(rows, scaling_from_bounds(bounds, intercept=True), intercept=True)
     assert X.tolist() == [[0.5, 1.0], [0.0, 1.0]]
     assert y.tolist() == pytest.approx([1.0, 1 / 3])
 

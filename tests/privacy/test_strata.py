@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unsealed import arrays_of, units_of
 
 import dpreg
 from dpreg.base.errors import BudgetError, FormulaError, SchemaError
@@ -38,8 +39,9 @@ def designs(table, unit=None, memory=1e9):
     for position in range(len(LEVELS)):
         stratum = Stratum("s", tuple(LEVELS), position)
         design = pose("y ~ x", table, None, unit, stratum).design(memory)
-        assert design.units is None or len(design.units.rows) == len(design.y)
-        found.append(sorted(design.y.tolist()))
+        _, y = arrays_of(design)
+        assert not design.by_unit or len(units_of(design).rows) == len(y)
+        found.append(sorted(y.tolist()))
     return found
 
 
@@ -110,7 +112,7 @@ def test_the_rows_of_a_stratum(units, random, batch_rows, by_unit, memory):
         stratum = Stratum("s", tuple(LEVELS), position)
         matrix = ModelMatrix("y", ("x",), intercept=True, read=lambda records=records: [records],
                              unit="person" if by_unit else None, stratum=stratum)  # fmt: skip
-        assert sorted(matrix.design(1e9).y.tolist()) == found[position]
+        assert sorted(arrays_of(matrix.design(1e9))[1].tolist()) == found[position]
 
 
 @pytest.fixture(scope="module")

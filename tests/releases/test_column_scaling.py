@@ -12,8 +12,8 @@ import pytest
 from dpreg import _core
 from dpreg.data.observations import InMemory
 from dpreg.estimation.releases.accountant import GaussianReleases
-from dpreg.estimation.releases.column_scaling import _halves, column_scales, share_for
-from dpreg.estimation.releases.statistics import SizeCounts
+from dpreg.estimation.releases.column_scaling import column_scales, share_for
+from dpreg.estimation.releases.statistics import EventCounts, SizeCounts
 
 VALUES = [0.0, -0.0, 1.0, -1.5, 2.0, 1e300, -1e-300, math.inf, -math.inf, math.nan]
 SIZES = "sign and order of magnitude of each column"
@@ -72,8 +72,7 @@ def test_a_row_with_or_without_an_event_is_counted_once():
     sensitivity = _core.counts_sensitivity(np.ones(1))
 
     def events(y):
-        cells = _halves(2)(np.zeros((len(y), 1)), np.array(y)).reshape(-1)
-        return np.array([cells[0] + cells[2], cells[1]])
+        return EventCounts()(np.zeros((len(y), 1)), np.array(y))
 
     farthest = 0.0
     for before in [(), *((v,) for v in (*VALUES, 0.25, 0.5))]:

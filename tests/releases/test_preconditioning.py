@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from unsealed import arrays_of, count_of, symmetric_of
 
 from dpreg import _core
 from dpreg.data.design import Design, Terms
@@ -28,7 +29,7 @@ def found(X, epsilon=2.0, seed=1, plan=PLAN):
     design = a_design(X, np.random.default_rng(seed))
     noise = GaussianReleases(epsilon, 1e-6, _core.TestBits(seed))
     unknown = np.full((X.shape[1] + 1, 2), np.nan)
-    scales = Standardisation().release(design.rows, noise, unknown)
+    scales = Standardisation().release(design, noise, unknown)
     units = standard_units(scales, intercept=True)
     directions = precondition(design, scales, units, plan, noise)
     return design, scales, units, directions, noise
@@ -38,7 +39,7 @@ def moments(design, scales, units, directions: Directions, longer=1):
     """Second moments of the rows along the directions, without noise."""
     change, turn, limit = directions.change, directions.turn, longer * directions.limit
     rows = mapped_rows(design, scales, units, change, turn, limit, kept=False)
-    return rows.gram() * (limit / _core.ROW_STEPS) ** 2 / len(design.y)
+    return symmetric_of(rows.gram()) * (limit / _core.ROW_STEPS) ** 2 / count_of(design)
 
 
 def correlated(n, rng):
@@ -54,7 +55,7 @@ def test_along_the_directions_rows_have_about_unit_moments():
     """Columns with eigenvalues a thousand times apart come out within a factor of 2.5."""
     rng = np.random.default_rng(1)
     design, scales, units, directions, _ = found(correlated(100_000, rng))
-    before = np.linalg.eigvalsh(np.corrcoef(design.X.T))
+    before = np.linalg.eigvalsh(np.corrcoef(arrays_of(design)[0].T))
     assert before[-1] / before[0] > 1000
     assert directions.seen.all()
     after = np.linalg.eigvalsh(moments(design, scales, units, directions))
@@ -185,7 +186,7 @@ def test_no_columns():
     rng = np.random.default_rng(6)
     design = a_design(np.empty((1000, 0)), rng)
     noise = GaussianReleases(2.0, 1e-6, _core.TestBits(1))
-    scales = Standardisation().release(design.rows, noise, np.full((1, 2), np.nan))
+    scales = Standardisation().release(design, noise, np.full((1, 2), np.nan))
     units = standard_units(scales, intercept=False)
     directions = precondition(design, scales, units, PLAN, noise)
     assert directions.map.shape == (0, 0)

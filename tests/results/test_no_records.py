@@ -14,6 +14,7 @@ import weakref
 import numpy as np
 import pandas as pd
 import pytest
+from unsealed import arrays_of
 
 import dpreg
 from dpreg.data.design import read_design
@@ -101,7 +102,7 @@ def test_records_are_released_with_the_call(name, monkeypatch):
 
     def reading(*arguments):
         design = read_design(*arguments)
-        kept.extend(weakref.ref(a) for a in (design.X, design.y))
+        kept.extend(weakref.ref(a) for a in arrays_of(design))
         return design
 
     monkeypatch.setattr("dpreg.data.problem.read_design", reading)

@@ -23,6 +23,7 @@ from dpreg.estimation.base import Method
 from dpreg.estimation.methods import DPSGD, AdaSSP, BoostedAdaSSP, FrankWolfe, TukeyEM
 from dpreg.privacy.account import Account
 from dpreg.privacy.bits import bit_source
+from dpreg.privacy.sealed import ExactSums
 
 __all__ = ["CHECKS"]
 
@@ -124,7 +125,8 @@ def _off_the_grid(seed: int) -> Iterator[str]:
     bits = _core.TestBits(seed)
     for epsilon, sums in ((1.0, np.array([1, -7, 12])), (0.01, np.arange(5)), (50.0, np.zeros(2))):
         noise = GaussianReleases(epsilon, 1e-5, bits)
-        out, _ = noise.of_units("x", sums.astype(np.int64), 1.0, noise.share(0.5))
+        exact = ExactSums(sums.astype(np.int64), 1.0)
+        out, _ = noise.release("x", exact, noise.share(0.5))
         scaled = np.ldexp(out, 40)
         off = (scaled != np.rint(scaled)).any() or np.abs(out).max() > 2.0**52
         yield f"eps={epsilon}: {out}" if off else ""

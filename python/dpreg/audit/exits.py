@@ -14,6 +14,7 @@ from dpreg.audit._patch import replaced
 from dpreg.data.design import Design, Terms
 from dpreg.data.units import Units
 from dpreg.estimation.releases.exits import ExitCounts, noisy_exits
+from dpreg.privacy.sealed import opened
 
 __all__ = ["CHECKS"]
 
@@ -76,7 +77,7 @@ def _exits(effort: Effort) -> Finding:
             pairs = zip(*both, strict=True)
             lost = math.fsum(float(np.abs(a - b).sum()) * each for (a, each), (b, _) in pairs)
             if lost > worst:
-                worst, remark = lost, f"{without.unit_count} units, entry {entry}"
+                worst, remark = lost, f"{opened(without.records).unit_count} units, entry {entry}"
     return Finding(
         mechanism="dp_curve", how="grey box", epsilon=_EPSILON, delta=0.0, lower=worst, runs=runs,
         remark=remark,

@@ -19,6 +19,7 @@ from dpreg.estimation.base import Release
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
+from dpreg.privacy.sealed import opened
 
 __all__ = ["Observed", "Probe", "difference", "observe", "same_rows"]
 
@@ -165,12 +166,14 @@ def _rows_apart(without: Design, having: Design, *, grouped: bool) -> str:
 
 def _groups(design: Design) -> set[frozenset[int]]:
     """The rows of each unit, as places."""
-    if design.units is None:
-        return {frozenset([i]) for i in range(len(design.y))}
-    offsets, rows = design.units.offsets.astype(int), design.units.rows.astype(int)
+    records = opened(design.records)
+    if records.units is None:
+        return {frozenset([i]) for i in range(records.unit_count)}
+    offsets, rows = records.units.offsets.astype(int), records.units.rows.astype(int)
     return {frozenset(rows[a:b].tolist()) for a, b in itertools.pairwise(offsets)}
 
 
 def _bits(design: Design) -> list[bytes]:
     """Each row of the design, to the last bit."""
-    return [row.tobytes() for row in np.column_stack([design.X, design.y])]
+    rows = opened(design.arrays())
+    return [row.tobytes() for row in np.column_stack([rows.X, rows.y])]

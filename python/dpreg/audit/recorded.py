@@ -29,6 +29,7 @@ from dpreg.data.problem import pose
 from dpreg.data.weights import Weights
 from dpreg.estimation.base import Method
 from dpreg.privacy.gdp import gdp_epsilon
+from dpreg.privacy.sealed import opened
 
 # epsilon and delta
 Claim = tuple[float, float]
@@ -89,7 +90,7 @@ class Run:
         asked = self.request
         weights = None if asked.weights is None else Weights(asked.weights)
         problem = pose(asked.formula, table, None, asked.unit, None, weights)
-        return problem.design(default_memory()).unit_count
+        return opened(problem.design(default_memory()).records).unit_count
 
     def outcome(self, table: pd.DataFrame, claim: Claim) -> str:
         """Make the call, and return all that comes out."""

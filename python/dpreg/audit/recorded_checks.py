@@ -33,6 +33,7 @@ from dpreg.estimation.selection import DPSIS, DPKendall, SubLasso, TwoStage
 from dpreg.estimation.selection.base import Selector
 from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.privacy.pld import sampled_epsilon
+from dpreg.privacy.sealed import opened
 
 __all__ = ["CHECKS"]
 
@@ -196,8 +197,9 @@ def dpsgd_loss(first: Recording, second: Recording, claim: tuple[float, float]) 
     (mine,), (theirs,) = first.calls, second.calls
     public, moved = mine.public, 0.0
     for theta in itertools.product((-3.0, 0.0, 3.0), repeat=mine.private.width):
-        (here, _), (there, _) = (
-            call.private.round(list(theta), public["clip"]) for call in (mine, theirs)
+        here, there = (
+            opened(call.private.round(list(theta), public["clip"], 1.0))[:-1]
+            for call in (mine, theirs)
         )
         moved = max(moved, float(np.linalg.norm((there - here).astype(np.float64))))
     if moved == 0:

@@ -22,6 +22,7 @@ from dpreg.data.problem import pose
 from dpreg.data.weights import check_weights
 from dpreg.estimation.inference.start import Start
 from dpreg.privacy.budget import Budget
+from dpreg.privacy.sealed import opened
 
 __all__ = ["LEVELS", "STRATA", "PublicCall"]
 
@@ -138,7 +139,7 @@ class PublicCall:
                 self.formula, self.data(table), options.get("levels"), self.unit,
                 None if budget is None else budget.stratum, weights,
             )  # fmt: skip
-            return problem.design(default_memory()).unit_count
+            return opened(problem.design(default_memory()).records).unit_count
         except ArgumentError:
             return 0
 

@@ -20,6 +20,7 @@ from dpreg.estimation.methods import DPSGD, AdaSSP, BoostedAdaSSP, TukeyEM
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.standardisation import Standardisation
 from dpreg.privacy.pld import sampled_epsilon
+from dpreg.privacy.sealed import ExactSums
 
 __all__ = ["CHECKS", "sampled_finding"]
 
@@ -171,11 +172,11 @@ def gaussian(effort: Effort) -> Finding:
     def one_run(side: int, bits: Bits) -> float:
         noise = GaussianReleases(*claim, bits)
         mu = noise.share(1 - 1e-9)
-        noisy, _ = noise.of_units("x", np.array([side * 1000]), 1000.0, mu)
+        noisy, _ = noise.release("x", ExactSums(np.array([side * 1000]), 1000.0), mu)
         return float(noisy[0])
 
     runs = effort.runs(60_000)
-    return sampled_finding("GaussianReleases.of_units", one_run, claim, runs, effort)
+    return sampled_finding("GaussianReleases.release", one_run, claim, runs, effort)
 
 
 def dpsgd_step(effort: Effort) -> Finding:

@@ -19,6 +19,7 @@ from dpreg import _core
 from dpreg.audit._patch import replaced
 from dpreg.audit.recordings import Call, Doubles, Leak, Recording, Stage
 from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
+from dpreg.privacy.sealed import ExactSums
 
 __all__ = ["WATCHED", "watching"]
 
@@ -29,8 +30,8 @@ Watch = Callable[..., Any]
 def watching(here: Recording, script: Recording | None) -> Iterator[None]:
     """Record every release in `here`; with a `script`, return what it says instead."""
     with ExitStack() as stack:
-        release = _gaussian_watch(GaussianReleases.of_units, here, script)
-        stack.enter_context(replaced(GaussianReleases, "of_units", release))
+        release = _gaussian_watch(GaussianReleases.release, here, script)
+        stack.enter_context(replaced(GaussianReleases, "release", release))
         for name, watch in _WATCHES.items():
             function = watch(name, _core.__dict__[name], here, script)
             stack.enter_context(replaced(_core, name, function))
@@ -38,7 +39,7 @@ def watching(here: Recording, script: Recording | None) -> Iterator[None]:
 
 
 def _gaussian_watch(real: Callable[..., Noisy], here: Recording, script: Recording | None) -> Watch:
-    def release(self: GaussianReleases, label: str, sums: Any, *rest: Any, **named: Any) -> Noisy:
+    def release(self: GaussianReleases, label: str, exact: ExactSums, mu: float) -> Noisy:
         def probe(noise: int) -> tuple[Doubles, list[tuple[int, int]]]:
             """Release with a constant for noise: 0 shows the sums, 1 the unit of the noise."""
             drawn: list[tuple[int, int]] = []
@@ -50,25 +51,25 @@ def _gaussian_watch(real: Callable[..., Noisy], here: Recording, script: Recordi
             trial = copy.copy(self)
             trial.parts = list(self.parts)
             with replaced(_core, "discrete_gaussian", constant):
-                noisy, _ = real(trial, label, sums, *rest, **named)
+                noisy, _ = real(trial, label, exact, mu)
                 return noisy.ravel(), drawn
 
-        exact, drawn = probe(0)
-        if sum(size for _, size in drawn) != exact.size:
-            raise Leak(f"{label}: {exact.size} numbers, noise for {sum(s for _, s in drawn)}")
+        sums, drawn = probe(0)
+        if sum(size for _, size in drawn) != sums.size:
+            raise Leak(f"{label}: {sums.size} numbers, noise for {sum(s for _, s in drawn)}")
         # The noise of each entry was its own scale in the second probe.
-        scales = np.abs(probe(1)[0] - exact)
+        scales = np.abs(probe(1)[0] - sums)
         if (scales == 0).any():
             raise Leak(f"{label}: a number without noise")
-        out, scale = real(self, label, sums, *rest, **named)
+        out, scale = real(self, label, exact, mu)
         number = len(here.stages)
         if script is not None:
             if number >= len(script.stages) or script.stages[number].out.shape != out.shape:
                 raise Leak(f"{label}: the neighbours took different stages")
             out = script.stages[number].out.copy()
         else:
-            out = here.luck.of(exact.reshape(out.shape), out)
-        here.stages.append(Stage(label, exact, scales, out.copy(), self.parts[-1].mu or 0.0))
+            out = here.luck.of(sums.reshape(out.shape), out)
+        here.stages.append(Stage(label, sums, scales, out.copy(), self.parts[-1].mu or 0.0))
         return Noisy(out, scale)
 
     return release
@@ -182,7 +183,7 @@ def _correlations(x: Doubles, y: Doubles, options: dict[str, Any]) -> Doubles:
 # Of each mechanism: what of its arguments is kept, and what of their shape has to be public.
 _MECHANISMS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "tukey_em": (lambda r, options: r, lambda r: (r.points, r.dimension)),
-    "dpsgd": (lambda like, rows, options: rows, lambda like, rows: like.width),
+    "dpsgd": (lambda like, blocks, options: blocks.rows, lambda like, blocks: like.width),
     # A run changes its gradient: `_gradient_watch` keeps what can make another.
     "dp_frank_wolfe": (lambda g, options: None, lambda g: len(g.values())),
     "dp_kendall": (_correlations, lambda x, y: x.shape[1]),

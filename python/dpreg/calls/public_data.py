@@ -15,6 +15,7 @@ from dpreg.data.problem import pose
 from dpreg.data.schema import Level
 from dpreg.estimation.inference.start import Start
 from dpreg.estimation.releases.spectrum import symmetric_root
+from dpreg.privacy.sealed import opened
 from dpreg.results.predict import schema_to_dict
 
 __all__ = ["public_start"]
@@ -72,7 +73,7 @@ def public_start(
     """
     problem = pose(formula, data, levels, unit)
     design = without_offsets(problem.design(default_memory()))
-    terms, (X, y) = design.terms, design.rows.arrays()
+    terms, (X, y, *_) = design.terms, opened(design.arrays())  # which are public
     n, width = len(y), X.shape[1] + int(terms.intercept)
     if n < max(_ROWS * width, 3):
         raise ArgumentError(

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.data.observations import Collector, Doubles, InMemory, Observations, Statistic, Sums
+from dpreg.data.design import Design, Terms
+from dpreg.data.observations import (
+    Collector,
+    Doubles,
+    InMemory,
+    Made,
+    Observations,
+    Statistic,
+    Sums,
+)
+from dpreg.privacy.sealed import opened
 
 __all__ = ["RowChange", "changed"]
 
@@ -16,32 +27,40 @@ __all__ = ["RowChange", "changed"]
 RowChange = Callable[[Doubles, Doubles], tuple[Doubles, Doubles]]
 
 
-def changed(rows: Observations, change: RowChange) -> Observations:
-    """Return rows after a change of each, which is made block by block.
+def changed(design: Design, change: RowChange, terms: Terms) -> Design:
+    """Return a design after a change of each row, which is made block by block.
 
     Parameters
     ----------
-    rows : Observations
-        Private.
+    design : Design
     change : callable
+    terms : Terms
+        Of the changed rows.
     """
-    if isinstance(rows, InMemory):
-        return InMemory(*change(*rows.arrays()), rows.memory)
-    return _ChangedRows(rows, change)
+    records = opened(design.records)
+    rows: Observations = (
+        InMemory(*change(*records.rows.arrays()), records.rows.memory)
+        if isinstance(records.rows, InMemory)
+        else _ChangedRows(records.rows, change)
+    )
+    return Design.of_rows(rows, terms, records.units)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _OfChanged:
+class _OfChanged(Generic[Made]):
     """A statistic of changed rows, as a `Statistic` of the rows."""
 
     change: RowChange
-    statistic: Statistic
+    statistic: Statistic[Made]
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         return self.statistic(*self.change(X, y))
 
+    def seal(self, sums: Sums) -> Made:
+        return self.statistic.seal(sums)
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _ChangedRows:
     """See `Observations`."""
 
@@ -67,7 +86,7 @@ class _ChangedRows:
         for X, y in self.rows.blocks():
             yield self.change(X, y)
 
-    def total(self, statistic: Statistic) -> Sums:
+    def total(self, statistic: Statistic[Made]) -> Made:
         return self.rows.total(_OfChanged(self.change, statistic))
 
     def where(self, chosen: NDArray[np.bool_]) -> Observations:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -47,4 +47,4 @@ def clipped(design: Design) -> Design:
     bounds = column_bounds(design.terms)
     unknown = np.isnan(bounds[:, 0])
     low, high = (np.where(unknown, end, bounds[:, j]) for j, end in enumerate((-np.inf, np.inf)))
-    return replace(design, rows=changed(design.rows, _Clipped(low, high)))
+    return changed(design, _Clipped(low, high), design.terms)

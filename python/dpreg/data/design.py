@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +13,25 @@ from numpy.typing import NDArray
 from dpreg.base.families import GAUSSIAN, Family
 from dpreg.base.passes import passed
 from dpreg.data.formula import FormulaSpec, Rows
-from dpreg.data.observations import Collector, InMemory, Observations
+from dpreg.data.observations import Collector, InMemory, Made, Observations, Statistic
 from dpreg.data.partitioned import PartitionedRows, PartitionedSource
 from dpreg.data.source import RowSource
 from dpreg.data.strata import StratumRows
 from dpreg.data.units import UnitNumbers, Units
 from dpreg.data.weights import Weights, weight_name
+from dpreg.privacy.sealed import Counts, Sealed, opened
 from dpreg.privacy.stratum import Stratum
 
-__all__ = ["Block", "Design", "Terms", "design_of", "read_design", "weighed_terms"]
+__all__ = [
+    "Arrays",
+    "Block",
+    "Design",
+    "Records",
+    "Terms",
+    "design_of",
+    "read_design",
+    "weighed_terms",
+]
 
 _NO_LABELS = np.empty(0, dtype=np.int64)
 
@@ -111,21 +122,71 @@ def weighed_terms(terms: Terms, weights: Weights | None) -> Terms:
     return replace(terms, names=names, ranges=ranges, weights=weights.column)
 
 
-@dataclass(frozen=True, slots=True)
-class Design:
-    """Records as numbers.  Private, all but `terms`.
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Records:
+    """What a design has of its records.
 
     Attributes
     ----------
     rows : Observations
-    terms : Terms
     units : Units or None
         None: a unit is a row.
     """
 
     rows: Observations
+    units: Units | None
+
+    @property
+    def unit_count(self) -> int:
+        """The number of protected units."""
+        return self.rows.count if self.units is None else len(self.units.offsets) - 1
+
+    def arrays(self) -> Arrays:
+        """Return all rows in memory."""
+        X, y = self.rows.arrays()
+        own = (None, None) if self.units is None else (self.units.offsets, self.units.rows)
+        return Arrays(X, y, *own)
+
+
+class Arrays(NamedTuple):
+    """All rows of a design in memory.
+
+    Attributes
+    ----------
+    X : ndarray, shape (n, d)
+        Regressors without the intercept.
+    y : ndarray, shape (n,)
+    unit_offsets, unit_rows : ndarray of int, or None
+        See `Units`; None: a unit is a row.
+    """
+
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
+    unit_offsets: NDArray[np.uint64] | None = None
+    unit_rows: NDArray[np.uint64] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """Records as numbers, and what is public about them.
+
+    Attributes
+    ----------
+    records : Sealed
+        The rows, and which of them are of one unit.
+    terms : Terms
+    by_unit : bool
+        A unit may have several rows.
+    """
+
+    records: Sealed[Records]
     terms: Terms
-    units: Units | None = None
+    by_unit: bool
+
+    @classmethod
+    def of_rows(cls, rows: Observations, terms: Terms, units: Units | None = None) -> Design:
+        """Return the design of rows."""
+        return cls(Sealed(Records(rows, units)), terms, units is not None)
 
     @classmethod
     def of(
@@ -136,17 +197,15 @@ class Design:
         units: Units | None = None,
     ) -> Design:
         """Return the design of arrays of shape (n, d) and (n,)."""
-        return cls(InMemory(X, y), terms, units)
+        return cls.of_rows(InMemory(X, y), terms, units)
 
-    @property
-    def X(self) -> NDArray[np.float64]:  # noqa: N802
-        """Regressors without the intercept, shape (n, d), all of them in memory."""
-        return self.rows.arrays()[0]
+    def total(self, statistic: Statistic[Made]) -> Made:
+        """Return a sum over the rows, sealed."""
+        return opened(self.records).rows.total(statistic)
 
-    @property
-    def y(self) -> NDArray[np.float64]:
-        """The response, shape (n,)."""
-        return self.rows.arrays()[1]
+    def arrays(self) -> Sealed[Arrays]:
+        """Return all rows in memory, sealed."""
+        return self.records.map(Records.arrays)
 
     @property
     def columns(self) -> int:
@@ -154,17 +213,22 @@ class Design:
         return len(self.terms.names)
 
     @property
-    def unit_count(self) -> int:
-        """The number of protected units.  Private."""
-        return self.rows.count if self.units is None else len(self.units.offsets) - 1
+    def unit_count(self) -> Counts:
+        """The number of protected units."""
+        return Counts(np.array([opened(self.records).unit_count]), of_units=True)
+
+    @property
+    def by_row(self) -> Design:
+        """The same rows, each by itself."""
+        return Design.of_rows(opened(self.records).rows, self.terms)
 
     def keep(self, columns: Sequence[int]) -> Design:
         """Return the design with these columns only, in the order they have here."""
-        kept = sorted(columns)
-        return replace(self, rows=self.rows.columns(kept), terms=self.terms.keeping(kept))
+        kept, records = sorted(columns), opened(self.records)
+        return Design.of_rows(records.rows.columns(kept), self.terms.keeping(kept), records.units)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Block:
     """Some rows of a table as numbers.  Private.
 
@@ -207,7 +271,7 @@ def read_design(
         Whose rows are wanted; None: all.
     """
     if unit is None and stratum is None and isinstance(source, PartitionedSource):
-        return Design(PartitionedRows(spec, source, memory), terms)
+        return Design.of_rows(PartitionedRows(spec, source, memory), terms)
     column = None if stratum is None else stratum.column
     named = [name for name in (unit, column) if name is not None]
     columns = tuple(dict.fromkeys([*spec.needed(response=True), *named]))
@@ -257,9 +321,9 @@ def design_of(
     passed()
     rows = collector.observations(len(terms.names))
     if not by_unit:
-        return Design(rows, terms)
+        return Design.of_rows(rows, terms)
     units = np.concatenate(labels)
     if stratum is not None:
         alone = wanted.of_one_stratum(units)
         rows, units = rows.where(alone), units[alone]
-    return Design(rows, terms, Units.from_labels(units))
+    return Design.of_rows(rows, terms, Units.from_labels(units))

@@ -24,7 +24,7 @@ _SHARE = 1 / 8
 _MOST_BLOCKS = 256
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class GroupBlock:
     """All rows of some groups.  Private.
 
@@ -105,7 +105,7 @@ def _cuts(offsets: Places, most: int, step: int) -> Places:
     return np.array(cuts)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class _Pieces:
     """Parts of blocks as they were read, of one new block each, and their numbers by that."""
 

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,35 +15,69 @@ from dpreg.base.errors import ArgumentError, Words, leave_out, unusable
 from dpreg.base.passes import passed
 from dpreg.data.block_sums import sum_of_parts
 from dpreg.data.spool import Spool, why_no_file
+from dpreg.privacy.sealed import Counts
 
 __all__ = [
+    "BlockSums",
     "Collector",
     "InMemory",
     "Observations",
+    "RowCount",
     "Statistic",
+    "Totals",
     "check_memory",
     "default_memory",
     "memory_to_hold",
-    "row_count",
 ]
 
 Doubles = NDArray[np.float64]
 Sums = NDArray[np.int64]
 
+Made_co = TypeVar("Made_co", covariant=True)
+Made = TypeVar("Made")
+
 # What a block of rows adds: exact integers, each row on its own, so that neither the order of
 # rows nor how they are divided into blocks can be seen in the total.
-Statistic = Callable[[Doubles, Doubles], Sums]
+BlockSums = Callable[[Doubles, Doubles], Sums]
 
 _LEAST_MEMORY = 1e6
 
 
-def row_count(X: Doubles, y: Doubles) -> Sums:
-    """Count rows: a `Statistic`."""
-    return np.array([len(y)], dtype=np.int64)
+class Statistic(Protocol[Made_co]):
+    """A sum over rows, and what a row moves it by.  Public, and can be pickled."""
+
+    def __call__(self, X: Doubles, y: Doubles) -> Sums:
+        """Return what a block of rows adds: `BlockSums`."""
+        ...
+
+    def seal(self, sums: Sums) -> Made_co:
+        """Return the total as `ExactSums`, one or several: here its sensitivity is stated."""
+        ...
 
 
-class Observations(Protocol):
-    """Rows of regressors and a response.  Private.
+@dataclass(frozen=True, slots=True)
+class RowCount:
+    """The number of rows, of which each adds 1: a `Statistic`."""
+
+    def __call__(self, X: Doubles, y: Doubles) -> Sums:
+        """Return an array of one number."""
+        return np.array([len(y)], dtype=np.int64)
+
+    def seal(self, sums: Sums) -> Counts:
+        """See `Statistic.seal`."""
+        return Counts(sums)
+
+
+class Totals(Protocol):
+    """What sums over rows can be asked of."""
+
+    def total(self, statistic: Statistic[Made]) -> Made:
+        """Add up what blocks of rows add."""
+        ...
+
+
+class Observations(Totals, Protocol):
+    """Rows of regressors and a response.  Private: for this room only.
 
     Attributes
     ----------
@@ -70,10 +104,6 @@ class Observations(Protocol):
         """Read all rows, some at a time."""
         ...
 
-    def total(self, statistic: Statistic) -> Sums:
-        """Add up what blocks of rows add."""
-        ...
-
     def where(self, chosen: NDArray[np.bool_]) -> Observations:
         """Return these rows only."""
         ...
@@ -83,7 +113,7 @@ class Observations(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class InMemory:
     """One block; see `Observations`.
 
@@ -112,11 +142,11 @@ class InMemory:
         """See `Observations.blocks`."""
         yield self.X, self.y
 
-    def total(self, statistic: Statistic) -> Sums:
+    def total(self, statistic: Statistic[Made]) -> Made:
         """See `Observations.total`."""
         sums = statistic(self.X, self.y)
         passed()
-        return sums
+        return statistic.seal(sums)
 
     def where(self, chosen: NDArray[np.bool_]) -> InMemory:
         """See `Observations.where`."""
@@ -127,7 +157,7 @@ class InMemory:
         return InMemory(np.ascontiguousarray(self.X[:, kept]), self.y, self.memory)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class _Spooled:
     """Blocks in a temporary file."""
 
@@ -145,11 +175,11 @@ class _Spooled:
         for block in self.spool:
             yield self._of_kept(block)
 
-    def total(self, statistic: Statistic) -> Sums:
+    def total(self, statistic: Statistic[Made]) -> Made:
         # There is a block: nothing else would not have fitted in memory.
         sums = sum_of_parts(self.spool.parts(), lambda block: statistic(*self._of_kept(block)))
         passed()
-        return sums
+        return statistic.seal(sums)
 
     def _of_kept(self, block: tuple[Doubles, Doubles]) -> tuple[Doubles, Doubles]:
         X, y = block

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -65,5 +65,5 @@ def without_offsets(design: Design) -> Design:
     if not terms.given:
         return design
     kept = tuple(j for j in range(len(terms.names)) if j not in terms.given)
-    rows = changed(design.rows, _LessOffsets(terms.given, kept))
-    return replace(design, rows=rows, terms=without_offset_terms(terms))
+    changes = _LessOffsets(terms.given, kept)
+    return changed(design, changes, without_offset_terms(terms))

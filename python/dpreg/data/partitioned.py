@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 
 from dpreg.base.passes import passed
 from dpreg.data.formula import FormulaSpec
-from dpreg.data.observations import Collector, Doubles, Observations, Statistic, Sums, row_count
+from dpreg.data.observations import (
+    BlockSums,
+    Collector,
+    Doubles,
+    Made,
+    Observations,
+    RowCount,
+    Statistic,
+    Sums,
+)
 from dpreg.data.schema import Schema
 from dpreg.data.source import Batch, RowSource, quietly
 
@@ -30,11 +39,11 @@ class Task:
     Attributes
     ----------
     spec : FormulaSpec
-    statistic : Statistic
+    statistic : BlockSums
     """
 
     spec: FormulaSpec
-    statistic: Statistic
+    statistic: BlockSums
 
     def __call__(self, source: RowSource) -> Sums:
         """Add up the rows of one partition."""
@@ -62,7 +71,7 @@ class PartitionedSource(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PartitionedRows:
     """Complete rows that stay with an engine; see `Observations`.
 
@@ -79,13 +88,16 @@ class PartitionedRows:
     @property
     def count(self) -> int:
         """See `Observations`."""
-        return int(self.total(row_count)[0])
+        return self._brought[0].count if self._brought else int(self._total(RowCount())[0])
 
-    def total(self, statistic: Statistic) -> Sums:
+    def total(self, statistic: Statistic[Made]) -> Made:
         """See `Observations.total`."""
         if self._brought:
             return self._brought[0].total(statistic)
-        sums: Sums = quietly(self.source.total, Task(self.spec, statistic))
+        return statistic.seal(self._total(statistic))
+
+    def _total(self, sums_of: BlockSums) -> Sums:
+        sums: Sums = quietly(self.source.total, Task(self.spec, sums_of))
         passed()
         return sums
 

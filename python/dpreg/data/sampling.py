@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.base.errors import unusable
 from dpreg.data.design import Design
+from dpreg.data.observations import Observations
 from dpreg.data.units import Units
+from dpreg.privacy.sealed import opened
 
 __all__ = ["check_max_rows", "one_row_a_unit", "sample_rows", "split_units"]
 
@@ -40,17 +42,18 @@ def sample_rows(design: Design, max_rows: int, bits: _core.BitSource) -> Design:
         Adding or removing a unit of `design` adds or removes at most `max_rows` rows of it,
         given the random numbers of the other units.  With one row a unit, rows are the units.
     """
-    if design.units is None:
+    rows, units = _records(design)
+    if units is None:
         return design
-    keys = _core.uniform_open(bits, len(design.units.rows))
-    offsets = design.units.offsets.astype(np.int64)
+    keys = _core.uniform_open(bits, len(units.rows))
+    offsets = units.offsets.astype(np.int64)
     unit = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     order = np.lexsort((keys, unit))
     place = np.arange(len(order)) - offsets[unit]
     chosen = order[place < max_rows]
-    kept = design.units.rows[chosen].astype(np.int64)
+    kept = units.rows[chosen].astype(np.int64)
     if max_rows == 1:
-        return Design(design.rows.where(_members(kept, len(order))), design.terms)
+        return Design.of_rows(rows.where(_members(kept, len(order))), design.terms)
     return _with_rows(design, kept, unit[chosen])
 
 
@@ -70,25 +73,32 @@ def split_units(design: Design, share: float, bits: _core.BitSource) -> tuple[De
     tuple of Design
         A unit that comes or goes changes one of them, given the coins of the others.
     """
-    first = np.asarray(_core.uniform_open(bits, design.unit_count)) < share
+    first = np.asarray(_core.uniform_open(bits, opened(design.records).unit_count)) < share
     return _of_units(design, first), _of_units(design, ~first)
 
 
 def _of_units(design: Design, chosen: NDArray[np.bool_]) -> Design:
-    if design.units is None:
-        return Design(design.rows.where(chosen), design.terms)
-    offsets = design.units.offsets.astype(np.int64)
+    rows, units = _records(design)
+    if units is None:
+        return Design.of_rows(rows.where(chosen), design.terms)
+    offsets = units.offsets.astype(np.int64)
     unit = np.repeat(np.arange(len(chosen)), np.diff(offsets))
     members = chosen[unit]
-    return _with_rows(design, design.units.rows[members].astype(np.int64), unit[members])
+    return _with_rows(design, units.rows[members].astype(np.int64), unit[members])
 
 
 def _with_rows(design: Design, kept: NDArray[np.int64], unit: NDArray[np.int64]) -> Design:
     """Keep these rows, each of the unit of that number; the order of rows stays."""
-    labels = np.full(design.rows.count, -1, dtype=np.int64)
+    rows, _ = _records(design)
+    labels = np.full(rows.count, -1, dtype=np.int64)
     labels[kept] = unit
     there = labels >= 0
-    return Design(design.rows.where(there), design.terms, Units.from_labels(labels[there]))
+    return Design.of_rows(rows.where(there), design.terms, Units.from_labels(labels[there]))
+
+
+def _records(design: Design) -> tuple[Observations, Units | None]:
+    records = opened(design.records)
+    return records.rows, records.units
 
 
 def _members(kept: NDArray[np.int64], rows: int) -> NDArray[np.bool_]:
@@ -109,11 +119,13 @@ def one_row_a_unit(design: Design, bounds: NDArray[np.float64]) -> Design:
     bounds : ndarray, shape (d + 1, 2)
         Values are moved to these limits first, of the response last; NaN where there are none.
     """
-    if design.units is None:
+    rows, units = _records(design)
+    if units is None:
         return design
     low, high = np.where(np.isnan(bounds), [-np.inf, np.inf], bounds).T
-    X = _means(np.clip(design.X, low[:-1], high[:-1]), design.units)
-    y = _means(np.clip(design.y, low[-1], high[-1]), design.units)
+    X, y = rows.arrays()
+    X = _means(np.clip(X, low[:-1], high[:-1]), units)
+    y = _means(np.clip(y, low[-1], high[-1]), units)
     return Design.of(X, y, design.terms)
 
 

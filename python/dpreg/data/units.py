@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["UnitNumbers", "Units"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Units:
     """The rows of each protected unit.  Private.
 

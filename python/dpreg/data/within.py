@@ -11,6 +11,7 @@ from dpreg.data.design import Design, Terms
 from dpreg.data.grouped import by_group
 from dpreg.data.observations import Collector
 from dpreg.data.units import Units
+from dpreg.privacy.sealed import opened
 
 __all__ = ["within_terms", "within_units"]
 
@@ -33,14 +34,15 @@ def within_units(design: Design) -> Design:
     design : Design
         Private; with units.
     """
-    units = design.units
+    records = opened(design.records)
+    units = records.units
     assert units is not None
-    collector = Collector(design.rows.memory)
-    for block in by_group(design.rows, units.offsets, units.rows):
+    collector = Collector(records.rows.memory)
+    for block in by_group(records.rows, units.offsets, units.rows):
         apart = _deviations(np.column_stack([block.X, block.y]), Units(block.offsets, block.rows))
         collector.append(np.ascontiguousarray(apart[:, :-1]), apart[:, -1].copy())
     units = Units(units.offsets, np.arange(len(units.rows), dtype=np.uint64))
-    return Design(collector.observations(design.columns), design.terms, units)
+    return Design.of_rows(collector.observations(design.columns), design.terms, units)
 
 
 def _deviations(values: NDArray[np.float64], units: Units) -> NDArray[np.float64]:

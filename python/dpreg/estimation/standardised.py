@@ -92,7 +92,7 @@ class Standardised:
 
     def anew(self) -> Standardised:
         """Find scales by `column_scales`, without a start, from what is left."""
-        scales = column_scales(self.design.rows, self.noise, column_bounds(self.design.terms))
+        scales = column_scales(self.design, self.noise, column_bounds(self.design.terms))
         return _standardised(self.design, self.noise, scales, self.tail_share, self.extras)
 
     @property
@@ -214,7 +214,7 @@ def standardise(
         expect(scaling + passes + 1 + allowance.extras.passes)
     noise = _releases(design, allowance, max_rows)
     design = sample_rows(design, max_rows, allowance.bits)
-    scales = options.standardisation.release(design.rows, noise, column_bounds(design.terms))
+    scales = options.standardisation.release(design, noise, column_bounds(design.terms))
     tail_share = options.standardisation.tail_share
     return _standardised(design, noise, scales, tail_share, allowance.extras)
 
@@ -227,16 +227,16 @@ def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> 
     design = sample_rows(design, max_rows, allowance.bits)
     family, bounds = design.terms.family, column_bounds(design.terms)
     if start is None:
-        scales = column_scales(design.rows, noise, bounds, events=family.events)
+        scales = column_scales(design, noise, bounds, events=family.events)
     else:
-        scales = resumed_scales(design.rows, noise, bounds, start)
+        scales = resumed_scales(design, noise, bounds, start)
     vote = VOTE_SHARE if family.least_squares else 0.0
     begun = _standardised(design, noise, scales, vote, allowance.extras)
     return replace(begun, start=start)
 
 
 def _releases(design: Design, allowance: Allowance, max_rows: int) -> GaussianReleases:
-    rows = 1 if design.units is None else max_rows
+    rows = max_rows if design.by_unit else 1
     return GaussianReleases(
         allowance.epsilon,
         allowance.delta,

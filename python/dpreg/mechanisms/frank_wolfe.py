@@ -12,6 +12,7 @@ from dpreg import _core
 from dpreg.calls.session import certified
 from dpreg.estimation.base import Allowance
 from dpreg.estimation.methods.frank_wolfe_run import (
+    UnitRows,
     allowed_rho,
     check_l1,
     plan_parts,
@@ -23,6 +24,7 @@ from dpreg.mechanisms._arrays import unit_design, unit_response
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.certificate import Certificate
 from dpreg.privacy.checks import check_delta, check_epsilon
+from dpreg.privacy.sealed import Sealed
 
 __all__ = ["FrankWolfeFit", "dp_frank_wolfe"]
 
@@ -140,10 +142,10 @@ def dp_frank_wolfe(
     bits = bit_source(rng)
     spending = Allowance(epsilon, delta, bits)
     design = unit_design(X)
-    response = unit_response(y, design)
+    rows = Sealed(UnitRows(design, unit_response(y, design)))
     plan = plan_frank_wolfe(rho, design.cols, check_steps(steps), screen_from(screen))
     first = _core.random_start(design.cols, bits) if start == "random" else None
-    run = run_plan(design, response, check_l1(l1), plan, screen_from(screen), bits, first)
+    run = run_plan(rows, check_l1(l1), plan, screen_from(screen), bits, first)
     parts = plan_parts(plan, l1)
     public = ("number and kind of columns", "eps, delta and all options")
     privacy = certified(spending, "dp_frank_wolfe", "zCDP", parts, public=public)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from audit.patches import Mutant, both, edited, swapped
+from audit.patches import EXACT_GRAM, OPEN, Mutant, both, edited, swapped
 
 import dpreg.calls.fit
 from dpreg import _core
@@ -17,7 +17,7 @@ from dpreg.estimation.methods.frank_wolfe import FrankWolfe
 from dpreg.estimation.methods.tukey_em import TukeyEM
 from dpreg.estimation.newton import preconditioning as _preconditioning
 from dpreg.estimation.newton import score_predictions as _predictions
-from dpreg.estimation.releases import dispersion, residuals, standardisation
+from dpreg.estimation.releases import dispersion, residuals, statistics
 from dpreg.estimation.releases import moments as _sums
 from dpreg.estimation.releases.standardisation import Standardisation
 from dpreg.estimation.selection import kendall, two_stage
@@ -33,7 +33,7 @@ AUTO = [
     ),
     Mutant(
         "method chosen by the true n",
-        edited(Auto, "release", ("max(0, design.unit_count + noise)", "design.unit_count")),
+        edited(Auto, "release", ("max(0, counted_units)", f"{OPEN}(design.unit_count)[0]")),
         ("auto",),
     ),
     Mutant(
@@ -53,7 +53,7 @@ AUTO = [
     ),
     Mutant(
         "tries another method where it likes the residuals better",
-        edited(Auto, "release", ("d = len(design.terms.regressors)", "d = len(design.terms.regressors) + any(abs(y) > 5 for y in design.y)"), ("design: Design, allowance", "design, allowance")),
+        edited(Auto, "release", ("d = len(design.terms.regressors)", "d = len(design.terms.regressors) + any(abs(y) > 5 for y in " + OPEN + "(design.arrays()).y)"), ("design: Design, allowance", "design, allowance")),
         ("auto",),
     ),
 ]  # fmt: skip
@@ -76,12 +76,12 @@ LIMITS = [
     ),
     Mutant(
         "limits are the least and the greatest value",
-        edited(TukeyEM, "_limits", ("_HISTOGRAMS.limits(rows, design.columns, noise)", "np.column_stack([design.X.min(axis=0, initial=0), design.X.max(axis=0, initial=0)])"), ("noise.parts[0].sensitivity", "1.0")),
+        edited(TukeyEM, "_limits", ("_HISTOGRAMS.limits(rows, design.columns, noise)", "(lambda X: np.column_stack([X.min(axis=0, initial=0), X.max(axis=0, initial=0)]))(" + OPEN + "(design.arrays()).X)"), ("noise.parts[0].sensitivity", "1.0")),
         ("tukey",),
     ),
     Mutant(
         "limits of all rows of a person",
-        edited(TukeyEM, "_limits", ("sample_rows(design, 1, allowance.bits).rows", "design.rows")),
+        edited(TukeyEM, "_limits", ("sample_rows(design, 1, allowance.bits)", "design")),
         ("tukey",),
     ),
 ]  # fmt: skip
@@ -89,17 +89,17 @@ LIMITS = [
 BOOSTED = [
     Mutant(
         "floor under the eigenvalues from the exact matrix",
-        edited(BoostedAdaSSP, "_boost", ("floored_inverse(gram, gram_deviation)", "floored_inverse(gram, gram_deviation * (1 + 1e-12 * float(np.linalg.eigvalsh(rows.gram().astype(float))[0])))")),
+        edited(BoostedAdaSSP, "_boost", ("floored_inverse(gram, gram_deviation)", "floored_inverse(gram, gram_deviation * (1 + 1e-12 * float(np.linalg.eigvalsh(" + EXACT_GRAM + ".astype(float))[0])))")),
         ("boosted_adassp",),
     ),
     Mutant(
         "few hidden directions, counted on exact eigenvalues",
-        edited(_sums, "noisy_gram", ("return sums * unit", "scale *= 1 + int((np.linalg.eigvalsh(rows.gram().astype(float)) < 1e6).sum())\n    return sums * unit")),
+        edited(_sums, "noisy_gram", ("return sums * unit", "scale *= 1 + int((np.linalg.eigvalsh(" + EXACT_GRAM + ".astype(float)) < 1e6).sum())\n    return sums * unit")),
         ("boosted_adassp", "adassp"),
     ),
     Mutant(
         "clip follows exact residuals",
-        edited(BoostedAdaSSP, "_boost", ("math.sqrt(squares / scales.units)", "math.sqrt(rows.round(theta, clip)[1] * (clip / _core.ROW_STEPS) ** 2 / scales.units)")),
+        edited(BoostedAdaSSP, "_boost", ("math.sqrt(squares / scales.units)", "math.sqrt(" + OPEN + "(rows.round(theta, clip, 1.0))[-1] * (clip / _core.ROW_STEPS) ** 2 / scales.units)")),
         ("boosted_adassp",),
     ),
     Mutant(
@@ -109,7 +109,7 @@ BOOSTED = [
     ),
     Mutant(
         "weights of columns at a third of their cost",
-        edited(standardisation, "_noisy_counts", ("_core.counts_sensitivity(weights)", "_core.counts_sensitivity(weights / 3)")),
+        edited(statistics, "counts_of_columns", ("_core.counts_sensitivity(weights)", "_core.counts_sensitivity(weights / 3)")),
         ("adassp", "boosted_adassp", "dpsgd"),
     ),
     Mutant(
@@ -124,27 +124,27 @@ BOOSTED = [
     ),
     Mutant(
         "declines by the exact range of the response",
-        edited(Standardisation, "_moments", ("spread[-1] > _SPREAD", "np.ptp(rows.arrays()[1]) < 50")),
+        edited(Standardisation, "_moments", ("spread[-1] > _SPREAD", f"np.ptp({OPEN}(rows.arrays()).y) < 50")),
         ("adassp", "boosted_adassp"),
     ),
     Mutant(
         "a steeper curvature by exact scores",
-        edited(_predictions, "_rounds", ("_turned(score, before, deviation)", "bool((rows.score(theta, limit) > 0).all())")),
+        edited(_predictions, "_rounds", ("_turned(score, before, deviation)", f"bool(({OPEN}(rows.score(theta, limit)) > 0).all())")),
         ("families",),
     ),
     Mutant(
         "rows shortened by their exact norms",
-        edited(_predictions, "_row_limit", ("CONSTANT_RESIDUAL, unlimited)", "CONSTANT_RESIDUAL, unlimited) / (1.0 + float(rows.score_norms(np.zeros(units.width)).sum()))")),
+        edited(_predictions, "_row_limit", ("CONSTANT_RESIDUAL, unlimited)", "CONSTANT_RESIDUAL, unlimited) / (1.0 + float(" + OPEN + "(rows.score_norms(np.zeros(units.width))).sum()))")),
         ("families",),
     ),
     Mutant(
         "directions seen in the exact matrix",
-        edited(_preconditioning, "_narrowed", ("found.see(gram, deviation", "found.see(rows.gram() * (rows.limit / 2.0**14) ** 2, deviation")),
+        edited(_preconditioning, "_narrowed", ("found.see(gram, deviation", "found.see(" + EXACT_GRAM + " * (rows.limit / 2.0**14) ** 2, deviation")),
         ("boosted_adassp", "adassp"),
     ),
     Mutant(
         "long rows told by the exact matrix",
-        edited(_preconditioning, "_widened", ("np.linalg.eigh(gram / n)", "np.linalg.eigh(rows.gram() * (rows.limit / 2.0**14) ** 2 / n)")),
+        edited(_preconditioning, "_widened", ("np.linalg.eigh(gram / n)", "np.linalg.eigh(" + EXACT_GRAM + " * (rows.limit / 2.0**14) ** 2 / n)")),
         ("moments",),
     ),
     Mutant(
@@ -177,7 +177,7 @@ BOOSTED = [
 PIPELINES = [
     Mutant(
         "the score of a term is the sum of those of its columns",
-        edited(DPSIS, "select", ("np.maximum.reduceat", "np.add.reduceat")),
+        edited(statistics.ClippedProducts, "seal", ("np.maximum.reduceat", "np.add.reduceat")),
         ("pipelines",),
     ),
     Mutant(
@@ -192,7 +192,7 @@ PIPELINES = [
     ),
     Mutant(
         "columns that are constant are dropped before",
-        edited(_stage.FirstStage, "run", ("first, second = design, design", "design = design.keep([j for j in range(design.X.shape[1]) if len(set(design.X[:30, j])) > 1] if len(design.y) else [0])\n    first, second = design, design"), ("design: Design", "design")),
+        edited(_stage.FirstStage, "run", ("first, second = design, design", "X = " + OPEN + "(design.arrays()).X\n    design = design.keep([j for j in range(X.shape[1]) if len(set(X[:30, j])) > 1] if len(X) else [0])\n    first, second = design, design"), ("design: Design", "design")),
         ("pipelines",),
     ),
     Mutant(
@@ -202,7 +202,7 @@ PIPELINES = [
     ),
     Mutant(
         "split by the rank of the response",
-        edited(_units, "split_units", ("np.asarray(_core.uniform_open(bits, design.unit_count)) < share", "design.y <= np.quantile(np.append(design.y, 0.0), share)")),
+        edited(_units, "split_units", ("np.asarray(_core.uniform_open(bits, opened(design.records).unit_count)) < share", "opened(design.arrays()).y <= np.quantile(np.append(opened(design.arrays()).y, 0.0), share)")),
         ("split",),
     ),
     Mutant(
@@ -212,7 +212,7 @@ PIPELINES = [
     ),
     Mutant(
         "number of models from the true n",
-        edited(_partition, "noisy_units", ("min(max(0, design.unit_count + noise), most_units(epsilon))", "design.unit_count")),
+        edited(_partition, "noisy_units", ("min(max(0, count), most_units(epsilon))", f"{OPEN}(design.unit_count)[0]")),
         ("pipelines",),
     ),
     Mutant(
@@ -227,7 +227,7 @@ PIPELINES = [
     ),
     Mutant(
         "products with the sensitivity for a range",
-        edited(DPSIS, "select", ("rows * _core.CLIPPED_PRODUCT_RANGE", "rows * _core.CLIPPED_PRODUCT_SENSITIVITY")),
+        edited(statistics.ClippedProducts, "seal", ("self.rows * _core.CLIPPED_PRODUCT_RANGE", "self.rows * _core.CLIPPED_PRODUCT_SENSITIVITY")),
         ("pipelines",),
     ),
     Mutant(
@@ -242,8 +242,8 @@ UNITS = [
     Mutant(
         "batches of rows instead of persons",
         both(
-            edited(TukeyEM, "_fit", ("n = design.unit_count", "n = len(design.y)")),
-            edited(model_rows, "rows_of_models", ("(units.offsets, units.rows)", "(None, None)")),
+            edited(model_rows, "assigned", ("(design.records).unit_count", "(design.records).rows.count")),
+            edited(model_rows, "rows_of_models", ("all_rows.unit_offsets, all_rows.unit_rows", "None, None")),
         ),
         ("tukey",),
     ),
@@ -259,7 +259,7 @@ UNITS = [
     ),
     Mutant(
         "a vertex step for each row of a person",
-        edited(FrankWolfe, "release", ("one_row_a_unit(design, bounds)", "Design.of(design.X, design.y, design.terms)")),
+        edited(FrankWolfe, "release", ("one_row_a_unit(design, bounds)", "design.by_row")),
         ("frank_wolfe",),
     ),
     Mutant(
@@ -269,7 +269,7 @@ UNITS = [
     ),
     Mutant(
         "number of persons read off the rows",
-        edited(_partition, "draw_models", ("n = design.unit_count", "n = len(design.y)")),
+        edited(model_rows, "assigned", ("(design.records).unit_count", "(design.records).rows.count")),
         ("pipelines",),
     ),
 ]  # fmt: skip

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from audit.patches import Mutant, edited, swapped
+from audit.patches import EXACT_GRAM, OPEN, Mutant, edited, swapped
+from unsealed import arrays_of
 
 from dpreg import _core
 from dpreg.data import design
@@ -17,7 +18,7 @@ from dpreg.estimation.releases.standardisation import Standardisation
 
 def _from_data(self, rows, noise, bounds):
     """Bounds from the data where none were given, as two of the peers do."""
-    table = np.column_stack(rows.arrays())
+    table = np.column_stack(arrays_of(rows))
     given = np.isfinite(bounds).all(axis=1)
     low = np.where(given, bounds[:, 0], table.min(axis=0, initial=0.0))
     high = np.where(given, bounds[:, 1], table.max(axis=0, initial=1.0))
@@ -44,7 +45,7 @@ DATA = [
     ),
     Mutant(
         "clipping by a bound that depends on the data",
-        edited(_rows, "standardised_rows", ("recipe = _recipe(", "row_limit *= 1 + float(np.abs(design.y[:5000]).max(initial=0.0) > 5)\n    recipe = _recipe(")),
+        edited(_rows, "standardised_rows", ("recipe = _recipe(", "row_limit *= 1 + float(np.abs(" + OPEN + "(design.arrays()).y[:5000]).max(initial=0.0) > 5)\n    recipe = _recipe(")),
         ("adassp",),
     ),
     Mutant(
@@ -54,13 +55,13 @@ DATA = [
     ),
     Mutant(
         "n in the divisor read exactly",
-        edited(Standardisation, "_moments", ("units = max(float(noisy[0]), 1.0)", "units = max(float(sums[0]) * 2.0**-_core.MOMENT_BITS, 1.0)")),
+        edited(Standardisation, "_moments", ("units = max(float(noisy[0]), 1.0)", "units = max(float(" + OPEN + "(sums)[0]) * 2.0**-_core.MOMENT_BITS, 1.0)")),
         ("adassp",),
     ),
     Mutant(
         "standard errors from exact residuals",
         edited(
-            adassp.AdaSSP, "_infer", ("moments = NoisyMoments(matrix,", "moments = NoisyMoments(matrix + float(np.asarray(rows.gram())[-1, -1]),"),
+            adassp.AdaSSP, "_infer", ("moments = NoisyMoments(matrix,", "moments = NoisyMoments(matrix + float(" + OPEN + "(rows.gram())[-1]),"),
         ),
         ("adassp",),
     ),
@@ -71,7 +72,7 @@ DATA = [
     ),
     Mutant(
         "lambda_min of the exact matrix",
-        edited(_sums, "noisy_gram", ("    unit = (", "    scale *= 1 + float(np.linalg.eigvalsh(rows.gram())[0] > 0) + float(rows.gram()[0, 0]) * 1e-12\n    unit = (")),
+        edited(_sums, "noisy_gram", ("    unit = (", "    scale *= 1 + float(np.linalg.eigvalsh(" + EXACT_GRAM + ")[0] > 0) + float(" + OPEN + "(rows.gram())[0]) * 1e-12\n    unit = (")),
         ("adassp",),
     ),
     Mutant(
@@ -81,7 +82,7 @@ DATA = [
     ),
     Mutant(
         "a warning about constant columns",
-        edited(Standardisation, "release", ("low, high = bounds", "import warnings\n    X = rows.arrays()[0]\n    if len(X) and (X == X[:1]).all(): warnings.warn('constant columns')\n    low, high = bounds")),
+        edited(Standardisation, "release", ("low, high = bounds", "import warnings\n    X = " + OPEN + "(rows.arrays()).X\n    if len(X) and (X == X[:1]).all(): warnings.warn('constant columns')\n    low, high = bounds")),
         ("no surprises",),
     ),
     Mutant(
@@ -91,7 +92,7 @@ DATA = [
     ),
     Mutant(
         "more rows a person than noise was made for",
-        edited(_standardised, "_releases", ("1 if design.units is None else max_rows", "1")),
+        edited(_standardised, "_releases", ("max_rows if design.by_unit else 1", "1")),
         ("units",),
     ),
 ]  # fmt: skip

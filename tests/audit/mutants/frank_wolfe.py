@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from audit.patches import Mutant, edited, swapped
+from audit.patches import OPEN, Mutant, edited, swapped
 
 from dpreg import _core
 from dpreg.estimation.methods import frank_wolfe_run as _frank_wolfe
@@ -32,12 +32,12 @@ FRANK_WOLFE = [
     ),
     Mutant(
         "number of steps from the true n",
-        edited(FrankWolfe, "_scaling", ("max(0.0, float(noisy[0]))", "float(count[0])")),
+        edited(FrankWolfe, "_scaling", ("max(0.0, float(noisy[0]))", f"float({OPEN}(count)[0])")),
         ("frank_wolfe",),
     ),
     Mutant(
         "sparsity of the exact solution in the notes",
-        edited(FrankWolfe, "release", ('notes=_notes(', 'notes=(f"{np.abs(X).sum():.17g}",) + _notes(')),
+        edited(FrankWolfe, "release", ('notes=_notes(', f'notes=("%.17g" % np.abs({OPEN}(rows).response).sum(),) + _notes(')),
         ("frank_wolfe",),
     ),
 ]  # fmt: skip

@@ -6,7 +6,8 @@ import math
 from contextlib import nullcontext
 
 import numpy as np
-from audit.patches import Mutant, both, edited, swapped
+from audit.patches import OPEN, Mutant, both, edited, swapped
+from unsealed import opened
 
 from dpreg import _core
 from dpreg.calls import isolation as _isolation
@@ -14,15 +15,16 @@ from dpreg.estimation.blocks import block_counts as _block_counts
 from dpreg.estimation.methods import moments as _moments
 from dpreg.estimation.methods.boosted_adassp import BoostedAdaSSP
 from dpreg.estimation.releases import accountant as _gaussian
+from dpreg.estimation.releases import doors as _doors
 from dpreg.estimation.releases import exits as _exits
 from dpreg.estimation.releases import limits as _tails
-from dpreg.estimation.releases import moments as _sums
+from dpreg.estimation.releases import quantised as _quantised
 from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
 from dpreg.estimation.releases.standardisation import Standardisation
 
 
 def _release_with(*changes):
-    return edited(GaussianReleases, "of_units", *changes)
+    return edited(GaussianReleases, "release", *changes)
 
 
 def no_check(*changes):
@@ -36,8 +38,9 @@ def no_check(*changes):
 _GAUSSIAN_RUNS = ("gaussian runs", "adassp")
 
 
-def _float_sums(self, label, sums, sensitivity, mu, *, weights=None):
+def _float_sums(self, label, exact, mu):
     """What the peers do: doubles, and a continuous Gaussian on top."""
+    sums, weights, sensitivity = opened(exact), exact.weights, exact.sensitivity
     flat = np.atleast_1d(sums).ravel().astype(float)
     scale = sensitivity / mu
     weight = np.ones(len(flat)) if weights is None else np.asarray(weights).ravel()
@@ -96,7 +99,7 @@ GAUSSIAN = [
     ),
     Mutant(
         "continuous noise on a float sum",
-        swapped(GaussianReleases, "of_units", lambda _: _float_sums),
+        swapped(GaussianReleases, "release", lambda _: _float_sums),
         ("grid",),
     ),
     Mutant(
@@ -147,7 +150,7 @@ GAUSSIAN = [
     ),
     Mutant(
         "the exact votes decide",
-        edited(_tails, "prediction_limits", ("zip(sets[1:], noisy, strict", "zip(sets[1:], votes, strict")),
+        edited(_tails, "prediction_limits", ("zip(sets[1:], noisy, strict", f"zip(sets[1:], {OPEN}(votes), strict")),
         ("limits of predictions",),
     ),
     Mutant(
@@ -193,12 +196,12 @@ GAUSSIAN = [
     ),
     Mutant(
         "half of the noise for a count of blocks",
-        edited(_block_counts, "noisy_count", ("discrete_laplace(epsilon,", "discrete_laplace(2 * epsilon,")),
+        edited(_doors, "noisy_counts", ("discrete_laplace(each,", "discrete_laplace(2 * each,")),
         ("block test",),
     ),
     Mutant(
         "rows of a person counted as one exit",
-        edited(_exits, "noisy_exits", ("else max_rows", "else 1")),
+        edited(_exits, "noisy_exits", ("max_rows if design.by_unit else 1", "1")),
         ("exits",),
     ),
     Mutant(
@@ -211,35 +214,35 @@ GAUSSIAN = [
     ),
     Mutant(
         "all rows of a person in the table",
-        edited(_exits, "noisy_exits", ("sample_rows(design, max_rows, bits).rows", "design.rows")),
+        edited(_exits, "noisy_exits", ("sample_rows(design, max_rows, bits)", "design")),
         ("exits",),
     ),
     Mutant(
         "persons counted in each interval in which they are at risk",
         edited(
-            _exits, "noisy_exits",
-            ("rows.total(statistic).reshape(statistic.groups, -1, kinds)",
-             "rows.total(statistic).reshape(statistic.groups, -1, kinds)[:, ::-1].cumsum(axis=1)"),
+            _exits.ExitCounts, "seal",
+            ("sums.reshape(self.groups, self._intervals, -1)",
+             "sums.reshape(self.groups, self._intervals, -1)[:, ::-1].cumsum(axis=1)"),
         ),
         ("exits",),
     ),
     Mutant(
         "norms of the rows of a person counted as one row",
-        edited(_moments, "_noisy_norms", ("noise.of_rows(", "noise.of_units(")),
+        edited(_quantised, "_norm_counts", ("of_units=of_units", "of_units=True")),
         ("moments",),
     ),
     Mutant(
         "norms of rows without noise",
         edited(
             _moments, "_noisy_norms",
-            ("return RowNorms(noisy,", "return RowNorms(counts.astype(float),"),
+            ("return RowNorms(noisy,", f"return RowNorms({OPEN}(rows.score_norms(np.zeros(rows.width))).astype(float),"),
         ),
         ("moments",),
     ),
     Mutant(
         "all of the rest for the norms, and for the moments again",
         both(
-            edited(_moments, "_noisy_norms", ("counts, sensitivity, mu)", "counts, sensitivity, 3 * mu)")),
+            edited(_moments, "_noisy_norms", ("np.zeros(rows.width)), mu)", "np.zeros(rows.width)), 3 * mu)")),
             no_check(("mu=sensitivity / scale", "mu=0.0 if label.startswith('norms') else sensitivity / scale")),
         ),
         ("moments",),
@@ -251,7 +254,7 @@ GAUSSIAN = [
     ),
     Mutant(
         "off-diagonal noise of a tenth of sigma",
-        edited(_sums, "symmetric", ("math.sqrt(2.0))", "10.0)")),
+        edited(_quantised, "_triangle", ("math.sqrt(2.0))", "10.0)")),
         ("adassp",),
     ),
     Mutant(

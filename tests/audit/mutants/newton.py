@@ -3,41 +3,41 @@
 from __future__ import annotations
 
 from audit.mutants.gaussian import no_check
-from audit.patches import Mutant, both, edited
+from audit.patches import EXACT_GRAM, OPEN, Mutant, both, edited
 
 from dpreg.estimation import standardised as _standardised
 from dpreg.estimation.newton import fit as _fit
 from dpreg.estimation.newton import limits as _limits
 from dpreg.estimation.newton import newton as _newton
-from dpreg.estimation.newton import resumed, row_lengths, whitening
-from dpreg.estimation.releases import column_scaling, resumed_scales
+from dpreg.estimation.newton import resumed, whitening
+from dpreg.estimation.releases import column_scaling, quantised, resumed_scales, statistics
 
-_EXACT_GRAM = "rows.gram() * (rows.limit / 2.0**14) ** 2 / n"
+_EXACT_GRAM = EXACT_GRAM + " * (rows.limit / 2.0**14) ** 2 / n"
 
 SCALES = [
     Mutant(
         "orders of magnitude of all columns at the cost of one",
-        edited(column_scaling, "_magnitudes", ("np.ones(len(searched))", "np.ones(1)")),
+        edited(statistics.SizeCounts, "seal", ("np.ones(columns))", "np.ones(1))")),
         ("least squares",),
     ),
     Mutant(
         "what counts cost follows the true n",
-        edited(column_scaling, "column_scales", ("float(count[0])", "float(sums[0])")),
+        edited(column_scaling, "column_scales", ("float(count[0])", f"float({OPEN}(number)[0])")),
         ("boosted_adassp",),
     ),
     Mutant(
         "signs and orders of magnitude from exact counts",
-        edited(column_scaling, "_magnitudes", ("zip(searched, counts,", "zip(searched, cells.astype(float),")),
+        edited(column_scaling, "_magnitudes", ("zip(searched, counts,", f"zip(searched, {OPEN}(cells).astype(float),")),
         ("boosted_adassp",),
     ),
     Mutant(
         "columns far from 0 by exact bins",
-        edited(column_scaling, "_zoomed", ("zip(far, counts,", "zip(far, bins.astype(float),")),
+        edited(column_scaling, "_zoomed", ("zip(far, counts,", f"zip(far, {OPEN}(bins).astype(float),")),
         ("least squares",),
     ),
     Mutant(
         "a closer look at the rows of a person for the cost of one",
-        edited(column_scaling, "_zoomed", ("noise.of_rows(", "noise.of_units(")),
+        edited(statistics, "counts_of_columns", ("weights=entries)", "weights=entries, of_units=True)")),
         ("least squares",),
     ),
     Mutant(
@@ -65,7 +65,7 @@ COORDINATES = [
     ),
     Mutant(
         "lengths of the rows of a person for the cost of one",
-        edited(row_lengths, "row_lengths", ("noise.of_rows(", "noise.of_units(")),
+        edited(quantised, "_norm_counts", ("of_units=of_units", "of_units=True")),
         ("least squares",),
     ),
 ]  # fmt: skip
@@ -73,17 +73,17 @@ COORDINATES = [
 SCORES = [
     Mutant(
         "limits of scores from exact norms",
-        edited(_limits, "count_norms", ("NormTail(counts,", "NormTail(cells.astype(float),")),
+        edited(_limits, "count_norms", ("NormTail(counts,", f"NormTail({OPEN}(rows.score_norms(theta, starts)).astype(float),")),
         ("least squares",),
     ),
     Mutant(
         "limits of scores follow the exact score",
-        edited(_newton, "newton", ("limit = rounds.limits.limit\n", "limit = rounds.limits.limit * (1 + 1e-9 * float(abs(rows.score(path.theta, 1e3)[0])))\n")),
+        edited(_newton, "newton", ("limit = rounds.limits.limit\n", "limit = rounds.limits.limit * (1 + 1e-9 * float(abs(" + OPEN + "(rows.score(path.theta, 1e3))[0])))\n")),
         ("least squares",),
     ),
     Mutant(
         "a small study's limit from the exact residuals",
-        edited(_fit, "_small", ("max(model.squares, LEAST_RESIDUAL)", "max(model.squares, LEAST_RESIDUAL) * (1 + 1e-9 * float(abs(rows.score(path.theta, 1e3)[0])))")),
+        edited(_fit, "_small", ("max(model.squares, LEAST_RESIDUAL)", "max(model.squares, LEAST_RESIDUAL) * (1 + 1e-9 * float(abs(" + OPEN + "(rows.score(path.theta, 1e3))[0])))")),
         ("boosted_adassp",),
     ),
     Mutant(
@@ -120,7 +120,7 @@ STARTS = [
     ),
     Mutant(
         "after a start the exact number of rows",
-        edited(resumed_scales, "_count", ("float(count[0])", "float(exact[0])")),
+        edited(resumed_scales, "_count", ("float(count[0])", f"float({OPEN}(exact)[0])")),
         ("least squares",),
     ),
 ]  # fmt: skip

@@ -9,7 +9,7 @@ import itertools
 import math
 
 import numpy as np
-from audit.patches import REAL, Mutant, both, edited, swapped
+from audit.patches import OPEN, REAL, Mutant, both, edited, swapped
 
 from dpreg import _core
 from dpreg.estimation.methods.tukey_em import TukeyEM
@@ -149,13 +149,13 @@ TUKEY = [
         edited(
             TukeyEM,
             "_fit",
-            ("plan.models, plan.batch", "plan.models, max(1, n // plan.models * 7 + n % 7)"),
+            ("plan.models, plan.batch", f"plan.models, max(1, {OPEN}(design.unit_count)[0] // plan.models * 7 + {OPEN}(design.unit_count)[0] % 7)"),
         ),
         ("tukey",),
     ),
     Mutant(
         "n read exactly",
-        edited(TukeyEM, "release", ("design.unit_count + noise", "design.unit_count + 0 * noise")),
+        edited(TukeyEM, "release", ("max(0, count)", f"max(0, {OPEN}(design.unit_count)[0])")),
         ("tukey",),
     ),
     Mutant(
@@ -177,7 +177,7 @@ TUKEY = [
         edited(
             TukeyEM,
             "release",
-            ("notes: list[str] = []", "notes = [f'{float(np.nanmedian(fits)):.17g}']"),
+            ("notes: list[str] = []", f"notes = ['%.17g' % np.nanmedian({OPEN}(fits))]"),
         ),
         ("tukey",),
     ),

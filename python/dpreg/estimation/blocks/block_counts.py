@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.estimation.releases.doors import noisy_counts
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.sealed import Counts
 
 __all__ = ["blocks_of", "noisy_count"]
 
@@ -71,13 +73,7 @@ def noisy_count(
     for rows in blocks_of(labels, blocks, bits):
         p = p_values(rows, int(_core.uniform_open(bits, 1)[0] * 2**32))
         small += bool(not math.isnan(p) and p <= threshold)
-    noise = int(_core.discrete_laplace(epsilon, bits, 1)[0])
-    part = Part(
-        f"blocks of {blocks} with a p-value of at most {threshold:g}",
-        epsilon,
-        0.0,
-        f"discrete Laplace, scale {1 / epsilon:.4g}",
-        sensitivity=1.0,
-        scale=1 / epsilon,
-    )
-    return small + noise, part
+    label = f"blocks of {blocks} with a p-value of at most {threshold:g}"
+    counts = Counts(np.array([small]), of_units=True)
+    (count,), part = noisy_counts(label, counts, epsilon, bits)
+    return int(count), part

@@ -19,7 +19,7 @@ Places = NDArray[np.int64]
 _ROOM = 1 << 18
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Rows:
     """Some rows of blocks.  Private.
 
@@ -43,7 +43,7 @@ class Rows:
     turn: Places
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class BlockRows:
     """Rows of all blocks, block after block.  Private.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,14 @@ from dpreg import _core
 from dpreg.data.design import Design
 from dpreg.data.grouped import by_group
 from dpreg.data.observations import InMemory
+from dpreg.privacy.sealed import Sealed, opened
 
-__all__ = ["ModelRows", "rows_of_models"]
+__all__ = ["ModelRows", "Partition", "assigned", "rows_of_models"]
+
+Partition = Literal["slots", "independent"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ModelRows:
     """All rows of some models, in the words of `_core.fit_batches`.  Private.
 
@@ -38,16 +41,31 @@ class ModelRows:
     unit_rows: NDArray[Any] | None
 
 
+def assigned(
+    design: Design, models: int, batch: int, partition: Partition, bits: _core.BitSource
+) -> Sealed[_core.Assignment]:
+    """Assign units to models, about `batch` to each."""
+    count = opened(design.records).unit_count
+    return Sealed(
+        _core.assign_to_slots(count, models, batch, bits)
+        if partition == "slots"
+        else _core.assign_independently(count, models, bits)
+    )
+
+
 def rows_of_models(design: Design, assignment: _core.Assignment) -> Iterator[ModelRows]:
     """Read the rows of models: all at once where they are in memory.
 
     A model has the same rows in the same order either way, and the first of each part has an even
     number, as what is done with a model may depend on whether its number is even.
     """
-    units = design.units
-    if isinstance(design.rows, InMemory):
-        own_rows = (None, None) if units is None else (units.offsets, units.rows)
-        yield ModelRows(design.X, design.y, assignment, *own_rows)
+    records = opened(design.records)
+    units = records.units
+    if isinstance(records.rows, InMemory):
+        all_rows = records.arrays()
+        yield ModelRows(
+            all_rows.X, all_rows.y, assignment, all_rows.unit_offsets, all_rows.unit_rows
+        )
         return
     members = np.asarray(assignment.members, dtype=np.int64)
     models = np.asarray(assignment.offsets, dtype=np.int64)
@@ -58,7 +76,7 @@ def rows_of_models(design: Design, assignment: _core.Assignment) -> Iterator[Mod
         ends = np.concatenate([[0], np.cumsum(lengths)])
         rows = np.repeat(starts[members] - ends[:-1], lengths) + np.arange(ends[-1])
         rows = units.rows.astype(np.int64)[rows]
-    for block in by_group(design.rows, ends[models], rows, even=True):
+    for block in by_group(records.rows, ends[models], rows, even=True):
         own = models[block.first : block.last + 1]
         numbered = _core.fixed_assignment(range(own[-1] - own[0]), (own - own[0]).tolist())
         if units is None:

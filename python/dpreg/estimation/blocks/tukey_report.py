@@ -22,15 +22,17 @@ def estimand(plan: TukeyPlan) -> Estimand:
     return Estimand(f"Tukey median of {plan.models:,} fits")
 
 
-def parts_of(epsilon_count: float, plan: TukeyPlan, delta: float) -> tuple[Part, ...]:
-    """Return what the count of units, the test and the draw cost."""
+def parts_of(plan: TukeyPlan, delta: float) -> tuple[Part, ...]:
+    """Return what the test and the draw cost."""
     threshold = _core.release_threshold(plan.epsilon_test, delta)
     return (
-        _laplace_part("number of units", epsilon_count),
-        _laplace_part(
+        Part(
             "test that a deep model can be released",
             plan.epsilon_test,
-            f", threshold {threshold}",
+            0.0,
+            f"discrete Laplace, scale {1 / plan.epsilon_test:.4g}, threshold {threshold}",
+            sensitivity=1.0,
+            scale=1 / plan.epsilon_test,
         ),
         Part(
             "draw of a deep model",
@@ -41,11 +43,6 @@ def parts_of(epsilon_count: float, plan: TukeyPlan, delta: float) -> tuple[Part,
             scale=2 * _core.DEPTH_SENSITIVITY / plan.epsilon_sample,
         ),
     )
-
-
-def _laplace_part(label: str, epsilon: float, remark: str = "") -> Part:
-    noise = f"discrete Laplace, scale {1 / epsilon:.4g}{remark}"
-    return Part(label, epsilon, 0.0, noise, sensitivity=1.0, scale=1 / epsilon)
 
 
 def too_few(units: float, d: int, models: int | None) -> str:

@@ -6,7 +6,6 @@ import functools
 import operator
 from dataclasses import dataclass, replace
 
-from dpreg import _core
 from dpreg.base.errors import Choice, unusable
 from dpreg.base.options import check_options
 from dpreg.base.text import counted, share_lost
@@ -27,7 +26,7 @@ from dpreg.estimation.methods.adassp import AdaSSP
 from dpreg.estimation.methods.boosted_adassp import BoostedAdaSSP
 from dpreg.estimation.methods.tukey_em import TukeyEM
 from dpreg.estimation.planning.auto import TABULATED, WITH_INFERENCE, best_method, expect
-from dpreg.privacy.certificate import Part
+from dpreg.estimation.releases.doors import noisy_counts
 from dpreg.privacy.cost import Cost
 
 __all__ = ["Auto"]
@@ -142,8 +141,9 @@ class Auto:
         """See `dpreg.estimation.base.Method`."""
         count = self.count_share * allowance.epsilon
         rest = (1 - self.count_share) * allowance.epsilon
-        noise = int(_core.discrete_laplace(count, allowance.bits, 1)[0])
-        units = float(max(0, design.unit_count + noise))
+        label = "number of units, to choose the method"
+        (counted_units,), part = noisy_counts(label, design.unit_count, count, allowance.bits)
+        units = float(max(0, counted_units))
         d = len(design.terms.regressors)
         candidates = self._candidates(design.terms)
         chosen = best_method(candidates, units, d, rest, allowance.delta)
@@ -152,14 +152,6 @@ class Auto:
             f"method {chosen!r} was chosen for about {units:,.0f} units and "
             f"{counted(d, 'regressor')} at this eps; expected loss of R squared: "
             f"{share_lost(loss)} (public simulation)"
-        )
-        part = Part(
-            "number of units, to choose the method",
-            count,
-            0.0,
-            f"discrete Laplace, scale {1 / count:.4g}",
-            sensitivity=1.0,
-            scale=1 / count,
         )
         # With a fallback in reserve, each of the two may fail with half of delta.
         delta = allowance.delta / 2 if chosen == "tukey" else allowance.delta

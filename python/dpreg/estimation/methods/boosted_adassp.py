@@ -211,18 +211,8 @@ def _noisy_round(
 
     The sum of squares is returned as at least twice its noise: smaller ones are not seen.
     """
-    gradient, squares = rows.round(theta, clip)
     weight = math.sqrt(_SQUARES_WEIGHT)
-    sensitivity = math.hypot(
-        _core.gradient_sensitivity(len(theta)), weight * _core.SQUARES_SENSITIVITY
-    )
-    noisy, scale = noise.of_rows(
-        f"gradient of round {number}",
-        np.append(gradient, squares),
-        sensitivity,
-        mu,
-        weights=np.append(np.ones(len(theta)), weight),
-    )
+    noisy, scale = noise.release(f"gradient of round {number}", rows.round(theta, clip, weight), mu)
     unit = clip / _core.ROW_STEPS
     gradient_unit = unit * rows.limit / _core.ROW_STEPS
     squares_seen = max(float(noisy[-1]), 2 * scale / weight) * unit**2

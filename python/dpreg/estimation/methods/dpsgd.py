@@ -21,6 +21,7 @@ from dpreg.estimation.base import (
     refuse_weights,
 )
 from dpreg.estimation.releases.accountant import RESERVE, releases_cost
+from dpreg.estimation.releases.doors import descent
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import longest_row, standardised_rows
 from dpreg.estimation.releases.standardisation import Scales, Standardisation
@@ -181,8 +182,7 @@ class DPSGD:
         width, rate = rows.width, _core.poisson_rate(self.rate)
         sensitivity = _core.gradient_sensitivity(width)
         sigma = math.ceil(multiplier * sensitivity)
-        theta = _core.dpsgd(
-            rows.like,
+        theta = descent(
             rows,
             steps=self.steps,
             rate=self.rate,

@@ -13,8 +13,8 @@ from dpreg import _core
 from dpreg.base.errors import unusable
 from dpreg.base.options import check_options
 from dpreg.data.bounds import column_bounds
-from dpreg.data.design import Design, Terms
-from dpreg.data.observations import row_count
+from dpreg.data.design import Arrays, Design, Terms
+from dpreg.data.observations import RowCount
 from dpreg.data.sampling import one_row_a_unit
 from dpreg.estimation.base import (
     Allowance,
@@ -27,6 +27,7 @@ from dpreg.estimation.base import (
 from dpreg.estimation.inference.covariance import hidden_note
 from dpreg.estimation.methods.frank_wolfe_run import (
     DELTA_LEFT,
+    UnitRows,
     allowed_rho,
     check_l1,
     plan_parts,
@@ -46,6 +47,7 @@ from dpreg.estimation.releases.standardisation import Standardisation
 from dpreg.estimation.standardised import response_not_found
 from dpreg.privacy import pure_rho
 from dpreg.privacy.cost import Cost
+from dpreg.privacy.sealed import Sealed
 
 __all__ = ["FrankWolfe"]
 
@@ -161,8 +163,8 @@ class FrankWolfe:
         rest = rho - math.fsum(part.rho or 0.0 for part in parts)
         steps = self.steps or default_steps(units, _columns(terms), rest)
         plan = plan_frank_wolfe(rest, _columns(terms), steps, self._screen())
-        X, y = _unit_rows(design, scaling)
-        run = run_plan(_core.DenseUnitDesign(X), y, self.l1, plan, self._screen(), allowance.bits)
+        rows = _unit_rows(design, scaling)
+        run = run_plan(rows, self.l1, plan, self._screen(), allowance.bits)
         return Release(
             params=_params(run["weights"], scaling, terms.intercept),
             covariance=None,
@@ -184,10 +186,10 @@ class FrankWolfe:
         """Return how columns are scaled, and the noisy number of units."""
         intercept = design.terms.intercept
         if np.isfinite(bounds).all():
-            count = design.rows.total(row_count)
-            noisy, _ = noise.of_rows("number of units", count, 1.0, noise.share(self.count_share))
+            count = design.total(RowCount())
+            noisy, _ = noise.release("number of units", count, noise.share(self.count_share))
             return scaling_from_bounds(bounds, intercept=intercept), max(0.0, float(noisy[0]))
-        scales = self.standardisation.release(design.rows, noise, bounds)
+        scales = self.standardisation.release(design, noise, bounds)
         if not scales.response_found:
             return response_not_found(scales, noise, "zCDP")
         return scaling_from_scales(scales, self.reach, intercept=intercept), scales.units
@@ -198,10 +200,22 @@ def _columns(terms: Terms) -> int:
     return max(1, len(terms.names) + terms.intercept)
 
 
-def _unit_rows(design: Design, scaling: Scaling) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _unit_rows(design: Design, scaling: Scaling) -> Sealed[UnitRows]:
+    intercept = design.terms.intercept
+
+    def made(rows: Arrays) -> UnitRows:
+        X, y = _scaled(rows, scaling, intercept=intercept)
+        return UnitRows(_core.DenseUnitDesign(X), y)
+
+    return design.arrays().map(made)
+
+
+def _scaled(
+    rows: Arrays, scaling: Scaling, *, intercept: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Scale and clip every row, the constant last."""
-    X, y = scaling.scale_columns(design.X), scaling.scale_response(design.y)
-    if design.terms.intercept:
+    X, y = scaling.scale_columns(rows.X), scaling.scale_response(rows.y)
+    if intercept:
         X = np.column_stack([X, np.ones(len(X))])
     # A formula without any term still has a column, which is always 0.
     return X if X.shape[1] else np.zeros((len(X), 1)), y

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from dpreg.base.errors import Choice, Value, unusable
 from dpreg.estimation.planning.frank_wolfe import FrankWolfePlan, Screen
 from dpreg.privacy import zcdp_rho
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.sealed import Sealed, opened
 
 __all__ = ["DELTA_LEFT", "allowed_rho", "check_l1", "plan_parts", "run_plan", "screen_from"]
 
@@ -45,9 +46,15 @@ def allowed_rho(epsilon: float, delta: float) -> float:
     return zcdp_rho(min(epsilon, _LARGEST_EPSILON), delta * DELTA_LEFT)
 
 
+class UnitRows(NamedTuple):
+    """Regressors and responses in [-1, 1]."""
+
+    design: _core.UnitDesign
+    response: NDArray[np.float64]
+
+
 def run_plan(
-    design: _core.UnitDesign,
-    response: NDArray[np.float64],
+    rows: Sealed[UnitRows],
     l1: float,
     plan: FrankWolfePlan,
     screen: Screen | None,
@@ -55,6 +62,7 @@ def run_plan(
     start: NDArray[np.int32] | None = None,
 ) -> dict[str, Any]:
     """Run Frank-Wolfe as planned; the arrays of `FrankWolfeFit`."""
+    design, response = opened(rows)
     gradient = (
         _core.L1Gradient(design, response, l1=l1)
         if start is None

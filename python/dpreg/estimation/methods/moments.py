@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg import _core
 from dpreg.base.options import check_options
 from dpreg.data.design import Design
 from dpreg.data.sampling import check_max_rows
@@ -144,10 +143,7 @@ def _noisy_norms(begun: Standardised, change: Doubles, mu: float) -> RowNorms:
     units, noise = begun.telling_units, begun.noise
     # With a response of 1 in every row, and coefficients of 0, scores are the rows themselves.
     ones = replace(units, y_centre=-_ONE, y_scale=_ONE)
-    design = replace(begun.design, units=None)
     limit = _FARTHEST * math.sqrt(max(units.width, 1))
-    rows = mapped_rows(design, begun.scales, ones, change, None, limit, kept=False)
-    counts = rows.score_norms(np.zeros(rows.width))
-    sensitivity = _core.SCORE_NORMS_SENSITIVITY
-    noisy, scale = noise.of_rows("norms of rows", counts, sensitivity, mu)
+    rows = mapped_rows(begun.design.by_row, begun.scales, ones, change, None, limit, kept=False)
+    noisy, scale = noise.release("norms of rows", rows.score_norms(np.zeros(rows.width)), mu)
     return RowNorms(noisy, scale, units.width, begun.scales.units)

@@ -32,7 +32,7 @@ from dpreg.estimation.base import (
     refuse_within,
 )
 from dpreg.estimation.blocks.block_glm import fit_glm_blocks
-from dpreg.estimation.blocks.model_rows import rows_of_models
+from dpreg.estimation.blocks.model_rows import assigned, rows_of_models
 from dpreg.estimation.blocks.model_vector import Layout, coefficients
 from dpreg.estimation.blocks.tukey_report import (
     NOT_PASSED,
@@ -52,9 +52,11 @@ from dpreg.estimation.planning.tukey import (
 )
 from dpreg.estimation.planning.tukey_law import release_law
 from dpreg.estimation.releases.accountant import GaussianReleases, releases_cost
+from dpreg.estimation.releases.doors import noisy_counts, tukey
 from dpreg.estimation.releases.standardisation import Standardisation
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
+from dpreg.privacy.sealed import Sealed
 
 __all__ = ["TukeyEM"]
 
@@ -212,14 +214,16 @@ class TukeyEM:
         layout = Layout(d, intercept, inference)
 
         epsilon_count = self.count_share * allowance.epsilon
-        noise = int(_core.discrete_laplace(epsilon_count, allowance.bits, 1)[0])
-        units = float(min(max(0, design.unit_count + noise), most_units(epsilon_count)))
+        (count,), counted = noisy_counts(
+            "number of units", design.unit_count, epsilon_count, allowance.bits
+        )
+        units = float(min(max(0, count), most_units(epsilon_count)))
 
         family = design.terms.family
         telling = _TELLING[family.name]
         plan = self._plan(units, layout, allowance.epsilon, allowance.delta, telling)
         delta = (1 - self.limits_share) * allowance.delta
-        parts = parts_of(epsilon_count, plan, delta)
+        parts = (counted, *parts_of(plan, delta))
         # Spreads need residuals: the plan has no error when batches leave none.
         few = plan.batch * telling < d + 2 or (inference and math.isinf(plan.error))
         if few or not _rounding_is_paid(plan, layout):
@@ -227,8 +231,9 @@ class TukeyEM:
             reason = too_few(units, layout.d, self.models)
             return declined(reason, advice, units, allowance, parts[:1])
         fits = self._fit(design, plan, layout, allowance.bits)
-        point = _core.tukey_em(
-            _core.DepthRegions(fits, self.grid_exponent),
+        point = tukey(
+            fits,
+            self.grid_exponent,
             depth=plan.depth,
             epsilon_test=plan.epsilon_test,
             epsilon_sample=plan.epsilon_sample,
@@ -301,7 +306,7 @@ class TukeyEM:
             return None, ()
         epsilon, delta = self.limits_share * allowance.epsilon, self.limits_share * allowance.delta
         noise = GaussianReleases(epsilon, delta, allowance.bits)
-        rows = sample_rows(design, 1, allowance.bits).rows
+        rows = sample_rows(design, 1, allowance.bits)
         limits = _HISTOGRAMS.limits(rows, design.columns, noise)
         unknown = np.full((1, 2), np.nan)  # nothing is asked about the response
         scales = ", ".join(f"{part.scale:.4g}" for part in noise.parts)
@@ -313,13 +318,13 @@ class TukeyEM:
 
     def _fit(
         self, design: Design, plan: TukeyPlan, layout: Layout, bits: _core.BitSource
+    ) -> Sealed[NDArray[np.float64]]:
+        assignment = assigned(design, plan.models, plan.batch, self.partition, bits)
+        return assignment.map(lambda of: self._fits(design, of, layout))
+
+    def _fits(
+        self, design: Design, assignment: _core.Assignment, layout: Layout
     ) -> NDArray[np.float64]:
-        n = design.unit_count
-        assignment = (
-            _core.assign_to_slots(n, plan.models, plan.batch, bits)
-            if self.partition == "slots"
-            else _core.assign_independently(n, plan.models, bits)
-        )
         family = design.terms.family
         if not family.least_squares:
             return fit_glm_blocks(design, assignment, family, log_spreads=layout.spreads)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg import _core
 from dpreg.estimation.newton.norm_tail import NormTail, bins_around
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.quantised import MappedRows
@@ -90,8 +89,7 @@ def count_norms(
     # Rare events have scores of their own, many times as long as the typical one.
     octaves += math.ceil(math.log2(max(expected.least / expected.norm, 1.0)))
     starts = bins_around(expected.norm, octaves)
-    cells = np.add.reduceat(rows.score_norms(theta), starts)
-    counts, scale = noise.of_units(label, cells, _core.SCORE_NORMS_SENSITIVITY, noise.share(share))
+    counts, scale = noise.release(label, rows.score_norms(theta, starts), noise.share(share))
     tail = NormTail(counts, starts, scale)
     found = replace(expected, tail=tail, norm=tail.root_mean_square, squares=tail.squares)
     return replace(found, limit=found.best(noise.share(left), rows.width))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,17 +55,13 @@ def row_lengths(
 ) -> RowLengths:
     """Count rows by their norm, which is about `usual`."""
     rows = mapped_rows(
-        replace(design, units=None), scales, units, change, None, _LONGEST * usual,
+        design.by_row, scales, units, change, None, _LONGEST * usual,
         kept=False, loss=CONSTANT_LOSS,
     )  # fmt: skip
     # Norms that are counted are those of scores with a constant residual.
     starts = bins_around(usual * CONSTANT_RESIDUAL, _OCTAVES)
-    counts, deviation = noise.of_rows(
-        "norms of rows",
-        np.add.reduceat(rows.score_norms(np.zeros(rows.width)), starts),
-        _core.SCORE_NORMS_SENSITIVITY,
-        mu,
-    )
+    exact = rows.score_norms(np.zeros(rows.width), starts)
+    counts, deviation = noise.release("norms of rows", exact, mu)
     beyond = np.cumsum(counts[::-1])[::-1]
     told = beyond > _SEEN * deviation * np.sqrt(np.arange(len(beyond), 0, -1))
     last = int(np.flatnonzero(told)[-1]) + 1 if told.any() else 0

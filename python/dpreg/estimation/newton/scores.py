@@ -54,8 +54,7 @@ def noisy_score(
     deviation : float
         Of the noise in each entry.
     """
-    sums = rows.score(theta, limit)
-    noisy, scale = noise.of_units(label, sums, _core.score_sensitivity(rows.width), mu)
+    noisy, scale = noise.release(label, rows.score(theta, limit), mu)
     step = limit / _core.SCORE_STEPS
     return noisy * step, scale * step
 
@@ -71,10 +70,8 @@ def noisy_products(
     deviation : float
         Of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
     """
-    sensitivity = _core.score_products_sensitivity(rows.width)
     sums = rows.score_products(theta, limit)
-    label = "second moments of scores"
-    matrix, scale = symmetric(label, sums, sensitivity, noise.of_units, mu)
+    matrix, scale = symmetric("second moments of scores", sums, noise, mu)
     step = (limit / _core.ROW_STEPS) ** 2
     return matrix * step, scale * step
 
@@ -100,9 +97,7 @@ def noisy_curvature(
     deviation : float
         Of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
     """
-    sensitivity = _core.curvature_sensitivity(rows.width)
-    sums = rows.curvature(theta, limit)
-    matrix, scale = symmetric(label, sums, sensitivity, noise.of_rows, mu)
+    matrix, scale = symmetric(label, rows.curvature(theta, limit), noise, mu)
     step = (limit / _core.ROW_STEPS) ** 2
     return matrix * step, scale * step
 
@@ -195,9 +190,7 @@ def noisy_score_norms(
     rows: MappedRows, theta: Doubles, label: str, noise: GaussianReleases, mu: float
 ) -> ScoreNorms:
     """Release the numbers of units by the norm of their score."""
-    sensitivity = _core.SCORE_NORMS_SENSITIVITY
-    counts, scale = noise.of_units(label, rows.score_norms(theta), sensitivity, mu)
-    return ScoreNorms(counts, scale)
+    return ScoreNorms(*noise.release(label, rows.score_norms(theta), mu))
 
 
 def _edge(k: float) -> float:

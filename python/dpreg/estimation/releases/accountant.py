@@ -13,6 +13,7 @@ from dpreg import _core
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import discreteness, gdp_mu
+from dpreg.privacy.sealed import ExactSums, opened
 
 __all__ = ["GaussianReleases", "Noisy", "releases_cost"]
 
@@ -86,52 +87,27 @@ class GaussianReleases:
         """Return the mu of a release that uses `fraction` of what was put aside."""
         return self._most * math.sqrt(self.aside * fraction)
 
-    def of_rows(
-        self,
-        label: str,
-        sums: NDArray[np.int64],
-        sensitivity: float,
-        mu: float,
-        *,
-        weights: NDArray[np.float64] | None = None,
-    ) -> Noisy:
-        """Add discrete Gaussian noise to exact sums of what single rows add.
-
-        As `of_units`, but `sensitivity` is that of one row; a unit of several has as many times
-        that.
-        """
-        return self.of_units(label, sums, sensitivity * self.rows, mu, weights=weights)
-
-    def of_units(
-        self,
-        label: str,
-        sums: NDArray[np.int64],
-        sensitivity: float,
-        mu: float,
-        *,
-        weights: NDArray[np.float64] | None = None,
-    ) -> Noisy:
+    def release(self, label: str, exact: ExactSums, mu: float) -> Noisy:
         """Add discrete Gaussian noise to exact sums.
+
+        A unit of several rows moves sums over rows by as many times what one row does.
 
         Parameters
         ----------
         label : str
             For the certificate.
-        sums : ndarray of int
-            Exact, one unit moving them by at most `sensitivity` in l2 norm, entry k
-            counted `weights[k]` times.
-        sensitivity : float
+        exact : ExactSums
         mu : float
-        weights : ndarray, optional
-            Default 1 each.  Entry k gets noise of scale sigma / weights[k].
 
         Returns
         -------
         Noisy
-            Values as `sums`.
+            Values of the same shape.  An entry that counts w times has noise of scale sigma / w.
         """
+        sums = opened(exact)
+        sensitivity = exact.sensitivity * (1 if exact.of_units else self.rows)
         flat = np.atleast_1d(sums).ravel()
-        weight = np.ones(len(flat)) if weights is None else np.asarray(weights).ravel()
+        weight = np.ones(len(flat)) if exact.weights is None else exact.weights.ravel()
         # In finer steps if need be, so that the noise is hardly discrete.
         spare = RESERVE * min(self.epsilon, 1.0) / _MOST_RELEASES
         finest = max(10.0, math.sqrt(discreteness(1.0, len(flat)) / spare))

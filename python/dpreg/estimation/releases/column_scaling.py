@@ -7,12 +7,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg import _core
-from dpreg.data.observations import Observations
+from dpreg.data.observations import Totals
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_sizes import Size, read_bins, read_magnitudes
 from dpreg.estimation.releases.standardisation import Scales
-from dpreg.estimation.releases.statistics import IntervalCounts, SizeCounts
+from dpreg.estimation.releases.statistics import EventCounts, IntervalCounts, SizeCounts
+from dpreg.privacy.sealed import ExactSums
 
 __all__ = ["SCALING_PASSES", "column_scales", "share_for"]
 
@@ -45,7 +45,7 @@ def share_for(noise: GaussianReleases, sensitivity: float, deviation: float) -> 
 
 
 def column_scales(
-    rows: Observations, noise: GaussianReleases, bounds: Doubles, *, events: bool = False
+    rows: Totals, noise: GaussianReleases, bounds: Doubles, *, events: bool = False
 ) -> Scales:
     """Find centre and scale of the regressors and, last, of the response.
 
@@ -54,7 +54,7 @@ def column_scales(
 
     Parameters
     ----------
-    rows : Observations
+    rows : Totals
         Private.
     noise : GaussianReleases
     bounds : ndarray, shape (d + 1, 2)
@@ -70,15 +70,15 @@ def column_scales(
     """
     given = np.asarray(np.isfinite(bounds).all(axis=1))
     searched = np.flatnonzero(~given)
-    sums = rows.total(SizeCounts(searched))
+    number, cells = rows.total(SizeCounts(searched))
     if events:
-        units, ones, doubt = _events(rows.total(_halves(len(bounds))).reshape(-1), noise)
+        units, ones, doubt = _events(rows.total(EventCounts()), noise)
     else:
-        count, _ = noise.of_rows("number of rows", sums[:1], 1.0, noise.share(_COUNT))
+        count, _ = noise.release("number of rows", number, noise.share(_COUNT))
         units = max(float(count[0]), 1.0)
     sizes: dict[int, Size] = {}
     if len(searched):
-        sizes = _magnitudes(sums[1:].reshape(len(searched), -1), searched, units, noise)
+        sizes = _magnitudes(cells, searched, units, noise)
     far = [j for j, size in sizes.items() if size.scale < _FAR * abs(size.centre)]
     still = _zoomed(rows, sizes, far, len(bounds), units, noise)
     low, high = bounds[:, 0].copy(), bounds[:, 1].copy()
@@ -115,13 +115,7 @@ def column_scales(
     )
 
 
-def _halves(columns: int) -> IntervalCounts:
-    """Return counts of responses below 1/2, from there on, and of 0."""
-    ends = np.zeros(columns), np.ones(columns)
-    return IntervalCounts(*ends, 2, np.array([columns - 1]))
-
-
-def _events(cells: NDArray[np.int64], noise: GaussianReleases) -> tuple[float, float, float]:
+def _events(exact: ExactSums, noise: GaussianReleases) -> tuple[float, float, float]:
     """Release the numbers of rows with and without an event, again where one of them is small.
 
     Returns
@@ -129,13 +123,10 @@ def _events(cells: NDArray[np.int64], noise: GaussianReleases) -> tuple[float, f
     units, ones, deviation : float
         The last is that of the noise in `ones`.
     """
-    parts = np.array([cells[0] + cells[2], cells[1]])
-    sensitivity = _core.counts_sensitivity(np.ones(1))
     label = "numbers of rows without and with an event"
-    counts, deviation = noise.of_rows(label, parts, sensitivity, noise.share(_COUNT))
+    counts, deviation = noise.release(label, exact, noise.share(_COUNT))
     if counts.min() < _RARE * deviation:
-        share = noise.share(_RARE_COUNT)
-        again, less = noise.of_rows(f"{label}, again", parts, sensitivity, share)
+        again, less = noise.release(f"{label}, again", exact, noise.share(_RARE_COUNT))
         weights = np.array([deviation**-2, less**-2])
         counts = weights @ np.stack([counts, again]) / weights.sum()
         deviation = float(weights.sum() ** -0.5)
@@ -143,18 +134,18 @@ def _events(cells: NDArray[np.int64], noise: GaussianReleases) -> tuple[float, f
 
 
 def _magnitudes(
-    cells: NDArray[np.int64],
+    cells: ExactSums,
     searched: NDArray[np.int64],
     units: float,
     noise: GaussianReleases,
 ) -> dict[int, Size]:
     """Release counts of orders of magnitude; return what they say of the columns that are found."""
-    sensitivity = _core.counts_sensitivity(np.ones(len(searched)))
-    loud = min(share_for(noise, sensitivity * noise.rows, units * _CELL_NOISE), _MOST)
-    quiet = share_for(noise, sensitivity * noise.rows, units * _QUIET_NOISE)
+    sensitivity = cells.sensitivity * noise.rows
+    loud = min(share_for(noise, sensitivity, units * _CELL_NOISE), _MOST)
+    quiet = share_for(noise, sensitivity, units * _QUIET_NOISE)
     share = max(loud, min(quiet, _QUIET_MOST), _LEAST)
     label = "sign and order of magnitude of each column"
-    counts, deviation = noise.of_rows(label, cells, sensitivity, noise.share(share))
+    counts, deviation = noise.release(label, cells, noise.share(share))
     found = {
         int(j): read_magnitudes(row, deviation) for j, row in zip(searched, counts, strict=True)
     }
@@ -162,7 +153,7 @@ def _magnitudes(
 
 
 def _zoomed(
-    rows: Observations,
+    rows: Totals,
     sizes: dict[int, Size],
     far: list[int],
     columns: int,
@@ -175,12 +166,11 @@ def _zoomed(
             return []
         low, high = np.zeros(columns), np.ones(columns)
         low[far], high[far] = [sizes[j].low for j in far], [sizes[j].high for j in far]
-        bins = rows.total(IntervalCounts(low, high, _BINS, np.array(far)))[:, :-1]
-        sensitivity = _core.counts_sensitivity(np.ones(len(far)))
-        share = share_for(noise, sensitivity * noise.rows, units * _CELL_NOISE)
+        bins = rows.total(IntervalCounts(low, high, _BINS, np.array(far)))
+        share = share_for(noise, bins.sensitivity * noise.rows, units * _CELL_NOISE)
         label = f"closer look {zoom + 1} at columns far from 0"
         mu = noise.share(max(min(share, _MOST / 2), _LEAST))
-        counts, deviation = noise.of_rows(label, bins, sensitivity, mu)
+        counts, deviation = noise.release(label, bins, mu)
         again = []
         for j, row in zip(far, counts, strict=True):
             found = read_bins(row, deviation, sizes[j].low, sizes[j].high, units)

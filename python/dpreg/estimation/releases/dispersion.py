@@ -13,6 +13,7 @@ from dpreg.data.design import Design
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.residuals import Line
 from dpreg.estimation.releases.standardisation import Scales
+from dpreg.privacy.sealed import ExactSums
 
 __all__ = [
     "DISPERSION_SENSITIVITY",
@@ -95,6 +96,10 @@ class DispersionSums:
         sums: Sums = np.rint(_STEPS * np.stack([a, b, a * a])).astype(np.int64).sum(axis=1)
         return sums
 
+    def seal(self, sums: Sums) -> ExactSums:
+        """See `Statistic.seal`."""
+        return ExactSums(sums, DISPERSION_SENSITIVITY, weights=_WEIGHTS)
+
 
 def first_alpha(variance: float, mean: float, square: float) -> float:
     """Return a dispersion with which scores are weighted.
@@ -135,13 +140,8 @@ def released_dispersion(
     typical = mean / (1 + alpha * mean)
     wider = max(1.0, scales.units * mu / noise.rows / _UNITS) ** _GROWTH
     most, means = max(_MOST * wider * typical, _LEAST), _MEANS * typical**2
-    sums, scale = noise.of_rows(
-        "squares of residuals beyond the mean",
-        design.rows.total(DispersionSums(line, most, means)),
-        DISPERSION_SENSITIVITY,
-        mu,
-        weights=_WEIGHTS,
-    )
+    exact = design.total(DispersionSums(line, most, means))
+    sums, scale = noise.release("squares of residuals beyond the mean", exact, mu)
     excess, squares, fourth = sums / _STEPS * np.array([most, means, most**2])
     noises = scale / _WEIGHTS[:2] / _STEPS * np.array([most, means])
     if not squares > _SEEN * noises[1]:

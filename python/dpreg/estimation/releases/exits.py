@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.data.design import Design
-from dpreg.data.observations import Observations
 from dpreg.data.sampling import sample_rows
+from dpreg.estimation.releases.doors import epsilon_of_row, noisy_counts
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.sealed import Counts
 
 __all__ = ["ENTRY_SHARE", "ExitCounts", "NoisyExits", "noisy_exits"]
 
@@ -49,6 +50,11 @@ class ExitCounts:
     groups: int
     codes: Doubles
     entry: bool
+
+    def seal(self, sums: Sums) -> tuple[Counts, Counts]:
+        """Return exits and entries, each of shape (groups, K, kinds); see `Statistic.seal`."""
+        counts = sums.reshape(self.groups, self._intervals, -1)
+        return Counts(counts[:, :, :EXITS]), Counts(counts[:, :, EXITS:])
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return an array of shape (groups, K, 3), or (groups, K, 5) with entries, laid flat."""
@@ -127,32 +133,21 @@ def noisy_exits(
     neighbours : add or remove one unit
     proof : exits.md
     """
-    rows: Observations = sample_rows(design, max_rows, bits).rows
-    most = 1 if design.units is None else max_rows
-    kinds = EXITS + ENTRIES * statistic.entry
-    counts = rows.total(statistic).reshape(statistic.groups, -1, kinds)
+    leaving, entering = sample_rows(design, max_rows, bits).total(statistic)
+    most = max_rows if design.by_unit else 1
     of_entries = epsilon * ENTRY_SHARE if statistic.entry else 0.0
     # Rounded down, so that the two are no more than epsilon.
     of_exits = math.nextafter(epsilon - of_entries, 0.0) if statistic.entry else epsilon
-    exits, part, variance = _noisy("exits", counts[:, :, :EXITS], most, of_exits, bits)
+    exits, part, variance = _noisy("exits", leaving, most, of_exits, bits)
     if not statistic.entry:
         return NoisyExits(exits, None, (variance, 0.0), (part,))
-    entries, more, other = _noisy("entries", counts[:, :, EXITS:], most, of_entries, bits)
+    entries, more, other = _noisy("entries", entering, most, of_entries, bits)
     return NoisyExits(exits, entries, (variance, other), (part, more))
 
 
 def _noisy(
-    what: str, counts: Sums, most: int, epsilon: float, bits: _core.BitSource
+    what: str, counts: Counts, most: int, epsilon: float, bits: _core.BitSource
 ) -> tuple[Sums, Part, float]:
-    """Add discrete Laplace noise to counts of which a unit adds `most`, in any cells."""
-    each = epsilon if most == 1 else math.nextafter(epsilon / most, 0.0)
-    noise = np.asarray(_core.discrete_laplace(each, bits, counts.size)).reshape(counts.shape)
-    part = Part(
-        f"{what} by group and interval",
-        epsilon,
-        0.0,
-        f"discrete Laplace, scale {1 / each:.4g}",
-        sensitivity=float(most),
-        scale=1 / each,
-    )
-    return counts + noise, part, 1 / (2 * math.sinh(each / 2) ** 2)
+    """Release counts of which a unit adds `most`, in any cells; return the variance too."""
+    noisy, part = noisy_counts(f"{what} by group and interval", counts, epsilon, bits, most)
+    return noisy, part, 1 / (2 * math.sinh(epsilon_of_row(epsilon, most) / 2) ** 2)

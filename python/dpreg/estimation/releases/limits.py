@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg import _core
 from dpreg.data.design import Design
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.standardisation import Scales
@@ -50,7 +49,7 @@ def prediction_limits(
     intercept = design.terms.intercept
     slopes = np.zeros(len(scales.low) - 1)  # weights move no prediction
     slopes[: len(params) - intercept] = params[int(intercept) :]
-    votes = design.rows.total(
+    votes = design.total(
         TailVotes(
             slopes=slopes,
             intercept=float(params[0]) if intercept else 0.0,
@@ -59,9 +58,7 @@ def prediction_limits(
             unit=float(scales.scale[-1]),
         )
     )
-    sensitivity = _core.tail_votes_sensitivity(len(sets))
-    label = "vote on the limits of predictions"
-    noisy, scale = noise.of_rows(label, votes, sensitivity, noise.share(share))
+    noisy, scale = noise.release("vote on the limits of predictions", votes, noise.share(share))
     lead = _LEAD * scale
     return next((s for s, vote in zip(sets[1:], noisy, strict=True) if vote > lead), sets[0])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
+from dpreg.privacy.sealed import ExactSums
 
 __all__ = [
     "Doubles",
@@ -76,34 +76,20 @@ def noisy_gram(
     deviation : float
         Standard deviation of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
     """
-    sensitivity = _core.gram_sensitivity(rows.width)
-    sums, scale = symmetric(label, rows.gram(), sensitivity, noise.of_rows, mu)
+    sums, scale = symmetric(label, rows.gram(), noise, mu)
     unit = (rows.limit / _core.ROW_STEPS) ** 2
     return sums * unit, scale * unit
 
 
-def symmetric(
-    label: str,
-    sums: NDArray[np.int64],
-    sensitivity: float,
-    release: Callable[..., Noisy],
-    mu: float,
-) -> Noisy:
-    """Release a symmetric matrix.
+def symmetric(label: str, triangle: ExactSums, noise: GaussianReleases, mu: float) -> Noisy:
+    """Release a symmetric matrix by its upper triangle; see `MappedRows.gram`.
 
-    Noise is drawn for the upper triangle only, on the diagonal with scale sigma and above
-    it with sigma / sqrt 2: the sensitivity of v v' in the matching norm is |v|^2.
-
-    Parameters
-    ----------
-    release : callable
-        `GaussianReleases.of_rows` or `of_units`.
+    Noise on the diagonal has scale sigma, and elsewhere sigma / sqrt 2.
     """
-    upper = np.triu_indices(len(sums))
-    weights = np.where(upper[0] == upper[1], 1.0, math.sqrt(2.0))
-    entries, scale = release(label, sums[upper], sensitivity, mu, weights=weights)
-    matrix = np.zeros(sums.shape)
-    matrix[upper] = entries
+    entries, scale = noise.release(label, triangle, mu)
+    width = math.isqrt(2 * len(entries))
+    matrix = np.zeros((width, width))
+    matrix[np.triu_indices(width)] = entries
     return Noisy(matrix + np.triu(matrix, 1).T, scale)
 
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.estimation.releases.statistics import counts_of_columns
+from dpreg.privacy.sealed import ExactSums, opened
+
 __all__ = ["NestedCounts", "nested_bins"]
 
 Doubles = NDArray[np.float64]
@@ -32,28 +35,33 @@ class NestedCounts:
 
     Attributes
     ----------
-    cells : ndarray of int64, shape (columns, size + 1)
+    cells : ExactSums, shape (columns, size + 1)
         The last of each column counts zeros, which are in no bin.
+    size : int
     low, high : ndarray, shape (columns,)
         Limits of the bins; what is beyond them is in the first or the last.
+    weights : ndarray, shape (columns,)
+        How much each column counts.
     """
 
-    cells: NDArray[np.int64]
+    cells: ExactSums
+    size: int
     low: Doubles
     high: Doubles
+    weights: Doubles
 
-    def counts(self, low: Doubles, high: Doubles, bins: int) -> NDArray[np.int64] | None:
+    def counts(self, low: Doubles, high: Doubles, bins: int) -> ExactSums | None:
         """Return counts within other limits, what is beyond them at the ends.
 
         Each value is in one bin, as before.
 
         Returns
         -------
-        ndarray of int64, shape (columns, bins + 1), or None
+        ExactSums, shape (columns, bins + 1), or None
             None: the edges of these bins are not among those that were counted, which depends on
             limits only.
         """
-        size = self.cells.shape[1] - 1
+        size = self.size
         span = self.high - self.low
         # A quotient comes first, so that the limits that were counted are exact for any bins.
         first, width = (low - self.low) / span * size, (high - low) / span * size / bins
@@ -62,6 +70,7 @@ class NestedCounts:
             return None
         edges = first[:, None] + width[:, None] * np.arange(bins)
         edges[:, 0] = 0
-        parts = zip(self.cells, edges.astype(np.intp), strict=True)
+        cells = opened(self.cells)
+        parts = zip(cells, edges.astype(np.intp), strict=True)
         found = [np.append(np.add.reduceat(row[:-1], at), row[-1]) for row, at in parts]
-        return np.array(found)
+        return counts_of_columns(np.array(found), self.weights)

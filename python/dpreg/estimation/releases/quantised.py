@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import functools
+import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +17,7 @@ from dpreg.data.block_sums import of_blocks, sum_of_blocks, sum_of_parts
 from dpreg.data.design import Design
 from dpreg.data.grouped import by_group
 from dpreg.data.spool import Spool
+from dpreg.privacy.sealed import ExactSums, Sealed, opened
 
 __all__ = ["SQUARED", "MappedRows", "Recipe", "RowLoss"]
 
@@ -136,11 +139,14 @@ class OfMapped:
         Of a method of `_core.QuantisedRows`.
     arguments : tuple
         Public.
+    seal : callable
+        See `Statistic.seal`.
     """
 
     recipe: Recipe
     name: str
     arguments: tuple[Any, ...]
+    seal: Callable[[Sums], ExactSums]
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return what this block adds."""
@@ -152,6 +158,42 @@ class OfMapped:
         """Return what rows that are mapped already add."""
         found = getattr(rows, self.name)(*self.arguments)
         return np.append(*found) if isinstance(found, tuple) else found
+
+
+def _triangle(sums: Sums, sensitivity: float, *, of_units: bool) -> ExactSums:
+    """Seal the upper triangle of a symmetric matrix, by rows: `symmetric_from` puts it together.
+
+    Entries above the diagonal, which are there twice, count sqrt 2 times: the sensitivity of v v'
+    is |v|^2 then.
+    """
+    upper = np.triu_indices(len(sums))
+    weights = np.where(upper[0] == upper[1], 1.0, math.sqrt(2.0))
+    return ExactSums(sums[upper], sensitivity, of_units=of_units, weights=weights)
+
+
+def _norm_counts(sums: Sums, starts: Sums | None, *, of_units: bool) -> ExactSums:
+    """Seal numbers of norms, those from each start to the next one added up: one is 1 more."""
+    cells = sums if starts is None else np.add.reduceat(sums, starts)
+    return ExactSums(cells, _core.SCORE_NORMS_SENSITIVITY, of_units=of_units)
+
+
+def _round(sums: Sums, width: int, weight: float) -> ExactSums:
+    sensitivity = math.hypot(_core.gradient_sensitivity(width), weight * _core.SQUARES_SENSITIVITY)
+    return ExactSums(sums, sensitivity, weights=np.append(np.ones(width), weight))
+
+
+def _score(sums: Sums, width: int) -> ExactSums:
+    return ExactSums(sums, _core.score_sensitivity(width), of_units=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Blocks:
+    """The blocks of mapped rows, the same each time.  Private."""
+
+    rows: MappedRows
+
+    def __iter__(self) -> Iterator[_core.QuantisedRows]:
+        return self.rows._each()
 
 
 class MappedRows:
@@ -168,7 +210,7 @@ class MappedRows:
 
     def __init__(self, design: Design, recipe: Recipe, *, kept: bool) -> None:
         self._design = design
-        self._kept = kept and design.rows.local
+        self._kept = kept and opened(design.records).rows.local
         self._blocks: Spool[_core.QuantisedRows] | None = None
         self._make(recipe)
         self.width, self.limit = self._none.width, self._none.limit
@@ -186,66 +228,84 @@ class MappedRows:
         else:
             self._blocks = None
 
-    def gram(self) -> Sums:
-        """See `_core.QuantisedRows.gram`."""
-        return self._total("gram")
+    def gram(self) -> ExactSums:
+        """Return the upper triangle of `_core.QuantisedRows.gram`."""
+        bound = _core.gram_sensitivity(self.width)
+        return self._total(functools.partial(_triangle, sensitivity=bound, of_units=False), "gram")
 
-    def round(self, theta: Doubles, clip: float) -> tuple[Sums, int]:
-        """See `_core.QuantisedRows.round`."""
-        sums = self._total("round", theta, clip)
-        return sums[:-1], int(sums[-1])
+    def round(self, theta: Doubles, clip: float, weight: float) -> ExactSums:
+        """See `_core.QuantisedRows.round`: the sum of squares comes last, and counts `weight`."""
+        seal = functools.partial(_round, width=self.width, weight=weight)
+        return self._total(seal, "round", theta, clip)
 
-    def score(self, theta: Doubles, limit: float) -> Sums:
+    def score(self, theta: Doubles, limit: float) -> ExactSums:
         """See `_core.QuantisedRows.score`."""
-        return self._total("score", theta, limit)
+        return self._total(functools.partial(_score, width=self.width), "score", theta, limit)
 
-    def curvature(self, theta: Doubles, limit: float) -> Sums:
-        """See `_core.QuantisedRows.curvature`."""
-        return self._total("curvature", theta, limit)
+    def curvature(self, theta: Doubles, limit: float) -> ExactSums:
+        """Return the upper triangle of `_core.QuantisedRows.curvature`."""
+        bound = _core.curvature_sensitivity(self.width)
+        seal = functools.partial(_triangle, sensitivity=bound, of_units=False)
+        return self._total(seal, "curvature", theta, limit)
 
-    def score_norms(self, theta: Doubles) -> Sums:
-        """See `_core.QuantisedRows.score_norms`."""
-        return self._total("score_norms", theta)
+    def score_norms(self, theta: Doubles, starts: Sums | None = None) -> ExactSums:
+        """See `_core.QuantisedRows.score_norms`.
 
-    def score_products(self, theta: Doubles, limit: float) -> Sums:
-        """See `_core.QuantisedRows.score_products`."""
-        return self._total("score_products", theta, limit)
+        Parameters
+        ----------
+        theta : ndarray
+        starts : ndarray of int, optional
+            Those in bins from each to the next one are added up.
+        """
+        grouped = self._design.by_unit
+        seal = functools.partial(_norm_counts, starts=starts, of_units=grouped)
+        return self._total(seal, "score_norms", theta)
+
+    def score_products(self, theta: Doubles, limit: float) -> ExactSums:
+        """Return the upper triangle of `_core.QuantisedRows.score_products`."""
+        bound = _core.score_products_sensitivity(self.width)
+        seal = functools.partial(_triangle, sensitivity=bound, of_units=True)
+        return self._total(seal, "score_products", theta, limit)
 
     @property
     def like(self) -> _core.QuantisedRows:
         """No rows, with the width and the limit of these.  Public."""
         return self._none
 
-    def __iter__(self) -> Iterator[_core.QuantisedRows]:
-        """Go through the blocks, which are kept from now on: the same each time."""
+    def blocks(self) -> Sealed[Iterable[_core.QuantisedRows]]:
+        """Return the blocks, which are kept from now on: the same each time."""
+        return Sealed(_Blocks(self))
+
+    def _each(self) -> Iterator[_core.QuantisedRows]:
         yield from self._keep() if self._blocks is None else self._blocks
         passed()
 
-    def _total(self, name: str, *arguments: Any) -> Sums:
-        statistic = OfMapped(self._recipe, name, arguments)
-        grouped = self._design.units is not None and name in _OF_UNITS
+    def _total(self, seal: Callable[[Sums], ExactSums], name: str, *arguments: Any) -> ExactSums:
+        statistic = OfMapped(self._recipe, name, arguments, seal)
+        grouped = self._design.by_unit and name in _OF_UNITS
         if self._blocks is None and not grouped:
-            return self._design.rows.total(statistic)
+            return self._design.total(statistic)
         if self._blocks is None:
             sums = sum_of_blocks(self._made(), statistic.of)
         else:
             sums = sum_of_parts(self._blocks.parts(), statistic.of)
         passed()
-        return sums
+        return statistic.seal(sums)
 
     def _made(self) -> Iterable[_core.QuantisedRows]:
-        units = self._design.units
+        records = opened(self._design.records)
+        units = records.units
         if units is not None:  # whose rows have to lie next to one another
-            for block in by_group(self._design.rows, units.offsets, units.rows):
+            for block in by_group(records.rows, units.offsets, units.rows):
                 yield _core.QuantisedRows(block.X, block.y, self._how, block.offsets, block.rows)
             return
         yield from of_blocks(
-            self._design.rows.blocks(), lambda block: _core.QuantisedRows(*block, self._how)
+            records.rows.blocks(), lambda block: _core.QuantisedRows(*block, self._how)
         )
 
     def _keep(self) -> Spool[_core.QuantisedRows]:
         if self._blocks is None:
-            self._blocks = Spool(self._design.rows.memory / 2)
+            self._blocks = Spool(opened(self._design.records).rows.memory / 2)
         self._blocks.clear()
         for rows in self._made():
             self._blocks.append(rows, rows.bytes)

@@ -13,6 +13,7 @@ from dpreg.data.design import Design
 from dpreg.estimation.inference.residuals import Diagnostics, FitStats, fit_stats_from
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.standardisation import Scales
+from dpreg.privacy.sealed import ExactSums
 
 __all__ = [
     "DISPERSION",
@@ -164,6 +165,10 @@ class ResidualMagnitudes:
             bins = _within(octave, -_HALVES, _HALVES).astype(np.int64) + _HALVES
         return np.bincount(bins, minlength=2 * _HALVES + 1).astype(np.int64)
 
+    def seal(self, sums: Sums) -> ExactSums:
+        """See `Statistic.seal`."""
+        return ExactSums(sums, MAGNITUDES_SENSITIVITY)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResidualSums:
@@ -186,6 +191,10 @@ class ResidualSums:
             terms = np.stack([np.ones(len(y)), a, a * a, u, u * u, u**4, a * u * u])
         sums: Sums = np.rint(_STEPS * terms).astype(np.int64).sum(axis=1)
         return sums
+
+    def seal(self, sums: Sums) -> ExactSums:
+        """See `Statistic.seal`."""
+        return ExactSums(sums, RESIDUAL_SUMS_SENSITIVITY, weights=_SUM_WEIGHTS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,6 +223,10 @@ class ResidualCells:
         counts = np.bincount(cells, minlength=self.shape[0] * self.shape[1])
         return counts.astype(np.int64).reshape(self.shape)
 
+    def seal(self, sums: Sums) -> ExactSums:
+        """See `Statistic.seal`."""
+        return ExactSums(sums, RESIDUAL_CELLS_SENSITIVITY)
+
 
 def released_extras(
     design: Design,
@@ -240,10 +253,9 @@ def released_extras(
         return None, None
     line, counts = line_of(design, params), None
     if line.kind == "residual":
-        counts, _ = noise.of_rows(
+        counts, _ = noise.release(
             "orders of magnitude of residuals",
-            design.rows.total(ResidualMagnitudes(line, float(scales.scale[-1]))),
-            MAGNITUDES_SENSITIVITY,
+            design.total(ResidualMagnitudes(line, float(scales.scale[-1]))),
             noise.put_aside(_MAGNITUDES),
         )
     left = (1 - _MAGNITUDES * (counts is not None)) * (1 - 1e-9)
@@ -281,13 +293,8 @@ def _fit_stats(
     centre = float(scales.centre[-1])
     reach = _FAR * max(float(scales.high[-1]) - centre, centre - float(scales.low[-1]))
     statistic = ResidualSums(line, most, centre, reach)
-    sums, scale = noise.of_rows(
-        "squares of residuals and responses",
-        design.rows.total(statistic),
-        RESIDUAL_SUMS_SENSITIVITY,
-        mu,
-        weights=_SUM_WEIGHTS,
-    )
+    exact = design.total(statistic)
+    sums, scale = noise.release("squares of residuals and responses", exact, mu)
     return fit_stats_from(sums / _STEPS, scale / _SUM_WEIGHTS / _STEPS, most, reach)
 
 
@@ -307,12 +314,8 @@ def _diagnostics(
     else:
         most = _REACH * usual
         ends, across, shape = (low, high), (-most, most), (_FITTED, _RESIDUAL)
-    counts, scale = noise.of_rows(
-        "numbers of rows by fitted mean and residual",
-        design.rows.total(ResidualCells(line, ends, across, shape)),
-        RESIDUAL_CELLS_SENSITIVITY,
-        mu,
-    )
+    exact = design.total(ResidualCells(line, ends, across, shape))
+    counts, scale = noise.release("numbers of rows by fitted mean and residual", exact, mu)
     return Diagnostics(
         kind=line.kind,
         counts=counts,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.data.observations import Observations, row_count
+from dpreg.data.observations import RowCount, Totals
 from dpreg.estimation.inference.start import Start
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import share_for
@@ -24,14 +24,12 @@ RESUMED_PASSES = 2
 _COUNT_NOISE, _LEAST_COUNT, _MOST_COUNT = 0.03, 0.003, 0.05
 
 
-def resumed_scales(
-    rows: Observations, noise: GaussianReleases, bounds: Doubles, start: Start
-) -> Scales:
+def resumed_scales(rows: Totals, noise: GaussianReleases, bounds: Doubles, start: Start) -> Scales:
     """Return the scales of a start, with the number of rows of these records.
 
     Parameters
     ----------
-    rows : Observations
+    rows : Totals
         Private.
     noise : GaussianReleases
     bounds : ndarray, shape (d + 1, 2)
@@ -58,9 +56,9 @@ def resumed_scales(
     )
 
 
-def _count(rows: Observations, noise: GaussianReleases) -> float:
+def _count(rows: Totals, noise: GaussianReleases) -> float:
     """Release the number of rows, and again where its noise matters."""
-    exact = rows.total(row_count)
+    exact = rows.total(RowCount())
     counts: list[float] = []
     precisions: list[float] = []
     for label, least in (("number of rows", 0.0), ("number of rows, again", _LEAST_COUNT)):
@@ -69,7 +67,7 @@ def _count(rows: Observations, noise: GaussianReleases) -> float:
         if share < least:
             break
         mu = noise.share(min(max(share, _LEAST_COUNT), _MOST_COUNT))
-        count, deviation = noise.of_rows(label, exact, 1.0, mu)
+        count, deviation = noise.release(label, exact, mu)
         counts.append(float(count[0]))
         precisions.append(deviation**-2.0)
     return max(float(np.average(counts, weights=precisions)), 1.0)

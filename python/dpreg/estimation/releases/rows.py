@@ -132,9 +132,7 @@ def standardised_rows(
         Above 0, the response clipped to it is the last entry of each row.
     """
     recipe = _recipe(design.terms, scales, units, row_limit, winsorise=winsorise)
-    return MappedRows(
-        replace(design, units=None), replace(recipe, response_limit=response_limit), kept=True
-    )
+    return MappedRows(design.by_row, replace(recipe, response_limit=response_limit), kept=True)
 
 
 def mapped_rows(

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.base.errors import ArgumentError, unusable
 from dpreg.base.options import check_options
-from dpreg.data.observations import Observations
+from dpreg.data.observations import Totals
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.histograms import column_weights, magnitude, narrowed
 from dpreg.estimation.releases.nested_counts import NestedCounts, nested_bins
-from dpreg.estimation.releases.statistics import IntervalCounts, MagnitudeCounts, MomentSums
+from dpreg.estimation.releases.statistics import MagnitudeCounts, MomentSums, NestedCells
+from dpreg.privacy.sealed import ExactSums
 
 __all__ = ["Scales", "Standardisation", "check_scatter_share", "check_share_of_mu"]
 
@@ -138,12 +139,12 @@ class Standardisation:
             left, size = left - 1, size // self.bins
         return 2 + (self.zooms > 0) + max(left, 0)
 
-    def release(self, rows: Observations, noise: GaussianReleases, bounds: Doubles) -> Scales:
+    def release(self, rows: Totals, noise: GaussianReleases, bounds: Doubles) -> Scales:
         """Find the scales of the regressors and, last, of the response.
 
         Parameters
         ----------
-        rows : Observations
+        rows : Totals
             Private.
         noise : GaussianReleases
             Spends `share` of it, less when all columns have bounds.
@@ -163,12 +164,12 @@ class Standardisation:
         enough = scales.units >= _ROWS * deviations[-1]
         return replace(scales, response_found=scales.response_found and bool(enough))
 
-    def limits(self, rows: Observations, d: int, noise: GaussianReleases) -> Doubles:
+    def limits(self, rows: Totals, d: int, noise: GaussianReleases) -> Doubles:
         """Find where the regressors lie, and nothing else.
 
         Parameters
         ----------
-        rows : Observations
+        rows : Totals
             Private.
         d : int
             The number of regressors.
@@ -188,7 +189,7 @@ class Standardisation:
 
     def _search(
         self,
-        rows: Observations,
+        rows: Totals,
         low: Doubles,
         high: Doubles,
         searched: NDArray[np.int64],
@@ -201,7 +202,7 @@ class Standardisation:
         the noise in the last histogram.
         """
         mu = noise.share(self.magnitude_share)
-        cells = rows.total(MagnitudeCounts(searched))
+        cells = rows.total(MagnitudeCounts(searched, weights))
         label = "order of magnitude of each column"
         counts, deviations = _noisy_counts(label, cells, weights, noise, mu)
         found = [magnitude(row, dev) for row, dev in zip(counts, deviations, strict=True)]
@@ -214,8 +215,8 @@ class Standardisation:
             bins = None if held is None else held.counts(*limits, self.bins)
             if bins is None:
                 size = nested_bins(self.bins, self.zooms - zoom, len(searched))
-                cells = rows.total(IntervalCounts(low.copy(), high.copy(), size, searched))
-                held = NestedCounts(cells, *limits)
+                cells = rows.total(NestedCells(low.copy(), high.copy(), size, searched, weights))
+                held = NestedCounts(cells, size, *limits, weights)
                 bins = held.counts(*limits, self.bins)
                 assert bins is not None
             label = f"histogram {zoom + 1} of each column"
@@ -226,7 +227,7 @@ class Standardisation:
 
     def _moments(
         self,
-        rows: Observations,
+        rows: Totals,
         low: Doubles,
         high: Doubles,
         given: NDArray[np.bool_],
@@ -236,15 +237,10 @@ class Standardisation:
         """Release means and variances."""
         middle, half = (low + high) / 2, (high - low) / 2
         columns = len(low)
-        sums = rows.total(MomentSums(middle, half))
         weights = column_weights(np.arange(columns), columns)
-        noisy, scale = noise.of_rows(
-            "number of rows, means and variances",
-            sums,
-            _core.moments_sensitivity(weights),
-            noise.share(self.moment_share),
-            weights=np.concatenate([[1.0], weights, weights]),
-        )
+        sums = rows.total(MomentSums(middle, half, weights))
+        mu = noise.share(self.moment_share)
+        noisy, scale = noise.release("number of rows, means and variances", sums, mu)
         noisy = noisy * 2.0**-_core.MOMENT_BITS
         units = max(float(noisy[0]), 1.0)
         mean = np.clip(noisy[1 : columns + 1] / units, -1, 1)
@@ -283,14 +279,8 @@ def check_scatter_share(share: float, standardisation: Standardisation) -> None:
 
 
 def _noisy_counts(
-    label: str,
-    cells: NDArray[np.int64],
-    weights: Doubles,
-    noise: GaussianReleases,
-    mu: float,
+    label: str, cells: ExactSums, weights: Doubles, noise: GaussianReleases, mu: float
 ) -> tuple[Doubles, Doubles]:
     """Release histograms, one a row, with these weights; return the deviations of rows too."""
-    sensitivity = _core.counts_sensitivity(weights)
-    entries = np.repeat(weights, cells.shape[1])
-    counts, scale = noise.of_rows(label, cells, sensitivity, mu, weights=entries)
+    counts, scale = noise.release(label, cells, mu)
     return counts, scale / weights

@@ -1,7 +1,8 @@
 """What blocks of rows add to each sum that is released: public instructions, which can be pickled.
 
 Each is called with a block, regressors and response, and returns exact integers, added up row by
-row: blocks may be read in any order, divided in any way, on one machine or many.
+row: blocks may be read in any order, divided in any way, on one machine or many.  `seal` says by
+how much a row moves the total.
 """
 
 from __future__ import annotations
@@ -12,14 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.privacy.sealed import Counts, ExactSums, Scores
 
 __all__ = [
     "ClippedProducts",
+    "EventCounts",
     "IntervalCounts",
     "MagnitudeCounts",
     "MomentSums",
+    "NestedCells",
     "SizeCounts",
     "TailVotes",
+    "counts_of_columns",
 ]
 
 Doubles = NDArray[np.float64]
@@ -34,15 +39,22 @@ class MagnitudeCounts:
     ----------
     searched : ndarray of int
         Which columns, the response being the last.
+    weights : ndarray
+        How much each of them counts.
     """
 
     searched: NDArray[np.int64]
+    weights: Doubles
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return an array of shape (columns, cells)."""
         counts = _magnitudes(X, y)[self.searched]
         zero = counts.shape[1] // 2
         return np.asarray(counts[:, :zero][:, ::-1] + counts[:, zero + 1 :])
+
+    def seal(self, sums: Sums) -> ExactSums:
+        """See `Statistic.seal`."""
+        return counts_of_columns(sums, self.weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,10 +73,16 @@ class SizeCounts:
         """Return one number, then those of each column, in the order of values."""
         return np.append(len(y), _magnitudes(X, y)[self.searched])
 
+    def seal(self, sums: Sums) -> tuple[ExactSums, ExactSums]:
+        """Return the number of rows, and those of values by column: a row of an array each."""
+        columns = len(self.searched)
+        cells = sums[1:].reshape(columns, -1) if columns else sums[1:]
+        return Counts(sums[:1]), counts_of_columns(cells, np.ones(columns))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntervalCounts:
-    """Numbers of values in equal bins.
+    """Numbers of values in equal bins, those of zeros left out.
 
     Attributes
     ----------
@@ -81,9 +99,54 @@ class IntervalCounts:
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return an array of shape (columns, bins)."""
-        pairs = zip(_with_response(X, y), _split(self.low), _split(self.high), strict=True)
-        parts = [_core.interval_counts(block, low, high, self.bins) for block, low, high in pairs]
-        return np.vstack(parts)[self.searched]
+        return _in_bins(X, y, self.low, self.high, self.bins)[self.searched, :-1]
+
+    def seal(self, sums: Sums) -> ExactSums:
+        """See `Statistic.seal`."""
+        return counts_of_columns(sums, np.ones(len(self.searched)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NestedCells:
+    """As `IntervalCounts`, with a last cell for zeros: see `NestedCounts`.
+
+    Attributes
+    ----------
+    low, high : ndarray, shape (d + 1,)
+    bins : int
+    searched : ndarray of int
+    weights : ndarray
+        How much each searched column counts.
+    """
+
+    low: Doubles
+    high: Doubles
+    bins: int
+    searched: NDArray[np.int64]
+    weights: Doubles
+
+    def __call__(self, X: Doubles, y: Doubles) -> Sums:
+        """Return an array of shape (columns, bins + 1)."""
+        return _in_bins(X, y, self.low, self.high, self.bins)[self.searched]
+
+    def seal(self, sums: Sums) -> ExactSums:
+        """See `Statistic.seal`."""
+        return counts_of_columns(sums, self.weights)
+
+
+@dataclass(frozen=True, slots=True)
+class EventCounts:
+    """Numbers of rows with a response below 1/2, and from there on."""
+
+    def __call__(self, X: Doubles, y: Doubles) -> Sums:
+        """Return an array of two numbers."""
+        column = y.reshape(-1, 1)
+        below, above, zero = _core.interval_counts(column, np.zeros(1), np.ones(1), 2)[0]
+        return np.array([below + zero, above])
+
+    def seal(self, sums: Sums) -> ExactSums:
+        """See `Statistic.seal`."""
+        return ExactSums(sums, _core.counts_sensitivity(np.ones(1)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,10 +157,13 @@ class MomentSums:
     ----------
     middle, half : ndarray, shape (d + 1,)
         Of the limits of each column, the response being the last.
+    weights : ndarray, shape (d + 1,)
+        How much each column counts.
     """
 
     middle: Doubles
     half: Doubles
+    weights: Doubles
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return an array of shape (1 + 2 (d + 1),)."""
@@ -105,6 +171,11 @@ class MomentSums:
         of_x, of_y = (_core.moment_sums(block, middle, half) for block, middle, half in pairs)
         d = X.shape[1]
         return np.concatenate([of_x[: d + 1], of_y[1:2], of_x[d + 1 :], of_y[2:]])
+
+    def seal(self, sums: Sums) -> ExactSums:
+        """See `Statistic.seal`."""
+        entries = np.concatenate([[1.0], self.weights, self.weights])
+        return ExactSums(sums, _core.moments_sensitivity(self.weights), weights=entries)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,6 +202,10 @@ class TailVotes:
             X, y, self.slopes, self.intercept, low=self.low, high=self.high, unit=self.unit
         )
 
+    def seal(self, sums: Sums) -> ExactSums:
+        """See `Statistic.seal`."""
+        return ExactSums(sums, _core.tail_votes_sensitivity(len(self.low)))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClippedProducts:
@@ -140,10 +215,16 @@ class ClippedProducts:
     ----------
     centres, halves : ndarray, shape (d + 1,)
         Of the limits of each column, the response being the last.
+    starts : tuple of int
+        First column of each term, whose score is the largest of its columns.
+    rows : int
+        How many rows a unit may have.
     """
 
     centres: Doubles
     halves: Doubles
+    starts: tuple[int, ...]
+    rows: int
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return an array of shape (d,)."""
@@ -155,6 +236,24 @@ class ClippedProducts:
             y_centre=float(self.centres[-1]),
             y_half=float(self.halves[-1]),
         )
+
+    def seal(self, sums: Sums) -> Scores:
+        """Return a score for each term."""
+        scores = np.maximum.reduceat(_core.clipped_scores(sums), self.starts)
+        return Scores(scores, self.rows * _core.CLIPPED_PRODUCT_RANGE)
+
+
+def counts_of_columns(cells: Sums, weights: Doubles) -> ExactSums:
+    """Seal counts of values, one row of them a column: a row adds 1 to one cell of each."""
+    per_column = cells.size // max(len(weights), 1)
+    entries = np.repeat(weights, per_column)
+    return ExactSums(cells, _core.counts_sensitivity(weights), weights=entries)
+
+
+def _in_bins(X: Doubles, y: Doubles, low: Doubles, high: Doubles, bins: int) -> Sums:
+    """Return numbers of values in equal bins of each column; the last cell counts zeros."""
+    pairs = zip(_with_response(X, y), _split(low), _split(high), strict=True)
+    return np.vstack([_core.interval_counts(block, a, b, bins) for block, a, b in pairs])
 
 
 def _magnitudes(X: Doubles, y: Doubles) -> Sums:

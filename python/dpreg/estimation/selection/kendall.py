@@ -12,6 +12,7 @@ from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows, sample_rows
 from dpreg.estimation.base import Allowance
 from dpreg.estimation.inference.clarity import Clarity
+from dpreg.estimation.releases.doors import kendall
 from dpreg.estimation.selection.base import Selection, check_choice, check_k, check_share, starts_of
 from dpreg.estimation.selection.rounds import Rounds, plan_rounds
 from dpreg.privacy.certificate import Part
@@ -98,12 +99,11 @@ class DPKendall:
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
         """See `dpreg.estimation.selection.base.Selector`."""
         rounds = plan_rounds(allowance.epsilon, allowance.delta, k)
-        rows = 1 if design.units is None else self.max_rows
+        rows = self.max_rows if design.by_unit else 1
         first, later = (rows * length for length in _RANGES[self.ranges])
         design = sample_rows(design, self.max_rows, allowance.bits)
-        chosen = _core.dp_kendall(
-            design.X,
-            design.y,
+        chosen = kendall(
+            design.arrays(),
             k=k,
             epsilon_round=rounds.epsilon,
             first_range=first,
@@ -113,7 +113,7 @@ class DPKendall:
         )
         scale = (later if k > 1 else first) / rounds.epsilon
         return Selection(
-            chosen=tuple(int(j) for j in chosen),
+            chosen=tuple(chosen),
             ordered=True,
             parts=_parts(k, allowance.epsilon, rounds, (first, later), rows),
             clarity=_clarity(len(design.terms.candidates), scale),

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 from dpreg import _core
 from dpreg.data.design import Design
+from dpreg.estimation.blocks.model_rows import Partition, assigned
 from dpreg.estimation.planning.tukey import most_units
+from dpreg.estimation.releases.doors import noisy_counts
 from dpreg.privacy.certificate import Part
+from dpreg.privacy.sealed import Sealed
 
-__all__ = ["Models", "Partition", "draw_models", "noisy_units"]
-
-Partition = Literal["slots", "independent"]
+__all__ = ["Models", "draw_models", "noisy_units"]
 
 _MOST_MODELS = 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """A partition.  Private, all but the two numbers.
+    """A partition.
 
     Attributes
     ----------
@@ -28,27 +28,18 @@ class Models:
         How many models.
     batch : int
         How many units each may have, about.
-    assignment : Assignment
+    assignment : Sealed
     """
 
     count: int
     batch: int
-    assignment: _core.Assignment
+    assignment: Sealed[_core.Assignment]
 
 
 def noisy_units(design: Design, epsilon: float, bits: _core.BitSource) -> tuple[float, Part]:
     """Release the number of units plus discrete Laplace noise of scale 1 / `epsilon`."""
-    noise = int(_core.discrete_laplace(epsilon, bits, 1)[0])
-    part = Part(
-        "number of units",
-        epsilon,
-        0.0,
-        f"discrete Laplace, scale {1 / epsilon:.4g}",
-        sensitivity=1.0,
-        scale=1 / epsilon,
-    )
-    units = min(max(0, design.unit_count + noise), most_units(epsilon))
-    return float(units), part
+    (count,), part = noisy_counts("number of units", design.unit_count, epsilon, bits)
+    return float(min(max(0, count), most_units(epsilon))), part
 
 
 def draw_models(
@@ -57,10 +48,4 @@ def draw_models(
     """Assign the units to `models` models, `units` being their noisy number."""
     models = min(models, _MOST_MODELS)
     batch = max(1, math.ceil(units / models))
-    n = design.unit_count
-    assignment = (
-        _core.assign_to_slots(n, models, batch, bits)
-        if partition == "slots"
-        else _core.assign_independently(n, models, bits)
-    )
-    return Models(models, batch, assignment)
+    return Models(models, batch, assigned(design, models, batch, partition, bits))

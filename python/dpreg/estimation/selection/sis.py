@@ -6,9 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpreg import _core
 from dpreg.base.errors import ArgumentError, Blank, unusable, write
 from dpreg.base.options import check_options
@@ -17,11 +14,13 @@ from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows, sample_rows
 from dpreg.estimation.base import Allowance
 from dpreg.estimation.inference.clarity import Clarity
+from dpreg.estimation.releases.doors import canonical, peeled
 from dpreg.estimation.releases.statistics import ClippedProducts
 from dpreg.estimation.selection.base import Selection, check_choice, check_k, check_share, starts_of
 from dpreg.estimation.selection.rounds import plan_rounds
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
+from dpreg.privacy.sealed import Scores
 
 __all__ = ["DPSIS"]
 
@@ -110,22 +109,19 @@ class DPSIS:
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
         """See `dpreg.estimation.selection.base.Selector`."""
-        rows = 1 if design.units is None else self.max_rows
-        of_columns = _scores(sample_rows(design, self.max_rows, allowance.bits))
-        scores = np.maximum.reduceat(of_columns, starts_of(design.terms))
+        rows = self.max_rows if design.by_unit else 1
+        scores = _scores(sample_rows(design, self.max_rows, allowance.bits), rows)
         if self.top_k == "peel":
-            return self._peel(scores, k, allowance, rows)
-        length = rows * _core.CLIPPED_PRODUCT_RANGE
-        chosen = _core.canonical_lipschitz(
+            return self._peel(scores, len(design.terms.candidates), k, allowance, rows)
+        chosen = canonical(
             scores,
             k=k,
-            range=length,
             epsilon=allowance.epsilon,
             gamma=self.gamma,
             noise=_NOISE[self.noise],
             bits=allowance.bits,
         )
-        rate = allowance.epsilon / length
+        rate = allowance.epsilon / scores.range
         part = Part(
             f"{k} terms by inner products",
             allowance.epsilon,
@@ -135,10 +131,10 @@ class DPSIS:
             scale=1 / rate,
         )
         return Selection(
-            chosen=tuple(int(j) for j in chosen),
+            chosen=tuple(chosen),
             ordered=False,
             parts=(part,),
-            clarity=self._clarity_of_sets(len(scores), k, rate),
+            clarity=self._clarity_of_sets(len(design.terms.candidates), k, rate),
         )
 
     def _clarity_of_sets(self, d: int, k: int, rate: float) -> Clarity:
@@ -157,19 +153,10 @@ class DPSIS:
             "more when each of them leads all others by",
         )
 
-    def _peel(
-        self, scores: NDArray[np.float64], k: int, allowance: Allowance, rows: int
-    ) -> Selection:
-        length = rows * _core.CLIPPED_PRODUCT_RANGE
+    def _peel(self, scores: Scores, d: int, k: int, allowance: Allowance, rows: int) -> Selection:
         rounds = plan_rounds(allowance.epsilon, allowance.delta, k)
-        chosen = _core.peel(
-            scores,
-            k=k,
-            range=length,
-            epsilon=k * rounds.epsilon,
-            bits=allowance.bits,
-        )
-        scale = length / rounds.epsilon
+        chosen = peeled(scores, k=k, epsilon=k * rounds.epsilon, bits=allowance.bits)
+        scale = scores.range / rounds.epsilon
         part = Part(
             f"{k} terms by inner products",
             allowance.epsilon,
@@ -179,22 +166,22 @@ class DPSIS:
             scale=scale,
         )
         return Selection(
-            chosen=tuple(int(j) for j in chosen),
+            chosen=tuple(chosen),
             ordered=True,
             parts=(part,),
             clarity=_clarity(
                 scale,
-                math.log(max(1, len(scores) - 1)),
+                math.log(max(1, d - 1)),
                 "a term wins a round with probability 95% when it leads all others by",
             ),
             composition=rounds.composition,
         )
 
 
-def _scores(design: Design) -> NDArray[np.float64]:
+def _scores(design: Design, rows: int) -> Scores:
     low, high = column_bounds(design.terms).T
-    totals = design.rows.total(ClippedProducts((low + high) / 2, (high - low) / 2))
-    return _core.clipped_scores(totals)
+    starts = tuple(starts_of(design.terms))
+    return design.total(ClippedProducts((low + high) / 2, (high - low) / 2, starts, rows))
 
 
 def _needs_bounds(terms: Terms) -> None:

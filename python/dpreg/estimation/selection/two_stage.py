@@ -12,9 +12,11 @@ from dpreg.base.errors import unusable
 from dpreg.base.options import check_options
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Allowance
+from dpreg.estimation.blocks.model_rows import Partition
 from dpreg.estimation.inference.clarity import Clarity
+from dpreg.estimation.releases.doors import lasso_votes
 from dpreg.estimation.selection.base import Selection, check_choice, check_k, check_share, starts_of
-from dpreg.estimation.selection.partition import Partition, draw_models, noisy_units
+from dpreg.estimation.selection.partition import draw_models, noisy_units
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 
@@ -74,12 +76,9 @@ class _VoteOptions(ABC):
         units, counted = noisy_units(design, epsilon_count, allowance.bits)
         count = self._models(units, k, design.columns) if self.models is None else self.models
         models = draw_models(design, units, count, self.partition, allowance.bits)
-        chosen = _core.sub_lasso(
-            design.X,
-            design.y,
+        chosen = lasso_votes(
+            design.arrays(),
             models.assignment,
-            unit_offsets=None if design.units is None else design.units.offsets,
-            unit_rows=None if design.units is None else design.units.rows,
             penalty=self.penalty,
             k=k,
             epsilon=epsilon_votes,
@@ -96,7 +95,7 @@ class _VoteOptions(ABC):
             scale=scale,
         )
         return Selection(
-            chosen=tuple(int(j) for j in chosen),
+            chosen=tuple(chosen),
             ordered=True,
             parts=(counted, votes),
             clarity=_clarity(d, scale, models.count),

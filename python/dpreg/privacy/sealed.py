@@ -1,0 +1,125 @@
+"""What is computed from records, sealed: only the doors, which pay for it, read what is inside.
+
+A sealed value has no length, no elements, no truth and no text, is not compared and is not
+pickled: code that decides by one does not type-check and fails at run time, with words that say
+nothing of it.  What is made of one by `Sealed.map` is sealed too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Generic, NoReturn, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Counts", "ExactSums", "Scores", "Sealed", "opened"]
+
+Content = TypeVar("Content")
+Made = TypeVar("Made")
+Doubles = NDArray[np.float64]
+Sums = NDArray[np.int64]
+
+
+def opened(sealed: Sealed[Content]) -> Content:
+    """Return what is inside.  For doors only, which add noise to it: see tests/test_sealed.py."""
+    return sealed._Sealed__content  # type: ignore[attr-defined, no-any-return]
+
+
+class Sealed(Generic[Content]):
+    """A value that was computed from records.
+
+    Parameters
+    ----------
+    content : object
+    """
+
+    __slots__ = ("__content",)
+
+    def __init__(self, content: Content) -> None:
+        self.__content = content
+
+    def map(self, of: Callable[[Content], Made]) -> Sealed[Made]:
+        """Return what `of` makes of the content, sealed."""
+        return Sealed(of(self.__content))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    if not TYPE_CHECKING:  # for a type checker there are no such methods at all
+
+        def _refuse(self, *_: object) -> NoReturn:
+            raise TypeError("a value computed from records is sealed: release it with noise")
+
+        __array__ = __bool__ = __eq__ = __ne__ = __reduce_ex__ = __delattr__ = _refuse
+        __array_ufunc__ = __hash__ = None
+
+        def __setattr__(self, name: str, value: object) -> None:
+            if hasattr(self, name):
+                self._refuse()
+            object.__setattr__(self, name, value)
+
+
+class ExactSums(Sealed[Sums]):
+    """Exact sums over rows, and by how much a row, or a unit, moves them.
+
+    Made beside each statistic, by its `seal`, so that no other sensitivity can be stated for it.
+
+    Parameters
+    ----------
+    sums : ndarray of int
+        Entry k counts `weights[k]` times.
+    sensitivity : float
+        In l2 norm.
+    of_units : bool, default False
+        A unit moves them by no more; otherwise a row does.
+    weights : ndarray, optional
+        Default 1 each.
+    """
+
+    __slots__ = ("of_units", "sensitivity", "weights")
+
+    def __init__(
+        self,
+        sums: Sums,
+        sensitivity: float,
+        *,
+        of_units: bool = False,
+        weights: Doubles | None = None,
+    ) -> None:
+        super().__init__(sums)
+        self.sensitivity: Final = sensitivity
+        self.of_units: Final = of_units
+        self.weights: Final = weights
+
+
+class Counts(ExactSums):
+    """Counts of which a row, or a unit, adds 1 to one at most: as much in any norm.
+
+    Parameters
+    ----------
+    counts : ndarray of int
+    of_units : bool, default False
+    """
+
+    __slots__ = ()
+
+    def __init__(self, counts: Sums, *, of_units: bool = False) -> None:
+        super().__init__(counts, 1.0, of_units=of_units)
+
+
+class Scores(Sealed[Doubles]):
+    """Scores of candidates, and the range of their changes by a unit.
+
+    Parameters
+    ----------
+    scores : ndarray
+    range : float
+        The largest change of a score less the smallest one, at most.
+    """
+
+    __slots__ = ("range",)
+
+    def __init__(self, scores: Doubles, range: float) -> None:
+        super().__init__(scores)
+        self.range: Final = range
