@@ -40,15 +40,16 @@ def sample_rows(design: Design, max_rows: int, bits: _core.BitSource) -> Design:
         Adding or removing a unit of `design` adds or removes at most `max_rows` rows of it,
         given the random numbers of the other units.  With one row a unit, rows are the units.
     """
-    if design.units is None:
+    units = design.units
+    if units is None or (units.most is not None and units.most <= max_rows):
         return design
-    keys = _core.uniform_open(bits, len(design.units.rows))
-    offsets = design.units.offsets.astype(np.int64)
+    keys = _core.uniform_open(bits, len(units.rows))
+    offsets = units.offsets.astype(np.int64)
     unit = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     order = np.lexsort((keys, unit))
     place = np.arange(len(order)) - offsets[unit]
     chosen = order[place < max_rows]
-    kept = design.units.rows[chosen].astype(np.int64)
+    kept = units.rows[chosen].astype(np.int64)
     if max_rows == 1:
         return Design(design.rows.where(_members(kept, len(order))), design.terms)
     return _with_rows(design, kept, unit[chosen])
