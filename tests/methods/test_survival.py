@@ -198,6 +198,7 @@ def test_strata_have_baselines_of_their_own_and_time_an_effect():
     assert "site[T.v]:interval[T.2]" in fit.names
     assert fit.ph_test().pvalue > 1e-3
     assert fit.ph_test().df_num == 1
+    assert "Test of proportional hazards: chi2 = " in str(fit)
     new = pd.DataFrame({"x": [0.0, 0.0], "site": ["u", "v"]})
     curves = fit.predict_survival(new).pivot_table("survival", "time", "row")
     for site, level in enumerate("uv"):

@@ -174,7 +174,16 @@ class DPSurvival(DPResults):
 
     def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:
         """Return the table, printable as text, HTML and LaTeX; ``exp=True``: hazard ratios."""
-        return summarize(self, self.tidy(alpha, exp=exp), alpha, exp=exp, title=_TITLE)
+        shown = summarize(self, self.tidy(alpha, exp=exp), alpha, exp=exp, title=_TITLE)
+        if not self.periods.varying:
+            return shown
+        try:
+            test = self.ph_test()
+        except ArgumentError:
+            found = "not estimable at this eps"
+        else:
+            found = f"chi2 = {test.statistic:.4g} on {test.df_num} df, p-value {test.pvalue:.4g}"
+        return replace(shown, notes=(f"Test of proportional hazards: {found}.", *shown.notes))
 
     def to_json(self) -> str:
         """Return everything as JSON; `from_json` reads it."""
