@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import statsmodels.api as sm
 
@@ -161,6 +163,36 @@ def test_where_rows_are_changes_nothing(options):
                                max_rows=2, levels=LEVELS, rng=5, **each)
              for each in ({}, options)]  # fmt: skip
     assert found[0].to_json() == found[1].to_json()
+
+
+@pytest.mark.parametrize("unit", [{}, {"unit": "who", "max_rows": 2}], ids=["row", "person"])
+def test_containers_and_workers_change_nothing(unit, tmp_path):
+    data, path = cohort(4000)[["time", "event", "x", "who"]], tmp_path / "d.parquet"
+    data.to_parquet(path)
+    kinds = [data, str(path), pl.from_pandas(data)]
+    if find_spec("dask"):
+        import dask.dataframe as dd
+
+        kinds.append(dd.from_pandas(data, npartitions=3))
+    found = {
+        dpreg.dp_survival("Surv(time, event) ~ x", kind, 3.0, cuts=CUTS, rng=2, **unit).to_json()
+        for kind in kinds
+    }
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_few_records_are_an_outcome(rows):
+    for formula in ("Surv(time, event) ~ x", "Surv(time, event) ~ 1"):
+        found = dpreg.dp_survival(formula, cohort(9)[:rows], 1.0, cuts=CUTS, rng=1)
+        assert not found.released
+
+
+def test_a_baseline_alone_has_one_curve():
+    fit = dpreg.dp_survival("Surv(time, event) ~ 1", cohort(20000), 30.0, cuts=[1, 2], rng=2)
+    curve = fit.predict_survival({"any": [1.0]})
+    hazard = fit.baseline_hazard()["cumulative"]
+    np.testing.assert_allclose(curve["survival"], np.exp(-hazard))
 
 
 def exact(data, columns, start=None):
