@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dpreg.calls.moments import dp_moments
     from dpreg.calls.public_data import public_start
     from dpreg.calls.select import dp_select
+    from dpreg.calls.survival import dp_survival
     from dpreg.data.datasets import load_diamonds
     from dpreg.estimation.inference.start import Start
     from dpreg.estimation.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from dpreg.results.moments import DPMoments
     from dpreg.results.not_released import NotReleased
     from dpreg.results.selection import SelectionResult
+    from dpreg.results.survival import DPSurvival
 
 __all__ = [
     "DPSGD",
@@ -57,6 +59,7 @@ __all__ = [
     "DPKendall",
     "DPMoments",
     "DPResults",
+    "DPSurvival",
     "DPTest",
     "EntropyError",
     "FormulaError",
@@ -81,6 +84,7 @@ __all__ = [
     "dp_moments",
     "dp_plan",
     "dp_select",
+    "dp_survival",
     "dp_test",
     "load_diamonds",
     "mechanisms",
@@ -129,6 +133,8 @@ _HOMES = {
     "dpreg.results.not_released": ("NotReleased",),
     "dpreg.results.selection": ("SelectionResult",),
     "dpreg.calls.select": ("dp_select",),
+    "dpreg.calls.survival": ("dp_survival",),
+    "dpreg.results.survival": ("DPSurvival",),
     "dpreg.estimation.selection": ("DPSIS", "DPKendall", "SubLasso", "TwoStage"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -93,6 +93,31 @@ def test_a_curve_is_dp_curve(data, ledger, tmp_path, capsys):
     assert len(dpreg.Budget.open(ledger).charges) == 1
 
 
+def test_survival_is_dp_survival(data, ledger, tmp_path, capsys):
+    formula, path = "Surv(carat, price > 5000) ~ depth", tmp_path / "fit.json"
+    call = ["survival", formula, data, "--cuts", "0.5,1,1.5", "--unit", "shop", "--max-rows", "2"]
+    call += ["--levels", "grade=Fair,Good,Very Good,Premium,Ideal", "--strata", "grade"]
+    call += ["--time-varying", "depth", "--rng", "3", "--eps", "6", "--budget", ledger]
+    assert main([*call, "--exp", "--alpha", "0.1", "--json", str(path)]) == 0
+    found = dpreg.DPSurvival.from_json(path.read_text())
+    assert "exp(coef)" in capsys.readouterr().out
+    levels = {"grade": ["Fair", "Good", "Very Good", "Premium", "Ideal"]}
+    again = dpreg.dp_survival(formula, data, 6.0, cuts=[0.5, 1, 1.5], unit="shop", max_rows=2,
+                              strata="grade", time_varying=["depth"], levels=levels, rng=3,
+                              delta=found.privacy.delta)  # fmt: skip
+    assert again.params.equals(found.params)
+    for more, says in (
+        (["--cuts", "1,a"], "--cuts must be TIME,TIME"),
+        (["--start", "3"], "--start must be a number below the first cut, 0.5"),
+        (["--strata", "nope"], "nope"),
+        (["--time-varying", "price"], "--time-varying"),
+        (["--alpha", "2"], "--alpha must be"),
+    ):
+        assert main([*call, *more]) == 2
+        assert says in capsys.readouterr().err
+    assert len(dpreg.Budget.open(ledger).charges) == 1
+
+
 def test_moments_and_models_of_them(data, tmp_path, capsys):
     path, model = tmp_path / "moments.json", tmp_path / "fit.json"
     call = ["moments", "price ~ carat + depth", data, "--eps", "1", "--json", str(path)]

@@ -17,6 +17,7 @@ from dpreg.calls.glm import dp_glm
 from dpreg.calls.lm import dp_lm
 from dpreg.calls.moments import dp_moments
 from dpreg.calls.select import dp_select
+from dpreg.calls.survival import dp_survival
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
 from dpreg.data.weights import check_weights
@@ -37,6 +38,7 @@ _FUNCTIONS: dict[str, Any] = {
     "dp_glm": dp_glm,
     "dp_moments": dp_moments,
     "dp_select": dp_select,
+    "dp_survival": dp_survival,
 }
 
 

@@ -166,6 +166,26 @@ def _moments(rng: Generator) -> PublicCall:
     return PublicCall("dp_moments", formula, _claim(rng), options)
 
 
+def _survival(rng: Generator) -> PublicCall:
+    """Rows of persons and periods, whose records have times on both sides of all cuts."""
+    surv = _one(rng, ("Surv(t, y > 0)", "Surv(a, t, y > 0)", "Surv(a, b, c == 'u')"))
+    formula = f"{surv} ~ {_one(rng, ('1', 'a', 'a + b', 'b + c', 'a + a:b'))}"
+    options: dict[str, Any] = {"cuts": _one(rng, ([0.5, 1.0, 2.0], [1.0], [0.1, 0.2, 5.0, 9.0]))}
+    options["start"] = _one(rng, (0.0, 0.0, -1.0))
+    if rng.random() < 0.3:
+        options |= {"unit": "who", "max_rows": int(rng.integers(1, 4))}
+    if rng.random() < 0.2:
+        options |= {"weights": "w", "weight_limit": 3.0}
+    if rng.random() < 0.1:
+        options |= {"memory": 1e6, "bounds": {"b": (-3.0, 3.0)} if "+ b" in formula else None}
+    if rng.random() < 0.2:
+        options["strata"] = "p"
+    if rng.random() < 0.2:
+        options["time_varying"] = ["a"]
+    used = " ".join([formula, str(options.get("strata", ""))])
+    return PublicCall("dp_survival", formula, _claim(rng), _with_levels(used, options))
+
+
 def _selector(rng: Generator) -> Any:
     rows = int(rng.integers(1, 4))
     return _one(
@@ -226,7 +246,7 @@ def _arrays(rng: Generator) -> PublicCall:
 _KINDS = (
     (_linear, 24), (_generalized, 30), (_adassp, 8), (_auto, 5), (_tukey, 4), (_dpsgd, 2),
     (_frank_wolfe, 3), (_moments, 10), (_select, 6), (_selected, 5),
-    (_arrays, 4),
+    (_survival, 6), (_arrays, 4),
 )  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def random_case(rng: Generator, call: PublicCall) -> Case:
     if getattr(call.options.get("method"), "name", "") == "tukey":
         rows = int(rng.choice((0, 20, 200, 400)))
     table = _table(rng, call, rows)
-    if "start" in call.options:
+    if call.options.get("start", "") is None:  # of a fit; of intervals it is a time
         call = _started(call, table if rng.random() < 0.5 else _table(rng, call, 60))
     size = int(rng.integers(1, 7)) if call.unit else 1
     unit = _unit(rng, call, table, size)

@@ -6,17 +6,19 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpreg.base.errors import Argument, ArgumentError, FormulaError, add, unusable
+from dpreg.base.errors import Argument, ArgumentError, FormulaError, add
 from dpreg.base.keywords import hinted
 from dpreg.base.text import counted
 from dpreg.calls.notes import about_columns, about_privacy, about_stratum
 from dpreg.calls.request import Request
-from dpreg.calls.session import Payer, Session, begin
+from dpreg.calls.session import Payer, begin
+from dpreg.calls.times import posed
+from dpreg.data.cuts import edges_of
 from dpreg.data.design import Terms
 from dpreg.data.formula.surv import SurvFormula, read_surv
 from dpreg.data.matrix import ModelMatrix
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["dp_curve"]
 
-_MOST_CUTS, _MOST_CELLS = 1000, 10**6
+_MOST_CELLS = 10**6
 _GROUPED = re.compile(r"C\(\s*(?:`([^`]+)`|(\w+))\s*(?:,\s*levels\s*=.*)?\)", re.DOTALL)
 # How rwrapper/R/curve.R writes a group, for its columns to be dummies.
 _CODED_IN_R = re.compile(r"C\((.*), contr\.treatment\)", re.DOTALL)
@@ -127,7 +129,7 @@ def dp_curve(
     >>> len(curve.tidy())
     4
     """
-    edges = _edges(cuts, start)
+    edges = edges_of(cuts, start)
     asked = Request(
         call="dp_curve", formula=formula, eps=eps, delta=0.0, levels=levels, unit=unit,
         method=Intervals(tuple(edges[1:].tolist()), float(edges[0])), max_rows=max_rows,
@@ -139,7 +141,9 @@ def dp_curve(
     if max_rows > 1 and unit is None:
         raise ArgumentError("max_rows", ("needs ", Argument("unit")), add("unit", "person"))
     surv = read_surv(formula)
-    problem = _posed(surv, session)
+    problem = posed(
+        surv, session, "groups, such as 'arm' or 'arm + sex'", "write ~ 1 for one curve"
+    )
     groups = _group_levels(problem, surv, session.request.levels)
     statistic = _statistic(edges, groups, entry=surv.start is not None)
     receipt = session.pay(asked.method.name, Cost.pure(epsilon), max_rows)
@@ -175,38 +179,6 @@ class Intervals:
 
     cuts: tuple[float, ...]
     start: float = 0.0
-
-
-def _edges(cuts: object, start: object) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the ends of the intervals, the first being the beginning of all."""
-    wanted = f"rising finite numbers, at most {_MOST_CUTS}, such as [90, 180, 365]"
-    values = [] if isinstance(cuts, (str, bytes, Mapping)) else _listed(cuts)
-    if not values or len(values) > _MOST_CUTS or not all(map(_real, values)):
-        raise unusable("cuts", wanted, cuts)
-    if any(a >= b for a, b in itertools.pairwise(values)):
-        raise unusable("cuts", wanted, cuts)
-    if not _real(start) or not start < values[0]:
-        raise unusable("start", f"a number below the first cut, {values[0]:g}", start)
-    return np.array([start, *values], dtype=np.float64)
-
-
-def _listed(values: object) -> list[Any]:
-    return list(values) if isinstance(values, Iterable) else []
-
-
-def _real(value: object) -> bool:
-    number = isinstance(value, (int, float, np.integer, np.floating))
-    return number and not isinstance(value, bool) and math.isfinite(value)  # type: ignore[arg-type]
-
-
-def _posed(surv: SurvFormula, session: Session) -> Problem:
-    """Return a problem with time as response, and start, event and groups as regressors."""
-    if isinstance(session.data, ModelMatrix):
-        return session.pose()
-    if re.search(r"\||(?<![\w.`])\.(?![\w.`])", surv.right):
-        problem = f"{surv.right!r} must name the groups, such as 'arm' or 'arm + sex'"
-        raise FormulaError("formula", problem, "write ~ 1 for one curve")
-    return replace(session, request=replace(session.request, formula=surv.columns)).pose()
 
 
 def _group_levels(

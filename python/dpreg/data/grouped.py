@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,15 @@ class GroupBlock:
     rows: NDArray[np.uint64]
 
 
+@runtime_checkable
+class _OfRecords(Protocol):
+    """Rows that are made of records; see `dpreg.data.expanded`."""
+
+    def groups(
+        self, offsets: NDArray[np.integer[Any]], rows: NDArray[np.integer[Any]]
+    ) -> Iterator[GroupBlock]: ...
+
+
 def by_group(
     observations: Observations,
     offsets: NDArray[np.integer[Any]],
@@ -66,7 +75,14 @@ def by_group(
         Group g has ``rows[offsets[g]:offsets[g + 1]]``; no row is in two groups.
     even : bool
         Blocks begin at groups of even number.
+
+    Notes
+    -----
+    Of rows that are made of records, groups are of records, and all rows of each are its group's.
     """
+    if isinstance(observations, _OfRecords):
+        yield from observations.groups(offsets, rows)
+        return
     if isinstance(observations, InMemory):
         X, y = observations.arrays()
         whole = offsets.astype(np.uint64, copy=False), rows.astype(np.uint64, copy=False)

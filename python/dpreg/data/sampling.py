@@ -43,7 +43,7 @@ def sample_rows(design: Design, max_rows: int, bits: _core.BitSource) -> Design:
         given the random numbers of the other units.  With one row a unit, rows are the units.
     """
     rows, units = _records(design)
-    if units is None:
+    if units is None or (units.most is not None and units.most <= max_rows):
         return design
     keys = _core.uniform_open(bits, len(units.rows))
     offsets = units.offsets.astype(np.int64)

@@ -22,11 +22,14 @@ class Units:
     ----------
     offsets : ndarray, shape (units + 1,)
     rows : ndarray, shape (n,)
-        Unit u has the rows ``rows[offsets[u]:offsets[u + 1]]``.
+        Unit u has the rows ``rows[offsets[u]:offsets[u + 1]]``; of `ExpandedRows` the records.
+    most : int or None
+        No unit has more rows, as they were made so.  None: it is not known.
     """
 
     offsets: NDArray[np.uint64]
     rows: NDArray[np.uint64]
+    most: int | None = None
 
     @classmethod
     def from_labels(cls, labels: NDArray[np.int64]) -> Units:

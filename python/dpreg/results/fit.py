@@ -313,7 +313,7 @@ class DPResults(LinearTests):
 
     def to_json(self) -> str:
         """Return everything as JSON; `from_json` reads it."""
-        return written({f.name: getattr(self, f.name) for f in fields(self)})
+        return written({f.name: getattr(self, f.name) for f in fields(DPResults)})
 
     @classmethod
     def from_json(cls, text: str) -> DPResults:

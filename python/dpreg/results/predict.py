@@ -74,12 +74,15 @@ class NewRows:
         Rows of the new data.
     index : Index or None
         Of the new data, if they had one.
+    names : tuple of str
+        Of the columns of X, without the intercept.
     """
 
     X: NDArray[np.float64]
     kept: NDArray[np.int64]
     total: int
     index: pd.Index | None = None
+    names: tuple[str, ...] = ()
 
     def series(self, values: NDArray[np.float64]) -> pd.Series:
         """Return one value a row of the new data, NaN for incomplete rows."""
@@ -128,7 +131,7 @@ def design_rows(
         total += batch.rows
     X = np.concatenate(blocks)
     ones = np.ones((len(X), int(spec.intercept)))
-    return NewRows(np.hstack([ones, X]), np.concatenate(kept), total, _index_of(data))
+    return NewRows(np.hstack([ones, X]), np.concatenate(kept), total, _index_of(data), spec.names)
 
 
 def _index_of(data: Any) -> pd.Index | None:

@@ -86,12 +86,23 @@ class Summary:
     __repr__ = __str__
 
 
-def summarize(fit: Fitted, table: pd.DataFrame, alpha: float, *, exp: bool = False) -> Summary:
-    """Lay out `table`, the coefficients of `fit` with intervals of level 1 - `alpha`."""
-    return Summary((_head(fit), _body(fit, table, alpha, exp)), _notes(fit))
+def summarize(
+    fit: Fitted,
+    table: pd.DataFrame,
+    alpha: float,
+    *,
+    exp: bool = False,
+    title: str | None = None,
+) -> Summary:
+    """Lay out `table`, the coefficients of `fit` with intervals of level 1 - `alpha`.
+
+    The title is that of the family unless there is one.
+    """
+    head = _head(fit, title or f"{_title(fit.family)} Regression")
+    return Summary((head, _body(fit, table, alpha, exp)), _notes(fit))
 
 
-def _head(fit: Fitted) -> Any:
+def _head(fit: Fitted, title: str) -> Any:
     from statsmodels.iolib.summary import Summary as Tables
 
     claim = fit.privacy
@@ -118,7 +129,7 @@ def _head(fit: Fitted) -> Any:
     tables = Tables()
     tables.add_table_2cols(
         fit,
-        title=f"Private {_title(fit.family)} Regression Results",
+        title=f"Private {title} Results",
         gleft=left,
         gright=right,
         yname=fit.response,

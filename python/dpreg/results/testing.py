@@ -119,9 +119,7 @@ class LinearTests(Fitted):
         """
         import pandas as pd
 
-        from dpreg.results.terms import term_columns
-
-        terms = term_columns(self.formula, self.schema, self.names)
+        terms = self._terms()
         covariance = self._any_covariance()
         rows = []
         for columns in terms.values():
@@ -139,6 +137,12 @@ class LinearTests(Fitted):
     def wald_test_terms(self) -> pd.DataFrame:
         """Return `anova`, as statsmodels names it."""
         return self.anova()
+
+    def _terms(self) -> dict[str, list[int]]:
+        """Return the places of the coefficients of each term of the formula."""
+        from dpreg.results.terms import term_columns
+
+        return term_columns(self.formula, self.schema, self.names)
 
     def _joint(
         self, matrix: Doubles, values: Doubles, covariance: Doubles, *, use_f: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpreg.base.errors import FormulaError
@@ -45,14 +46,26 @@ class SurvFormula:
     right: str
 
     @property
+    def left(self) -> str:
+        """What is on the left."""
+        given = (self.start, self.time, self.event)
+        return f"Surv({', '.join(part for part in given if part is not None)})"
+
+    @property
     def columns(self) -> str:
         """The same as a formula of one response, whose first regressors are start and event."""
         first = [] if self.start is None else [f"I({self.start})"]
         return " ~ ".join([f"I({self.time})", " + ".join([*first, f"I({self.event})", self.right])])
 
 
-def read_surv(formula: object) -> SurvFormula:
+def read_surv(formula: object, instead: Mapping[str, str] | None = None) -> SurvFormula:
     """Divide a formula into its parts.
+
+    Parameters
+    ----------
+    formula : object
+    instead : mapping of str to str, optional
+        What a call has in place of a term of R's survival, where that is not what others have.
 
     Raises
     ------
@@ -69,9 +82,10 @@ def read_surv(formula: object) -> SurvFormula:
     if not pieces or left.strip() or not tilde or not right.strip():
         problem = f"{formula!r} must have Surv() on its left-hand side, and terms on its right"
         raise FormulaError("formula", problem, *_EXAMPLES)
-    for name, (why, instead) in _TERMS.items():
+    for name, (why, other) in _TERMS.items():
         if re.search(rf"(?<![\w.]){name}\s*\(", right):
-            raise FormulaError("formula", f"{name}() cannot be used: {why}", instead)
+            advice = (instead or {}).get(name, other)
+            raise FormulaError("formula", f"{name}() cannot be used: {why}", advice)
     given = _in_order(pieces)
     start = given[0] if len(given) == 3 else None
     return SurvFormula(start, given[-2], given[-1], right.strip())

@@ -23,6 +23,7 @@ from dpreg.faces.cli.output import close_quietly, refused
 from dpreg.faces.cli.plan import plan
 from dpreg.faces.cli.predict import predict
 from dpreg.faces.cli.select import select
+from dpreg.faces.cli.survival import survival
 from dpreg.version import __version__
 
 __all__ = ["dpreg", "main"]
@@ -57,8 +58,8 @@ def dpreg() -> None:
     """Differentially private regression: a formula, a table and an epsilon."""
 
 
-for _command in (fit, glm, moments, lm, select, block_test, curve, predict, plan, budget, audit,
-                 demo_command):  # fmt: skip
+for _command in (fit, glm, survival, moments, lm, select, block_test, curve, predict, plan, budget,
+                 audit, demo_command):  # fmt: skip
     dpreg.add_command(_command)
 know_options(dpreg)
 

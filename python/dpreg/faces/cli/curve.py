@@ -14,7 +14,7 @@ from dpreg.faces.cli.progress import working
 from dpreg.faces.cli.release import levels_from
 from dpreg.faces.cli.strata import payer_from
 
-__all__ = ["curve"]
+__all__ = ["curve", "times_from"]
 
 
 @click.command(
@@ -60,7 +60,7 @@ def curve(formula: str, data: str, alpha: float, simultaneous: bool, **given: An
 
     check_alpha(alpha)
     read = {
-        "cuts": _times(given["cuts"]),
+        "cuts": times_from(given["cuts"]),
         "levels": levels_from(given["levels"], data),
         "budget": payer_from(given["budget"], given.pop("stratum")),
     }
@@ -69,7 +69,8 @@ def curve(formula: str, data: str, alpha: float, simultaneous: bool, **given: An
     return outputs.tell(found, found.summary(alpha, simultaneous=simultaneous), DONE)
 
 
-def _times(text: str) -> list[float]:
+def times_from(text: str) -> list[float]:
+    """Return the times that ``--cuts`` lists."""
     try:
         return [float(time) for time in text.split(",")]
     except ValueError:

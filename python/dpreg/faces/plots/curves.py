@@ -1,8 +1,8 @@
-"""Survival curves, with numbers at risk."""
+"""Survival curves: of groups, with numbers at risk, and of persons by a model."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dpreg.results.curve import DPCurve
+    from dpreg.results.survival import DPSurvival
 
-__all__ = ["plot_curve"]
+__all__ = ["plot_curve", "plot_survival"]
 
 # The Okabe-Ito palette, distinguishable by all eyes.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
@@ -46,7 +47,32 @@ def plot_curve(
     ax.set_xlabel(below, labelpad=14 + 11 * len(curve.groups))
     ax.set_ylabel("survival")
     ax.set_ylim(0, 1.02)
-    seeded = curve.privacy.seeded
-    cost = "seeded: NOT PRIVATE" if seeded else f"eps={curve.privacy.epsilon:.4g}"
-    ax.set_title(f"Survival, {cost}", loc="left")
+    _titled(ax, curve)
     return ax
+
+
+def plot_survival(fit: DPSurvival, data: Any, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
+    """Draw survival of new persons as lines between the cuts, with pointwise bands."""
+    table = fit.predict_survival(data, alpha)
+    ax = new_axes(ax, 3.6)
+    size, edges = len(fit.periods.edges) - 1, fit.periods.edges
+    for number in range(len(table) // size):
+        rows = table.iloc[number * size : (number + 1) * size]
+        colour = _COLOURS[number % len(_COLOURS)]
+        lines = [np.concatenate([[1.0], rows[c]]) for c in ("survival", "lower", "upper")]
+        label = f"row {rows['row'].iloc[0]}"
+        ax.plot(edges, lines[0], color=colour, marker="o", markersize=3, label=label)
+        ax.fill_between(edges, lines[1], lines[2], color=colour, alpha=0.2, linewidth=0)
+    if len(table) > size:
+        ax.legend(frameon=False)
+    ax.set_xlabel(f"time; pointwise {1 - alpha:.0%} bands")
+    ax.set_ylabel("survival")
+    ax.set_ylim(0, 1.02)
+    _titled(ax, fit)
+    return ax
+
+
+def _titled(ax: Axes, found: DPCurve | DPSurvival) -> None:
+    seeded = found.privacy.seeded
+    cost = "seeded: NOT PRIVATE" if seeded else f"eps={found.privacy.epsilon:.4g}"
+    ax.set_title(f"Survival, {cost}", loc="left")

@@ -1,0 +1,36 @@
+"""What calls about times to an event have in common."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from dpreg.base.errors import FormulaError
+from dpreg.calls.session import Session
+from dpreg.data.formula.surv import SurvFormula
+from dpreg.data.matrix import ModelMatrix
+from dpreg.data.problem import Problem
+
+__all__ = ["posed"]
+
+# Effects of units, and all other columns, which the time and the event would be among.
+_UNNAMED = re.compile(r"\||(?<![\w.`])\.(?![\w.`])")
+
+
+def posed(surv: SurvFormula, session: Session, wanted: str, *advice: str) -> Problem:
+    """Return a problem with time as response, and start, event and what is on the right in X.
+
+    Parameters
+    ----------
+    surv : SurvFormula
+    session : Session
+    wanted : str
+        What there must be on the right.
+    *advice : str
+        What else to write.
+    """
+    if isinstance(session.data, ModelMatrix):
+        return session.pose()
+    if _UNNAMED.search(surv.right):
+        raise FormulaError("formula", f"{surv.right!r} must name the {wanted}", *advice)
+    return replace(session, request=replace(session.request, formula=surv.columns)).pose()

@@ -1,0 +1,52 @@
+"""Public times that divide time into intervals."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.base.errors import unusable
+
+__all__ = ["MOST_CUTS", "edges_of"]
+
+MOST_CUTS = 1000
+
+
+def edges_of(cuts: object, start: object, most: int = MOST_CUTS) -> NDArray[np.float64]:
+    """Return where intervals end, the first being the beginning of all.
+
+    Parameters
+    ----------
+    cuts, start : object
+        As for `dp_curve`.
+    most : int
+        So many cuts there may be.
+
+    Raises
+    ------
+    ArgumentError
+        If they are no rising numbers.
+    """
+    wanted = f"rising finite numbers, at most {most}, such as [90, 180, 365]"
+    values = [] if isinstance(cuts, (str, bytes, Mapping)) else _listed(cuts)
+    if not values or len(values) > most or not all(map(_real, values)):
+        raise unusable("cuts", wanted, cuts)
+    if any(a >= b for a, b in itertools.pairwise(values)):
+        raise unusable("cuts", wanted, cuts)
+    if not _real(start) or not start < values[0]:
+        raise unusable("start", f"a number below the first cut, {values[0]:g}", start)
+    return np.array([start, *values], dtype=np.float64)
+
+
+def _listed(values: object) -> list[Any]:
+    return list(values) if isinstance(values, Iterable) else []
+
+
+def _real(value: object) -> bool:
+    number = isinstance(value, (int, float, np.integer, np.floating))
+    return number and not isinstance(value, bool) and math.isfinite(value)  # type: ignore[arg-type]

@@ -1,0 +1,168 @@
+"""Several rows of each record, made while they are read and never kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.base.passes import passed
+from dpreg.data.block_sums import sum_of_blocks
+from dpreg.data.design import Design, Terms
+from dpreg.data.grouped import GroupBlock, by_group
+from dpreg.data.observations import Collector, Doubles, Made, Observations, Statistic
+from dpreg.data.units import Units
+from dpreg.privacy.sealed import opened
+
+__all__ = ["ExpandedRows", "Expansion", "expanded"]
+
+# Regressors and response of records; returns those of rows, record after record, and how many are
+# of each.
+Expansion = Callable[[Doubles, Doubles], tuple[Doubles, Doubles, NDArray[np.int64]]]
+
+# Records that are expanded at a time, and rows of a block, about.
+_ROWS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ExpandedRows:
+    """Rows that are functions of one record each; see `Observations`.
+
+    Attributes
+    ----------
+    records : Observations
+        In this process.
+    expansion : callable
+    most : int
+        A record has at most so many rows.
+    """
+
+    records: Observations
+    expansion: Expansion
+    most: int
+
+    @property
+    def count(self) -> int:
+        """See `Observations`."""
+        return sum(len(y) for _, y in self.blocks())
+
+    @property
+    def local(self) -> bool:
+        """See `Observations`."""
+        return True
+
+    @property
+    def memory(self) -> float:
+        """See `Observations`."""
+        return self.records.memory
+
+    def arrays(self) -> tuple[Doubles, Doubles]:
+        """See `Observations.arrays`."""
+        X, y = zip(*self.blocks(), strict=True)
+        return np.concatenate(X), np.concatenate(y)
+
+    def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
+        """See `Observations.blocks`."""
+        size = self._records_a_block
+        for X, y in self.records.blocks():
+            for begin in range(0, max(len(y), 1), size):
+                part = slice(begin, begin + size)
+                rows, response, _ = self.expansion(X[part], y[part])
+                yield rows, response
+
+    def groups(
+        self, offsets: NDArray[np.integer[Any]], rows: NDArray[np.integer[Any]]
+    ) -> Iterator[GroupBlock]:
+        """Return the rows of groups of records; see `by_group`, whose arguments say which."""
+        for block in by_group(self.records, offsets, rows):
+            for first, last in _pieces(block.offsets.astype(np.int64), self._records_a_block):
+                places = block.offsets[first : last + 1].astype(np.int64)
+                own = block.rows[places[0] : places[-1]].astype(np.intp)
+                X, y, counts = self.expansion(block.X[own], block.y[own])
+                ends = np.concatenate([[0], np.cumsum(counts)])[places - places[0]]
+                yield GroupBlock(
+                    block.first + first, block.first + last, X, y, ends.astype(np.uint64),
+                    np.arange(len(y), dtype=np.uint64),
+                )  # fmt: skip
+
+    def total(self, statistic: Statistic[Made]) -> Made:
+        """See `Observations.total`."""
+        sums = sum_of_blocks(self.blocks(), lambda block: statistic(*block))
+        passed()
+        return statistic.seal(sums)
+
+    def where(self, chosen: NDArray[np.bool_]) -> Observations:
+        """See `Observations.where`."""
+        collector, start = Collector(self.memory), 0
+        for X, y in self.blocks():
+            here = chosen[start : start + len(y)]
+            collector.append(X[here], y[here])
+            start += len(y)
+        return collector.observations(0)
+
+    def columns(self, kept: list[int]) -> Observations:
+        """See `Observations.columns`."""
+        collector = Collector(self.memory)
+        for X, y in self.blocks():
+            collector.append(np.ascontiguousarray(X[:, kept]), y)
+        return collector.observations(len(kept))
+
+    @property
+    def _records_a_block(self) -> int:
+        return max(_ROWS // self.most, 1)
+
+
+def expanded(
+    design: Design, expansion: Expansion, periods: int, max_rows: int, terms: Terms
+) -> Design:
+    """Return the design of the rows of records.
+
+    Parameters
+    ----------
+    design : Design
+        Private: of records, at most `max_rows` of each unit.
+    expansion : callable
+        A record has at most `periods` rows.
+    periods, max_rows : int
+    terms : Terms
+        Of the rows.
+
+    Returns
+    -------
+    Design
+        Adding or removing a unit of `design` adds or removes at most periods * max_rows rows of it.
+        Without units, records are the units.
+    """
+    sealed = opened(design.records)
+    records, units = _brought(sealed.rows), sealed.units
+    if units is None:
+        every = np.arange(records.count + 1, dtype=np.uint64)
+        units = Units(every, every[:-1])
+    rows, most = ExpandedRows(records, expansion, periods), periods * max_rows
+    return Design.of_rows(rows, terms, replace(units, most=most))
+
+
+def _brought(rows: Observations) -> Observations:
+    """Return rows that are in this process: those of an engine are read once."""
+    if rows.local:
+        return rows
+    collector, width = Collector(rows.memory), 0
+    for X, y in rows.blocks():
+        collector.append(X, y)
+        width = X.shape[1]
+    return collector.observations(width)
+
+
+def _pieces(offsets: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
+    """Divide groups into runs of about `most` records; one at least."""
+    groups, first = len(offsets) - 1, 0
+    while True:
+        last = int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1
+        last = min(max(last, first + 1), groups)
+        yield first, last
+        if last >= groups:
+            return
+        first = last

@@ -1,0 +1,181 @@
+"""Rows of persons and periods: one for each interval of time in which a record is at risk."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["EXPOSURE", "WHOLE", "Periods", "RowsOfPeriods", "limits_of_dummy"]
+
+Doubles = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+# The logarithm of the percentage of its interval in which a row was at risk: so that hardly any is
+# near 0, and its scale is found.
+EXPOSURE = "offset(log(exposure))"
+WHOLE = 100.0
+# Lower percentages count as this.
+_LEAST_EXPOSURE = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Periods:
+    """The columns of rows of persons and periods.  Public.
+
+    Attributes
+    ----------
+    edges : tuple of float, length K + 1
+        Interval k of K is (edges[k], edges[k + 1]].
+    covariates : tuple of str
+        Columns that are the same in each row of a record, offsets among them.
+    strata : tuple of str
+        Columns that code the strata, each of which has a baseline of its own.
+    varying : tuple of str
+        Those of the covariates that are also multiplied by the centred logarithm of time.
+    """
+
+    edges: tuple[float, ...]
+    covariates: tuple[str, ...] = ()
+    strata: tuple[str, ...] = ()
+    varying: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """The number of intervals."""
+        return len(self.edges) - 1
+
+    @cached_property
+    def log_time(self) -> Doubles:
+        """Logarithm of the middle of each interval, from the first edge on, less their mean."""
+        edges = np.array(self.edges)
+        middles = np.log((edges[:-1] + edges[1:]) / 2 - edges[0])
+        return np.asarray(middles - middles.mean())
+
+    @property
+    def interactions(self) -> tuple[str, ...]:
+        """Names of the covariates times time."""
+        return tuple(f"{name}:log(time)" for name in self.varying)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all columns but the intercept, the first interval of the first stratum."""
+        later = tuple(f"interval[T.{end:g}]" for end in self.edges[2:])
+        crossed = tuple(f"{name}:{interval}" for name in self.strata for interval in later)
+        return (*self.covariates, *self.interactions, *later, *self.strata, *crossed)
+
+    def ranges(self, known: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+        """Return limits of columns, from those of covariates and strata that are known."""
+        found = dict(known)
+        for name, product in zip(self.varying, self.interactions, strict=True):
+            if name in known:
+                ends = np.multiply.outer(known[name], self.log_time)
+                found[product] = (float(ends.min()), float(ends.max()))
+        later = [f"interval[T.{end:g}]" for end in self.edges[2:]]
+        found.update(dict.fromkeys(later, limits_of_dummy(self.count)))
+        crossed = limits_of_dummy(self.count * (1 + len(self.strata)))
+        found.update({f"{name}:{interval}": crossed for name in self.strata for interval in later})
+        return found
+
+    def columns(self, covariates: Doubles, strata: Doubles, interval: Places) -> Doubles:
+        """Return the columns `names` of rows, each in the interval of that number."""
+        varying = [self.covariates.index(name) for name in self.varying]
+        later = (interval[:, None] == np.arange(1, self.count)).astype(np.float64)
+        crossed = strata[:, :, None] * later[:, None, :]
+        return np.column_stack(
+            [
+                covariates,
+                covariates[:, varying] * self.log_time[interval, None],
+                later,
+                strata,
+                crossed.reshape(len(interval), strata.shape[1] * later.shape[1]),
+            ]
+        )
+
+
+def limits_of_dummy(cells: int) -> tuple[float, float]:
+    """Return limits, in deviations from the mean, of what is 1 in one of so many equal cells.
+
+    Columns are standardised by the middle and the width of their limits: by those of 0 and 1 alone,
+    a row would be as long as if it were three deviations from the mean in each of its dummies, and
+    would be shortened.
+    """
+    mean = 1 / cells
+    deviation = max(math.sqrt(mean * (1 - mean)), (1 - mean) / 3)
+    return mean - 3 * deviation, mean + 3 * deviation
+
+
+@dataclass(frozen=True, slots=True)
+class RowsOfPeriods:
+    """What makes rows of records.  Public, and can be pickled.
+
+    Attributes
+    ----------
+    periods : Periods
+    entry : bool
+        The first column of a record is the time from which it is at risk; then, or else first,
+        comes the event.  The response is the time.
+    covariates, strata : tuple of int
+        Their places in a record.
+    weighted : bool
+        The last column of a record is its weight, and is that of its rows.
+    """
+
+    periods: Periods
+    entry: bool
+    covariates: tuple[int, ...]
+    strata: tuple[int, ...]
+    weighted: bool = False
+
+    def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Places]:
+        """Return regressors and response of the rows, and how many are of each record.
+
+        A record has a row in each interval in which it is at risk, that of its event being the last
+        and the only one whose response is 1.  It has none if it is not at risk between the first
+        edge and the last, or its event is neither 0 nor 1.  What is beyond the last edge was
+        censored there.  Columns are those of `Periods.names`, the logarithm of the exposure, and
+        the weight if there are weights.
+        """
+        edges = np.array(self.periods.edges)
+        begin, first, last, event = self._stays(X, y, edges)
+        counts = np.where(event < 0, 0, last - first + 1)
+        record = np.repeat(np.arange(len(y)), counts)
+        before = np.cumsum(counts) - counts
+        interval = first[record] + np.arange(len(record)) - before[record]
+        low, high = edges[interval], edges[interval + 1]
+        stay = np.minimum(y[record], high) - np.maximum(begin[record], low)
+        exposure = np.log(np.maximum(WHOLE * stay / (high - low), _LEAST_EXPOSURE))
+        own = X[record]
+        parts = [
+            self.periods.columns(
+                own[:, list(self.covariates)], own[:, list(self.strata)], interval
+            ),
+            exposure,
+            *([own[:, -1]] if self.weighted else []),
+        ]
+        happened = (event[record] == 1) & (interval == last[record])
+        return np.column_stack(parts), happened.astype(np.float64), counts
+
+    def _stays(
+        self, X: Doubles, y: Doubles, edges: Doubles
+    ) -> tuple[Doubles, Places, Places, Places]:
+        """Return since when records are at risk, their first and last interval, and the event.
+
+        The event is -1 if a record has no row.
+        """
+        status = X[:, int(self.entry)]
+        inside = ((status == 0) | (status == 1)) & (y > edges[0])
+        begin = np.full(len(y), edges[0])
+        if self.entry:
+            inside &= (X[:, 0] < y) & (X[:, 0] < edges[-1])
+            begin = np.maximum(X[:, 0], edges[0])
+        else:
+            inside |= (y == edges[0]) & (status == 1)
+        most = len(edges) - 2
+        first = np.clip(np.searchsorted(edges, begin, side="right") - 1, 0, most)
+        last = np.clip(np.searchsorted(edges[1:], y, side="left"), 0, most)
+        event = np.where(inside, (status == 1) & (y <= edges[-1]), -1)
+        return begin, first, last, event.astype(np.int64)

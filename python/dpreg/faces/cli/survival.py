@@ -1,0 +1,68 @@
+"""`dpreg survival`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dpreg.faces.cli.codes import DECLINED, DONE
+from dpreg.faces.cli.curve import times_from
+from dpreg.faces.cli.face import SHELL, in_shell
+from dpreg.faces.cli.help import Documented
+from dpreg.faces.cli.output import Outputs
+from dpreg.faces.cli.parameters import listed
+from dpreg.faces.cli.progress import working
+from dpreg.faces.cli.release import release_options
+
+__all__ = ["survival"]
+
+
+@click.command(
+    cls=Documented,
+    examples=(
+        'dpreg survival "Surv(days, died) ~ age + C(stage)" trial.parquet --eps 1 '
+        "--cuts 90,180,365,730 --levels stage=I,II,III --exp",
+        'dpreg survival "Surv(entry, exit, status == 2) ~ dose" cohort.parquet --eps 1 '
+        "--cuts 50,60,70,80 --start 40 --unit person --max-rows 4 --json fit.json",
+    ),
+)
+@release_options(
+    click.option("--cuts", metavar="TIME,TIME,...", required=True,
+                 help="Public times, rising: the ends of the intervals."),
+    click.option("--start", type=float, default=0.0, show_default=True,
+                 help="Where the first interval begins."),
+    click.option("--strata", metavar="COLUMN",
+                 help="Column whose public levels have baseline hazards of their own."),
+    click.option("--time-varying", metavar="TERM,TERM,...",
+                 help="Terms whose effect may change with time, with a test of that."),
+    click.option("--weights", metavar="COLUMN", help="Column of row weights."),
+    click.option("--weight-limit", type=float,
+                 help="Clip weights at this value.  [default: estimated privately]"),
+    click.option("--exp/--no-exp", default=False, help="Show hazard ratios.  [default: no]"),
+    click.option("--alpha", type=float, default=0.05, show_default=True,
+                 help="1 - coverage of the intervals in the table."),
+    click.option("--memory", type=float, metavar="BYTES",
+                 help="Memory for rows; further rows go to temporary files.  [default: a "
+                 "quarter of the machine's memory]"),
+)  # fmt: skip
+def survival(given: dict[str, Any], outputs: Outputs) -> int:
+    """Fit a proportional hazards model to Parquet files with differential privacy.
+
+    FORMULA is 'Surv(time, event) ~ age + C(stage)'; DATA is a Parquet file, a folder of such files
+    or a pattern.
+    """
+    from dpreg.calls.survival import dp_survival
+    from dpreg.estimation.inference.law import check_alpha
+    from dpreg.results.survival import DPSurvival
+
+    alpha, exp = given.pop("alpha"), given.pop("exp")
+    check_alpha(alpha)
+    given["cuts"] = times_from(given["cuts"])
+    if given["time_varying"] is not None:
+        given["time_varying"] = listed(given["time_varying"])
+    with working("fitting"):
+        found = dp_survival(**given)
+    if not isinstance(found, DPSurvival):
+        return outputs.tell(found, found.summary(SHELL), DECLINED)
+    return outputs.tell(found, in_shell(found.summary(alpha, exp=exp)), DONE)

@@ -1,0 +1,281 @@
+"""A private proportional hazards model: ratios, baseline and curves are post-processing."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.base.errors import ArgumentError, add
+from dpreg.base.text import drawn
+from dpreg.data.formula.surv import SurvFormula
+from dpreg.data.periods import EXPOSURE, WHOLE, Periods
+from dpreg.estimation.inference.law import check_alpha
+from dpreg.results.contrasts import WaldTest
+from dpreg.results.document import check_fields
+from dpreg.results.fit import DPResults
+from dpreg.results.predict import NewRows, design_rows
+from dpreg.results.summary import Summary, summarize
+from dpreg.results.terms import term_columns
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["DPSurvival"]
+
+Doubles = NDArray[np.float64]
+
+_FORMAT = 1
+_DOCUMENT = {
+    "dpreg_survival": float, "columns": str, "fit": {str: object},
+    "periods": {"edges": [float], "covariates": [str], "strata": [str], "varying": [str]},
+}  # fmt: skip
+_TITLE = "Proportional Hazards"
+# Larger cumulative hazards are certain events, and smaller ones none.
+_FARTHEST = 700.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DPSurvival(DPResults):
+    """A private proportional hazards model.  Holds released numbers; nothing here costs budget.
+
+    Coefficients are logarithms of hazard ratios; those of ``interval[T.365]`` are of the hazard in
+    the interval that ends at 365, compared with the first.  The intercept is the logarithm of the
+    hazard of the first interval times a hundredth of its length, where covariates are 0.
+
+    Attributes
+    ----------
+    periods : Periods
+        The intervals, and which coefficients are of covariates, strata and time.
+    columns : str
+        The formula of the records.
+
+    See Also
+    --------
+    dpreg.DPResults : its other attributes and methods, all of which are here too.
+    """
+
+    periods: Periods = field(default_factory=lambda: Periods(edges=(0.0, 1.0)))
+    columns: str = ""
+
+    @classmethod
+    def of(cls, fit: DPResults, periods: Periods, surv: SurvFormula) -> DPSurvival:
+        """Return a fit of rows of persons and periods as what it is."""
+        given = {each.name: getattr(fit, each.name) for each in fields(DPResults)}
+        return cls(**given, periods=periods, columns=surv.columns)
+
+    def predict(
+        self,
+        data: Any = None,
+        *,
+        winsorise: bool = True,
+        interval: str | None = None,
+        alpha: float = 0.05,
+        which: str = "linear",
+    ) -> pd.Series | pd.DataFrame:
+        """Refuse: see `predict_survival` for curves, and `t_test` for hazard ratios."""
+        problem = "a time to an event has no prediction that is one number"
+        raise ArgumentError("predict", problem, "write predict_survival(data)")
+
+    def marginal_effects(self, data: Any, *, alpha: float = 0.05) -> pd.DataFrame:
+        """Refuse: hazard ratios are the effects."""
+        problem = "effects of this model are hazard ratios"
+        raise ArgumentError("marginal_effects", problem, "write conf_int(exp=True)")
+
+    def ph_test(self) -> WaldTest:
+        """Test that hazards are proportional: effects of `time_varying` terms do not change.
+
+        Raises
+        ------
+        ArgumentError
+            If the fit has no such terms, or one of their coefficients has no standard error.
+        """
+        if not self.periods.varying:
+            problem = "needs terms whose effect may change with time"
+            raise ArgumentError("time_varying", problem, add("time_varying", ["age"]))
+        wanted = [float(name in self.periods.interactions) for name in self.names]
+        return self.wald_test(np.diag(wanted)[np.array(wanted) > 0])
+
+    def baseline_hazard(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Return the hazard where covariates are 0, in the first of the strata.
+
+        Returns
+        -------
+        DataFrame
+            One row per interval: start, stop, hazard per unit of time with pointwise limits lower
+            and upper, and cumulative, the cumulative hazard at its end.
+        """
+        import pandas as pd
+
+        alpha = check_alpha(alpha)
+        reference = np.zeros((1, len(self.periods.covariates) + len(self.periods.strata)))
+        rows = self._rows(reference)[0]
+        edges = np.array(self.periods.edges)
+        log_hazard = rows @ self.estimates - np.log(np.diff(edges))
+        margin = self.law.critical_value(alpha) * self._errors(rows)
+        return pd.DataFrame(
+            {
+                "start": edges[:-1],
+                "stop": edges[1:],
+                "hazard": np.exp(log_hazard),
+                "lower": np.exp(log_hazard - margin),
+                "upper": np.exp(log_hazard + margin),
+                "cumulative": np.cumsum(np.exp(log_hazard) * np.diff(edges)),
+            }
+        )
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def predict_survival(
+        self, data: Any, alpha: float = 0.05, *, winsorise: bool = True
+    ) -> pd.DataFrame:
+        """Return survival curves of new persons at the cuts, given survival up to the first edge.
+
+        Parameters
+        ----------
+        data : data frame, dict of arrays, or path of a Parquet file
+            Covariates and strata of persons, constant over time.  They are not protected.
+        alpha : float, default 0.05
+        winsorise : bool, default True
+            Clip covariates to `limits`, if there are any, to avoid extrapolation.
+
+        Returns
+        -------
+        DataFrame
+            One row per person and cut: row (that of the data), time, survival, and pointwise limits
+            lower and upper, in which sampling error and privacy noise are.  NaN where a person is
+            incomplete, or a coefficient that is needed has no standard error.
+        """
+        import pandas as pd
+
+        alpha = check_alpha(alpha)
+        found = self._new(data, winsorise=winsorise)
+        parts = [self._curve(rows, alpha) for rows in self._rows(found.X)]
+        table = np.full((found.total, self.periods.count, 3), np.nan)
+        table[found.kept] = np.array(parts).reshape(-1, self.periods.count, 3)
+        index = range(found.total) if found.index is None else found.index
+        return pd.DataFrame(
+            {
+                "row": np.repeat(np.array(index), self.periods.count),
+                "time": np.tile(self.periods.edges[1:], found.total),
+                **dict(zip(("survival", "lower", "upper"), table.reshape(-1, 3).T, strict=True)),
+            }
+        )
+
+    def plot_survival(self, data: Any, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
+        """Draw the curves of `predict_survival` with pointwise bands; needs matplotlib."""
+        return drawn("plot_survival", self, data, ax, alpha)
+
+    def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:
+        """Return the table, printable as text, HTML and LaTeX; ``exp=True``: hazard ratios."""
+        shown = summarize(self, self.tidy(alpha, exp=exp), alpha, exp=exp, title=_TITLE)
+        if not self.periods.varying:
+            return shown
+        try:
+            test = self.ph_test()
+        except ArgumentError:
+            found = "not estimable at this eps"
+        else:
+            found = f"chi2 = {test.statistic:.4g} on {test.df_num} df, p-value {test.pvalue:.4g}"
+        return replace(shown, notes=(f"Test of proportional hazards: {found}.", *shown.notes))
+
+    def to_json(self) -> str:
+        """Return everything as JSON; `from_json` reads it."""
+        document = {
+            "dpreg_survival": _FORMAT, "columns": self.columns, "periods": asdict(self.periods),
+            "fit": json.loads(super().to_json()),
+        }  # fmt: skip
+        return json.dumps(document, indent=2, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> DPSurvival:
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If `text` is something else.
+        """
+        try:
+            data: dict[str, Any] = json.loads(text)
+            check_fields(data, _DOCUMENT)
+            if data["dpreg_survival"] != _FORMAT:
+                raise ValueError("another format")
+            periods = _periods_from(data["periods"])
+            fit = DPResults.from_json(json.dumps(data["fit"]))
+            if fit.names != ("Intercept", *periods.names, EXPOSURE):
+                raise ValueError("the coefficients are not those of the periods")
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"this is not a survival fit of format {_FORMAT}: {error}") from None
+        given = {each.name: getattr(fit, each.name) for each in fields(DPResults)}
+        return cls(**given, periods=periods, columns=data["columns"])
+
+    def _terms(self) -> dict[str, list[int]]:
+        """Return the places of the coefficients of each term; those of the baseline are of none."""
+        terms = term_columns(self.columns, self.schema, self.names)
+        strata = {self.names.index(name) for name in self.periods.strata}
+        return {term: places for term, places in terms.items() if not strata & set(places)}
+
+    def _new(self, data: Any, *, winsorise: bool) -> NewRows:
+        """Return covariates and strata of new persons, in the order of the periods."""
+        names = (*self.periods.covariates, *self.periods.strata)
+        found = design_rows(self.columns, self.schema, data, names)
+        X = found.X[:, [1 + found.names.index(name) for name in names]]
+        return replace(found, X=self._inside(X) if winsorise else X, names=names)
+
+    def _inside(self, X: Doubles) -> Doubles:
+        """Clip covariates and strata to their limits."""
+        if self.limits is None:
+            return X
+        names = (*self.periods.covariates, *self.periods.strata)
+        known = self.limits[[self.names.index(name) - 1 for name in names]]
+        low, high = np.where(np.isnan(known), [-np.inf, np.inf], known).T
+        return np.clip(X, low, high)
+
+    def _rows(self, X: Doubles) -> Doubles:
+        """Return the rows of persons, shape (persons, K, c), each at risk in whole intervals."""
+        count, size = self.periods.count, len(self.periods.covariates)
+        every = np.repeat(X, count, axis=0)
+        interval = np.tile(np.arange(count), len(X))
+        columns = self.periods.columns(every[:, :size], every[:, size:], interval)
+        rows = np.zeros((len(X), count, len(self.names)))
+        rows[:, :, 0] = 1.0
+        rows[:, :, 1 : 1 + columns.shape[1]] = columns.reshape(len(X), count, -1)
+        rows[:, :, self.names.index(EXPOSURE)] = math.log(WHOLE)
+        return rows
+
+    def _curve(self, rows: Doubles, alpha: float) -> Doubles:
+        """Return survival and its limits at the end of each interval, shape (K, 3).
+
+        Errors are those of the logarithm of the cumulative hazard, to first order.
+        """
+        hazards = np.exp(np.clip(rows @ self.estimates, -_FARTHEST, _FARTHEST))
+        cumulative = np.cumsum(hazards)
+        gradient = np.cumsum(hazards[:, None] * rows, axis=0) / cumulative[:, None]
+        margin = self.law.critical_value(alpha) * self._errors(gradient)
+        ends = (cumulative, cumulative * np.exp(margin), cumulative * np.exp(-margin))
+        return np.asarray(np.exp(-np.column_stack(ends)))
+
+    def _errors(self, rows: Doubles) -> Doubles:
+        """Return standard errors of combinations of coefficients, one a row."""
+        assert self.covariance is not None
+        unknown = np.isnan(np.diag(self.covariance))
+        known = np.where(np.isnan(self.covariance), 0.0, self.covariance)
+        variances = np.einsum("ij,jk,ik->i", rows, known, rows)
+        hidden = (rows[:, unknown] != 0).any(axis=1)
+        return np.asarray(np.where(hidden, np.nan, np.sqrt(np.maximum(variances, 0.0))))
+
+
+def _periods_from(data: Mapping[str, Any]) -> Periods:
+    edges = data["edges"]
+    if len(edges) < 2 or any(a >= b for a, b in itertools.pairwise(edges)):
+        raise ValueError("periods.edges must be two or more rising numbers")
+    if not set(data["varying"]) <= set(data["covariates"]):
+        raise ValueError("periods.varying are not among the covariates")
+    return Periods(**{name: tuple(values) for name, values in data.items()})

@@ -1,0 +1,356 @@
+"""`dp_survival`: its rows by definition, exact fits, what follows from a fit, and wrong use."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from importlib.util import find_spec
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import statsmodels.api as sm
+
+import dpreg
+from dpreg.base.errors import ArgumentError, FormulaError
+from dpreg.calls import survival
+from dpreg.data.design import Design, Terms
+from dpreg.data.expanded import expanded
+from dpreg.data.observations import Collector
+from dpreg.data.periods import EXPOSURE, Periods, RowsOfPeriods
+from dpreg.data.units import Units
+
+CUTS = [0.5, 1.0, 1.5, 2.0]
+LEVELS = {"arm": ["a", "b"], "site": ["u", "v"]}
+EDGES = (0.0, 1.0, 2.0, 4.0)
+# Times on and off the edges, some of which cannot be.
+TIMES = (-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 9.0)
+
+
+def cohort(n, seed=1):
+    rng = np.random.default_rng(seed)
+    x, arm, site = rng.normal(size=n), rng.integers(0, 2, n), rng.integers(0, 2, n)
+    time = rng.exponential(1 / (0.6 * np.exp(0.5 * x - 0.7 * arm + 0.4 * site)))
+    end = rng.uniform(0.3, 3, n)
+    stop = np.minimum(time, end)
+    return pd.DataFrame({
+        "time": stop, "event": (time <= end).astype(int), "x": x,
+        "arm": np.array(["a", "b"])[arm], "site": np.array(["u", "v"])[site],
+        "start": stop * rng.uniform(0, 0.5, n) * (rng.random(n) < 0.4),
+        "w": rng.uniform(0.5, 2, n), "who": np.arange(n) // 2,
+    })  # fmt: skip
+
+
+def by_hand(start, stop, event, edges):
+    """Return (interval, exposure, response) of each row of one record, one after another."""
+    if event not in (0, 1) or start >= edges[-1] or stop < edges[0]:
+        return []
+    found = []
+    for k, (low, high) in enumerate(itertools.pairwise(edges)):
+        begin, end = max(start, low), min(stop, high)
+        at_first = k == 0 and stop == edges[0] and event == 1 and start == -np.inf
+        if end > begin or at_first:
+            happened = (event == 1 and low < stop <= high) or at_first
+            found.append((k, max(100 * (end - begin) / (high - low), 1.0), float(happened)))
+    return found
+
+
+@pytest.mark.parametrize("entry", [False, True])
+def test_rows_are_those_of_the_definition(entry):
+    starts = TIMES if entry else (-np.inf,)
+    records = list(itertools.product(starts, TIMES, (0.0, 1.0, 2.0, 0.5)))
+    start, stop, event = np.array(records).T
+    X = np.column_stack([*([start] if entry else []), event, np.arange(len(stop))])
+    expansion = RowsOfPeriods(Periods(edges=EDGES, covariates=("x",)), entry, (1 + entry,), ())
+    rows, response, counts = expansion(X, stop)
+    wanted = [by_hand(*record, EDGES) for record in records]
+    assert counts.tolist() == [len(each) for each in wanted]
+    assert sum(map(len, wanted)) > 30 * (1 + entry)
+    flat = [(record, *row) for record, of in enumerate(wanted) for row in of]
+    record, interval, exposure, happened = np.array(flat).T
+    np.testing.assert_array_equal(rows[:, 0], record)
+    np.testing.assert_array_equal(rows[:, 1:3], interval[:, None] == [1, 2])
+    np.testing.assert_allclose(rows[:, 3], np.log(exposure), rtol=1e-14)
+    np.testing.assert_array_equal(response, happened)
+
+
+def _designs(rng, n, *, spilled):
+    """Return a design of records, some of units with several, in memory or not."""
+    X = np.column_stack([rng.choice(TIMES, n), rng.choice([0.0, 1.0, 2.0], n), rng.normal(size=n)])
+    y, labels = rng.choice(TIMES, n), rng.integers(0, max(n // 2, 1), n)
+    terms = Terms("t", ("s", "e", "x"), intercept=True)
+    if not spilled:
+        return Design.of(X, y, terms, Units.from_labels(labels)), labels
+    collector = Collector(0.0)
+    for part in np.array_split(np.arange(n), 3):
+        collector.append(X[part], y[part])
+    return Design(collector.observations(3), terms, Units.from_labels(labels)), labels
+
+
+@pytest.mark.parametrize("spilled", [False, True])
+def test_groups_are_the_rows_of_units_and_totals_those_of_all(spilled, monkeypatch):
+    monkeypatch.setattr("dpreg.data.expanded._ROWS", 9)
+    rng = np.random.default_rng(3)
+    expansion = RowsOfPeriods(Periods(edges=EDGES, covariates=("x",)), True, (2,), ())
+    design, labels = _designs(rng, 40, spilled=spilled)
+    made = expanded(design, expansion, 3, 4, Terms("t", ("x", "a", "b", EXPOSURE), intercept=True))
+    assert made.units.most == 12
+    X, y, counts = expansion(*design.rows.arrays())
+    of = np.repeat(labels, counts)
+    all_x, all_y = made.rows.arrays()
+    np.testing.assert_array_equal(np.column_stack([all_x, all_y]), np.column_stack([X, y]))
+    seen = set()
+    for block in made.rows.groups(made.units.offsets, made.units.rows):
+        for k, (a, b) in enumerate(itertools.pairwise(block.offsets.astype(int))):
+            label = np.unique(labels)[block.first + k]
+            seen.add(label)
+            own = block.rows[a:b].astype(int)
+            found = np.column_stack([block.X[own], block.y[own]])
+            np.testing.assert_array_equal(found, np.column_stack([X, y])[of == label])
+    assert seen == set(labels)
+    total = made.rows.total(lambda X, y: np.array([len(y), int(y.sum())]))
+    assert total.tolist() == [len(y), int(y.sum())]
+    assert made.rows.count == len(y)
+    half = np.arange(len(y)) % 2 == 0
+    np.testing.assert_array_equal(made.rows.where(half).arrays()[1], y[half])
+    np.testing.assert_array_equal(made.rows.columns([0]).arrays()[0], X[:, :1])
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_unit_more_is_so_many_rows_more_and_no_other_row_changes(most):
+    expansion = RowsOfPeriods(Periods(edges=EDGES, covariates=("x",)), True, (2,), ())
+    few = [(s, e) for s in (-1.0, 0.5, 2.0, 9.0) for e in (0.0, 1.0, 2.0)]
+    others = np.array([[0.0, 1.0, 7.0], [1.0, 0.0, 8.0]])
+    alone, y_alone, _ = expansion(others, np.array([3.0, 9.0]))
+    for own in itertools.product(few, repeat=most):
+        for stop in itertools.product((0.0, 1.0, 3.0, 9.0), repeat=most):
+            more = np.column_stack([np.array(own), np.zeros(most)])
+            X, y, _ = expansion(np.vstack([more, others]), np.array([*stop, 3.0, 9.0]))
+            assert len(y) - len(y_alone) <= 3 * most
+            np.testing.assert_array_equal(X[len(y) - len(y_alone) :], alone)
+            np.testing.assert_array_equal(y[len(y) - len(y_alone) :], y_alone)
+
+
+def test_it_is_the_fit_of_the_table_made_by_hand(monkeypatch):
+    data = cohort(3000)
+
+    def fit():
+        return dpreg.dp_survival("Surv(start, time, event) ~ x", data, 2.0, cuts=CUTS, rng=3)
+
+    lazy, made = fit(), survival.expanded
+
+    def table(design, expansion, periods, rows, terms):
+        edges = [0.0, *CUTS]
+        records = enumerate(data[["start", "time", "event", "x"]].to_numpy())
+        found = [(i, x, *row) for i, (*record, x) in records for row in by_hand(*record, edges)]
+        i, x, k, exposure, y = np.array(found).T
+        X = np.column_stack([x, k[:, None] == [1, 2, 3], np.log(exposure)])
+        units = replace(Units.from_labels(i.astype(np.int64)), most=periods * rows)
+        same = made(design, expansion, periods, rows, terms).rows.arrays()
+        np.testing.assert_allclose(same[0], X, rtol=1e-13)
+        np.testing.assert_array_equal(same[1], y)
+        return Design.of(*same, terms, units)
+
+    monkeypatch.setattr(survival, "expanded", table)
+    assert fit().to_json() == lazy.to_json()
+
+
+@pytest.mark.parametrize("options", [{}, {"memory": 1e6}], ids=["held", "spilled"])
+def test_where_rows_are_changes_nothing(options):
+    data = cohort(20000)
+    found = [dpreg.dp_survival("Surv(time, event) ~ x + C(arm)", data, 1.0, cuts=CUTS, unit="who",
+                               max_rows=2, levels=LEVELS, rng=5, **each)
+             for each in ({}, options)]  # fmt: skip
+    assert found[0].to_json() == found[1].to_json()
+
+
+@pytest.mark.parametrize("unit", [{}, {"unit": "who", "max_rows": 2}], ids=["row", "person"])
+def test_containers_and_workers_change_nothing(unit, tmp_path):
+    data, path = cohort(4000)[["time", "event", "x", "who"]], tmp_path / "d.parquet"
+    data.to_parquet(path)
+    kinds = [data, str(path), pl.from_pandas(data)]
+    if find_spec("dask"):
+        import dask.dataframe as dd
+
+        kinds.append(dd.from_pandas(data, npartitions=3))
+    found = {
+        dpreg.dp_survival("Surv(time, event) ~ x", kind, 3.0, cuts=CUTS, rng=2, **unit).to_json()
+        for kind in kinds
+    }
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_few_records_are_an_outcome(rows):
+    for formula in ("Surv(time, event) ~ x", "Surv(time, event) ~ 1"):
+        found = dpreg.dp_survival(formula, cohort(9)[:rows], 1.0, cuts=CUTS, rng=1)
+        assert not found.released
+
+
+def test_a_baseline_alone_has_one_curve():
+    fit = dpreg.dp_survival("Surv(time, event) ~ 1", cohort(20000), 30.0, cuts=[1, 2], rng=2)
+    curve = fit.predict_survival({"any": [1.0]})
+    hazard = fit.baseline_hazard()["cumulative"]
+    np.testing.assert_allclose(curve["survival"], np.exp(-hazard))
+
+
+def exact(data, columns, start=None):
+    """Return the Poisson fit of statsmodels to the rows made by hand."""
+    records = zip(start if start is not None else [-np.inf] * len(data), data["time"],
+                  data["event"], strict=True)  # fmt: skip
+    rows = [(i, *row) for i, r in enumerate(records) for row in by_hand(*r, [0.0, *CUTS])]
+    i, k, exposure, y = np.array(rows).T
+    i = i.astype(int)
+    X = np.column_stack([np.ones(len(i)), *(c[i] for c in columns), k[:, None] == [1, 2, 3]])
+    return sm.GLM(y, X, family=sm.families.Poisson(), offset=np.log(exposure)).fit()
+
+
+@pytest.mark.parametrize("entry", [False, True])
+def test_with_little_noise_it_is_the_exact_fit_and_near_cox(entry):
+    data = cohort(20000)
+    surv = "Surv(start, time, event)" if entry else "Surv(time, event)"
+    fit = dpreg.dp_survival(f"{surv} ~ x + C(arm)", data, 60.0, cuts=CUTS, levels=LEVELS, rng=1)
+    arm = (data["arm"] == "b").to_numpy(dtype=float)
+    start = data["start"].to_numpy() if entry else None
+    known = exact(data, [data["x"].to_numpy(), arm], start)
+    gap = (fit.estimates[:-1] - known.params) / known.bse
+    assert np.abs(gap).max() < 0.5
+    np.testing.assert_allclose(fit.bse.iloc[1:3], known.bse[1:3], rtol=0.15)
+    cox = sm.PHReg(data["time"], np.column_stack([data["x"], arm]), data["event"],
+                   entry=start).fit()  # fmt: skip
+    np.testing.assert_allclose(fit.estimates[1:3], cox.params, atol=3 * cox.bse.max())
+
+
+def test_strata_have_baselines_of_their_own_and_time_an_effect():
+    data = cohort(30000)
+    fit = dpreg.dp_survival("Surv(time, event) ~ x", data, 60.0, cuts=CUTS, strata="site",
+                            time_varying=["x"], levels=LEVELS, rng=1)  # fmt: skip
+    assert fit.names[:3] == ("Intercept", "x", "x:log(time)")
+    assert "site[T.v]:interval[T.2]" in fit.names
+    assert fit.ph_test().pvalue > 1e-3
+    assert fit.ph_test().df_num == 1
+    assert "Test of proportional hazards: chi2 = " in str(fit)
+    new = pd.DataFrame({"x": [0.0, 0.0], "site": ["u", "v"]})
+    curves = fit.predict_survival(new).pivot_table("survival", "time", "row")
+    for site, level in enumerate("uv"):
+        part = data[(data["site"] == level) & (data["x"].abs() < 0.2) & (data["arm"] == "a")]
+        assert len(part) > 500
+        truth = np.exp(-0.6 * np.exp(0.4 * site) * curves.index.to_numpy())
+        mixed = (truth + truth ** np.exp(-0.7)) / 2
+        np.testing.assert_allclose(curves[site], mixed, atol=0.04)
+    assert list(fit.anova().index) == ["x"]
+
+
+def test_an_effect_that_changes_is_found():
+    rng = np.random.default_rng(4)
+    x = rng.integers(0, 2, 30000)
+    # The hazard ratio is 4 before 1 and 1/4 after it.
+    first = rng.exponential(1 / np.where(x, 0.8, 0.2))
+    later = 1 + rng.exponential(1 / np.where(x, 0.2, 0.8))
+    time = np.where(first < 1, first, later)
+    data = {"time": np.minimum(time, 3), "event": time < 3, "x": x.astype(float)}
+    fit = dpreg.dp_survival("Surv(time, event) ~ x", data, 5.0, cuts=[0.5, 1, 2, 3],
+                            time_varying="x", rng=2)  # fmt: skip
+    assert fit.ph_test().pvalue < 1e-6
+    assert fit.params["x:log(time)"] < -1
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return dpreg.dp_survival("Surv(time, event) ~ x + C(arm)", cohort(20000), 5.0, cuts=CUTS,
+                             levels=LEVELS, weights="w", weight_limit=2.0, rng=1)  # fmt: skip
+
+
+def test_curves_hazards_and_ratios_are_those_of_the_coefficients(fitted):
+    new = pd.DataFrame({"x": [0.0, 1.0, np.nan], "arm": ["a", "b", "a"]}, index=["p", "q", "r"])
+    table = fitted.predict_survival(new)
+    assert table.columns.tolist() == ["row", "time", "survival", "lower", "upper"]
+    assert table[table["row"] == "r"][["survival", "lower", "upper"]].isna().all().all()
+    b = fitted.params
+    level = b["Intercept"] + np.log(100) + b[["interval[T.1]", "interval[T.1.5]",
+                                              "interval[T.2]"]].to_numpy()  # fmt: skip
+    hazards = np.exp(np.append(b["Intercept"] + np.log(100), level))
+    ratio = np.exp(b["x"] + b["C(arm)[T.b]"])
+    for row, times in (("p", 1.0), ("q", ratio)):
+        mine = table[table["row"] == row]
+        np.testing.assert_allclose(mine["survival"], np.exp(-np.cumsum(hazards) * times))
+        assert ((mine["lower"] < mine["survival"]) & (mine["survival"] < mine["upper"])).all()
+    baseline = fitted.baseline_hazard()
+    np.testing.assert_allclose(baseline["hazard"], hazards / 0.5)
+    np.testing.assert_allclose(baseline["cumulative"], np.cumsum(hazards))
+    # In one interval the cumulative hazard is one exponential.
+    gap = np.log(-np.log(table["lower"][0])) - np.log(-np.log(table["survival"][0]))
+    assert gap == pytest.approx(np.log(baseline["upper"][0] / baseline["hazard"][0]))
+    np.testing.assert_allclose(fitted.tidy(exp=True)["coef"], np.exp(b))
+    assert "exp(coef)" in str(fitted.summary(exp=True))
+    assert "Private Proportional Hazards Results" in str(fitted)
+
+
+def test_a_fit_goes_to_json_and_back(fitted):
+    again = dpreg.DPSurvival.from_json(fitted.to_json())
+    assert again.to_json() == fitted.to_json()
+    assert str(again) == str(fitted)
+    new = {"x": [0.5], "arm": ["b"]}
+    pd.testing.assert_frame_equal(again.predict_survival(new), fitted.predict_survival(new))
+    text = fitted.to_json()
+    other = text.replace('"varying": []', '"varying": ["z"]')
+    for wrong in ("{}", "3", other, text.replace('"Intercept"', '"x"', 1), text[:-9]):
+        with pytest.raises(ValueError, match="not a survival fit"):
+            dpreg.DPSurvival.from_json(wrong)
+    assert fitted.privacy.request["method"]["cuts"] == CUTS
+    with pytest.raises(ArgumentError, match="predict_survival"):
+        fitted.predict(new)
+    with pytest.raises(ArgumentError, match="hazard ratios"):
+        fitted.marginal_effects(new)
+    with pytest.raises(ArgumentError, match="time_varying"):
+        fitted.ph_test()
+
+
+def test_curves_are_drawn(fitted):
+    pytest.importorskip("matplotlib")
+    axes = fitted.plot_survival({"x": [0.0, 1.0], "arm": ["a", "b"]})
+    assert len(axes.lines) == 2
+    assert "NOT PRIVATE" in axes.get_title(loc="left")
+
+
+def test_a_budget_is_charged_once_and_the_ledger_says_what_for():
+    budget = dpreg.Budget(1.0, 1e-5)
+    dpreg.dp_survival("Surv(time, event) ~ x", cohort(300), 0.5, cuts=CUTS, unit="who", max_rows=2,
+                      budget=budget)  # fmt: skip
+    (charge,) = budget.charges
+    assert charge.epsilon == 0.5
+    assert "max_rows=2" in charge.unit
+
+
+WRONG = [
+    ({"formula": "time ~ x"}, FormulaError, "must have Surv()"),
+    ({"formula": "Surv(time, event) ~ x + strata(site)"}, FormulaError, "write strata='site'"),
+    ({"formula": "Surv(time, event) ~ x + frailty(who)"}, FormulaError, "write unit='person'"),
+    ({"formula": "Surv(time, event) ~ x + cluster(who)"}, FormulaError, "write unit='person'"),
+    ({"formula": "Surv(time, event) ~ tt(x)"}, FormulaError, "write time_varying="),
+    ({"formula": "Surv(time, event) ~ ."}, FormulaError, "must name the covariates"),
+    ({"formula": "Surv(time, event) ~ 0 + x"}, FormulaError, "baseline hazard"),
+    ({"formula": "Surv(time, time) ~ x"}, FormulaError, "one column twice"),
+    ({"cuts": [2, 1]}, ArgumentError, "rising finite numbers"),
+    ({"cuts": range(1, 500)}, ArgumentError, "at most 200"),
+    ({"start": 3.0}, ArgumentError, "below the first cut"),
+    ({"strata": "x"}, ArgumentError, "no public levels"),
+    ({"strata": 3}, ArgumentError, "the name of one column"),
+    ({"time_varying": ["z"]}, ArgumentError, "which has x"),
+    ({"time_varying": 3}, ArgumentError, "terms of the formula"),
+    ({"max_rows": 2}, ArgumentError, "needs unit"),
+    ({"unit": "who", "max_rows": 10**5}, ArgumentError, "with 4 intervals"),
+    ({"bounds": {"I(time)": (0, 1)}}, ArgumentError, "not a covariate"),
+    ({"frailty": "who"}, TypeError, "no such argument"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "kind", "says"), WRONG, ids=lambda v: str(v)[:40])
+def test_wrong_use_is_refused_before_the_charge(given, kind, says):
+    budget = dpreg.Budget(1.0, 1e-5)
+    asked = {"formula": "Surv(time, event) ~ x", "cuts": CUTS, "levels": LEVELS, **given}
+    with pytest.raises(kind) as refusal:
+        dpreg.dp_survival(data=cohort(50), eps=1.0, budget=budget, **asked)
+    assert says in str(refusal.value)
+    assert not budget.charges
