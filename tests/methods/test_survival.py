@@ -11,13 +11,14 @@ import pandas as pd
 import polars as pl
 import pytest
 import statsmodels.api as sm
+from unsealed import arrays_of, opened, rows_of, units_of
 
 import dpreg
 from dpreg.base.errors import ArgumentError, FormulaError
 from dpreg.calls import survival
 from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import expanded
-from dpreg.data.observations import Collector
+from dpreg.data.observations import Collector, RowCount
 from dpreg.data.periods import EXPOSURE, Periods, RowsOfPeriods
 from dpreg.data.units import Units
 
@@ -85,7 +86,7 @@ def _designs(rng, n, *, spilled):
     collector = Collector(0.0)
     for part in np.array_split(np.arange(n), 3):
         collector.append(X[part], y[part])
-    return Design(collector.observations(3), terms, Units.from_labels(labels)), labels
+    return Design.of_rows(collector.observations(3), terms, Units.from_labels(labels)), labels
 
 
 @pytest.mark.parametrize("spilled", [False, True])
@@ -95,13 +96,14 @@ def test_groups_are_the_rows_of_units_and_totals_those_of_all(spilled, monkeypat
     expansion = RowsOfPeriods(Periods(edges=EDGES, covariates=("x",)), True, (2,), ())
     design, labels = _designs(rng, 40, spilled=spilled)
     made = expanded(design, expansion, 3, 4, Terms("t", ("x", "a", "b", EXPOSURE), intercept=True))
-    assert made.units.most == 12
-    X, y, counts = expansion(*design.rows.arrays())
+    rows, units = rows_of(made), units_of(made)
+    assert units.most == 12
+    X, y, counts = expansion(*arrays_of(design))
     of = np.repeat(labels, counts)
-    all_x, all_y = made.rows.arrays()
+    all_x, all_y = rows.arrays()
     np.testing.assert_array_equal(np.column_stack([all_x, all_y]), np.column_stack([X, y]))
     seen = set()
-    for block in made.rows.groups(made.units.offsets, made.units.rows):
+    for block in rows.groups(units.offsets, units.rows):
         for k, (a, b) in enumerate(itertools.pairwise(block.offsets.astype(int))):
             label = np.unique(labels)[block.first + k]
             seen.add(label)
@@ -109,12 +111,11 @@ def test_groups_are_the_rows_of_units_and_totals_those_of_all(spilled, monkeypat
             found = np.column_stack([block.X[own], block.y[own]])
             np.testing.assert_array_equal(found, np.column_stack([X, y])[of == label])
     assert seen == set(labels)
-    total = made.rows.total(lambda X, y: np.array([len(y), int(y.sum())]))
-    assert total.tolist() == [len(y), int(y.sum())]
-    assert made.rows.count == len(y)
+    assert opened(rows.total(RowCount())).tolist() == [len(y)]
+    assert rows.count == len(y)
     half = np.arange(len(y)) % 2 == 0
-    np.testing.assert_array_equal(made.rows.where(half).arrays()[1], y[half])
-    np.testing.assert_array_equal(made.rows.columns([0]).arrays()[0], X[:, :1])
+    np.testing.assert_array_equal(rows.where(half).arrays()[1], y[half])
+    np.testing.assert_array_equal(rows.columns([0]).arrays()[0], X[:, :1])
 
 
 @pytest.mark.parametrize("most", [1, 2])
@@ -147,7 +148,7 @@ def test_it_is_the_fit_of_the_table_made_by_hand(monkeypatch):
         i, x, k, exposure, y = np.array(found).T
         X = np.column_stack([x, k[:, None] == [1, 2, 3], np.log(exposure)])
         units = replace(Units.from_labels(i.astype(np.int64)), most=periods * rows)
-        same = made(design, expansion, periods, rows, terms).rows.arrays()
+        same = arrays_of(made(design, expansion, periods, rows, terms))
         np.testing.assert_allclose(same[0], X, rtol=1e-13)
         np.testing.assert_array_equal(same[1], y)
         return Design.of(*same, terms, units)
