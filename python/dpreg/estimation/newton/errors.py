@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +26,9 @@ Doubles = NDArray[np.float64]
 
 # A coordinate in which no root was found may be so many times as far off as the last step was.
 _FARTHER = 5.0
+# A coefficient that moved by more than so many deviations of the noise in both of the last steps, to
+# the same side, goes on as a geometric series, with no more than this ratio.
+_MOVED, _SLOWEST = 2.0, 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,7 @@ def newton_errors(fit: Fit, begun: Standardised) -> EstimateError:
     excess = 0.0 if tail is None else tail.cut(limit).excess / n
     return EstimateError(
         sampling=sampling,
-        privacy=fit.path.variance * way @ way.T,
+        privacy=fit.path.variance * way @ way.T + _slow(fit, way),
         hidden=_hidden(fit.model, dispersion) + _unsettled(fit, dispersion),
         clipping=excess**2 * way @ way.T,
     )
@@ -100,6 +104,29 @@ def _unsettled(fit: Fit, dispersion: float) -> Doubles:
     # A score that changed its sign has passed the root, which is no farther than the step back.
     left = np.where(before * last > 0, dispersion + (_FARTHER * steps) ** 2, steps**2)
     return np.asarray(there * left @ there.T) + np.outer(beyond, beyond)
+
+
+def _slow(fit: Fit, way: Doubles) -> Doubles:
+    """Return the square of what is left to go for coefficients that the last score still moved.
+
+    Where second moments are overestimated along one direction, steps along it are too short, and
+    each coefficient that has something of it is a little off: unseen in a coordinate, but not in
+    the coefficient.  Without it a level of 120 rows in 60,000 of a logistic model missed by six
+    errors.  What the noise in the score before does to the last one is no such step: one slope in
+    fifty had errors up to ten times as large for it.  And a single coordinate hides nothing.
+    """
+    if len(fit.path.observations) < 2 or fit.model.found.width == 1:
+        return np.zeros((len(way), len(way)))
+    sizes = np.sqrt((way**2).sum(axis=1))
+    before, last = fit.path.observations[-2:]
+    first, moved = way @ before.score, way @ last.score
+    noise = math.hypot(before.deviation, last.deviation)
+    clear = np.abs(first) > _MOVED * before.deviation * sizes
+    clear &= (np.abs(moved) > _MOVED * noise * sizes) & (first * moved > 0)
+    larger = np.where(clear, np.maximum(np.abs(first), np.abs(moved)), 1.0)
+    ratio = np.minimum(np.abs(moved) / larger, _SLOWEST)
+    left = np.where(clear, np.maximum(1.0, ratio / (1 - ratio)) * moved, 0.0)
+    return np.outer(left, left)
 
 
 def bent(
