@@ -26,8 +26,8 @@ Doubles = NDArray[np.float64]
 
 # A coordinate in which no root was found may be so many times as far off as the last step was.
 _FARTHER = 5.0
-# A coefficient that moved by more than so many deviations of the noise in both of the last steps, to
-# the same side, goes on as a geometric series, with no more than this ratio.
+# A coefficient that moved by more than so many deviations of the noise in both of the last steps,
+# to the same side, goes on as a geometric series, with no more than this ratio.
 _MOVED, _SLOWEST = 2.0, 0.8
 
 
