@@ -67,7 +67,7 @@ engines: $(VENV)/test
 arm64 wasm musl: $(VENV)/lint
 	.ci/cross $(VENV) $@
 
-# Ten times the runs of `make test`, whole fits, batteries on the generator, the ledger under
+# Ten times the runs of `make test`, whole calls, batteries on the generator, the ledger under
 # kill -9, and the fuzzers for a minute each.
 audit: $(VENV)/test
 	$(BIN)/python tests/audit/full.py

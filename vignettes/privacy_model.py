@@ -199,6 +199,15 @@ assert replayed.holds
 # A change of exactly 1 is the sensitivity itself. A replay covers sums and their accounting; the
 # noise distributions are the subject of the other audits.
 #
+# ### Whole calls as black boxes
+#
+# `dpreg audit --black-box --full` calls each method thousands of times on two tables that differ in
+# one row, the canary, and guesses from the results which table it was. The attacker knows the code
+# and all other rows. The share of right guesses bounds mu of Gaussian differential privacy from
+# below, and so eps at delta; for noise that is not Gaussian the probabilities of one event do. The
+# tables are chosen so that the canary moves what is shown by as much as any row can: a bound of at
+# least half of eps shows that the audit would have noticed a method with half of its noise.
+#
 # An audit must be able to fail: tests/audit/mutants has a hundred defects, including those of
 # published papers and codes, and each of them must be rejected. `vignettes/errors_found.py` lists
 # their sources.

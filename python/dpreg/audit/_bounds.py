@@ -52,8 +52,8 @@ def _one_way(p: Doubles, q: Doubles, delta: float) -> float:
     return 0.0
 
 
-def sampled_epsilon_bound(a: Doubles, b: Doubles, delta: float) -> float:
-    """Return an epsilon that the mechanism loses at least, with probability 1 - `ERROR`.
+def sampled_epsilon_bound(a: Doubles, b: Doubles, delta: float, error: float = ERROR) -> float:
+    """Return an epsilon that the mechanism loses at least, with probability 1 - `error`.
 
     The probabilities of one event, "at least c" or "at most c", are bounded by Clopper and
     Pearson (1934).  Half of the runs choose it, the other half count; when the statistic
@@ -65,17 +65,18 @@ def sampled_epsilon_bound(a: Doubles, b: Doubles, delta: float) -> float:
         A statistic of the output, on either neighbour, runs independent.
     delta : float
         Claimed.
+    error : float
     """
     sides = [(sign * p, sign * q) for p, q in ((a, b), (b, a)) for sign in (1.0, -1.0)]
     if len(np.unique(np.concatenate([a, b]))) <= 2:
-        return max(0.0, *(_best_cut(p, q, delta, ERROR / 4)[0] for p, q in sides))
+        return max(0.0, *(_best_cut(p, q, delta, error / 4)[0] for p, q in sides))
     half = len(a) // 2
-    chosen = [_best_cut(p[:half], q[:half], delta, ERROR) for p, q in sides]
+    chosen = [_best_cut(p[:half], q[:half], delta, error) for p, q in sides]
     best = int(np.argmax([bound for bound, _ in chosen]))
     p, q = (side[half:] for side in sides[best])
     cut = chosen[best][1]
     hits = [np.array([(side >= cut).sum()]) for side in (p, q)]
-    return max(0.0, float(_bounds(hits[0], len(p), hits[1], len(q), delta, ERROR)[0]))
+    return max(0.0, float(_bounds(hits[0], len(p), hits[1], len(q), delta, error)[0]))
 
 
 def _best_cut(first: Doubles, second: Doubles, delta: float, error: float) -> tuple[float, float]:

@@ -125,9 +125,17 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All findings of an audit."""
+    """All findings of an audit.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+    note : str
+        About all of them.
+    """
 
     findings: tuple[Finding, ...]
+    note: str = ""
 
     @property
     def holds(self) -> bool:
@@ -147,4 +155,5 @@ class Report:
             f"{len(self.findings)} claims, {broken} broken; "
             f"{sharp} of the lower bounds are at least half the claim"
         )
-        return "\n".join([head, "-" * len(head), *lines, foot])
+        notes = [self.note] if self.note else []
+        return "\n".join([head, "-" * len(head), *lines, foot, *notes])

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy import stats
 
 from dpreg import _core
 from dpreg.audit._bounds import ERROR, Doubles, sampled_epsilon_bound
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.exact import tukey_law
-from dpreg.calls.lm import dp_lm
-from dpreg.estimation.base import Method
-from dpreg.estimation.methods import DPSGD, AdaSSP, BoostedAdaSSP, TukeyEM
 from dpreg.estimation.releases.accountant import GaussianReleases
-from dpreg.estimation.releases.standardisation import Standardisation
 from dpreg.privacy.pld import sampled_epsilon
 from dpreg.privacy.sealed import ExactSums
 
@@ -199,60 +193,6 @@ def dpsgd_step(effort: Effort) -> Finding:
     return sampled_finding("dpsgd: one sampled step", one_run, claim, effort.runs(100_000), effort)
 
 
-_MAGNITUDE = Standardisation(
-    magnitude_share=0.97, zooms=0, zoom_share=1e-3, moment_share=1e-3, tail_share=1e-3
-)
-_BOUNDS = {"y": (-1.0, 1.0)}
-# Rows with a value at which a magnitude is hardly ever found, and with one more quite often; and
-# others, which have none.
-_AT_LEAST, _SPARE = 2, 400
-
-
-def _table(rows: int, spare: int) -> pd.DataFrame:
-    """Return `rows` rows with a value, and `spare` others, half of each with y = -1."""
-    a = np.repeat([1000.0, 0.0], [rows, spare])
-    return pd.DataFrame({"a": a, "y": np.resize([1.0, -1.0], len(a))})
-
-
-def _dp_lm(
-    method: Method, seen: Callable[[Any], float], rows: int, full: int, spare: int = 0
-) -> Check:
-    """`dp_lm` on tables that differ in a row, nearly all of eps spent on one release."""
-    claim, bounds = (4.0, 0.05), _BOUNDS if method.uses_bounds else None
-    tables = [_table(n, spare) for n in (rows, rows + 1)]
-
-    def run(effort: Effort) -> Finding:
-        return sampled_finding(
-            f"dp_lm(method={method.name!r})",
-            lambda side, bits: seen(
-                dp_lm("y ~ a", tables[side], *claim, method=method, bounds=bounds, rng=bits)
-            ),
-            claim, effort.runs(full), effort,
-        )  # fmt: skip
-
-    return Check(f"dp_lm {method.name}", run)
-
-
-def _magnitude(fit: Any) -> float:
-    return float(fit.limits[0, 1] >= 512)
-
-
-_WHOLE = (
-    _dp_lm(TukeyEM(count_share=0.98, limits_share=0.0), lambda fit: float(fit.nobs), 40, 2500),
-    _dp_lm(
-        AdaSSP(standardisation=_MAGNITUDE, scatter_share=0.01),
-        _magnitude, _AT_LEAST, 6000, _SPARE,
-    ),
-    _dp_lm(
-        BoostedAdaSSP(standardisation=_MAGNITUDE, rounds=1, average=1),
-        _magnitude, _AT_LEAST, 6000, _SPARE,
-    ),
-    _dp_lm(
-        DPSGD(standardisation=_MAGNITUDE, steps=1),
-        _magnitude, _AT_LEAST, 6000, _SPARE,
-    ),
-)  # fmt: skip
-
 CHECKS = (
     Check("laplace runs", laplace),
     Check("release test runs", release_test),
@@ -262,5 +202,4 @@ CHECKS = (
     Check("choice runs", choice),
     Check("gaussian runs", gaussian),
     Check("dpsgd runs", dpsgd_step),
-    *_WHOLE,
 )

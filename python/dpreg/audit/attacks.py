@@ -1,0 +1,166 @@
+"""How well the results of two tables are distinguished, and what follows for epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import special, stats
+
+from dpreg import _core
+from dpreg.audit._bounds import Doubles, sampled_epsilon_bound
+from dpreg.audit._finding import Finding
+from dpreg.privacy.gdp import gdp_epsilon
+
+__all__ = ["Attack", "attacked", "guessed_epsilon_bound", "guessed_mu_bound"]
+
+Bits = _core.BitSource
+# Numbers are clipped to as many times the median distance from the median: a few wild results must
+# not decide what the direction is.
+_REACH = 6.0
+# Added to the diagonal of a correlation matrix.
+_RIDGE = 1e-3
+# Values of a statistic between which all cuts are compared.
+_FEW = 20
+# Of the runs, how many choose a direction, or a cut alone.
+_DIRECTING, _CUTTING = 0.25, 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attack:
+    """A public call on two neighbouring tables, and what an attacker looks at in its result.
+
+    Attributes
+    ----------
+    name : str
+        Of the call.
+    call : callable
+        ``call(table, epsilon, bits)`` returns what is published.
+    tables : tuple
+        Without the canary, and with it.
+    seen : callable
+        Numbers of a result that the canary moves; as many for every result.
+    delta : float
+        Claimed, for any epsilon.
+    runs : int
+        On either side, in the full audit.
+    bound : {"guesses", "events"}
+        ``"guesses"``: the most that guesses show, as if the loss were Gaussian, which it is for
+        releases with Gaussian noise.  ``"events"``: for pure mechanisms and few releases of them.
+    remark : str
+        What limits the bound.
+    """
+
+    name: str
+    call: Callable[[Any, float, Bits], Any]
+    tables: tuple[Any, Any]
+    seen: Callable[[Any], tuple[float, ...]]
+    delta: float
+    runs: int
+    bound: Literal["guesses", "events"] = "guesses"
+    remark: str = ""
+
+
+def attacked(attack: Attack, epsilon: float, runs: int, seed: int, error: float) -> Finding:
+    """Run an attack.
+
+    Parameters
+    ----------
+    attack : Attack
+    epsilon : float
+        Claimed.
+    runs : int
+        On either side.
+    seed : int
+    error : float
+        Probability that the lower bound is above the truth.
+
+    Returns
+    -------
+    Finding
+    """
+    sides = []
+    for side, table in enumerate(attack.tables):
+        bits = _core.TestBits(seed + side)
+        seen = [attack.seen(attack.call(table, epsilon, bits)) for _ in range(runs)]
+        sides.append(np.array(seen, dtype=np.float64).reshape(runs, -1))
+    first = round(runs * (_DIRECTING if sides[0].shape[1] > 1 else _CUTTING))
+    a, b = _statistic(sides[0], sides[1], first)
+    if attack.bound == "guesses":
+        lower = guessed_epsilon_bound(a, b, first, attack.delta, error)
+    else:
+        lower = sampled_epsilon_bound(a[first:], b[first:], attack.delta, error)
+    return Finding(
+        mechanism=attack.name, how="black box", epsilon=epsilon, delta=attack.delta, lower=lower,
+        runs=2 * runs, remark=attack.remark,
+    )  # fmt: skip
+
+
+def guessed_mu_bound(a: Doubles, b: Doubles, first: int, error: float) -> float:
+    """Return a mu for which results are not less than mu-GDP, with probability 1 - `error`.
+
+    Which table a result is of is guessed by a cut.  Under mu-GDP the probabilities of a wrong guess
+    on either side add up to 2 Phi(-mu / 2) at least, for every cut (Dong, Roth and Su, 2022), so
+    that right guesses of as many results of either table are no more, beyond their mean, than
+    binomial ones with probability Phi(mu / 2) (Hoeffding, 1956, Theorem 5), which Clopper and
+    Pearson (1934) bound.  This takes half as many runs as bounds for either side.
+
+    Parameters
+    ----------
+    a, b : ndarray, shape (runs,)
+        A statistic of the results, without the canary and with it.
+    first : int
+        So many of either choose the cut and the side; the others count.
+    error : float
+    """
+    cut, sign = _guess(a[:first], b[:first])
+    without, having = (sign * (side[first:] - cut) for side in (a, b))
+    guesses = len(without) + len(having)
+    right = int((without <= 0).sum() + (having > 0).sum())
+    if right <= guesses / 2:
+        return 0.0
+    least = float(stats.beta.ppf(error, right, guesses - right + 1))
+    return max(0.0, 2 * float(special.ndtri(least)))
+
+
+def guessed_epsilon_bound(a: Doubles, b: Doubles, first: int, delta: float, error: float) -> float:
+    """Return what the mu of `guessed_mu_bound` costs at `delta`."""
+    return gdp_epsilon(guessed_mu_bound(a, b, first, error), delta)
+
+
+def _guess(a: Doubles, b: Doubles) -> tuple[float, float]:
+    """Return the cut that guesses best, the median if there are many values, and the side of b."""
+    values = np.unique(np.concatenate([a, b]))
+    cuts = (values[:-1] + values[1:]) / 2
+    if not 0 < len(cuts) <= _FEW:
+        cuts = np.array([np.median(np.concatenate([a, b]))])
+    gains = np.array([(b > cut).mean() - (a > cut).mean() for cut in cuts])
+    best = int(np.argmax(np.abs(gains)))
+    return float(cuts[best]), 1.0 if gains[best] >= 0 else -1.0
+
+
+def _statistic(a: Doubles, b: Doubles, first: int) -> tuple[Doubles, Doubles]:
+    """Return one number for each result: along what the first ones differ in."""
+    if a.shape[1] == 1:
+        return a[:, 0], b[:, 0]
+    known = np.concatenate([a[:first], b[:first]])
+    middle = np.median(known, axis=0)
+    reach = _REACH * np.median(np.abs(known - middle), axis=0)
+    # What is nearly always the same is taken as it is.
+    reach[reach == 0] = np.inf
+    a, b = (np.clip(side, middle - reach, middle + reach) for side in (a, b))
+    direction = _direction(a[:first], b[:first])
+    return a @ direction, b @ direction
+
+
+def _direction(a: Doubles, b: Doubles) -> Doubles:
+    """Fisher's linear discriminant, in columns that vary."""
+    pooled = np.concatenate([a - a.mean(axis=0), b - b.mean(axis=0)])
+    scale = pooled.std(axis=0)
+    scale[scale == 0] = np.inf
+    standard = pooled / scale
+    covariance = standard.T @ standard / len(standard) + _RIDGE * np.eye(len(scale))
+    difference = (b.mean(axis=0) - a.mean(axis=0)) / scale
+    return np.asarray(np.linalg.solve(covariance, difference) / scale)
