@@ -54,7 +54,7 @@ docs: $(VENV)/docs
 test-docs: docs
 	.ci/docs $(VENV) test
 
-# sdist and wheel for this machine, in build/dist, tried without a compiler.
+# sdist, wheel for this machine and its SBOM, in build/dist: built twice, tried without a compiler.
 wheel: $(VENV)/release
 	.ci/wheel $(VENV)
 
@@ -103,8 +103,13 @@ $(VENV)/test $(VENV)/docs: $(VENV)/%: $(VENV)/installed
 	$(BIN)/python .ci/needs $* | $(BIN)/pip install --quiet --requirement /dev/stdin
 	touch $@
 
-$(VENV)/lint $(VENV)/release: $(VENV)/%: $(VENV)/created pyproject.toml
+$(VENV)/lint: $(VENV)/%: $(VENV)/created pyproject.toml
 	$(BIN)/python .ci/needs $* | $(BIN)/pip install --quiet --requirement /dev/stdin
+	touch $@
+
+# Every file that takes part in a build is known by its hash.
+$(VENV)/release: $(VENV)/created .ci/release.txt
+	$(BIN)/pip install --quiet --require-hashes -r .ci/release.txt
 	touch $@
 
 clean:

@@ -47,6 +47,24 @@ def test_the_recipe_for_conda_has_what_the_package_needs():
     assert project["project"]["requires-python"] == f">={recipe['context']['python_min']}"
 
 
+def test_all_that_builds_a_release_is_pinned_with_hashes():
+    from packaging.requirements import Requirement
+
+    lines = (ROOT / ".ci/release.in").read_text().splitlines()
+    wanted = [Requirement(line) for line in lines if not line.startswith("#")]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wanted += [Requirement(line) for line in project["build-system"]["requires"]]
+    blocks = re.split(r"\n(?=\S)", (ROOT / ".ci/release.txt").read_text().strip())
+    pinned = {}
+    for block in blocks:
+        name, version = re.match(r"([\w-]+)==([\w.]+) \\\n", block).groups()
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}", block), name
+        pinned[name] = version
+    for one in wanted:
+        assert one.specifier.contains(pinned[one.name]), one
+    assert "--require-hashes -r .ci/release.txt" in (ROOT / "Makefile").read_text()
+
+
 def test_the_paper_has_what_the_journal_asks_for():
     sections = re.findall(r"^# (.+)$", PAPER, re.MULTILINE)
     for wanted in ("Summary", "Statement of need", "State of the field", "Software design",

@@ -3,7 +3,7 @@
 The audits with ten times the runs; thousands of whole calls of each method; every mutant; 5,000
 replays of neighbouring tables, and how soon replays find mutants; batteries on the generator; 1,000
 kills of processes that write a ledger; how long fits of neighbouring tables take; random inputs;
-and each fuzzer for some seconds.
+and each fuzzer for a minute.
 
 ``--parts fuzzers`` runs a part alone, ``--out FILE`` adds what is printed to a file.
 """
@@ -190,7 +190,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--out", type=Path, help="file to which the report is added")
-    parser.add_argument("--fuzz-seconds", type=int, default=15, help="for each fuzzer")
+    parser.add_argument("--fuzz-seconds", type=int, default=60, help="for each fuzzer")
     parser.add_argument(
         "--times", type=int, default=10, help="times 650 random inputs, and 500 pairs"
     )
