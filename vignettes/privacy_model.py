@@ -141,7 +141,7 @@ print(dpreg.dp_lm("price ~ carat", diamonds, eps=1.0, rng=1).privacy.claim)
 # ## Out of scope
 #
 # - **Time, memory, power, caches.** Fits of neighbours take about the same time, and `make audit`
-#   prints it, but nothing is guaranteed.
+#   prints it, but nothing is guaranteed. `dpreg.padded(seconds)` makes calls take a public time.
 # - **Access to the process or the disk.** Records are in memory during a call.
 # - **Queries beyond the ledger.** A budget protects the releases that are charged to it. An analyst
 #   with the data needs no dpreg.

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpreg._core import EntropyError
     from dpreg.base.errors import ArgumentError, BudgetError, FormulaError, SchemaError, SourceError
     from dpreg.base.families import NegativeBinomial, Quantile
+    from dpreg.base.padding import padded
     from dpreg.base.passes import progress
     from dpreg.calls.block_test import dp_test
     from dpreg.calls.curve import dp_curve
@@ -88,6 +89,7 @@ __all__ = [
     "dp_test",
     "load_diamonds",
     "mechanisms",
+    "padded",
     "progress",
     "public_start",
     "reference",
@@ -121,6 +123,7 @@ _HOMES = {
         "TukeyEM",
     ),
     "dpreg.calls.moments": ("dp_moments",),
+    "dpreg.base.padding": ("padded",),
     "dpreg.base.passes": ("progress",),
     "dpreg.estimation.planning.plan": ("Plan", "dp_plan"),
     "dpreg.privacy.budget": ("Budget",),

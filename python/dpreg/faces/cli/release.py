@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import click
 
 from dpreg.base.errors import ArgumentError
+from dpreg.base.padding import padded
 from dpreg.faces.cli.output import Outputs, output_options
 from dpreg.faces.cli.parameters import listed, number, pair
 from dpreg.faces.cli.strata import payer_from
@@ -31,11 +33,13 @@ def release_options(*own: Callable[[Command], Command]) -> Callable[[Command], C
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def asked(**given: Any) -> Any:
-            outputs = Outputs.of(given)
-            given["levels"] = levels_from(given["levels"], given["data"])
-            given["bounds"] = bounds_from(given["bounds"])
-            given["budget"] = payer_from(given["budget"], given.pop("stratum"))
-            return command(given, outputs)
+            pad = given.pop("pad")
+            with nullcontext() if pad is None else padded(pad):
+                outputs = Outputs.of(given)
+                given["levels"] = levels_from(given["levels"], given["data"])
+                given["bounds"] = bounds_from(given["bounds"])
+                given["budget"] = payer_from(given["budget"], given.pop("stratum"))
+                return command(given, outputs)
 
         arguments = [click.argument("formula"), click.argument("data")]
         return _added(output_options(asked), [*arguments, *_PRIVACY, *own, *_DATA])
@@ -76,6 +80,11 @@ _DATA: list[Callable[[Command], Command]] = [
     click.option(
         "--max-rows", type=int, metavar="N",
         help="Maximum number of rows used per unit.",
+    ),
+    click.option(
+        "--pad", type=float, metavar="SECONDS",
+        help="Take a multiple of SECONDS, also when nothing is released, so that the time does "
+        "not depend on the data.",
     ),
 ]  # fmt: skip
 
