@@ -44,7 +44,7 @@ class Attack:
         Numbers of a result that the canary moves; as many for every result.
     delta : float
         Claimed, for any epsilon.
-    runs : int
+    runs : int, default 10,000
         On either side, in the full audit.
     bound : {"guesses", "events"}
         ``"guesses"``: the most that guesses show, as if the loss were Gaussian, which it is for
@@ -58,7 +58,7 @@ class Attack:
     tables: tuple[Any, Any]
     seen: Callable[[Any], tuple[float, ...]]
     delta: float
-    runs: int
+    runs: int = 10_000
     bound: Literal["guesses", "events"] = "guesses"
     remark: str = ""
 

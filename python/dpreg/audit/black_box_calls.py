@@ -58,7 +58,7 @@ _NUMBERS: dict[str, Callable[[Any], float]] = {
 
 
 def _lm(
-    name: str, formula: str, method: Method | str, tables: tuple[Any, Any], seen: Seen, runs: int,
+    name: str, formula: str, method: Method | str, tables: tuple[Any, Any], seen: Seen,
     *, inference: bool = True, remark: str = "",
 ) -> Attack:  # fmt: skip
     """Attack `dp_lm` with public bounds."""
@@ -69,7 +69,7 @@ def _lm(
             formula, table, epsilon, _DELTA, method=method, bounds=bounds, inference=inference,
             rng=bits,
         ),
-        tables=tables, seen=seen, delta=_DELTA, runs=runs, remark=remark,
+        tables=tables, seen=seen, delta=_DELTA, remark=remark,
     )  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def _tukey() -> Attack:
             "y ~ 1", table, epsilon, _DELTA, method=method, rng=bits
         ),
         tables=_pair(np.zeros(3), 1.0), seen=lambda found: (float(found.units),), delta=_DELTA,
-        bound="events", runs=10_000, remark="the number of rows alone",
+        bound="events", remark="the number of rows alone",
     )  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def _glm() -> Attack:
         call=lambda table, epsilon, bits: dp_glm(
             "y ~ 1", table, epsilon, _DELTA, family="binomial", rng=bits
         ),
-        tables=_pair(np.zeros(1000), 1.0), seen=_shown(), delta=_DELTA, runs=6000,
+        tables=_pair(np.zeros(1000), 1.0), seen=_shown(), delta=_DELTA,
         remark="the first event",
     )  # fmt: skip
 
@@ -124,7 +124,7 @@ def _moments() -> Attack:
         call=lambda table, epsilon, bits: dp_moments(
             "~ y", table, epsilon, _DELTA, bounds=_BOUNDS, rng=bits
         ),
-        tables=tables, seen=seen, delta=_DELTA, runs=6000,
+        tables=tables, seen=seen, delta=_DELTA,
         remark="the matrix alone, which gets 61% of the squared mu",
     )  # fmt: skip
 
@@ -161,7 +161,7 @@ def _frank_wolfe() -> Attack:
             x[:rows], y[:rows], epsilon, _DELTA, l1=1.0, steps=2, rng=bits
         ),
         tables=(12, 13), seen=lambda fit: tuple((fit.path > 0).astype(float)), delta=_DELTA,
-        runs=8000, remark="in the first step a row moves scores by half of their range",
+        remark="in the first step a row moves scores by half of their range",
     )  # fmt: skip
 
 
@@ -220,7 +220,7 @@ def _test() -> Attack:
         call=lambda table, epsilon, bits: dp_test(
             lambda block: 0.0 if (block["y"] > 0).any() else 1.0, table, epsilon, blocks=2, rng=bits
         ),
-        tables=_pair([0.0], 1.0), seen=lambda found: (float(found.count),), delta=0.0, runs=10_000,
+        tables=_pair([0.0], 1.0), seen=lambda found: (float(found.count),), delta=0.0,
         bound="events",
     )  # fmt: skip
 
@@ -233,29 +233,28 @@ def _curve() -> Attack:
             "Surv(y, event) ~ 1", table, epsilon, cuts=[1.0, 2.0], rng=bits
         ),
         tables=(tables[0], tables[1]), seen=lambda found: (float(found.exits[0, 0, 0]),),
-        delta=0.0, runs=10_000, bound="events",
+        delta=0.0, bound="events",
     )  # fmt: skip
 
 
 ATTACKS: dict[str, Attack] = {
     attack.name: attack
     for attack in (
-        _lm("dp_lm()", "y ~ 1", "boosted_adassp", _pair(np.zeros(1000), 1.0), _shown(), 6000),
+        _lm("dp_lm()", "y ~ 1", "boosted_adassp", _pair(np.zeros(1000), 1.0), _shown()),
         _glm(),
         _tukey(),
         _lm(
             "dp_lm(method='adassp')", "y ~ 0 + a", "adassp", _through_origin(),
-            _shown("units", "variance", "sampling"), 6000, remark=_THINNED,
+            _shown("units", "variance", "sampling"), remark=_THINNED,
         ),
         _lm(
             "dp_lm(BoostedAdaSSP(rounds=1), inference=False)", "y ~ 1",
             BoostedAdaSSP(rounds=1, average=1, gram_share=0.1, row_factor=1.0),
-            _pair(np.zeros(1000), 1.0), _shown(), 6000, inference=False,
+            _pair(np.zeros(1000), 1.0), _shown(), inference=False,
         ),
         _lm(
             "dp_lm(DPSGD(steps=20))", "y ~ 0 + a",
             DPSGD(steps=20, rate=0.5, clip=0.1, learning_rate=1e-3), _through_origin(), _shown(),
-            6000,
         ),
         _frank_wolfe(), _kendall(), _sis(), _sub_lasso(), _moments(), _test(), _curve(),
     )
