@@ -19,6 +19,7 @@ import notebooks
 import planner_tables
 import r_vignettes
 import repository
+import reviewer
 
 from dpreg import __version__
 
@@ -48,6 +49,7 @@ def main(build: Path) -> int:
     install_r_package(library)
     chunks.stage(sorted((source / "guide").glob("*.md")), library)
     landing.stage(source / "index.md")
+    reviewer.stage(source / "privacy/reviewer.md")
     planner = source / "planner.md"
     tables = planner_tables.tables()
     planner.write_text(planner.read_text().replace("<!-- tables -->", tables))
