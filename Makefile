@@ -103,8 +103,8 @@ $(VENV)/test $(VENV)/docs: $(VENV)/%: $(VENV)/installed
 	$(BIN)/python .ci/needs $* | $(BIN)/pip install --quiet --requirement /dev/stdin
 	touch $@
 
-$(VENV)/lint: $(VENV)/%: $(VENV)/created pyproject.toml
-	$(BIN)/python .ci/needs $* | $(BIN)/pip install --quiet --requirement /dev/stdin
+$(VENV)/lint: $(VENV)/created pyproject.toml
+	$(BIN)/python .ci/needs lint | $(BIN)/pip install --quiet --requirement /dev/stdin
 	touch $@
 
 # Every file that takes part in a build is known by its hash.

@@ -35,8 +35,9 @@ def test_the_page_is_filled_in(reviewer, tmp_path):
     reviewer.stage(page)
     text = page.read_text()
     assert "<!--" not in text
-    for said in ("| score of round k |", "| draw of a deep model |", "Gumbel, scale s", "discrete Laplace, scale s",
-                 "privacy loss distribution (PLD)", "| Ledger under kill -9 |"):  # fmt: skip
+    for said in ("| score of round k |", "| draw of a deep model |", "Gumbel, scale s",
+                 "discrete Laplace, scale s", "privacy loss distribution (PLD)",
+                 "| Ledger under kill -9 |"):  # fmt: skip
         assert said in text, said
     report = (ROOT / "tests/audit/report.md").read_text()
     assert text.count("| 20") >= report.count("\n## ")
