@@ -21,6 +21,7 @@ from dpreg.estimation.base import Method
 from dpreg.estimation.methods import DPSGD, BoostedAdaSSP, TukeyEM
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.standardisation import Scales
+from dpreg.privacy.sealed import opened
 from dpreg.results.fit import DPResults
 
 __all__ = ["ATTACKS"]
@@ -148,7 +149,10 @@ def _exact_moments(design: Design, found: Any) -> Doubles:
     limit = found.reach * np.sqrt(units.width)
     change = np.asarray(np.linalg.inv(found.basis))
     rows = mapped_rows(design, scales, units, change, None, limit, kept=False)
-    return np.asarray(rows.gram() * (rows.limit / _core.ROW_STEPS) ** 2, dtype=np.float64)
+    upper = np.zeros((units.width, units.width))
+    upper[np.triu_indices(units.width)] = opened(rows.gram())
+    matrix = upper + np.triu(upper, 1).T
+    return np.asarray(matrix * (rows.limit / _core.ROW_STEPS) ** 2)
 
 
 def _frank_wolfe() -> Attack:
