@@ -225,7 +225,10 @@ def _dp_lm(
         return sampled_finding(
             f"dp_lm(method={method.name!r})",
             lambda side, bits: seen(
-                dp_lm("y ~ a", tables[side], *claim, method=method, bounds=bounds, rng=bits)
+                dp_lm(
+                    "y ~ a", tables[side], *claim, method=method, bounds=bounds, inference=False,
+                    rng=bits,
+                )
             ),
             claim, effort.runs(full), effort,
         )  # fmt: skip
