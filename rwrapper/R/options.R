@@ -63,8 +63,8 @@ TukeyEM <- function(models = NULL, ridge = NULL, refinements = 0, partition = "s
                     count_share = 0.02, limits_share = 0.05, grid_exponent = -60)
   new_options("TukeyEM")
 
-#' @param response_limit Clipping threshold of the response, in its standard deviations; `NULL`: chosen
-#'   automatically.
+#' @param response_limit Clipping threshold of the response, in its standard deviations, without
+#'   inference.
 #' @param row_factor Rows are clipped at this multiple of their expected norm.
 #' @param max_rows Maximum number of rows per unit, with `dp_lm(unit = )`; units with more rows are
 #'   sampled.
@@ -74,7 +74,7 @@ TukeyEM <- function(models = NULL, ridge = NULL, refinements = 0, partition = "s
 #' @param standardisation Made by `Standardisation()`.
 #' @rdname dp_methods
 #' @export
-AdaSSP <- function(response_limit = NULL, row_factor = 1.2, max_rows = 1,
+AdaSSP <- function(response_limit = 4, row_factor = 1.2, max_rows = 1,
                    scatter_share = 0.08, cov_type = "robust",
                    standardisation = Standardisation())
   new_options("AdaSSP")

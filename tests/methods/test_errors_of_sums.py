@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpreg.estimation.inference.covariance import sandwich
-from dpreg.estimation.inference.normal_equations import NoisyMoments, response_limit
+from dpreg.estimation.inference.normal_equations import NoisyMoments
 from dpreg.estimation.inference.shrinkage import kept_shares, likely_shares
 
 
@@ -158,29 +158,6 @@ def test_moments_without_noise_are_least_squares():
     exact, residual = np.linalg.lstsq(rows, response)[:2]
     np.testing.assert_allclose(theta, exact, rtol=1e-9)
     np.testing.assert_allclose(error.sampling, residual[0] / 300 * np.linalg.inv(rows.T @ rows))
-    quiet, same, shrunk = moments.quieted(theta, error)
-    assert not shrunk
-    assert quiet is theta
-    assert same is error
-
-
-def test_moments_in_noise_are_shrunk_and_what_is_lost_is_hidden():
-    rng = np.random.default_rng(7)
-    moments = NoisyMoments(np.eye(11) * 1000 + symmetric_noise(11, 1000, rng), 1000.0, 1000.0)
-    theta, error = moments.solution(bootstrap=False)
-    quiet, after, shrunk = moments.quieted(theta, error)
-    assert shrunk
-    assert np.linalg.norm(quiet) < np.linalg.norm(theta)
-    assert np.trace(after.privacy) < np.trace(error.privacy)
-    assert np.trace(after.hidden) > np.trace(error.hidden)
-
-
-def test_clips_grow_with_the_units_within_their_limits():
-    limits = [response_limit(n, 2.0, 0.25) for n in (0, 1e3, 1e6, 1e8, 1e15)]
-    assert limits[:2] == [4.0, 4.0]
-    assert limits == sorted(limits)
-    assert limits[3] == pytest.approx(math.sqrt(0.3 * 0.25 * 1e4 - 4))
-    assert limits[-1] == 30.0
 
 
 def test_a_coefficient_that_is_not_identified_is_none_of_a_scatter_that_was_not_seen():

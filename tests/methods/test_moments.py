@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import dpreg
-from dpreg import _core
 from dpreg.base.errors import ArgumentError, BudgetError, FormulaError, SchemaError
 from dpreg.estimation.releases.row_norms import RowNorms
 from dpreg.privacy.gdp import gdp_mu
@@ -111,7 +110,7 @@ def test_bounds_hold_for_both_copies_of_a_column(data):
     bounds = {"y": (-10.0, 30.0), "x": (-5.0, 5.0)}
     m = dpreg.dp_moments("y ~ x", data, 1.0, bounds=bounds, rng=1)
     labels = [part.label for part in m.privacy.parts]
-    assert not any("histogram" in label or "magnitude" in label for label in labels)
+    assert not any("magnitude" in label or "closer look" in label for label in labels)
     assert m.limits.tolist() == [[-10.0, 30.0], [-5.0, 5.0]]
 
 
@@ -167,20 +166,47 @@ def test_intervals_cover_and_noise_is_counted():
 def test_a_person_moves_as_much_as_its_rows(data):
     one = dpreg.dp_moments("y ~ x", data, 1.0, unit="id", max_rows=1, rng=1)
     three = dpreg.dp_moments("y ~ x", data, 1.0, unit="id", max_rows=3, rng=1)
-    for few, many in zip(one.privacy.parts, three.privacy.parts, strict=True):
-        if few.label in ("norms of rows", "sums of products"):
-            assert many.scale == pytest.approx(3 * few.scale, rel=1e-3)
+    moves = [{p.label: p.scale * p.mu for p in m.privacy.parts} for m in (one, three)]
+    for label in (
+        "number of rows",
+        "second moments of rows, 1",
+        "norms of rows",
+        "sums of products",
+    ):
+        assert moves[1][label] == pytest.approx(3 * moves[0][label], rel=1e-3)
+
+
+def test_a_copy_of_a_column_costs_nothing(data):
+    """The response of the problem that is posed is a column once more."""
+    parts = dpreg.dp_moments("~ y", data, 1.0, 1e-6, rng=1).privacy.parts
+    (magnitudes,) = [part for part in parts if part.label.startswith("sign and order")]
+    assert magnitudes.scale * magnitudes.mu == pytest.approx(1.0, rel=1e-3)
+
+
+def test_few_noisy_steps(data):
+    for columns in ("y ~ x", "y ~ x + z + g"):
+        parts = dpreg.dp_moments(columns, data, 1.0, 1e-6, rng=1).privacy.parts
+        assert len(parts) <= 9
+
+
+def test_rows_of_a_rare_level_are_not_left_too_long():
+    """Each matrix before the last would else take them for short, and stretch them."""
+    rng = np.random.default_rng(1)
+    x = (rng.random(20_000) < 0.05) * 1.0
+    y = x + rng.standard_normal(20_000)
+    m = dpreg.dp_moments("y ~ x", {"x": x, "y": y}, 1.0, 1e-6, rng=2)
+    assert np.linalg.eigvalsh(m.matrix).max() < 1.8 * m.units
 
 
 # Norms of rows
 
 
 def norms_of(rows, width, deviation=0.0):
-    """Exact counts of norms, in as many bins as the core has."""
-    z = _core.QuantisedRows(np.zeros((1, 1)), np.zeros(1), _core.Standardisation())
-    bins = len(z.score_norms(np.zeros(z.width)))
-    place = np.floor(2 * np.log2(rows)).astype(int) - _core.LEAST_SCORE_BIN
-    return RowNorms(np.bincount(place, minlength=bins) * 1.0, deviation, width, len(rows) * 1.0)
+    """Exact counts of norms, in half octaves."""
+    place = np.floor(2 * np.log2(rows)).astype(int) + 40
+    counts = np.bincount(place, minlength=100) * 1.0
+    middles = 2.0 ** ((np.arange(len(counts)) - 39.5) / 2)
+    return RowNorms(counts, middles, deviation, width, len(rows) * 1.0)
 
 
 @pytest.mark.parametrize("width", [3, 10, 40])
@@ -207,7 +233,7 @@ def test_heavy_tails_have_a_wide_limit_and_their_kurtosis():
 
 
 def test_nothing_counted_is_no_kurtosis():
-    empty = RowNorms(np.zeros(100), 1.0, 3, 1.0)
+    empty = RowNorms(np.zeros(100), np.ones(100), 1.0, 3, 1.0)
     assert empty.kurtosis(1.0) == 1.0
     assert empty.limit(0.1) > 0
 

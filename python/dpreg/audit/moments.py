@@ -24,7 +24,8 @@ _BOUNDS = dict.fromkeys(("a", "b", "y"), (-1.0, 1.0))
 
 def moments(effort: Effort) -> Finding:
     """All columns, with bounds and without, by rows and by persons."""
-    base = regression(900)
+    # So many that there are not too few for any of its matrices.
+    base = regression(2000)
     extreme = pd.DataFrame({"a": [9.0], "b": [9.0], "y": [-99.0]})
     pairs = (
         *hostile_pairs(),

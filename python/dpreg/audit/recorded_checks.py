@@ -51,11 +51,10 @@ def _runs(
     methods: tuple[Method | _Bounded, ...],
     pairs: tuple[Pair, ...],
     formulas: tuple[str, ...] = _FORMULAS,
+    inferences: tuple[bool, ...] = (True, False),
 ) -> Iterator[Run]:
     """All of them; with bounds on a regressor the formula must have it."""
-    for each, formula, pair, inference in itertools.product(
-        methods, formulas, pairs, (True, False)
-    ):
+    for each, formula, pair, inference in itertools.product(methods, formulas, pairs, inferences):
         method, bounds = each if isinstance(each, tuple) else (each, None)
         if formula != "y ~ 1" or set(bounds or {}) <= {"y"}:
             yield run_of(method, formula, pair, inference, bounds=bounds)
@@ -178,7 +177,7 @@ def predictions(effort: Effort) -> Finding:
     """Nearly all is spent on the vote of a row on the limits of predictions."""
     scales = Standardisation(tail_share=0.8, moment_share=0.02)
     methods = (AdaSSP(standardisation=scales, scatter_share=1e-3),)
-    runs = _runs(methods, _large_pairs(), _FORMULAS[:1])
+    runs = _runs(methods, _large_pairs(), _FORMULAS[:1], (False,))
     return finding_of("limits of predictions", runs, composed_loss, _LARGE)
 
 

@@ -16,7 +16,6 @@ from dpreg.calls.session import Payer, Session, begin
 from dpreg.data.bounds import Bounds, checked_bounds, column_pairs
 from dpreg.data.clipping import clipped
 from dpreg.data.containers import open_source
-from dpreg.data.design import Terms
 from dpreg.data.formula import bound_formula
 from dpreg.data.formula.effects import split_effects
 from dpreg.data.matrix import ModelMatrix
@@ -124,7 +123,8 @@ def released_moments(request: Request, data: Any) -> DPMoments:
     terms = problem.terms
     refuse_offsets(terms, "dp_moments()")
     public = checked_bounds(request.bounds, terms)
-    terms = replace(terms, bounds=_of_both_copies(public, terms))
+    # Nothing is asked about the second copy of a column, the response.
+    terms = replace(terms, bounds={**public, terms.response: (0.0, 1.0)})
     options.check(spending.delta)
     most = options.cost(spending.epsilon, spending.delta)
     receipt = session.pay(options.name, most, options.max_rows)
@@ -142,11 +142,11 @@ def released_moments(request: Request, data: Any) -> DPMoments:
         trusted=found.scales.trusted[:-1],
         centre=found.units.centre,
         scale=found.units.scale,
-        basis=found.basis,
-        matrix=found.matrix,
-        deviation=found.deviation,
-        reach=found.reach,
-        kurtosis=found.kurtosis,
+        basis=found.found.basis,
+        matrix=found.found.matrix,
+        deviation=found.found.deviation,
+        reach=found.found.reach,
+        kurtosis=found.found.kurtosis,
         units=found.scales.units,
         limits=widened(found.scales, _WIDER)[:-1],
         privacy=privacy,
@@ -236,14 +236,6 @@ def _number(name: str, schema: Schema) -> str:
     if levels is None or schema[name].kind == "numeric":
         return f"I({_quoted(name)})"
     return f"I({_quoted(name)} == {levels[0]!r})"
-
-
-def _of_both_copies(bounds: Mapping[str, Bounds], terms: Terms) -> Mapping[str, Bounds]:
-    """Give the second copy of a column, the response, the bounds of the first."""
-    inside = re.fullmatch(r"I\(`?(.*?)`?\)", terms.response)
-    if inside is None or inside[1] not in bounds:
-        return bounds
-    return {**bounds, terms.response: bounds[inside[1]]}
 
 
 def _about_columns_without(found: MomentsRelease, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -39,6 +39,9 @@ Doubles = NDArray[np.float64]
 COMPOSITION = "Gaussian (GDP)"
 # Of the squared mu, for the vote on predictions.
 VOTE_SHARE = 0.01
+# Rows times the mu of 4% are fewer than this: matrices of rows, norms and products of scores would
+# leave little for scores, and tell little.
+_FEW, _FEW_SHARE = 60.0, 0.04
 # Shares are added up in doubles.
 _ROUNDED_DOWN = 1 - 1e-9
 _BOUNDED = {Blank("response"): (Blank("low"), Blank("high"))}
@@ -94,6 +97,11 @@ class Standardised:
         """Find scales by `column_scales`, without a start, from what is left."""
         scales = column_scales(self.design, self.noise, column_bounds(self.design.terms))
         return _standardised(self.design, self.noise, scales, self.tail_share, self.extras)
+
+    @property
+    def few_rows(self) -> bool:
+        """Whether there are too few rows for many releases, as their noisy number has it."""
+        return self.scales.units * self.noise.share(_FEW_SHARE) / self.noise.rows < _FEW
 
     @property
     def left(self) -> float:

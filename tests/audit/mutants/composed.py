@@ -15,7 +15,7 @@ from dpreg.estimation.methods.boosted_adassp import BoostedAdaSSP
 from dpreg.estimation.methods.dpsgd import DPSGD
 from dpreg.estimation.methods.frank_wolfe import FrankWolfe
 from dpreg.estimation.methods.tukey_em import TukeyEM
-from dpreg.estimation.newton import preconditioning as _preconditioning
+from dpreg.estimation.newton import columns as _columns
 from dpreg.estimation.newton import score_predictions as _predictions
 from dpreg.estimation.releases import dispersion, residuals, statistics
 from dpreg.estimation.releases import moments as _sums
@@ -104,7 +104,7 @@ BOOSTED = [
     ),
     Mutant(
         "robust errors at no cost",
-        edited(AdaSSP, "_infer", ("- self.standardisation.tail_share - scatter", "- self.standardisation.tail_share")),
+        edited(AdaSSP, "_infer", ("begun.tail_share + scatter", "begun.tail_share")),
         ("adassp",),
     ),
     Mutant(
@@ -138,13 +138,8 @@ BOOSTED = [
         ("families",),
     ),
     Mutant(
-        "directions seen in the exact matrix",
-        edited(_preconditioning, "_narrowed", ("found.see(gram, deviation", "found.see(" + EXACT_GRAM + " * (rows.limit / 2.0**14) ** 2, deviation")),
-        ("boosted_adassp", "adassp"),
-    ),
-    Mutant(
         "long rows told by the exact matrix",
-        edited(_preconditioning, "_widened", ("np.linalg.eigh(gram / n)", "np.linalg.eigh(" + EXACT_GRAM + " * (rows.limit / 2.0**14) ** 2 / n)")),
+        edited(_columns, "_evening", ("np.linalg.eigh(gram / n)", "np.linalg.eigh(" + EXACT_GRAM + " * (rows.limit / 2.0**14) ** 2 / n)")),
         ("moments",),
     ),
     Mutant(

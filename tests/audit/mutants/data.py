@@ -61,7 +61,7 @@ DATA = [
     Mutant(
         "standard errors from exact residuals",
         edited(
-            adassp.AdaSSP, "_infer", ("moments = NoisyMoments(matrix,", "moments = NoisyMoments(matrix + float(" + OPEN + "(rows.gram())[-1]),"),
+            adassp.AdaSSP, "_robust", ("moments.residual(theta) *", "float(" + OPEN + "(rows.score_norms(theta)).sum()) *"),
         ),
         ("adassp",),
     ),

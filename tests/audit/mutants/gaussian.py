@@ -12,8 +12,8 @@ from unsealed import opened
 from dpreg import _core
 from dpreg.calls import isolation as _isolation
 from dpreg.estimation.blocks import block_counts as _block_counts
-from dpreg.estimation.methods import moments as _moments
 from dpreg.estimation.methods.boosted_adassp import BoostedAdaSSP
+from dpreg.estimation.newton import row_lengths
 from dpreg.estimation.releases import accountant as _gaussian
 from dpreg.estimation.releases import doors as _doors
 from dpreg.estimation.releases import exits as _exits
@@ -234,15 +234,15 @@ GAUSSIAN = [
     Mutant(
         "norms of rows without noise",
         edited(
-            _moments, "_noisy_norms",
-            ("return RowNorms(noisy,", f"return RowNorms({OPEN}(rows.score_norms(np.zeros(rows.width))).astype(float),"),
+            row_lengths, "_counted",
+            ("return counts, starts, deviation", f"return {OPEN}(exact) * 1.0, starts, 0.0"),
         ),
         ("moments",),
     ),
     Mutant(
         "all of the rest for the norms, and for the moments again",
         both(
-            edited(_moments, "_noisy_norms", ("np.zeros(rows.width)), mu)", "np.zeros(rows.width)), 3 * mu)")),
+            edited(row_lengths, "_counted", ('("norms of rows", exact, mu)', '("norms of rows", exact, 3 * mu)')),
             no_check(("mu=sensitivity / scale", "mu=0.0 if label.startswith('norms') else sensitivity / scale")),
         ),
         ("moments",),

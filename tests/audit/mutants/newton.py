@@ -55,7 +55,7 @@ COORDINATES = [
     ),
     Mutant(
         "slopes of the exact matrix",
-        edited(whitening, "_look", ("gram[:-1, -1], float", "(" + _EXACT_GRAM + ")[:-1, -1], float")),
+        edited(whitening, "_look", ("gram[:width, width:].sum", "(" + _EXACT_GRAM + ")[:width, width:].sum")),
         ("boosted_adassp",),
     ),
     Mutant(

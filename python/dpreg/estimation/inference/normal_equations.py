@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,36 +9,12 @@ from numpy.typing import NDArray
 
 from dpreg.estimation.inference.bootstrap import bootstrapped
 from dpreg.estimation.inference.covariance import EstimateError, hidden_by_floor
-from dpreg.estimation.inference.shrinkage import kept_shares, likely_shares
+from dpreg.estimation.inference.shrinkage import likely_shares
 from dpreg.estimation.releases.moments import floored_inverse
 
-__all__ = ["RESPONSE_LIMIT", "NoisyMoments", "response_limit"]
+__all__ = ["NoisyMoments"]
 
 Doubles = NDArray[np.float64]
-
-# Clip of the response in its standard deviations, and how wide it may grow.
-RESPONSE_LIMIT, _MOST_LIMIT = 4.0, 30.0
-# As wide a clip as lets the noise of a sum of products be this share of its sampling error.
-_NOISE_RATIO = 0.3
-
-
-def response_limit(units: float, row_limit: float, mu: float) -> float:
-    """Return the clip of the response, in its standard deviations.
-
-    It grows as the fourth root of the units, which makes the result that of least squares in
-    the limit, whatever the errors with a finite third moment.
-
-    Parameters
-    ----------
-    units : float
-        Noisy number.
-    row_limit : float
-        Norm of the longest row of regressors.
-    mu : float
-        Of the release of the moments.
-    """
-    squared = _NOISE_RATIO * mu * math.sqrt(max(units, 1.0)) - row_limit**2
-    return min(math.sqrt(max(squared, RESPONSE_LIMIT**2)), _MOST_LIMIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,17 +76,3 @@ class NoisyMoments:
         theta, error = self.solution(bootstrap=False)
         curvature = np.asarray(np.linalg.inv(self.inverse))
         return np.asarray(likely_shares(curvature, self.units, theta, error.privacy) @ theta)
-
-    def quieted(self, theta: Doubles, error: EstimateError) -> tuple[Doubles, EstimateError, bool]:
-        """Shrink the estimate where noise would swamp predictions, and say whether it was.
-
-        What shrinking may hide counts as hidden.
-        """
-        inverse = self.inverse
-        kept = kept_shares(np.asarray(np.linalg.inv(inverse)), self.units, theta, error.privacy)
-        lost = np.eye(len(kept)) - kept
-        if not lost.any():
-            return theta, error, False
-        hidden = error.hidden + lost @ inverse @ lost * self.residual(theta) * self.units
-        privacy, sampling = kept @ error.privacy @ kept, kept @ error.sampling @ kept
-        return kept @ theta, EstimateError(sampling, privacy, hidden), True

@@ -13,28 +13,27 @@ from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows
 from dpreg.estimation.base import Allowance, Declined, Release, check_size, needs_delta
 from dpreg.estimation.inference.covariance import EstimateError, sandwich
-from dpreg.estimation.inference.normal_equations import RESPONSE_LIMIT, NoisyMoments, response_limit
-from dpreg.estimation.inference.shrinkage import SHRUNK_NOTE
-from dpreg.estimation.newton.preconditioning import Directions, Preconditioning, precondition
+from dpreg.estimation.inference.normal_equations import NoisyMoments
+from dpreg.estimation.newton.columns import COLUMN_PASSES, column_moments
 from dpreg.estimation.newton.scores import noisy_products, noisy_score_norms, products_limit
 from dpreg.estimation.releases.accountant import releases_cost
+from dpreg.estimation.releases.column_scaling import SCALING_PASSES
 from dpreg.estimation.releases.moments import Doubles, found_columns, noisy_gram, without_columns
 from dpreg.estimation.releases.rows import (
-    StandardUnits,
     longest_row,
     mapped_rows,
     standardised_rows,
 )
 from dpreg.estimation.releases.standardisation import Standardisation, check_scatter_share
-from dpreg.estimation.standardised import Standardised, standardise
+from dpreg.estimation.standardised import Standardised, scaled, standardise
 from dpreg.privacy.cost import Cost
 
 __all__ = ["AdaSSP"]
 
-# With inference, what the directions get of the squared mu that standardisation leaves.
-_PRECONDITIONING = Preconditioning(narrow=(0.05,) * 4, wide=())
-# Rows along them are shortened to this many times their expected length.
+# Rows of which scores are made are shortened to this many times their expected length.
 _ROW_REACH = 2.0
+# Passes over the rows with inference, at most: robust errors keep rows for two sums.
+_PASSES = SCALING_PASSES + COLUMN_PASSES + 3
 # Part of the share of the scatter that counts the norms of scores.
 _NORMS = 0.2
 
@@ -45,14 +44,13 @@ class AdaSSP:
 
     Columns are standardised privately.  The matrix of second moments of regressors and response
     is released once, with Gaussian noise; its eigenvalues are raised to the noise level where
-    they are below it, and the normal equations are solved.  With inference, the rows are first
-    whitened by rounds of noisy second moments.
+    they are below it, and the normal equations are solved.  With inference, regressors and response
+    are first whitened together by a few noisy matrices, as in `dp_moments`.
 
     Parameters
     ----------
-    response_limit : float, optional
-        Clipping threshold of the response, in its standard deviations.  Default 4; with inference
-        the fourth root of the noisy number of units, between 4 and 30.
+    response_limit : float, default 4.0
+        Without inference, clipping threshold of the response, in its standard deviations.
     row_factor : float, default 1.2
         Without inference, rows are clipped at this multiple of their expected norm.
     max_rows : int, default 1
@@ -80,7 +78,7 @@ class AdaSSP:
     prediction and estimation in unbounded domain", Algorithm 2.
     """
 
-    response_limit: float | None = None
+    response_limit: float = 4.0
     row_factor: float = 1.2
     max_rows: int = 1
     scatter_share: float = 0.08
@@ -122,20 +120,18 @@ class AdaSSP:
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
         """See `dpreg.estimation.base.Method`."""
-        # Rows are kept or mapped; robust errors keep them once more, for two sums.
-        passes = 2 + (_PRECONDITIONING.passes + 3) * inference
-        begun = standardise(design, allowance, self, self.max_rows, passes)
-        if begun.declined is not None:
-            return begun.declined
-        return self._infer(begun) if inference else self._predict(begun)
+        if inference:
+            begun = scaled(design, allowance, self.max_rows, _PASSES)
+            return begun.declined or self._infer(begun)
+        begun = standardise(design, allowance, self, self.max_rows, 2)
+        return begun.declined or self._predict(begun)
 
     def _predict(self, begun: Standardised) -> Release:
         design, scales, units, noise = begun.design, begun.scales, begun.units, begun.noise
         mu = noise.share(1 - self.standardisation.share)
-        limit = RESPONSE_LIMIT if self.response_limit is None else self.response_limit
         row_limit = longest_row(self.row_factor, units)
         rows = standardised_rows(
-            design, scales, units, row_limit, winsorise=True, response_limit=limit
+            design, scales, units, row_limit, winsorise=True, response_limit=self.response_limit
         )
         matrix, deviation = noisy_gram(rows, noise, mu)
         found = found_columns(scales, units, matrix, deviation)
@@ -145,55 +141,48 @@ class AdaSSP:
         return begun.released(moments.predictor(), units, None)
 
     def _infer(self, begun: Standardised) -> Release:
-        design, scales, noise = begun.design, begun.scales, begun.noise
-        units = begun.telling_units
+        units, n = begun.telling_units, begun.scales.units
         scatter = self.scatter_share if self.cov_type == "robust" else 0.0
-        left = 1 - self.standardisation.share - scatter
-        directions = precondition(design, scales, units, _PRECONDITIONING.times(left), noise)
-        row_limit = _ROW_REACH * math.sqrt(max(units.width, 1))
-        # With what is left of the rounds, should they have ended early.
-        mu = noise.share(begun.left - self.standardisation.tail_share - scatter)
-        limit = self.response_limit
-        if limit is None:
-            limit = response_limit(scales.units, row_limit, mu / noise.rows)
-        rows = mapped_rows(
-            design, scales, units, directions.change, directions.turn, row_limit,
-            kept=False, response_limit=limit,
-        )  # fmt: skip
-        matrix, deviation = noisy_gram(rows, noise, mu)
-        moments = NoisyMoments(matrix, deviation, scales.units)
-        theta, error = moments.solution(bootstrap=self.cov_type == "bootstrap")
+        every = units.with_response(begun.design.columns)
+        found = column_moments(begun, every, begun.tail_share + scatter)
+        # On orthonormal vectors the noise has the law that it has in the matrix.
+        vectors, upper = np.linalg.qr(found.basis)
+        apart = NoisyMoments(vectors.T @ found.matrix @ vectors, found.deviation, n)
+        along, error = apart.solution(bootstrap=self.cov_type == "bootstrap")
+        width, size = units.width, float(upper[-1, -1])
+        left = max(float(apart.matrix[-1, -1]), found.deviation) / n
+        error = replace(error, hidden=error.hidden * left)
+        error = error.along(size * np.eye(width), np.zeros((width, width)))
+        # The last vector is the response less what the others have of it.
+        theta = size * along + upper[:width, -1]
+        vectors[:, -1] = found.basis[:, -1]
+        moments = NoisyMoments(vectors.T @ found.matrix @ vectors, found.deviation, n)
+        back = np.asarray(np.linalg.inv(upper[:width, :width]))
         if self.cov_type == "robust":
-            error = self._robust(begun, units, directions, row_limit, moments, theta, error)
-        theta, error, shrunk = moments.quieted(theta, error)
-        unseen = (directions.map * ~directions.seen) @ directions.map.T
-        hidden = unseen * moments.residual(theta)
-        notes = (self._note(limit), *(SHRUNK_NOTE,) * shrunk)
-        return begun.released(
-            directions.map @ theta, units, error.along(directions.map, hidden), notes
-        )
+            error = self._robust(begun, back, moments, theta, error)
+        error = error.along(back, np.zeros((width, width)))
+        return begun.released(back @ theta, units, error, self._notes)
 
     def _robust(
         self,
         begun: Standardised,
-        units: StandardUnits,
-        directions: Directions,
-        row_limit: float,
+        change: Doubles,
         moments: NoisyMoments,
         theta: Doubles,
         error: EstimateError,
     ) -> EstimateError:
-        """Release second moments of scores, and put their sandwich in the place of `sampling`."""
+        """Release second moments of scores, and put their sandwich in the place of `sampling`.
+
+        Parameters
+        ----------
+        change : ndarray, shape (w, w)
+            Rows in standard units times it are those of `moments` and `theta`.
+        """
         noise = begun.noise
         rows = mapped_rows(
-            begun.design,
-            begun.scales,
-            units,
-            directions.change,
-            directions.turn,
-            row_limit,
-            kept=True,
-        )
+            begun.design, begun.scales, begun.telling_units, change, None,
+            _ROW_REACH * math.sqrt(max(len(theta), 1)), kept=True,
+        )  # fmt: skip
         norms = noisy_score_norms(
             rows, theta, "norms of scores", noise, noise.share(_NORMS * self.scatter_share)
         )
@@ -204,13 +193,7 @@ class AdaSSP:
         constant = np.asarray(moments.residual(theta) * np.linalg.inv(inverse))
         return replace(error, sampling=sandwich(inverse, constant, products, deviation))
 
-    def _note(self, limit: float) -> str:
-        assumed = (
-            ""
-            if self.cov_type == "robust"
-            else "standard errors assume errors of constant variance; "
-        )
-        return (
-            f"{assumed}responses beyond {limit:.3g} standard deviations are clipped, which biases "
-            "the coefficients where the response is skewed or heavy-tailed"
-        )
+    @property
+    def _notes(self) -> tuple[str, ...]:
+        assumed = "standard errors assume errors of constant variance"
+        return () if self.cov_type == "robust" else (assumed,)

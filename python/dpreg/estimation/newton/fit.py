@@ -55,9 +55,6 @@ __all__ = ["newton_fit", "newton_passes"]
 
 Doubles = NDArray[np.float64]
 
-# Rows times the mu of 4% are fewer than this: matrices of rows, norms and products of scores would
-# leave little for scores, and tell little.
-_SMALL, _SMALL_SHARE = 60.0, 0.04
 # Of norms of scores and of rows, each; of the products of scores.
 _NORMS, _PRODUCTS = 0.02, 0.05
 # Rows of which scores are made are shortened to this many times the root of their entries.
@@ -112,7 +109,7 @@ def newton_fit(begun: Standardised) -> Release | Declined:
     proof : newton.md
     """
     noise, units, terms = begun.noise, begun.telling_units, begun.design.terms
-    small = begun.scales.units * noise.share(_SMALL_SHARE) / noise.rows < _SMALL
+    small = begun.few_rows
     standard = response_units(units, begun.scales)
     args = (begun.design, begun.scales, standard, noise)
     resumed = None

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpreg import _core
 from dpreg.data.design import Design
 from dpreg.estimation.newton.norm_tail import NormTail, bins_around
 from dpreg.estimation.newton.working_model import CONSTANT_LOSS, CONSTANT_RESIDUAL
 from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.row_norms import RowNorms
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.standardisation import Scales
 
-__all__ = ["RowLengths", "row_lengths"]
+__all__ = ["RowLengths", "row_lengths", "row_norms"]
+
+Doubles = NDArray[np.float64]
 
 # A tail of rows is seen with so many deviations of its noise; longer ones than this many times the
 # root of their entries do not matter.
@@ -48,12 +52,46 @@ def row_lengths(
     design: Design,
     scales: Scales,
     units: StandardUnits,
-    change: NDArray[np.float64],
+    change: Doubles,
     usual: float,
     noise: GaussianReleases,
     mu: float,
 ) -> RowLengths:
     """Count rows by their norm, which is about `usual`."""
+    counts, starts, deviation = _counted(design, scales, units, change, usual, noise, mu)
+    beyond = np.cumsum(counts[::-1])[::-1]
+    told = beyond > _SEEN * deviation * np.sqrt(np.arange(len(beyond), 0, -1))
+    last = int(np.flatnonzero(told)[-1]) + 1 if told.any() else 0
+    end = starts[last] if last < len(starts) else _core.SCORE_BINS
+    return RowLengths(float(_norms(end)), NormTail(counts, starts, deviation))
+
+
+def row_norms(
+    design: Design,
+    scales: Scales,
+    units: StandardUnits,
+    change: Doubles,
+    noise: GaussianReleases,
+    mu: float,
+) -> RowNorms:
+    """Count rows by their norm, for second moments along `change`."""
+    usual = math.sqrt(max(units.width, 1))
+    counts, starts, deviation = _counted(design, scales, units, change, usual, noise, mu)
+    # The last bin has no end.
+    middles = np.append((starts[:-1] + starts[1:]) / 2, starts[-1])
+    return RowNorms(counts, _norms(middles), deviation, units.width, scales.units)
+
+
+def _counted(
+    design: Design,
+    scales: Scales,
+    units: StandardUnits,
+    change: Doubles,
+    usual: float,
+    noise: GaussianReleases,
+    mu: float,
+) -> tuple[Doubles, NDArray[np.int64], float]:
+    """Return noisy counts of rows by their norm, where bins begin, and the deviation of noise."""
     rows = mapped_rows(
         design.by_row, scales, units, change, None, _LONGEST * usual,
         kept=False, loss=CONSTANT_LOSS,
@@ -62,9 +100,10 @@ def row_lengths(
     starts = bins_around(usual * CONSTANT_RESIDUAL, _OCTAVES)
     exact = rows.score_norms(np.zeros(rows.width), starts)
     counts, deviation = noise.release("norms of rows", exact, mu)
-    beyond = np.cumsum(counts[::-1])[::-1]
-    told = beyond > _SEEN * deviation * np.sqrt(np.arange(len(beyond), 0, -1))
-    last = int(np.flatnonzero(told)[-1]) + 1 if told.any() else 0
-    end = starts[last] if last < len(starts) else _core.SCORE_BINS
-    top = float(2.0 ** ((_core.LEAST_SCORE_BIN + end) / 2)) / CONSTANT_RESIDUAL
-    return RowLengths(top, NormTail(counts, starts, deviation))
+    return counts, starts, deviation
+
+
+def _norms(places: ArrayLike) -> Doubles:
+    """Return norms of rows at these places among the bins."""
+    power = (_core.LEAST_SCORE_BIN + np.asarray(places)) / 2
+    return np.asarray(2.0**power / CONSTANT_RESIDUAL)

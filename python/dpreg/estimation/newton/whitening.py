@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +18,7 @@ from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.spectrum import noise_edge, symmetric_root, without_spread
 from dpreg.estimation.releases.standardisation import Scales
 
-__all__ = ["MOST_LOOKS", "Whitening", "rows_with_residual", "whiten"]
+__all__ = ["MOST_LOOKS", "Whitening", "rows_with_residual", "whiten", "whiten_columns"]
 
 Doubles = NDArray[np.float64]
 
@@ -114,6 +115,32 @@ class Whitening:
         return replace(self, change=change, unseen=unseen, theta=basis.T @ self.theta), basis
 
 
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """What matrices are made of.
+
+    Attributes
+    ----------
+    rows : callable
+        Rows of the coordinates, and with them what is left of the response if there is one,
+        shortened to a limit.
+    entries : int
+        Of such a row.
+    width : int
+        Of rows in standard units.
+    units : float
+        Noisy number of rows.
+    centred : bool
+        The first entry stands for an intercept.
+    """
+
+    rows: Callable[[Whitening, float], MappedRows]
+    entries: int
+    width: int
+    units: float
+    centred: bool
+
+
 def whiten(
     design: Design,
     scales: Scales,
@@ -146,26 +173,56 @@ def whiten(
     Kamath, Li, Singhal, Ullman (2019), "Privately learning high-dimensional distributions",
     Algorithm 3.
     """
-    width = units.width
+
+    def rows(found: Whitening, limit: float) -> MappedRows:
+        return rows_with_residual(design, scales, units, found, limit)
+
+    table = _Table(rows, units.width + 1, units.width, scales.units, units.intercept)
+    return _whitened(table, noise, small=small)
+
+
+def whiten_columns(
+    design: Design,
+    scales: Scales,
+    units: StandardUnits,
+    noise: GaussianReleases,
+    *,
+    small: bool,
+) -> Whitening:
+    """As `whiten`, without a response: `theta` and `residual` are 0.
+
+    Privacy
+    -------
+    guarantee : as the releases that are added to `noise`
+    proof : whitening.md
+    """
+
+    def rows(found: Whitening, limit: float) -> MappedRows:
+        return mapped_rows(design, scales, units, found.change, None, limit, kept=False)
+
+    table = _Table(rows, units.width, units.width, scales.units, units.intercept)
+    return _whitened(table, noise, small=small)
+
+
+def _whitened(table: _Table, noise: GaussianReleases, *, small: bool) -> Whitening:
+    width = table.width
     found = Whitening(np.eye(width), np.zeros((width, 0)), np.zeros(width), 1.0, 0.0)
     known = np.zeros((width, 0))
-    farthest = _FARTHEST * math.sqrt(scales.units)
+    farthest = _FARTHEST * math.sqrt(table.units)
     for number in range(2 if small else MOST_LOOKS):
         stage = number if small else None
-        found, hidden, by = _look(design, scales, units, noise, found, known, number, stage)
+        found, hidden, by = _look(table, noise, found, known, number, stage)
         known = np.linalg.qr(hidden, mode="complete")[0][:, hidden.shape[1] :]
         lengths = _lengths(found.change @ hidden) / _lengths(by @ hidden)
         if not small and lengths.min(initial=math.inf) > farthest:
             break
-    found, basis = found.without(hidden, centred=units.intercept)
+    found, basis = found.without(hidden, centred=table.centred)
     stretched = float(((by @ basis) ** 2).sum(axis=0).max(initial=0.0))
     return replace(found, deviation=found.deviation * stretched)
 
 
 def _look(
-    design: Design,
-    scales: Scales,
-    units: StandardUnits,
+    table: _Table,
     noise: GaussianReleases,
     before: Whitening,
     known: Doubles,
@@ -173,13 +230,16 @@ def _look(
     small: int | None,
 ) -> tuple[Whitening, Doubles, Doubles]:
     """Release a matrix; return coordinates, what is hidden in them, and the map from others."""
-    width, n = units.width, scales.units
-    limit, share = _plan(width, n, noise, small, again)
-    rows = rows_with_residual(design, scales, units, before, limit)
-    label = f"second moments of rows and response, {again + 1}"
+    width, n = table.width, table.units
+    limit, share = _plan(table, noise, small, again)
+    rows = table.rows(before, limit)
+    beside = " and response" * (table.entries > width)
+    label = f"second moments of rows{beside}, {again + 1}"
     gram, deviation = noisy_gram(rows, noise, noise.share(share), label)
     gram, deviation = gram / n, deviation / n
-    matrix, products, square = gram[:-1, :-1], gram[:-1, -1], float(gram[-1, -1])
+    # Without a response there are no products with it, and nothing is left of it.
+    matrix, products = gram[:width, :width], gram[:width, width:].sum(axis=1)
+    square = float(gram[width:, width:].sum())
     values, vectors = np.linalg.eigh(matrix)
     values = without_spread(values, deviation)
     seen = values > (_SEEN if small is None else _SMALL_SEEN) * deviation
@@ -188,7 +248,7 @@ def _look(
     few = ((known.T @ vectors) ** 2).sum(axis=0) > _SAME
     few &= (values > _TOLD * deviation) & (values < _SHORT)
     held = np.where(few, 1.0, held)
-    by = symmetric_root((vectors * held) @ vectors.T, centred=units.intercept)
+    by = symmetric_root((vectors * held) @ vectors.T, centred=table.centred)
     found = replace(
         before,
         theta=before.theta + step,
@@ -204,10 +264,11 @@ def _lengths(columns: Doubles) -> Doubles:
 
 
 def _plan(
-    width: int, n: float, noise: GaussianReleases, small: int | None, again: int
+    table: _Table, noise: GaussianReleases, small: int | None, again: int
 ) -> tuple[float, float]:
     """Return the limit of rows and the share of a matrix."""
-    usual, entries = math.sqrt(width + 1), math.sqrt(2 * max(width, 1))
+    n, usual = table.units, math.sqrt(max(table.entries, 1))
+    entries = math.sqrt(2 * max(table.width, 1))
     limit = _USUAL * usual
     quiet = _NOISE if small is None else _SMALL_NOISE[small]
     share = share_for(noise, noise.rows * limit**2, quiet * n / entries)
@@ -234,12 +295,5 @@ def rows_with_residual(
     change[:-1, :-1] = found.change
     change[:-1, -1] = -found.change @ found.theta / math.sqrt(square)
     change[-1, -1] = 1 / math.sqrt(square)
-    last = StandardUnits(
-        columns=np.append(units.columns, design.columns),
-        centre=np.append(units.centre, units.y_centre),
-        scale=np.append(units.scale, units.y_scale),
-        y_centre=0.0,
-        y_scale=1.0,
-        intercept=units.intercept,
-    )
+    last = units.with_response(design.columns)
     return mapped_rows(design, scales, last, change, None, limit, kept=False)

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg import _core
-
 __all__ = ["RowNorms"]
 
 Doubles = NDArray[np.float64]
@@ -26,11 +24,12 @@ _MOST_NOISE = 8.0
 
 @dataclass(frozen=True, slots=True)
 class RowNorms:
-    """Noisy numbers of rows by their norm, in half octaves.
+    """Noisy numbers of rows by their norm.
 
     Attributes
     ----------
-    counts : ndarray
+    counts, middles : ndarray
+        In bins, and the norm in the middle of each.
     deviation : float
         Of the noise in each.
     width : int
@@ -40,6 +39,7 @@ class RowNorms:
     """
 
     counts: Doubles
+    middles: Doubles
     deviation: float
     width: int
     units: float
@@ -50,9 +50,9 @@ class RowNorms:
         What it cuts off their squares is small beside the noise of their second moments, limit^2 /
         mu; or noise would be large beside sampling error, limit^2 / (mu sqrt(units)).
         """
-        usual = self.width + _NORMAL * math.sqrt(2 * self.width)
+        usual = max(self.width, 1) + _NORMAL * math.sqrt(2 * self.width)
         most = max(usual, _MOST_NOISE * mu * math.sqrt(self.units))
-        told, squares = self._told(), self._middles() ** 2
+        told, squares = self._told(), self.middles**2
         limit = usual
         while limit < most:
             cut = float(told @ np.maximum(squares - limit, 0.0))
@@ -67,7 +67,7 @@ class RowNorms:
         For an elliptical law the covariance of second moments, and of what is computed from them,
         is that of a normal law times this (Tyler, 1983); at least 1.
         """
-        told, squares = self._told(), np.minimum(self._middles(), limit) ** 2
+        told, squares = self._told(), np.minimum(self.middles, limit) ** 2
         total = max(float(told.sum()), 1.0)
         second, fourth = float(told @ squares) / total, float(told @ squares**2) / total
         if not second > 0:
@@ -77,6 +77,3 @@ class RowNorms:
     def _told(self) -> Doubles:
         """Counts that are told from noise."""
         return np.where(self.counts > _CLEAR * self.deviation, self.counts, 0.0)
-
-    def _middles(self) -> Doubles:
-        return 2.0 ** ((_core.LEAST_SCORE_BIN + np.arange(len(self.counts)) + 0.5) / 2)

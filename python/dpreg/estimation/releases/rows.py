@@ -61,6 +61,17 @@ class StandardUnits:
             self, columns=self.columns[kept], centre=self.centre[kept], scale=self.scale[kept]
         )
 
+    def with_response(self, place: int) -> StandardUnits:
+        """Take the response for one more column, the last of the design's, at `place`."""
+        return replace(
+            self,
+            columns=np.append(self.columns, place),
+            centre=np.append(self.centre, self.y_centre),
+            scale=np.append(self.scale, self.y_scale),
+            y_centre=0.0,
+            y_scale=1.0,
+        )
+
     def to_user(self, d: int) -> Doubles:
         """Return L with params = L @ theta + offset; see `offset`.
 
@@ -144,7 +155,6 @@ def mapped_rows(
     row_limit: float,
     *,
     kept: bool,
-    response_limit: float = 0.0,
     loss: RowLoss = SQUARED,
     aim: Doubles | None = None,
 ) -> MappedRows:
@@ -166,9 +176,7 @@ def mapped_rows(
         See `MappedRows.aim`.
     """
     recipe = _recipe(design.terms, scales, units, row_limit, winsorise=False)
-    recipe = replace(
-        recipe, response_limit=response_limit, change=change, turn=turn, loss=loss, aim=aim
-    )
+    recipe = replace(recipe, change=change, turn=turn, loss=loss, aim=aim)
     if loss is not SQUARED:
         recipe = replace(recipe, given=design.terms.given)
     return MappedRows(design, recipe, kept=kept)

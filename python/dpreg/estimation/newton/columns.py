@@ -1,0 +1,105 @@
+"""Second moments of all columns together, in coordinates in which they have unit spread."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.estimation.newton.row_lengths import row_norms
+from dpreg.estimation.newton.whitening import MOST_LOOKS, whiten_columns
+from dpreg.estimation.releases.moments import noisy_gram
+from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
+from dpreg.estimation.releases.spectrum import symmetric_root, without_spread
+from dpreg.estimation.standardised import Standardised
+
+__all__ = ["COLUMN_PASSES", "ColumnMoments", "column_moments"]
+
+Doubles = NDArray[np.float64]
+
+# Of the squared mu, for the counts of the norms of rows.
+_NORMS = 0.06
+# and for second moments of rows that are as long as noise is this share of them, between so many
+# times the root of their entries.  Rows of rare levels lose most of their length where coordinates
+# are looked for, and are left too long: without this, intervals of dummies are half as wide again
+# at n = 20,000.
+_EVENING, _NOISE, _SHORTEST, _LONGEST = 0.05, 0.5, 1.3, 8.0
+# Passes over the rows, at most.
+COLUMN_PASSES = MOST_LOOKS + 3
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnMoments:
+    """What was released.
+
+    Attributes
+    ----------
+    basis : ndarray, shape (w, w)
+        See `JointMoments`.
+    matrix : ndarray, shape (w, w)
+    deviation : float
+    reach : float
+        Rows that are this many times as long as expected count less.
+    kurtosis : float
+        Of the rows, in that of normal ones; at least 1.
+    """
+
+    basis: Doubles
+    matrix: Doubles
+    deviation: float
+    reach: float
+    kurtosis: float
+
+
+def column_moments(begun: Standardised, units: StandardUnits, aside: float) -> ColumnMoments:
+    """Release second moments of columns with all that is left but a share.
+
+    Parameters
+    ----------
+    begun : Standardised
+    units : StandardUnits
+        Of the columns.
+    aside : float
+        Share of the squared mu that is kept for later.
+
+    Privacy
+    -------
+    guarantee : as the releases that are added to `begun.noise`
+    proof : columns.md
+    """
+    design, scales, noise = begun.design, begun.scales, begun.noise
+    found = whiten_columns(design, scales, units, noise, small=begun.few_rows)
+    # Directions without a spread are as long as would make it just seen.
+    change = np.column_stack([found.change, found.unseen])
+    if not begun.few_rows:
+        turn = _evening(begun, units, change)
+        # and are not to come into others with the noise.
+        turn[found.width :, : found.width] = 0.0
+        change = change @ turn
+    norms = row_norms(design, scales, units, change, noise, noise.share(_NORMS))
+    mu = noise.share(begun.left - aside)
+    limit = norms.limit(mu / noise.rows)
+    rows = mapped_rows(design, scales, units, change, None, limit, kept=False)
+    matrix, deviation = noisy_gram(rows, noise, mu)
+    return ColumnMoments(
+        basis=np.asarray(np.linalg.inv(change)),
+        matrix=matrix,
+        deviation=deviation,
+        reach=limit / math.sqrt(max(units.width, 1)),
+        kurtosis=norms.kurtosis(limit),
+    )
+
+
+def _evening(begun: Standardised, units: StandardUnits, change: Doubles) -> Doubles:
+    """Release second moments of longer rows; return what makes those 1 that are more."""
+    noise, n, usual = begun.noise, begun.scales.units, math.sqrt(max(units.width, 1))
+    mu = noise.share(_EVENING)
+    reach = math.sqrt(_NOISE * n / (math.sqrt(2) * usual) * mu / noise.rows)
+    limit = min(max(reach, _SHORTEST * usual), _LONGEST * usual)
+    rows = mapped_rows(begun.design, begun.scales, units, change, None, limit, kept=False)
+    gram, deviation = noisy_gram(rows, noise, mu, "second moments of rows clipped less")
+    values, vectors = np.linalg.eigh(gram / n)
+    held = np.maximum(without_spread(values, deviation / n), 1.0)
+    return symmetric_root((vectors * held) @ vectors.T, centred=units.intercept)
