@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Counts, Scores, Sealed, opened
 
 __all__ = [
+    "Steps",
     "canonical",
     "descent",
     "epsilon_of_row",
@@ -83,29 +84,19 @@ def tukey(
     )
 
 
-def descent(
-    rows: MappedRows,
-    *,
-    steps: int,
-    rate: float,
-    expected: float,
-    clip: float,
-    learning_rate: float,
-    sigma: int,
-    bits: _core.BitSource,
-) -> Doubles:
+class Steps(NamedTuple):
+    """Gradient steps, as `_core.dpsgd` names them.  Public."""
+
+    steps: int
+    rate: float
+    expected: float
+    clip: float
+    learning_rate: float
+
+
+def descent(rows: MappedRows, steps: Steps, sigma: int, bits: _core.BitSource) -> Doubles:
     """Take noisy gradient steps: see `_core.dpsgd`."""
-    return _core.dpsgd(
-        rows.like,
-        opened(rows.blocks()),
-        steps=steps,
-        rate=rate,
-        expected=expected,
-        clip=clip,
-        learning_rate=learning_rate,
-        sigma=sigma,
-        bits=bits,
-    )
+    return _core.dpsgd(rows.like, opened(rows.blocks()), **steps._asdict(), sigma=sigma, bits=bits)
 
 
 def peeled(scores: Scores, *, k: int, epsilon: float, bits: _core.BitSource) -> list[int]:
