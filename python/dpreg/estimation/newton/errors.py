@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -112,17 +111,17 @@ def _slow(fit: Fit, way: Doubles) -> Doubles:
     Where second moments are overestimated along one direction, steps along it are too short, and
     each coefficient that has something of it is a little off: unseen in a coordinate, but not in
     the coefficient.  Without it a level of 120 rows in 60,000 of a logistic model missed by six
-    errors.  What the noise in the score before does to the last one is no such step: one slope in
-    fifty had errors up to ten times as large for it.  And a single coordinate hides nothing.
+    errors, and one of .02% of 300,000 by more than four.  Noise makes it too: one slope in fifty of
+    a study of 1,000 rows has errors up to ten times as large for it.  A single coordinate hides
+    nothing: without the exception one mean in twelve had errors 1.4 to 17 times as large.
     """
     if len(fit.path.observations) < 2 or fit.model.found.width == 1:
         return np.zeros((len(way), len(way)))
     sizes = np.sqrt((way**2).sum(axis=1))
     before, last = fit.path.observations[-2:]
     first, moved = way @ before.score, way @ last.score
-    noise = math.hypot(before.deviation, last.deviation)
     clear = np.abs(first) > _MOVED * before.deviation * sizes
-    clear &= (np.abs(moved) > _MOVED * noise * sizes) & (first * moved > 0)
+    clear &= (np.abs(moved) > _MOVED * last.deviation * sizes) & (first * moved > 0)
     larger = np.where(clear, np.maximum(np.abs(first), np.abs(moved)), 1.0)
     ratio = np.minimum(np.abs(moved) / larger, _SLOWEST)
     left = np.where(clear, np.maximum(1.0, ratio / (1 - ratio)) * moved, 0.0)
