@@ -293,8 +293,20 @@ def test_with_so_few_rows_that_noise_hides_a_third_of_them_nothing_is_released()
 def test_a_constant_response_is_declined():
     rng = np.random.default_rng(1)
     data = {"x": rng.standard_normal(5000), "y": np.full(5000, 7.0)}
-    fits = [dpreg.dp_lm("y ~ x", data, 1.0, 1e-6, method="adassp", rng=s) for s in range(20)]
+    fits = [
+        dpreg.dp_lm("y ~ x", data, 1.0, 1e-6, method="adassp", inference=False, rng=s)
+        for s in range(20)
+    ]
     assert sum(fit.released for fit in fits) <= 1
+
+
+@pytest.mark.parametrize("method", ["adassp", "boosted_adassp"])
+def test_a_constant_response_is_fitted_with_errors_as_small(method):
+    data = {"x": np.random.default_rng(1).standard_normal(5000), "y": np.full(5000, 7.0)}
+    for seed in range(10):
+        fit = dpreg.dp_lm("y ~ x", data, 1.0, 1e-6, method=method, rng=seed)
+        assert np.nanmax(fit.bse) < 1e-2
+        assert not (np.abs(fit.params - [7.0, 0.0]) > 5 * fit.bse).any()
 
 
 def test_a_column_that_is_not_seen_is_not_identified():
@@ -310,8 +322,8 @@ def test_a_column_that_is_not_seen_is_not_identified():
 
 
 @pytest.mark.parametrize("method", ["adassp", "boosted_adassp"])
-def test_rare_dummies_that_are_not_seen_are_fitted_without_an_error(method):
-    """Nobody knows that they are dummies; without them predictions and the others are off."""
+def test_rare_dummies_are_seen(method):
+    """Nobody says that they are dummies; without them z has a slope of .6 for -1."""
     rng = np.random.default_rng(1)
     n, levels = 20_000, 40
     group = rng.integers(0, levels, n)
@@ -320,16 +332,5 @@ def test_rare_dummies_that_are_not_seen_are_fitted_without_an_error(method):
     data["y"] = 3.0 * (group > levels / 2) - data["z"] + 0.3 * rng.standard_normal(n)
     formula = "y ~ " + " + ".join(name for name in data if name != "y")
     fits = [dpreg.dp_lm(formula, data, 1.0, 1e-6, method=method, rng=seed) for seed in range(1, 6)]
-    fit = fits[1]
-    unknown = fit.bse.isna().to_numpy()
-    if method == "boosted_adassp":  # which sees them
-        assert np.median([f.bse.isna().mean() for f in fits]) == 0
-        assert np.median([abs(f.params["z"] + 1) / f.bse["z"] for f in fits]) < 3
-        return
-    assert unknown[:levels].sum() > 10
-    assert (fit.params.to_numpy()[unknown] != 0).sum() > 10
-    left = [np.var(data["y"] - fit.predict(data)) / np.var(data["y"]) for fit in fits]
-    # Without the dummies .88 of the variance is left, and z has a slope of .6 for -1.
-    assert np.median(left) < 0.25
-    assert fit.params["z"] < -0.8
-    assert any("not estimable at this eps" in note for note in fit.notes)
+    assert np.median([fit.bse.isna().mean() for fit in fits]) == 0
+    assert np.median([abs(fit.params["z"] + 1) / fit.bse["z"] for fit in fits]) < 3
