@@ -15,7 +15,7 @@ demo: $(VENV)/installed
 
 # What needs one processor most of the time runs beside what needs all of them.
 test: $(VENV)/test $(VENV)/docs
-	$(MAKE) --jobs=$(JOBS) --output-sync=line test-core test-r test-python test-docs
+	$(MAKE) --jobs=$(JOBS) test-core test-r test-python test-docs
 
 lint: $(VENV)/lint
 	mkdir -p build
