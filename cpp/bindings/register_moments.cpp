@@ -237,11 +237,6 @@ void register_rows(py::module_& m) {
                 const auto view = dpreg::bind::matrix_view(map);
                 how.mapped = view.cols;
                 how.map = row_major(view);
-            })
-        .def_property(
-            "turn", [](const Standardisation& how) { return how.turn; },
-            [](Standardisation& how, const Array& turn) {
-                how.turn = row_major(dpreg::bind::matrix_view(turn));
             });
     py::class_<QuantisedRows>(m, "QuantisedRows")
         .def(py::init([](const Array& x, const Array& y, const Standardisation& how,

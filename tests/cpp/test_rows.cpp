@@ -46,8 +46,6 @@ Standardisation recipe(std::size_t d, bool mapped, LossKind kind) {
     how.mapped = d + 1;
     how.map.assign((d + 1) * (d + 1), 0.0);
     for (std::size_t j = 0; j <= d; ++j) how.map[j * (d + 1) + d - j] = 0.7;
-    how.turn.assign((d + 1) * (d + 1), 0.0);
-    for (std::size_t j = 0; j <= d; ++j) how.turn[j * (d + 1) + (j + 1) % (d + 1)] = 1.0;
     return how;
 }
 

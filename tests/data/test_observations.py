@@ -60,10 +60,9 @@ def recipe_of(d):
     ones = np.ones(d)
     rng = np.random.default_rng(d)
     change = rng.normal(size=(d + 1, d + 1))
-    turn = np.linalg.qr(rng.normal(size=(d + 1, d + 1)))[0]
     return Recipe(
         np.arange(d), -5 * ones, 5 * ones, 0.1 * ones, 2 * ones, 0.5, 3.0, True, 1.5,
-        change=change, turn=turn,
+        change=change,
     )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ def test_norms_are_not_counted_with_what_scores_need(share, seed):
     terms = Terms(response="y", names=tuple("abcde"), intercept=False)
     design = Design.of(rng.normal(size=(n, d)), rng.normal(size=n), terms)
     units = standard_units(scales, intercept=False)
-    rows = mapped_rows(design, scales, units, np.eye(d), None, 20.0, kept=True, aim=np.zeros(d))
+    rows = mapped_rows(design, scales, units, np.eye(d), 20.0, kept=True, aim=np.zeros(d))
     noise = GaussianReleases(1.0, 1e-5, _core.TestBits(seed))
     expected = Limits(math.inf, None, math.sqrt(d), 0.0)
     first = count_norms(rows, np.zeros(d), expected, noise, 0.02, share, FIRST_NORMS)

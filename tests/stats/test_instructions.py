@@ -116,7 +116,7 @@ def test_rows_of_many_columns_stay_exact(each):
 CELLS = [0.0, 1.0, -1.0, 3.7, 1e9, -1e300, 5e-324, np.nan, np.inf]
 
 
-@pytest.mark.parametrize("mapped", ["no map", "map", "turn", "map that is not finite"])
+@pytest.mark.parametrize("mapped", ["no map", "map", "map that is not finite"])
 @pytest.mark.parametrize("response_limit", [0.0, 1.5])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_rows_are_the_same(each, mapped, response_limit, order):
@@ -134,8 +134,6 @@ def test_rows_are_the_same(each, mapped, response_limit, order):
             if mapped == "map that is not finite":
                 change[1, 0] = np.inf
             how.map = change
-        if mapped == "turn":
-            how.turn = np.linalg.qr(rng.standard_normal((d + 1, d + 1)))[0]
 
         def state(rows):
             return rows.__getstate__()[2].reshape(rows.rows, -1), rows.__getstate__()[3]
@@ -230,7 +228,7 @@ def made(X, y, how):
 
 
 @pytest.mark.parametrize("columns", [1, 7, 8, 9, 17])
-@pytest.mark.parametrize("kind", ["plain", "map", "turn", "aim", "limits", "weights"])
+@pytest.mark.parametrize("kind", ["plain", "map", "aim", "limits", "weights"])
 def test_a_row_is_the_same_bits_alone_and_among_others(each, columns, kind):
     """Rows that are complete and short are made together: what they get is what each would get."""
     rng = np.random.default_rng(columns)
@@ -242,7 +240,6 @@ def test_a_row_is_the_same_bits_alone_and_among_others(each, columns, kind):
     more = {
         "plain": {},
         "map": {},
-        "turn": {"turn": np.linalg.qr(rng.standard_normal((width, width)))[0]},
         "aim": {"aim": rng.standard_normal(width).tolist()},
         "limits": {},
         "weights": {"weight": 0, "most_weight": 3.0},

@@ -11,14 +11,14 @@
 namespace dpreg {
 namespace {
 
-RowMap row_map(const Standardisation& how, const std::vector<double>& map) {
+RowMap row_map(const Standardisation& how) {
     const std::size_t width = how.mapped;
     const std::size_t used = how.columns.size();
     RowMap result;
     result.stride = padded(width);
     result.base.assign(result.stride, 0.0);
     result.slopes.assign(used * result.stride, 0.0);
-    const double* row = map.data();
+    const double* row = how.map.data();
     if (how.intercept && width > 0) {
         std::copy(row, row + width, result.base.begin());
         row += width;
@@ -34,19 +34,6 @@ RowMap row_map(const Standardisation& how, const std::vector<double>& map) {
     return result;
 }
 
-/// The map and the turn after it.
-std::vector<double> turned(const Standardisation& how) {
-    const std::size_t size = how.mapped;
-    if (how.turn.empty()) return how.map;
-    std::vector<double> result(how.map.size(), 0.0);
-    for (std::size_t i = 0; i < how.map.size(); ++i) {
-        for (std::size_t j = 0; j < size; ++j) {
-            result[i / size * size + j] += how.map[i] * how.turn[i % size * size + j];
-        }
-    }
-    return result;
-}
-
 void check_public(const MatrixView& x, const VectorView& y, const Standardisation& how) {
     const auto used = how.columns.size();
     require(x.rows == y.size, "X and y must have the same number of rows");
@@ -57,8 +44,6 @@ void check_public(const MatrixView& x, const VectorView& y, const Standardisatio
     require(std::isfinite(how.response_limit), "response_limit must be finite");
     require(how.map.size() == how.mapped * (used + how.intercept),
             "map must have a row for each used column, and the intercept");
-    require(how.turn.empty() || how.turn.size() == how.mapped * how.mapped,
-            "turn must be a square of the columns of map");
     require(how.aim.empty() || (how.response_limit <= 0.0 && how.aim.size() == row_width(how)),
             "aim must have one entry an entry of a row, which has no response");
     for (const auto column : how.columns) require(column <= x.cols, "no such column");
@@ -287,7 +272,6 @@ struct RowMaker::Steps {
             standardise<Lanes>();
         }
         const Lanes share = shares<Lanes>(records, count);
-        if (!how.turn.empty()) add_cells<Lanes>(maker.after_);
         std::array<double, kMakeRows> values{};
         for (std::size_t r = 0; r < count; ++r) values[r] = maker.y_[records[r]];
         const Lanes response = (Lanes::load(values.data()) - how.y_centre) * how.y_inverse_scale;
@@ -378,8 +362,7 @@ RowMaker::RowMaker(const MatrixView& x, const VectorView& y, const Standardisati
         adjacent_ = j + 1;
     }
     if (x.col_stride != 1 || adjacent_ < kPanel) adjacent_ = 0;
-    map_ = row_map(how, how.map);
-    after_ = row_map(how, turned(how));
+    map_ = row_map(how);
 }
 
 double RowMaker::given_sum(std::size_t i) const {
@@ -405,7 +388,7 @@ void RowMaker::make(const std::size_t* records, std::size_t count, const RowPlac
     constexpr LanesKernel<Make> kernel;
     const Steps steps{*this, room};
     // Where a slope is not finite a cell of 0 would add something: no row beside another.
-    const std::size_t most = map_.finite && after_.finite ? kMakeRows : 1;
+    const std::size_t most = map_.finite ? kMakeRows : 1;
     for (std::size_t first = 0; first < count; first += most) {
         kernel(steps, records + first, std::min(most, count - first), beyond(to, first));
     }

@@ -88,7 +88,6 @@ private:
     bool limited_ = false;      ///< there are limits of cells
     std::size_t adjacent_ = 0;  ///< so many columns, the first, lie next to one another
     RowMap map_;
-    RowMap after_;  ///< with the turn
 };
 
 }  // namespace dpreg

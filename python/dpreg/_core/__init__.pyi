@@ -147,7 +147,6 @@ class Standardisation:
     row_limit: float
     response_limit: float
     map: Floats
-    turn: Floats
     aim: Sequence[float]
     loss: Loss
     given: list[int]

@@ -148,7 +148,7 @@ def _exact_moments(design: Design, found: Any) -> Doubles:
     )  # fmt: skip
     limit = found.reach * np.sqrt(units.width)
     change = np.asarray(np.linalg.inv(found.basis))
-    rows = mapped_rows(design, scales, units, change, None, limit, kept=False)
+    rows = mapped_rows(design, scales, units, change, limit, kept=False)
     upper = np.zeros((units.width, units.width))
     upper[np.triu_indices(units.width)] = opened(rows.gram())
     matrix = upper + np.triu(upper, 1).T

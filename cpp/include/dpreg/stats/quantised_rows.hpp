@@ -26,7 +26,6 @@ struct Standardisation {
     double response_limit = 0.0;  ///< above 0: a last entry, the shrunk response clipped to it
     std::vector<double> map;      ///< row-major, one row an entry: what rows are multiplied by
     std::size_t mapped = 0;       ///< columns of `map`; 0: rows stay as they are
-    std::vector<double> turn;     ///< mapped x mapped: what they are multiplied by when shortened
     std::vector<double> aim;      ///< of a row without response: theta at which residuals are exact
     Loss loss;
     std::vector<std::size_t> given;     ///< columns added to the linear predictor as they are
@@ -47,9 +46,8 @@ struct Block;
 ///
 /// With z = (1, (min(max(x, low), high) - centre) inverse_scale) times the map, if there is one,
 /// and w = min(1, row_limit / |z|), a row is held as q = round(kRowSteps w z / limit()), with the
-/// response, shrunk by the same w and clipped, as a last entry if it is asked for.  With a turn,
-/// z is multiplied by it after w is known; it should not make rows longer.  Then
-/// |q| <= row_norm(width()); a row whose norm rounding, or the turn, would push above that is 0.
+/// response, shrunk by the same w and clipped, as a last entry if it is asked for.  Then
+/// |q| <= row_norm(width()); a row whose norm rounding would push above that is 0.
 /// Shrinking x and y alike keeps a linear model linear.
 ///
 /// With a column of weights, v being what is made of a row's weight, w = min(sqrt v, row_limit /

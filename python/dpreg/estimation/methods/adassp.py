@@ -180,7 +180,7 @@ class AdaSSP:
         """
         noise = begun.noise
         rows = mapped_rows(
-            begun.design, begun.scales, begun.telling_units, change, None,
+            begun.design, begun.scales, begun.telling_units, change,
             _ROW_REACH * math.sqrt(max(len(theta), 1)), kept=True,
         )  # fmt: skip
         norms = noisy_score_norms(

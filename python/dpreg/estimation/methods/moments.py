@@ -56,6 +56,7 @@ class SecondMoments:
     ----------
     max_rows : int, default 1
         Rows that a protected unit may give; of units with more, that many are drawn.
+
     Privacy
     -------
     guarantee : (eps, delta)-DP, by Gaussian composition

@@ -81,7 +81,7 @@ def column_moments(begun: Standardised, units: StandardUnits, aside: float) -> C
     norms = row_norms(design, scales, units, change, noise, noise.share(_NORMS))
     mu = noise.share(begun.left - aside)
     limit = norms.limit(mu / noise.rows)
-    rows = mapped_rows(design, scales, units, change, None, limit, kept=False)
+    rows = mapped_rows(design, scales, units, change, limit, kept=False)
     matrix, deviation = noisy_gram(rows, noise, mu)
     return ColumnMoments(
         basis=np.asarray(np.linalg.inv(change)),
@@ -98,7 +98,7 @@ def _evening(begun: Standardised, units: StandardUnits, change: Doubles) -> Doub
     mu = noise.share(_EVENING)
     reach = math.sqrt(_NOISE * n / (math.sqrt(2) * usual) * mu / noise.rows)
     limit = min(max(reach, _SHORTEST * usual), _LONGEST * usual)
-    rows = mapped_rows(begun.design, begun.scales, units, change, None, limit, kept=False)
+    rows = mapped_rows(begun.design, begun.scales, units, change, limit, kept=False)
     gram, deviation = noisy_gram(rows, noise, mu, "second moments of rows clipped less")
     values, vectors = np.linalg.eigh(gram / n)
     held = np.maximum(without_spread(values, deviation / n), 1.0)

@@ -152,7 +152,7 @@ def _rows(begun: Standardised, model: Linearised, top: float, *, kept: bool) -> 
     """Return rows of which scores are made, `top` being the norm up to which there are some."""
     base = model.usual
     return mapped_rows(
-        begun.design, begun.scales, begun.telling_units, model.found.change, None,
+        begun.design, begun.scales, begun.telling_units, model.found.change,
         max(_LONGEST * base, min(top, _RARE * base)), kept=kept, loss=model.loss,
         aim=model.found.theta,
     )  # fmt: skip
@@ -276,7 +276,7 @@ def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linear
     if limit == wanted:
         limit = max(wanted, min(precise, _LONGEST * base))
     if model.family.least_squares:
-        rows = mapped_rows(begun.design, begun.scales, units, found.change, None, limit, kept=False)
+        rows = mapped_rows(begun.design, begun.scales, units, found.change, limit, kept=False)
         gram, deviation = noisy_gram(rows, noise, mu, "second moments of rows")
     else:
         rows = _rows(begun, model, top, kept=False)

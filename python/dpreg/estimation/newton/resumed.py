@@ -140,7 +140,7 @@ def _look(
     if small:
         rows = rows_with_residual(design, scales, units, before, limit, start.residual)
     else:
-        rows = mapped_rows(design, scales, units, before.change, None, limit, kept=False)
+        rows = mapped_rows(design, scales, units, before.change, limit, kept=False)
     gram, deviation = noisy_gram(rows, noise, mu, "second moments of rows, as of the start")
     gram, deviation = gram / n, deviation / n
     residual = float(gram[-1, -1]) if small else None

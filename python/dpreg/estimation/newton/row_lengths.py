@@ -93,7 +93,7 @@ def _counted(
 ) -> tuple[Doubles, NDArray[np.int64], float]:
     """Return noisy counts of rows by their norm, where bins begin, and the deviation of noise."""
     rows = mapped_rows(
-        design.by_row, scales, units, change, None, _LONGEST * usual,
+        design.by_row, scales, units, change, _LONGEST * usual,
         kept=False, loss=CONSTANT_LOSS,
     )  # fmt: skip
     # Norms that are counted are those of scores with a constant residual.

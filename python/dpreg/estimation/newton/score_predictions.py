@@ -89,7 +89,7 @@ def predicting(begun: Standardised, share: float) -> Release:
     size = max(units.width, 1)
     alike = _alike(design.terms, units)
     limit, _ = _row_limit(begun, units, alike, "norms of rows", share)
-    rows = mapped_rows(design, scales, units, alike, None, limit, kept=False)
+    rows = mapped_rows(design, scales, units, alike, limit, kept=False)
     gram, deviation = noisy_gram(rows, noise, noise.share(share * _GRAM))
     values, vectors = np.linalg.eigh(gram / scales.units)
     hidden = deviation / scales.units * math.sqrt(2 * size)
@@ -97,7 +97,7 @@ def predicting(begun: Standardised, share: float) -> Release:
     change = alike @ vectors / np.sqrt(held)
     limit, norms = _row_limit(begun, units, change, "norms of rows along directions", share)
     rows = mapped_rows(
-        design, scales, units, change, None, limit, kept=True, loss=loss_of(family, scales)
+        design, scales, units, change, limit, kept=True, loss=loss_of(family, scales)
     )
     model = working_model(family, scales, units, change, design.terms.given)
     most = _MOST_VARIED.get(family.link, math.inf)
@@ -150,7 +150,7 @@ def _row_limit(
     """Count the norms of rows; return what they are shortened to, and the counts."""
     unlimited = _NO_LIMIT * math.sqrt(max(units.width, 1))
     rows = mapped_rows(
-        begun.design, begun.scales, units, change, None, unlimited, kept=False, loss=CONSTANT_LOSS
+        begun.design, begun.scales, units, change, unlimited, kept=False, loss=CONSTANT_LOSS
     )
     mu = begun.noise.share(share * _NORMS)
     norms = noisy_score_norms(rows, np.zeros(units.width), label, begun.noise, mu)

@@ -198,7 +198,7 @@ def whiten_columns(
     """
 
     def rows(found: Whitening, limit: float) -> MappedRows:
-        return mapped_rows(design, scales, units, found.change, None, limit, kept=False)
+        return mapped_rows(design, scales, units, found.change, limit, kept=False)
 
     table = _Table(rows, units.width, units.width, scales.units, units.intercept)
     return _whitened(table, noise, small=small)
@@ -296,4 +296,4 @@ def rows_with_residual(
     change[:-1, -1] = -found.change @ found.theta / math.sqrt(square)
     change[-1, -1] = 1 / math.sqrt(square)
     last = units.with_response(design.columns)
-    return mapped_rows(design, scales, last, change, None, limit, kept=False)
+    return mapped_rows(design, scales, last, change, limit, kept=False)

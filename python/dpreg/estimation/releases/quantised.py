@@ -76,7 +76,7 @@ class Recipe:
     y_centre, y_scale : float
     intercept : bool
     row_limit, response_limit : float
-    change, turn : ndarray, shape (width, width), or None
+    change : ndarray, shape (width, width), or None
     aim : ndarray, shape (width,), or None
         Coefficients of rows at which their rounding does not matter.
     loss : RowLoss
@@ -99,7 +99,6 @@ class Recipe:
     row_limit: float
     response_limit: float = 0.0
     change: Doubles | None = None
-    turn: Doubles | None = None
     aim: Doubles | None = None
     loss: RowLoss = SQUARED
     given: tuple[int, ...] = ()
@@ -118,8 +117,6 @@ class Recipe:
         how.row_limit, how.response_limit = self.row_limit, self.response_limit
         if self.change is not None:
             how.map = self.change
-        if self.turn is not None:
-            how.turn = self.turn
         if self.aim is not None:
             how.aim = self.aim.tolist()
         how.loss, how.given = self.loss.loss(), list(self.given)

@@ -151,14 +151,13 @@ def mapped_rows(
     scales: Scales,
     units: StandardUnits,
     change: Doubles,
-    turn: Doubles | None,
     row_limit: float,
     *,
     kept: bool,
     loss: RowLoss = SQUARED,
     aim: Doubles | None = None,
 ) -> MappedRows:
-    """Quantise the rows of `design` in standard units, times `change` and then `turn`.
+    """Quantise the rows of `design` in standard units, times `change`.
 
     Parameters are as for `standardised_rows`.  The rows of a unit add up to one score.
 
@@ -166,8 +165,6 @@ def mapped_rows(
     ----------
     change : ndarray, shape (width, width)
         Rows are shortened by their norm after it.
-    turn : ndarray, shape (width, width), or None
-        Makes no row longer.
     kept : bool
         See `MappedRows`.
     loss : RowLoss
@@ -176,7 +173,7 @@ def mapped_rows(
         See `MappedRows.aim`.
     """
     recipe = _recipe(design.terms, scales, units, row_limit, winsorise=False)
-    recipe = replace(recipe, change=change, turn=turn, loss=loss, aim=aim)
+    recipe = replace(recipe, change=change, loss=loss, aim=aim)
     if loss is not SQUARED:
         recipe = replace(recipe, given=design.terms.given)
     return MappedRows(design, recipe, kept=kept)
