@@ -13,8 +13,7 @@ import numpy as np
 
 from dpreg.base.errors import Argument, ArgumentError, FormulaError, add
 from dpreg.base.keywords import hinted
-from dpreg.base.text import counted
-from dpreg.calls.notes import about_columns, about_privacy, about_stratum
+from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_stratum
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
 from dpreg.calls.times import posed
@@ -162,7 +161,7 @@ def dp_curve(
         privacy=privacy,
         notes=(
             *_about_events(found),
-            *_about_rows(unit, max_rows),
+            *about_rows(unit, max_rows, "standard errors treat rows as independent"),
             *about_stratum(session.payer.stratum, unit),
             *about_columns(problem.schema),
             *about_privacy(epsilon, 0.0, None),
@@ -253,14 +252,4 @@ def _about_events(found: NoisyExits) -> tuple[str, ...]:
     return (
         "no row that is censored before the last cut is visible; the event must be 0 or 1, and "
         "rows with other values are dropped: if 2 is the event, write Surv(time, status == 2)",
-    )
-
-
-def _about_rows(unit: str | None, max_rows: int) -> tuple[str, ...]:
-    if unit is None:
-        return ()
-    verb = "is" if max_rows == 1 else "are"
-    return (
-        f"of each {unit!r} at most {counted(max_rows, 'row')} {verb} used; standard errors treat "
-        "rows as independent",
     )

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpreg.base.errors import FormulaError, unusable
 from dpreg.base.keywords import hinted
-from dpreg.base.text import counted
-from dpreg.calls.notes import about_columns, about_privacy, about_stratum
+from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_stratum
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, Session, begin
 from dpreg.data.bounds import Bounds, checked_bounds, column_pairs
@@ -153,7 +152,7 @@ def released_moments(request: Request, data: Any) -> DPMoments:
         schema=schema_to_dict(problem.schema),
         notes=(
             *_about_columns_without(found, terms.names),
-            *_about_rows(unit, options.max_rows),
+            *about_rows(unit, options.max_rows, "standard errors treat rows as independent"),
             *about_stratum(session.payer.stratum, unit),
             *about_columns(problem.schema),
             *about_privacy(spending.epsilon, spending.delta, found.scales.units),
@@ -243,13 +242,3 @@ def _about_columns_without(found: MomentsRelease, names: tuple[str, ...]) -> tup
     if not lost:
         return ()
     return (f"the scale is not estimable at this eps: {', '.join(lost)}",)
-
-
-def _about_rows(unit: str | None, max_rows: int) -> tuple[str, ...]:
-    if unit is None:
-        return ()
-    verb = "is" if max_rows == 1 else "are"
-    return (
-        f"of each {unit!r} at most {counted(max_rows, 'row')} {verb} used; standard errors treat "
-        "rows as independent",
-    )

@@ -16,6 +16,7 @@ __all__ = [
     "about_extras",
     "about_privacy",
     "about_response",
+    "about_rows",
     "about_stratum",
     "about_units",
 ]
@@ -54,6 +55,14 @@ def about_extras(extras: Extras) -> tuple[str, ...]:
         f"{asked} took {100 * extras.share:.0f}% of the squared mu of the fit, which widens the "
         f"privacy component of the intervals by {wider:.1f}%",
     )
+
+
+def about_rows(unit: str | None, rows: int, more: str) -> tuple[str, ...]:
+    """Say how many rows of a unit were used, and more about it."""
+    if unit is None:
+        return ()
+    verb = "is" if rows == 1 else "are"
+    return (f"of each {unit!r} at most {counted(rows, 'row')} {verb} used; {more}",)
 
 
 def about_units(unit: str | None, method: object, used: str, purpose: str = "") -> tuple[str, ...]:

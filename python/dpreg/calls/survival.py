@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpreg.base.errors import ArgumentError, FormulaError, add, leave_out, unusable
 from dpreg.base.families import POISSON
 from dpreg.base.keywords import hinted
-from dpreg.base.text import counted
 from dpreg.calls.chosen import bounds_for, of_units
 from dpreg.calls.fit import published
-from dpreg.calls.notes import about_columns, about_privacy, about_stratum
+from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_stratum
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
 from dpreg.calls.times import posed
@@ -198,7 +197,7 @@ def dp_survival(
         *unwritten,
         *result.notes,
         *about_columns(problem.schema),
-        *_about_rows(unit, rows),
+        *about_rows(unit, rows, "max_rows= allows more, with more noise"),
         *about_stratum(session.payer.stratum, unit),
     )
     schema = schema_to_dict(problem.schema)
@@ -329,11 +328,3 @@ def _terms(records: Terms, expansion: RowsOfPeriods, response: str) -> Terms:
         offsets=(*records.offsets, EXPOSURE),
         weights=records.weights,
     )
-
-
-def _about_rows(unit: str | None, rows: int) -> tuple[str, ...]:
-    if unit is None:
-        return ()
-    verb = "is" if rows == 1 else "are"
-    used = f"of each {unit!r} at most {counted(rows, 'row')} {verb} used"
-    return (f"{used}; max_rows= allows more, with more noise",)

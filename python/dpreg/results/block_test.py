@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
 
 from dpreg.estimation.inference.noisy_binomial import noisy_binomial_p_value
 from dpreg.privacy.certificate import Certificate
-from dpreg.results.document import CERTIFICATE, check_fields
+from dpreg.results.document import CERTIFICATE, parsed, reading
 from dpreg.results.summary import Summary, privacy_note
 
 __all__ = ["DPTest"]
@@ -90,15 +89,10 @@ class DPTest:
         ValueError
             If `text` is something else.
         """
-        try:
-            data: dict[str, Any] = json.loads(text)
-            check_fields(data, _DOCUMENT)
-            if data.pop("dpreg_test") != _FORMAT:
-                raise ValueError("another format")
+        with reading("this is not a test", _FORMAT):
+            data = parsed(text, _DOCUMENT, _FORMAT)
             if not (0 < data["threshold"] < 1 and data["blocks"] >= 1):
                 raise ValueError("threshold or blocks: out of range")
-        except (TypeError, ValueError, RecursionError) as error:
-            raise ValueError(f"this is not a test of format {_FORMAT}: {error}") from None
         whole = {name: int(data[name]) for name in ("count", "blocks")}
         return cls(**{**data, **whole, "privacy": Certificate.from_dict(data["privacy"])})
 

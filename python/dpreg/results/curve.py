@@ -18,7 +18,7 @@ from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.estimation.inference.life_table import LifeTable, area, crossing, life_table, log_rank
 from dpreg.privacy.certificate import Certificate
-from dpreg.results.document import CERTIFICATE, check_fields
+from dpreg.results.document import CERTIFICATE, parsed, reading
 from dpreg.results.summary import Summary, privacy_note
 
 if TYPE_CHECKING:
@@ -280,16 +280,11 @@ class DPCurve:
         ValueError
             If `text` is something else.
         """
-        try:
-            data: dict[str, Any] = json.loads(text)
-            check_fields(data, _DOCUMENT)
-            if data.pop("dpreg_curve") != _FORMAT:
-                raise ValueError("another format")
+        with reading("this is not a curve", _FORMAT):
+            data = parsed(text, _DOCUMENT, _FORMAT)
             counts = {k: None if data[k] is None else np.array(data[k], dtype=np.int64)
                       for k in ("exits", "entries")}  # fmt: skip
             _check_shapes(data, counts)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise ValueError(f"this is not a curve of format {_FORMAT}: {error}") from None
         tuples = {name: tuple(data[name]) for name in ("groups", "notes", "variances")}
         privacy = Certificate.from_dict(data["privacy"])
         edges = np.array(data["edges"], dtype=np.float64)

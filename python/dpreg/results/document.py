@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -19,7 +20,16 @@ from dpreg.estimation.inference.residuals import Diagnostics, FitStats
 from dpreg.estimation.inference.start import Start
 from dpreg.privacy.certificate import Certificate
 
-__all__ = ["CERTIFICATE", "COLUMN", "check_bounds", "check_fields", "fields_from", "written"]
+__all__ = [
+    "CERTIFICATE",
+    "COLUMN",
+    "check_bounds",
+    "check_fields",
+    "fields_from",
+    "parsed",
+    "reading",
+    "written",
+]
 
 _FORMAT = 8
 _ARRAYS = ("estimates", "covariance", "sampling", "clipping", "limits")
@@ -131,6 +141,33 @@ def _listed(values: NDArray[np.float64] | None) -> list[Any] | None:
     return listed
 
 
+@contextmanager
+def reading(what: str, number: int) -> Iterator[None]:
+    """Say `what` a text is, and of which format, to whoever finds something else in it."""
+    try:
+        yield
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"{what} of format {number}: {error}") from None
+
+
+def parsed(text: str, document: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """Return what is in JSON, but for the number of the format.
+
+    Parameters
+    ----------
+    text : str
+    document : mapping
+        What has to be there; the number of the format comes first.
+    number : int
+        Of the format.
+    """
+    data: dict[str, Any] = json.loads(text)
+    check_fields(data, document)
+    if data.pop(next(iter(document))) != number:
+        raise ValueError("another format")
+    return data
+
+
 def fields_from(text: str) -> dict[str, Any]:
     """Return the fields of a result that `written` made a text of.
 
@@ -139,13 +176,9 @@ def fields_from(text: str) -> dict[str, Any]:
     ValueError
         If `text` is something else.
     """
-    try:
-        data = json.loads(text)
-        _check_document(data)
-        if data.pop("dpreg_results") != _FORMAT:
-            raise ValueError("another format")
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"this is not a dpreg result of format {_FORMAT}: {error}") from None
+    with reading("this is not a dpreg result", _FORMAT):
+        data = parsed(text, _DOCUMENT, _FORMAT)
+        _check_values(data)
     found = {name: None if data[name] is None else np.asarray(data[name], dtype=np.float64)
              for name in _ARRAYS}  # fmt: skip
     tuples = {name: None if data[name] is None else tuple(data[name]) for name in _TUPLES}
@@ -159,9 +192,8 @@ def fields_from(text: str) -> dict[str, Any]:
     return {**data, **found, **tuples, "law": law, "privacy": privacy, "family": family, **more}
 
 
-def _check_document(data: Any) -> None:
-    """Raise a ValueError that names the first entry which is not as `to_json` writes it."""
-    _check(data, _DOCUMENT, "")
+def _check_values(data: Mapping[str, Any]) -> None:
+    """Raise a ValueError that names the first entry which does not go with the others."""
     size = len(data["names"])
     shapes = {**dict.fromkeys(("estimates", "sampling", "clipping"), (size,)),
               "covariance": (size, size)}  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpreg.privacy.certificate import Certificate
-from dpreg.results.document import CERTIFICATE, COLUMN, check_bounds, check_fields
+from dpreg.results.document import CERTIFICATE, COLUMN, check_bounds, parsed, reading
 from dpreg.results.models import Models
 
 __all__ = ["read_fields", "written"]
@@ -48,17 +48,12 @@ def read_fields(text: str) -> dict[str, Any]:
     ValueError
         If `text` is something else.
     """
-    try:
-        data: dict[str, Any] = json.loads(text)
-        check_fields(data, _DOCUMENT)
+    with reading("these are not moments", _FORMAT):
+        data = parsed(text, _DOCUMENT, _FORMAT)
         check_bounds(data["schema"])
-        if data.pop("dpreg_moments") != _FORMAT:
-            raise ValueError("another format")
         for name in _ARRAYS:
             data[name] = np.array(data[name], dtype=_TYPES.get(name, np.float64))
         _check_shapes(data)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"these are not moments of format {_FORMAT}: {error}") from None
     tuples = {name: tuple(data[name]) for name in ("names", "notes")}
     return {**data, **tuples, "privacy": Certificate.from_dict(data["privacy"])}
 

@@ -18,7 +18,7 @@ from dpreg.data.formula.surv import SurvFormula
 from dpreg.data.periods import EXPOSURE, WHOLE, Periods
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.results.contrasts import WaldTest
-from dpreg.results.document import check_fields
+from dpreg.results.document import parsed, reading
 from dpreg.results.fit import DPResults
 from dpreg.results.predict import NewRows, design_rows
 from dpreg.results.summary import Summary, summarize
@@ -68,8 +68,7 @@ class DPSurvival(DPResults):
     @classmethod
     def of(cls, fit: DPResults, periods: Periods, surv: SurvFormula) -> DPSurvival:
         """Return a fit of rows of persons and periods as what it is."""
-        given = {each.name: getattr(fit, each.name) for each in fields(DPResults)}
-        return cls(**given, periods=periods, columns=surv.columns)
+        return cls(**_fields_of(fit), periods=periods, columns=surv.columns)
 
     def predict(
         self,
@@ -202,19 +201,13 @@ class DPSurvival(DPResults):
         ValueError
             If `text` is something else.
         """
-        try:
-            data: dict[str, Any] = json.loads(text)
-            check_fields(data, _DOCUMENT)
-            if data["dpreg_survival"] != _FORMAT:
-                raise ValueError("another format")
+        with reading("this is not a survival fit", _FORMAT):
+            data = parsed(text, _DOCUMENT, _FORMAT)
             periods = _periods_from(data["periods"])
             fit = DPResults.from_json(json.dumps(data["fit"]))
             if fit.names != ("Intercept", *periods.names, EXPOSURE):
                 raise ValueError("the coefficients are not those of the periods")
-        except (TypeError, ValueError, RecursionError) as error:
-            raise ValueError(f"this is not a survival fit of format {_FORMAT}: {error}") from None
-        given = {each.name: getattr(fit, each.name) for each in fields(DPResults)}
-        return cls(**given, periods=periods, columns=data["columns"])
+        return cls(**_fields_of(fit), periods=periods, columns=data["columns"])
 
     def _terms(self) -> dict[str, list[int]]:
         """Return the places of the coefficients of each term; those of the baseline are of none."""
@@ -270,6 +263,10 @@ class DPSurvival(DPResults):
         variances = np.einsum("ij,jk,ik->i", rows, known, rows)
         hidden = (rows[:, unknown] != 0).any(axis=1)
         return np.asarray(np.where(hidden, np.nan, np.sqrt(np.maximum(variances, 0.0))))
+
+
+def _fields_of(fit: DPResults) -> dict[str, Any]:
+    return {each.name: getattr(fit, each.name) for each in fields(DPResults)}
 
 
 def _periods_from(data: Mapping[str, Any]) -> Periods:
