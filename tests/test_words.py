@@ -142,3 +142,9 @@ def test_text_for_users_is_plain(texts, idiom):
 def test_an_idiom_is_found():
     text = "Rows 56 times as long as usual count less, as counts tell."
     assert sum(bool(found_in([("here", text)], idiom)) for idiom in IDIOMS) == 3
+
+
+def test_everything_public_is_described():
+    described = ((name, found) for name, found in public_objects()
+                 if callable(found) or isinstance(found, property))  # fmt: skip
+    assert not [name for name, found in described if not inspect.getdoc(found)]

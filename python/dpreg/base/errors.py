@@ -11,33 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-__all__ = [
-    "PYTHON",
-    "Argument",
-    "ArgumentError",
-    "Blank",
-    "BudgetError",
-    "Choice",
-    "Face",
-    "FormulaError",
-    "KeywordError",
-    "Names",
-    "Options",
-    "Pieces",
-    "SchemaError",
-    "Setting",
-    "SourceError",
-    "Value",
-    "Words",
-    "add",
-    "closest",
-    "leave_out",
-    "told",
-    "unknown_name",
-    "unusable",
-    "write",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Argument:
@@ -113,14 +86,12 @@ class Face(Protocol):
 
     def spell(self, code: Code) -> str:
         """Return what a user of this face would type or read."""
-        ...
 
 
 class Python:
     """Messages as users of the Python package read them."""
 
     def spell(self, code: Code) -> str:
-        """See `Face`."""
         match code:
             case Argument(name):
                 return name

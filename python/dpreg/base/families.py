@@ -10,29 +10,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, Choice, Value, closest, leave_out, unusable, write
 
-__all__ = [
-    "BINOMIAL",
-    "CLOGLOG",
-    "FAMILIES",
-    "GAMMA",
-    "GAUSSIAN",
-    "LARGEST_ALPHA",
-    "LEAST_ALPHA",
-    "POISSON",
-    "PROBIT",
-    "Family",
-    "NegativeBinomial",
-    "Quantile",
-    "family_from",
-    "with_link",
-]
-
-Doubles = NDArray[np.float64]
 Loss = Literal[
     "squared", "logistic", "probit", "cloglog", "poisson", "gamma", "negative_binomial", "quantile"
 ]
@@ -253,13 +235,7 @@ def Quantile(q: float = 0.5) -> Family:  # noqa: N802
 
 
 def with_link(family: Family, link: object) -> Family:
-    """Return a family with another link than its canonical one; None: that one.
-
-    Raises
-    ------
-    ValueError
-        If the family has no such link.
-    """
+    """Return a family with another link than its canonical one; None: that one."""
     if link is None or link == family.link:
         return family
     known = (BINOMIAL, PROBIT, CLOGLOG) if family.name == "binomial" else ()
@@ -275,13 +251,7 @@ def with_link(family: Family, link: object) -> Family:
 
 
 def family_from(family: object) -> Family:
-    """Return the family that an argument stands for.
-
-    Raises
-    ------
-    ValueError
-        If it stands for none.
-    """
+    """Return the family that an argument stands for."""
     if isinstance(family, Family):
         return family
     if family is Quantile or family == "quantile":

@@ -9,8 +9,6 @@ from typing import ParamSpec, TypeVar
 
 from dpreg.base.errors import Argument, KeywordError, Options, Setting, Words, closest, write
 
-__all__ = ["hinted", "meant_by"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from dpreg.base.errors import Pieces, SchemaError, write
 
-__all__ = ["Level", "listed", "such_levels"]
-
 Level = str | int | float | bool
 
 _SPELLED = "a list of strings or numbers"
@@ -23,11 +21,6 @@ def listed(name: str, values: Any) -> tuple[Level, ...]:
         Of the column, for messages.
     values : iterable
         At least two levels, all different.
-
-    Raises
-    ------
-    SchemaError
-        Otherwise.
     """
     import numpy as np
 

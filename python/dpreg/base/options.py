@@ -11,8 +11,6 @@ from typing import Any, Literal, Union
 
 from dpreg.base.errors import ArgumentError, Value
 
-__all__ = ["check_options"]
-
 
 def check_options(options: object) -> None:
     """Refuse an option that is not of the type it is annotated with, and NaN.
@@ -23,11 +21,6 @@ def check_options(options: object) -> None:
     ----------
     options : dataclass
         Annotated with int, float, str, literals, tuples, mappings, classes, None and unions.
-
-    Raises
-    ------
-    ValueError
-        Naming the option, what it must be and what it is.
     """
     for name, hint in typing.get_type_hints(type(options)).items():
         value = getattr(options, name)

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 
 from dpreg.base.errors import unusable
 
-__all__ = ["padded"]
-
 
 @contextmanager
 def padded(seconds: float) -> Iterator[None]:

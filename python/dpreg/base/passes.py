@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-__all__ = ["Progress", "expect", "passed", "progress", "starting"]
-
 
 @dataclass(frozen=True, slots=True)
 class Progress:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["counted", "drawn", "share_lost", "wrapped"]
-
 _WIDTH = 78
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from dpreg import _core
 
-__all__ = ["Blocks", "dp_test", "statistic_of", "test_by_blocks"]
-
 # Blocks by default, times eps, and at least; and the threshold: nearly the most powerful for
 # two-sided p-values of a normal statistic, by public computation.
 _BLOCKS, _LEAST_BLOCKS, _THRESHOLD = 12.0, 5, 0.2

@@ -15,24 +15,11 @@ from dpreg.estimation.methods import METHODS
 from dpreg.estimation.selection import SELECTORS
 from dpreg.estimation.selection.base import Selector
 
-__all__ = ["bounds_for", "of_units", "option_of"]
-
 _OPTION = "max_rows"
 
 
 def of_units(request: Request, *chosen: Any) -> tuple[Any, ...]:
-    """Return the method and the selector of a call with `max_rows`, where they have that option.
-
-    Parameters
-    ----------
-    request : Request
-    *chosen : Method, Selector or None
-
-    Raises
-    ------
-    ArgumentError
-        If there is no unit, or neither has such an option.
-    """
+    """Return the method and the selector of a call with `max_rows`, where they have that option."""
     max_rows = request.max_rows
     if max_rows is None:
         return chosen
@@ -69,13 +56,7 @@ def bounds_for(
     method: Method | None,
     selector: Selector | None,
 ) -> dict[str, Bounds]:
-    """Return the bounds of the columns of a design, if something in the call uses bounds.
-
-    Raises
-    ------
-    ArgumentError
-        If they are invalid, or nothing in the call uses them.
-    """
+    """Return the bounds of the columns of a design, if something in the call uses bounds."""
     public = checked_bounds(bounds, terms)
     chosen: list[Method | Selector] = [each for each in (method, selector) if each is not None]
     if public and not any(each.uses_bounds for each in chosen):

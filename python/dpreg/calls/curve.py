@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Argument, ArgumentError, FormulaError, add
 from dpreg.base.keywords import hinted
+from dpreg.base.levels import Level
 from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_stratum
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
@@ -23,7 +25,6 @@ from dpreg.data.formula.surv import SurvFormula, read_surv
 from dpreg.data.matrix import ModelMatrix
 from dpreg.data.problem import Problem
 from dpreg.data.sampling import check_max_rows
-from dpreg.data.schema import Level
 from dpreg.estimation.releases.exits import ExitCounts, NoisyExits, noisy_exits
 from dpreg.privacy.certificate import PUBLIC
 from dpreg.privacy.cost import Cost
@@ -31,8 +32,6 @@ from dpreg.results.curve import DPCurve
 
 if TYPE_CHECKING:
     from dpreg import _core
-
-__all__ = ["dp_curve"]
 
 _MOST_CELLS = 10**6
 _GROUPED = re.compile(r"C\(\s*(?:`([^`]+)`|(\w+))\s*(?:,\s*levels\s*=.*)?\)", re.DOTALL)
@@ -183,13 +182,7 @@ class Intervals:
 def _group_levels(
     problem: Problem, surv: SurvFormula, levels: Mapping[str, Iterable[Level]] | None
 ) -> dict[str, tuple[Level, ...]]:
-    """Return the public levels of each term on the right.
-
-    Raises
-    ------
-    FormulaError
-        If one is not a group.
-    """
+    """Return the public levels of each term on the right."""
     terms: Terms = problem.terms
     first = 1 + (surv.start is not None)
     made = [name for names in terms.groups.values() for name in names]
@@ -218,7 +211,7 @@ def _group_levels(
 
 
 def _statistic(
-    edges: np.ndarray[Any, np.dtype[np.float64]],
+    edges: Doubles,
     groups: Mapping[str, tuple[Level, ...]],
     *,
     entry: bool,

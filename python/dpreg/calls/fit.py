@@ -36,8 +36,6 @@ from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
 from dpreg.results.predict import schema_to_dict
 
-__all__ = ["fit", "published"]
-
 
 def fit(request: Request, data: Any) -> DPResults | NotReleased:
     """Fit a model of a family with differential privacy.
@@ -135,11 +133,8 @@ def published(
 
     Parameters
     ----------
-    outcome : Release or Declined
-    privacy : Certificate
     terms : Terms
         Of the columns that were fitted.
-    formula : str
     method : str
         What was asked for; `outcome` may name another one that was used.
     selected : tuple of str, optional

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from dpreg.base.families import Family
 from dpreg.base.keywords import hinted
+from dpreg.base.levels import Level
 from dpreg.calls.fit import fit
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer
 from dpreg.calls.starts import Origin
 from dpreg.data.bounds import Bounds
-from dpreg.data.schema import Level
 from dpreg.estimation.base import Method
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
@@ -20,8 +20,6 @@ from dpreg.results.not_released import NotReleased
 if TYPE_CHECKING:
     from dpreg import _core
     from dpreg.estimation.selection.base import Selector
-
-__all__ = ["dp_glm"]
 
 
 @hinted("dp_glm")

@@ -22,8 +22,6 @@ from types import FrameType
 import numpy as np
 from numpy.random import mtrand
 
-__all__ = ["drawing_from", "stopping", "unheard"]
-
 # What is changed is the whole process's: who changed it second must be the first to put it back.
 _TURN = threading.RLock()
 

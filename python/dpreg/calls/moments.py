@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpreg.base.errors import FormulaError, unusable
 from dpreg.base.keywords import hinted
+from dpreg.base.levels import Level
 from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_stratum
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, Session, begin
@@ -20,7 +21,7 @@ from dpreg.data.formula.effects import split_effects
 from dpreg.data.matrix import ModelMatrix
 from dpreg.data.offsets import refuse_offsets
 from dpreg.data.problem import Problem
-from dpreg.data.schema import Level, Schema
+from dpreg.data.schema import Schema
 from dpreg.estimation.methods.moments import MomentsRelease, SecondMoments
 from dpreg.estimation.releases.limits import widened
 from dpreg.privacy.certificate import public_with
@@ -29,8 +30,6 @@ from dpreg.results.predict import schema_to_dict
 
 if TYPE_CHECKING:
     from dpreg import _core
-
-__all__ = ["dp_moments"]
 
 # As far as predictions follow a line beyond where values were seen, without a vote.
 _WIDER = 1.25

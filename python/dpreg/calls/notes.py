@@ -11,16 +11,6 @@ from dpreg.data.schema import LIST, Schema
 from dpreg.estimation.releases.residuals import Extras
 from dpreg.privacy.stratum import Stratum
 
-__all__ = [
-    "about_columns",
-    "about_extras",
-    "about_privacy",
-    "about_response",
-    "about_rows",
-    "about_stratum",
-    "about_units",
-]
-
 # In the text of a response: it is true or false.
 _COMPARED = re.compile(r"[<>!=]=|[<>]")
 # Above it a single record can be detected almost with certainty.
@@ -70,7 +60,6 @@ def about_units(unit: str | None, method: object, used: str, purpose: str = "") 
 
     Parameters
     ----------
-    unit : str or None
     method : Method or Selector
         Its option `max_rows` counts.
     used : str
@@ -94,7 +83,6 @@ def about_privacy(epsilon: float, delta: float, units: float | None) -> tuple[st
 
     Parameters
     ----------
-    epsilon, delta : float
     units : float or None
         As released; the number itself is private.
     """

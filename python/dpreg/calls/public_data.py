@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 
 from dpreg.base.errors import ArgumentError
+from dpreg.base.levels import Level
 from dpreg.base.text import counted
 from dpreg.data.observations import default_memory
 from dpreg.data.offsets import without_offsets
 from dpreg.data.problem import pose
-from dpreg.data.schema import Level
 from dpreg.estimation.inference.start import Start
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.privacy.sealed import opened
 from dpreg.results.predict import schema_to_dict
-
-__all__ = ["public_start"]
 
 # Least eigenvalue of a correlation matrix, and rows for each column; the share of rows, or the
 # number, that may be longer than `longest`.

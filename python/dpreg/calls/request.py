@@ -15,8 +15,6 @@ from dpreg.base.families import Family
 from dpreg.base.levels import Level
 from dpreg.data.bounds import Bounds
 
-__all__ = ["Request"]
-
 # Who pays, and where rows are kept, change no result; a start is described among what is public.
 _UNRECORDED = ("budget", "memory", "start")
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpreg.base.keywords import hinted
+from dpreg.base.levels import Level
 from dpreg.calls.chosen import bounds_for, of_units, option_of
 from dpreg.calls.notes import about_columns, about_privacy, about_stratum, about_units
 from dpreg.calls.request import Request
@@ -14,7 +15,6 @@ from dpreg.calls.session import Payer, begin
 from dpreg.data.bounds import Bounds
 from dpreg.data.clipping import clipped
 from dpreg.data.offsets import refuse_offsets
-from dpreg.data.schema import Level
 from dpreg.estimation.selection import selector_from
 from dpreg.estimation.selection.base import Selector, check_k
 from dpreg.privacy.certificate import public_with
@@ -22,8 +22,6 @@ from dpreg.results.selection import SelectionResult
 
 if TYPE_CHECKING:
     from dpreg import _core
-
-__all__ = ["dp_select"]
 
 
 @hinted("dp_select")

@@ -28,8 +28,6 @@ from dpreg.privacy.cost import Cost
 from dpreg.privacy.partition import Partition, StratumBudget
 from dpreg.version import __version__
 
-__all__ = ["Payer", "Receipt", "Session", "begin", "certified"]
-
 Payer = Budget | StratumBudget
 
 # What is public of a call on arrays.
@@ -47,7 +45,6 @@ class Session:
 
     Attributes
     ----------
-    request : Request
     data : object
         As it was given.
     payer : Budget or StratumBudget
@@ -56,7 +53,6 @@ class Session:
         All that the call may spend.
     memory : float
         Bytes that rows may take.
-    weights : Weights or None
     """
 
     request: Request
@@ -80,7 +76,6 @@ class Session:
         ----------
         method : str
             For the ledger.
-        most : Cost
         max_rows : int, optional
             The option that says how many rows a unit may give; None: there is none.
 
@@ -107,7 +102,6 @@ class Receipt:
 
     Attributes
     ----------
-    session : Session
     number : int
         Of the charge in the ledger.
     most : Cost
@@ -181,7 +175,6 @@ class Receipt:
 
         Returns
         -------
-        Certificate
         tuple of str
             A note for the result when the ledger cannot be written any more: what was paid for
             must not be lost, and the charge stays as it was.
@@ -205,13 +198,7 @@ class Receipt:
 
 
 def begin(request: Request, data: Any) -> Session:
-    """Check the arguments of a call that do not depend on its method or data.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument.
-    """
+    """Check the arguments of a call that do not depend on its method or data."""
     epsilon = check_epsilon(request.eps)
     payer, delta = _budget_for(request.budget, epsilon, request.delta)
     for name in ("inference", "fit_stats", "diagnostics"):
@@ -249,13 +236,7 @@ def certified(
 
 
 def _budget_for(budget: object, epsilon: float, delta: float | None) -> tuple[Payer, float]:
-    """Return the budget that a call is charged to, one of its own if there is none; and delta.
-
-    Raises
-    ------
-    BudgetError
-        If `budget` is something else, or `delta` no valid one.
-    """
+    """Return the budget that a call is charged to, one of its own if there is none; and delta."""
     if budget is None:
         delta = check_delta(DELTA if delta is None else delta)
         return Budget(epsilon, delta), delta

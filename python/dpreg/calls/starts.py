@@ -22,15 +22,6 @@ from dpreg.results.moments_start import start_of_moments
 from dpreg.results.not_released import NotReleased
 from dpreg.results.predict import schema_to_dict
 
-__all__ = [
-    "Origin",
-    "about_start",
-    "completed",
-    "origin_from_json",
-    "public_start_of",
-    "start_for",
-]
-
 Origin = DPResults | DPMoments | Start
 
 _SAME = "start from a fit of the same formula, columns and levels"
@@ -57,15 +48,8 @@ def start_for(
         Of the model; its offsets included.
     schema : Schema
         Of the columns in use.
-    method : Method
     selects : bool
         Terms are selected before the fit.
-    inference : bool
-
-    Raises
-    ------
-    ArgumentError
-        If it is something else, of another model, or nothing in the call uses it.
     """
     if start is None:
         return None
@@ -83,13 +67,7 @@ def start_for(
 
 
 def origin_from_json(text: str) -> Origin:
-    """Read a fit, moments or a start from what its `to_json` wrote.
-
-    Raises
-    ------
-    ValueError
-        If `text` is something else.
-    """
+    """Read a fit, moments or a start from what its `to_json` wrote."""
     for kind in (DPResults, DPMoments, Start):
         with contextlib.suppress(ValueError):
             return kind.from_json(text)
@@ -167,11 +145,8 @@ def completed(
 
     Parameters
     ----------
-    start : Start or None
     terms : Terms or None
         Of the model; None: there are no offsets.
-    schema : mapping
-    formula : str
     privacy : Certificate
         Of the release.
     """

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpreg.base.errors import ArgumentError, FormulaError, add, leave_out, unusable
 from dpreg.base.families import POISSON
 from dpreg.base.keywords import hinted
+from dpreg.base.levels import Level
 from dpreg.calls.chosen import bounds_for, of_units
 from dpreg.calls.fit import published
 from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_stratum
@@ -25,7 +26,6 @@ from dpreg.data.matrix import ModelMatrix
 from dpreg.data.periods import EXPOSURE, Periods, RowsOfPeriods, limits_of_dummy
 from dpreg.data.problem import Problem
 from dpreg.data.sampling import check_max_rows, sample_rows
-from dpreg.data.schema import Level
 from dpreg.estimation.base import Declined
 from dpreg.estimation.methods import BoostedAdaSSP
 from dpreg.privacy.certificate import public_with

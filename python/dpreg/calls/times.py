@@ -11,8 +11,6 @@ from dpreg.data.formula.surv import SurvFormula
 from dpreg.data.matrix import ModelMatrix
 from dpreg.data.problem import Problem
 
-__all__ = ["posed"]
-
 # Effects of units, and all other columns, which the time and the event would be among.
 _UNNAMED = re.compile(r"\||(?<![\w.`])\.(?![\w.`])")
 
@@ -22,8 +20,6 @@ def posed(surv: SurvFormula, session: Session, wanted: str, *advice: str) -> Pro
 
     Parameters
     ----------
-    surv : SurvFormula
-    session : Session
     wanted : str
         What there must be on the right.
     *advice : str

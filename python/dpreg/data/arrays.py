@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import SchemaError
 from dpreg.data.frames import frame_source, mapping_source
 from dpreg.data.objects import Objects
 from dpreg.data.schema import LIST, Column
 from dpreg.data.source import MemorySource, RowSource
-
-__all__ = ["columns_of", "is_column", "matrix_source", "vector_source"]
 
 
 def matrix_source(name: str, values: Any) -> RowSource:
@@ -27,12 +26,6 @@ def matrix_source(name: str, values: Any) -> RowSource:
     ----------
     name : str
         Of the argument, for messages.
-    values : data frame, array or list
-
-    Raises
-    ------
-    SchemaError
-        If its type is not one of numbers, or its shape not one of a matrix.
     """
     if _is_list(values):
         return _rows_source(name, values)
@@ -54,13 +47,7 @@ def matrix_source(name: str, values: Any) -> RowSource:
 
 
 def vector_source(name: str, values: Any) -> RowSource:
-    """Return a series, an array of one axis, or a list as a source of one column of numbers.
-
-    Raises
-    ------
-    SchemaError
-        As `matrix_source`.
-    """
+    """Return a series, an array of one axis, or a list as a source of one column of numbers."""
     if not _is_list(values) and not hasattr(values, "to_numpy"):
         values = _array(name, values, 1)
     source = mapping_source({name: values})
@@ -79,10 +66,10 @@ def is_column(values: Any) -> bool:
     return getattr(values, "ndim", 1) == 2 and values.shape[1] == 1
 
 
-def columns_of(source: RowSource) -> list[NDArray[np.float64]]:
+def columns_of(source: RowSource) -> list[Doubles]:
     """Read all columns as numbers, NaN where a cell is missing."""
     names = list(source.schema.columns)
-    found: list[list[NDArray[np.float64]]] = [[np.empty(0)] for _ in names]
+    found: list[list[Doubles]] = [[np.empty(0)] for _ in names]
     for batch in source.batches(names):
         for parts, name in zip(found, names, strict=True):
             parts.append(batch.cells[name].numbers())

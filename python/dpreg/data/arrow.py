@@ -14,8 +14,6 @@ from dpreg.data.schema import Column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["arrow_cells", "arrow_column"]
-
 _PER_SECOND = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
 
 

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 
-__all__ = ["of_blocks", "sum_of_blocks", "sum_of_parts"]
-
 Block = TypeVar("Block")
 Result = TypeVar("Result")
 Sums = NDArray[np.int64]
@@ -29,7 +27,6 @@ def of_blocks(blocks: Iterable[Block], of: Callable[[Block], Result]) -> Iterato
 
     Parameters
     ----------
-    blocks : iterable
     of : callable
         Called in other threads.
     """

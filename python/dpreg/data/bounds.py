@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, Blank, Pieces, Value, closest, write
 
 if TYPE_CHECKING:
     from dpreg.data.design import Terms
     from dpreg.data.schema import Schema
-
-__all__ = ["LEAST_WIDTH", "Bounds", "checked_bounds", "column_bounds", "column_pairs"]
 
 Bounds = tuple[float, float]
 
@@ -25,13 +23,7 @@ _LARGEST = 1e60
 
 
 def column_pairs(bounds: Mapping[str, Bounds] | None, schema: Schema) -> dict[str, Bounds]:
-    """Return those of the bounds that are of columns of the data; `checked_bounds` sees the rest.
-
-    Raises
-    ------
-    ArgumentError
-        As `checked_bounds`, for limits of columns of the data.
-    """
+    """Return the bounds of columns of the data; `checked_bounds` sees the rest."""
     if not isinstance(bounds, Mapping):
         return {}
     return {
@@ -47,13 +39,6 @@ def checked_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> dict[st
     bounds : mapping or None
         As for `dp_lm`.  Those of a term with several columns, such as a factor, are of each
         of them that has none of its own.
-    terms : Terms
-
-    Raises
-    ------
-    ArgumentError
-        For what is not a dict, a name that is neither a column of the design nor a term nor the
-        response, or limits that are not increasing, or not within 1e60 of 0.
     """
     if bounds is None:
         return {}
@@ -77,7 +62,7 @@ def checked_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> dict[st
     return {**shared, **own}
 
 
-def column_bounds(terms: Terms) -> NDArray[np.float64]:
+def column_bounds(terms: Terms) -> Doubles:
     """Return the bounds of each column of X and, last, of the response; NaN where unknown.
 
     Those of deviations from the means of a unit are as far from 0 as the given ones are apart.

@@ -20,14 +20,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.data.schema import Level
+from dpreg.base.arrays import Doubles
+from dpreg.base.levels import Level
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["MOST_WHOLE", "Cells", "Coded", "Joined", "Numbers", "Texts", "Ticks"]
-
-Doubles = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 _NANOS = 10**9
@@ -42,15 +40,12 @@ class Cells(Protocol):
 
     def numbers(self) -> Doubles:
         """Return the nearest doubles, NaN where a cell is missing or not a number."""
-        ...
 
     def codes(self, levels: Sequence[Level]) -> Codes:
         """Return the position of each cell in `levels`, -1 where it has none."""
-        ...
 
     def keys(self) -> pyarrow.LargeBinaryArray:
         """Return the key of each cell, null where it is missing or has none."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +67,6 @@ class Numbers:
         return len(self.values)
 
     def numbers(self) -> Doubles:
-        """See `Cells.numbers`."""
         with np.errstate(all="ignore"):
             doubles = self.values.astype(np.float64, copy=self.missing is not None)
         if self.missing is not None:
@@ -92,7 +86,6 @@ class Numbers:
         return found
 
     def keys(self) -> pyarrow.LargeBinaryArray:
-        """See `Cells.keys`."""
         kind = self.values.dtype.kind
         if kind == "f":
             return _float_keys(self.values, self.missing)
@@ -151,7 +144,6 @@ class Texts:
 
     Attributes
     ----------
-    values : pyarrow LargeBinaryArray
     tag : bytes
         ``b"s"`` for text, ``b"y"`` for bytes.
     """
@@ -167,7 +159,6 @@ class Texts:
         return np.full(len(self.values), np.nan)
 
     def codes(self, levels: Sequence[Level]) -> Codes:
-        """See `Cells.codes`."""
         if self.tag != b"s":
             return np.full(len(self.values), -1, dtype=np.int32)
         wanted = {
@@ -178,7 +169,6 @@ class Texts:
         return _by_entry(self.values.dictionary_encode(), wanted)
 
     def keys(self) -> pyarrow.LargeBinaryArray:
-        """See `Cells.keys`."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -204,7 +194,6 @@ class Ticks:
     values : ndarray of int64
     per_second : int
         1, 1000, 10**6 or 10**9; or 0: days.
-    tag : bytes
     missing : ndarray of bool, or None
     """
 
@@ -217,11 +206,9 @@ class Ticks:
         return len(self.values)
 
     def numbers(self) -> Doubles:
-        """See `Cells.numbers`."""
         return np.full(len(self.values), np.nan)
 
     def codes(self, levels: Sequence[Level]) -> Codes:
-        """See `Cells.codes`."""
         return np.full(len(self.values), -1, dtype=np.int32)
 
     def keys(self) -> pyarrow.LargeBinaryArray:
@@ -243,7 +230,6 @@ class Coded:
     ----------
     positions : ndarray of int
         Negative where a cell is missing.
-    entries : Cells
     """
 
     positions: NDArray[np.signedinteger[Any]]
@@ -253,15 +239,12 @@ class Coded:
         return len(self.positions)
 
     def numbers(self) -> Doubles:
-        """See `Cells.numbers`."""
         return np.append(self.entries.numbers(), np.nan)[self._places()]
 
     def codes(self, levels: Sequence[Level]) -> Codes:
-        """See `Cells.codes`."""
         return np.append(self.entries.codes(levels), np.int32(-1))[self._places()]
 
     def keys(self) -> pyarrow.LargeBinaryArray:
-        """See `Cells.keys`."""
         import pyarrow as pa
 
         missing = (self.positions < 0) | (self.positions >= len(self.entries))
@@ -290,15 +273,12 @@ class Joined:
         return sum(map(len, self.parts))
 
     def numbers(self) -> Doubles:
-        """See `Cells.numbers`."""
         return np.concatenate([part.numbers() for part in self.parts])
 
     def codes(self, levels: Sequence[Level]) -> Codes:
-        """See `Cells.codes`."""
         return np.concatenate([part.codes(levels) for part in self.parts])
 
     def keys(self) -> pyarrow.LargeBinaryArray:
-        """See `Cells.keys`."""
         import pyarrow as pa
 
         return pa.concat_arrays([part.keys() for part in self.parts])

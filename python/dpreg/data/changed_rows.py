@@ -21,8 +21,6 @@ from dpreg.data.observations import (
 )
 from dpreg.privacy.sealed import opened
 
-__all__ = ["RowChange", "changed"]
-
 # Regressors and response of some rows, each row by itself.  Can be pickled.
 RowChange = Callable[[Doubles, Doubles], tuple[Doubles, Doubles]]
 
@@ -32,8 +30,6 @@ def changed(design: Design, change: RowChange, terms: Terms) -> Design:
 
     Parameters
     ----------
-    design : Design
-    change : callable
     terms : Terms
         Of the changed rows.
     """

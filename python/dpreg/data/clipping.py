@@ -11,8 +11,6 @@ from dpreg.data.changed_rows import changed
 from dpreg.data.design import Design
 from dpreg.data.observations import Doubles
 
-__all__ = ["clipped"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Clipped:

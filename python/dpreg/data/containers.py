@@ -9,21 +9,9 @@ from typing import Any
 
 from dpreg.data.source import RowSource
 
-__all__ = ["open_source"]
-
 
 def open_source(data: Any) -> RowSource:
-    """Return data of any kind as a source: only its schema is read here.
-
-    Parameters
-    ----------
-    data : data frame, dict of arrays, path of Parquet files, dataset, stream, or query
-
-    Raises
-    ------
-    SchemaError
-        If it is of no kind that can be read.
-    """
+    """Return data of any kind as a source: only its schema is read here."""
     from dpreg.data import dataset, engines, frames, parquet, queries
 
     if isinstance(data, (str, os.PathLike)):

@@ -8,16 +8,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import unusable
-
-__all__ = ["MOST_CUTS", "edges_of"]
 
 MOST_CUTS = 1000
 
 
-def edges_of(cuts: object, start: object, most: int = MOST_CUTS) -> NDArray[np.float64]:
+def edges_of(cuts: object, start: object, most: int = MOST_CUTS) -> Doubles:
     """Return where intervals end, the first being the beginning of all.
 
     Parameters
@@ -26,11 +24,6 @@ def edges_of(cuts: object, start: object, most: int = MOST_CUTS) -> NDArray[np.f
         As for `dp_curve`.
     most : int
         So many cuts there may be.
-
-    Raises
-    ------
-    ArgumentError
-        If they are no rising numbers.
     """
     wanted = f"rising finite numbers, at most {most}, such as [90, 180, 365]"
     values = [] if isinstance(cuts, (str, bytes, Mapping)) else _listed(cuts)

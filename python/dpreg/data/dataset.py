@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import pyarrow
     import pyarrow.dataset
 
-__all__ = ["arrow_schema", "dataset_source", "files_source", "pieces", "reader_source"]
-
 _HIVE = re.compile(r"([^/=]+)=[^/]*")
 
 

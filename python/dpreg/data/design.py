@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.families import GAUSSIAN, Family
 from dpreg.base.passes import passed
 from dpreg.data.formula import FormulaSpec, Rows
@@ -22,17 +23,6 @@ from dpreg.data.weights import Weights, weight_name
 from dpreg.privacy.sealed import Counts, Sealed, opened
 from dpreg.privacy.stratum import Stratum
 
-__all__ = [
-    "Arrays",
-    "Block",
-    "Design",
-    "Records",
-    "Terms",
-    "design_of",
-    "read_design",
-    "weighed_terms",
-]
-
 _NO_LABELS = np.empty(0, dtype=np.int64)
 
 
@@ -42,10 +32,8 @@ class Terms:
 
     Attributes
     ----------
-    response : str
     names : tuple of str
         Of the columns of X, the intercept not among them.
-    intercept : bool
     ranges : mapping of str to pair
         Limits of those columns that are known from declared levels.
     bounds : mapping of str to pair
@@ -53,7 +41,6 @@ class Terms:
         that a private selection left out may be among them.
     within : bool
         Rows are deviations from the means of their unit.
-    family : Family
     groups : mapping of str to tuple of str
         Columns that a selection keeps or leaves together, in the order of `names`: those of each
         term of the formula.  None: each column by itself.
@@ -128,7 +115,6 @@ class Records:
 
     Attributes
     ----------
-    rows : Observations
     units : Units or None
         None: a unit is a row.
     """
@@ -160,8 +146,8 @@ class Arrays(NamedTuple):
         See `Units`; None: a unit is a row.
     """
 
-    X: NDArray[np.float64]
-    y: NDArray[np.float64]
+    X: Doubles
+    y: Doubles
     unit_offsets: NDArray[np.uint64] | None = None
     unit_rows: NDArray[np.uint64] | None = None
 
@@ -174,7 +160,6 @@ class Design:
     ----------
     records : Sealed
         The rows, and which of them are of one unit.
-    terms : Terms
     by_unit : bool
         A unit may have several rows.
     """
@@ -191,8 +176,8 @@ class Design:
     @classmethod
     def of(
         cls,
-        X: NDArray[np.float64],
-        y: NDArray[np.float64],
+        X: Doubles,
+        y: Doubles,
         terms: Terms,
         units: Units | None = None,
     ) -> Design:
@@ -259,8 +244,6 @@ def read_design(
 
     Parameters
     ----------
-    spec : FormulaSpec
-    source : RowSource
     unit : str or None
         Column that names the protected unit; rows without one are incomplete.
     terms : Terms
@@ -300,7 +283,6 @@ def design_of(
 
     Parameters
     ----------
-    blocks : iterable of Block
     terms, memory, stratum
         As for `read_design`.
     by_unit : bool

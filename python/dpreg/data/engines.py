@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
+from dpreg.base.levels import Level
 from dpreg.data.arrow import arrow_cells
 from dpreg.data.cells import Cells
 from dpreg.data.dataset import arrow_schema, pieces
@@ -17,10 +19,7 @@ from dpreg.data.frames import frame_source
 from dpreg.data.objects import Objects
 from dpreg.data.observations import Sums
 from dpreg.data.partitioned import PartitionedSource, Task
-from dpreg.data.schema import Level
 from dpreg.data.source import Batch, RowSource, StreamSource, quietly
-
-__all__ = ["dask_source", "spark_source"]
 
 
 class _DaskSource:
@@ -68,7 +67,7 @@ class _Keyless:
     def __len__(self) -> int:
         return len(self.cells)
 
-    def numbers(self) -> NDArray[np.float64]:
+    def numbers(self) -> Doubles:
         return self.cells.numbers()
 
     def codes(self, levels: Sequence[Level]) -> NDArray[np.int32]:

@@ -18,20 +18,12 @@ from dpreg.data.objects import Objects
 from dpreg.data.schema import LIST, Column, Kind, Schema
 from dpreg.data.source import BATCH_ROWS, MemorySource, RowSource, StreamSource
 
-__all__ = ["frame_source", "mapping_source", "table_source"]
-
 Sliced = Callable[[slice], Cells]
 _UNITS = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
 
 
 def frame_source(data: Any) -> RowSource:
-    """Return whatever narwhals knows as a source.
-
-    Raises
-    ------
-    SchemaError
-        If it knows nothing of the kind.
-    """
+    """Return whatever narwhals knows as a source."""
     import narwhals.stable.v1 as nw
 
     try:

@@ -10,12 +10,10 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.data.observations import InMemory, Observations
 from dpreg.data.spool import Spool
 
-__all__ = ["GroupBlock", "by_group"]
-
-Doubles = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 # Of the memory that rows may take, what the groups of one block take, about.
@@ -70,7 +68,6 @@ def by_group(
 
     Parameters
     ----------
-    observations : Observations
     offsets, rows : ndarray of int
         Group g has ``rows[offsets[g]:offsets[g + 1]]``; no row is in two groups.
     even : bool

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, FormulaError
 from dpreg.data.design import Block, Design, Terms, design_of, weighed_terms
 from dpreg.data.formula import Rows
@@ -15,8 +16,6 @@ from dpreg.data.schema import Schema
 from dpreg.data.weights import Weights, usable_weights
 from dpreg.data.within import within_terms, within_units
 from dpreg.privacy.stratum import Stratum
-
-__all__ = ["ModelMatrix", "Records", "check_column_names"]
 
 _INTERCEPT = "Intercept"
 # With a bracket behind them, the names of offsets and of weights among those of regressors.
@@ -45,13 +44,13 @@ class Records:
         Of the rows, when there are any.
     """
 
-    columns: Sequence[NDArray[np.float64]]
-    y: NDArray[np.float64]
+    columns: Sequence[Doubles]
+    y: Doubles
     labels: NDArray[np.int64] | None = None
     strata: NDArray[np.int32] | None = None
-    weights: NDArray[np.float64] | None = None
+    weights: Doubles | None = None
 
-    def all_columns(self) -> list[NDArray[np.float64]]:
+    def all_columns(self) -> list[Doubles]:
         """Return the columns, and weights as the last of them."""
         return [*self.columns, *([] if self.weights is None else [usable_weights(self.weights)])]
 
@@ -64,10 +63,8 @@ class ModelMatrix:
 
     Attributes
     ----------
-    response : str
     names : tuple of str, length d
         Of the columns, the intercept not among them.
-    intercept : bool
     read : callable
         Returns an iterable of `Records`; called once, after the budget was charged.
     ranges : mapping of str to pair
@@ -80,8 +77,6 @@ class ModelMatrix:
         The model has an effect of each unit.
     weights : Weights or None
         The records have weights.
-    groups : mapping of str to tuple of str
-    offsets : tuple of str
     data_bounds : mapping of str to pair
         As in `Terms`.
     """
@@ -109,7 +104,6 @@ class ModelMatrix:
 
     @property
     def terms(self) -> Terms:
-        """See `Problem`."""
         terms = Terms(
             self.response, self.names, self.intercept, self.ranges, groups=self.groups,
             offsets=self.offsets, data_bounds=self.data_bounds,
@@ -123,7 +117,6 @@ class ModelMatrix:
         return Schema({})
 
     def design(self, memory: float) -> Design:
-        """See `Problem.design`."""
         by_unit = self.unit is not None
         design = design_of(self._blocks(), self.terms, memory, self.stratum, by_unit=by_unit)
         return within_units(design) if self.within else design
@@ -141,7 +134,7 @@ class ModelMatrix:
                 )
 
 
-def _complete(columns: Sequence[NDArray[np.float64]], y: NDArray[np.float64]) -> Rows:
+def _complete(columns: Sequence[Doubles], y: Doubles) -> Rows:
     X = np.empty((len(y), len(columns)))
     complete = np.isfinite(y)
     for start in range(0, len(y), _ROWS):

@@ -18,15 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
+from dpreg.base.levels import Level
 from dpreg.data.cells import MOST_WHOLE, Numbers
-from dpreg.data.schema import Level
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Objects"]
-
-Doubles = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 _NANOS = 10**9
@@ -37,12 +35,7 @@ _INTEGER_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """Python objects of any kind.
-
-    Attributes
-    ----------
-    values : sequence
-    """
+    """Python objects of any kind."""
 
     values: Sequence[Any]
 
@@ -50,17 +43,14 @@ class Objects:
         return len(self.values)
 
     def numbers(self) -> Doubles:
-        """See `Cells.numbers`."""
         return np.fromiter(map(_number, self.values), np.float64, len(self.values))
 
     def codes(self, levels: Sequence[Level]) -> Codes:
-        """See `Cells.codes`."""
         wanted = {level: k for k, level in enumerate(levels)}
         found = (wanted.get(_plain(cell), -1) for cell in self.values)
         return np.fromiter(found, np.int32, len(self.values))
 
     def keys(self) -> pyarrow.LargeBinaryArray:
-        """See `Cells.keys`."""
         import pyarrow as pa
 
         return pa.array([_key(cell) for cell in self.values], pa.large_binary())

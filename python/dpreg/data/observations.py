@@ -11,26 +11,13 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles as Doubles
 from dpreg.base.errors import ArgumentError, Words, leave_out, unusable
 from dpreg.base.passes import passed
 from dpreg.data.block_sums import sum_of_parts
 from dpreg.data.spool import Spool, why_no_file
 from dpreg.privacy.sealed import Counts
 
-__all__ = [
-    "BlockSums",
-    "Collector",
-    "InMemory",
-    "Observations",
-    "RowCount",
-    "Statistic",
-    "Totals",
-    "check_memory",
-    "default_memory",
-    "memory_to_hold",
-]
-
-Doubles = NDArray[np.float64]
 Sums = NDArray[np.int64]
 
 Made_co = TypeVar("Made_co", covariant=True)
@@ -48,11 +35,9 @@ class Statistic(Protocol[Made_co]):
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return what a block of rows adds: `BlockSums`."""
-        ...
 
     def seal(self, sums: Sums) -> Made_co:
         """Return the total as `ExactSums`, one or several: here its sensitivity is stated."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +49,6 @@ class RowCount:
         return np.array([len(y)], dtype=np.int64)
 
     def seal(self, sums: Sums) -> Counts:
-        """See `Statistic.seal`."""
         return Counts(sums)
 
 
@@ -73,7 +57,6 @@ class Totals(Protocol):
 
     def total(self, statistic: Statistic[Made]) -> Made:
         """Add up what blocks of rows add."""
-        ...
 
 
 class Observations(Totals, Protocol):
@@ -90,27 +73,23 @@ class Observations(Totals, Protocol):
     """
 
     @property
-    def count(self) -> int: ...  # noqa: D102
+    def count(self) -> int: ...
     @property
-    def local(self) -> bool: ...  # noqa: D102
+    def local(self) -> bool: ...
     @property
-    def memory(self) -> float: ...  # noqa: D102
+    def memory(self) -> float: ...
 
     def arrays(self) -> tuple[Doubles, Doubles]:
         """Return regressors, without the intercept, and response, all of them in memory."""
-        ...
 
     def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
         """Read all rows, some at a time."""
-        ...
 
     def where(self, chosen: NDArray[np.bool_]) -> Observations:
         """Return these rows only."""
-        ...
 
     def columns(self, kept: list[int]) -> Observations:
         """Return these regressors only."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -121,7 +100,6 @@ class InMemory:
     ----------
     X : ndarray, shape (n, d)
     y : ndarray, shape (n,)
-    memory : float
     """
 
     X: Doubles
@@ -131,29 +109,23 @@ class InMemory:
 
     @property
     def count(self) -> int:
-        """See `Observations`."""
         return len(self.y)
 
     def arrays(self) -> tuple[Doubles, Doubles]:
-        """See `Observations.arrays`."""
         return self.X, self.y
 
     def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
-        """See `Observations.blocks`."""
         yield self.X, self.y
 
     def total(self, statistic: Statistic[Made]) -> Made:
-        """See `Observations.total`."""
         sums = statistic(self.X, self.y)
         passed()
         return statistic.seal(sums)
 
     def where(self, chosen: NDArray[np.bool_]) -> InMemory:
-        """See `Observations.where`."""
         return InMemory(self.X[chosen], self.y[chosen], self.memory)
 
     def columns(self, kept: list[int]) -> InMemory:
-        """See `Observations.columns`."""
         return InMemory(np.ascontiguousarray(self.X[:, kept]), self.y, self.memory)
 
 
@@ -264,13 +236,7 @@ def check_memory(memory: float | None) -> float:
 
 
 def memory_to_hold(memory: float | None, holder: Words, columns: int) -> float:
-    """Return no limit of what rows may take, as `holder` needs all of them in memory.
-
-    Raises
-    ------
-    ArgumentError
-        If there is one.
-    """
+    """Return no limit of what rows may take, as `holder` needs all of them in memory."""
     if memory is None:
         return math.inf
     size = 8 * (columns + 1)

@@ -11,18 +11,10 @@ from dpreg.data.changed_rows import changed
 from dpreg.data.design import Design, Terms
 from dpreg.data.observations import Doubles
 
-__all__ = ["refuse_offsets", "without_offset_terms", "without_offsets"]
-
 
 @dataclass(frozen=True, slots=True)
 class _LessOffsets:
-    """Rows without some columns, which are taken off the response.  Public, and can be pickled.
-
-    Attributes
-    ----------
-    offsets : tuple of int
-    kept : tuple of int
-    """
+    """Rows without some columns, which are taken off the response.  Public, and can be pickled."""
 
     offsets: tuple[int, ...]
     kept: tuple[int, ...]

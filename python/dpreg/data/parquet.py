@@ -12,17 +12,9 @@ from dpreg.data.arrow import arrow_cells, arrow_column
 from dpreg.data.schema import Schema
 from dpreg.data.source import BATCH_ROWS, RowSource, StreamSource
 
-__all__ = ["parquet_source", "refuse_other_files"]
-
 
 def parquet_source(path: str | os.PathLike[str]) -> RowSource:
-    """Return a Parquet file as a source.
-
-    Raises
-    ------
-    SchemaError
-        If its footer cannot be read.
-    """
+    """Return a Parquet file as a source."""
     name = os.fsdecode(path)
     types = _types(name)
     schema = Schema({field.name: arrow_column(field.name, field.type) for field in types})
@@ -67,13 +59,7 @@ def _types(name: str) -> list[Any]:
 
 
 def refuse_other_files(path: str) -> None:
-    """Raise an error for a file that is not Parquet, and say how a CSV file is read.
-
-    Raises
-    ------
-    SchemaError
-        If it is there and does not begin as a Parquet file does.
-    """
+    """Raise an error for a file that is not Parquet, and say how a CSV file is read."""
     if not os.path.isfile(path) or _begins_as_parquet(path):
         return
     # CSV is not read here, not even with declared types: a value that does not parse would have to

@@ -29,18 +29,10 @@ from dpreg.data.observations import (
 from dpreg.data.schema import Schema
 from dpreg.data.source import Batch, RowSource, quietly
 
-__all__ = ["PartitionedRows", "PartitionedSource", "Task"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """What a partition adds to a sum.  Public, and can be pickled.
-
-    Attributes
-    ----------
-    spec : FormulaSpec
-    statistic : BlockSums
-    """
+    """What a partition adds to a sum.  Public, and can be pickled."""
 
     spec: FormulaSpec
     statistic: BlockSums
@@ -64,11 +56,9 @@ class PartitionedSource(Protocol):
 
     def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
         """See `RowSource.batches`: through this process, one partition after another."""
-        ...
 
     def total(self, task: Task) -> Sums:
         """Run a task on each partition and add up what they return."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -87,11 +77,9 @@ class PartitionedRows:
 
     @property
     def count(self) -> int:
-        """See `Observations`."""
         return self._brought[0].count if self._brought else int(self._total(RowCount())[0])
 
     def total(self, statistic: Statistic[Made]) -> Made:
-        """See `Observations.total`."""
         if self._brought:
             return self._brought[0].total(statistic)
         return statistic.seal(self._total(statistic))
@@ -102,19 +90,15 @@ class PartitionedRows:
         return sums
 
     def arrays(self) -> tuple[Doubles, Doubles]:
-        """See `Observations.arrays`."""
         return self._here().arrays()
 
     def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
-        """See `Observations.blocks`."""
         yield from self._here().blocks()
 
     def where(self, chosen: NDArray[np.bool_]) -> Observations:
-        """See `Observations.where`."""
         return self._here().where(chosen)
 
     def columns(self, kept: list[int]) -> Observations:
-        """See `Observations.columns`."""
         return self._here().columns(kept)
 
     def _here(self) -> Observations:

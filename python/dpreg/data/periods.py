@@ -9,9 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EXPOSURE", "WHOLE", "Periods", "RowsOfPeriods", "limits_of_dummy"]
+from dpreg.base.arrays import Doubles
 
-Doubles = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 # The logarithm of the percentage of its interval in which a row was at risk: so that hardly any is
@@ -114,7 +113,6 @@ class RowsOfPeriods:
 
     Attributes
     ----------
-    periods : Periods
     entry : bool
         The first column of a record is the time from which it is at risk; then, or else first,
         comes the event.  The response is the time.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from dpreg.base.errors import Argument, FormulaError, leave_out
+from dpreg.base.levels import Level
 from dpreg.data.bounds import Bounds, column_pairs
 from dpreg.data.containers import open_source
 from dpreg.data.design import Design, Terms, read_design, weighed_terms
@@ -15,13 +16,11 @@ from dpreg.data.formula import FormulaSpec, bound_formula
 from dpreg.data.formula.effects import effects_of_unit
 from dpreg.data.matrix import ModelMatrix, check_column_names
 from dpreg.data.roles import check_stratum, check_unit, check_weight_column
-from dpreg.data.schema import Column, Level, Schema
+from dpreg.data.schema import Column, Schema
 from dpreg.data.source import RowSource
 from dpreg.data.weights import Weights
 from dpreg.data.within import within_terms, within_units
 from dpreg.privacy.stratum import Stratum
-
-__all__ = ["Problem", "pose"]
 
 
 class Problem(Protocol):
@@ -30,12 +29,10 @@ class Problem(Protocol):
     @property
     def terms(self) -> Terms:
         """What the formula says about the design."""
-        ...
 
     @property
     def schema(self) -> Schema:
         """The columns in use."""
-        ...
 
     def design(self, memory: float) -> Design:
         """Read the records; to be called when they have been paid for.
@@ -45,7 +42,6 @@ class Problem(Protocol):
         memory : float
             Bytes that rows may take before others go to temporary files.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +57,6 @@ class FormulaProblem:
 
     @property
     def terms(self) -> Terms:
-        """See `Problem`."""
         spec = self.spec
         terms = Terms(
             spec.response, spec.names, spec.intercept, spec.ranges, groups=spec.terms,
@@ -72,11 +67,9 @@ class FormulaProblem:
 
     @property
     def schema(self) -> Schema:
-        """See `Problem`."""
         return self.spec.schema
 
     def design(self, memory: float) -> Design:
-        """See `Problem.design`."""
         spec, source, unit = self.spec, self.source, self.unit
         design = read_design(spec, source, unit, self.terms, memory, self.stratum)
         return within_units(design) if self.within else design
@@ -97,7 +90,6 @@ def pose(
     ----------
     formula : str
         For a `ModelMatrix` it is a label only.
-    data : ModelMatrix, or whatever `open_source` takes
     levels : dict, optional
         As for `dp_lm`.
     unit : str, optional

@@ -11,8 +11,6 @@ from dpreg.data.dataset import arrow_schema, pieces
 from dpreg.data.schema import Column, Schema
 from dpreg.data.source import BATCH_ROWS, RowSource, StreamSource
 
-__all__ = ["duckdb_source", "ibis_source"]
-
 
 def duckdb_source(relation: Any) -> RowSource:
     """Return a DuckDB relation as a source.  An ENUM declares the levels of a factor."""

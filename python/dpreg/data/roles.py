@@ -7,8 +7,6 @@ from dpreg.data.schema import Schema, no_column
 from dpreg.data.weights import Weights
 from dpreg.privacy.stratum import Stratum
 
-__all__ = ["check_stratum", "check_unit", "check_weight_column"]
-
 # What has no keys (cells.py), by what the column holds.
 _NO_KEYS = ("lists", "nothing", "values of another type")
 

@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import unusable
 from dpreg.data.design import Design
 from dpreg.data.observations import Observations
 from dpreg.data.units import Units
 from dpreg.privacy.sealed import opened
-
-__all__ = ["check_max_rows", "one_row_a_unit", "sample_rows", "split_units"]
 
 _MOST_ROWS = 10**5
 
@@ -34,7 +33,6 @@ def sample_rows(design: Design, max_rows: int, bits: _core.BitSource) -> Design:
         Private.
     max_rows : int
         Public.
-    bits : BitSource
 
     Returns
     -------
@@ -66,7 +64,6 @@ def split_units(design: Design, share: float, bits: _core.BitSource) -> tuple[De
         Private.
     share : float
         Chance of a unit to be in the first part.
-    bits : BitSource
 
     Returns
     -------
@@ -107,7 +104,7 @@ def _members(kept: NDArray[np.int64], rows: int) -> NDArray[np.bool_]:
     return members
 
 
-def one_row_a_unit(design: Design, bounds: NDArray[np.float64]) -> Design:
+def one_row_a_unit(design: Design, bounds: Doubles) -> Design:
     """Return a design whose rows are the units: the mean of each unit's rows.
 
     A linear model of the rows is one of the means, with the same coefficients.  A unit that
@@ -115,7 +112,6 @@ def one_row_a_unit(design: Design, bounds: NDArray[np.float64]) -> Design:
 
     Parameters
     ----------
-    design : Design
     bounds : ndarray, shape (d + 1, 2)
         Values are moved to these limits first, of the response last; NaN where there are none.
     """
@@ -129,7 +125,7 @@ def one_row_a_unit(design: Design, bounds: NDArray[np.float64]) -> Design:
     return Design.of(X, y, design.terms)
 
 
-def _means(values: NDArray[np.float64], units: Units) -> NDArray[np.float64]:
+def _means(values: Doubles, units: Units) -> Doubles:
     """Mean of the rows of each unit; a unit has at least one."""
     first = units.offsets[:-1].astype(np.intp)
     if not len(first):

@@ -9,8 +9,6 @@ from typing import Literal
 from dpreg.base.errors import SchemaError, Value, closest, write
 from dpreg.base.levels import Level, listed, such_levels
 
-__all__ = ["LIST", "Column", "Kind", "Level", "Schema", "no_column"]
-
 Kind = Literal["numeric", "categorical", "text", "other"]
 
 # What a Python list holds, which declares no type: numbers, unless levels are declared.
@@ -25,11 +23,9 @@ class Column:
 
     Attributes
     ----------
-    name : str
     kind : {"numeric", "categorical", "text", "other"}
     levels : tuple or None
         The declared levels of a categorical column, in their order.
-    ordered : bool
     holds : str
         What cells of the declared type are, in words, for messages: "numbers", "text", "dates".
         It says no more than that: whether integers or floats may depend on a missing cell.
@@ -77,14 +73,7 @@ class Schema:
         )
 
     def with_levels(self, levels: Mapping[str, Iterable[Level]] | None) -> Schema:
-        """Return the schema with the columns in `levels` categorical.
-
-        Raises
-        ------
-        SchemaError
-            For an unknown column, fewer than two levels, repeated levels, or levels that no
-            cell of the declared type can be.
-        """
+        """Return the schema with the columns in `levels` categorical."""
         columns = dict(self.columns)
         if levels is not None and not isinstance(levels, Mapping):
             such = {"edu": ["school", "college"]}

@@ -11,8 +11,6 @@ from dpreg.base.errors import SourceError
 from dpreg.data.cells import Cells
 from dpreg.data.schema import Column, Schema
 
-__all__ = ["BATCH_ROWS", "Batch", "MemorySource", "RowSource", "StreamSource", "quietly"]
-
 # Rows of a batch, so that a few columns of it stay near the processor.
 BATCH_ROWS = 1 << 16
 
@@ -25,7 +23,6 @@ class Batch:
     ----------
     cells : mapping of str to Cells
         Of the columns that were asked for.
-    rows : int
     """
 
     cells: Mapping[str, Cells]
@@ -51,7 +48,6 @@ class RowSource(Protocol):
         SourceError
             If the source fails; whatever it says of that, which may be about a record, is kept.
         """
-        ...
 
 
 class MemorySource:
@@ -75,7 +71,6 @@ class MemorySource:
         self._rows = rows
 
     def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
-        """See `RowSource.batches`."""
         total = self._rows()
         for start in range(0, total, BATCH_ROWS):
             part = slice(start, min(start + BATCH_ROWS, total))
@@ -88,7 +83,6 @@ class StreamSource:
 
     Parameters
     ----------
-    schema : Schema
     read : callable
         ``read(columns)`` starts anew and returns an iterable of record batches.
     cells : callable
@@ -106,7 +100,6 @@ class StreamSource:
         self._cells = cells
 
     def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
-        """See `RowSource.batches`."""
         stream = quietly(iter, quietly(self._read, columns))
         while (batch := quietly(next, stream, None)) is not None:
             cells = {name: self._cells(batch.column(name)) for name in columns}

@@ -18,8 +18,6 @@ from typing import Any, Generic, TypeVar
 
 from dpreg.base.errors import SourceError
 
-__all__ = ["CLOSING", "Spool", "why_no_file"]
-
 Block = TypeVar("Block")
 
 # What threads that close files are called.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["StratumRows"]
-
 
 class StratumRows:
     """Finds the rows of one stratum, batch after batch.  Private.

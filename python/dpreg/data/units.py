@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["UnitNumbers", "Units"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Units:

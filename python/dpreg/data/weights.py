@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Argument, ArgumentError, SchemaError, add, leave_out, unusable, write
-
-__all__ = ["Weights", "check_weights", "usable_weights", "weight_name"]
 
 # Squares of ratios of limits must be doubles.
 _LARGEST = 1e60
@@ -21,7 +19,6 @@ class Weights:
 
     Attributes
     ----------
-    column : str
     limit : float or None
         Larger weights count as this; None: it is found privately.
     """
@@ -41,13 +38,7 @@ def weight_name(column: str) -> str:
 
 
 def check_weights(weights: str | None, weight_limit: float | None) -> Weights | None:
-    """Check the arguments of that name.
-
-    Raises
-    ------
-    ValueError
-        Depending on them alone.
-    """
+    """Check the arguments of that name."""
     if weights is None:
         if weight_limit is not None:
             problem = ("is a limit of ", Argument("weights"))
@@ -65,7 +56,7 @@ def check_weights(weights: str | None, weight_limit: float | None) -> Weights | 
     return Weights(weights, float(weight_limit))
 
 
-def usable_weights(cells: NDArray[np.float64]) -> NDArray[np.float64]:
+def usable_weights(cells: Doubles) -> Doubles:
     """Return weights that are greater than 0 as they are, and NaN, an incomplete row, for others.
 
     A weight is that of its row alone; limits come later.

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.data.design import Design, Terms
 from dpreg.data.grouped import by_group
 from dpreg.data.observations import Collector
 from dpreg.data.units import Units
 from dpreg.privacy.sealed import opened
-
-__all__ = ["within_terms", "within_units"]
 
 
 def within_terms(terms: Terms) -> Terms:
@@ -45,7 +43,7 @@ def within_units(design: Design) -> Design:
     return Design.of_rows(collector.observations(design.columns), design.terms, units)
 
 
-def _deviations(values: NDArray[np.float64], units: Units) -> NDArray[np.float64]:
+def _deviations(values: Doubles, units: Units) -> Doubles:
     """Return deviations from the means of units, unit after unit."""
     first = units.offsets[:-1].astype(np.intp)
     if not len(first):
@@ -54,8 +52,8 @@ def _deviations(values: NDArray[np.float64], units: Units) -> NDArray[np.float64
     counts = np.asarray(np.diff(units.offsets.astype(np.int64)), dtype=np.int64)
     # A sum of huge cells may overflow, and a warning would be about a cell; the row is 0 then.
     with np.errstate(all="ignore"):
-        sums: NDArray[np.float64] = np.add.reduceat(values, first, axis=0)
+        sums: Doubles = np.add.reduceat(values, first, axis=0)
         means = sums / counts.reshape(-1, 1)
-        result: NDArray[np.float64] = values - np.repeat(means, counts, axis=0)
+        result: Doubles = values - np.repeat(means, counts, axis=0)
     result[~np.isfinite(result).all(axis=1)] = 0.0
     return result

@@ -24,8 +24,6 @@ from dpreg.privacy.parallel import composed
 from dpreg.privacy.stratum import Stratum
 from dpreg.privacy.totals import shortage
 
-__all__ = ["Account", "now"]
-
 
 class Account:
     """Charges against a total.

@@ -16,8 +16,6 @@ from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import gdp_epsilon, gdp_mu
 from dpreg.privacy.zcdp import zcdp_epsilon, zcdp_rho
 
-__all__ = ["Accounting", "Basic", "Concentrated", "Gaussian", "Pair", "Sums", "sums"]
-
 Pair = tuple[float, float]
 Sums = Mapping[str, Fraction]
 
@@ -33,39 +31,30 @@ class Accounting(Protocol):
     @property
     def name(self) -> str:
         """As `Budget(accounting=...)` spells it."""
-        ...
 
     @property
     def epsilon(self) -> float:
         """With `delta`, what all releases together are differentially private with."""
-        ...
 
     @property
-    def delta(self) -> float:
-        """See `epsilon`."""
-        ...
+    def delta(self) -> float: ...
 
     @property
     def limits(self) -> Sums:
         """Name and limit of each sum."""
-        ...
 
     @property
     def typed(self) -> Mapping[str, float]:
         """The numbers that it was made of."""
-        ...
 
     def amounts(self, cost: Cost) -> Sums:
         """Return what a cost adds to each sum."""
-        ...
 
     def spent(self, found: Sums) -> Pair:
         """Return (epsilon, delta) of releases with these sums, had they been planned at once."""
-        ...
 
     def remaining(self, found: Sums) -> Pair:
         """Return (epsilon, delta) of the largest release that can be paid for beside them."""
-        ...
 
 
 def sums(accounting: Accounting, costs: Iterable[Cost]) -> Sums:
@@ -96,29 +85,23 @@ class Basic:
 
     @property
     def name(self) -> str:
-        """See `Accounting`."""
         return "basic"
 
     @property
     def typed(self) -> Mapping[str, float]:
-        """See `Accounting`."""
         return {"eps": self.epsilon, "delta": self.delta}
 
     @property
     def limits(self) -> Sums:
-        """See `Accounting`."""
         return {"eps": _typed(self.epsilon), "delta": _typed(self.delta)}
 
     def amounts(self, cost: Cost) -> Sums:
-        """See `Accounting`."""
         return {"eps": _typed(cost.epsilon), "delta": _typed(cost.delta)}
 
     def spent(self, found: Sums) -> Pair:
-        """See `Accounting`."""
         return float(found["eps"]), float(found["delta"])
 
     def remaining(self, found: Sums) -> Pair:
-        """See `Accounting`."""
         left = _left(self, found)
         return float(left["eps"]), float(left["delta"])
 
@@ -159,12 +142,10 @@ class Gaussian:
 
     @property
     def name(self) -> str:
-        """See `Accounting`."""
         return "gdp"
 
     @property
     def limits(self) -> Sums:
-        """See `Accounting`."""
         return {
             "mu^2": _typed(self.mu) ** 2,
             "failure": _typed(_half(self.delta, self.discreteness)),
@@ -172,7 +153,6 @@ class Gaussian:
         }
 
     def amounts(self, cost: Cost) -> Sums:
-        """See `Accounting`."""
         return {
             "mu^2": _typed(cost.mu) ** 2,
             "failure": _typed(cost.failure),
@@ -180,7 +160,6 @@ class Gaussian:
         }
 
     def spent(self, found: Sums) -> Pair:
-        """See `Accounting`."""
         amounts = {name: float(amount) for name, amount in found.items()}
         if not any(amounts.values()):
             return 0.0, 0.0
@@ -189,7 +168,6 @@ class Gaussian:
         return gdp_epsilon(_root(amounts["mu^2"]), tail) + discreteness, self.delta
 
     def remaining(self, found: Sums) -> Pair:
-        """See `Accounting`."""
         left = _left(self, found)
         return gdp_epsilon(_root(float(left["mu^2"])), self.delta) * _DOWN, self.delta
 
@@ -233,27 +211,22 @@ class Concentrated:
 
     @property
     def name(self) -> str:
-        """See `Accounting`."""
         return "zcdp"
 
     @property
     def limits(self) -> Sums:
-        """See `Accounting`."""
         return {"rho": _typed(self.rho), "failure": _typed(_half(self.delta, 0.0))}
 
     def amounts(self, cost: Cost) -> Sums:
-        """See `Accounting`."""
         return {"rho": _typed(cost.rho), "failure": _typed(cost.failure)}
 
     def spent(self, found: Sums) -> Pair:
-        """See `Accounting`."""
         amounts = {name: float(amount) for name, amount in found.items()}
         if not any(amounts.values()):
             return 0.0, 0.0
         return zcdp_epsilon(amounts["rho"], self.delta - amounts["failure"]), self.delta
 
     def remaining(self, found: Sums) -> Pair:
-        """See `Accounting`."""
         rho = float(_left(self, found)["rho"])
         # A Gaussian release is mu^2/2-zCDP, and spends as much as its mu says.
         return gdp_epsilon(math.sqrt(2 * rho), self.delta) * _DOWN, self.delta

@@ -11,8 +11,6 @@ import operator
 from dpreg import _core
 from dpreg.base.errors import Value, unusable
 
-__all__ = ["bit_source"]
-
 
 def bit_source(rng: int | _core.BitSource | None) -> _core.BitSource:
     """Turn the `rng` argument of a public function into a source of bits.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["DELTA", "Budget"]
-
 # When nobody says.
 DELTA = 1e-5
 

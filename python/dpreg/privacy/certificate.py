@@ -15,8 +15,6 @@ from dpreg.base.text import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PUBLIC", "Certificate", "Part", "public_with", "unit_of"]
-
 # What every release from a formula and a table takes as public.
 PUBLIC = ("formula", "column names and types", "levels", "eps, delta and all options")
 

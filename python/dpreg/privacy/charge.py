@@ -12,16 +12,6 @@ from dpreg.base.levels import Level
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.stratum import Stratum
 
-__all__ = [
-    "Charge",
-    "Entry",
-    "Status",
-    "charges_from",
-    "outcome_of",
-    "partition_entry",
-    "partitions_from",
-]
-
 Status = Literal["charged", "released", "declined"]
 
 _FIELDS = [f.name for f in fields(Cost)]

@@ -7,8 +7,6 @@ import numbers
 
 from dpreg.base.errors import BudgetError, Value, Words, write
 
-__all__ = ["check_delta", "check_epsilon", "check_mu", "check_rho"]
-
 
 def _real(name: str, value: object, example: float) -> float:
     # numbers.Real also admits numpy's scalars; a bool is a number by accident only.

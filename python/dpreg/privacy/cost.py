@@ -12,8 +12,6 @@ from dataclasses import dataclass, fields
 from dpreg.privacy.gdp import bounded_range_mu, pure_mu
 from dpreg.privacy.zcdp import bounded_range_rho, pure_rho
 
-__all__ = ["Cost"]
-
 # Far above the rounding of the sums below.
 _UP = 1 + 1e-12
 

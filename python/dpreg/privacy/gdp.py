@@ -11,15 +11,6 @@ import math
 
 from scipy import special
 
-__all__ = [
-    "bounded_range_mu",
-    "discreteness",
-    "gdp_delta",
-    "gdp_epsilon",
-    "gdp_mu",
-    "pure_mu",
-]
-
 # The closed forms below are right to far better than this; results move by it against us.
 _ROUNDING = 1e-9
 # Relative error of a logarithm of the normal distribution function, with room to spare.

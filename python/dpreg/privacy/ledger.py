@@ -24,8 +24,6 @@ from dpreg.privacy.charge import Entry
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = ["FileLedger", "Ledger", "MemoryLedger", "untrusted"]
-
 Entries = tuple[Entry, ...]
 
 # Of the layout of the file, in its header.
@@ -47,15 +45,12 @@ class Ledger(Protocol):
 
     def append(self, entry: Entry, allowed: Callable[[Entries], bool]) -> int | None:
         """Add `entry` if all entries together are `allowed`; return its number, from 1."""
-        ...
 
     def entries(self) -> Entries:
         """Return all entries so far."""
-        ...
 
     def hashes(self) -> tuple[str, ...]:
         """Return the hash of the header and of each entry; empty where nothing is hashed."""
-        ...
 
 
 class MemoryLedger:
@@ -90,11 +85,9 @@ class MemoryLedger:
         raise _not_shared()
 
     def entries(self) -> Entries:
-        """See `Ledger.entries`."""
         return self._entries
 
     def hashes(self) -> tuple[str, ...]:
-        """See `Ledger.hashes`."""
         return ()
 
 
@@ -126,7 +119,6 @@ class FileLedger:
         self._note(hashes)
 
     def append(self, entry: Entry, allowed: Callable[[Entries], bool]) -> int | None:
-        """See `Ledger.append`."""
         with self._opened("IMMEDIATE") as database:
             _, entries, hashes = self._read(database)
             if not allowed((*entries, entry)):
@@ -140,14 +132,12 @@ class FileLedger:
         return number
 
     def entries(self) -> Entries:
-        """See `Ledger.entries`."""
         with self._opened("DEFERRED") as database:
             _, entries, hashes = self._read(database)
         self._note(hashes)
         return entries
 
     def hashes(self) -> tuple[str, ...]:
-        """See `Ledger.hashes`."""
         with self._opened("DEFERRED") as database:
             hashes = self._read(database)[2]
         self._note(hashes)

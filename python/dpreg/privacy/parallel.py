@@ -10,8 +10,6 @@ from dpreg.privacy.charge import Charge
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.stratum import Stratum
 
-__all__ = ["composed"]
-
 
 def composed(accounting: Accounting, charges: Iterable[Charge], of: Stratum | None = None) -> Sums:
     """Return the most that the charges come to for any one unit, each sum by itself.
@@ -20,8 +18,6 @@ def composed(accounting: Accounting, charges: Iterable[Charge], of: Stratum | No
 
     Parameters
     ----------
-    accounting : Accounting
-    charges : iterable of Charge
     of : Stratum, optional
         For a unit of this stratum.
     """

@@ -12,8 +12,6 @@ from dpreg.privacy.charge import Charge
 from dpreg.privacy.stratum import Stratum
 from dpreg.privacy.totals import cost_from
 
-__all__ = ["Partition", "StratumBudget", "declaration"]
-
 
 class Whole(Protocol):
     """The budget that is divided: `Budget`."""
@@ -88,7 +86,6 @@ class StratumBudget:
         self.account.reserve(label, cost, self.stratum)
 
     def delta_for(self, epsilon: float) -> float:
-        """See `Budget.delta_for`."""
         return self.budget.delta_for(epsilon)
 
     def __repr__(self) -> str:

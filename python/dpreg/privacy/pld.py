@@ -7,8 +7,6 @@ from functools import cache, lru_cache
 
 from dpreg.base.errors import Argument, BudgetError
 
-__all__ = ["noise_multiplier", "sampled_epsilon"]
-
 # Privacy losses are rounded up to multiples of this, times epsilon when that is above 1.
 _DISCRETISATION = 1e-4
 # Logarithm of the least noise multiplier that is looked for, and of the largest.
@@ -34,10 +32,8 @@ def sampled_epsilon(
         Noise over sensitivity of each step.
     rate : float
         Of Poisson sampling.
-    steps : int
     beside : float
         mu of Gaussian releases that are composed with them; may be 0.
-    delta : float
     discretisation : float
         Losses are rounded up to multiples of this.
 

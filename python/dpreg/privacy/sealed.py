@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Final, Generic, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Counts", "ExactSums", "Scores", "Sealed", "opened"]
+from dpreg.base.arrays import Doubles
 
 Content = TypeVar("Content")
 Made = TypeVar("Made")
-Doubles = NDArray[np.float64]
 Sums = NDArray[np.int64]
 
 

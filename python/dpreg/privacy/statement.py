@@ -14,8 +14,6 @@ from dpreg.privacy.parallel import composed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["frame_of", "line_of", "page_of", "shares_of"]
-
 _COLUMNS = ["time", "user", "data", "label", "formula", "method", "eps", "delta", "mu", "rho",
             "failure", "status", "stratum", "unit"]  # fmt: skip
 

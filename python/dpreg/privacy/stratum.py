@@ -8,8 +8,6 @@ from typing import Any
 
 from dpreg.base.levels import Level
 
-__all__ = ["Stratum"]
-
 
 @dataclass(frozen=True, slots=True)
 class Stratum:

@@ -13,8 +13,6 @@ from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.privacy.ledger import FileLedger, untrusted
 
-__all__ = ["accounting_from", "accounting_of", "check_header", "cost_from", "shortage"]
-
 _NAMES = ("basic", "gdp", "zcdp")
 # Less of it cannot be asked for.
 _LEAST = {"eps": 1e-9, "delta": 1e-15, "mu^2": 1e-18, "rho": 1e-18, "failure": 1e-15,

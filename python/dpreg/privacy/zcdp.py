@@ -9,16 +9,6 @@ import math
 
 from dpreg.base.errors import BudgetError, write
 
-__all__ = [
-    "bounded_range_epsilon",
-    "bounded_range_rho",
-    "pure_epsilon",
-    "pure_rho",
-    "zcdp_delta",
-    "zcdp_epsilon",
-    "zcdp_rho",
-]
-
 # Above the rounding of what is computed here, by far.
 _UP, _DOWN = 1 + 1e-12, 1 - 1e-12
 _GOLDEN = (math.sqrt(5) - 1) / 2

@@ -67,10 +67,6 @@ _ENVIRONMENT = _environment()
 def to_r(fit: DPResults | NotReleased) -> Any:
     """Make the R object that `dp_lm` in R would have made of `fit`.
 
-    Parameters
-    ----------
-    fit : DPResults or NotReleased
-
     Returns
     -------
     rpy2 object

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["frame_from_r", "from_sexp", "to_sexp"]
-
 _NA_INTEGER = -(2**31)
 
 

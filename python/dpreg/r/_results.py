@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 import rpy2.rinterface as ri
-from numpy.typing import NDArray
 
 from dpreg import DPResults, NotReleased
+from dpreg.base.arrays import Doubles
 from dpreg.base.families import GAUSSIAN, Family
 from dpreg.estimation.inference.estimand import Estimand
 from dpreg.estimation.inference.law import TailLaw
 from dpreg.estimation.inference.start import Start
 from dpreg.privacy.certificate import Certificate
-
-__all__ = ["in_notebooks", "result_from"]
 
 
 def result_from(fields: Mapping[str, Any]) -> DPResults | NotReleased:
@@ -62,7 +60,7 @@ def _strings(value: Any) -> tuple[str, ...]:
     return tuple(str(v) for v in _list(value))
 
 
-def _array(packed: Mapping[str, Any]) -> NDArray[np.float64]:
+def _array(packed: Mapping[str, Any]) -> Doubles:
     dim = [int(size) for size in _list(packed["dim"])]
     doubles = np.frombuffer(packed["doubles"], "<f8").reshape(dim, order="F").copy()
     # R's NA is a NaN that makes numpy warn.

@@ -10,8 +10,6 @@ from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import CERTIFICATE, parsed, reading
 from dpreg.results.summary import Summary, privacy_note
 
-__all__ = ["DPTest"]
-
 _FORMAT = 2
 _DOCUMENT = {
     "dpreg_test": float, "name": str, "count": float, "blocks": float, "threshold": float,

@@ -10,8 +10,6 @@ from dpreg.base.errors import ArgumentError
 from dpreg.results.fit import DPResults
 from dpreg.results.summary import Summary, unit_noun
 
-__all__ = ["compare"]
-
 
 def compare(fits: Sequence[DPResults] | Mapping[str, DPResults], *others: object) -> Summary:
     """Lay several fits out side by side: coefficients, standard errors below in parentheses.

@@ -8,13 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, closest
-
-__all__ = ["Constraints", "read_constraints"]
-
-Doubles = NDArray[np.float64]
 
 _ARGUMENT = "r_matrix"
 _LIKE = "write it like 'a = 2 * b, c = 0'"
@@ -46,11 +42,6 @@ def read_constraints(given: Any, names: tuple[str, ...]) -> Constraints:
         ``"a = 2 * b, c = 0"``, ``["a = 2 * b", "c = 0"]``, ``{"a": 1, "c": 0}``; a matrix, for
         combinations that are 0; or a matrix and what each combination is.
     names : tuple of str, length c
-
-    Raises
-    ------
-    ArgumentError
-        If it is something else, has other names, or no row or a row of zeros.
     """
     if _is_text(given):
         matrix, values = _parsed(given, names)

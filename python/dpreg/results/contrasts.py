@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.inference.law import TailLaw, check_alpha
 
 if TYPE_CHECKING:
@@ -17,16 +17,6 @@ if TYPE_CHECKING:
 
     from dpreg.results.summary import Summary
 
-__all__ = [
-    "Contrasts",
-    "WaldTest",
-    "combination_errors",
-    "covariances_known",
-    "joint_p_value",
-    "joint_test",
-]
-
-Doubles = NDArray[np.float64]
 
 # Eigenvalues of a covariance below this share of the largest count as 0.
 _SINGULAR = 1e-12

@@ -6,14 +6,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.results.models import Models
 from dpreg.results.summary import Summary, privacy_note
-
-__all__ = ["correlations", "summarize_moments"]
-
-Doubles = NDArray[np.float64]
 
 # Wider matrices are left to `corr`.
 _MOST_SHOWN = 8

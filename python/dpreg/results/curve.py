@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, unusable
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import check_alpha
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["DPCurve", "LogRank"]
-
-Doubles = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Columns = dict[str, Any]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["DescribedModel"]
-
 
 # Without slots: with them Python 3.11 raises a TypeError when an unknown attribute is set.
 @dataclass(frozen=True)

@@ -11,25 +11,14 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.families import CLOGLOG, FAMILIES, PROBIT, Family, NegativeBinomial, Quantile
 from dpreg.estimation.inference.estimand import Estimand
 from dpreg.estimation.inference.law import TailLaw
 from dpreg.estimation.inference.residuals import Diagnostics, FitStats
 from dpreg.estimation.inference.start import Start
 from dpreg.privacy.certificate import Certificate
-
-__all__ = [
-    "CERTIFICATE",
-    "COLUMN",
-    "check_bounds",
-    "check_fields",
-    "fields_from",
-    "parsed",
-    "reading",
-    "written",
-]
 
 _FORMAT = 8
 _ARRAYS = ("estimates", "covariance", "sampling", "clipping", "limits")
@@ -131,7 +120,7 @@ def _diagnostics_from(data: Mapping[str, Any] | None) -> Diagnostics | None:
     return Diagnostics(kind=data["kind"], deviation=data["deviation"], **arrays)
 
 
-def _listed(values: NDArray[np.float64] | None) -> list[Any] | None:
+def _listed(values: Doubles | None) -> list[Any] | None:
     """Return nested lists with None for NaN, which JSON does not have."""
     if values is None:
         return None
@@ -155,7 +144,6 @@ def parsed(text: str, document: Mapping[str, Any], number: int) -> dict[str, Any
 
     Parameters
     ----------
-    text : str
     document : mapping
         What has to be there; the number of the format comes first.
     number : int
@@ -169,13 +157,7 @@ def parsed(text: str, document: Mapping[str, Any], number: int) -> dict[str, Any
 
 
 def fields_from(text: str) -> dict[str, Any]:
-    """Return the fields of a result that `written` made a text of.
-
-    Raises
-    ------
-    ValueError
-        If `text` is something else.
-    """
+    """Return the fields of a result that `written` made a text of."""
     with reading("this is not a dpreg result", _FORMAT):
         data = parsed(text, _DOCUMENT, _FORMAT)
         _check_values(data)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, Choice, Value, unusable
 from dpreg.base.families import GAUSSIAN
 from dpreg.base.text import drawn
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dpreg.results.summary import Summary
-
-__all__ = ["DPResults"]
 
 
 # Without slots: with them Python 3.11 raises a TypeError when an unknown attribute is set.
@@ -326,12 +324,12 @@ class DPResults(LinearTests):
         """
         return cls(**fields_from(text))
 
-    def _standard_errors(self) -> NDArray[np.float64]:
+    def _standard_errors(self) -> Doubles:
         if self.covariance is None:
             return np.full(len(self.names), np.nan)
         return np.sqrt(np.diag(self.covariance))
 
-    def _series(self, values: NDArray[np.float64], name: str) -> pd.Series:
+    def _series(self, values: Doubles, name: str) -> pd.Series:
         import pandas as pd
 
         return pd.Series(values, index=pd.Index(self.names, name="term"), name=name)

@@ -14,8 +14,6 @@ from dpreg.estimation.inference.residuals import FitStats
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["stats_table"]
-
 
 def stats_table(stats: FitStats | None, alpha: float) -> pd.DataFrame:
     """Return R squared and sigma with intervals; see `DPResults.fit_stats`."""

@@ -6,17 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dpreg.base.arrays import Doubles
 from dpreg.base.families import GAUSSIAN, Family
 from dpreg.estimation.inference.estimand import Estimand
 from dpreg.estimation.inference.law import NORMAL, TailLaw
 from dpreg.estimation.inference.residuals import Diagnostics, FitStats
 from dpreg.estimation.inference.start import Start
 from dpreg.privacy.certificate import Certificate
-
-__all__ = ["Fitted"]
 
 
 # Without slots: with them Python 3.11 raises a TypeError when an unknown attribute is set.
@@ -28,20 +24,20 @@ class Fitted:
     response: str
     names: tuple[str, ...]
     method: str
-    estimates: NDArray[np.float64]
-    covariance: NDArray[np.float64] | None
-    sampling: NDArray[np.float64] | None
+    estimates: Doubles
+    covariance: Doubles | None
+    sampling: Doubles | None
     units: float
     privacy: Certificate
     schema: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     law: TailLaw = NORMAL
     notes: tuple[str, ...] = ()
     selected: tuple[str, ...] | None = None
-    limits: NDArray[np.float64] | None = None
+    limits: Doubles | None = None
     no_errors: str = ""
     family: Family = GAUSSIAN
     stats: FitStats | None = None
     diagnostics: Diagnostics | None = None
-    clipping: NDArray[np.float64] | None = None
+    clipping: Doubles | None = None
     estimand: Estimand | None = None
     start: Start | None = None

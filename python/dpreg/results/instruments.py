@@ -8,8 +8,6 @@ from dpreg.base.errors import ArgumentError, unusable
 from dpreg.results.fit import DPResults
 from dpreg.results.models import Model, Models
 
-__all__ = ["exogenous_model", "two_stage_fit"]
-
 # A first stage with a smaller F is called weak (Staiger and Stock, 1997).
 _WEAK = 10.0
 

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["marginal_effects"]
-
-
 def marginal_effects(fit: Fitted, data: Any, alpha: float) -> pd.DataFrame:
     """Return average marginal effects with standard errors by the delta method.
 

@@ -18,8 +18,6 @@ from dpreg.results.predict import schema_from_dict
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["all_subsets", "compare_models", "inflation", "rsquared"]
-
 # All subsets of more terms than this take minutes.
 _MOST_TERMS = 14
 

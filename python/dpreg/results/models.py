@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, FormulaError, closest
 from dpreg.data.formula import bound_formula
 from dpreg.estimation.inference.covariance import hidden_note, user_errors
@@ -18,10 +19,6 @@ from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.fit import DPResults
 from dpreg.results.predict import schema_from_dict
-
-__all__ = ["Model", "Models"]
-
-Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

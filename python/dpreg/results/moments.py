@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg.base.errors import ArgumentError
 from dpreg.base.text import drawn
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dpreg.results.summary import Summary
-
-__all__ = ["DPMoments"]
-
-Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

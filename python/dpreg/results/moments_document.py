@@ -12,8 +12,6 @@ from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import CERTIFICATE, COLUMN, check_bounds, parsed, reading
 from dpreg.results.models import Models
 
-__all__ = ["read_fields", "written"]
-
 _FORMAT = 2
 _PLAIN = ("formula", "names", "deviation", "reach", "kurtosis", "units", "schema", "notes")
 _ARRAYS = ("used", "trusted", "centre", "scale", "basis", "matrix", "limits")
@@ -41,13 +39,7 @@ def written(moments: Models) -> str:
 
 
 def read_fields(text: str) -> dict[str, Any]:
-    """Return the fields of `DPMoments` from what `written` wrote.
-
-    Raises
-    ------
-    ValueError
-        If `text` is something else.
-    """
+    """Return the fields of `DPMoments` from what `written` wrote."""
     with reading("these are not moments", _FORMAT):
         data = parsed(text, _DOCUMENT, _FORMAT)
         check_bounds(data["schema"])

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from dpreg.results.models import Model
     from dpreg.results.moments import DPMoments
 
-__all__ = ["start_of_moments"]
-
 # Deviations of its noise that a second moment must have, and the least mean squared residual, in
 # variances of the response.
 _SEEN, _LEAST_RESIDUAL = 3.0, 1e-3
@@ -26,7 +24,6 @@ def start_of_moments(moments: DPMoments, model: Model) -> Start | None:
 
     Parameters
     ----------
-    moments : DPMoments
     model : Model
         Its columns are in the release.
     """

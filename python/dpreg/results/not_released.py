@@ -9,8 +9,6 @@ from dpreg.base.errors import PYTHON, Face, Words, told
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.summary import Summary, privacy_note
 
-__all__ = ["NotReleased"]
-
 
 class NotReleased(Exception):  # noqa: N818
     """The mechanism declined to release; the budget is spent and nothing else is revealed.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, SchemaError, write
 from dpreg.base.families import Family
 from dpreg.data.containers import open_source
@@ -21,16 +22,6 @@ from dpreg.results.fitted import Fitted
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-__all__ = [
-    "NewRows",
-    "design_rows",
-    "error_variance",
-    "mean_intervals",
-    "schema_from_dict",
-    "schema_to_dict",
-]
 
 
 def schema_to_dict(schema: Schema) -> dict[str, dict[str, Any]]:
@@ -78,13 +69,13 @@ class NewRows:
         Of the columns of X, without the intercept.
     """
 
-    X: NDArray[np.float64]
+    X: Doubles
     kept: NDArray[np.int64]
     total: int
     index: pd.Index | None = None
     names: tuple[str, ...] = ()
 
-    def series(self, values: NDArray[np.float64]) -> pd.Series:
+    def series(self, values: Doubles) -> pd.Series:
         """Return one value a row of the new data, NaN for incomplete rows."""
         import pandas as pd
 
@@ -151,7 +142,7 @@ def _check_kind(fitted: Column, new: Column) -> None:
 def mean_intervals(
     fit: Fitted,
     rows: NewRows,
-    predictor: NDArray[np.float64],
+    predictor: Doubles,
     alpha: float,
     family: Family,
     limits: tuple[float, float],
@@ -189,13 +180,7 @@ def mean_intervals(
 
 
 def error_variance(fit: Fitted) -> float:
-    """Return the variance of errors about the line.
-
-    Raises
-    ------
-    ValueError
-        If it was not released, or the family has none.
-    """
+    """Return the variance of errors about the line."""
     argument = "interval"
     if not fit.family.least_squares:
         problem = f"'prediction' is for linear models, and this one is {fit.family.name}"
@@ -210,9 +195,7 @@ def error_variance(fit: Fitted) -> float:
     return fit.stats.scale
 
 
-def _largest_errors(
-    X: NDArray[np.float64], covariance: NDArray[np.float64], *, intercept: bool
-) -> NDArray[np.float64]:
+def _largest_errors(X: Doubles, covariance: Doubles, *, intercept: bool) -> Doubles:
     """Return standard errors of predictions whatever the covariances between slopes are.
 
     The intercept is the mean of the response less slopes times means of regressors, which are

@@ -9,8 +9,6 @@ from dpreg.estimation.inference.clarity import Clarity
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.summary import Summary, privacy_note
 
-__all__ = ["SelectionResult"]
-
 _FORMAT = 2
 
 

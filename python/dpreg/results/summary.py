@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from dpreg.privacy.certificate import Certificate
 
-__all__ = ["Summary", "privacy_note", "summarize", "table_of", "unit_noun"]
-
 _TITLES = {
     "gaussian": "Linear",
     "binomial": "Logistic",
@@ -167,8 +165,6 @@ def table_of(
     ----------
     table : DataFrame
         Columns as those of `DPResults.tidy`; rows named by the index.
-    alpha : float
-    title : str, optional
     null : sequence of str
         What each row is tested to be, to be shown beside its estimate.
     """

@@ -10,8 +10,6 @@ from dpreg.data.formula import bound_formula
 from dpreg.data.formula.effects import effects_as_terms, split_effects
 from dpreg.results.predict import schema_from_dict
 
-__all__ = ["term_columns"]
-
 
 def term_columns(
     formula: str, schema: Mapping[str, Mapping[str, Any]], names: tuple[str, ...]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, add
 from dpreg.results.constraints import Constraints, read_constraints
 from dpreg.results.contrasts import (
@@ -20,10 +20,6 @@ from dpreg.results.fitted import Fitted
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["LinearTests"]
-
-Doubles = NDArray[np.float64]
 
 
 class LinearTests(Fitted):

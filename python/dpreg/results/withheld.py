@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["why_absent"]
-
 _A_NUMBER_A_RECORD = "it has one value per record, and these are private"
 _RESIDUALS = "it is a function of the private residuals, and no method releases it"
 _PAID = "it is a separate release, which fit_stats=True in the call pays for"

@@ -12,11 +12,8 @@ import itertools
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["b_splines", "equal_knots", "natural_coefficients", "natural_splines", "polynomials"]
-
-Doubles = NDArray[np.float64]
+from dpreg.base.arrays import Doubles
 
 _CUBIC = 3
 
@@ -29,7 +26,6 @@ def polynomials(x: Doubles, low: float, high: float, degree: int) -> list[Double
     x : ndarray, shape (n,)
     low, high : float
         Ends of the interval.
-    degree : int
 
     Returns
     -------
@@ -58,8 +54,6 @@ def b_splines(
     x : ndarray, shape (n,)
     knots : sequence of float
         Between `low` and `high`, rising.
-    low, high : float
-    degree : int
 
     Returns
     -------

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.data.formula.bases import (
     equal_knots,
     natural_coefficients,
@@ -22,9 +22,6 @@ from dpreg.data.formula.bases import (
     polynomials,
 )
 
-__all__ = ["BASES", "cr", "needs_interval", "over_interval"]
-
-Doubles = NDArray[np.float64]
 Pair = tuple[float, float]
 
 # Of values, beyond what is proved of them: for rounding.  Far more than it is.

@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from dpreg.base.errors import FormulaError, Setting
 from dpreg.data.schema import Schema, no_column
 
-__all__ = ["effects_as_terms", "effects_of_unit", "split_effects"]
-
 # A bar and names at the end, in backticks where they are not identifiers.
 _NAME = r"(?:\w+|`[^`]+`)"
 _AT_END = re.compile(rf"^(?P<rest>[^|]*[^|\s(])\s*\|\s*(?P<groups>{_NAME}(?:\s*\+\s*{_NAME})*)\s*$")
@@ -47,11 +45,6 @@ def effects_of_unit(formula: str, unit: str | None, schema: Schema) -> tuple[str
     """Return a formula without effects of the protected unit, and whether it had them.
 
     Effects of other groups beside them, as of periods, become terms.
-
-    Raises
-    ------
-    FormulaError
-        If it has effects of other groups only.
     """
     rest, groups = split_effects(formula)
     if not groups:

@@ -13,13 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.data.formula.basis_terms import BASES, cr, over_interval
-
-__all__ = ["FOREIGN", "LEARNS_FROM_DATA", "ROW_FUNCTIONS", "RowFunction", "Signature", "context"]
-
-Doubles = NDArray[np.float64]
 
 # Of a constant in a formula, and of a polynomial.
 _LARGEST, _MOST_DEGREES = 1e300, 100

@@ -9,20 +9,13 @@ from dataclasses import replace
 from typing import Any
 
 from dpreg.base.errors import FormulaError, SchemaError, add
+from dpreg.base.levels import Level
 from dpreg.data.formula.terms import Factor, check_basis, read_factor
-from dpreg.data.schema import Column, Level, Schema, no_column
-
-__all__ = ["factors_of", "lookups", "parsed", "schema_of"]
+from dpreg.data.schema import Column, Schema, no_column
 
 
 def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
-    """Return the response and the terms, as formulaic has them.
-
-    Raises
-    ------
-    FormulaError
-        If it is no formula with one response.
-    """
+    """Return the response and the terms, as formulaic has them."""
     from formulaic import Formula, SimpleFormula
 
     if not isinstance(formula, str):
@@ -56,13 +49,7 @@ def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
 
 
 def factors_of(side: Any) -> list[Factor]:
-    """Return what the terms of one side are made of.
-
-    Raises
-    ------
-    FormulaError
-        If one of them does not work row by row.
-    """
+    """Return what the terms of one side are made of."""
     return [factor for term in side for factor in _factors(term)]
 
 
@@ -85,11 +72,6 @@ def schema_of(factors: Sequence[Factor], schema: Schema) -> Schema:
     """Return the schema of the columns in use, with the levels that the formula declares.
 
     Bounds stay with the columns of which the formula makes a basis.
-
-    Raises
-    ------
-    FormulaError, SchemaError
-        If a column is not there, is neither numbers nor levels, or has no bounds for a basis.
     """
     declared: dict[str, Sequence[Level]] = {}
     for factor in factors:
@@ -144,7 +126,6 @@ def lookups(side: Any, schema: Schema) -> dict[int, str]:
 
     Parameters
     ----------
-    side : formulaic.ModelSpec
     schema : Schema
         Of the columns that the formula uses.
     """

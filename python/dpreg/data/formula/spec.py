@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import FormulaError
 from dpreg.data.formula.functions import context
 from dpreg.data.formula.parse import factors_of, lookups, parsed, schema_of
@@ -26,8 +27,6 @@ from dpreg.data.formula.tables import anything, categorical, grid, probe
 from dpreg.data.schema import Schema
 from dpreg.data.source import Batch
 from dpreg.data.weights import usable_weights
-
-__all__ = ["FormulaSpec", "Rows", "bound_formula"]
 
 _INTERCEPT = "Intercept"
 # Formulas of more columns are not kept: each takes megabytes.
@@ -48,8 +47,8 @@ class Rows:
         Where each row was in the batch.
     """
 
-    X: NDArray[np.float64]
-    y: NDArray[np.float64] | None
+    X: Doubles
+    y: Doubles | None
     kept: NDArray[np.int64]
 
 
@@ -83,15 +82,12 @@ class FormulaSpec:
 
     Attributes
     ----------
-    formula : str
     schema : Schema
         Of the columns the formula uses.
-    response : str
     regressors : tuple of str
         The columns that the right-hand side reads.
     names : tuple of str, length d
         Of the columns of X.
-    intercept : bool
 
     Raises
     ------
@@ -296,7 +292,7 @@ class FormulaSpec:
 
     def _evaluate(
         self, columns: Mapping[str, Any], rows: slice, *, response: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    ) -> tuple[Doubles, Doubles | None]:
         """Evaluate some rows; those that raise an error are NaN, by themselves.
 
         None is known that does, as the formula was evaluated on other rows before.  But an error
@@ -319,7 +315,7 @@ class FormulaSpec:
 
     def _encoded(
         self, columns: Mapping[str, Any], part: slice, *, response: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    ) -> tuple[Doubles, Doubles | None]:
         import pandas as pd
 
         rows = range(part.start, part.stop)

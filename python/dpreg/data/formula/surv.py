@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from dpreg.base.errors import FormulaError
 
-__all__ = ["SurvFormula", "read_surv"]
-
 _SURV = re.compile(r"^\s*(?:survival::)?Surv\s*\(")
 _EXAMPLES = ("write 'Surv(time, event) ~ group'", "with delayed entry 'Surv(start, stop, event)'")
 _NAMED = re.compile(r"^\s*(\w+)\s*=(?!=)\s*(.*)$", re.DOTALL)
@@ -35,7 +33,6 @@ class SurvFormula:
     ----------
     start : str or None
         Of the time from which a row is at risk; None: all are from the beginning.
-    time, event : str
     right : str
         What is on the right.
     """
@@ -63,15 +60,8 @@ def read_surv(formula: object, instead: Mapping[str, str] | None = None) -> Surv
 
     Parameters
     ----------
-    formula : object
     instead : mapping of str to str, optional
         What a call has in place of a term of R's survival, where that is not what others have.
-
-    Raises
-    ------
-    FormulaError
-        If there is no `Surv()` of two or three arguments on the left, or a term of R's survival
-        that is not supported on the right.
     """
     if not isinstance(formula, str):
         problem = f"must be a string such as 'Surv(time, event) ~ x', not {type(formula).__name__}"

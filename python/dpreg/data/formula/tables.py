@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.data.schema import Column, Level, Schema
-
-__all__ = ["anything", "categorical", "grid", "probe"]
+from dpreg.base.levels import Level
+from dpreg.data.schema import Column, Schema
 
 _LARGEST_GRID = 10_000
 # Rows that show a column from one of its bounds to the other.

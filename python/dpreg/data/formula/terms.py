@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpreg.base.errors import Blank, FormulaError, Words, write
+from dpreg.base.levels import Level
 from dpreg.data.formula.basis_terms import needs_interval
 from dpreg.data.formula.functions import FOREIGN, LEARNS_FROM_DATA, ROW_FUNCTIONS, Signature
-from dpreg.data.schema import Level, Schema
-
-__all__ = ["Basis", "Factor", "check_basis", "read_factor"]
+from dpreg.data.schema import Schema
 
 _CONTRASTS = {"Treatment", "Sum", "Helmert", "Diff", "Poly"}
 _CATEGORICAL = {"data", "contrasts", "levels", "spans_intercept"}
@@ -51,7 +50,6 @@ class Basis:
     ----------
     term : str
         The factor that it is in.
-    function : str
     call : str
         As formulaic writes it.
     variables : tuple of str
@@ -78,7 +76,6 @@ class Factor:
         The columns it encodes with `C(column)`, which must be categorical already.
     offset : bool
         It is one.
-    bases : tuple of Basis
     """
 
     variables: tuple[str, ...]
@@ -116,13 +113,7 @@ def read_factor(expression: str) -> Factor:
 
 
 def check_basis(basis: Basis, schema: Schema) -> None:
-    """Refuse a basis whose interval is not public.
-
-    Raises
-    ------
-    FormulaError
-        That says to give bounds of its column.
-    """
+    """Refuse a basis whose interval is not public."""
     if len(basis.variables) != 1:
         why = f"{basis.function}() has several columns, whose bounds do not give its interval"
         raise _refusal(basis.term, why, LEARNS_FROM_DATA[basis.function])

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from dpreg.base.arrays import Doubles
 from dpreg.calls.session import Payer
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.charge import Charge
 from dpreg.privacy.statement import shares_of
-
-__all__ = ["budget_state", "new_budget", "partition", "payer_of"]
 
 Request = Mapping[str, Any]
 
@@ -43,13 +42,7 @@ def new_budget(request: Request) -> dict[str, Any]:
 
 
 def payer_of(sent: Request) -> Payer:
-    """Return the budget that R names by path or key, or the stratum of it.
-
-    Raises
-    ------
-    ValueError
-        If its charges are gone.
-    """
+    """Return the budget that R names by path or key, or the stratum of it."""
     budget = _budget(sent)
     stratum = sent.get("stratum")
     if stratum is None:
@@ -95,7 +88,7 @@ def budget_state(request: Request) -> dict[str, Any]:
     }
 
 
-def _paid(charges: Sequence[Charge], amount: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _paid(charges: Sequence[Charge], amount: str) -> Doubles:
     return np.array([getattr(charge.paid, amount) for charge in charges], dtype=np.float64)
 
 

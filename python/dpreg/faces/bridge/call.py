@@ -36,8 +36,6 @@ from dpreg.results.instruments import two_stage_fit
 from dpreg.results.model_tables import rsquared
 from dpreg.results.models import Model
 
-__all__ = ["call", "plain"]
-
 Sent = Mapping[str, Any]
 
 # R is told how far a release has come from so many seconds on.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import SchemaError
 from dpreg.data.matrix import ModelMatrix, Records
 from dpreg.data.source import quietly
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from dpreg.data.cells import Cells
     from dpreg.data.schema import Column
     from dpreg.data.source import RowSource
-
-__all__ = ["column_kinds", "model_matrix"]
 
 Request = Mapping[str, Any]
 
@@ -70,7 +69,6 @@ def model_matrix(sent: Request, stratum: Stratum | None) -> ModelMatrix:
         ``data_bounds`` and ``unit`` as in `ModelMatrix`; and either ``read``, a function of R that
         returns all rows, or ``paths``, ``columns`` and ``rows``, one that returns those of a block;
         then ``weights`` names their column.
-    stratum : Stratum or None
     """
     read = _of_frame(sent["read"]) if "read" in sent else _of_files(sent, stratum)
     return ModelMatrix(
@@ -90,7 +88,7 @@ def model_matrix(sent: Request, stratum: Stratum | None) -> ModelMatrix:
     )
 
 
-def _doubles(raw: Any) -> NDArray[np.float64]:
+def _doubles(raw: Any) -> Doubles:
     return np.frombuffer(raw, dtype="<f8")
 
 
@@ -163,7 +161,7 @@ def _text(key: bytes) -> str:
     return key[1:].decode("utf-8", "backslashreplace").replace("\0", "\\x00")
 
 
-def _seconds(cells: Cells) -> NDArray[np.float64]:
+def _seconds(cells: Cells) -> Doubles:
     """Return ticks as seconds, NaN where they are missing."""
     from dpreg.data.cells import Coded, Ticks
 

@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-__all__ = ["in_r", "told_in_r"]
-
 # What is shown to people; the other strings of an answer are names and formulas.
 _SHOWN = {"text", "claim", "notes", "reason", "advice", "no_errors", "label", "reading",
           "stratum"}  # fmt: skip

@@ -12,8 +12,6 @@ from dpreg.faces.cli.codes import BROKEN, DONE
 from dpreg.faces.cli.help import Documented
 from dpreg.faces.cli.output import needs_writable
 
-__all__ = ["audit"]
-
 _PAIRS = 1000
 
 

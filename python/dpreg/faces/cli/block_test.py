@@ -17,8 +17,6 @@ from dpreg.faces.cli.output import Outputs, output_options
 from dpreg.faces.cli.progress import working
 from dpreg.faces.cli.strata import payer_from
 
-__all__ = ["block_test"]
-
 
 @click.command(
     "test",
@@ -56,13 +54,7 @@ def block_test(statistic: str, data: str, **given: Any) -> int:
 
 
 def function_of(text: str) -> Callable[..., Any]:
-    """Return the function that MODULE:FUNCTION names.
-
-    Raises
-    ------
-    ArgumentError
-        If it cannot be imported, or is none.
-    """
+    """Return the function that MODULE:FUNCTION names."""
     module, colon, name = text.partition(":")
     if not (module and colon and name):
         example = "my_tests:slope for def slope(rows) in my_tests.py"

@@ -13,8 +13,6 @@ from dpreg.faces.cli.codes import BROKEN, DONE
 from dpreg.faces.cli.help import Documented
 from dpreg.faces.cli.output import needs_writable
 
-__all__ = ["budget"]
-
 _PAGE = """\
 <!doctype html>
 <html lang="en">

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["BROKEN", "CUT_OFF", "DECLINED", "DONE", "FAILED", "INTERRUPTED", "REFUSED"]
-
 DONE = 0
 # An audit found a broken claim, or a ledger is not what it was.
 BROKEN = 1

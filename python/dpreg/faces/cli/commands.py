@@ -26,8 +26,6 @@ from dpreg.faces.cli.select import select
 from dpreg.faces.cli.survival import survival
 from dpreg.version import __version__
 
-__all__ = ["dpreg", "main"]
-
 _EPILOG = """\
 Exit codes: 0 done; 1 an audit or a ledger check failed; 2 refused, nothing charged; 3 the
 mechanism declined, and the budget is charged; 4 failed after the charge; 130 interrupted,

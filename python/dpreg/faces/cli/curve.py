@@ -14,8 +14,6 @@ from dpreg.faces.cli.progress import working
 from dpreg.faces.cli.release import levels_from
 from dpreg.faces.cli.strata import payer_from
 
-__all__ = ["curve", "times_from"]
-
 
 @click.command(
     cls=Documented,

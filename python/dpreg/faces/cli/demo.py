@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from dpreg.results.fit import DPResults
 
-__all__ = ["FORMULA", "demo", "demo_command", "least_squares"]
-
 FORMULA = "log(price) ~ log(carat) + color + clarity"
 
 _INTRODUCTION = """\
@@ -74,7 +72,6 @@ def demo(out: TextIO, picture: str | None = None) -> bool:
 
     Parameters
     ----------
-    out : text file
     picture : str, optional
         Where to write a plot of both, if matplotlib is installed.
 

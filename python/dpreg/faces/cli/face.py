@@ -13,8 +13,6 @@ from dpreg.base.errors import Argument, Blank, Choice, Code, Names, Options, Set
 if TYPE_CHECKING:
     from dpreg.results.summary import Summary
 
-__all__ = ["SHELL", "Shell", "in_shell", "know_options"]
-
 # Arguments of the Python functions that a command takes by position; others are options of that
 # name, or options of a method.
 _POSITIONAL = {"formula": "FORMULA", "data": "DATA", "statistic": "STATISTIC", "ledger": "ledger"}
@@ -35,7 +33,6 @@ class Shell:
     """Messages as users of the command line read them."""
 
     def spell(self, code: Code) -> str:
-        """See `dpreg.base.errors.Face`."""
         match code:
             case Argument(name):
                 return _name(name)

@@ -19,8 +19,6 @@ from dpreg.faces.cli.release import release_options
 if TYPE_CHECKING:
     from dpreg.calls.starts import Origin
 
-__all__ = ["fit", "glm"]
-
 
 def _options() -> str:
     from dpreg.estimation.methods import METHODS

@@ -7,15 +7,12 @@ from typing import Any
 
 import click
 
-__all__ = ["Documented"]
-
 
 class Documented(click.Command):
     """A command whose help has examples, and a section that is put together when it is read.
 
     Parameters
     ----------
-    examples : sequence of str
     details : tuple of str and callable, optional
         Title and text.
     """

@@ -11,8 +11,6 @@ from typing import Any, Literal
 from dpreg.base.errors import ArgumentError, Choice, Setting, Value, closest
 from dpreg.faces.cli.parameters import pair
 
-__all__ = ["build", "described"]
-
 
 def build(given: dict[str, Any], argument: str, kinds: Mapping[str, Any], settings: str) -> None:
     """Put the options object of a method in the place of its name, if there is something to set.

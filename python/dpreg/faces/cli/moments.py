@@ -16,8 +16,6 @@ from dpreg.faces.cli.release import release_options
 if TYPE_CHECKING:
     from dpreg.results.moments import DPMoments
 
-__all__ = ["lm", "moments"]
-
 
 @click.command(
     cls=Documented,

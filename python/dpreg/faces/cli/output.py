@@ -15,8 +15,6 @@ from dpreg.base.errors import ArgumentError
 from dpreg.faces.cli.codes import FAILED
 from dpreg.faces.cli.face import SHELL
 
-__all__ = ["Outputs", "close_quietly", "needs_writable", "output_options"]
-
 Command = Callable[..., Any]
 
 
@@ -82,13 +80,7 @@ def output_options(command: Command) -> Command:
 
 
 def needs_writable(path: str | None, option: str) -> None:
-    """Refuse a file that cannot be written, and leave it as it was.
-
-    Raises
-    ------
-    ArgumentError
-        Naming `option`.
-    """
+    """Refuse a file that cannot be written, and leave it as it was."""
     if path is None or path == "-":
         return
     new = not os.path.lexists(path)

@@ -12,16 +12,6 @@ from click.shell_completion import CompletionItem
 
 from dpreg.base.errors import ArgumentError
 
-__all__ = [
-    "listed",
-    "method_names",
-    "method_options",
-    "number",
-    "offering",
-    "pair",
-    "selector_names",
-]
-
 Command = Callable[..., Any]
 
 

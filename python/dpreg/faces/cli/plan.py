@@ -9,8 +9,6 @@ import click
 from dpreg.faces.cli.codes import DONE
 from dpreg.faces.cli.help import Documented
 
-__all__ = ["plan"]
-
 
 @click.command(
     cls=Documented,

@@ -16,8 +16,6 @@ from dpreg.faces.cli.output import needs_writable
 if TYPE_CHECKING:
     from dpreg.results.fit import DPResults
 
-__all__ = ["predict"]
-
 
 @click.command(
     cls=Documented,

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 
 from dpreg.base.passes import progress
 
-__all__ = ["working"]
-
 # Seconds before anything is shown.
 _PATIENCE = 2.0
 

@@ -15,9 +15,6 @@ from dpreg.faces.cli.output import Outputs, output_options
 from dpreg.faces.cli.parameters import listed, number, pair
 from dpreg.faces.cli.strata import payer_from
 
-__all__ = ["release_options"]
-
-
 Command = Callable[..., Any]
 
 

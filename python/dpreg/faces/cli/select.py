@@ -14,8 +14,6 @@ from dpreg.faces.cli.parameters import method_options, offering, selector_names
 from dpreg.faces.cli.progress import working
 from dpreg.faces.cli.release import release_options
 
-__all__ = ["select"]
-
 
 def _options() -> str:
     from dpreg.estimation.selection import SELECTORS

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from dpreg.privacy.budget import Budget
     from dpreg.privacy.partition import StratumBudget
 
-__all__ = ["payer_from", "stratum_of"]
-
 
 def payer_from(path: str | None, stratum: str | None) -> Payer | None:
     """Open the budget that a command is charged to, or one stratum of it."""
@@ -32,13 +30,7 @@ def payer_from(path: str | None, stratum: str | None) -> Payer | None:
 
 
 def stratum_of(budget: Budget, path: str, typed: str) -> StratumBudget:
-    """Return the stratum that ``COLUMN=LEVEL`` names.
-
-    Raises
-    ------
-    ArgumentError
-        If it was not declared.
-    """
+    """Return the stratum that ``COLUMN=LEVEL`` names."""
     column, text = pair("--stratum", typed, "COLUMN=LEVEL")
     if column not in budget.partitions:
         how = f"declare its strata with dpreg budget partition {path} {column}=A,B,..."

@@ -15,8 +15,6 @@ from dpreg.faces.cli.parameters import listed
 from dpreg.faces.cli.progress import working
 from dpreg.faces.cli.release import release_options
 
-__all__ = ["survival"]
-
 
 @click.command(
     cls=Documented,

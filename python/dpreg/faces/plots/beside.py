@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from dpreg.results.fit import DPResults
 
-__all__ = ["plot_beside"]
-
 # Blue, vermilion, green and purple of the Okabe-Ito palette, and shapes for those who print grey.
 _STYLES = ((SAMPLING, "s"), (ACCENT, "o"), ("#009E73", "D"), ("#CC79A7", "^"))
 # Of the distance between two terms, how much the fits of one term take.
@@ -38,20 +36,10 @@ def plot_beside(
     fits : mapping of title to DPResults or DataFrame
         At most four.  A data frame has columns coef, lower and upper, and terms as its index; so
         estimates of other packages can be drawn beside private ones.
-    ax : Axes, optional
     terms : sequence of str, optional
         Which terms, in this order.  Default: all but the intercept.
     alpha : float, default 0.05
         For the intervals of private fits.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    ValueError
-        If there are no fits, or more than can be distinguished.
     """
     if not 1 <= len(fits) <= len(_STYLES):
         raise ArgumentError("fits", f"must be 1 to {len(_STYLES)} fits, got {len(fits)}")

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpreg.base.arrays import Doubles
 from dpreg.faces.plots.axes import SAMPLING, TOTAL, new_axes, without_box
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from dpreg.results.fit import DPResults
-
-__all__ = ["plot_coefficients"]
 
 # Coefficients that are more standard errors from 0 than this are clear of it in any case.
 _FARTHEST = 25.0
@@ -48,7 +46,7 @@ def plot_coefficients(fit: DPResults, ax: Axes | None = None, alpha: float = 0.0
     return ax
 
 
-def _draw_estimates(ax: Axes, place: NDArray[np.float64], table: pd.DataFrame) -> None:
+def _draw_estimates(ax: Axes, place: Doubles, table: pd.DataFrame) -> None:
     estimate = table["coef"].to_numpy()
     ax.hlines(place, 0, estimate, color=SAMPLING, linewidth=3)
     ax.plot(estimate, place, "o", color="black", markersize=4)
@@ -57,9 +55,7 @@ def _draw_estimates(ax: Axes, place: NDArray[np.float64], table: pd.DataFrame) -
     ax.set_xlabel("coefficient, without standard errors")
 
 
-def _draw_intervals(
-    ax: Axes, place: NDArray[np.float64], table: pd.DataFrame, alpha: float
-) -> None:
+def _draw_intervals(ax: Axes, place: Doubles, table: pd.DataFrame, alpha: float) -> None:
     error = table["std err"].to_numpy()
     error = np.where(np.isfinite(error) & (error > 0), error, np.nan)
     estimate = table["coef"].to_numpy()

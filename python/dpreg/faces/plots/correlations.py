@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from dpreg.results.moments import DPMoments
 
-__all__ = ["plot_correlations"]
-
 # With more columns numbers have no room.
 _MOST_NUMBERS = 15
 

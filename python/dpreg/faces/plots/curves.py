@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from dpreg.results.curve import DPCurve
     from dpreg.results.survival import DPSurvival
 
-__all__ = ["plot_curve", "plot_survival"]
-
 # The Okabe-Ito palette, distinguishable by all eyes.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
 # Times at which numbers at risk are written.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from dpreg.results.fit import DPResults
 
-__all__ = ["plot_calibration", "plot_qq", "plot_residuals"]
-
 # Counts of fewer deviations of noise are drawn as none.
 _CLEAR = 2.0
 _AXES = {

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from dpreg.estimation.planning.plan import Plan
 
-__all__ = ["plot_plan", "plot_power"]
-
 
 def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     """Draw the width of intervals, relative to those without privacy, against eps."""

@@ -13,8 +13,6 @@ from dpreg.faces.plots.axes import SAMPLING, TOTAL, new_axes, without_box
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_shares"]
-
 # With more, releases have no room for their names.
 _MOST_BARS = 40
 
@@ -32,8 +30,6 @@ def plot_shares(
         Of the total, which is 1.
     of : str
         What the total is of.
-    title : str
-    ax : Axes, optional
     """
     ax = new_axes(ax, 1.6 + 0.3 * min(len(labels), _MOST_BARS))
     left = max(0.0, 1.0 - math.fsum(shares))
