@@ -14,6 +14,7 @@ from dpreg.base.errors import ArgumentError
 from dpreg.faces.cli.codes import DONE
 from dpreg.faces.cli.help import Documented
 from dpreg.faces.cli.output import Outputs, output_options
+from dpreg.faces.cli.parameters import shared, taking
 from dpreg.faces.cli.progress import working
 from dpreg.faces.cli.strata import payer_from
 
@@ -27,16 +28,15 @@ from dpreg.faces.cli.strata import payer_from
         "--budget year.budget",
     ),
 )
-@click.argument("statistic")
-@click.argument("data")
-@click.option("--eps", type=float, required=True, help="Privacy parameter epsilon.")
-@click.option("--blocks", type=int, help="Number of blocks.  [default: 12 / eps, at least 5]")
-@click.option("--threshold", type=float, default=0.2, show_default=True,
-              help="Threshold below which a p-value is small.")  # fmt: skip
-@click.option("--unit", metavar="COLUMN", help="Column that names the protected unit.")
-@click.option("--budget", metavar="FILE", help="Budget to charge (see dpreg budget new).")
-@click.option("--rng", type=int, metavar="SEED",
-              help="Random seed: makes the result reproducible and NOT PRIVATE.")  # fmt: skip
+@taking(
+    click.argument("statistic"),
+    click.argument("data"),
+    *shared("eps"),
+    click.option("--blocks", type=int, help="Number of blocks.  [default: 12 / eps, at least 5]"),
+    click.option("--threshold", type=float, default=0.2, show_default=True,
+                 help="Threshold below which a p-value is small."),
+    *shared("unit", "budget", "rng"),
+)  # fmt: skip
 @output_options
 def block_test(statistic: str, data: str, **given: Any) -> int:
     """Test any hypothesis that has a p-value, by blocks of rows and without bounds.

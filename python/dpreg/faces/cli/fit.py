@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,13 @@ from dpreg.faces.cli.face import SHELL, in_shell
 from dpreg.faces.cli.help import Documented
 from dpreg.faces.cli.methods import build, described
 from dpreg.faces.cli.output import Outputs
-from dpreg.faces.cli.parameters import method_names, method_options, offering, selector_names
+from dpreg.faces.cli.parameters import (
+    method_names,
+    method_options,
+    offering,
+    selector_names,
+    shared,
+)
 from dpreg.faces.cli.progress import working
 from dpreg.faces.cli.release import release_options
 
@@ -26,7 +33,7 @@ def _options() -> str:
     return described(METHODS)
 
 
-_FITTING = (
+_FITTING: tuple[Callable[..., Any], ...] = (
     click.option("--method", metavar="NAME", shell_complete=offering(method_names),
                  default="auto", show_default=True, help="Method of fitting."),
     method_options("option", "the method"),
@@ -36,23 +43,18 @@ _FITTING = (
     click.option("--split", type=float,
                  help="Probability that a unit is used for selection instead of estimation."),
     method_options("select-option", "the selector"),
-    click.option("--weights", metavar="COLUMN", help="Column of row weights."),
-    click.option("--weight-limit", type=float,
-                 help="Clip weights at this value.  [default: estimated privately]"),
+    *shared("weights", "weight_limit"),
     click.option("--inference/--no-inference", default=True,
                  help="Release standard errors.  [default: yes]"),
     click.option("--fit-stats/--no-fit-stats", default=False,
                  help="Also release R squared and the residual scale.  [default: no]"),
     click.option("--diagnostics/--no-diagnostics", default=False,
                  help="Also release counts of residuals.  [default: no]"),
-    click.option("--alpha", type=float, default=0.05, show_default=True,
-                 help="1 - coverage of the intervals in the table."),
+    *shared("alpha"),
     click.option("--start", metavar="FILE",
                  help="Fit or moments that --json wrote, of the same formula; their scales cost "
                  "nothing."),
-    click.option("--memory", type=float, metavar="BYTES",
-                 help="Memory for rows; further rows go to temporary files.  [default: a "
-                 "quarter of the machine's memory]"),
+    *shared("memory"),
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from dpreg.base.errors import ArgumentError
 from dpreg.faces.cli.codes import DONE
 from dpreg.faces.cli.help import Documented
 from dpreg.faces.cli.output import Outputs, output_options
+from dpreg.faces.cli.parameters import shared, taking
 from dpreg.faces.cli.progress import working
 from dpreg.faces.cli.release import release_options
 
@@ -49,8 +50,7 @@ def moments(given: dict[str, Any], outputs: Outputs) -> int:
 @click.argument("formula")
 @click.option("--instruments", metavar="TERMS",
               help="Instruments for two-stage least squares, such as '~ z + a'.")  # fmt: skip
-@click.option("--alpha", type=float, default=0.05, show_default=True,
-              help="1 - coverage of the intervals in the table.")  # fmt: skip
+@taking(*shared("alpha"))
 @output_options
 def lm(path: str, formula: str, instruments: str | None, alpha: float, **files: Any) -> int:
     """Fit a linear regression to saved moments, which costs nothing more.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -36,6 +37,54 @@ def selector_names() -> Sequence[str]:
     from dpreg.estimation.selection import SELECTORS
 
     return list(SELECTORS)
+
+
+_OPTIONS = {
+    "eps": click.option("--eps", type=float, required=True, help="Privacy parameter epsilon."),
+    "delta": click.option("--delta", type=float,
+                          help="Privacy parameter delta.  [default: as in Python]"),
+    "unit": click.option("--unit", metavar="COLUMN", help="Column that names the protected unit."),
+    "budget": click.option("--budget", metavar="FILE",
+                           help="Budget to charge (see dpreg budget new)."),
+    "stratum": click.option("--stratum", metavar="COLUMN=LEVEL",
+                            help="Use and charge one stratum only (see dpreg budget partition)."),
+    "rng": click.option("--rng", type=int, metavar="SEED",
+                        help="Random seed: makes the result reproducible and NOT PRIVATE."),
+    "levels": click.option("--levels", multiple=True, metavar="COLUMN=A,B,...",
+                           help="Public levels of a column; a level with a comma goes in double "
+                           "quotes."),
+    "bounds": click.option("--bounds", multiple=True, metavar="COLUMN=LOW,HIGH",
+                           help="Public bounds of a column or of the response; they cost no "
+                           "privacy."),
+    "max_rows": click.option("--max-rows", type=int, metavar="N",
+                             help="Maximum number of rows used per unit."),
+    "pad": click.option("--pad", type=float, metavar="SECONDS",
+                        help="Take a multiple of SECONDS, also when nothing is released, so that "
+                        "the time does not depend on the data."),
+    "cuts": click.option("--cuts", metavar="TIME,TIME,...", required=True,
+                         help="Public times, rising: the ends of the intervals."),
+    "start": click.option("--start", type=float, default=0.0, show_default=True,
+                          help="Where the first interval begins."),
+    "weights": click.option("--weights", metavar="COLUMN", help="Column of row weights."),
+    "weight_limit": click.option("--weight-limit", type=float,
+                                 help="Clip weights at this value.  [default: estimated "
+                                 "privately]"),
+    "alpha": click.option("--alpha", type=float, default=0.05, show_default=True,
+                          help="1 - coverage of the intervals in the table."),
+    "memory": click.option("--memory", type=float, metavar="BYTES",
+                           help="Memory for rows; further rows go to temporary files.  [default: a "
+                           "quarter of the machine's memory]"),
+}  # fmt: skip
+
+
+def shared(*names: str) -> list[Callable[[Command], Command]]:
+    """Return options that several commands have, in this order."""
+    return [_OPTIONS[name] for name in names]
+
+
+def taking(*parameters: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator that adds arguments and options, listed in the help in this order."""
+    return lambda command: functools.reduce(lambda c, add: add(c), reversed(parameters), command)
 
 
 def method_options(argument: str, what: str) -> Callable[[Command], Command]:

@@ -12,7 +12,7 @@ import click
 from dpreg.base.errors import ArgumentError
 from dpreg.base.padding import padded
 from dpreg.faces.cli.output import Outputs, output_options
-from dpreg.faces.cli.parameters import listed, number, pair
+from dpreg.faces.cli.parameters import listed, number, pair, shared, taking
 from dpreg.faces.cli.strata import payer_from
 
 Command = Callable[..., Any]
@@ -38,58 +38,15 @@ def release_options(*own: Callable[[Command], Command]) -> Callable[[Command], C
                 given["budget"] = payer_from(given["budget"], given.pop("stratum"))
                 return command(given, outputs)
 
-        arguments = [click.argument("formula"), click.argument("data")]
-        return _added(output_options(asked), [*arguments, *_PRIVACY, *own, *_DATA])
+        return taking(
+            click.argument("formula"),
+            click.argument("data"),
+            *shared("eps", "delta", "unit", "budget", "stratum", "rng"),
+            *own,
+            *shared("levels", "bounds", "max_rows", "pad"),
+        )(output_options(asked))
 
     return decorate
-
-
-_PRIVACY: list[Callable[[Command], Command]] = [
-    click.option("--eps", type=float, required=True, help="Privacy parameter epsilon."),
-    click.option(
-        "--delta", type=float,
-        help="Privacy parameter delta.  [default: as in Python]",
-    ),
-    click.option("--unit", metavar="COLUMN", help="Column that names the protected unit."),
-    click.option(
-        "--budget", metavar="FILE",
-        help="Budget to charge (see dpreg budget new).",
-    ),
-    click.option(
-        "--stratum", metavar="COLUMN=LEVEL",
-        help="Use and charge one stratum only (see dpreg budget partition).",
-    ),
-    click.option(
-        "--rng", type=int, metavar="SEED",
-        help="Random seed: makes the result reproducible and NOT PRIVATE.",
-    ),
-]  # fmt: skip
-
-_DATA: list[Callable[[Command], Command]] = [
-    click.option(
-        "--levels", multiple=True, metavar="COLUMN=A,B,...",
-        help="Public levels of a column; a level with a comma goes in double quotes.",
-    ),
-    click.option(
-        "--bounds", multiple=True, metavar="COLUMN=LOW,HIGH",
-        help="Public bounds of a column or of the response; they cost no privacy.",
-    ),
-    click.option(
-        "--max-rows", type=int, metavar="N",
-        help="Maximum number of rows used per unit.",
-    ),
-    click.option(
-        "--pad", type=float, metavar="SECONDS",
-        help="Take a multiple of SECONDS, also when nothing is released, so that the time does "
-        "not depend on the data.",
-    ),
-]  # fmt: skip
-
-
-def _added(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 def levels_from(declarations: Sequence[str], path: str) -> dict[str, list[Any]] | None:

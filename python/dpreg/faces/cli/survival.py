@@ -11,7 +11,7 @@ from dpreg.faces.cli.curve import times_from
 from dpreg.faces.cli.face import SHELL, in_shell
 from dpreg.faces.cli.help import Documented
 from dpreg.faces.cli.output import Outputs
-from dpreg.faces.cli.parameters import listed
+from dpreg.faces.cli.parameters import listed, shared
 from dpreg.faces.cli.progress import working
 from dpreg.faces.cli.release import release_options
 
@@ -26,23 +26,14 @@ from dpreg.faces.cli.release import release_options
     ),
 )
 @release_options(
-    click.option("--cuts", metavar="TIME,TIME,...", required=True,
-                 help="Public times, rising: the ends of the intervals."),
-    click.option("--start", type=float, default=0.0, show_default=True,
-                 help="Where the first interval begins."),
+    *shared("cuts", "start"),
     click.option("--strata", metavar="COLUMN",
                  help="Column whose public levels have baseline hazards of their own."),
     click.option("--time-varying", metavar="TERM,TERM,...",
                  help="Terms whose effect may change with time, with a test of that."),
-    click.option("--weights", metavar="COLUMN", help="Column of row weights."),
-    click.option("--weight-limit", type=float,
-                 help="Clip weights at this value.  [default: estimated privately]"),
+    *shared("weights", "weight_limit"),
     click.option("--exp/--no-exp", default=False, help="Show hazard ratios.  [default: no]"),
-    click.option("--alpha", type=float, default=0.05, show_default=True,
-                 help="1 - coverage of the intervals in the table."),
-    click.option("--memory", type=float, metavar="BYTES",
-                 help="Memory for rows; further rows go to temporary files.  [default: a "
-                 "quarter of the machine's memory]"),
+    *shared("alpha", "memory"),
 )  # fmt: skip
 def survival(given: dict[str, Any], outputs: Outputs) -> int:
     """Fit a proportional hazards model to Parquet files with differential privacy.
