@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from dpreg.estimation.inference.noisy_binomial import noisy_binomial_p_value
 from dpreg.privacy.certificate import Certificate
-from dpreg.results.document import CERTIFICATE, parsed, reading
+from dpreg.results.document import fields_from, reading, written
 from dpreg.results.summary import Summary, privacy_note
 
-_FORMAT = 2
-_DOCUMENT = {
-    "dpreg_test": float, "name": str, "count": float, "blocks": float, "threshold": float,
-    "privacy": CERTIFICATE,
-}  # fmt: skip
+_KIND, _FORMAT = "dpreg_test", 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +61,7 @@ class DPTest:
 
     def to_json(self) -> str:
         """Return everything as JSON; `from_json` reads it."""
-        return json.dumps(
-            {
-                "dpreg_test": _FORMAT,
-                "name": self.name,
-                "count": self.count,
-                "blocks": self.blocks,
-                "threshold": self.threshold,
-                "privacy": self.privacy.to_dict(),
-            },
-            indent=2,
-        )
+        return written(_KIND, _FORMAT, self)
 
     @classmethod
     def from_json(cls, text: str) -> DPTest:
@@ -88,11 +73,10 @@ class DPTest:
             If `text` is something else.
         """
         with reading("this is not a test", _FORMAT):
-            data = parsed(text, _DOCUMENT, _FORMAT)
+            data = fields_from(text, _KIND, _FORMAT, cls)
             if not (0 < data["threshold"] < 1 and data["blocks"] >= 1):
                 raise ValueError("threshold or blocks: out of range")
-        whole = {name: int(data[name]) for name in ("count", "blocks")}
-        return cls(**{**data, **whole, "privacy": Certificate.from_dict(data["privacy"])})
+        return cls(**data)
 
     def _repr_html_(self) -> str:
         return self.summary().as_html()

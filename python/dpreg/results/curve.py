@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.estimation.inference.life_table import LifeTable, area, crossing, life_table, log_rank
 from dpreg.privacy.certificate import Certificate
-from dpreg.results.document import CERTIFICATE, parsed, reading
+from dpreg.results.document import fields_from, reading, written
 from dpreg.results.summary import Summary, privacy_note
 
 if TYPE_CHECKING:
@@ -29,12 +27,7 @@ if TYPE_CHECKING:
 Counts = NDArray[np.int64]
 Columns = dict[str, Any]
 
-_FORMAT = 1
-_DOCUMENT = {
-    "dpreg_curve": float, "formula": str, "groups": [str], "edges": [float],
-    "exits": [[[float]]], "entries": ([[[float]]], None), "variances": [float], "notes": [str],
-    "privacy": CERTIFICATE,
-}  # fmt: skip
+_KIND, _FORMAT = "dpreg_curve", 1
 # Rows of a group that a summary shows.
 _SHOWN_ROWS = 12
 
@@ -260,14 +253,7 @@ class DPCurve:
 
     def to_json(self) -> str:
         """Return everything as JSON; `from_json` reads it."""
-        document = {
-            "dpreg_curve": _FORMAT, "formula": self.formula, "groups": list(self.groups),
-            "edges": self.edges.tolist(), "exits": self.exits.tolist(),
-            "entries": None if self.entries is None else self.entries.tolist(),
-            "variances": list(self.variances), "notes": list(self.notes),
-            "privacy": self.privacy.to_dict(),
-        }  # fmt: skip
-        return json.dumps(document, indent=2, allow_nan=False)
+        return written(_KIND, _FORMAT, self)
 
     @classmethod
     def from_json(cls, text: str) -> DPCurve:
@@ -279,14 +265,9 @@ class DPCurve:
             If `text` is something else.
         """
         with reading("this is not a curve", _FORMAT):
-            data = parsed(text, _DOCUMENT, _FORMAT)
-            counts = {k: None if data[k] is None else np.array(data[k], dtype=np.int64)
-                      for k in ("exits", "entries")}  # fmt: skip
-            _check_shapes(data, counts)
-        tuples = {name: tuple(data[name]) for name in ("groups", "notes", "variances")}
-        privacy = Certificate.from_dict(data["privacy"])
-        edges = np.array(data["edges"], dtype=np.float64)
-        return cls(**{**data, **counts, **tuples, "edges": edges, "privacy": privacy})
+            data = fields_from(text, _KIND, _FORMAT, cls)
+            _check_shapes(data)
+        return cls(**data)
 
     def _repr_html_(self) -> str:
         return self.summary().as_html()
@@ -316,14 +297,14 @@ def _laid_out(table: pd.DataFrame, alpha: float, title: str) -> Any:
     return SimpleTable(cells, headers=headers, stubs=stubs, title=title, txt_fmt=fmt_params)
 
 
-def _check_shapes(data: dict[str, Any], counts: dict[str, Counts | None]) -> None:
+def _check_shapes(data: dict[str, Any]) -> None:
     edges, size = data["edges"], (len(data["groups"]), len(data["edges"]) - 1)
-    if size[0] < 1 or size[1] < 1 or any(a >= b for a, b in itertools.pairwise(edges)):
+    if size[0] < 1 or size[1] < 1 or not (np.diff(edges) > 0).all():
         raise ValueError("edges: these must rise, and there must be a group")
-    for (name, found), kinds in zip(counts.items(), (3, 2), strict=True):
-        if found is not None and found.shape != (*size, kinds):
+    for name, kinds in (("exits", 3), ("entries", 2)):
+        if data[name] is not None and data[name].shape != (*size, kinds):
             raise ValueError(f"{name}: must be of shape {(*size, kinds)}")
-    if counts["exits"] is None or len(data["variances"]) != 2 or min(data["variances"]) < 0:
+    if len(data["variances"]) != 2 or min(data["variances"]) < 0:
         raise ValueError("variances: these must be two, and at least 0")
 
 

@@ -1,133 +1,53 @@
-"""A result as JSON, and what that has to look like, so that a wrong one is refused."""
+"""Results as JSON, and back: what a document has to be like follows from its class."""
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import sys
+import types
+import typing
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
-from typing import Any
+from dataclasses import fields, is_dataclass
+from typing import Any, Literal
 
 import numpy as np
 
-from dpreg.base.arrays import Doubles
 from dpreg.base.families import CLOGLOG, FAMILIES, PROBIT, Family, NegativeBinomial, Quantile
-from dpreg.estimation.inference.estimand import Estimand
-from dpreg.estimation.inference.law import TailLaw
-from dpreg.estimation.inference.residuals import Diagnostics, FitStats
-from dpreg.estimation.inference.start import Start
+from dpreg.estimation.inference.residuals import FitStats
 from dpreg.privacy.certificate import Certificate
 
-_FORMAT = 8
-_ARRAYS = ("estimates", "covariance", "sampling", "clipping", "limits")
-_KINDS = ("residual", "pearson", "response")
-_STATS = ("rsquared", "rsquared_error", "scale", "scale_error", "most_residual")
-_TUPLES = ("names", "notes", "selected")
-
-_PART = {
-    "label": str, "epsilon": float, "delta": float, "noise": str, "sensitivity": (float, None),
-    "scale": (float, None), "mu": (float, None), "rho": (float, None),
-}  # fmt: skip
 _COLUMN = {"kind": str, "levels": ([(str, float, bool)], None), "ordered": bool}
 # With bounds where a term makes a basis of the column.
 COLUMN = (_COLUMN, {**_COLUMN, "bounds": [float]})
-CERTIFICATE = {
-    "claim": str, "mechanism": str, "epsilon": float, "delta": float, "unit": str,
-    "composition": str, "parts": [_PART], "public": [str], "seeded": bool, "version": str,
-    "request": {str: object},
-}  # fmt: skip
+_KINDS = ("residual", "pearson", "response")
 _FAMILY = {"name": str, "link": str, "loss": str, "level": (float, None)}
-# A type, a tuple of alternatives, [of entries], {key: of value}, or {str: of any value}.
-_DOCUMENT = {
-    "dpreg_results": float, "formula": str, "response": str, "names": [str], "method": str,
-    "estimates": [(float, None)], "covariance": ([[(float, None)]], None),
-    "sampling": ([(float, None)], None), "clipping": ([(float, None)], None),
-    "limits": ([[(float, None)]], None), "units": float,
-    "privacy": CERTIFICATE,
-    "schema": {str: COLUMN}, "law": {"tail": [float], "critical": [float]}, "notes": [str],
-    "selected": ([str], None), "no_errors": str,
-    "stats": (dict.fromkeys(_STATS, (float, None)), None),
-    "diagnostics": ({
-        "kind": str, "counts": [[float]], "deviation": float, "fitted": [float],
-        "residual": [float],
-    }, None),
-    "estimand": ({
-        "name": str, "row_limit": (float, None), "score_limit": (float, None),
-        "units_clipped": (float, None), "clipping_effect": (float, None),
-        "surely_clipped": (float, None),
-    }, None),
-    "start": ({
-        "low": [float], "high": [float], "centre": [float], "scale": [float], "theta": [float],
-        "constant": [bool], "change": [[float]], "unseen": [[float]], "response": str,
-        "names": [str], "intercept": bool, "residual": float, "deviation": float, "longest": float,
-        "units": float, "within": bool, "weights": (str, None), "offsets": [str],
-        "levels": {str: [(str, float, bool)]}, "source": str, "seeded": bool,
-    }, None),
-    "family": (_FAMILY, {**_FAMILY, "alpha": float}),
-}  # fmt: skip
 
 
-def written(fields: Mapping[str, Any]) -> str:
-    """Return the fields of a result as JSON."""
-    law, privacy = fields["law"], fields["privacy"]
-    document = {
-        "dpreg_results": _FORMAT,
-        **fields,
-        **{name: _listed(fields[name]) for name in _ARRAYS},
-        "law": {"tail": law.tail, "critical": law.critical},
-        "privacy": privacy.to_dict(),
-        "family": _plain_family(fields["family"]),
-        "estimand": None if fields["estimand"] is None else asdict(fields["estimand"]),
-        "start": None if fields["start"] is None else fields["start"].to_dict(),
-        "stats": _plain_stats(fields["stats"]),
-        "diagnostics": _plain_diagnostics(fields["diagnostics"]),
-    }
-    return json.dumps(document, indent=2, allow_nan=False)
+def written(kind: str, number: int, result: Any) -> str:
+    """Return the fields of a result as JSON, after its kind and the number of the format."""
+    found = {each.name: _plain(getattr(result, each.name)) for each in fields(result)}
+    return json.dumps({kind: number, **found}, indent=2, allow_nan=False)
 
 
-def _plain_family(family: Family) -> dict[str, Any]:
-    """Return its fields; a dispersion only where there is one."""
-    plain = asdict(family)
-    return plain if family.alpha is not None else {k: plain[k] for k in _FAMILY}
-
-
-def _plain_stats(stats: FitStats | None) -> dict[str, float | None] | None:
-    if stats is None:
-        return None
-    return {name: None if math.isnan(v) else v for name, v in asdict(stats).items()}
-
-
-def _plain_diagnostics(found: Diagnostics | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    listed = {name: _listed(getattr(found, name)) for name in ("counts", "fitted", "residual")}
-    return {"kind": found.kind, **listed, "deviation": found.deviation}
-
-
-def _stats_from(data: Mapping[str, float | None] | None) -> FitStats | None:
-    if data is None:
-        return None
-    return FitStats(**{name: math.nan if v is None else v for name, v in data.items()})
-
-
-def _diagnostics_from(data: Mapping[str, Any] | None) -> Diagnostics | None:
-    if data is None:
-        return None
-    arrays = {name: np.asarray(data[name], dtype=np.float64)
-              for name in ("counts", "fitted", "residual")}  # fmt: skip
-    return Diagnostics(kind=data["kind"], deviation=data["deviation"], **arrays)
-
-
-def _listed(values: Doubles | None) -> list[Any] | None:
-    """Return nested lists with None for NaN, which JSON does not have."""
-    if values is None:
-        return None
-    objects = values.astype(object)
-    objects[np.isnan(values)] = None
-    listed: list[Any] = objects.tolist()
-    return listed
+def _plain(value: Any) -> Any:
+    """Return plain data; None for NaN, which JSON does not have."""
+    if isinstance(value, np.ndarray):
+        objects = value.astype(object)
+        objects[np.isnan(value)] = None
+        return objects.tolist()
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if not is_dataclass(value):
+        return value
+    found = {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Family) and value.alpha is None:
+        del found["alpha"]
+    if isinstance(value, FitStats):
+        return {name: None if math.isnan(v) else v for name, v in found.items()}
+    return found
 
 
 @contextmanager
@@ -139,68 +59,110 @@ def reading(what: str, number: int) -> Iterator[None]:
         raise ValueError(f"{what} of format {number}: {error}") from None
 
 
+def fields_from(text: str, kind: str, number: int, cls: type, *, blank: bool = False) -> Any:
+    """Return the fields of a result of a class that `written` made a text of.
+
+    Parameters
+    ----------
+    blank : bool, default False
+        Numbers in its arrays may be missing.
+    """
+    data = parsed(text, {kind: float, **_template_of(cls, blank)}, number)
+    hints = _hints(cls)
+    for name, value in data.items():
+        try:
+            data[name] = _made(value, hints[name])
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+    if "schema" in data:
+        _check_bounds(data["schema"])
+    return data
+
+
 def parsed(text: str, document: Mapping[str, Any], number: int) -> dict[str, Any]:
     """Return what is in JSON, but for the number of the format.
 
     Parameters
     ----------
     document : mapping
-        What has to be there; the number of the format comes first.
+        What has to be there; the number of the format comes first.  A type, a tuple of
+        alternatives, [of entries], {key: of value}, or {str: of any value}.
     number : int
         Of the format.
     """
     data: dict[str, Any] = json.loads(text)
-    check_fields(data, document)
+    _check(data, document, "")
     if data.pop(next(iter(document))) != number:
         raise ValueError("another format")
     return data
 
 
-def fields_from(text: str) -> dict[str, Any]:
-    """Return the fields of a result that `written` made a text of."""
-    with reading("this is not a dpreg result", _FORMAT):
-        data = parsed(text, _DOCUMENT, _FORMAT)
-        _check_values(data)
-    found = {name: None if data[name] is None else np.asarray(data[name], dtype=np.float64)
-             for name in _ARRAYS}  # fmt: skip
-    tuples = {name: None if data[name] is None else tuple(data[name]) for name in _TUPLES}
-    law = TailLaw(*(tuple(data["law"][k]) for k in ("tail", "critical")))
-    privacy = Certificate.from_dict(data["privacy"])
-    family = Family(**data["family"])
-    more = {"stats": _stats_from(data["stats"]),
-            "estimand": None if data["estimand"] is None else Estimand(**data["estimand"]),
-            "start": None if data["start"] is None else Start.from_dict(data["start"]),
-            "diagnostics": _diagnostics_from(data["diagnostics"])}  # fmt: skip
-    return {**data, **found, **tuples, "law": law, "privacy": privacy, "family": family, **more}
+@functools.cache
+def _hints(cls: type) -> dict[str, Any]:
+    found = typing.get_type_hints(cls)
+    return {each.name: found[each.name] for each in fields(cls)}
 
 
-def _check_values(data: Mapping[str, Any]) -> None:
-    """Raise a ValueError that names the first entry which does not go with the others."""
-    size = len(data["names"])
-    shapes = {**dict.fromkeys(("estimates", "sampling", "clipping"), (size,)),
-              "covariance": (size, size)}  # fmt: skip
-    for name, shape in shapes.items():
-        if data[name] is not None and _shape(data[name]) != shape:
-            raise ValueError(f"{name}: {size} coefficients need an array of shape {shape}")
-    if any((row[i] or 0.0) < 0 for i, row in enumerate(data["covariance"] or [])):
-        raise ValueError("covariance: a variance is below 0")
-    check_bounds(data["schema"])
-    if data["limits"] is not None:
-        _check_limits(data["limits"], size + 1 - (data["names"][:1] == ["Intercept"]))
-    if Family(**data["family"]) not in _families(**data["family"]):
-        raise ValueError("family: there is no such family")
-    if data["diagnostics"] is not None:
-        _check_diagnostics(data["diagnostics"])
-    if data["start"] is not None:
-        Start.from_dict(data["start"])
-    tail, critical = (np.array(data["law"][k], dtype=np.float64) for k in ("tail", "critical"))
-    falling = ((tail > 0) & (tail < 1)).all() and (np.diff(tail) < 0).all()
-    rising = (np.diff(critical, prepend=0.0) > 0).all()
-    if len(tail) != len(critical) or len(tail) == 1 or not (falling and rising):
-        raise ValueError("law: tail must fall and critical must rise, at two places or more")
+@functools.cache
+def _template_of(cls: type, blank: bool = False) -> dict[str, Any]:
+    return {name: _template(hint, blank) for name, hint in _hints(cls).items()}
 
 
-def check_bounds(schema: Mapping[str, Any]) -> None:
+def _template(hint: Any, blank: bool = False) -> Any:
+    """Return what a value of a type has to be like in a document; see `parsed`."""
+    origin, inside = typing.get_origin(hint), typing.get_args(hint)
+    if hint in _TYPES:
+        return _TYPES[hint]
+    if hint is Family:
+        return (_FAMILY, {**_FAMILY, "alpha": float})
+    if hint is FitStats:
+        return {each.name: (float, None) for each in fields(FitStats)}
+    if is_dataclass(hint):
+        claim = {"claim": str} if hint is Certificate else {}
+        return claim | _template_of(typing.cast(type, hint))
+    if origin is Literal:
+        return str
+    if origin is np.ndarray:
+        array: list[Any] = []
+        array.append((bool if _dtype(hint) is np.bool_ else float, array, *[None] * blank))
+        return array
+    if origin is tuple:
+        return [_template(inside[0])]
+    if origin is Mapping:
+        return {str: COLUMN if typing.get_origin(inside[1]) is Mapping else _template(inside[1])}
+    return tuple(_template(one, blank) for one in inside)
+
+
+_TYPES: dict[Any, Any] = {
+    str: str, bool: bool, int: float, float: float, types.NoneType: None, Any: object,
+    object: (str, float, bool),
+}  # fmt: skip
+
+
+def _dtype(hint: Any) -> Any:
+    return typing.get_args(typing.get_args(hint)[1])[0]
+
+
+def _made(value: Any, hint: Any) -> Any:
+    """Return a value of a type from what is in a document."""
+    origin, inside = typing.get_origin(hint), typing.get_args(hint)
+    if value is None:
+        return math.nan if hint is float else None
+    if origin is types.UnionType:
+        return _made(value, inside[0])
+    if origin is np.ndarray:
+        return np.asarray(value, dtype=_dtype(hint))
+    if origin is tuple:
+        return tuple(value)
+    if hasattr(hint, "from_dict"):
+        return hint.from_dict(value)
+    if is_dataclass(hint):
+        hints = _hints(typing.cast(type, hint))
+        return typing.cast(Any, hint)(**{k: _made(v, hints[k]) for k, v in value.items()})
+    return int(value) if hint is int else value
+
+
+def _check_bounds(schema: Mapping[str, Any]) -> None:
     """Raise a ValueError for bounds of a column that are not two rising numbers."""
     for name, column in schema.items():
         bounds = column.get("bounds")
@@ -208,38 +170,38 @@ def check_bounds(schema: Mapping[str, Any]) -> None:
             raise ValueError(f"schema.{name}.bounds must be two rising numbers")
 
 
-def check_fields(data: Any, wanted: Any) -> None:
-    """Raise a ValueError that names the first entry of `data` which is not as `wanted`."""
-    _check(data, wanted, "")
-
-
-def _families(level: float | None, alpha: float | None = None, **_: str) -> list[Family]:
-    if alpha is not None:
-        return [NegativeBinomial(alpha)]
-    return [*FAMILIES.values(), PROBIT, CLOGLOG] if level is None else [Quantile(level)]
-
-
-def _check_limits(limits: list[Any], columns: int) -> None:
-    if _shape(limits) != (columns, 2):
-        raise ValueError(f"limits: {columns} columns with the response need two each")
-    if any(low > high for low, high in limits if low is not None and high is not None):
+def check_fit(data: Mapping[str, Any]) -> None:
+    """Raise a ValueError that names the first field of a fit which does not go with the others."""
+    size, law, found = len(data["names"]), data["law"], data["diagnostics"]
+    columns = size + 1 - (data["names"][:1] == ("Intercept",))
+    for name, shape in {"estimates": (size,), "sampling": (size,), "clipping": (size,),
+                        "covariance": (size, size), "limits": (columns, 2)}.items():  # fmt: skip
+        if data[name] is not None and data[name].shape != shape:
+            raise ValueError(f"{name}: an array of shape {shape} is needed")
+    if data["covariance"] is not None and (np.diag(data["covariance"]) < 0).any():
+        raise ValueError("covariance: a variance is below 0")
+    if data["limits"] is not None and (data["limits"][:, 0] > data["limits"][:, 1]).any():
         raise ValueError("limits: the first of two is not above the second")
+    if data["family"] not in _families(data["family"]):
+        raise ValueError("family: there is no such family")
+    if found is not None:
+        ends = found.fitted, found.residual
+        shaped = found.counts.shape == tuple(len(each) - 1 for each in ends)
+        if not shaped or found.kind not in _KINDS or found.deviation < 0:
+            raise ValueError(f"diagnostics: counts between the ends of bins, of a kind {_KINDS}")
+        if not all(each.ndim == 1 and (np.diff(each) > 0).all() for each in ends):
+            raise ValueError("diagnostics: the ends of bins must rise")
+    tail, critical = np.array(law.tail), np.array(law.critical)
+    falling = ((tail > 0) & (tail < 1)).all() and (np.diff(tail) < 0).all()
+    rising = (np.diff(critical, prepend=0.0) > 0).all()
+    if len(tail) != len(critical) or len(tail) == 1 or not (falling and rising):
+        raise ValueError("law: tail must fall and critical must rise, at two places or more")
 
 
-def _check_diagnostics(data: Any) -> None:
-    size = tuple(len(data[name]) - 1 for name in ("fitted", "residual"))
-    if _shape(data["counts"]) != size or data["kind"] not in _KINDS or data["deviation"] < 0:
-        raise ValueError(f"diagnostics: counts of shape {size} are needed, of a kind {_KINDS}")
-    for name in ("fitted", "residual"):
-        if not (np.diff(data[name]) > 0).all():
-            raise ValueError(f"diagnostics: the ends of bins, {name}, must rise")
-
-
-def _shape(lists: list[Any]) -> tuple[int, ...]:
-    if not lists or not isinstance(lists[0], list):
-        return (len(lists),)
-    widths = {len(row) for row in lists}
-    return len(lists), widths.pop() if len(widths) == 1 else -1
+def _families(like: Family) -> list[Family]:
+    if like.alpha is not None:
+        return [NegativeBinomial(like.alpha)]
+    return [*FAMILIES.values(), PROBIT, CLOGLOG] if like.level is None else [Quantile(like.level)]
 
 
 def _check(value: Any, wanted: Any, path: str) -> None:

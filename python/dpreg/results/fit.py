@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from dpreg.base.families import GAUSSIAN
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.results.described import DescribedModel
-from dpreg.results.document import fields_from, written
+from dpreg.results.document import check_fit, fields_from, reading, written
 from dpreg.results.testing import LinearTests
 from dpreg.results.withheld import why_absent
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dpreg.results.summary import Summary
+
+
+_KIND, _FORMAT = "dpreg_results", 8
 
 
 # Without slots: with them Python 3.11 raises a TypeError when an unknown attribute is set.
@@ -311,7 +314,7 @@ class DPResults(LinearTests):
 
     def to_json(self) -> str:
         """Return everything as JSON; `from_json` reads it."""
-        return written({f.name: getattr(self, f.name) for f in fields(DPResults)})
+        return written(_KIND, _FORMAT, self)
 
     @classmethod
     def from_json(cls, text: str) -> DPResults:
@@ -322,7 +325,10 @@ class DPResults(LinearTests):
         ValueError
             If `text` is something else.
         """
-        return cls(**fields_from(text))
+        with reading("this is not a dpreg result", _FORMAT):
+            found = fields_from(text, _KIND, _FORMAT, cls, blank=True)
+            check_fit(found)
+        return cls(**found)
 
     def _standard_errors(self) -> Doubles:
         if self.covariance is None:

@@ -39,26 +39,26 @@ class Model:
     formula: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Models:
     """Fields of `DPMoments`, and its models: vectors of their columns, and the user's units."""
 
     formula: str
     names: tuple[str, ...]
+    deviation: float
+    reach: float
+    kurtosis: float
+    units: float
+    schema: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
     used: NDArray[np.int64]
     trusted: NDArray[np.bool_]
     centre: Doubles
     scale: Doubles
     basis: Doubles
     matrix: Doubles
-    deviation: float
-    reach: float
-    kurtosis: float
-    units: float
     limits: Doubles
     privacy: Certificate
-    schema: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
 
     @property
     def joint(self) -> JointMoments:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from dpreg.estimation.inference.clarity import Clarity
 from dpreg.privacy.certificate import Certificate
+from dpreg.results.document import written
 from dpreg.results.summary import Summary, privacy_note
 
 _FORMAT = 2
@@ -86,10 +87,7 @@ class SelectionResult:
 
     def to_json(self) -> str:
         """Return everything as JSON; `from_json` reads it."""
-        fields = {name: getattr(self, name) for name in self.__slots__}
-        nested = {"clarity": asdict(self.clarity), "privacy": self.privacy.to_dict()}
-        document = {"dpreg_selection": _FORMAT, **fields, **nested}
-        return json.dumps(document, indent=2, allow_nan=False)
+        return written("dpreg_selection", _FORMAT, self)
 
     @classmethod
     def from_json(cls, text: str) -> SelectionResult:

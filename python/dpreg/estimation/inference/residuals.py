@@ -62,9 +62,9 @@ class Diagnostics:
 
     kind: Literal["residual", "pearson", "response"]
     counts: Doubles
-    deviation: float
     fitted: Doubles
     residual: Doubles
+    deviation: float
 
 
 def fit_stats_from(sums: Doubles, deviations: Doubles, most: float, reach: float) -> FitStats:
