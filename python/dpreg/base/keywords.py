@@ -84,13 +84,7 @@ def meant_by(name: str, known: Iterable[str]) -> Words | None:
 
 
 def hinted(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator that says what an argument of another package is called here.
-
-    Parameters
-    ----------
-    name : str
-        Of the function, for the message.
-    """
+    """Return a decorator that says what an argument of another package is called here."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         parameters = inspect.signature(function).parameters

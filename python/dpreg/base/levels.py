@@ -17,8 +17,6 @@ def listed(name: str, values: Any) -> tuple[Level, ...]:
 
     Parameters
     ----------
-    name : str
-        Of the column, for messages.
     values : iterable
         At least two levels, all different.
     """

@@ -158,8 +158,6 @@ def test_by_blocks(
     ----------
     request : Request
         With the name of the statistic for a formula, and `Blocks` for a method.
-    data : object
-        For the ledger.
     opened : callable
         Reads the records, when they have been paid for.  Returns p-values, which must be those of
         `statistic_of` or as deaf and as forgetful, and labels as of `blocks_of`.

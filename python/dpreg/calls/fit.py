@@ -129,17 +129,7 @@ def published(
     method: str,
     selected: tuple[str, ...] | None = None,
 ) -> DPResults | NotReleased:
-    """Put the released numbers, their certificate and what is public together.
-
-    Parameters
-    ----------
-    terms : Terms
-        Of the columns that were fitted.
-    method : str
-        What was asked for; `outcome` may name another one that was used.
-    selected : tuple of str, optional
-        Terms that were selected before the fit.
-    """
+    """Put the released numbers, their certificate and what is public together."""
     if isinstance(outcome, Declined):
         return NotReleased(
             formula=formula,

@@ -62,10 +62,6 @@ def about_units(unit: str | None, method: object, used: str, purpose: str = "") 
     ----------
     method : Method or Selector
         Its option `max_rows` counts.
-    used : str
-        Name of the method or selector that made the release.
-    purpose : str, default ""
-        What for, if not for everything.
     """
     rows = getattr(method, "max_rows", _DRAWN.get(used))
     # TukeyEM takes the mean of all rows of a unit.

@@ -74,8 +74,6 @@ class Session:
 
         Parameters
         ----------
-        method : str
-            For the ledger.
         max_rows : int, optional
             The option that says how many rows a unit may give; None: there is none.
 
@@ -163,15 +161,6 @@ class Receipt:
         paid: Cost | None = None,
     ) -> tuple[Certificate, tuple[str, ...]]:
         """Tell the ledger what became of the release, and what it costs in the end.
-
-        Parameters
-        ----------
-        mechanism, composition, parts, public
-            Of the certificate.
-        declined : bool
-            Nothing was released.
-        paid : Cost, optional
-            None: what was charged.
 
         Returns
         -------

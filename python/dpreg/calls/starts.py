@@ -38,19 +38,7 @@ def start_for(
     selects: bool,
     inference: bool,
 ) -> Start | None:
-    """Return where a fit starts, if the call can use it.
-
-    Parameters
-    ----------
-    start : object
-        As the user gives it.
-    terms : Terms
-        Of the model; its offsets included.
-    schema : Schema
-        Of the columns in use.
-    selects : bool
-        Terms are selected before the fit.
-    """
+    """Return where a fit starts, if the call can use it."""
     if start is None:
         return None
     if not terms.family.least_squares:
@@ -141,15 +129,7 @@ def completed(
     formula: str,
     privacy: Certificate,
 ) -> Start | None:
-    """Say what a start was made from, and of which levels and offsets it is.
-
-    Parameters
-    ----------
-    terms : Terms or None
-        Of the model; None: there are no offsets.
-    privacy : Certificate
-        Of the release.
-    """
+    """Say what a start was made from, and of which levels and offsets it is."""
     if start is None:
         return None
     digest = hashlib.sha256(privacy.to_json().encode()).hexdigest()[:_DIGITS]

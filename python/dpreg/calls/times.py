@@ -16,15 +16,7 @@ _UNNAMED = re.compile(r"\||(?<![\w.`])\.(?![\w.`])")
 
 
 def posed(surv: SurvFormula, session: Session, wanted: str, *advice: str) -> Problem:
-    """Return a problem with time as response, and start, event and what is on the right in X.
-
-    Parameters
-    ----------
-    wanted : str
-        What there must be on the right.
-    *advice : str
-        What else to write.
-    """
+    """Return a problem with time as response, and start, event and what is on the right in X."""
     if isinstance(session.data, ModelMatrix):
         return session.pose()
     if _UNNAMED.search(surv.right):

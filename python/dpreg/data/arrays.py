@@ -21,11 +21,6 @@ def matrix_source(name: str, values: Any) -> RowSource:
 
     A list declares neither type nor width: its first row says how many columns there are, and cells
     that are not numbers, and those of rows of another length, are missing.
-
-    Parameters
-    ----------
-    name : str
-        Of the argument, for messages.
     """
     if _is_list(values):
         return _rows_source(name, values)

@@ -26,13 +26,7 @@ RowChange = Callable[[Doubles, Doubles], tuple[Doubles, Doubles]]
 
 
 def changed(design: Design, change: RowChange, terms: Terms) -> Design:
-    """Return a design after a change of each row, which is made block by block.
-
-    Parameters
-    ----------
-    terms : Terms
-        Of the changed rows.
-    """
+    """Return a design after a change of each row, which is made block by block."""
     records = opened(design.records)
     rows: Observations = (
         InMemory(*change(*records.rows.arrays()), records.rows.memory)

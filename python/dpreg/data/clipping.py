@@ -34,11 +34,6 @@ def clipped(design: Design) -> Design:
     """Move values beyond public bounds to these; the same design if no bounds were given.
 
     Each row is a function of what it was, so a unit that comes or goes changes no other rows.
-
-    Parameters
-    ----------
-    design : Design
-        Private.
     """
     if not design.terms.bounds:
         return design

@@ -246,10 +246,6 @@ def read_design(
     ----------
     unit : str or None
         Column that names the protected unit; rows without one are incomplete.
-    terms : Terms
-        Of `spec`.
-    memory : float
-        Bytes that rows may take before others go to temporary files.
     stratum : Stratum, optional
         Whose rows are wanted; None: all.
     """
@@ -279,15 +275,7 @@ def design_of(
     *,
     by_unit: bool,
 ) -> Design:
-    """Return the design of blocks of rows.
-
-    Parameters
-    ----------
-    terms, memory, stratum
-        As for `read_design`.
-    by_unit : bool
-        The blocks have labels.
-    """
+    """Return the design of blocks of rows."""
     collector, labels = Collector(memory), [_NO_LABELS]
     wanted = StratumRows(0 if stratum is None else stratum.position)
     for block in blocks:

@@ -149,13 +149,7 @@ def _complete(columns: Sequence[Doubles], y: Doubles) -> Rows:
 
 
 def check_column_names(columns: Iterable[str]) -> None:
-    """Refuse columns of the data that are named as what a model adds to them is.
-
-    Parameters
-    ----------
-    columns : iterable of str
-        Those that regressors are made of.
-    """
+    """Refuse columns of the data that are named as what a model adds to them is."""
     for name in columns:
         if name == _INTERCEPT:
             raise _taken(name, "the intercept")

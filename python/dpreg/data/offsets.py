@@ -47,11 +47,6 @@ def without_offsets(design: Design) -> Design:
     """Take offsets off the response.
 
     Each row is a function of what it was, so a unit that comes or goes changes no other rows.
-
-    Parameters
-    ----------
-    design : Design
-        Private.
     """
     terms = design.terms
     if not terms.given:

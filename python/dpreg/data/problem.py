@@ -90,8 +90,6 @@ def pose(
     ----------
     formula : str
         For a `ModelMatrix` it is a label only.
-    levels : dict, optional
-        As for `dp_lm`.
     unit : str, optional
         Column that names the protected unit: it is no part of the formula, nor of its ``.``.
     stratum : Stratum, optional

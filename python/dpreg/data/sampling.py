@@ -27,13 +27,6 @@ def check_max_rows(max_rows: int) -> None:
 def sample_rows(design: Design, max_rows: int, bits: _core.BitSource) -> Design:
     """Keep at most `max_rows` random rows of each unit.
 
-    Parameters
-    ----------
-    design : Design
-        Private.
-    max_rows : int
-        Public.
-
     Returns
     -------
     Design
@@ -60,8 +53,6 @@ def split_units(design: Design, share: float, bits: _core.BitSource) -> tuple[De
 
     Parameters
     ----------
-    design : Design
-        Private.
     share : float
         Chance of a unit to be in the first part.
 

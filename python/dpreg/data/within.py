@@ -26,11 +26,6 @@ def within_units(design: Design) -> Design:
     What belongs to a unit, such as an effect of its own, is gone then.  A row is a function of the
     rows of its unit, so a unit that comes or goes changes no other rows.  Rows lie by unit then,
     in memory or not: a method that draws row after row draws the same.
-
-    Parameters
-    ----------
-    design : Design
-        Private; with units.
     """
     records = opened(design.records)
     units = records.units

@@ -64,13 +64,7 @@ class Part:
 
 
 def public_with(bounds: Mapping[str, tuple[float, float]]) -> tuple[str, ...]:
-    """Return what a release from a formula and a table treats as public.
-
-    Parameters
-    ----------
-    bounds : mapping of str to pair
-        Of columns and response, as the user gave them.
-    """
+    """Return what a release from a formula and a table treats as public."""
     given = (f"bounds of {name}: {low:g} to {high:g}" for name, (low, high) in bounds.items())
     return (*PUBLIC, *given)
 

@@ -69,15 +69,7 @@ def _array(packed: Mapping[str, Any]) -> Doubles:
 
 
 def in_notebooks(to_python: Callable[[Any], Any], to_r: Callable[[Any], Any]) -> Any:
-    """Return a converter for fits, and teach it to the ``%%R`` magic of a running IPython.
-
-    Parameters
-    ----------
-    to_python : callable
-        Makes a result of an R fit.
-    to_r : callable
-        The other way.
-    """
+    """Return a converter for fits, and teach it to the ``%%R`` magic of a running IPython."""
     import rpy2.robjects as ro
     from rpy2.robjects import conversion
 

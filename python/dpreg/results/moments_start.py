@@ -20,13 +20,7 @@ _SEEN, _LEAST_RESIDUAL = 3.0, 1e-3
 
 
 def start_of_moments(moments: DPMoments, model: Model) -> Start | None:
-    """Return where a fit of `model` may start; None if the moments are too noisy for it.
-
-    Parameters
-    ----------
-    model : Model
-        Its columns are in the release.
-    """
+    """Return where a fit of `model` may start; None if the moments are too noisy for it."""
     every = (*model.names, model.response)
     used = [place for name in every if (place := moments.place(name)) is not None]
     if len(used) < len(every):

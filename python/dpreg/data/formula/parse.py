@@ -122,13 +122,7 @@ def _check_kinds(columns: Collection[Column], categories: AbstractSet[str]) -> N
 
 
 def lookups(side: Any, schema: Schema) -> dict[int, str]:
-    """Return which columns of a model matrix are columns of numbers of the data, by place.
-
-    Parameters
-    ----------
-    schema : Schema
-        Of the columns that the formula uses.
-    """
+    """Return which columns of a model matrix are columns of numbers of the data, by place."""
     found = {}
     for structure in side.structure:
         factors = structure.term.factors

@@ -50,13 +50,7 @@ The mechanism declined this time, which can happen.  Run the demo again."""
 
 
 def least_squares(diamonds: pd.DataFrame) -> pd.DataFrame:
-    """Return coefficients of the demo's model without privacy, with robust standard errors.
-
-    Parameters
-    ----------
-    diamonds : DataFrame
-        Not protected.
-    """
+    """Return coefficients of the demo's model without privacy, with robust standard errors."""
     import numpy as np
     import statsmodels.formula.api as smf
 
@@ -68,18 +62,7 @@ def least_squares(diamonds: pd.DataFrame) -> pd.DataFrame:
 
 
 def demo(out: TextIO, picture: str | None = None) -> bool:
-    """Fit the diamonds, compare with least squares, and explain both.
-
-    Parameters
-    ----------
-    picture : str, optional
-        Where to write a plot of both, if matplotlib is installed.
-
-    Returns
-    -------
-    bool
-        Whether there was a result.
-    """
+    """Fit the diamonds, compare with least squares, and explain both."""
     from dpreg.calls.lm import dp_lm
     from dpreg.data.datasets import load_diamonds
     from dpreg.results.fit import DPResults

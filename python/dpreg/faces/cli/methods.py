@@ -19,12 +19,6 @@ def build(given: dict[str, Any], argument: str, kinds: Mapping[str, Any], settin
     ----------
     given : dict
         What was typed, by name; `settings` is taken out of it.
-    argument : str
-        ``"method"`` or ``"select"``.
-    kinds : mapping
-        All methods or selectors by name.
-    settings : str
-        ``"option"`` or ``"select_option"``.
     """
     typed, name = given.pop(settings), given[argument]
     if name is not None:

@@ -19,13 +19,7 @@ Command = Callable[..., Any]
 
 
 def release_options(*own: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Return a decorator for a command that takes arguments of a release, and `Outputs`.
-
-    Parameters
-    ----------
-    *own : decorator
-        Listed in the help after what a release costs.
-    """
+    """Return a decorator for a command that takes arguments of a release, and `Outputs`."""
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)

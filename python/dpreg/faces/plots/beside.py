@@ -38,8 +38,6 @@ def plot_beside(
         estimates of other packages can be drawn beside private ones.
     terms : sequence of str, optional
         Which terms, in this order.  Default: all but the intercept.
-    alpha : float, default 0.05
-        For the intervals of private fits.
     """
     if not 1 <= len(fits) <= len(_STYLES):
         raise ArgumentError("fits", f"must be 1 to {len(_STYLES)} fits, got {len(fits)}")

@@ -24,12 +24,8 @@ def plot_shares(
 
     Parameters
     ----------
-    labels : sequence of str
-        Of the releases.
     shares : sequence of float
         Of the total, which is 1.
-    of : str
-        What the total is of.
     """
     ax = new_axes(ax, 1.6 + 0.3 * min(len(labels), _MOST_BARS))
     left = max(0.0, 1.0 - math.fsum(shares))
