@@ -16,26 +16,22 @@ _LINEAR = "this is linear regression"
 _PAIR = ("write ", Argument("formula"), " and ", Argument("data"))
 _SEED = ("write ", Argument("rng"), ", which makes the result reproducible but not private")
 
+_SYNONYMS = {
+    "eps": "epsilon", "data": "df dataset frame", "unit": "group groups cluster subject",
+    "levels": "categories", "k": "n_features n_features_to_select", "d": "features",
+    "n": "rows nobs n_obs", "cuts": "breaks times", "start": "start_time", "ledger": "path file",
+}  # fmt: skip
 # By the name that was given: the arguments that it may stand for, and the advice where a function
 # has one of them; with none, the advice is for every function.
 _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
-    "epsilon": (("eps",), ("write ", Argument("eps"))),
-    "seed": (("rng",), _SEED),
-    "random_state": (("rng",), _SEED),
-    "random_seed": (("rng",), _SEED),
-    "generator": (("rng",), _SEED),
-    "df": (("data",), ("write ", Argument("data"))),
-    "dataset": (("data",), ("write ", Argument("data"))),
-    "frame": (("data",), ("write ", Argument("data"))),
-    "X": (("formula",), _PAIR),
-    "y": (("formula",), _PAIR),
-    "endog": (("formula",), _PAIR),
-    "exog": (("formula",), _PAIR),
+    **dict.fromkeys(("seed", "random_state", "random_seed", "generator"), (("rng",), _SEED)),
+    **dict.fromkeys(("X", "y", "endog", "exog"), (("formula",), _PAIR)),
     "fit_intercept": (("formula",), "write 'y ~ 0 + x' for a model without intercept"),
     "intercept": (("formula",), "write 'y ~ 0 + x' for a model without intercept"),
-    "missing": (("formula",), "leave it out: incomplete rows are dropped"),
-    "na_action": (("formula",), "leave it out: incomplete rows are dropped"),
-    "dropna": (("formula",), "leave it out: incomplete rows are dropped"),
+    **dict.fromkeys(
+        ("missing", "na_action", "dropna"),
+        (("formula",), "leave it out: incomplete rows are dropped"),
+    ),
     "family": (("formula",), f"leave it out: {_LINEAR}; dp_glm() has families"),
     "link": (("formula",), f"leave it out: {_LINEAR}; dp_glm() has links"),
     "exposure": (("family",), "write it into the formula: 'y ~ x + offset(log(years))'"),
@@ -52,24 +48,10 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
     "total_eps": (("unit",), ("write ", Argument("budget"), " with a budget of that total")),
     "alpha": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
     "conf_level": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
-    "group": (("unit",), ("write ", Argument("unit"))),
-    "groups": (("unit",), ("write ", Argument("unit"))),
-    "cluster": (("unit",), ("write ", Argument("unit"))),
-    "subject": (("unit",), ("write ", Argument("unit"))),
-    "categories": (("levels",), ("write ", Argument("levels"))),
-    "n_features": (("k",), ("write ", Argument("k"))),
-    "n_features_to_select": (("k",), ("write ", Argument("k"))),
-    "features": (("d",), ("write ", Argument("d"))),
-    "rows": (("n",), ("write ", Argument("n"))),
-    "nobs": (("n",), ("write ", Argument("n"))),
-    "n_obs": (("n",), ("write ", Argument("n"))),
-    "breaks": (("cuts",), ("write ", Argument("cuts"))),
-    "times": (("cuts",), ("write ", Argument("cuts"))),
-    "start_time": (("start",), ("write ", Argument("start"))),
     "delta": (("cuts", "blocks"), "leave it out: the guarantee is (eps, 0)"),
-    "path": (("ledger",), ("write ", Argument("ledger"))),
-    "file": (("ledger",), ("write ", Argument("ledger"))),
     "epsilon_total": (("ledger",), ("write ", Argument("eps"))),
+    **{name: ((here,), ("write ", Argument(here)))
+       for here, names in _SYNONYMS.items() for name in names.split()},
 }  # fmt: skip
 
 

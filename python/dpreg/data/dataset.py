@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpreg.base.errors import SchemaError
-from dpreg.data.arrow import arrow_cells, arrow_column
+from dpreg.data.arrow import arrow_column
 from dpreg.data.parquet import refuse_other_files
 from dpreg.data.schema import Schema
 from dpreg.data.source import BATCH_ROWS, RowSource, StreamSource
@@ -39,7 +39,7 @@ def dataset_source(dataset: pyarrow.dataset.Dataset) -> RowSource:
             columns=list(columns), batch_size=BATCH_ROWS, batch_readahead=2, fragment_readahead=1
         ).to_batches()
 
-    return StreamSource(arrow_schema(dataset.schema), read, arrow_cells)
+    return StreamSource(arrow_schema(dataset.schema), read)
 
 
 def files_source(paths: str | Sequence[str | os.PathLike[str]]) -> RowSource:
@@ -113,7 +113,7 @@ def reader_source(reader: pyarrow.RecordBatchReader) -> RowSource:
         _read.add(reader)
         return pieces(batch.select(list(columns)) for batch in reader)
 
-    return StreamSource(arrow_schema(reader.schema), read, arrow_cells)
+    return StreamSource(arrow_schema(reader.schema), read)
 
 
 def pieces(batches: Iterable[Any]) -> Iterator[Any]:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.levels import Level
-from dpreg.data.arrow import arrow_cells
 from dpreg.data.cells import Cells
 from dpreg.data.dataset import arrow_schema, pieces
 from dpreg.data.frames import frame_source
@@ -101,13 +100,13 @@ class _SparkSource:
         def read(names: Sequence[str]) -> Any:
             return pieces(chosen.toArrow().select(list(names)).to_batches())
 
-        return StreamSource(self.schema, read, arrow_cells).batches(columns)
+        return StreamSource(self.schema, read).batches(columns)
 
     def total(self, task: Task) -> Sums:
         names = task.spec.needed(response=True)
         chosen = self._frame.select(*(_quoted(name) for name in names))
         states = chosen.mapInArrow(_of_batches(task), "sums binary").toLocalIterator()
-        nothing = task(StreamSource(self.schema, lambda names: iter(()), arrow_cells))
+        nothing = task(StreamSource(self.schema, lambda names: iter(())))
         for state in states:
             nothing += pickle.loads(bytes(state.sums))
         return nothing
@@ -125,7 +124,7 @@ def _of_batches(task: Task) -> Callable[[Iterator[Any]], Iterator[Any]]:
         if first is None:
             return
         source = StreamSource(
-            arrow_schema(first.schema), lambda names: pieces(_chained(first, batches)), arrow_cells
+            arrow_schema(first.schema), lambda names: pieces(_chained(first, batches))
         )
         yield pa.RecordBatch.from_pydict({"sums": [pickle.dumps(task(source))]})
 

@@ -70,7 +70,7 @@ def table_source(table: Any) -> RowSource:
         # A table without columns has no batches, but rows.
         return chosen.to_batches(max_chunksize=BATCH_ROWS)
 
-    return StreamSource(schema, read, arrow_cells)
+    return StreamSource(schema, read)
 
 
 def _polars_source(frame: Any) -> RowSource:
@@ -87,7 +87,7 @@ def _polars_source(frame: Any) -> RowSource:
         parts = chosen.collect_batches(chunk_size=BATCH_ROWS)
         return (batch for part in parts for batch in part.to_arrow().to_batches(BATCH_ROWS))
 
-    return StreamSource(Schema(columns), read, arrow_cells)
+    return StreamSource(Schema(columns), read)
 
 
 def _polars_column(name: str, kind: Any) -> Column:

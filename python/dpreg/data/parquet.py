@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from dpreg.base.errors import SchemaError
-from dpreg.data.arrow import arrow_cells, arrow_column
+from dpreg.data.arrow import arrow_column
 from dpreg.data.schema import Schema
 from dpreg.data.source import BATCH_ROWS, RowSource, StreamSource
 
@@ -27,7 +27,7 @@ def parquet_source(path: str | os.PathLike[str]) -> RowSource:
         with pq.ParquetFile(name, pre_buffer=False) as file:
             yield from _ahead(file.iter_batches(BATCH_ROWS, columns=list(columns)))
 
-    return StreamSource(schema, read, arrow_cells)
+    return StreamSource(schema, read)
 
 
 def _ahead(batches: Iterator[Any]) -> Iterator[Any]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from dpreg.data.arrow import arrow_cells
 from dpreg.data.dataset import arrow_schema, pieces
 from dpreg.data.schema import Column, Schema
 from dpreg.data.source import BATCH_ROWS, RowSource, StreamSource
@@ -29,7 +28,7 @@ def duckdb_source(relation: Any) -> RowSource:
         chosen = relation.select(*(duckdb.ColumnExpression(name) for name in names))
         return pieces(chosen.to_arrow_reader(BATCH_ROWS))
 
-    return StreamSource(Schema(columns), read, arrow_cells)
+    return StreamSource(Schema(columns), read)
 
 
 @lru_cache(maxsize=1024)
@@ -54,7 +53,7 @@ def ibis_source(table: Any) -> RowSource:
     def read(names: Sequence[str]) -> Any:
         return pieces(table.select(*names).to_pyarrow_batches(chunk_size=BATCH_ROWS))
 
-    return StreamSource(arrow_schema(_as_batches_have_it(table.schema())), read, arrow_cells)
+    return StreamSource(arrow_schema(_as_batches_have_it(table.schema())), read)
 
 
 def _as_batches_have_it(schema: Any) -> Any:

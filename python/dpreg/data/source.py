@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from dpreg.base.errors import SourceError
+from dpreg.data.arrow import arrow_cells
 from dpreg.data.cells import Cells
 from dpreg.data.schema import Column, Schema
 
@@ -85,24 +86,16 @@ class StreamSource:
     ----------
     read : callable
         ``read(columns)`` starts anew and returns an iterable of record batches.
-    cells : callable
-        ``cells(array)`` returns the `Cells` of one array.
     """
 
-    def __init__(
-        self,
-        schema: Schema,
-        read: Callable[[Sequence[str]], Any],
-        cells: Callable[[Any], Cells],
-    ) -> None:
+    def __init__(self, schema: Schema, read: Callable[[Sequence[str]], Any]) -> None:
         self.schema = schema
         self._read = read
-        self._cells = cells
 
     def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
         stream = quietly(iter, quietly(self._read, columns))
         while (batch := quietly(next, stream, None)) is not None:
-            cells = {name: self._cells(batch.column(name)) for name in columns}
+            cells = {name: arrow_cells(batch.column(name)) for name in columns}
             yield Batch(cells, batch.num_rows)
 
 

@@ -1,4 +1,4 @@
-"""What table makers of statsmodels read from the model of a fit."""
+"""What users and table makers of statsmodels look for in a fit, and why some of it is not there."""
 
 from __future__ import annotations
 
@@ -27,3 +27,33 @@ class DescribedModel:
         if name.startswith("__"):
             raise AttributeError(name)
         raise AttributeError(f"there is no 'model.{name}': the records are not kept")
+
+
+_A_NUMBER_A_RECORD = "it has one value per record, and these are private"
+_RESIDUALS = "it is a function of the private residuals, and no method releases it"
+_PAID = "it is a separate release, which fit_stats=True in the call pays for"
+_COUNT = "it counts records, which is private; nobs is a noisy count that was paid for"
+_REASONS = {
+    **dict.fromkeys(
+        ("resid", "fittedvalues", "resid_pearson", "resid_deviance", "resid_response", "wresid",
+         "get_influence", "get_prediction"),
+        f"{_A_NUMBER_A_RECORD}; use predict(data) for data that need no protection",
+    ),
+    **dict.fromkeys(
+        ("rsquared_adj", "ssr", "ess", "centered_tss", "uncentered_tss",
+         "mse_resid", "mse_model", "mse_total", "fvalue", "f_pvalue", "llf", "aic", "bic",
+         "deviance", "null_deviance", "pearson_chi2", "prsquared", "pseudo_rsquared"),
+        _RESIDUALS,
+    ),
+    **dict.fromkeys(("rsquared", "scale"), _PAID),
+    "df_resid": _COUNT,
+    "pred_table": "it counts records; diagnostics=True in the call pays for plot_calibration()",
+    "get_margeff": "write marginal_effects(data), over rows that need no protection",
+}  # fmt: skip
+
+
+def why_absent(name: str) -> str:
+    """Return the message for an attribute that `DPResults` does not have."""
+    if name in _REASONS:
+        return f"there is no {name!r}: {_REASONS[name]}"
+    return f"'DPResults' object has no attribute {name!r}"

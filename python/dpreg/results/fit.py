@@ -12,10 +12,9 @@ from dpreg.base.errors import ArgumentError, Choice, Value, unusable
 from dpreg.base.families import GAUSSIAN
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import check_alpha
-from dpreg.results.described import DescribedModel
+from dpreg.results.described import DescribedModel, why_absent
 from dpreg.results.document import check_fit, fields_from, reading, written
 from dpreg.results.testing import LinearTests
-from dpreg.results.withheld import why_absent
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from dpreg.faces.cli.codes import BROKEN, DONE
-from dpreg.faces.cli.help import Documented
+from dpreg.faces.cli.command import BROKEN, DONE, Documented
 from dpreg.faces.cli.output import needs_writable
 
 _PAIRS = 1000

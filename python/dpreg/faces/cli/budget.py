@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from dpreg.faces.cli.codes import BROKEN, DONE
-from dpreg.faces.cli.help import Documented
+from dpreg.faces.cli.command import BROKEN, DONE, Documented
 from dpreg.faces.cli.output import needs_writable
 
 _PAGE = """\

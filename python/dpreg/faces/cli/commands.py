@@ -13,7 +13,7 @@ from dpreg.base.keywords import meant_by
 from dpreg.faces.cli.audit import audit
 from dpreg.faces.cli.block_test import block_test
 from dpreg.faces.cli.budget import budget
-from dpreg.faces.cli.codes import CUT_OFF, FAILED, INTERRUPTED, REFUSED
+from dpreg.faces.cli.command import CUT_OFF, FAILED, INTERRUPTED, REFUSED
 from dpreg.faces.cli.curve import curve
 from dpreg.faces.cli.demo import demo_command
 from dpreg.faces.cli.face import SHELL, know_options

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpreg.base.errors import ArgumentError
-from dpreg.faces.cli.codes import DECLINED, DONE
+from dpreg.faces.cli.command import DECLINED, DONE, Documented
 from dpreg.faces.cli.face import SHELL, in_shell
-from dpreg.faces.cli.help import Documented
 from dpreg.faces.cli.methods import build, described
 from dpreg.faces.cli.output import Outputs
 from dpreg.faces.cli.parameters import (

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpreg.base.errors import ArgumentError
-from dpreg.faces.cli.codes import DONE
-from dpreg.faces.cli.help import Documented
+from dpreg.faces.cli.command import DONE, Documented
 from dpreg.faces.cli.output import Outputs, output_options
 from dpreg.faces.cli.parameters import shared, taking
 from dpreg.faces.cli.progress import working

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from dpreg.base.errors import ArgumentError
-from dpreg.faces.cli.codes import FAILED
+from dpreg.faces.cli.command import FAILED
 from dpreg.faces.cli.face import SHELL
 
 Command = Callable[..., Any]

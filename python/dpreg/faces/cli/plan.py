@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from dpreg.faces.cli.codes import DONE
-from dpreg.faces.cli.help import Documented
+from dpreg.faces.cli.command import DONE, Documented
 
 
 @click.command(

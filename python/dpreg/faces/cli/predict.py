@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpreg.base.errors import ArgumentError
-from dpreg.faces.cli.codes import DONE
-from dpreg.faces.cli.help import Documented
+from dpreg.faces.cli.command import DONE, Documented
 from dpreg.faces.cli.output import needs_writable
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from dpreg.faces.cli.codes import DONE
-from dpreg.faces.cli.help import Documented
+from dpreg.faces.cli.command import DONE, Documented
 from dpreg.faces.cli.methods import build, described
 from dpreg.faces.cli.output import Outputs
 from dpreg.faces.cli.parameters import method_options, offering, selector_names

@@ -6,10 +6,9 @@ from typing import Any
 
 import click
 
-from dpreg.faces.cli.codes import DECLINED, DONE
+from dpreg.faces.cli.command import DECLINED, DONE, Documented
 from dpreg.faces.cli.curve import times_from
 from dpreg.faces.cli.face import SHELL, in_shell
-from dpreg.faces.cli.help import Documented
 from dpreg.faces.cli.output import Outputs
 from dpreg.faces.cli.parameters import listed, shared
 from dpreg.faces.cli.progress import working

@@ -3,13 +3,11 @@
 Results, plans and budgets have `plot` methods that find a plot here by its name.
 """
 
-from dpreg.faces.plots.beside import plot_beside
-from dpreg.faces.plots.coefficients import plot_coefficients
+from dpreg.faces.plots.coefficients import plot_beside, plot_coefficients
 from dpreg.faces.plots.correlations import plot_correlations
 from dpreg.faces.plots.curves import plot_curve, plot_survival
 from dpreg.faces.plots.diagnostics import plot_calibration, plot_qq, plot_residuals
-from dpreg.faces.plots.plans import plot_plan, plot_power
-from dpreg.faces.plots.shares import plot_shares
+from dpreg.faces.plots.plans import plot_plan, plot_power, plot_shares
 
 __all__ = [
     "plot_beside",

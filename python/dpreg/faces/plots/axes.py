@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from dpreg.privacy.certificate import Certificate
+
 # Blue and orange of the Okabe-Ito palette, told apart by all eyes.
 SAMPLING, TOTAL, ACCENT = "#0072B2", "#E69F00", "#D55E00"
 
@@ -25,3 +27,8 @@ def new_axes(ax: Axes | None, height: float) -> Axes:
 def without_box(ax: Axes) -> None:
     """Leave out the lines above and to the right."""
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def cost_of(privacy: Certificate) -> str:
+    """Return eps for a title, or that the release is not private."""
+    return "seeded: NOT PRIVATE" if privacy.seeded else f"eps={privacy.epsilon:.4g}"

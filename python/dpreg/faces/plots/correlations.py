@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpreg.faces.plots.axes import new_axes
+from dpreg.faces.plots.axes import cost_of, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,5 @@ def plot_correlations(moments: DPMoments, ax: Axes | None = None) -> Axes:
             dark = "white" if abs(r) > 0.6 else "black"
             text = "n/a" if np.isnan(r) else f"{r:.2f}"
             ax.text(j, i, text, ha="center", va="center", color=dark if clear else "0.55")
-    seeded = moments.privacy.seeded
-    told = "seeded: NOT PRIVATE" if seeded else f"eps={moments.privacy.epsilon:.4g}"
-    ax.set_title(f"Correlations, {told}", loc="left")
+    ax.set_title(f"Correlations, {cost_of(moments.privacy)}", loc="left")
     return ax

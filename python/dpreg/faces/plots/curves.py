@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpreg.faces.plots.axes import new_axes
+from dpreg.faces.plots.axes import cost_of, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,7 @@ def plot_curve(
     ax.set_xlabel(below, labelpad=14 + 11 * len(curve.groups))
     ax.set_ylabel("survival")
     ax.set_ylim(0, 1.02)
-    _titled(ax, curve)
+    ax.set_title(f"Survival, {cost_of(curve.privacy)}", loc="left")
     return ax
 
 
@@ -66,11 +66,5 @@ def plot_survival(fit: DPSurvival, data: Any, ax: Axes | None = None, alpha: flo
     ax.set_xlabel(f"time; pointwise {1 - alpha:.0%} bands")
     ax.set_ylabel("survival")
     ax.set_ylim(0, 1.02)
-    _titled(ax, fit)
+    ax.set_title(f"Survival, {cost_of(fit.privacy)}", loc="left")
     return ax
-
-
-def _titled(ax: Axes, found: DPCurve | DPSurvival) -> None:
-    seeded = found.privacy.seeded
-    cost = "seeded: NOT PRIVATE" if seeded else f"eps={found.privacy.epsilon:.4g}"
-    ax.set_title(f"Survival, {cost}", loc="left")
