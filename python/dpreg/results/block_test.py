@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from dpreg.estimation.inference.noisy_binomial import noisy_binomial_p_value
 from dpreg.privacy.certificate import Certificate
-from dpreg.results.document import fields_from, reading, written
+from dpreg.results.document import Saved
 from dpreg.results.summary import Summary, privacy_note
 
-_KIND, _FORMAT = "dpreg_test", 2
 
-
-@dataclass(frozen=True, slots=True)
-class DPTest:
+@dataclass(frozen=True, slots=True, repr=False)
+class DPTest(Saved):
     """A private test.  Holds released numbers only.
 
     Attributes
@@ -26,6 +26,8 @@ class DPTest:
     threshold : float
     privacy : Certificate
     """
+
+    _document: ClassVar[tuple[str, str, int]] = ("this is not a test", "dpreg_test", 2)
 
     name: str
     count: int
@@ -59,27 +61,7 @@ class DPTest:
             ),
         )
 
-    def to_json(self) -> str:
-        """Return everything as JSON; `from_json` reads it."""
-        return written(_KIND, _FORMAT, self)
-
     @classmethod
-    def from_json(cls, text: str) -> DPTest:
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        ValueError
-            If `text` is something else.
-        """
-        with reading("this is not a test", _FORMAT):
-            data = fields_from(text, _KIND, _FORMAT, cls)
-            if not (0 < data["threshold"] < 1 and data["blocks"] >= 1):
-                raise ValueError("threshold or blocks: out of range")
-        return cls(**data)
-
-    def _repr_html_(self) -> str:
-        return self.summary().as_html()
-
-    def __repr__(self) -> str:
-        return str(self.summary())
+    def _check(cls, data: Mapping[str, Any]) -> None:
+        if not (0 < data["threshold"] < 1 and data["blocks"] >= 1):
+            raise ValueError("threshold or blocks: out of range")

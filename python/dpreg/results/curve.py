@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.estimation.inference.life_table import LifeTable, area, crossing, life_table, log_rank
 from dpreg.privacy.certificate import Certificate
-from dpreg.results.document import fields_from, reading, written
+from dpreg.results.document import Saved
 from dpreg.results.summary import Summary, privacy_note
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 Counts = NDArray[np.int64]
 Columns = dict[str, Any]
 
-_KIND, _FORMAT = "dpreg_curve", 1
 # Rows of a group that a summary shows.
 _SHOWN_ROWS = 12
 
@@ -49,8 +48,8 @@ class LogRank:
     pvalue: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DPCurve:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DPCurve(Saved):
     """Survival curves by group, from one noisy table.  Holds released numbers only.
 
     What its methods return costs nothing more.
@@ -71,6 +70,8 @@ class DPCurve:
     privacy : Certificate
     notes : tuple of str
     """
+
+    _document: ClassVar[tuple[str, str, int]] = ("this is not a curve", "dpreg_curve", 1)
 
     formula: str
     groups: tuple[str, ...]
@@ -251,29 +252,16 @@ class DPCurve:
         )
         return [life_table(e, n, self.variances) for e, n in zip(self.exits, entries, strict=True)]
 
-    def to_json(self) -> str:
-        """Return everything as JSON; `from_json` reads it."""
-        return written(_KIND, _FORMAT, self)
-
     @classmethod
-    def from_json(cls, text: str) -> DPCurve:
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        ValueError
-            If `text` is something else.
-        """
-        with reading("this is not a curve", _FORMAT):
-            data = fields_from(text, _KIND, _FORMAT, cls)
-            _check_shapes(data)
-        return cls(**data)
-
-    def _repr_html_(self) -> str:
-        return self.summary().as_html()
-
-    def __repr__(self) -> str:
-        return str(self.summary())
+    def _check(cls, data: Mapping[str, Any]) -> None:
+        edges, size = data["edges"], (len(data["groups"]), len(data["edges"]) - 1)
+        if size[0] < 1 or size[1] < 1 or not (np.diff(edges) > 0).all():
+            raise ValueError("edges: these must rise, and there must be a group")
+        for name, kinds in (("exits", 3), ("entries", 2)):
+            if data[name] is not None and data[name].shape != (*size, kinds):
+                raise ValueError(f"{name}: must be of shape {(*size, kinds)}")
+        if len(data["variances"]) != 2 or min(data["variances"]) < 0:
+            raise ValueError("variances: these must be two, and at least 0")
 
 
 def _laid_out(table: pd.DataFrame, alpha: float, title: str) -> Any:
@@ -295,17 +283,6 @@ def _laid_out(table: pd.DataFrame, alpha: float, title: str) -> Any:
     headers = ["at risk", "events", "censored", "survival", "std err", *limits]
     stubs = [f"{time:g}" for time in rows["time"]]
     return SimpleTable(cells, headers=headers, stubs=stubs, title=title, txt_fmt=fmt_params)
-
-
-def _check_shapes(data: dict[str, Any]) -> None:
-    edges, size = data["edges"], (len(data["groups"]), len(data["edges"]) - 1)
-    if size[0] < 1 or size[1] < 1 or not (np.diff(edges) > 0).all():
-        raise ValueError("edges: these must rise, and there must be a group")
-    for name, kinds in (("exits", 3), ("entries", 2)):
-        if data[name] is not None and data[name].shape != (*size, kinds):
-            raise ValueError(f"{name}: must be of shape {(*size, kinds)}")
-    if len(data["variances"]) != 2 or min(data["variances"]) < 0:
-        raise ValueError("variances: these must be two, and at least 0")
 
 
 def _number(name: str, value: object) -> float:

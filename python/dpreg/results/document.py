@@ -11,13 +11,16 @@ import typing
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from dpreg.base.families import CLOGLOG, FAMILIES, PROBIT, Family, NegativeBinomial, Quantile
 from dpreg.estimation.inference.residuals import FitStats
 from dpreg.privacy.certificate import Certificate
+
+if TYPE_CHECKING:
+    from dpreg.results.summary import Summary
 
 _COLUMN = {"kind": str, "levels": ([(str, float, bool)], None), "ordered": bool}
 # With bounds where a term makes a basis of the column.
@@ -26,10 +29,53 @@ _KINDS = ("residual", "pearson", "response")
 _FAMILY = {"name": str, "link": str, "loss": str, "level": (float, None)}
 
 
-def written(kind: str, number: int, result: Any) -> str:
-    """Return the fields of a result as JSON, after its kind and the number of the format."""
-    found = {each.name: _plain(getattr(result, each.name)) for each in fields(result)}
-    return json.dumps({kind: number, **found}, indent=2, allow_nan=False)
+class Saved:
+    """A result that is saved as JSON, and shown as its summary.
+
+    A class says in `_document` what to say of something else, the kind, and the number of the
+    format; `_blank`: numbers in its arrays may be missing.
+    """
+
+    __slots__ = ()
+    _document: ClassVar[tuple[str, str, int]]
+    _blank: ClassVar[bool] = False
+
+    def to_json(self) -> str:
+        """Return everything as JSON; `from_json` reads it."""
+        of = next(each for each in type(self).__mro__ if "_document" in vars(each))
+        found = {name: _plain(getattr(self, name)) for name in _hints(of)}
+        _, kind, number = self._document
+        return json.dumps({kind: number, **found}, indent=2, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If `text` is something else.
+        """
+        what, kind, number = cls._document
+        with reading(what, number):
+            wanted = {kind: float, **_template_of(typing.cast(Any, cls), cls._blank)}
+            data = _fields_from(text, wanted, number, cls)
+            cls._check(data)
+        return cls(**data)
+
+    @classmethod
+    def _check(cls, data: Mapping[str, Any]) -> None:
+        """Raise a ValueError that names the first field which does not go with the others."""
+
+    def summary(self) -> Summary:
+        """Return what to show, printable as text, HTML and LaTeX."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return self.summary().as_html()
+
+    def __repr__(self) -> str:
+        return str(self.summary())
 
 
 def _plain(value: Any) -> Any:
@@ -59,16 +105,8 @@ def reading(what: str, number: int) -> Iterator[None]:
         raise ValueError(f"{what} of format {number}: {error}") from None
 
 
-def fields_from(text: str, kind: str, number: int, cls: type, *, blank: bool = False) -> Any:
-    """Return the fields of a result of a class that `written` made a text of.
-
-    Parameters
-    ----------
-    blank : bool, default False
-        Numbers in its arrays may be missing.
-    """
-    data = parsed(text, {kind: float, **_template_of(cls, blank)}, number)
-    hints = _hints(cls)
+def _fields_from(text: str, document: Mapping[str, Any], number: int, cls: type) -> dict[str, Any]:
+    data, hints = parsed(text, document, number), _hints(cls)
     for name, value in data.items():
         try:
             data[name] = _made(value, hints[name])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from dpreg.base.families import GAUSSIAN
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.results.described import DescribedModel, why_absent
-from dpreg.results.document import check_fit, fields_from, reading, written
+from dpreg.results.document import Saved, check_fit
 from dpreg.results.testing import LinearTests
 
 if TYPE_CHECKING:
@@ -23,12 +24,9 @@ if TYPE_CHECKING:
     from dpreg.results.summary import Summary
 
 
-_KIND, _FORMAT = "dpreg_results", 8
-
-
 # Without slots: with them Python 3.11 raises a TypeError when an unknown attribute is set.
-@dataclass(frozen=True, eq=False)
-class DPResults(LinearTests):
+@dataclass(frozen=True, eq=False, repr=False)
+class DPResults(Saved, LinearTests):
     """A private regression.  Holds released numbers only; nothing here costs budget.
 
     Attributes
@@ -84,6 +82,9 @@ class DPResults(LinearTests):
     --------
     dpreg.NotReleased : what `dp_lm` and `dp_glm` return when the mechanism declines.
     """
+
+    _document: ClassVar[tuple[str, str, int]] = ("this is not a dpreg result", "dpreg_results", 8)
+    _blank: ClassVar[bool] = True
 
     @property
     def released(self) -> bool:
@@ -311,23 +312,9 @@ class DPResults(LinearTests):
 
         return summarize(self, self.tidy(alpha, exp=exp), alpha, exp=exp)
 
-    def to_json(self) -> str:
-        """Return everything as JSON; `from_json` reads it."""
-        return written(_KIND, _FORMAT, self)
-
     @classmethod
-    def from_json(cls, text: str) -> DPResults:
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        ValueError
-            If `text` is something else.
-        """
-        with reading("this is not a dpreg result", _FORMAT):
-            found = fields_from(text, _KIND, _FORMAT, cls, blank=True)
-            check_fit(found)
-        return cls(**found)
+    def _check(cls, data: Mapping[str, Any]) -> None:
+        check_fit(data)
 
     def _standard_errors(self) -> Doubles:
         if self.covariance is None:
@@ -341,9 +328,3 @@ class DPResults(LinearTests):
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(why_absent(name))
-
-    def _repr_html_(self) -> str:
-        return self.summary().as_html()
-
-    def __repr__(self) -> str:
-        return str(self.summary())

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dpreg.base.errors import ArgumentError
 from dpreg.base.text import drawn
 from dpreg.results.contrasts import WaldTest
-from dpreg.results.document import fields_from, reading, written
+from dpreg.results.document import Saved
 from dpreg.results.fit import DPResults
 from dpreg.results.models import Models
 
@@ -22,11 +22,8 @@ if TYPE_CHECKING:
     from dpreg.results.summary import Summary
 
 
-_KIND, _FORMAT = "dpreg_moments", 2
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class DPMoments(Models):
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class DPMoments(Saved, Models):
     """Noisy second moments of all columns.  Models computed from them cost no further budget.
 
     Attributes
@@ -57,6 +54,8 @@ class DPMoments(Models):
         Columns of the data: kind and levels.
     notes : tuple of str
     """
+
+    _document: ClassVar[tuple[str, str, int]] = ("these are not moments", "dpreg_moments", 2)
 
     @property
     def released(self) -> bool:
@@ -199,43 +198,19 @@ class DPMoments(Models):
         labels = pd.Index(self.names)
         return pd.DataFrame(correlations(self)[which], index=labels, columns=labels)
 
-    def to_json(self) -> str:
-        """Return everything as JSON; `from_json` reads it."""
-        return written(_KIND, _FORMAT, self)
-
     @classmethod
-    def from_json(cls, text: str) -> DPMoments:
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        ValueError
-            If `text` is something else.
-        """
-        with reading("these are not moments", _FORMAT):
-            data = fields_from(text, _KIND, _FORMAT, cls)
-            _check_shapes(data)
-        return cls(**data)
-
-    def _repr_html_(self) -> str:
-        return self.summary().as_html()
-
-    def __repr__(self) -> str:
-        return str(self.summary())
-
-
-def _check_shapes(data: Mapping[str, Any]) -> None:
-    d, k = len(data["names"]), len(data["used"])
-    shapes = {
-        "trusted": (d,), "centre": (k,), "scale": (k,), "basis": (k + 1, k + 1),
-        "matrix": (k + 1, k + 1), "limits": (d, 2),
-    }  # fmt: skip
-    for name, shape in shapes.items():
-        if data[name].shape != shape:
-            raise ValueError(f"{name}: {d} columns, {k} of them used, need shape {shape}")
-    inside = (data["used"] >= 0).all() and (data["used"] < d).all()
-    if not inside or len(set(data["used"].tolist())) < k:
-        raise ValueError(f"used: these are not places of {d} columns")
-    sizes = (data["units"], data["kurtosis"], *data["scale"])
-    if min(sizes) <= 0 or data["deviation"] < 0:
-        raise ValueError("scale, units, kurtosis or deviation: too small")
+    def _check(cls, data: Mapping[str, Any]) -> None:
+        d, k = len(data["names"]), len(data["used"])
+        shapes = {
+            "trusted": (d,), "centre": (k,), "scale": (k,), "basis": (k + 1, k + 1),
+            "matrix": (k + 1, k + 1), "limits": (d, 2),
+        }  # fmt: skip
+        for name, shape in shapes.items():
+            if data[name].shape != shape:
+                raise ValueError(f"{name}: {d} columns, {k} of them used, need shape {shape}")
+        inside = (data["used"] >= 0).all() and (data["used"] < d).all()
+        if not inside or len(set(data["used"].tolist())) < k:
+            raise ValueError(f"used: these are not places of {d} columns")
+        sizes = (data["units"], data["kurtosis"], *data["scale"])
+        if min(sizes) <= 0 or data["deviation"] < 0:
+            raise ValueError("scale, units, kurtosis or deviation: too small")

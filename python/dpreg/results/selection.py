@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import ClassVar
 
 from dpreg.estimation.inference.clarity import Clarity
 from dpreg.privacy.certificate import Certificate
-from dpreg.results.document import written
+from dpreg.results.document import Saved
 from dpreg.results.summary import Summary, privacy_note
 
 _FORMAT = 2
 
 
-@dataclass(frozen=True, slots=True)
-class SelectionResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class SelectionResult(Saved):
     """Terms chosen privately.  Holds released values only; nothing here costs budget.
 
     Attributes
@@ -36,6 +37,10 @@ class SelectionResult:
         Private estimate of the number of units, if the method made one.
     notes : tuple of str
     """
+
+    _document: ClassVar[tuple[str, str, int]] = (
+        "this is not a dpreg selection", "dpreg_selection", _FORMAT,
+    )  # fmt: skip
 
     formula: str
     response: str
@@ -85,10 +90,6 @@ class SelectionResult:
             *(f"Note: {note}." for note in self.notes),
         )
 
-    def to_json(self) -> str:
-        """Return everything as JSON; `from_json` reads it."""
-        return written("dpreg_selection", _FORMAT, self)
-
     @classmethod
     def from_json(cls, text: str) -> SelectionResult:
         """Read what `to_json` wrote.
@@ -113,9 +114,6 @@ class SelectionResult:
             raise ValueError(
                 f"this is not a dpreg selection of format {_FORMAT}: {error}"
             ) from None
-
-    def _repr_html_(self) -> str:
-        return self.summary().as_html()
 
     def __str__(self) -> str:
         chosen = (f"  {at} {name}" for at, name in zip(self._places, self.selected, strict=True))
