@@ -93,7 +93,7 @@ assert found[0] == found[1]
 # ## Data that stay where they are: Dask and Spark
 #
 # Each partition of a Dask or Spark DataFrame sums its own rows, and only these sums are sent: one
-# task per partition and sum, about 50 sums per fit, so keep the frame in the memory of the workers
+# task per partition and sum, about 15 sums per fit, so keep the frame in the memory of the workers
 # (`persist()`, `cache()`). The result of a task depends on its partition alone, so a worker that
 # dies changes nothing. dpreg must be installed on the workers.
 #
