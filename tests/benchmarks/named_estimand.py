@@ -32,7 +32,7 @@ class Watched:
         rows = _core.QuantisedRows(np.ascontiguousarray(X), y, how)
         theta = root_of(rows, self.fit.path.theta, self.fit.limits.limit)
         units, d = self.begun.telling_units, X.shape[1]
-        return units.to_user(d) @ (self.fit.whitening.change @ theta) + units.offset(d)
+        return units.to_user(d) @ (self.fit.model.found.change @ theta) + units.offset(d)
 
 
 def root_of(rows, theta, limit):
@@ -59,11 +59,11 @@ def root_of(rows, theta, limit):
 @contextlib.contextmanager
 def watched():
     """Watch fits within the block; yields what the last of them found."""
-    found, errors = Watched(), newton_fit._errors
+    found, errors = Watched(), newton_fit.newton_errors
 
     def kept(fit, begun):
         found.fit, found.begun = fit, begun
         return errors(fit, begun)
 
-    with replaced(newton_fit, "_errors", kept):
+    with replaced(newton_fit, "newton_errors", kept):
         yield found
