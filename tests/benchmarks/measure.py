@@ -124,10 +124,15 @@ def write_table(title, about, header, rows, out=None, words=1):
 
     The first columns, `words` of them, are of words, the others of numbers.
     """
-    lines = [f"# {title}", "", about, "", "| " + " | ".join(header) + " |"]
+    write_page(f"# {title}\n\n{about}\n\n{markdown(header, rows, words)}\n", out)
+
+
+def markdown(header, rows, words=1):
+    """Return a table in Markdown, the first columns of words and the others of numbers."""
+    lines = ["| " + " | ".join(header) + " |"]
     lines.append("|" + "---|" * words + "--:|" * (len(header) - words))
     lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
-    write_page("\n".join(lines) + "\n", out)
+    return "\n".join(lines)
 
 
 def write_page(text, out=None):
