@@ -170,8 +170,9 @@ def simulated(family, kind, n, d, eps, runs):
 
 
 def real(data, n, eps, runs):
-    names = usable(data.drop(columns="target"))
-    data = data[[*names, "target"]].astype(float).rename(columns={"target": "y"})
+    kept = usable(data.drop(columns="target"))
+    names = [f"x{j}" for j in range(len(kept))]
+    data = data[[*kept, "target"]].astype(float).set_axis([*names, "y"], axis="columns")
     X, y = data[names].to_numpy(), data["y"].to_numpy()
     truth, cell = least_squares(X, y)[0][1:], Cell()
     for seed in range(runs):
@@ -251,7 +252,7 @@ def main():
             print(*lines[-1], flush=True)
     summed(sheet, found)
     about = (
-        f"{given.runs} runs a row, all defaults, delta = {DELTA:g}; made by "
+        f"{given.runs} run{'s' * (given.runs > 1)} a row, all defaults, delta = {DELTA:g}; made by "
         "`tests/benchmarks/bench_limit.py`. Width: the median standard error of a slope over that "
         "of a sandwich, or of maximum likelihood (binomial). Limit: what it would be were scales, "
         "curvature and starting point known and all of the budget spent on one clipped sum of "
