@@ -251,9 +251,10 @@ def main():
             lines.append(["table", entry["name"], f"{n:,}", d, f"{TABLE_EPS:g}", *shown(row)])
             print(*lines[-1], flush=True)
     summed(sheet, found)
+    times = "1 run" if given.runs == 1 else f"{given.runs} runs"
     about = (
-        f"{given.runs} run{'s' * (given.runs > 1)} a row, all defaults, delta = {DELTA:g}; made "
-        "by `tests/benchmarks/bench_limit.py`. Width: the median standard error of a slope over that "
+        f"{times} a row, all defaults, delta = {DELTA:g}; made by "
+        "`tests/benchmarks/bench_limit.py`. Width: the median standard error of a slope over that "
         "of a sandwich, or of maximum likelihood (binomial). Limit: what it would be were scales, "
         "curvature and starting point known and all of the budget spent on one clipped sum of "
         "scores; limit moved: by how many standard errors its clipping moves it. Noise: the "
