@@ -126,8 +126,8 @@ assert partitioned.to_json() == fit.to_json()
 #
 # These figures are of the engine before this one, which made three times as many passes, and are
 # not made again yet. With the file of `tests/benchmarks/bench_large.py`, 88 bytes a row of 10
-# regressors, `memory=1e9` and two idle processors, 100 million rows took 43 to 50 s in five runs, and
-# DuckDB 9.5 to 12 s for
+# regressors, `memory=1e9` and two idle processors, 100 million rows took 43 to 50 s in five runs,
+# and DuckDB 9.5 to 12 s for
 # the means and the products of the same columns where the system had the file in memory: a private
 # fit took 4.0 to 4.7 times as long. (Where it had not, DuckDB took 18 to 25 s.) The peak was
 # 1.3 GB. Nearly half of the time goes into writing 12 GB of temporary files: on the virtual machine
