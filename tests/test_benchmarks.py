@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from pathlib import Path
 
@@ -44,9 +45,11 @@ def test_a_sheet_keeps_median_and_range(tmp_path, capsys):
 def test_a_page_has_a_line_a_row(tmp_path, capsys):
     page = tmp_path / "page.md"
     measure.write_table("Title", "About.", ("a", "b", "n"), [("x", "y", 1)], page, words=2)
-    assert page.read_text().splitlines() == [
-        "# Title", "", "About.", "", "| a | b | n |", "|---|---|--:|", "| x | y | 1 |",
+    *lines, last = page.read_text().splitlines()
+    assert lines == [
+        "# Title", "", "About.", "", "| a | b | n |", "|---|---|--:|", "| x | y | 1 |", "",
     ]  # fmt: skip
+    assert re.fullmatch(r"Measured with the package of commit ([0-9a-f]{7,}|unknown)\.", last)
     assert capsys.readouterr().out.startswith("# Title")
 
 

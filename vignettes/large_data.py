@@ -93,7 +93,7 @@ assert found[0] == found[1]
 # ## Data that stay where they are: Dask and Spark
 #
 # Each partition of a Dask or Spark DataFrame sums its own rows, and only these sums are sent: one
-# task per partition and sum, about 50 sums per fit, so keep the frame in the memory of the workers
+# task per partition and sum, about 15 sums per fit, so keep the frame in the memory of the workers
 # (`persist()`, `cache()`). The result of a task depends on its partition alone, so a worker that
 # dies changes nothing. dpreg must be installed on the workers.
 #
@@ -124,8 +124,10 @@ assert partitioned.to_json() == fit.to_json()
 # With the first two lines partitions stay where they are, except for `"dpsgd"` and units; all
 # others bring the rows to this process.
 #
-# With the file of `tests/benchmarks/bench_large.py`, 88 bytes a row of 10 regressors, `memory=1e9`
-# and two idle processors, 100 million rows took 43 to 50 s in five runs, and DuckDB 9.5 to 12 s for
+# These figures are of the engine before this one, which made three times as many passes, and are
+# not made again yet. With the file of `tests/benchmarks/bench_large.py`, 88 bytes a row of 10
+# regressors, `memory=1e9` and two idle processors, 100 million rows took 43 to 50 s in five runs,
+# and DuckDB 9.5 to 12 s for
 # the means and the products of the same columns where the system had the file in memory: a private
 # fit took 4.0 to 4.7 times as long. (Where it had not, DuckDB took 18 to 25 s.) The peak was
 # 1.3 GB. Nearly half of the time goes into writing 12 GB of temporary files: on the virtual machine

@@ -64,9 +64,9 @@ m.plot()
 # The price: rows with a large norm, response included, are clipped, because there are no residuals
 # to clip instead; sampling errors assume a constant variance, enlarged by the kurtosis of the rows.
 # On fifteen real tables (`tests/benchmarks/moments.md`; n = 20,000, eps = 1, five models each) the
-# median coverage of intervals is .915, with 3.6 times the width of a sandwich interval and none
-# blank; five calls with a fifth of eps have .90, 3.9 times, and 8% blank. Where a few rows
-# determine the coefficients both fail (house_8L .56 and .43).
+# median coverage of intervals is .92, with 3.3 times the width of a sandwich interval and none
+# blank; five calls with a fifth of eps have .93, 4.3 times, and 7% blank. Where a few rows
+# determine the coefficients both cover less (house_8L .66 and .75, diamonds .53 and .64).
 #
 # As after any selection, private or not, the intervals of the model that `subsets` ranks first are
 # too narrow.

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from held_out import r_squared, split
+from measure import write_page
 
 import dpreg
 
@@ -112,9 +113,7 @@ def main():
         table.append((name, n, d, found))
         print(name, {m: cell(v) for m, v in found.items()}, flush=True)
     text = report(table, options.eps, options.splits)
-    print(text)
-    if options.out is not None:
-        options.out.write_text(text, encoding="utf-8")
+    write_page(text, options.out)
     if options.json is not None:
         keys = ("name", "n", "d", "scores")
         rows = [dict(zip(keys, row, strict=True)) for row in table]

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from measure import write_page
 from named_estimand import watched
 
 import dpreg
@@ -173,9 +174,7 @@ def main():
         table.append(row)
         print(row, flush=True)
     text = report(table, options.n, options.eps, options.runs)
-    print(text)
-    if options.out is not None:
-        options.out.write_text(text, encoding="utf-8")
+    write_page(text, options.out)
     if options.csv is not None:
         append(table, options.n, options.csv)
 

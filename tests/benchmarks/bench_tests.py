@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from measure import write_page
 
 import dpreg
 
@@ -95,9 +96,7 @@ def main():
     options = parser.parse_args()
     found = measured(options.runs, options.n, options.eps)
     text = report(found, options.runs, options.n, options.eps)
-    print(text)
-    if options.out is not None:
-        options.out.write_text(text, encoding="utf-8")
+    write_page(text, options.out)
 
 
 if __name__ == "__main__":

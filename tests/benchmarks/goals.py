@@ -238,6 +238,17 @@ GOALS = (
     *(Goal("inference", f"BinAgg's design, mu = {mu:g}: not wider than it",
            at_most(f"binagg_width_{mu:g}", 1.0)) for mu in (0.5, 1, 2, 5)),
     Goal("inference", "narrower than with bounds 3 times too wide, in every cell", widths),
+    *(Goal("one-shot limit", f"{family}, {kind}: at most {most} times its noise, in every cell",
+           at_least(f"limit {family} {name}", 1.0, " of the cells"))
+      for family in ("gaussian", "binomial")
+      for name, kind, most in (("other", "all designs but lognormal", 1.4),
+                               ("lognormal", "lognormal", 1.8))),
+    Goal("one-shot limit", "real tables: median width at most 1.25 times its",
+         at_most("limit tables", 1.25)),
+    Goal("one-shot limit", "real tables: 1.6 times at most, where it moves little",
+         at_most("limit tables worst", 1.6)),
+    Goal("one-shot limit", "noisy steps of a fit: median at most 14", at_most("limit steps", 14)),
+    Goal("one-shot limit", "noisy steps of a fit: at most 20", at_most("limit most steps", 20)),
     Goal(SPEED, "Kendall of one pair: 4 times scipy", at_least("kendall", 4)),
     Goal(SPEED, "the same with many ties: 4 times scipy", at_least("kendall_ties", 4)),
     Goal(SPEED, "Kendall of one pair: 3 times pcaPP::cor.fk", at_least("kendall_r", 3)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import subprocess
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -123,13 +124,30 @@ def write_table(title, about, header, rows, out=None, words=1):
 
     The first columns, `words` of them, are of words, the others of numbers.
     """
-    lines = [f"# {title}", "", about, "", "| " + " | ".join(header) + " |"]
+    write_page(f"# {title}\n\n{about}\n\n{markdown(header, rows, words)}\n", out)
+
+
+def markdown(header, rows, words=1):
+    """Return a table in Markdown, the first columns of words and the others of numbers."""
+    lines = ["| " + " | ".join(header) + " |"]
     lines.append("|" + "---|" * words + "--:|" * (len(header) - words))
     lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
-    text = "\n".join(lines) + "\n"
+    return "\n".join(lines)
+
+
+def write_page(text, out=None):
+    """Print a page; write it to `out` if that is given, and below it the commit it is of."""
     print(text)
     if out:
-        Path(out).write_text(text, encoding="utf-8")
+        Path(out).write_text(f"{text}\nMeasured with {engine()}.\n", encoding="utf-8")
+
+
+def engine():
+    """Return the last commit that changed the package."""
+    root = Path(__file__).parents[2]
+    asked = ["git", "log", "-1", "--format=%h", "--", "python/dpreg", "cpp"]
+    done = subprocess.run(asked, cwd=root, capture_output=True, text=True, check=False)
+    return f"the package of commit {done.stdout.strip() or 'unknown'}"
 
 
 def options(description, **extra):

@@ -14,7 +14,7 @@ from dpreg import _core
 from dpreg.audit._patch import replaced
 from dpreg.estimation.newton import fit as newton_fit
 
-# Scores of a unit, on average, are 0 within this, in their root mean square.
+# The mean of the scores is 0 within this share of their typical norm.
 ROOT = 2e-5
 MOST_STEPS = 5_000
 
@@ -30,12 +30,12 @@ class Watched:
         """Coefficients, the intercept first, that the fit estimates in a table of rows."""
         how = self.fit.rows._recipe.standardisation()
         rows = _core.QuantisedRows(np.ascontiguousarray(X), y, how)
-        theta = root_of(rows, self.fit.path.theta, self.fit.limits.limit)
+        theta = root_of(rows, self.fit.path.theta, self.fit.limits.limit, self.fit.limits.norm)
         units, d = self.begun.telling_units, X.shape[1]
-        return units.to_user(d) @ (self.fit.whitening.change @ theta) + units.offset(d)
+        return units.to_user(d) @ (self.fit.model.found.change @ theta) + units.offset(d)
 
 
-def root_of(rows, theta, limit):
+def root_of(rows, theta, limit, norm):
     """Where the sum of shortened scores is 0: the least of a sum of Huber losses.
 
     By accelerated steps, begun again where they go uphill (O'Donoghue and Candes, 2015), in the
@@ -47,7 +47,7 @@ def root_of(rows, theta, limit):
     ahead, number = theta, 0
     for _ in range(MOST_STEPS):
         score = rows.score(ahead, limit) * unit
-        if np.abs(score).max() < ROOT:
+        if np.abs(score).max() < ROOT * norm:
             return ahead
         after = ahead + inverse @ score
         number = 0 if score @ (after - theta) < 0 else number + 1
@@ -59,11 +59,11 @@ def root_of(rows, theta, limit):
 @contextlib.contextmanager
 def watched():
     """Watch fits within the block; yields what the last of them found."""
-    found, errors = Watched(), newton_fit._errors
+    found, errors = Watched(), newton_fit.newton_errors
 
     def kept(fit, begun):
         found.fit, found.begun = fit, begun
         return errors(fit, begun)
 
-    with replaced(newton_fit, "_errors", kept):
+    with replaced(newton_fit, "newton_errors", kept):
         yield found

@@ -38,7 +38,7 @@ COMMITTED = HERE / "figures.json"
 LN3 = math.log(3)
 # Minutes for intervals, seconds for hostile tables: the rest of an hour is for the others.
 COVERAGE_MINUTES, HOSTILE_SECONDS = 6, 60
-SPLITS, PEER_SPLITS, REPEATS = 3, 5, 3
+SPLITS, PEER_SPLITS, REPEATS, LIMIT_RUNS = 3, 5, 3, 1
 
 
 class Runs:
@@ -147,6 +147,8 @@ def everything(runs, data, quick):
         runs.figures(name, *flag, threads=None)
     runs.figures("bench_roofline", *flag, page="roofline.md", threads=None)
     runs.figures("bench_binagg", *flag, "--jobs", os.cpu_count(), page="binagg.md")
+    known = () if data is None else ("--data", data)
+    runs.figures("bench_limit", *flag, *known, "--runs", LIMIT_RUNS, page="limit.md")
     runs.figures("bench_trust", *flag, "--seconds", HOSTILE_SECONDS)
     grid = ("--grid", "--minutes", COVERAGE_MINUTES, "--runs", 1000, "--jobs", os.cpu_count())
     runs.found["coverage"] = runs.run(COVERAGE, *(() if quick else grid), text=False) or []

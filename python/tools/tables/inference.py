@@ -1,6 +1,6 @@
 """Make `inference_table.csv`: what default fits give, by simulation on public designs.
 
-Run as ``python python/tools/tables/inference.py`` (a few minutes on one core).
+Run as ``python python/tools/tables/inference.py`` (five minutes on one core).
 
 Regressors are independent and normal, their slopes are equal, and they explain half of the variance
 of a normal response.  The fits are those of `dpreg.dp_lm` with all defaults.  The noise of a fit
@@ -38,7 +38,7 @@ COLUMNS = ("rows", "dimension", "resolution", "width", "blank", "declined")
 
 def runs_of(d: int) -> int:
     """Return how many fits a cell is made of: few slopes say less than many."""
-    return 12 if d <= 4 else 8
+    return 60 if d <= 4 else 24
 
 
 def simulate(n: int, d: int, epsilon: float, delta: float, seed: int) -> np.ndarray | None:

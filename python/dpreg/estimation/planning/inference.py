@@ -122,7 +122,8 @@ def inference_table() -> InferenceTable:
     width[blank + declined > 1 - _FEW] = np.nan
     excess = np.log(_continued(np.maximum(width**2 - 1, _LEAST_EXCESS), axes[2]))
     logs = (np.log(axes[0]), np.log(axes[1]), np.log(axes[2]))
-    missing, lost = _falling(blank + declined), _falling(declined)
+    # Both are rounded in the table.
+    missing, lost = _falling(np.minimum(blank + declined, 1)), _falling(declined)
     return InferenceTable(logs, _falling(excess), 1 - missing, np.minimum(missing, lost))
 
 
