@@ -289,6 +289,6 @@ def test_a_module_that_is_no_door_cannot_open_when_it_runs():
             "partial(opened, sealed)()",
             "list(map(opened, [sealed]))",
         ):
-            with pytest.raises(TypeError, match="is no door") as refused:
+            with pytest.raises(TypeError, match="cannot open") as refused:
                 eval(spelled, dict(asks))
             assert "1234567" not in str(refused.value)

@@ -48,7 +48,7 @@ def opened(sealed: Sealed[Content]) -> Content:
     """
     asks = str(sys._getframe(1).f_globals.get("__name__"))
     if asks.startswith("dpreg.") and asks not in _DOORS and not asks.startswith(_ROOMS):
-        raise TypeError(f"{asks} is no door: a value computed from records is sealed")
+        raise TypeError(f"{asks} cannot open a value computed from records: release it with noise")
     return sealed._Sealed__content  # type: ignore[attr-defined, no-any-return]
 
 
