@@ -105,21 +105,18 @@ def _tukey() -> Attack:
 
 
 def _glm(
-    family: str, known: Any, canary: float, runs: int, remark: str = "", **more: Any
-) -> Attack:
-    """Attack a model of a mean."""
-    bounds = more.pop("bounds", None)
-    tables = _pair(np.resize(known, more.pop("rows", 1000)), canary)
-    if "weight" in more:
-        # The canary counts as much as a row may, all others less.
-        each, more = more["weight"], {"weights": "w", "weight_limit": 1.0}
-        tables = _weighted(tables, each)
+    family: str, known: Any, canary: float, *, rows: int = 1000, weight: float | None = None,
+    bounds: dict[str, tuple[float, float]] | None = None,
+) -> Attack:  # fmt: skip
+    """Attack a model of a mean; with a weight, all rows but the canary count so much."""
+    tables = _pair(np.resize(known, rows), canary)
+    more: dict[str, Any] = {} if weight is None else {"weights": "w", "weight_limit": 1.0}
     return Attack(
         name=f"dp_glm(family={family!r})",
         call=lambda table, epsilon, bits: dp_glm(
             "y ~ 1", table, epsilon, _DELTA, family=family, bounds=bounds, rng=bits, **more
         ),
-        tables=tables, seen=_shown(), delta=_DELTA, runs=runs, remark=remark,
+        tables=tables if weight is None else _weighted(tables, weight), seen=_shown(), delta=_DELTA,
     )  # fmt: skip
 
 
@@ -214,9 +211,9 @@ ATTACKS: dict[str, Attack] = {
     attack.name: attack
     for attack in (
         _lm("dp_lm()", "y ~ 1", "boosted_adassp", _pair(np.zeros(1000), 1.0), _shown()),
-        _glm("binomial", [0.0, 1.0], 1.0, 2500, rows=3000, weight=0.2),
-        _glm("gamma", 1000.0, 1500.0, 5000, bounds={"y": (500.0, 1500.0)}),
-        _glm("negativebinomial", 100.0, 150.0, 5000, bounds={"y": (50.0, 150.0)}),
+        _glm("binomial", [0.0, 1.0], 1.0, rows=3000, weight=0.2),
+        _glm("gamma", 1000.0, 1500.0, bounds={"y": (500.0, 1500.0)}),
+        _glm("negativebinomial", 100.0, 150.0, bounds={"y": (50.0, 150.0)}),
         _survival(),
         _tukey(),
         _lm(
