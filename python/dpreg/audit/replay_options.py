@@ -255,7 +255,7 @@ def _arrays(rng: Generator) -> PublicCall:
 _KINDS = (
     (_linear, 24), (_generalized, 30), (_adassp, 8), (_auto, 5), (_tukey, 4), (_dpsgd, 2),
     (_frank_wolfe, 3), (_moments, 10), (_select, 6), (_selected, 5),
-    (_survival, 6), (_curve, 3), (_arrays, 4),
+    (_survival, 4), (_curve, 2), (_arrays, 4),
 )  # fmt: skip
 
 
