@@ -15,7 +15,7 @@ import dpreg
 from dpreg.data.design import Design, Terms
 from dpreg.data.observations import RowCount
 from dpreg.data.units import Units
-from dpreg.privacy.sealed import Counts, ExactSums, Scores, Sealed
+from dpreg.privacy.sealed import Counts, ExactSums, Scores, Sealed, opened
 
 PACKAGE = Path(dpreg.__file__).parent
 RELEASES = "estimation/releases"
@@ -274,3 +274,21 @@ def test_what_holds_rows_says_nothing_of_them():
         assert design.total(RowCount()).sensitivity == 1.0
     assert len(texts) == 1
     assert not names
+
+
+def test_a_module_that_is_no_door_cannot_open_when_it_runs():
+    sealed = Counts(np.array([1234567]))
+    for path in sources():
+        name = "dpreg." + path.removesuffix(".py").replace("/", ".")
+        asks = {"__name__": name, "opened": opened, "sealed": sealed, "partial": functools.partial}
+        if path in OPENERS or path.startswith(("data/", "audit/")):
+            assert eval("opened(sealed)", asks) == [1234567]
+            continue
+        for spelled in (
+            "opened(sealed)",
+            "partial(opened, sealed)()",
+            "list(map(opened, [sealed]))",
+        ):
+            with pytest.raises(TypeError, match="cannot open") as refused:
+                eval(spelled, dict(asks))
+            assert "1234567" not in str(refused.value)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from dpreg.privacy.sealed import opened
+from dpreg.privacy import sealed
 
 __all__ = ["arrays_of", "count_of", "opened", "rows_of", "symmetric_of", "units_of"]
+
+
+def opened(value):
+    """Open for whoever asks: a module of the package that is no door, changed by a test, too."""
+    return sealed.opened(value)
 
 
 def arrays_of(design):

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import special, stats
 
 from dpreg import _core, mechanisms
-from dpreg.audit import black_box_calls
+from dpreg.audit import black_box_calls, black_box_mechanisms
 from dpreg.audit._patch import replaced
-from dpreg.audit.attacks import _statistic, attacked, guessed_epsilon_bound, guessed_mu_bound
+from dpreg.audit.attacks import (
+    _statistic,
+    attacked,
+    guessed_epsilon_bound,
+    guessed_mu_bound,
+    guessed_rho_bound,
+)
 from dpreg.audit.black_box_calls import ATTACKS
 from dpreg.calls.moments import dp_moments
 from dpreg.faces.cli.commands import main
 from dpreg.privacy.gdp import gdp_epsilon
+from dpreg.privacy.zcdp import bounded_range_epsilon, bounded_range_rho, zcdp_rho
 
 # One honest audit in a million says that a claim is broken.
 SURE = 1e-6
@@ -95,7 +102,7 @@ def test_twice_the_epsilon_of_a_choice_is_noticed(monkeypatch):
     real = mechanisms.dp_kendall
     attack = ATTACKS["mechanisms.dp_kendall()"]
     monkeypatch.setattr(
-        black_box_calls.mechanisms,
+        black_box_mechanisms.mechanisms,
         "dp_kendall",
         lambda X, y, k, eps, rng: real(X, y, k, 2 * eps, rng=rng),
     )
@@ -123,3 +130,49 @@ def test_the_command(monkeypatch, capsys):
     assert "each lower bound holds with probability 0.99" in said
     assert main(["audit", "--black-box", "--replay"]) == 2
     assert "--black-box cannot be used together with --replay" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+def test_what_guesses_say_of_rho_is_below_the_truth_for_one_choice(epsilon):
+    rng = np.random.default_rng(SEED)
+    p = float(special.expit(epsilon / 2))
+    a, b = ((rng.random(400_000) < one).astype(float) for one in (1 - p, p))
+    rho = bounded_range_rho(epsilon)
+    found = guessed_rho_bound(a, b, 40_000, SURE)
+    assert 0.7 * rho < found < rho
+    # As a mu the same guesses would say more than the choice costs.
+    assert guessed_mu_bound(a, b, 40_000, SURE) ** 2 / 2 > rho
+    assert guessed_rho_bound(a, a, 40_000, SURE) == 0.0
+
+
+def law_of_two_steps(y, epsilon, canary):
+    """Probabilities of the first and the second vertex, of rows of one column of ones."""
+    y, w, law = (y if canary else y[:-1]), {(): (1.0, 0.0)}, {}
+    for step in (2 / 3, 1 / 2):
+        law = {}
+        for path, (chance, at) in w.items():
+            up = special.expit(-np.sum(at - y) * epsilon / 2)
+            for sign, part in ((1.0, up), (-1.0, 1 - up)):
+                law[(*path, sign)] = (chance * part, (1 - step) * at + step * sign)
+        w = law
+    return np.array([law[path][0] for path in sorted(law)])
+
+
+def test_guesses_of_two_steps_are_no_bound_of_epsilon():
+    y, each = np.append(np.full(20, -0.725), 1.0), bounded_range_epsilon(zcdp_rho(1.0, 1e-5), 2)
+    without, having = (law_of_two_steps(y, each, canary) for canary in (False, True))
+    assert np.abs(np.log(having / without)).max() == pytest.approx(0.219, abs=1e-3)
+    right = (1 + np.abs(having - without).sum() / 2) / 2
+    mu = 2 * float(special.ndtri(right))
+    assert gdp_epsilon(mu, 1e-5) > 0.6  # which is why these are accounted as of rho
+    assert 2 * (2 * right - 1) ** 2 < float(having @ np.log(having / without))
+
+
+def test_two_steps_follow_the_law_that_bounds_are_read_from():
+    attack = ATTACKS["mechanisms.dp_frank_wolfe()"]
+    y, each = np.append(np.full(20, -0.725), 1.0), bounded_range_epsilon(zcdp_rho(1.0, 1e-5), 2)
+    bits, runs = _core.TestBits(SEED), 1500
+    for table in attack.tables:
+        seen = sum(attack.seen(attack.call(table, 1.0, bits))[0] for _ in range(runs))
+        none = law_of_two_steps(y, each, canary=table == 21)[0]
+        assert stats.binomtest(int(seen), runs, 1 - none).pvalue > SURE

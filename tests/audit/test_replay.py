@@ -11,7 +11,7 @@ from audit.mutants import MUTANTS
 from audit.replayed import BROKEN, found_after
 
 from dpreg import _core
-from dpreg.audit import ReplayReport, replay
+from dpreg.audit import ReplayReport, replay, replay_options
 from dpreg.audit.recordings import Leak, Luck
 from dpreg.audit.replay import measure
 from dpreg.audit.replay_calls import PublicCall
@@ -72,7 +72,7 @@ def test_no_pair_begins_after_the_time_is_over():
 def test_random_calls_have_all_functions_families_and_options():
     calls = [random_call(np.random.default_rng(k)) for k in range(600)]
     assert {call.function for call in calls if not call.of_arrays} == {
-        "dp_lm", "dp_glm", "dp_moments", "dp_select", "dp_survival"
+        "dp_lm", "dp_glm", "dp_moments", "dp_select", "dp_survival", "dp_curve"
     }  # fmt: skip
     assert {"adassp", "dp_sis", "dp_frank_wolfe"} < {c.function for c in calls if c.of_arrays}
     families = {call.family.loss for call in calls}
@@ -100,6 +100,17 @@ def test_random_calls_have_all_functions_families_and_options():
 def test_a_mutant_is_found(name):
     (mutant,) = (one for one in MUTANTS if one.name == name)
     found = found_after(mutant, FEW)
+    assert found is not None
+    assert not BROKEN.search(found[1]), found[1]
+
+
+@pytest.mark.parametrize(
+    "mutant", [m for m in MUTANTS if m.checks == ("exits",)], ids=lambda m: m.name
+)
+def test_what_is_wrong_with_tables_of_exits_is_found(mutant, monkeypatch):
+    monkeypatch.setattr(replay_options, "_KINDS", ((replay_options._curve, 1),))
+    assert replay(5, seed=4, shrink=False).holds
+    found = found_after(mutant, 150)
     assert found is not None
     assert not BROKEN.search(found[1]), found[1]
 

@@ -43,3 +43,14 @@ def test_norms_are_not_counted_with_what_scores_need(share, seed):
     assert sum(spent) == pytest.approx(share, rel=1e-3)
     assert sum(spent) <= share
     assert noise.parts[-1].label.startswith("score")
+
+
+@pytest.mark.parametrize("seen", [0, 1, 2])
+def test_what_is_seen_is_kept_where_all_of_the_intercept_is_hidden(seen):
+    # As of nine like rows without noise, from which moments could not be told.
+    found = Whitening(np.eye(3), np.zeros((3, 0)), np.arange(3.0), 1.0, 0.0)
+    hidden = np.delete(np.eye(3), seen, axis=1)
+    left, basis = found.without(hidden, centred=True)
+    np.testing.assert_allclose(np.abs(left.change.ravel()), np.eye(3)[seen], atol=1e-12)
+    np.testing.assert_allclose(np.abs(basis.ravel()), np.eye(3)[seen], atol=1e-12)
+    assert abs(np.linalg.det(np.column_stack([left.change, left.unseen]))) == pytest.approx(1.0)

@@ -76,6 +76,29 @@ def test_rows_are_those_of_the_definition(entry):
     np.testing.assert_array_equal(response, happened)
 
 
+def test_wild_cells_are_not_heard_of():
+    periods = Periods(edges=(0.0, 1.0, 1e308), covariates=("x",), varying=("x",))
+    expansion = RowsOfPeriods(periods, False, (1,), ())
+    X = np.array([[1.0, 1.7e308], [0.0, -np.inf], [1.0, np.nan]])
+    with np.errstate(all="raise"):
+        rows, _, counts = expansion(X, np.full(3, np.inf))
+    assert counts.tolist() == [2, 2, 2]
+    assert np.isfinite(rows[:, -1]).all()  # of exposure
+
+
+def test_a_caller_who_wants_warnings_raised_is_told_nothing_of_a_cell():
+    # numpy keeps what it warns of for each thread.
+    table, seen = cohort(300), []
+    wild = table.assign(x=np.where(np.arange(300) == 7, 1.7e308, table["x"]))
+    for data in (table, wild):
+        with np.errstate(all="raise"):
+            fit = dpreg.dp_survival(
+                "Surv(time, event) ~ x", data, 5.0, 1e-5, cuts=CUTS, time_varying=["x"], rng=1
+            )
+        seen.append(type(fit))
+    assert seen[0] is seen[1]
+
+
 def _designs(rng, n, *, spilled):
     """Return a design of records, some of units with several, in memory or not."""
     X = np.column_stack([rng.choice(TIMES, n), rng.choice([0.0, 1.0, 2.0], n), rng.normal(size=n)])

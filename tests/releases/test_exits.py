@@ -137,3 +137,14 @@ def test_a_unit_gives_at_most_so_many_rows_and_others_keep_theirs():
     for rows in (1, 2, 4):
         exact = release(world, 500.0, _core.TestBits(3), labels=[0] * 6 + [1] * 3, max_rows=rows)
         assert exact.exits.sum() == min(rows, 6) + min(rows, 3)
+
+
+def test_what_a_row_adds_does_not_depend_on_how_many_there_are():
+    # What R hands over need not be dummies: with these a product of matrices has 41 of one row and
+    # 40.99999999999999 of six.
+    codes, row = np.array([5.0, 5.0, 8.0, 3.0, 7.0]), np.array([6.0, 1.0, 4.0, 7.0, 5.0]) / 3
+    statistic = ExitCounts(EDGES, 50, codes, entry=False)
+    X = np.column_stack([np.ones(9), np.tile(row, (9, 1))])
+    one = statistic(X[:1], np.ones(1))
+    for n in range(2, 10):
+        np.testing.assert_array_equal(statistic(X[:n], np.ones(n)), n * one)

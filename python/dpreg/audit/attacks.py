@@ -13,8 +13,15 @@ from dpreg import _core
 from dpreg.audit._bounds import Doubles, sampled_epsilon_bound
 from dpreg.audit._finding import Finding
 from dpreg.privacy.gdp import gdp_epsilon
+from dpreg.privacy.zcdp import zcdp_epsilon
 
-__all__ = ["Attack", "attacked", "guessed_epsilon_bound", "guessed_mu_bound"]
+__all__ = [
+    "Attack",
+    "attacked",
+    "guessed_epsilon_bound",
+    "guessed_mu_bound",
+    "guessed_rho_bound",
+]
 
 Bits = _core.BitSource
 # Numbers are clipped to as many times the median distance from the median: a few wild results must
@@ -46,9 +53,11 @@ class Attack:
         Claimed, for any epsilon.
     runs : int, default 10,000
         On either side, in the full audit.
-    bound : {"guesses", "events"}
+    bound : {"guesses", "concentrated", "events"}
         ``"guesses"``: the most that guesses show, as if the loss were Gaussian, which it is for
-        releases with Gaussian noise.  ``"events"``: for pure mechanisms and few releases of them.
+        releases with Gaussian noise.  ``"concentrated"``: what they show of rho, for claims of
+        zero-concentrated differential privacy.  ``"events"``: for pure mechanisms and few releases
+        of them.
     remark : str
         What limits the bound.
     """
@@ -59,7 +68,7 @@ class Attack:
     seen: Callable[[Any], tuple[float, ...]]
     delta: float
     runs: int = 10_000
-    bound: Literal["guesses", "events"] = "guesses"
+    bound: Literal["guesses", "concentrated", "events"] = "guesses"
     remark: str = ""
 
 
@@ -90,6 +99,8 @@ def attacked(attack: Attack, epsilon: float, runs: int, seed: int, error: float)
     a, b = _statistic(sides[0], sides[1], first)
     if attack.bound == "guesses":
         lower = guessed_epsilon_bound(a, b, first, attack.delta, error)
+    elif attack.bound == "concentrated":
+        lower = zcdp_epsilon(guessed_rho_bound(a, b, first, error), attack.delta)
     else:
         lower = sampled_epsilon_bound(a[first:], b[first:], attack.delta, error)
     return Finding(
@@ -115,19 +126,34 @@ def guessed_mu_bound(a: Doubles, b: Doubles, first: int, error: float) -> float:
         So many of either choose the cut and the side; the others count.
     error : float
     """
-    cut, sign = _guess(a[:first], b[:first])
-    without, having = (sign * (side[first:] - cut) for side in (a, b))
-    guesses = len(without) + len(having)
-    right = int((without <= 0).sum() + (having > 0).sum())
-    if right <= guesses / 2:
-        return 0.0
-    least = float(stats.beta.ppf(error, right, guesses - right + 1))
-    return max(0.0, 2 * float(special.ndtri(least)))
+    return 2 * float(special.ndtri(_right_at_least(a, b, first, error)))
+
+
+def guessed_rho_bound(a: Doubles, b: Doubles, first: int, error: float) -> float:
+    """Return a rho for which results are not less than rho-zCDP, with probability 1 - `error`.
+
+    Under rho-zCDP the divergence of Kullback and Leibler is at most rho, so that no more guesses
+    than 1/2 + sqrt(rho / 8) are right (Pinsker's inequality); of few choices of bounded range
+    hardly fewer are.  Read as a mu the same guesses would say up to pi / 2 times as much.
+
+    Parameters are those of `guessed_mu_bound`.
+    """
+    return 2 * (2 * _right_at_least(a, b, first, error) - 1) ** 2
 
 
 def guessed_epsilon_bound(a: Doubles, b: Doubles, first: int, delta: float, error: float) -> float:
     """Return what the mu of `guessed_mu_bound` costs at `delta`."""
     return gdp_epsilon(guessed_mu_bound(a, b, first, error), delta)
+
+
+def _right_at_least(a: Doubles, b: Doubles, first: int, error: float) -> float:
+    """Return what share of guesses is right, at least, by chance alone or more often."""
+    cut, sign = _guess(a[:first], b[:first])
+    without, having = (sign * (side[first:] - cut) for side in (a, b))
+    guesses = len(without) + len(having)
+    right = int((without <= 0).sum() + (having > 0).sum())
+    least = float(stats.beta.ppf(error, right, guesses - right + 1)) if right else 0.0
+    return max(least, 0.5)
 
 
 def _guess(a: Doubles, b: Doubles) -> tuple[float, float]:

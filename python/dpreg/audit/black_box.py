@@ -49,9 +49,9 @@ def black_box(
 
     Notes
     -----
-    For Gaussian noise, and for what is composed as if it were (Frank-Wolfe, DP-SGD), the bound is
-    of mu, which the share of right guesses gives, and is converted to epsilon at delta.  For other
-    noise it is of the probabilities of one event.
+    For Gaussian noise, and for what is accounted as nearly such (DP-SGD), the bound is of mu, which
+    the share of right guesses gives, and is converted to epsilon at delta; for choices composed by
+    zCDP (Frank-Wolfe) it is of rho.  For other noise it is of the probabilities of one event.
 
     References
     ----------

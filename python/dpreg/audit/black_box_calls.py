@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpreg import _core, mechanisms
+from dpreg import _core
 from dpreg.audit._bounds import Doubles
 from dpreg.audit.attacks import Attack
+from dpreg.audit.black_box_mechanisms import MECHANISMS
 from dpreg.calls.block_test import dp_test
 from dpreg.calls.curve import dp_curve
 from dpreg.calls.glm import dp_glm
 from dpreg.calls.lm import dp_lm
 from dpreg.calls.moments import dp_moments
+from dpreg.calls.survival import dp_survival
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Method
 from dpreg.estimation.methods import DPSGD, BoostedAdaSSP, TukeyEM
@@ -23,6 +25,7 @@ from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.privacy.sealed import opened
 from dpreg.results.fit import DPResults
+from dpreg.results.survival import DPSurvival
 
 __all__ = ["ATTACKS"]
 
@@ -40,11 +43,18 @@ def _pair(values: Any, canary: float) -> tuple[pd.DataFrame, pd.DataFrame]:
     return pd.DataFrame({"y": known}), pd.DataFrame({"y": np.append(known, canary)})
 
 
+def _weighted(tables: tuple[Any, Any], each: float) -> tuple[Any, Any]:
+    """Give the canary, the last row of the second table, a weight of 1, and all others another."""
+    without, having = (table.assign(w=each) for table in tables)
+    having.loc[len(without), "w"] = 1.0
+    return without, having
+
+
 def _shown(*names: str) -> Seen:
     """Return what looks at the first coefficient, and at some more numbers of a fit."""
 
     def seen(fit: Any) -> tuple[float, ...]:
-        if not isinstance(fit, DPResults):
+        if not isinstance(fit, DPResults | DPSurvival):
             return (0.0,) * (1 + len(names))
         return (float(fit.params.iloc[0]), *(_NUMBERS[name](fit) for name in names))
 
@@ -94,14 +104,19 @@ def _tukey() -> Attack:
     )  # fmt: skip
 
 
-def _glm() -> Attack:
+def _glm(
+    family: str, known: Any, canary: float, *, rows: int = 1000, weight: float | None = None,
+    bounds: dict[str, tuple[float, float]] | None = None,
+) -> Attack:  # fmt: skip
+    """Attack a model of a mean; with a weight, all rows but the canary count so much."""
+    tables = _pair(np.resize(known, rows), canary)
+    more: dict[str, Any] = {} if weight is None else {"weights": "w", "weight_limit": 1.0}
     return Attack(
-        name="dp_glm(family='binomial')",
+        name=f"dp_glm(family={family!r})",
         call=lambda table, epsilon, bits: dp_glm(
-            "y ~ 1", table, epsilon, _DELTA, family="binomial", rng=bits
+            "y ~ 1", table, epsilon, _DELTA, family=family, bounds=bounds, rng=bits, **more
         ),
-        tables=_pair(np.zeros(1000), 1.0), seen=_shown(), delta=_DELTA,
-        remark="the first event",
+        tables=tables if weight is None else _weighted(tables, weight), seen=_shown(), delta=_DELTA,
     )  # fmt: skip
 
 
@@ -126,7 +141,7 @@ def _moments() -> Attack:
             "~ y", table, epsilon, _DELTA, bounds=_BOUNDS, rng=bits
         ),
         tables=tables, seen=seen, delta=_DELTA,
-        remark="the matrix alone, which gets 61% of the squared mu",
+        remark="the matrix alone, which gets 90% of the squared mu",
     )  # fmt: skip
 
 
@@ -155,69 +170,6 @@ def _exact_moments(design: Design, found: Any) -> Doubles:
     return np.asarray(matrix * (rows.limit / _core.ROW_STEPS) ** 2)
 
 
-def _frank_wolfe() -> Attack:
-    """Twelve rows hold the first step in place; the second then shows what one row asks for."""
-    y = np.append(np.full(12, -0.8), 1.0)
-    x = np.ones((13, 1))
-    return Attack(
-        name="mechanisms.dp_frank_wolfe()",
-        call=lambda rows, epsilon, bits: mechanisms.dp_frank_wolfe(
-            x[:rows], y[:rows], epsilon, _DELTA, l1=1.0, steps=2, rng=bits
-        ),
-        tables=(12, 13), seen=lambda fit: tuple((fit.path > 0).astype(float)), delta=_DELTA,
-        remark="in the first step a row moves scores by half of their range",
-    )  # fmt: skip
-
-
-def _selected(
-    name: str, call: Callable[[Any, float, Bits], Any], tables: tuple[Any, Any], runs: int
-) -> Attack:
-    """Attack a selection by whether it is of the first columns."""
-    return Attack(
-        name=name, call=call, tables=tables,
-        seen=lambda chosen: (float(max(chosen) < len(chosen)),), delta=0.0, runs=runs,
-        bound="events",
-    )  # fmt: skip
-
-
-def _kendall() -> Attack:
-    """Attack by a row in which one column starts to agree with y, and eight stop."""
-    y = np.arange(4.0)
-    X = np.column_stack([[0.0, 0.0, 0.0, 1.0], *[[0.0, 1.0, 2.0, -1.0]] * 8])
-    return _selected(
-        "mechanisms.dp_kendall()",
-        lambda n, epsilon, bits: mechanisms.dp_kendall(X[:n], y[:n], 1, epsilon, rng=bits),
-        (3, 4), 20_000,
-    )  # fmt: skip
-
-
-def _sis() -> Attack:
-    """Attack by a row that raises two sums of products and lowers four."""
-    X = np.ones((3, 6))
-    X[0, 0], X[2, 2:] = 0.0, -1.0
-    return _selected(
-        "mechanisms.dp_sis(k=2)",
-        lambda n, epsilon, bits: mechanisms.dp_sis(
-            X[:n], np.ones(n), 2, epsilon, x_bounds=(-1.0, 1.0), y_bounds=(-1.0, 1.0), rng=bits
-        ),
-        (2, 3), 20_000,
-    )  # fmt: skip
-
-
-def _sub_lasso() -> Attack:
-    """Attack by a row so large that its model votes for the other column."""
-    y = np.resize([-1.0, 1.0, 2.0], 90)
-    X = np.column_stack([np.zeros(90), y])
-    tables = (X, y), (np.vstack([X, [1e6, 0.0]]), np.append(y, 1e6))
-    return _selected(
-        "mechanisms.sub_lasso()",
-        lambda table, epsilon, bits: mechanisms.sub_lasso(
-            table[0], table[1], 1, epsilon, models=6, partition="independent", rng=bits
-        ),
-        tables, 20_000,
-    )  # fmt: skip
-
-
 def _test() -> Attack:
     return Attack(
         name="dp_test()",
@@ -226,6 +178,20 @@ def _test() -> Attack:
         ),
         tables=_pair([0.0], 1.0), seen=lambda found: (float(found.count),), delta=0.0,
         bound="events",
+    )  # fmt: skip
+
+
+def _survival() -> Attack:
+    """Attack by a person who lives on, and counts twice as much as others."""
+    without, having = (pair.assign(event=1.0) for pair in _pair(np.full(1000, 0.5), 1.0))
+    having.loc[1000, "event"] = 0.0
+    return Attack(
+        name="dp_survival()",
+        call=lambda table, epsilon, bits: dp_survival(
+            "Surv(y, event) ~ 1", table, epsilon, _DELTA, cuts=[1.0], weights="w",
+            weight_limit=1.0, rng=bits,
+        ),
+        tables=_weighted((without, having), 0.5), seen=_shown(), delta=_DELTA,
     )  # fmt: skip
 
 
@@ -245,7 +211,10 @@ ATTACKS: dict[str, Attack] = {
     attack.name: attack
     for attack in (
         _lm("dp_lm()", "y ~ 1", "boosted_adassp", _pair(np.zeros(1000), 1.0), _shown()),
-        _glm(),
+        _glm("binomial", [0.0, 1.0], 1.0, rows=3000, weight=0.2),
+        _glm("gamma", 1000.0, 1500.0, bounds={"y": (500.0, 1500.0)}),
+        _glm("negativebinomial", 100.0, 150.0, bounds={"y": (50.0, 150.0)}),
+        _survival(),
         _tukey(),
         _lm(
             "dp_lm(method='adassp')", "y ~ 0 + a", "adassp", _through_origin(),
@@ -260,6 +229,6 @@ ATTACKS: dict[str, Attack] = {
             "dp_lm(DPSGD(steps=20))", "y ~ 0 + a",
             DPSGD(steps=20, rate=0.5, clip=0.1, learning_rate=1e-3), _through_origin(), _shown(),
         ),
-        _frank_wolfe(), _kendall(), _sis(), _sub_lasso(), _moments(), _test(), _curve(),
+        *MECHANISMS, _moments(), _test(), _curve(),
     )
 }  # fmt: skip

@@ -249,7 +249,7 @@ def _told(call: Call) -> tuple[float, float]:
         ranges = [_core.KENDALL_LABEL_RANGE / public["first_range"]]
         ranges += [_core.KENDALL_SCORE_RANGE / public["later_range"]] * (public["k"] - 1)
         return public["epsilon_round"] * sum(ranges), 0.0
-    if call.name in _SCORED:
+    if call.name in (*_SCORED, "noisy_counts"):
         return public["epsilon"], 0.0
     if call.name in ("assign_to_slots", "assign_independently"):
         return 0.0, 0.0
@@ -258,20 +258,25 @@ def _told(call: Call) -> tuple[float, float]:
 
 _SCORED = ("peel", "canonical_lipschitz", "sub_lasso")
 # Calls of which `share_of_range` can be asked.
-SCORED = (*_SCORED, "dp_kendall")
+SCORED = (*_SCORED, "dp_kendall", "noisy_counts")
 
 
 def _share_used(mine: Call, theirs: Call) -> float:
     """Return how much of the range that the noise is made for the scores use."""
     if mine.name == "dp_kendall":
         return 0.0 if np.array_equal(mine.private, theirs.private) else 1.0
-    if mine.name not in _SCORED:
+    if mine.name not in (*_SCORED, "noisy_counts"):
         return 1.0
     return share_of_range(mine, theirs)
 
 
 def share_of_range(mine: Call, theirs: Call) -> float:
-    """Return the range of the changes of all scores, as a share of what the noise is made for."""
+    """Return the range of the changes of all scores, as a share of what the noise is made for.
+
+    Of counts it is the sum of all changes.
+    """
+    if mine.name == "noisy_counts":
+        return float(np.abs(theirs.private - mine.private).sum()) / float(mine.public["most"])
     if mine.name == "dp_kendall":
         change = theirs.private - mine.private
         shares = [np.ptp(change[-1, :-1]) / mine.public["first_range"]]

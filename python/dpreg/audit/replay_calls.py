@@ -13,6 +13,7 @@ import pandas as pd
 from dpreg import _core, mechanisms
 from dpreg.base.errors import ArgumentError
 from dpreg.base.families import GAUSSIAN, Family, family_from, with_link
+from dpreg.calls.curve import dp_curve
 from dpreg.calls.glm import dp_glm
 from dpreg.calls.lm import dp_lm
 from dpreg.calls.moments import dp_moments
@@ -39,6 +40,7 @@ _FUNCTIONS: dict[str, Any] = {
     "dp_moments": dp_moments,
     "dp_select": dp_select,
     "dp_survival": dp_survival,
+    "dp_curve": dp_curve,
 }
 
 
@@ -71,7 +73,7 @@ class PublicCall:
 
     def __str__(self) -> str:
         options = {"eps": self.claim[0], "delta": self.claim[1], **self.options}
-        if self.of_arrays and not self.claim[1]:
+        if not self.has_delta:
             del options["delta"]
         if self.stratum is not None:
             total = f"Budget({self.claim[0]!r}, {self.claim[1]!r})"
@@ -116,6 +118,11 @@ class PublicCall:
         """Whether it takes arrays."""
         return self.function not in _FUNCTIONS
 
+    @property
+    def has_delta(self) -> bool:
+        """Whether it takes a delta."""
+        return bool(self.claim[1]) or not (self.of_arrays or self.function == "dp_curve")
+
     def data(self, table: pd.DataFrame) -> Any:
         """Return the table in its container."""
         if self.container == "dict":
@@ -148,7 +155,7 @@ class PublicCall:
     def __call__(self, table: pd.DataFrame, bits: _core.BitSource) -> str:
         """Make the call, and return all that comes out."""
         arguments: dict[str, Any] = {**self.options, "rng": bits, "eps": self.claim[0]}
-        if self.claim[1] or not self.of_arrays:
+        if self.has_delta:
             arguments["delta"] = self.claim[1]
         budget = self._budget()
         if budget is not None:

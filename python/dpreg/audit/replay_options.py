@@ -186,6 +186,15 @@ def _survival(rng: Generator) -> PublicCall:
     return PublicCall("dp_survival", formula, _claim(rng), _with_levels(used, options))
 
 
+def _curve(rng: Generator) -> PublicCall:
+    """Tables of exits and entries, by groups with levels."""
+    call = _survival(rng)
+    surv = call.formula.partition(" ~ ")[0]
+    formula = f"{surv} ~ {_one(rng, ('1', 'c', 'p', 'c + p', 'C(p)'))}"
+    kept = {k: v for k, v in call.options.items() if k in ("cuts", "start", "unit", "max_rows")}
+    return PublicCall("dp_curve", formula, (call.claim[0], 0.0), _with_levels(formula, kept))
+
+
 def _selector(rng: Generator) -> Any:
     rows = int(rng.integers(1, 4))
     return _one(
@@ -246,7 +255,7 @@ def _arrays(rng: Generator) -> PublicCall:
 _KINDS = (
     (_linear, 24), (_generalized, 30), (_adassp, 8), (_auto, 5), (_tukey, 4), (_dpsgd, 2),
     (_frank_wolfe, 3), (_moments, 10), (_select, 6), (_selected, 5),
-    (_survival, 6), (_arrays, 4),
+    (_survival, 4), (_curve, 2), (_arrays, 4),
 )  # fmt: skip
 
 

@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.audit._patch import replaced
 from dpreg.audit.recordings import Call, Doubles, Leak, Recording, Stage
+from dpreg.estimation.releases import exits
 from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
-from dpreg.privacy.sealed import ExactSums
+from dpreg.privacy.certificate import Part
+from dpreg.privacy.sealed import Counts, ExactSums, opened
 
 __all__ = ["WATCHED", "watching"]
 
@@ -32,6 +34,8 @@ def watching(here: Recording, script: Recording | None) -> Iterator[None]:
     with ExitStack() as stack:
         release = _gaussian_watch(GaussianReleases.release, here, script)
         stack.enter_context(replaced(GaussianReleases, "release", release))
+        tables = _table_watch(exits.__dict__["noisy_counts"], _core.discrete_laplace, here, script)
+        stack.enter_context(replaced(exits, "noisy_counts", tables))
         for name, watch in _WATCHES.items():
             function = watch(name, _core.__dict__[name], here, script)
             stack.enter_context(replaced(_core, name, function))
@@ -98,6 +102,29 @@ def _count_watch(
         return drawn
 
     return noise
+
+
+def _table_watch(
+    real: Callable[..., tuple[NDArray[np.int64], Part]],
+    laplace: Callable[..., Any],
+    here: Recording,
+    script: Recording | None,
+) -> Watch:
+    """Watch counts of many cells, of which a unit adds 1 to a few."""
+
+    def noisy(
+        label: str, counts: Counts, epsilon: float, bits: Any, rows: int = 1
+    ) -> tuple[NDArray[np.int64], Part]:
+        said, exact = _scripted(here, script, "noisy_counts"), opened(counts)
+        with replaced(_core, "discrete_laplace", laplace):
+            drawn, part = real(label, counts, epsilon, bits, rows)
+        out = np.array(said.result if said is not None else here.luck.of(exact, drawn))
+        most = 1 if counts.of_units else rows
+        public = {"label": label, "epsilon": epsilon, "most": most, "shape": exact.shape}
+        here.calls.append(Call("noisy_counts", public, exact, out))
+        return out.copy(), part
+
+    return noisy
 
 
 def _assignment_watch(

@@ -128,7 +128,9 @@ class Receipt:
         """
         try:
             starting()
-            yield
+            # What numpy warns of is about a cell, and raises where the caller has asked for that.
+            with np.errstate(all="ignore"):
+                yield
             return
         except KeyboardInterrupt:
             failure: BaseException = KeyboardInterrupt()

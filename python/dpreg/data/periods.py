@@ -128,6 +128,7 @@ class RowsOfPeriods:
     strata: tuple[int, ...]
     weighted: bool = False
 
+    @np.errstate(all="ignore")  # a warning would be about a cell
     def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Places]:
         """Return regressors and response of the rows, and how many are of each record.
 
@@ -145,7 +146,7 @@ class RowsOfPeriods:
         interval = first[record] + np.arange(len(record)) - before[record]
         low, high = edges[interval], edges[interval + 1]
         stay = np.minimum(y[record], high) - np.maximum(begin[record], low)
-        exposure = np.log(np.maximum(WHOLE * stay / (high - low), _LEAST_EXPOSURE))
+        exposure = np.log(np.fmax(WHOLE * (stay / (high - low)), _LEAST_EXPOSURE))
         own = X[record]
         parts = [
             self.periods.columns(

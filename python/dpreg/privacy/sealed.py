@@ -7,6 +7,7 @@ nothing of it.  What is made of one by `Sealed.map` is sealed too.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Generic, NoReturn, TypeVar
 
@@ -20,8 +21,33 @@ Made = TypeVar("Made")
 Sums = NDArray[np.int64]
 
 
+# Modules that may open: the data room, audits, and the doors of the table in sealed.md.
+_ROOMS: Final = ("dpreg.data.", "dpreg.audit.")
+_DOORS: Final = frozenset(
+    f"dpreg.{module}"
+    for module in (
+        "calls.public_data",
+        "estimation.blocks.model_rows",
+        "estimation.methods.frank_wolfe_run",
+        "estimation.releases.accountant",
+        "estimation.releases.doors",
+        "estimation.releases.nested_counts",
+        "estimation.releases.quantised",
+    )
+)
+
+
 def opened(sealed: Sealed[Content]) -> Content:
-    """Return what is inside.  For doors only, which add noise to it: see tests/test_sealed.py."""
+    """Return what is inside.  For doors only, which add noise to it: see sealed.md.
+
+    Raises
+    ------
+    TypeError
+        If a module of this package asks that is no door, whatever is inside.
+    """
+    asks = str(sys._getframe(1).f_globals.get("__name__"))
+    if asks.startswith("dpreg.") and asks not in _DOORS and not asks.startswith(_ROOMS):
+        raise TypeError(f"{asks} cannot open a value computed from records: release it with noise")
     return sealed._Sealed__content  # type: ignore[attr-defined, no-any-return]
 
 

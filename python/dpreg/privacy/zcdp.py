@@ -5,6 +5,7 @@ Closed forms only, each rounded against the user of the budget.
 
 from __future__ import annotations
 
+import functools
 import math
 
 from dpreg.base.errors import BudgetError, write
@@ -79,6 +80,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
     return min(1.0, math.exp(min(log_delta, 0.0)) * (1 + 1e-9))
 
 
+@functools.lru_cache  # searching takes longer than many a mechanism
 def zcdp_rho(epsilon: float, delta: float) -> float:
     """Return the largest rho for which `zcdp_delta` is at most `delta`, rounded down.
 

@@ -40,6 +40,8 @@ _HELD = 0.2
 # Where a second moment should be 1 of what was seen before, but for this share, and is less than
 # the second, told with so many deviations, rows are shortened however long they are made.
 _SAME, _SHORT, _TOLD = 0.8, 0.5, 4.0
+# What is left of a coordinate that is all of it hidden, but for rounding.
+_NOTHING = 1e-8
 # Where that little would be hidden: two matrices, of the shares that make noise so small.
 _SMALL_MOST, _SMALL_NOISE, _SMALL_SEEN = (0.15, 0.3), (0.25, 0.2), 2.5
 
@@ -103,9 +105,13 @@ class Whitening:
         weight = (hidden**2).sum(axis=1)
         weight[: int(centred)] = -1.0
         kept = np.sort(np.argsort(weight)[: len(weight) - hidden.shape[1]])
-        left, _, right = np.linalg.svd(
+        left, seen, right = np.linalg.svd(
             np.eye(len(weight))[:, kept] - hidden @ hidden[kept].T, False
         )
+        if seen.min(initial=1.0) < _NOTHING:  # of a coordinate, so that its place is free
+            left = np.linalg.qr(hidden, mode="complete")[0][:, hidden.shape[1] :]
+            turn, _, right = np.linalg.svd(left[kept].T)
+            left = left @ turn
         basis = left @ right
         combined = np.column_stack([self.unseen, self.change @ hidden])
         directions, lengths, _ = np.linalg.svd(combined, full_matrices=False)

@@ -60,7 +60,11 @@ class ExitCounts:
         """Return an array of shape (groups, K, 3), or (groups, K, 5) with entries, laid flat."""
         first, last = self.edges[0], self.edges[-1]
         event = X[:, int(self.entry)]
-        group = X[:, int(self.entry) + 1 :] @ self.codes
+        # Column by column: what a product of matrices makes of a row depends on how many there are.
+        group = np.zeros(len(y))
+        with np.errstate(all="ignore"):
+            for j, code in enumerate(self.codes, int(self.entry) + 1):
+                group += code * X[:, j]
         inside = ((event == 0) | (event == 1)) & np.isin(group, np.arange(self.groups))
         if self.entry:
             inside &= (X[:, 0] < y) & (X[:, 0] < last) & (y > first)
