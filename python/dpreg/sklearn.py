@@ -23,6 +23,7 @@ except ImportError:
     raise ImportError("dpreg.sklearn needs scikit-learn; run `pip install scikit-learn`") from None
 
 from dpreg.base.errors import ArgumentError, BudgetError, SchemaError, add, write
+from dpreg.base.keywords import hinted
 from dpreg.calls.fit import fit
 from dpreg.calls.request import Request
 from dpreg.calls.select import selected
@@ -209,6 +210,7 @@ class DPLinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
     functions of the records and **not private**.  Use them on data that need no protection.
     """
 
+    @hinted("DPLinearRegression")
     def __init__(
         self,
         eps: float | None = 1.0,
@@ -281,6 +283,7 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
     As for `DPLinearRegression`, scores are **not private**.
     """
 
+    @hinted("DPLogisticRegression")
     def __init__(
         self,
         eps: float | None = 1.0,
@@ -368,6 +371,7 @@ class DPFeatureSelector(SelectorMixin, _Private):  # type: ignore[misc]
     public : all parameters, the number and names of the columns
     """
 
+    @hinted("DPFeatureSelector")
     def __init__(
         self,
         k: int = 5,

@@ -7,6 +7,7 @@ text and of pieces of code, and a `Face` spells the code.  All of it depends on 
 from __future__ import annotations
 
 import difflib
+import numbers
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -29,6 +30,7 @@ __all__ = [
     "SourceError",
     "Value",
     "Words",
+    "a_kind",
     "add",
     "closest",
     "leave_out",
@@ -139,6 +141,11 @@ class Python:
 
 PYTHON = Python()
 
+# What a message shows of a value that was given: all else, such as a data frame, may hold records,
+# and so may a long list.
+_PLAIN = (str, bytes, numbers.Number, type(None))
+_MOST_SHOWN = 30
+
 
 def _in_python(value: Any) -> str:
     """Return `repr`, with ``...`` and blanks as they are."""
@@ -153,12 +160,25 @@ def _in_python(value: Any) -> str:
             "..." if k is ... else f"{_in_python(k)}: {_in_python(v)}" for k, v in value.items()
         )
         return f"{{{', '.join(pairs)}}}"
+    if type(value) in (list, tuple) and len(value) > _MOST_SHOWN:
+        return a_kind(value)
     if type(value) is list:
         return f"[{', '.join(map(_in_python, value))}]"
     if type(value) is tuple:
         inside = ", ".join(map(_in_python, value))
         return f"({inside},)" if len(value) == 1 else f"({inside})"
-    return repr(value)
+    if isinstance(value, numbers.Number) and hasattr(value, "item"):
+        return repr(value.item())  # of NumPy: 1.0, not np.float64(1.0)
+    ours = type(value).__module__.startswith("dpreg.")
+    return repr(value) if ours or isinstance(value, _PLAIN) else a_kind(value)
+
+
+def a_kind(value: object) -> str:
+    """Return what kind of thing a value is, as in ``"a DataFrame"``: it may hold records."""
+    kind = value.__name__ if isinstance(value, type) else type(value).__name__
+    if value is None or isinstance(value, type):
+        return "None" if value is None else kind
+    return f"an {kind}" if kind[0] in "aeiouAEIO" or kind == "ndarray" else f"a {kind}"
 
 
 def told(words: Words, face: Face = PYTHON) -> str:
@@ -204,7 +224,7 @@ def closest(name: object, known: Iterable[str]) -> str | None:
 
 
 # With these a problem continues the sentence that the name of the argument begins.
-_VERBS = ("and ", "must ", "is ", "needs ", "says ", "sets ")
+_VERBS = ("and ", "has ", "must ", "is ", "needs ", "says ", "sets ")
 
 
 class ArgumentError(ValueError):

@@ -13,7 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpreg.base.errors import ArgumentError, Choice, Value, closest, leave_out, unusable, write
+from dpreg.base.errors import (
+    ArgumentError,
+    Choice,
+    Value,
+    a_kind,
+    closest,
+    leave_out,
+    unusable,
+    write,
+)
 
 __all__ = [
     "BINOMIAL",
@@ -274,6 +283,16 @@ def with_link(family: Family, link: object) -> Family:
     raise ArgumentError("link", (*wanted, Value(link)), leave_out("link"))
 
 
+# What the families are called elsewhere.
+_OTHER_NAMES = {
+    **dict.fromkeys(("logit", "logistic", "bernoulli", "probit"), "binomial"),
+    **dict.fromkeys(("nb", "negbin", "nbinom", "nbinom2"), "negativebinomial"),
+    **dict.fromkeys(("normal", "ols", "linear"), "gaussian"),
+    **dict.fromkeys(("count", "counts", "quasipoisson"), "poisson"),
+    "median": "quantile",
+}
+
+
 def family_from(family: object) -> Family:
     """Return the family that an argument stands for.
 
@@ -291,9 +310,11 @@ def family_from(family: object) -> Family:
     names = (*FAMILIES, "quantile")
     wanted = ("must be one of ", Choice(names), " or dpreg.Quantile(0.9)")
     if not isinstance(family, str):
-        raise ArgumentError("family", wanted, f"not a {type(family).__name__}")
+        meant = closest(type(family).__name__, names)  # an object of statsmodels
+        advice = [] if meant is None else [write("family", meant)]
+        raise ArgumentError("family", (*wanted, f", not {a_kind(family)}"), *advice)
     if family not in FAMILIES:
-        meant = closest(family, names)
+        meant = _OTHER_NAMES.get(family.lower()) or closest(family, names)
         advice = [] if meant is None else [write("family", meant)]
         raise ArgumentError("family", (*wanted, ", got ", Value(family)), *advice)
     return FAMILIES[family]

@@ -34,6 +34,8 @@ def frame_source(data: Any) -> RowSource:
     """
     import narwhals.stable.v1 as nw
 
+    if type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns"):
+        _named(data.columns)  # narwhals refuses such a table in words of its own
     try:
         frame = nw.from_native(data)
     except TypeError:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpreg.base.errors import ArgumentError, Choice, Value, unusable
 from dpreg.base.families import GAUSSIAN
+from dpreg.base.keywords import hinted
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.results.described import DescribedModel
@@ -129,11 +130,13 @@ class DPResults(LinearTests):
         covariance = missing if self.covariance is None else self.covariance
         return pd.DataFrame(covariance, index=list(self.names), columns=list(self.names))
 
+    @hinted("conf_int")
     def conf_int(self, alpha: float = 0.05, *, exp: bool = False) -> pd.DataFrame:
         """Intervals that cover coefficients, or exponentials, with probability 1 - `alpha`."""
         table = self.tidy(alpha, exp=exp)[["lower", "upper"]]
         return table.set_axis([0, 1], axis=1)
 
+    @hinted("tidy")
     def tidy(self, alpha: float = 0.05, *, exp: bool = False) -> pd.DataFrame:
         """Return a table with one row per coefficient.
 
@@ -305,6 +308,7 @@ class DPResults(LinearTests):
         """Draw the coefficients with intervals, sampling and privacy parts; needs matplotlib."""
         return drawn("plot_coefficients", self, ax, alpha)
 
+    @hinted("summary")
     def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:
         """Return the table, printable as text, HTML and LaTeX; `exp` as for `tidy`."""
         from dpreg.results.summary import summarize
