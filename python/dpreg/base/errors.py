@@ -245,6 +245,15 @@ class ArgumentError(ValueError):
     problem : words
         A text, or a tuple of texts and pieces of code.
     suggestion : tuple of words
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> try:
+    ...     dpreg.dp_lm("y ~ x", {"y": [], "x": []}, 1.0, method="ols")
+    ... except dpreg.ArgumentError as error:
+    ...     print(error.argument)
+    method
     """
 
     def __init__(self, argument: str, problem: Words, *suggestion: Words) -> None:
@@ -268,7 +277,17 @@ class ArgumentError(ValueError):
 
 
 class BudgetError(ArgumentError):
-    """A privacy parameter is not a valid one, or a budget cannot cover a release."""
+    """A privacy parameter is not a valid one, or a budget cannot cover a release.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> try:
+    ...     dpreg.Budget(eps=-1.0)
+    ... except dpreg.BudgetError as error:
+    ...     print(error.argument)
+    eps
+    """
 
 
 class FormulaError(ArgumentError):
@@ -276,11 +295,30 @@ class FormulaError(ArgumentError):
 
     Whether it is raised depends on the text of the formula and on the schema of the
     data (column names, types, declared levels), never on a cell.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> try:
+    ...     dpreg.dp_lm("y ~ z", {"y": [], "x": []}, 1.0)
+    ... except dpreg.FormulaError as error:
+    ...     print(error.argument)
+    formula
     """
 
 
 class SchemaError(ArgumentError):
-    """The data are not of a kind that can be read: container, column type or levels."""
+    """The data are not of a kind that can be read: container, column type or levels.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> try:
+    ...     dpreg.dp_lm("y ~ x", "nowhere.parquet", 1.0)
+    ... except dpreg.SchemaError as error:
+    ...     print(error.argument)
+    data
+    """
 
 
 class KeywordError(ArgumentError, TypeError):
@@ -292,4 +330,18 @@ class SourceError(RuntimeError):
 
     A damaged file, a lost connection, a lazy query that raises: the promise ends where the source
     does.  The message says which kind of error it was and nothing that the source said.
+
+    Examples
+    --------
+    >>> import dpreg, pyarrow as pa
+    >>> def broken():
+    ...     yield pa.record_batch({"y": [1.0], "x": [2.0]})
+    ...     raise OSError("connection lost")
+    >>> schema = pa.schema({"y": pa.float64(), "x": pa.float64()})
+    >>> rows = pa.RecordBatchReader.from_batches(schema, broken())
+    >>> try:
+    ...     dpreg.dp_lm("y ~ x", rows, 1.0)
+    ... except dpreg.SourceError:
+    ...     print("the budget was charged, and the source failed")
+    the budget was charged, and the source failed
     """

@@ -228,6 +228,15 @@ def NegativeBinomial(alpha: float | None = None) -> Family:  # noqa: N802
     ------
     ValueError
         For another `alpha`.
+
+    Examples
+    --------
+    >>> import numpy as np, dpreg
+    >>> rng = np.random.default_rng(1)
+    >>> d = {"x": rng.random(20_000), "visits": rng.negative_binomial(2, 0.4, 20_000)}
+    >>> fit = dpreg.dp_glm("visits ~ x", d, 1.0, family=dpreg.NegativeBinomial(alpha=0.5))
+    >>> fit.params.index.tolist()
+    ['Intercept', 'x']
     """
     if alpha is not None:
         number = isinstance(alpha, (int, float)) and not isinstance(alpha, bool)
@@ -254,6 +263,14 @@ def Quantile(q: float = 0.5) -> Family:  # noqa: N802
     ------
     ValueError
         For another `q`.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> d = dpreg.load_diamonds()
+    >>> fit = dpreg.dp_glm("price ~ carat", d, 1.0, 1e-6, family=dpreg.Quantile(0.9))
+    >>> fit.params.index.tolist()
+    ['Intercept', 'carat']
     """
     number = isinstance(q, (int, float)) and not isinstance(q, bool)
     if not number or not 0.01 <= q <= 0.99:

@@ -32,6 +32,15 @@ class DPTest:
     blocks : int
     threshold : float
     privacy : Certificate
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> from scipy import stats
+    >>> d = dpreg.load_diamonds()
+    >>> test = dpreg.dp_test(lambda b: stats.spearmanr(b["carat"], b["price"]).pvalue, d, 2.0)
+    >>> 0 <= test.pvalue <= 1
+    True
     """
 
     name: str

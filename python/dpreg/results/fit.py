@@ -84,6 +84,16 @@ class DPResults(LinearTests):
     See Also
     --------
     dpreg.NotReleased : what `dp_lm` and `dp_glm` return when the mechanism declines.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> d = dpreg.load_diamonds()
+    >>> fit = dpreg.dp_lm("log(price) ~ log(carat)", d, 1.0, 1e-6)
+    >>> fit.conf_int().shape
+    (2, 2)
+    >>> dpreg.DPResults.from_json(fit.to_json()).params.equals(fit.params)
+    True
     """
 
     @property
