@@ -56,6 +56,7 @@ class Data:
         (folder / "fit.json").write_text("{}")
         dpreg.Budget(1.0, 1e-5, ledger=folder / "kept", name="visits", user="ada")
         self.budget = dpreg.Budget(1.0, 1e-5)
+        self.fit = dpreg.dp_lm("y ~ x", self.df, 5.0, rng=1)
 
     def charges(self):
         return self.budget.charges, dpreg.Budget.open(self.folder / "kept").charges
@@ -69,6 +70,7 @@ def message_of(mistake: Mistake, data: Data) -> str:
 
 def _in_python(mistake, data):
     names = {"dpreg": dpreg, "df": data.df, "budget": data.budget, "pd": pd, "np": np,
+             "fit": data.fit, "dp_glm": dpreg.dp_glm,
              "kept": str(data.folder / "kept"), "csv": str(data.folder / "d.csv")}  # fmt: skip
     names |= {name: getattr(dpreg, name) for name in ("dp_lm", "dp_select", "dp_plan", "Budget")}
     try:
@@ -98,7 +100,11 @@ MISTAKES = [
         # Names from other packages.
         ("dp_lm('y ~ x', df, epsilon=1)", "epsilon: dp_lm() has no such argument", "write eps"),
         ("dp_lm('y ~ x', df)", "eps must be given", "write eps=1.0, a common choice"),
-        ("dp_select('y ~ x', df, eps=1)", "k must be given", "write k=..."),
+        ("dp_select('y ~ x', df, eps=1)", "k must be given", "write k=5"),
+        ("dp_lm('y ~ x', df, eps=df['x'])", "eps must be a number", "got a Series"),
+        ("dp_plan(df, 3, eps=1)", "n must be an integer", "got a DataFrame"),
+        ("dp_glm('y ~ x', df, 1, family='logit')", "family", "write family='binomial'"),
+        ("dp_glm('y ~ x', df, 1, family='nb')", "family", "write family='negativebinomial'"),
         ("dp_lm('y ~ poly(x, 2)', df, 1)", "formula", "write bounds={'x': (low, high)}"),
         ("dp_lm('y ~ x', df, 1, seed=1)", "seed", "write rng, which makes the result reproducible"),
         ("dp_lm('y ~ x', df, 1, random_state=1)", "random_state", "write rng"),
@@ -142,7 +148,26 @@ MISTAKES = [
         ("dp_lm('y ~ when', df, 1)", "formula", "days since a fixed date"),
         ("dp_lm('city ~ x', df, 1, levels={'city': ['Oslo', 'Rome']})", "formula",
          "for a category write I(x == 'level')"),
+        ("dp_lm('y ~', df, 1)", "formula", "'y ~ 1' for the mean alone"),
+        ("dp_lm('y ~ I(x^2)', df, 1)", "formula", "I(x ** 2)"),
+        ("dp_lm('y ~ np.where(x > 0, 1, 0)', df, 1)", "formula", "write I(x > 0)"),
+        ("dp_lm('y ~ cut(x, 3)', df, 1)", "formula", "with public breaks"),
+        ('dp_lm("y ~ Q(\'x\')", df, 1)', "formula", "write `name of column`"),
+        ("dp_lm(\"y ~ df['x']\", df, 1)", "formula", "write the name of the column alone"),
+        ("dp_lm('y ~ x', {}, 1)", "formula", "the data have no columns"),
+        ("dp_lm('y ~ x', pd.concat([df, df], axis=1), 1)", "data", "both named 'city'; rename one"),
+        ("dp_lm('y ~ z', df.assign(z=pd.Categorical([None] * 300)), 1)", "levels",
+         "is a category without levels"),
+        ("dp_lm('y ~ x', df, 1, bounds={'x': (1, 0)})", "bounds", "low < high, got (1.0, 0.0)"),
+        ("dp_lm('y ~ x', df, 1, bounds={'x': 3})", "bounds", "two numbers, not an int"),
+        # Of results.
+        ("fit.conf_int(level=0.9)", "level", "write alpha=0.1"),
+        ("fit.coef_", "there is no 'coef_'", "write params"),
+        ("fit.to_latex()", "there is no 'to_latex'", "write summary().as_latex()"),
+        ("fit.predict()", "data must be given", "rows that need no protection"),
         # Levels and units.
+        ("dp_lm('y ~ city', df, 1, levels={'city': {'Oslo', 'Rome'}})", "levels",
+         "in order: the first is the reference level"),
         ("dp_lm('y ~ city', df, 1, levels=['Oslo', 'Rome'])", "levels must be a dict", "list"),
         ("dp_lm('y ~ city', df, 1, levels={'city': 'Oslo'})", "levels", "those of 'city' must be"),
         ("dp_lm('y ~ city', df, 1, levels={'City': ['Oslo', 'Rome']})", "levels",

@@ -23,6 +23,7 @@ except ImportError:
     raise ImportError("dpreg.sklearn needs scikit-learn; run `pip install scikit-learn`") from None
 
 from dpreg.base.errors import ArgumentError, BudgetError, SchemaError, add, write
+from dpreg.base.keywords import hinted
 from dpreg.calls.fit import fit
 from dpreg.calls.request import Request
 from dpreg.calls.select import selected
@@ -43,7 +44,18 @@ Doubles = NDArray[np.float64]
 
 
 class NotReleasedError(RuntimeError):
-    """The mechanism declined: the budget is spent and there is no model to predict with."""
+    """The mechanism declined: the budget is spent and there is no model to predict with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.sklearn import DPLinearRegression, NotReleasedError
+    >>> try:
+    ...     DPLinearRegression(eps=0.1).fit(np.ones((9, 1)), np.ones(9))
+    ... except NotReleasedError:
+    ...     print("declined")
+    declined
+    """
 
 
 class _Private(BaseEstimator):  # type: ignore[misc]
@@ -207,8 +219,18 @@ class DPLinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
     -----
     `score` compares predictions with records, as `cross_val_score` and searches do: scores are
     functions of the records and **not private**.  Use them on data that need no protection.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.sklearn import DPLinearRegression
+    >>> X = np.random.default_rng(1).standard_normal((20_000, 3))
+    >>> model = DPLinearRegression(eps=1.0).fit(X, X[:, 1] + 1)
+    >>> model.predict(X[:2]).shape
+    (2,)
     """
 
+    @hinted("DPLinearRegression")
     def __init__(
         self,
         eps: float | None = 1.0,
@@ -279,8 +301,18 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
     Notes
     -----
     As for `DPLinearRegression`, scores are **not private**.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.sklearn import DPLogisticRegression
+    >>> X = np.random.default_rng(1).standard_normal((20_000, 3))
+    >>> model = DPLogisticRegression(eps=1.0).fit(X, X[:, 1] > 0)
+    >>> model.predict_proba(X[:2]).shape
+    (2, 2)
     """
 
+    @hinted("DPLogisticRegression")
     def __init__(
         self,
         eps: float | None = 1.0,
@@ -366,8 +398,17 @@ class DPFeatureSelector(SelectorMixin, _Private):  # type: ignore[misc]
     guarantee : (eps, delta)-DP for each call of `fit`
     neighbours : add or remove one row of X and y
     public : all parameters, the number and names of the columns
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.sklearn import DPFeatureSelector
+    >>> X = np.random.default_rng(1).standard_normal((20_000, 3))
+    >>> DPFeatureSelector(k=1, eps=1.0).fit(X, X[:, 1]).get_support().tolist()
+    [False, True, False]
     """
 
+    @hinted("DPFeatureSelector")
     def __init__(
         self,
         k: int = 5,

@@ -7,6 +7,10 @@ needs_eps <- function(missing) {
            "dp_plan() says of yours")
 }
 
+needs_data <- function(missing) {
+  if (missing) refuse("data must be given: a data frame, or the path of Parquet files")
+}
+
 check_number <- function(x, name, example) {
   if (is.numeric(x) && length(x) == 1L && is.finite(x)) return(invisible())
   refuse(name, " must be one number, such as ", name, " = ", example, ", not ", described(x))
@@ -58,8 +62,10 @@ described <- function(x) {
   if (is.null(x)) return("NULL")
   if (is.function(x)) return("a function; call it")
   if (is.atomic(x) && length(x) == 1L) return(deparsed(unname(x)))
-  if (is.atomic(x)) return(paste("a vector of length", length(x)))
-  if (identical(class(x), "list")) return(paste("a list of", length(x)))
+  # A long one may be a column, and the number of its entries is that of the records.
+  long <- length(x) > 30L
+  if (is.atomic(x)) return(if (long) "a long vector" else paste("a vector of length", length(x)))
+  if (identical(class(x), "list")) return(if (long) "a long list" else paste("a list of", length(x)))
   paste("an object of class", class(x)[1L])
 }
 

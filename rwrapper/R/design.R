@@ -47,6 +47,9 @@ refuse_unknown <- function(name, formula, columns) {
            "without the data, put its value into the formula: write bquote(", deparsed(marked),
            ") in place of the formula")
   }
+  if ("$" %in% all.names(formula))
+    refuse("formula: there is no column ", shown, " in the data; write the name of the column alone, ",
+           "without the name of the data frame and $")
   near <- columns[utils::adist(name, columns, ignore.case = TRUE)[1L, ] <= 2L]
   refuse("formula: there is no column ", shown, " in the data",
          if (length(near)) paste0("; did you mean ", listed(near, "or"), "?")

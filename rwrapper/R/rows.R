@@ -109,6 +109,16 @@ LEARNS_FROM_DATA <- c(
   ave = COMPARES_ROWS
 )
 
+# Words of other packages, and what to write here.
+ELSEWHERE <- c(
+  s = "write ns(x, 5) and bounds = list(x = c(0, 6)) with public limits",
+  te = "write ns(x, 5) and bounds = list(x = c(0, 6)) with public limits",
+  cbind = "a model has one response: fit one after the other, or use dp_moments()",
+  strata = "write unit = \"person\" as an argument of the call: errors are clustered by unit",
+  cluster = "write unit = \"person\" as an argument of the call: errors are clustered by unit",
+  weights = "write weights = w as an argument of the call"
+)
+
 CONTRASTS <- c("contr.treatment", "contr.sum", "contr.helmert", "contr.poly", "contr.SAS",
                "treatment", "sum", "helmert", "poly", "SAS")
 UNITS_OF_TIME <- c("secs", "mins", "hours", "days", "weeks")

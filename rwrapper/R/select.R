@@ -45,7 +45,9 @@
 dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", levels = NULL,
                       bounds = NULL, unit = NULL, budget = NULL, rng = NULL, ...) {
   no_more("dp_select()", LM_HINTS, ...)
+  needs_data(missing(data))
   needs_eps(missing(eps))
+  if (missing(k)) refuse("k must be given: how many terms to keep, such as k = 5")
   check_number(k, "k", "5")
   check_number(eps, "eps", "0.5")
   check_number(delta, "delta", "1e-6")

@@ -67,6 +67,8 @@ term_kind <- function(e, term, kinds) {
   if (is.null(rule)) {
     if (basename_of(name) %in% names(LEARNS_FROM_DATA))
       refuse_term(term, OTHER_ROWS, LEARNS_FROM_DATA[[basename_of(name)]])
+    if (basename_of(name) %in% names(ELSEWHERE))
+      refuse_term(term, "it is not a term here", ELSEWHERE[[basename_of(name)]])
     refuse_term(term, paste0(name, "() is not known to work row by row"),
                 "make the column before the call")
   }

@@ -7,6 +7,7 @@ text and of pieces of code, and a `Face` spells the code.  All of it depends on 
 from __future__ import annotations
 
 import difflib
+import numbers
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -110,6 +111,11 @@ class Python:
 
 PYTHON = Python()
 
+# What a message shows of a value that was given: all else, such as a data frame, may hold records,
+# and so may a long list.
+_PLAIN = (str, bytes, numbers.Number, type(None))
+_MOST_SHOWN = 30
+
 
 def _in_python(value: Any) -> str:
     """Return `repr`, with ``...`` and blanks as they are."""
@@ -124,12 +130,25 @@ def _in_python(value: Any) -> str:
             "..." if k is ... else f"{_in_python(k)}: {_in_python(v)}" for k, v in value.items()
         )
         return f"{{{', '.join(pairs)}}}"
+    if type(value) in (list, tuple) and len(value) > _MOST_SHOWN:
+        return a_kind(value)
     if type(value) is list:
         return f"[{', '.join(map(_in_python, value))}]"
     if type(value) is tuple:
         inside = ", ".join(map(_in_python, value))
         return f"({inside},)" if len(value) == 1 else f"({inside})"
-    return repr(value)
+    if isinstance(value, numbers.Number) and hasattr(value, "item"):
+        return repr(value.item())  # of NumPy: 1.0, not np.float64(1.0)
+    ours = type(value).__module__.startswith("dpreg.")
+    return repr(value) if ours or isinstance(value, _PLAIN) else a_kind(value)
+
+
+def a_kind(value: object) -> str:
+    """Return what kind of thing a value is, as in ``"a DataFrame"``: it may hold records."""
+    kind = value.__name__ if isinstance(value, type) else type(value).__name__
+    if value is None or isinstance(value, type):
+        return "None" if value is None else kind
+    return f"an {kind}" if kind[0] in "aeiouAEIO" or kind == "ndarray" else f"a {kind}"
 
 
 def told(words: Words, face: Face = PYTHON) -> str:
@@ -175,7 +194,7 @@ def closest(name: object, known: Iterable[str]) -> str | None:
 
 
 # With these a problem continues the sentence that the name of the argument begins.
-_VERBS = ("and ", "must ", "is ", "needs ", "says ", "sets ")
+_VERBS = ("and ", "has ", "must ", "is ", "needs ", "says ", "sets ")
 
 
 class ArgumentError(ValueError):
@@ -196,6 +215,15 @@ class ArgumentError(ValueError):
     problem : words
         A text, or a tuple of texts and pieces of code.
     suggestion : tuple of words
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> try:
+    ...     dpreg.dp_lm("y ~ x", {"y": [], "x": []}, 1.0, method="ols")
+    ... except dpreg.ArgumentError as error:
+    ...     print(error.argument)
+    method
     """
 
     def __init__(self, argument: str, problem: Words, *suggestion: Words) -> None:
@@ -219,7 +247,17 @@ class ArgumentError(ValueError):
 
 
 class BudgetError(ArgumentError):
-    """A privacy parameter is not a valid one, or a budget cannot cover a release."""
+    """A privacy parameter is not a valid one, or a budget cannot cover a release.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> try:
+    ...     dpreg.Budget(eps=-1.0)
+    ... except dpreg.BudgetError as error:
+    ...     print(error.argument)
+    eps
+    """
 
 
 class FormulaError(ArgumentError):
@@ -227,11 +265,30 @@ class FormulaError(ArgumentError):
 
     Whether it is raised depends on the text of the formula and on the schema of the
     data (column names, types, declared levels), never on a cell.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> try:
+    ...     dpreg.dp_lm("y ~ z", {"y": [], "x": []}, 1.0)
+    ... except dpreg.FormulaError as error:
+    ...     print(error.argument)
+    formula
     """
 
 
 class SchemaError(ArgumentError):
-    """The data are not of a kind that can be read: container, column type or levels."""
+    """The data are not of a kind that can be read: container, column type or levels.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> try:
+    ...     dpreg.dp_lm("y ~ x", "nowhere.parquet", 1.0)
+    ... except dpreg.SchemaError as error:
+    ...     print(error.argument)
+    data
+    """
 
 
 class KeywordError(ArgumentError, TypeError):
@@ -243,4 +300,18 @@ class SourceError(RuntimeError):
 
     A damaged file, a lost connection, a lazy query that raises: the promise ends where the source
     does.  The message says which kind of error it was and nothing that the source said.
+
+    Examples
+    --------
+    >>> import dpreg, pyarrow as pa
+    >>> def broken():
+    ...     yield pa.record_batch({"y": [1.0], "x": [2.0]})
+    ...     raise OSError("connection lost")
+    >>> schema = pa.schema({"y": pa.float64(), "x": pa.float64()})
+    >>> rows = pa.RecordBatchReader.from_batches(schema, broken())
+    >>> try:
+    ...     dpreg.dp_lm("y ~ x", rows, 1.0)
+    ... except dpreg.SourceError:
+    ...     print("the budget was charged, and the source failed")
+    the budget was charged, and the source failed
     """

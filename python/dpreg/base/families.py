@@ -13,7 +13,16 @@ import numpy as np
 from scipy import special
 
 from dpreg.base.arrays import Doubles
-from dpreg.base.errors import ArgumentError, Choice, Value, closest, leave_out, unusable, write
+from dpreg.base.errors import (
+    ArgumentError,
+    Choice,
+    Value,
+    a_kind,
+    closest,
+    leave_out,
+    unusable,
+    write,
+)
 
 Loss = Literal[
     "squared", "logistic", "probit", "cloglog", "poisson", "gamma", "negative_binomial", "quantile"
@@ -201,6 +210,15 @@ def NegativeBinomial(alpha: float | None = None) -> Family:  # noqa: N802
     ------
     ValueError
         For another `alpha`.
+
+    Examples
+    --------
+    >>> import numpy as np, dpreg
+    >>> rng = np.random.default_rng(1)
+    >>> d = {"x": rng.random(20_000), "visits": rng.negative_binomial(2, 0.4, 20_000)}
+    >>> fit = dpreg.dp_glm("visits ~ x", d, 1.0, family=dpreg.NegativeBinomial(alpha=0.5))
+    >>> fit.params.index.tolist()
+    ['Intercept', 'x']
     """
     if alpha is not None:
         number = isinstance(alpha, (int, float)) and not isinstance(alpha, bool)
@@ -227,6 +245,14 @@ def Quantile(q: float = 0.5) -> Family:  # noqa: N802
     ------
     ValueError
         For another `q`.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> d = dpreg.load_diamonds()
+    >>> fit = dpreg.dp_glm("price ~ carat", d, 1.0, 1e-6, family=dpreg.Quantile(0.9))
+    >>> fit.params.index.tolist()
+    ['Intercept', 'carat']
     """
     number = isinstance(q, (int, float)) and not isinstance(q, bool)
     if not number or not 0.01 <= q <= 0.99:
@@ -250,6 +276,16 @@ def with_link(family: Family, link: object) -> Family:
     raise ArgumentError("link", (*wanted, Value(link)), leave_out("link"))
 
 
+# What the families are called elsewhere.
+_OTHER_NAMES = {
+    **dict.fromkeys(("logit", "logistic", "bernoulli", "probit"), "binomial"),
+    **dict.fromkeys(("nb", "negbin", "nbinom", "nbinom2"), "negativebinomial"),
+    **dict.fromkeys(("normal", "ols", "linear"), "gaussian"),
+    **dict.fromkeys(("count", "counts", "quasipoisson"), "poisson"),
+    "median": "quantile",
+}
+
+
 def family_from(family: object) -> Family:
     """Return the family that an argument stands for."""
     if isinstance(family, Family):
@@ -261,9 +297,11 @@ def family_from(family: object) -> Family:
     names = (*FAMILIES, "quantile")
     wanted = ("must be one of ", Choice(names), " or dpreg.Quantile(0.9)")
     if not isinstance(family, str):
-        raise ArgumentError("family", wanted, f"not a {type(family).__name__}")
+        meant = closest(type(family).__name__, names)  # an object of statsmodels
+        advice = [] if meant is None else [write("family", meant)]
+        raise ArgumentError("family", (*wanted, f", not {a_kind(family)}"), *advice)
     if family not in FAMILIES:
-        meant = closest(family, names)
+        meant = _OTHER_NAMES.get(family.lower()) or closest(family, names)
         advice = [] if meant is None else [write("family", meant)]
         raise ArgumentError("family", (*wanted, ", got ", Value(family)), *advice)
     return FAMILIES[family]

@@ -21,6 +21,9 @@ _SYNONYMS = {
     "levels": "categories", "k": "n_features n_features_to_select", "d": "features",
     "n": "rows nobs n_obs", "cuts": "breaks times", "start": "start_time", "ledger": "path file",
 }  # fmt: skip
+# What is written for an argument that is missing.
+_LIKE = {"cuts": [90, 180, 365], "k": 5, "formula": "y ~ x"}
+
 # By the name that was given: the arguments that it may stand for, and the advice where a function
 # has one of them; with none, the advice is for every function.
 _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
@@ -46,6 +49,7 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
     "subset": (("formula",), "filter the rows before the call, each by its own values only"),
     "ledger": (("unit",), ("write ", Argument("budget"), " with a budget that has a ledger")),
     "total_eps": (("unit",), ("write ", Argument("budget"), " with a budget of that total")),
+    "level": (("alpha",), "write alpha=0.1 for intervals of 90%"),
     "alpha": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
     "conf_level": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
     "delta": (("cuts", "blocks"), "leave it out: the guarantee is (eps, 0)"),
@@ -116,7 +120,7 @@ def _missing(function: str, key: str) -> KeywordError:
     if key == "eps":
         common = (*write("eps", 1.0), ", a common choice; smaller is more private")
         return KeywordError("eps", "must be given", common, "see what dp_plan() says of yours")
-    return KeywordError(key, "must be given", write(key, ...))
+    return KeywordError(key, "must be given", write(key, _LIKE.get(key, ...)))
 
 
 def _too_many(function: str, ordered: list[str], known: list[str]) -> KeywordError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 from dpreg.base.errors import Pieces, SchemaError, write
@@ -22,8 +22,10 @@ def listed(name: str, values: Any) -> tuple[Level, ...]:
     """
     import numpy as np
 
-    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-        problem = f"those of {name!r} must be {_SPELLED}"
+    unordered = isinstance(values, Set)
+    if unordered or isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        why = ", in order: the first is the reference level" if unordered else ""
+        problem = f"those of {name!r} must be {_SPELLED}{why}"
         raise SchemaError("levels", problem, such_levels(name, "first", "second"))
     public = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
     if not all(isinstance(v, (str, int, float)) and v == v for v in public):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any
 
@@ -85,8 +85,9 @@ class Request:
 
 
 def _kept(values: Any) -> Any:
-    text = isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable)
-    return values if text else tuple(values)
+    """Return levels that can be read again; what is refused as levels stays as it is."""
+    refused = isinstance(values, (str, bytes, Mapping, Set)) or not isinstance(values, Iterable)
+    return values if refused else tuple(values)
 
 
 def _given(options: Any) -> dict[str, Any]:

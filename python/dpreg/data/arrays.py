@@ -35,7 +35,8 @@ def matrix_source(name: str, values: Any) -> RowSource:
     if _is_frame(values):
         source = frame_source(values)
         if any(column.kind != "numeric" for column in source.schema.columns.values()):
-            raise SchemaError(name, "has columns that are not numbers", "encode them before")
+            advice = "encode them as numbers before the call"
+            raise SchemaError(name, "has columns that are not numbers", advice)
         return source
     array = _array(name, values, 2)
     return mapping_source({str(j): array[:, j] for j in range(array.shape[1])})

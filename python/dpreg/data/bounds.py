@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpreg.base.arrays import Doubles
-from dpreg.base.errors import ArgumentError, Blank, Pieces, Value, closest, write
+from dpreg.base.errors import ArgumentError, Blank, Pieces, Value, a_kind, closest, write
 
 if TYPE_CHECKING:
     from dpreg.data.design import Terms
@@ -44,8 +44,8 @@ def checked_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> dict[st
         return {}
     if not isinstance(bounds, Mapping):
         such = write("bounds", {terms.response: (Blank("low"), Blank("high"))})
-        kind = type(bounds).__name__
-        raise ArgumentError("bounds", f"must be a dict of pairs of numbers, not a {kind}", such)
+        problem = f"must be a dict of pairs of numbers, not {a_kind(bounds)}"
+        raise ArgumentError("bounds", problem, such)
     names = [*terms.names, terms.response]
     shared: dict[str, Bounds] = {}
     own: dict[str, Bounds] = {}
@@ -86,12 +86,12 @@ def _checked_pair(name: str, limits: object) -> Bounds:
         low, high = (float(limit) for limit in limits)  # type: ignore[attr-defined]
     except (OverflowError, TypeError, ValueError):
         # The value is not shown: it may be a column of records.
-        kind = type(limits).__name__
-        limits_are = ("those of ", Value(name), f" must be two numbers, not a {kind}")
+        limits_are = ("those of ", Value(name), f" must be two numbers, not {a_kind(limits)}")
         raise ArgumentError("bounds", limits_are, _such(name)) from None
     if not (max(abs(low), abs(high)) <= _LARGEST and high - low > LEAST_WIDTH):
-        wanted = "needs low < high, more than 1e-60 apart and within 1e60 of 0, got "
-        problem = (f"{name!r} {wanted}", Value((low, high)))
+        # Of doubles that are in order, only those beyond these limits are refused.
+        more = ", more than 1e-60 apart and within 1e60 of 0" if low < high else ""
+        problem = (f"{name!r} needs low < high{more}, got ", Value((low, high)))
         raise ArgumentError("bounds", problem, _such(name))
     return low, high
 

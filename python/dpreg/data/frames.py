@@ -26,6 +26,8 @@ def frame_source(data: Any) -> RowSource:
     """Return whatever narwhals knows as a source."""
     import narwhals.stable.v1 as nw
 
+    if type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns"):
+        _named(data.columns)  # narwhals refuses such a table in words of its own
     try:
         frame = nw.from_native(data)
     except TypeError:

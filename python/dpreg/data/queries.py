@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from dpreg.base.errors import SchemaError, a_kind
 from dpreg.data.dataset import arrow_schema, pieces
 from dpreg.data.schema import Column, Schema
 from dpreg.data.source import BATCH_ROWS, RowSource, StreamSource
@@ -16,7 +17,10 @@ def duckdb_source(relation: Any) -> RowSource:
     import duckdb
     import pyarrow
 
-    kinds = list(zip(relation.columns, relation.types, strict=True))
+    if not isinstance(relation, duckdb.DuckDBPyRelation):
+        problem = f"must be a relation of DuckDB, not {a_kind(relation)}"
+        raise SchemaError("data", problem, "write connection.sql('select ...')")
+    kinds: list[tuple[str, Any]] = list(zip(relation.columns, relation.types, strict=True))
     schema = arrow_schema(pyarrow.schema([(name, _arrow_type(str(kind))) for name, kind in kinds]))
     levels = {name: tuple(kind.children[0][1]) for name, kind in kinds if kind.id == "enum"}
     columns = {

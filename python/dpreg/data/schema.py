@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dpreg.base.errors import SchemaError, Value, closest, write
+from dpreg.base.errors import SchemaError, Value, a_kind, closest, write
 from dpreg.base.levels import Level, listed, such_levels
 
 Kind = Literal["numeric", "categorical", "text", "other"]
@@ -77,7 +77,7 @@ class Schema:
         columns = dict(self.columns)
         if levels is not None and not isinstance(levels, Mapping):
             such = {"edu": ["school", "college"]}
-            problem = f"must be a dict of column names to levels, not a {type(levels).__name__}"
+            problem = f"must be a dict of column names to levels, not {a_kind(levels)}"
             raise SchemaError("levels", problem, (*write("levels", such), ", for example"))
         for name, values in (levels or {}).items():
             if name not in columns:
@@ -95,7 +95,7 @@ def no_column(name: str, schema: Schema) -> tuple[str, ...]:
     names = list(schema.columns)
     shown = ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
     meant = closest(name, names)
-    problem = f"there is no column {name!r}; the data have {shown}"
+    problem = f"there is no column {name!r}; the data have {shown or 'no columns'}"
     return (problem,) if meant is None else (problem, f"perhaps {meant!r} was meant")
 
 

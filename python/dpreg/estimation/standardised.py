@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpreg.base.errors import Argument, Blank, Setting
 from dpreg.base.families import Family
 from dpreg.base.passes import expect
+from dpreg.base.text import counted
 from dpreg.data.bounds import column_bounds
 from dpreg.data.design import Design
 from dpreg.data.sampling import sample_rows
@@ -267,8 +268,8 @@ def _standardised(
 def response_not_found(scales: Scales, noise: GaussianReleases, composition: str) -> Declined:
     """Return the outcome of a fit if the scale of the response is not estimable."""
     return Declined(
-        reason=f"with about {scales.units:,.0f} rows, this eps is too small to estimate the scale "
-        "of the response",
+        reason=f"with about {counted(round(scales.units), 'row')}, this eps is too small to "
+        "estimate the scale of the response",
         advice=(
             "give bounds of the response, ",
             Setting("bounds", _BOUNDED),

@@ -73,6 +73,14 @@ def adassp(
     References
     ----------
     Wang (2018), Algorithm 2, with the changes listed in adassp.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.mechanisms import adassp
+    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
+    >>> adassp(X, X[:, 0] + 1, 1.0, 1e-6).params.index.tolist()
+    ['Intercept', 'x0', 'x1', 'x2']
     """
     asked = Request(
         call="adassp", formula="y ~ X", eps=eps, delta=delta, method=options or AdaSSP(),

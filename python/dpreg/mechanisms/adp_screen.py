@@ -44,6 +44,14 @@ def adp_screen(
     ----------
     Khanna, Lu and Raff (2025), Algorithm 1, with another score, logistic noise instead of
     Gaussian noise, and a margin; as published in `dpreg.reference.adp_screen`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.mechanisms import adp_screen
+    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
+    >>> adp_screen(X, X[:, 2], 1.0, 1e-6, l1=1.0, steps=20).weights.shape
+    (3,)
     """
     screen = Screen(rule="adp", share=share, after=after, false_screens=false_screens)
     return dp_frank_wolfe(X, y, eps, delta, l1=l1, steps=steps, screen=screen, start=start, rng=rng)

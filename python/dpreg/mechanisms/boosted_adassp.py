@@ -73,6 +73,14 @@ def boosted_adassp(
     References
     ----------
     Tang et al. (2023), Algorithm 1, with the changes listed in boosted_adassp.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.mechanisms import boosted_adassp
+    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
+    >>> boosted_adassp(X, X[:, 0] + 1, 1.0, 1e-6).params.index.tolist()
+    ['Intercept', 'x0', 'x1', 'x2']
     """
     asked = Request(
         call="boosted_adassp", formula="y ~ X", eps=eps, delta=delta,

@@ -71,6 +71,13 @@ def canonical_lipschitz(
     References
     ----------
     Shekelyan and Loukides (2022); Swope et al. (2024), appendix A.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.mechanisms import canonical_lipschitz
+    >>> canonical_lipschitz(np.array([1.0, 900.0, 3.0]), k=1, eps=1.0, sensitivity=1.0).tolist()
+    [1]
     """
     values, epsilon = doubles("scores", scores, 1), check_epsilon(eps)
     k = check_k(k, len(values), "scores")

@@ -65,6 +65,14 @@ def dp_kendall(
     References
     ----------
     Dick, Gillenwater and Joseph (2023), Algorithm 1 with equation (1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.mechanisms import dp_kendall
+    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
+    >>> dp_kendall(X, X[:, 1], k=1, eps=1.0).tolist()
+    [1]
     """
     design, epsilon = design_of(X, y), check_epsilon(eps)
     selector = DPKendall(ranges=ranges)

@@ -78,6 +78,14 @@ def dp_sis(
     References
     ----------
     Swope et al. (2024), Algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.mechanisms import dp_sis
+    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
+    >>> dp_sis(X, X[:, 1], k=1, eps=1.0, x_bounds=(-4, 4), y_bounds=(-4, 4)).tolist()
+    [1]
     """
     design, epsilon = design_of(X, y), check_epsilon(eps)
     columns = _pairs("x_bounds", x_bounds, len(design.terms.names))

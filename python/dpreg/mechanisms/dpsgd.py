@@ -73,6 +73,14 @@ def dpsgd(
     References
     ----------
     Abadi et al. (2016), Algorithm 1, with the changes listed in dpsgd.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.mechanisms import dpsgd
+    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
+    >>> dpsgd(X, X[:, 0] + 1, 1.0, 1e-6).params.index.tolist()
+    ['Intercept', 'x0', 'x1', 'x2']
     """
     asked = Request(
         call="dpsgd", formula="y ~ X", eps=eps, delta=delta, method=options or DPSGD(),

@@ -67,6 +67,13 @@ def peel(
     References
     ----------
     Durfee and Rogers (2019), as used by Dick et al. (2023), Definition 2.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.mechanisms import peel
+    >>> peel(np.array([1.0, 900.0, 3.0]), k=1, eps=1.0, sensitivity=1.0).tolist()
+    [1]
     """
     values, epsilon = doubles("scores", scores, 1), check_epsilon(eps)
     k = check_k(k, len(values), "scores")

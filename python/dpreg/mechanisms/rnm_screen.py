@@ -44,6 +44,14 @@ def rnm_screen(
     ----------
     Khanna, Lu and Raff (2025), Algorithm 2, with another score, another noise scale and a
     dummy candidate; as published in `dpreg.reference.rnm_screen`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.mechanisms import rnm_screen
+    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
+    >>> rnm_screen(X, X[:, 2], 1.0, 1e-6, l1=1.0, steps=20).weights.shape
+    (3,)
     """
     screen = Screen(rule="rnm", share=share, after=after, false_screens=false_screens)
     return dp_frank_wolfe(X, y, eps, delta, l1=l1, steps=steps, screen=screen, start=start, rng=rng)

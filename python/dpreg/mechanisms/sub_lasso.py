@@ -70,6 +70,14 @@ def sub_lasso(
     References
     ----------
     Kifer, Smith and Thakurta (2012); Dick et al. (2023), Algorithm 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.mechanisms import sub_lasso
+    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
+    >>> sub_lasso(X, X[:, 1], k=1, eps=1.0).tolist()
+    [1]
     """
     design, epsilon = design_of(X, y), check_epsilon(eps)
     selector = _selector(models, penalty, partition, count_share)

@@ -69,6 +69,14 @@ def tukey_em(
     ----------
     Amin, Joseph, Ribero and Vassilvitskii (2023), Algorithm 2, with the corrections listed in
     tukey_em.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.mechanisms import tukey_em
+    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
+    >>> tukey_em(X, X[:, 0] + 1, 1.0, 1e-6).params.index.tolist()
+    ['Intercept', 'x0', 'x1', 'x2']
     """
     asked = Request(
         call="tukey_em", formula="y ~ X", eps=eps, delta=delta, method=options or TukeyEM(),

@@ -25,6 +25,15 @@ class DPTest(Saved):
     blocks : int
     threshold : float
     privacy : Certificate
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> from scipy import stats
+    >>> d = dpreg.load_diamonds()
+    >>> test = dpreg.dp_test(lambda b: stats.spearmanr(b["carat"], b["price"]).pvalue, d, 2.0)
+    >>> 0 <= test.pvalue <= 1
+    True
     """
 
     _document: ClassVar[tuple[str, str, int]] = ("this is not a test", "dpreg_test", 2)

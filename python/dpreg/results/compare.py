@@ -30,6 +30,16 @@ def compare(fits: Sequence[DPResults] | Mapping[str, DPResults], *others: object
     ------
     ValueError
         If there is no fit, or one is something else.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> d = dpreg.load_diamonds()
+    >>> small = dpreg.dp_lm("log(price) ~ log(carat)", d, 1.0)
+    >>> large = dpreg.dp_lm("log(price) ~ log(carat) + depth", d, 1.0)
+    >>> table = dpreg.compare({"weight": small, "weight and depth": large})
+    >>> "weight and depth" in table.as_latex()
+    True
     """
     from statsmodels.iolib.table import SimpleTable
     from statsmodels.iolib.tableformatting import fmt_params

@@ -69,6 +69,14 @@ class DPCurve(Saved):
         Of the noise of each number, of exits and of entries.
     privacy : Certificate
     notes : tuple of str
+
+    Examples
+    --------
+    >>> import numpy as np, dpreg
+    >>> d = {"days": np.random.default_rng(1).exponential(300, 5000), "died": np.ones(5000)}
+    >>> curve = dpreg.dp_curve("Surv(days, died) ~ 1", d, eps=1.0, cuts=[90, 180, 365, 730])
+    >>> curve.edges.tolist()
+    [0.0, 90.0, 180.0, 365.0, 730.0]
     """
 
     _document: ClassVar[tuple[str, str, int]] = ("this is not a curve", "dpreg_curve", 1)

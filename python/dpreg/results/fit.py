@@ -11,6 +11,7 @@ import numpy as np
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, Choice, Value, unusable
 from dpreg.base.families import GAUSSIAN
+from dpreg.base.keywords import hinted
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.results.described import DescribedModel, why_absent
@@ -81,6 +82,16 @@ class DPResults(Saved, LinearTests):
     See Also
     --------
     dpreg.NotReleased : what `dp_lm` and `dp_glm` return when the mechanism declines.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> d = dpreg.load_diamonds()
+    >>> fit = dpreg.dp_lm("log(price) ~ log(carat)", d, 1.0, 1e-6)
+    >>> fit.conf_int().shape
+    (2, 2)
+    >>> dpreg.DPResults.from_json(fit.to_json()).params.equals(fit.params)
+    True
     """
 
     _document: ClassVar[tuple[str, str, int]] = ("this is not a dpreg result", "dpreg_results", 8)
@@ -130,11 +141,13 @@ class DPResults(Saved, LinearTests):
         covariance = missing if self.covariance is None else self.covariance
         return pd.DataFrame(covariance, index=list(self.names), columns=list(self.names))
 
+    @hinted("conf_int")
     def conf_int(self, alpha: float = 0.05, *, exp: bool = False) -> pd.DataFrame:
         """Intervals that cover coefficients, or exponentials, with probability 1 - `alpha`."""
         table = self.tidy(alpha, exp=exp)[["lower", "upper"]]
         return table.set_axis([0, 1], axis=1)
 
+    @hinted("tidy")
     def tidy(self, alpha: float = 0.05, *, exp: bool = False) -> pd.DataFrame:
         """Return a table with one row per coefficient.
 
@@ -306,6 +319,7 @@ class DPResults(Saved, LinearTests):
         """Draw the coefficients with intervals, sampling and privacy parts; needs matplotlib."""
         return drawn("plot_coefficients", self, ax, alpha)
 
+    @hinted("summary")
     def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:
         """Return the table, printable as text, HTML and LaTeX; `exp` as for `tidy`."""
         from dpreg.results.summary import summarize

@@ -53,6 +53,16 @@ class DPMoments(Saved, Models):
     schema : mapping
         Columns of the data: kind and levels.
     notes : tuple of str
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> d = dpreg.load_diamonds()
+    >>> m = dpreg.dp_moments("~ price + carat + depth", d, eps=1.0)
+    >>> m.corr().shape
+    (3, 3)
+    >>> m.lm("price ~ depth").params.index.tolist()
+    ['Intercept', 'depth']
     """
 
     _document: ClassVar[tuple[str, str, int]] = ("these are not moments", "dpreg_moments", 2)

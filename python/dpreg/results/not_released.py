@@ -30,6 +30,13 @@ class NotReleased(Exception):  # noqa: N818
     privacy : Certificate
     selected : tuple of str or None
         Terms kept by private selection, which is a release of its own.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> fit = dpreg.dp_lm("price ~ carat", dpreg.load_diamonds().head(20), eps=0.1)
+    >>> fit.released, bool(fit.advice)
+    (False, True)
     """
 
     def __init__(

@@ -36,6 +36,16 @@ class SelectionResult(Saved):
     units : float or None
         Private estimate of the number of units, if the method made one.
     notes : tuple of str
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> d = dpreg.load_diamonds()
+    >>> found = dpreg.dp_select("price ~ carat + depth + table", d, 2, eps=1.0)
+    >>> found.candidates
+    ('carat', 'depth', 'table')
+    >>> len(found.selected)
+    2
     """
 
     _document: ClassVar[tuple[str, str, int]] = (

@@ -60,6 +60,16 @@ class DPSurvival(DPResults):
     See Also
     --------
     dpreg.DPResults : its other attributes and methods, all of which are here too.
+
+    Examples
+    --------
+    >>> import numpy as np, dpreg
+    >>> rng = np.random.default_rng(1)
+    >>> d = {"days": rng.exponential(300, 50_000), "age": rng.random(50_000)}
+    >>> d["died"] = np.ones(50_000)
+    >>> fit = dpreg.dp_survival("Surv(days, died) ~ age", d, 1.0, cuts=[90, 180, 365])
+    >>> "age" in fit.params
+    True
     """
 
     periods: Periods = field(default_factory=lambda: Periods(edges=(0.0, 1.0)))

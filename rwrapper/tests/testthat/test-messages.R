@@ -19,6 +19,15 @@ test_that("mistakes are named in the words of R", {
   expect_match(declined$advice, "inference = FALSE")
 })
 
+test_that("what is missing or long is named without its length", {
+  wrong <- function(e) expect_error(e, class = "dpreg_usage")$message
+  expect_match(wrong(dp_lm(price ~ carat, eps = 1)), "^data must be given")
+  expect_match(wrong(dp_glm(price ~ carat, eps = 1)), "^data must be given")
+  expect_match(wrong(dp_select(price ~ carat, diamonds, eps = 1)), "^k must be given")
+  expect_match(wrong(dp_lm(price ~ carat, diamonds, eps = diamonds$carat)), "not a long vector$")
+  expect_match(wrong(dp_lm(price ~ carat, diamonds, eps = as.list(diamonds$carat))), "not a long list$")
+})
+
 test_that("options are checked by name", {
   for (x in list(NA, TRUE, "3", c(1, 2), list(1), Inf, NaN, NULL, NA_character_, TukeyEM)) {
     expect_error(BoostedAdaSSP(clip = x), "^clip must be")
@@ -54,6 +63,9 @@ test_that("formulas of other packages are refused with what to write", {
   expect_match(said(price ~ carat %in% c(1, 2)), "I\\(x %in% c\\(1, 2\\)\\)")
   expect_match(said(price ~ stats::lag(carat)), "depends on the other rows")
   expect_match(said(price ~ cut(carat, c(3))), "public breaks")
+  expect_match(said(price ~ s(carat)), "write ns\\(x, 5\\)")
+  expect_match(said(cbind(price, carat) ~ depth), "one response")
+  expect_match(said(price ~ nowhere$carat), "the name of the column alone")
   expect_match(said(price ~ odd), "NA among its levels")
   without <- design_of(price ~ ., data[c(names(diamonds), "b")])
   expect_identical(design_of(price ~ . - s - odd, data)$names, without$names)

@@ -27,6 +27,12 @@ def load_diamonds() -> pd.DataFrame:
     DataFrame
         price (US dollars), carat, cut, color, clarity (ordered categories, worst to best but
         for color, best to worst), depth, table, x, y, z (millimetres and ratios).
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> dpreg.load_diamonds().shape
+    (53940, 10)
     """
     import pandas as pd
 

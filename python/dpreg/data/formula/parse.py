@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpreg.base.errors import FormulaError, SchemaError, add
-from dpreg.base.levels import Level
+from dpreg.base.levels import Level, such_levels
 from dpreg.data.formula.terms import Factor, check_basis, read_factor
 from dpreg.data.schema import Column, Schema, no_column
 
@@ -38,7 +38,7 @@ def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
             "formula",
             f"cannot read {formula!r}",
             "write 'response ~ term + term', with names that are not identifiers in `backticks` "
-            "and arithmetic in I(): 'I(y / 1000) ~ I(2 * x)'",
+            "and arithmetic and comparisons in I(): 'I(y / 1000) ~ I(2 * x) + I(z > 0)'",
         ) from None
     left, right = getattr(sides, "lhs", None), getattr(sides, "rhs", None)
     simple = isinstance(left, SimpleFormula) and isinstance(right, SimpleFormula)
@@ -113,12 +113,17 @@ def _check_kinds(columns: Collection[Column], categories: AbstractSet[str]) -> N
         )
     for column in columns:
         if column.kind == "other":
+            timed = column.holds in ("dates", "times", "timestamps", "durations")
+            such = "days since a fixed date" if timed else "numbers of type float"
             raise SchemaError(
                 "formula",
                 f"column {column.name!r} holds {column.holds}, which are neither numbers nor "
                 "levels",
-                "convert it before the call, for example to days since a fixed date",
+                f"convert it before the call, for example to {such}",
             )
+        if column.levels == ():
+            problem = f"column {column.name!r} is a category without levels"
+            raise SchemaError("levels", problem, such_levels(column.name, "first", "second"))
 
 
 def lookups(side: Any, schema: Schema) -> dict[int, str]:

@@ -125,8 +125,9 @@ class FormulaSpec:
         self.names = tuple(name for name in columns if name != _INTERCEPT)
         self._places = [i for i, name in enumerate(columns) if name != _INTERCEPT]
         self._lefts, self._rights = (lookups(m.model_spec, self.schema) for m in built)
-        if not columns:
-            raise FormulaError("formula", f"{formula!r} has nothing on its right-hand side")
+        if not columns or not formula.partition("~")[2].strip():
+            problem = f"{formula!r} has nothing on its right-hand side"
+            raise FormulaError("formula", problem, "write 'y ~ x', or 'y ~ 1' for the mean alone")
         if self.response in columns:
             problem = f"{self.response!r} is the response of {formula!r} and a regressor too"
             raise FormulaError("formula", problem, "leave it out on the right")

@@ -74,6 +74,14 @@ class Start:
     guarantee : none of its own.  Computed from private releases or public data, it is
         post-processing.  One that is computed from private records without noise breaks the
         privacy of every fit that starts from it.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> d = dpreg.load_diamonds()
+    >>> start = dpreg.public_start("price ~ carat", d.head(2000))
+    >>> dpreg.dp_lm("price ~ carat", d, 1.0, start=start).released
+    True
     """
 
     response: str

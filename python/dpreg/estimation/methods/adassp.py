@@ -76,6 +76,15 @@ class AdaSSP:
     ----------
     Wang (2018), "Revisiting differentially private linear regression: optimal and adaptive
     prediction and estimation in unbounded domain", Algorithm 2.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> d = dpreg.load_diamonds()
+    >>> method = dpreg.AdaSSP(cov_type="bootstrap")
+    >>> fit = dpreg.dp_lm("log(price) ~ log(carat)", d, 1.0, 1e-6, method=method)
+    >>> fit.method
+    'adassp'
     """
 
     response_limit: float = 4.0

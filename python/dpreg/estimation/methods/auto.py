@@ -66,6 +66,14 @@ class Auto:
     neighbours : add or remove one unit
     public : all options, d, the names of the columns
     proof : auto.md
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> d = dpreg.load_diamonds()
+    >>> auto = dpreg.Auto(candidates=("adassp",))
+    >>> dpreg.dp_lm("log(price) ~ log(carat)", d, 1.0, 1e-6, method=auto).method
+    'adassp'
     """
 
     candidates: tuple[str, ...] = TABULATED

@@ -91,6 +91,15 @@ class BoostedAdaSSP:
     Tang et al. (2023), "Improved Differentially Private Regression via Gradient Boosting";
     Wang (2018), "Revisiting differentially private linear regression"; Kamath, Li, Singhal,
     Ullman (2019), "Privately learning high-dimensional distributions".
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> d = dpreg.load_diamonds()
+    >>> method = dpreg.BoostedAdaSSP(rounds=8)
+    >>> fit = dpreg.dp_lm("log(price) ~ log(carat)", d, 1.0, 1e-6, method=method)
+    >>> fit.method
+    'boosted_adassp'
     """
 
     rounds: int = 6

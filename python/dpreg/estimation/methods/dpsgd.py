@@ -72,6 +72,14 @@ class DPSGD:
     References
     ----------
     Abadi et al. (2016), "Deep learning with differential privacy", Algorithm 1.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> d = dpreg.load_diamonds()
+    >>> fit = dpreg.dp_lm("log(price) ~ log(carat)", d, 1.0, 1e-6, method=dpreg.DPSGD(steps=100))
+    >>> fit.method
+    'dpsgd'
     """
 
     steps: int = 400

@@ -95,6 +95,15 @@ class FrankWolfe:
     ----------
     Talwar, Thakurta and Zhang (2015), "Nearly-optimal private LASSO", with the corrections
     listed in cpp/src/mechanisms/frank_wolfe.md.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> d = dpreg.load_diamonds()
+    >>> method = dpreg.FrankWolfe(l1=1.5)
+    >>> fit = dpreg.dp_lm("log(price) ~ log(carat) + depth", d, 1.0, 1e-6, method=method)
+    >>> fit.method
+    'frank_wolfe'
     """
 
     l1: float = 1.0

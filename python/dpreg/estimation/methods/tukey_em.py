@@ -123,6 +123,14 @@ class TukeyEM:
     ----------
     Amin, Joseph, Ribero and Vassilvitskii (2023), "Easy differentially private linear
     regression", Algorithm 2, with the corrections listed in tukey_em.md.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> d = dpreg.load_diamonds()
+    >>> fit = dpreg.dp_lm("log(price) ~ log(carat)", d, 1.0, 1e-6, method=dpreg.TukeyEM())
+    >>> fit.method
+    'tukey'
     """
 
     models: int | None = None

@@ -40,6 +40,15 @@ class Screen:
     Notes
     -----
     A screened coordinate is 0 and stays 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.mechanisms import Screen, dp_frank_wolfe
+    >>> X = np.random.default_rng(1).standard_normal((20_000, 3))
+    >>> screen = Screen(rule="rnm", share=0.2)
+    >>> dp_frank_wolfe(X, X[:, 2], 1.0, 1e-6, l1=1.0, steps=20, screen=screen).weights.shape
+    (3,)
     """
 
     rule: Literal["rnm", "adp"] = "rnm"

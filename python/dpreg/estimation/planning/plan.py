@@ -61,6 +61,13 @@ class Plan(Expected):
     solved : {"effect", "power", "n", "eps"} or None
         Which one was computed from the others.
     family : Family
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> plan = dpreg.dp_plan(n=50_000, d=10, eps=1.0)
+    >>> plan.works, plan.least_n < 50_000
+    (True, True)
     """
 
     def plot(self, ax: Axes | None = None, *, of: str = "width") -> Axes:

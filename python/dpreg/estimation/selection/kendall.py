@@ -61,6 +61,15 @@ class DPKendall:
     Dick, Gillenwater and Joseph (2023), "Better Private Linear Regression Through Better
     Private Feature Selection", Algorithm 1, with the corrections listed in
     cpp/src/mechanisms/dp_kendall.md.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> d = dpreg.load_diamonds()
+    >>> selector = dpreg.DPKendall(share=0.1)
+    >>> found = dpreg.dp_select("price ~ carat + depth", d, 1, 1.0, method=selector)
+    >>> found.k
+    1
     """
 
     share: float = 0.05

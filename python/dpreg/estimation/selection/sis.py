@@ -65,6 +65,15 @@ class DPSIS:
     Swope, Khanna, Doldo, Roy and Raff (2024), "Feature Selection from Differentially Private
     Correlations", Algorithm 1, with the corrections listed in
     cpp/src/mechanisms/canonical_lipschitz.md.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> d = dpreg.load_diamonds()
+    >>> sis = dpreg.DPSIS(top_k="peel")
+    >>> limits = {"price": (0, 20_000), "carat": (0, 6), "depth": (40, 80)}
+    >>> dpreg.dp_select("price ~ carat + depth", d, 1, 1.0, method=sis, bounds=limits).selected
+    ('carat',)
     """
 
     top_k: Literal["canonical", "peel"] = "canonical"

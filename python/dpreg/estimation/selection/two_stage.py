@@ -146,6 +146,15 @@ class TwoStage(_VoteOptions):
     ----------
     Kifer, Smith and Thakurta (2012), "Private Convex Empirical Risk Minimization and
     High-dimensional Regression"; Swope et al. (2024), section 2.2.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> d = dpreg.load_diamonds()
+    >>> selector = dpreg.TwoStage(penalty=0.2)
+    >>> found = dpreg.dp_select("price ~ carat + depth", d, 1, 1.0, 1e-6, method=selector)
+    >>> found.k
+    1
     """
 
     @property
@@ -184,6 +193,15 @@ class SubLasso(_VoteOptions):
     ----------
     Dick, Gillenwater and Joseph (2023), "Better Private Linear Regression Through Better
     Private Feature Selection", section 4.1.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> d = dpreg.load_diamonds()
+    >>> selector = dpreg.SubLasso(penalty=0.2)
+    >>> found = dpreg.dp_select("price ~ carat + depth", d, 1, 1.0, 1e-6, method=selector)
+    >>> found.k
+    1
     """
 
     batch: Literal["k", "d"] = "k"
