@@ -103,7 +103,8 @@ with_treatment <- function(formula, treatment, data, levels) {
   if ("." %in% all.vars(formula[[3L]])) refuse("formula: name the covariates, or write ~ 1 for none")
   name <- as.name(treatment)
   group <- treatment %in% names(levels) || (is.data.frame(data) && is.factor(data[[treatment]]))
-  term <- if (group) call("C", name, quote(contr.treatment)) else name
+  # FALSE and TRUE have contrasts, and times 1 they have none.
+  term <- if (group) call("C", name, quote(contr.treatment)) else call("I", call("*", 1, name))
   stats::as.formula(call("~", formula[[2L]], call("+", term, formula[[3L]])), environment(formula))
 }
 

@@ -24,7 +24,7 @@ DESIGNS = {
     "cohort, risks": ((0.3, 0.6, -0.5, 0.0), True, {}),
     "cohort, little overlap": ((-1.0, 1.3, 0.8, 0.0), False, {}),
 }
-SIZES = (2_000, 5_000, 20_000, 100_000)
+SIZES = (5_000, 20_000, 100_000)
 OUTCOME = np.array([0.5, 0.8, 0.5, -0.3])
 # The effect is 1 + 0.5 a on the linear predictor, which of risks begins at -1.
 EFFECT = np.array([1.0, 0.5])

@@ -174,7 +174,7 @@ def dp_effect(
     options = _options(asked)
     formula = _with_treatment(formula, treatment, data)
     problem = replace(session, request=replace(asked, formula=formula)).pose()
-    terms = _bounded(problem.terms, asked)
+    terms = _bounded(problem.terms, asked, problem)
     BoostedAdaSSP().check(terms, *claim, inference=True)
     receipt = session.pay(method, options.cost(*claim), options.max_rows)
 
@@ -295,20 +295,21 @@ def _with_treatment(formula: object, treatment: object, data: object) -> Any:
     return f"{left.strip()} ~ {name} + {right.strip()}"
 
 
-def _bounded(terms: Terms, asked: Request) -> Terms:
+def _bounded(terms: Terms, asked: Request, problem: Problem) -> Terms:
     """Return the terms with their bounds, if the first regressor is a treatment."""
     treatment = asked.method.treatment
     # Of a matrix from R the first term is the treatment.
-    own = next(iter(terms.groups.values()), ())
-    if len(own) != 1 or terms.names[:1] != own:
+    term, own = next(iter(terms.groups.items()), ("", ()))
+    named = term == treatment or isinstance(problem, ModelMatrix)
+    if not named or len(own) != 1 or terms.names[:1] != own:
         why = f"{treatment!r} must be 0 or 1, or have two public levels"
         raise ArgumentError("treatment", why, add("levels", {treatment: ["control", "treated"]}))
     if not terms.intercept or terms.offsets or terms.within:
         why = "must have an intercept, and no offsets"
         raise FormulaError("formula", why, "write 'outcome ~ age + sex'")
     if asked.method.estimator == "difference" and len(terms.names) > 1:
-        problem = "has covariates, and the difference in means uses none"
-        raise FormulaError("formula", problem, "write ~ 1", write("method", "aipw"))
+        why = "has covariates, and the difference in means uses none"
+        raise FormulaError("formula", why, "write ~ 1", write("method", "aipw"))
     public = bounds_for(asked.bounds, terms, BoostedAdaSSP(), None)
     if terms.names[0] in public:
         problem_is = f"{treatment!r} is the treatment, which is 0 or 1"
