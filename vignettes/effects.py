@@ -40,8 +40,8 @@ print(f"not private: {means['mean'].diff().iloc[1]:.3f} +- {np.hypot(*means['sem
 # %% [markdown]
 # ## A comparison: what is a degree worth?
 #
-# Hourly earnings of 61,395 persons in 2004 (`CPSSW8` of the R package AER). Degrees are not given by
-# chance, so the comparison is of persons of the same age, sex and region: `"aipw"` models the
+# Hourly earnings of 61,395 persons in 2004 (`CPSSW8` of the R package AER). Degrees are not given
+# by chance, so the comparison is of persons of the same age, sex and region: `"aipw"` models the
 # earnings and the degree, and is right if one of the models is.
 
 # %%
@@ -82,8 +82,8 @@ print(exact(wages["earnings"], wages["degree"], columns))
 # ## Persons with several rows
 #
 # Wages of young women over the years (`nlswork`): are union members paid better, at the same tenure
-# in the same year? A woman is one unit, whose rows stand and fall together: four of them are used, and
-# standard errors are clustered.
+# in the same year? A woman is one unit, whose rows stand and fall together: four of them are used,
+# and standard errors are clustered.
 
 # %%
 women = pd.read_parquet(here / "nlswork.parquet")
