@@ -130,6 +130,17 @@ def python_calls(d, folder):
             ["y", "x", "log(years)"], d, 8.0, unit="person", max_rows=3, **seeded
         ),
         "moments lm": lambda: moments().lm("y ~ x"),
+        "effect": lambda: dpreg.dp_effect("y ~ x + z", d, 8.0, treatment="hit", **seeded),
+        "effect unit": lambda: dpreg.dp_effect(
+            "hit ~ x", d, 8.0, treatment="sex", levels={"sex": ["f", "m"]}, family="binomial",
+            propensity=0.5, unit="person", max_rows=3, **seeded,
+        ),
+        "effect regression": lambda: dpreg.dp_effect(
+            "y ~ x", d, 8.0, treatment="hit", method="regression", **seeded
+        ),
+        "effect difference": lambda: dpreg.dp_effect(
+            "y ~ 1", d, 4.0, treatment="hit", method="difference", **seeded
+        ),
         "select": lambda: dpreg.dp_select("y ~ x + z + w", d, 2, 1.0, **seeded),
         "select sis": lambda: dpreg.dp_select(
             "y ~ x + z", d, 1, 2.0, method="sis",
@@ -195,6 +206,8 @@ def shell_calls(folder):
                              "--k", "1", "--select-option", "share=0.1", "--method", "adassp",
                              "--option", "cov_type=robust", *seed],
         "shell glm": ["glm", "hit ~ x", data, "--eps", "8", "--exp", "--weights", "w", *seed],
+        "shell effect": ["effect", "y ~ x", data, "--eps", "8", "--treatment", "sex", "--levels",
+                         "sex=f,m", "--overlap", "0.1,0.9", *seed],
         "shell moments": ["moments", "~ y + x + sex", data, "--eps", "8", "--levels", "sex=f,m",
                           *seed],
         "shell select": ["select", "y ~ x + z", data, "--k", "1", "--eps", "1", *seed],

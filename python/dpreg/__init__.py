@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dpreg.base.passes import progress
     from dpreg.calls.block_test import dp_test
     from dpreg.calls.curve import dp_curve
+    from dpreg.calls.effect import dp_effect
     from dpreg.calls.glm import dp_glm
     from dpreg.calls.lm import dp_lm
     from dpreg.calls.moments import dp_moments
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from dpreg.results.block_test import DPTest
     from dpreg.results.compare import compare
     from dpreg.results.curve import DPCurve
+    from dpreg.results.effect import DPEffect
     from dpreg.results.fit import DPResults
     from dpreg.results.moments import DPMoments
     from dpreg.results.not_released import NotReleased
@@ -57,6 +59,7 @@ __all__ = [
     "Budget",
     "BudgetError",
     "DPCurve",
+    "DPEffect",
     "DPKendall",
     "DPMoments",
     "DPResults",
@@ -80,6 +83,7 @@ __all__ = [
     "audit",
     "compare",
     "dp_curve",
+    "dp_effect",
     "dp_glm",
     "dp_lm",
     "dp_moments",
@@ -102,6 +106,7 @@ _HOMES = {
     "dpreg._core": ("EntropyError",),
     "dpreg.calls.block_test": ("dp_test",),
     "dpreg.calls.curve": ("dp_curve",),
+    "dpreg.calls.effect": ("dp_effect",),
     "dpreg.data.datasets": ("load_diamonds",),
     "dpreg.base.errors": (
         "ArgumentError",
@@ -131,6 +136,7 @@ _HOMES = {
     "dpreg.results.block_test": ("DPTest",),
     "dpreg.results.compare": ("compare",),
     "dpreg.results.curve": ("DPCurve",),
+    "dpreg.results.effect": ("DPEffect",),
     "dpreg.results.fit": ("DPResults",),
     "dpreg.results.moments": ("DPMoments",),
     "dpreg.results.not_released": ("NotReleased",),

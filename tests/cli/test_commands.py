@@ -118,6 +118,30 @@ def test_survival_is_dp_survival(data, ledger, tmp_path, capsys):
     assert len(dpreg.Budget.open(ledger).charges) == 1
 
 
+def test_effect_is_dp_effect(data, ledger, tmp_path, capsys):
+    path = tmp_path / "effect.json"
+    call = ["effect", "price ~ carat", data, "--treatment", "grade", "--levels"]
+    call += ["grade=Fair,Ideal", "--rng", "3", "--eps", "6", "--budget", ledger]
+    assert main([*call, "--overlap", "0.01,0.99", "--alpha", "0.1", "--json", str(path)]) == 0
+    found = dpreg.DPEffect.from_json(path.read_text())
+    assert "Private Effect of grade on price" in capsys.readouterr().out
+    again = dpreg.dp_effect("price ~ carat", data, 6.0, treatment="grade", overlap=(0.01, 0.99),
+                            levels={"grade": ["Fair", "Ideal"]}, rng=3,
+                            delta=found.privacy.delta)  # fmt: skip
+    assert again.effect == found.effect
+    for more, says in (
+        (["--overlap", "1,a"], "--overlap must be LOW,HIGH"),
+        (["--overlap", "0.9,0.1"], "--overlap must be two rising numbers"),
+        (["--propensity", "2"], "--propensity must be a number in"),
+        (["--treatment", "nope"], "nope"),
+        (["--method", "difference"], "write ~ 1"),
+        (["--alpha", "2"], "--alpha must be"),
+    ):
+        assert main([*call, *more]) == 2
+        assert says in capsys.readouterr().err
+    assert len(dpreg.Budget.open(ledger).charges) == 1
+
+
 def test_moments_and_models_of_them(data, tmp_path, capsys):
     path, model = tmp_path / "moments.json", tmp_path / "fit.json"
     call = ["moments", "price ~ carat + depth", data, "--eps", "1", "--json", str(path)]

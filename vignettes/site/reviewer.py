@@ -61,6 +61,10 @@ def calls() -> dict[str, tuple[Call, Any]]:
         lambda data: dpreg.dp_curve("Surv(time, event) ~ 1", data, 1.0, cuts=[1.0, 2.0], rng=1),
         dpreg.dp_curve,
     )
+    found["dp_effect()"] = (
+        lambda data: dpreg.dp_effect("y ~ a", data, 20.0, 1e-6, treatment="event", rng=1),
+        dpreg.dp_effect,
+    )
     found["dp_test()"] = (
         lambda data: dpreg.dp_test(lambda block: float(block["y"].mean() > 0), data, 1.0, rng=1),
         dpreg.dp_test,

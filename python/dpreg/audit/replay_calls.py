@@ -14,6 +14,7 @@ from dpreg import _core, mechanisms
 from dpreg.base.errors import ArgumentError
 from dpreg.base.families import GAUSSIAN, Family, family_from, with_link
 from dpreg.calls.curve import dp_curve
+from dpreg.calls.effect import dp_effect
 from dpreg.calls.glm import dp_glm
 from dpreg.calls.lm import dp_lm
 from dpreg.calls.moments import dp_moments
@@ -35,6 +36,7 @@ LEVELS = {"c": ("u", "v", "w"), "p": ("1", "2", "3")}
 STRATA = ("north", "south")
 
 _FUNCTIONS: dict[str, Any] = {
+    "dp_effect": dp_effect,
     "dp_lm": dp_lm,
     "dp_glm": dp_glm,
     "dp_moments": dp_moments,

@@ -195,6 +195,29 @@ def _curve(rng: Generator) -> PublicCall:
     return PublicCall("dp_curve", formula, (call.claim[0], 0.0), _with_levels(formula, kept))
 
 
+def _effect(rng: Generator) -> PublicCall:
+    """A treatment of two levels, or of numbers that are 0, 1 or others."""
+    method = _one(rng, ("aipw", "aipw", "aipw", "regression", "difference"))
+    right = "1" if method == "difference" else _one(rng, ("b", "b + t", "t + p", "b + b:p", "1"))
+    options: dict[str, Any] = {"treatment": _one(rng, ("c", "c", "a")), "method": method}
+    options["family"] = _one(rng, ("gaussian", "gaussian", "binomial"))
+    if method == "aipw" and rng.random() < 0.3:
+        options["propensity"] = _one(rng, (0.5, 0.2))
+    elif rng.random() < 0.3:
+        options["overlap"] = _one(rng, ((0.01, 0.99), (0.3, 0.5)))
+    if rng.random() < 0.3:
+        options |= {"unit": "who", "max_rows": int(rng.integers(1, 4))}
+    if rng.random() < 0.1:
+        options["memory"] = 1e6
+    if rng.random() < 0.3:
+        options["bounds"] = {"y": _one(rng, ((-3.0, 3.0), (0.0, 1.0)))}
+    options = _with_levels(right, options)
+    if options["treatment"] == "c":
+        # Rows of the third level are in neither arm.
+        options["levels"] = {**options.get("levels", {}), "c": ["u", "v"]}
+    return PublicCall("dp_effect", f"y ~ {right}", _claim(rng), options)
+
+
 def _selector(rng: Generator) -> Any:
     rows = int(rng.integers(1, 4))
     return _one(
@@ -255,7 +278,7 @@ def _arrays(rng: Generator) -> PublicCall:
 _KINDS = (
     (_linear, 24), (_generalized, 30), (_adassp, 8), (_auto, 5), (_tukey, 4), (_dpsgd, 2),
     (_frank_wolfe, 3), (_moments, 10), (_select, 6), (_selected, 5),
-    (_survival, 4), (_curve, 2), (_arrays, 4),
+    (_survival, 4), (_curve, 2), (_arrays, 4), (_effect, 6),
 )  # fmt: skip
 
 

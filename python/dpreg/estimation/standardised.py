@@ -33,7 +33,14 @@ from dpreg.estimation.releases.resumed_scales import RESUMED_PASSES, resumed_sca
 from dpreg.estimation.releases.rows import StandardUnits, most_weight, standard_units
 from dpreg.estimation.releases.standardisation import Scales, Standardisation
 
-__all__ = ["VOTE_SHARE", "Standardised", "response_not_found", "scaled", "standardise"]
+__all__ = [
+    "VOTE_SHARE",
+    "Standardised",
+    "response_not_found",
+    "scaled",
+    "standardise",
+    "with_scales",
+]
 
 Doubles = NDArray[np.float64]
 
@@ -97,7 +104,7 @@ class Standardised:
     def anew(self) -> Standardised:
         """Find scales by `column_scales`, without a start, from what is left."""
         scales = column_scales(self.design, self.noise, column_bounds(self.design.terms))
-        return _standardised(self.design, self.noise, scales, self.tail_share, self.extras)
+        return with_scales(self.design, self.noise, scales, self.tail_share, self.extras)
 
     @property
     def few_rows(self) -> bool:
@@ -225,7 +232,7 @@ def standardise(
     design = sample_rows(design, max_rows, allowance.bits)
     scales = options.standardisation.release(design, noise, column_bounds(design.terms))
     tail_share = options.standardisation.tail_share
-    return _standardised(design, noise, scales, tail_share, allowance.extras)
+    return with_scales(design, noise, scales, tail_share, allowance.extras)
 
 
 def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> Standardised:
@@ -240,7 +247,7 @@ def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> 
     else:
         scales = resumed_scales(design, noise, bounds, start)
     vote = VOTE_SHARE if family.least_squares else 0.0
-    begun = _standardised(design, noise, scales, vote, allowance.extras)
+    begun = with_scales(design, noise, scales, vote, allowance.extras)
     return replace(begun, start=start)
 
 
@@ -255,9 +262,14 @@ def _releases(design: Design, allowance: Allowance, max_rows: int) -> GaussianRe
     )
 
 
-def _standardised(
-    design: Design, noise: GaussianReleases, scales: Scales, tail_share: float, extras: Extras
+def with_scales(
+    design: Design,
+    noise: GaussianReleases,
+    scales: Scales,
+    tail_share: float,
+    extras: Extras = NOTHING_MORE,
 ) -> Standardised:
+    """Return a design in the standard units of released scales; what it releases, `noise` pays."""
     units = standard_units(scales, intercept=design.terms.intercept)
     if not design.terms.family.standardised:
         units = replace(units, y_centre=0.0, y_scale=1.0)

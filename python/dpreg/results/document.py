@@ -177,6 +177,9 @@ _TYPES: dict[Any, Any] = {
 }  # fmt: skip
 
 
+CERTIFICATE = _template(Certificate)
+
+
 def _dtype(hint: Any) -> Any:
     return typing.get_args(typing.get_args(hint)[1])[0]
 

@@ -219,6 +219,26 @@ def _curve(request: Sent) -> dict[str, Any]:
             "notes": list(found.notes), "privacy": plain(found.privacy)}  # fmt: skip
 
 
+def _effect(request: Sent) -> dict[str, Any]:
+    """Release an effect, with what follows from its two means."""
+    given = dict(request)
+    given["overlap"] = tuple(given["overlap"])
+    found = _release(_newer("dp_effect"), given)
+    if isinstance(found, dpreg.NotReleased):
+        return result_fields(found)
+    shape = np.array([[-1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    table = found.tidy()
+    return {
+        "released": True, "json": found.to_json(), "names": list(table.index),
+        "coefficients": plain(table["coef"].to_numpy()),
+        "covariance": plain(shape @ found.covariance @ shape.T),
+        "sampling": plain(table["sampling"].to_numpy()), "nobs": found.nobs,
+        "treated": found.treated, "text": str(found), "notes": list(found.notes),
+        "overlap": None if found.overlap is None else dataclasses.asdict(found.overlap),
+        "privacy": plain(found.privacy),
+    }  # fmt: skip
+
+
 def _curve_table(request: Sent) -> dict[str, Any]:
     """Return what R asks of a curve, as columns: a table, means, quantiles; or the test."""
     curve, what = dpreg.DPCurve.from_json(request["curve"]), request["what"]
@@ -352,6 +372,7 @@ _FUNCTIONS: dict[str, Callable[[Sent], Any]] = {
     "lm": _lm,
     "glm": _glm,
     "curve": _curve,
+    "effect": _effect,
     "curve_table": _curve_table,
     "public_start": _public_start,
     "moments": _moments,

@@ -32,7 +32,8 @@ def _arguments() -> re.Pattern[str]:
     from dpreg.estimation.releases.standardisation import Standardisation
 
     functions: tuple[Callable[..., Any], ...] = (
-        dpreg.dp_lm, dpreg.dp_glm, dpreg.dp_select, dpreg.dp_test, dpreg.dp_curve, dpreg.dp_plan,
+        dpreg.dp_lm, dpreg.dp_glm, dpreg.dp_select, dpreg.dp_test, dpreg.dp_curve,
+        dpreg.dp_effect, dpreg.dp_plan,
         dpreg.Budget, Standardisation,
         *methods.METHODS.values(), dpreg.DPKendall, dpreg.DPSIS,
                  dpreg.TwoStage, dpreg.SubLasso)  # fmt: skip

@@ -16,6 +16,7 @@ from dpreg.faces.cli.budget import budget
 from dpreg.faces.cli.command import CUT_OFF, FAILED, INTERRUPTED, REFUSED
 from dpreg.faces.cli.curve import curve
 from dpreg.faces.cli.demo import demo_command
+from dpreg.faces.cli.effect import effect
 from dpreg.faces.cli.face import SHELL, know_options
 from dpreg.faces.cli.fit import fit, glm
 from dpreg.faces.cli.moments import lm, moments
@@ -56,8 +57,8 @@ def dpreg() -> None:
     """Differentially private regression: a formula, a table and an epsilon."""
 
 
-for _command in (fit, glm, survival, moments, lm, select, block_test, curve, predict, plan, budget,
-                 audit, demo_command):  # fmt: skip
+for _command in (fit, glm, survival, moments, lm, select, block_test, curve, effect, predict, plan,
+                 budget, audit, demo_command):  # fmt: skip
     dpreg.add_command(_command)
 know_options(dpreg)
 

@@ -1,0 +1,245 @@
+"""Rows that are functions of one record with a treatment each: models of arms, and scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.base.families import Family
+from dpreg.data.design import Design, Terms
+from dpreg.data.expanded import ExpandedRows, Expansion
+from dpreg.privacy.sealed import opened
+
+__all__ = [
+    "Alone",
+    "AtLimits",
+    "EffectScores",
+    "InArms",
+    "Interacted",
+    "Line",
+    "Slopes",
+    "Treatments",
+    "one_row_each",
+]
+
+Doubles = NDArray[np.float64]
+Made = tuple[Doubles, Doubles, NDArray[np.int64]]
+
+# Scores are no farther from 0, so that what is made of them is finite.
+_FARTHEST = 1e100
+
+
+def one_row_each(design: Design, expansion: Expansion, terms: Terms) -> Design:
+    """Return the design of rows that an expansion makes, one of a record or none.
+
+    Parameters
+    ----------
+    design : Design
+        Private: of records whose first regressor is the treatment.
+    expansion : callable
+        One of those below.
+    terms : Terms
+        Of the rows.
+
+    Returns
+    -------
+    Design
+        With the units of `design`: a unit that comes or goes changes no row of another one, and has
+        no more rows than records.
+    """
+    records = opened(design.records)
+    return Design.of_rows(ExpandedRows(records.rows, expansion, 1), terms, records.units)
+
+
+@dataclass(frozen=True, slots=True)
+class InArms:
+    """Records whose treatment is 0 or 1, as they are."""
+
+    def __call__(self, X: Doubles, y: Doubles) -> Made:
+        """See `Expansion`."""
+        there = (X[:, 0] == 0) | (X[:, 0] == 1)
+        return X[there], y[there], there.astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """The treatment as the only regressor."""
+
+    def __call__(self, X: Doubles, y: Doubles) -> Made:
+        """See `Expansion`."""
+        return np.ascontiguousarray(X[:, :1]), np.array(y), _ones(y)
+
+
+@dataclass(frozen=True, slots=True)
+class Treatments:
+    """The treatment as response, of the other regressors.
+
+    Attributes
+    ----------
+    columns : bool
+        False: of none.
+    """
+
+    columns: bool
+
+    def __call__(self, X: Doubles, y: Doubles) -> Made:
+        """See `Expansion`."""
+        others = X[:, 1:] if self.columns else X[:, :0]
+        return np.ascontiguousarray(others), np.array(X[:, 0]), _ones(y)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interacted:
+    """The treatment, the covariates, and the treatment times each of them.
+
+    Attributes
+    ----------
+    centre : ndarray, shape (k,)
+        Taken off a covariate before it is multiplied.
+    """
+
+    centre: Doubles
+
+    def __call__(self, X: Doubles, y: Doubles) -> Made:
+        """See `Expansion`."""
+        with np.errstate(all="ignore"):
+            products = _finite(X[:, :1] * (X[:, 1:] - self.centre))
+        return np.column_stack([X, products]), np.array(y), _ones(y)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """A model of which only released numbers are known, for predictions.
+
+    Attributes
+    ----------
+    params : ndarray, shape (1 + k,)
+        The intercept first.
+    limits : ndarray, shape (k, 2)
+        To which covariates are moved.
+    family : Family
+    """
+
+    params: Doubles
+    limits: Doubles
+    family: Family
+
+    def moved(self, X: Doubles) -> Doubles:
+        """Return covariates within their limits."""
+        return np.asarray(np.clip(X, self.limits[:, 0], self.limits[:, 1]))
+
+    def predictor(self, X: Doubles) -> Doubles:
+        """Return linear predictors.
+
+        One column after another: the last bit of a matrix product may depend on where a row is.
+        """
+        inside = self.moved(X)
+        found = np.full(len(X), self.params[0])
+        for column, slope in zip(inside.T, self.params[1:], strict=True):
+            found = found + column * slope
+        return found
+
+    def mean(self, X: Doubles) -> Doubles:
+        """Return mean responses."""
+        return self.family.mean(self.predictor(X))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EffectScores:
+    """Scores whose mean is a mean outcome under treatment, under none, or their difference.
+
+    Attributes
+    ----------
+    outcomes : tuple of two Line
+        Without and with the treatment.
+    propensity : Line, float or None
+        Probability of the treatment; None: scores are predictions alone.
+    overlap : tuple of float
+        To which probabilities are moved.
+    weights : tuple of float
+        Of the scores without and with the treatment: (-1, 1) for the effect.
+    """
+
+    outcomes: tuple[Line, Line]
+    propensity: Line | float | None
+    overlap: tuple[float, float]
+    weights: tuple[float, float]
+
+    @np.errstate(all="ignore")
+    def __call__(self, X: Doubles, y: Doubles) -> Made:
+        """See `Expansion`."""
+        treated, covariates = X[:, 0] == 1, X[:, 1:]
+        known = self.outcomes[0].family.response
+        y = y if known is None else np.clip(y, *known)
+        score = np.zeros(len(y))
+        for arm, (weight, line) in enumerate(zip(self.weights, self.outcomes, strict=True)):
+            if weight == 0:
+                continue
+            mean = line.mean(covariates)
+            score = score + weight * mean
+            if self.propensity is not None:
+                chance = _chances(self.propensity, covariates, self.overlap)
+                own = chance if arm else 1 - chance
+                score = score + np.where(treated == arm, weight * (y - mean) / own, 0.0)
+        return np.empty((len(y), 0)), _finite(score), _ones(y)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AtLimits:
+    """Whether the probability of the treatment is at a public limit: a response of 0 or 1.
+
+    Attributes
+    ----------
+    propensity : Line
+    overlap : tuple of float
+    """
+
+    propensity: Line
+    overlap: tuple[float, float]
+
+    @np.errstate(all="ignore")
+    def __call__(self, X: Doubles, y: Doubles) -> Made:
+        """See `Expansion`."""
+        low, high = self.overlap
+        chance = self.propensity.mean(X[:, 1:])
+        outside = (chance <= low) | (chance >= high)
+        return np.empty((len(y), 0)), outside.astype(np.float64), _ones(y)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slopes:
+    """Derivatives of predictions by the coefficients of both outcome models; the response is 0.
+
+    Attributes
+    ----------
+    outcomes : tuple of two Line
+    """
+
+    outcomes: tuple[Line, Line]
+
+    @np.errstate(all="ignore")
+    def __call__(self, X: Doubles, y: Doubles) -> Made:
+        """See `Expansion`."""
+        parts = []
+        for line in self.outcomes:
+            slope = line.family.slope(line.predictor(X[:, 1:]))[:, None]
+            parts += [slope, slope * line.moved(X[:, 1:])]
+        return _finite(np.hstack(parts)), np.zeros(len(y)), _ones(y)
+
+
+def _ones(y: Doubles) -> NDArray[np.int64]:
+    return np.ones(len(y), dtype=np.int64)
+
+
+def _chances(propensity: Line | float, X: Doubles, overlap: tuple[float, float]) -> Doubles:
+    if isinstance(propensity, Line):
+        return np.asarray(np.clip(propensity.mean(X), *overlap))
+    return np.full(len(X), propensity)
+
+
+def _finite(values: Doubles) -> Doubles:
+    return np.nan_to_num(
+        np.clip(values, -_FARTHEST, _FARTHEST), nan=0.0, posinf=_FARTHEST, neginf=-_FARTHEST
+    )

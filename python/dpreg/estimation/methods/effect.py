@@ -1,0 +1,324 @@
+"""Average treatment effects: doubly robust scores, regression adjustment, difference in means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.base.families import BINOMIAL, GAUSSIAN, Family
+from dpreg.base.passes import expect
+from dpreg.data.arms import (
+    Alone,
+    AtLimits,
+    EffectScores,
+    InArms,
+    Interacted,
+    Line,
+    Slopes,
+    Treatments,
+    one_row_each,
+)
+from dpreg.data.design import Design
+from dpreg.data.sampling import sample_rows
+from dpreg.estimation.base import Allowance, Declined, Release
+from dpreg.estimation.inference.effect import combined, remainder, without_noise
+from dpreg.estimation.methods.effect_stages import (
+    Known,
+    Stages,
+    known_scales,
+    scales_interacted,
+    scales_of,
+    terms_of,
+)
+from dpreg.estimation.newton.fit import newton_passes
+from dpreg.estimation.releases.accountant import releases_cost
+from dpreg.estimation.releases.limits import regressor_limits
+from dpreg.estimation.releases.statistics import EventCounts, MomentSums
+from dpreg.estimation.standardised import with_scales
+from dpreg.privacy.certificate import Part
+from dpreg.privacy.cost import Cost
+
+__all__ = ["EffectRelease", "TreatmentEffect"]
+
+Doubles = NDArray[np.float64]
+
+# Of the squared mu that scales leave: models of the outcome and of the treatment, the count of rows
+# at the limits, and mean derivatives.  Scores have the rest, which is what tells.
+_OUTCOMES, _TREATMENT, _AT_LIMITS, _SLOPES = 0.3, 0.2, 0.005, 0.03
+# Noise in the outcome's model moves regression to first order.
+_REGRESSION = 0.65
+# Of the scores: of the effect, and of the mean outcome of each arm.
+_EFFECT, _MEAN = 0.6, 0.2
+# Scores for the mean outcomes without and with the treatment, and for the difference.
+_SCORES = {"effect": (-1.0, 1.0), "untreated": (1.0, 0.0), "treated": (0.0, 1.0)}
+
+
+class EffectRelease(NamedTuple):
+    """Numbers that may be published.
+
+    Attributes
+    ----------
+    means : ndarray, shape (2,)
+        Mean outcomes without and with the treatment.
+    covariance : ndarray, shape (2, 2)
+        Of `means`: sampling error and privacy noise; NaN where it is not estimable.
+    sampling : ndarray, shape (2, 2)
+        The part without noise.
+    units, treated : float
+        Noisy numbers of rows.
+    at_limits : float or None
+        Noisy number of rows whose probability of the treatment is at a limit.
+    deviation : float
+        Of its noise.
+    propensity : ndarray or None
+        Coefficients of the model of the treatment.
+    parts : tuple of Part
+    notes : tuple of str
+    """
+
+    means: Doubles
+    covariance: Doubles
+    sampling: Doubles
+    units: float
+    treated: float
+    at_limits: float | None
+    deviation: float
+    propensity: Doubles | None
+    parts: tuple[Part, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreatmentEffect:
+    """How `dp_effect` estimates, all public; see there.
+
+    Attributes
+    ----------
+    estimator : {"aipw", "regression", "difference"}
+    family : Family
+        Of the outcome.
+    propensity : float or None
+        None: estimated.
+    overlap : tuple of float
+    max_rows : int
+        Of a unit.
+    """
+
+    name: ClassVar[str] = "effect"
+
+    estimator: str = "aipw"
+    family: Family = GAUSSIAN
+    propensity: float | None = None
+    overlap: tuple[float, float] = (0.05, 0.95)
+    max_rows: int = 1
+
+    def cost(self, epsilon: float, delta: float) -> Cost:
+        """See `dpreg.estimation.base.Method`."""
+        return releases_cost(epsilon, delta)
+
+    def release(self, design: Design, allowance: Allowance) -> EffectRelease | Declined:
+        """Spend the allowance.
+
+        Parameters
+        ----------
+        design : Design
+            Private: of records whose first regressor is the treatment.
+        allowance : Allowance
+
+        Privacy
+        -------
+        guarantee : (eps, delta)-DP, by Gaussian composition
+        neighbours : add or remove one unit
+        public : all options, bounds, the names of the columns
+        proof : effect.md
+        """
+        least, models = newton_passes(GAUSSIAN), newton_passes(self.family)
+        expect(4 + models + newton_passes(BINOMIAL) + 3 * least)
+        spending = Stages(allowance, self.max_rows if design.by_unit else 1)
+        design = sample_rows(design, self.max_rows, allowance.bits)
+        design = one_row_each(design, InArms(), design.terms)
+        known = known_scales(design, spending, self.family)
+        if not known.scales.response_found:
+            nothing = with_scales(design, spending.stage(1.0), known.scales, 0.0).declined
+            assert nothing is not None
+            return spending.declined(nothing)
+        if self.estimator == "difference":
+            return self._difference(design, known, spending)
+        found = self._models(design, known, spending)
+        if isinstance(found, Declined):
+            return spending.declined(found)
+        return self._means(design, known, found, spending)
+
+    def _difference(
+        self, design: Design, known: Known, spending: Stages
+    ) -> EffectRelease | Declined:
+        """Regress the outcome on the treatment alone."""
+        places = [0, -1]
+        terms = terms_of(design.terms.response, design.terms.names[:1], GAUSSIAN)
+        rows = one_row_each(design, Alone(), terms)
+        scales = scales_of(known.scales, places)
+        fit = spending.fit("", rows, scales, 1.0)
+        if isinstance(fit, Declined):
+            return spending.declined(fit)
+        of_means = np.array([[1.0, 0.0], [1.0, 1.0]])
+        covariance, sampling = _errors(fit)
+        return self._released(
+            known, spending, of_means @ fit.params, of_means @ covariance @ of_means.T,
+            of_means @ sampling @ of_means.T, fit.notes,
+        )  # fmt: skip
+
+    def _models(self, design: Design, known: Known, spending: Stages) -> _Models | Declined:
+        """Fit models of the outcome in both arms and, if it is not known, of the treatment."""
+        terms, limits = design.terms, regressor_limits(known.scales)[1:-1]
+        treatment, others = terms.names[0], terms.names[1:]
+        share, centre = spending.left, known.scales.centre[1:-1]
+        made = tuple(f"{treatment}:{name}" for name in others)
+        rows = one_row_each(
+            design, Interacted(centre), terms_of(terms.response, (*terms.names, *made), self.family)
+        )
+        scales = scales_interacted(known.scales, known.share)
+        part = _REGRESSION if self.estimator == "regression" else _OUTCOMES
+        fit = spending.fit("outcome: ", rows, scales, part * share)
+        if isinstance(fit, Declined):
+            return fit
+        by_arm = _by_arm(centre)
+        both = by_arm @ fit.params
+        lines = (
+            Line(both[: len(centre) + 1], limits, self.family),
+            Line(both[len(centre) + 1 :], limits, self.family),
+        )
+        covariance, sampling = _errors(fit)
+        outcome = by_arm @ covariance @ by_arm.T, by_arm @ sampling @ by_arm.T
+        if self.estimator == "regression" or self.propensity is not None:
+            return _Models(lines, *outcome, None, fit.notes)
+        rows = one_row_each(design, Treatments(columns=True), terms_of(treatment, others, BINOMIAL))
+        scales = scales_of(known.scales, [*range(1, len(others) + 1), 0])
+        fitted = spending.fit("treatment: ", rows, scales, _TREATMENT * share)
+        if isinstance(fitted, Declined):
+            return fitted
+        return _Models(lines, *outcome, fitted, (*fit.notes, *fitted.notes))
+
+    def _means(
+        self, design: Design, known: Known, models: _Models, spending: Stages
+    ) -> EffectRelease | Declined:
+        """Release mean scores, and put them together."""
+        chance: Line | float | None = self.propensity
+        at_limits, deviation = None, 0.0
+        if models.treatment is not None:
+            chance = Line(models.treatment.params, models.lines[0].limits, BINOMIAL)
+            at_limits, deviation = self._at_limits(design, chance, spending)
+        slopes = None
+        if self.estimator == "regression":
+            slopes = _mean_slopes(design, models.lines, known.scales.units, spending)
+        terms, left, fits = terms_of("score", (), GAUSSIAN), spending.left, {}
+        # The last has all that others have left.
+        for score, share in (("untreated", _MEAN), ("treated", _MEAN), ("effect", _EFFECT)):
+            made = EffectScores(models.lines, chance, self.overlap, _SCORES[score])
+            rows = one_row_each(design, made, terms)
+            part = spending.left if score == "effect" else share * left
+            fit = spending.mean(f"{score}: ", rows, part)
+            if isinstance(fit, Declined):
+                return spending.declined(fit)
+            fits[score] = fit
+        found = [fits[score] for score in _SCORES]
+        means, covariance, sampling = combined(
+            [float(fit.params[0]) for fit in found],
+            [float(_errors(fit)[0][0, 0]) for fit in found],
+            [float(_errors(fit)[1][0, 0]) for fit in found],
+        )
+        if models.treatment is not None:
+            covariance = covariance + self._remainder(means, known, models)
+        if slopes is not None:
+            covariance = covariance + slopes @ models.covariance @ slopes.T
+            sampling = sampling + slopes @ models.sampling @ slopes.T
+        released = self._released(known, spending, means, covariance, sampling, models.notes)
+        return released._replace(
+            at_limits=at_limits, deviation=deviation,
+            propensity=None if models.treatment is None else models.treatment.params,
+        )  # fmt: skip
+
+    def _at_limits(self, design: Design, chance: Line, spending: Stages) -> tuple[float, float]:
+        rows = one_row_each(design, AtLimits(chance, self.overlap), terms_of("limit", (), BINOMIAL))
+        noise = spending.stage(_AT_LIMITS * spending.left)
+        counts = rows.total(EventCounts())
+        found, deviation = noise.release("rows at the limits of overlap", counts, noise.mu)
+        spending.add("", noise)
+        return float(found[1]), deviation
+
+    def _remainder(self, means: Doubles, known: Known, models: _Models) -> Doubles:
+        assert models.treatment is not None
+        covariance, sampling = _errors(models.treatment)
+        slopes = np.ones(2)
+        if self.family is BINOMIAL:
+            slopes = np.clip(means, 0, 1) * (1 - np.clip(means, 0, 1))
+        errors = np.sqrt(np.diag(sampling))
+        return remainder(
+            models.covariance, covariance, errors, known.scales.units, slopes, known.share
+        )
+
+    def _released(
+        self, known: Known, spending: Stages, means: Doubles, covariance: Doubles,
+        sampling: Doubles, notes: tuple[str, ...],
+    ) -> EffectRelease:  # fmt: skip
+        return EffectRelease(
+            means, covariance, sampling, known.scales.units, known.share * known.scales.units,
+            None, 0.0, None, tuple(spending.parts), notes,
+        )  # fmt: skip
+
+
+class _Models(NamedTuple):
+    """Models of the outcome without and with the treatment, and of the treatment."""
+
+    lines: tuple[Line, Line]
+    covariance: Doubles
+    sampling: Doubles
+    treatment: Release | None
+    notes: tuple[str, ...]
+
+
+def _by_arm(centre: Doubles) -> Doubles:
+    """Return what coefficients of rows of `Interacted` are multiplied by to give those by arm."""
+    k = len(centre)
+    matrix = np.zeros((2 * (1 + k), 2 + 2 * k))
+    matrix[[0, 1 + k], 0] = 1.0
+    matrix[1 : 1 + k, 2 : 2 + k] = matrix[2 + k :, 2 : 2 + k] = np.eye(k)
+    matrix[1 + k, 1] = 1.0
+    matrix[1 + k, 2 + k :] = -centre
+    matrix[2 + k :, 2 + k :] = np.eye(k)
+    return matrix
+
+
+def _errors(fit: Release) -> tuple[Doubles, Doubles]:
+    """Return the covariance of coefficients, and its part that is sampling error."""
+    assert fit.covariance is not None
+    assert fit.sampling is not None
+    return fit.covariance, without_noise(fit.covariance, fit.sampling)
+
+
+def _mean_slopes(
+    design: Design, lines: tuple[Line, Line], units: float, spending: Stages
+) -> Doubles:
+    """Release mean derivatives of predictions by coefficients, shape (2, 2 w)."""
+    steepest = float(lines[0].family.slope(np.zeros(1))[0])
+    one = np.array([[0.0, 1.0]])
+    reach = steepest * np.vstack([one, lines[0].limits])
+    low = np.tile(np.minimum(reach[:, 0], 0.0), 2)
+    high = np.tile(np.maximum(reach[:, 1], 0.0), 2)
+    middle, half = np.append((low + high) / 2, 0.0), np.append((high - low) / 2, 1.0)
+    half = np.where(half > 0, half, 1.0)
+    names = tuple(f"slope {j}" for j in range(len(low)))
+    rows = one_row_each(design, Slopes(lines), terms_of("none", names, GAUSSIAN))
+    noise = spending.stage(_SLOPES * spending.left)
+    sums = rows.total(MomentSums(middle, half, np.ones(len(half))))
+    noisy, _ = noise.release("mean derivatives of predictions", sums, noise.mu)
+    spending.add("", noise)
+    means = np.clip(noisy[1 : len(half)] * 2.0**-_core.MOMENT_BITS / units, -1, 1)
+    means = middle[:-1] + half[:-1] * means
+    w = len(means) // 2
+    found = np.zeros((2, 2 * w))
+    found[0, :w], found[1, w:] = means[:w], means[w:]
+    return found

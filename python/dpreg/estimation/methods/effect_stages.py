@@ -1,0 +1,132 @@
+"""The stages of `dp_effect`: what each may spend, and the scales of its rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from dpreg.base.families import BINOMIAL, Family
+from dpreg.data.arms import Treatments, one_row_each
+from dpreg.data.bounds import column_bounds
+from dpreg.data.design import Design, Terms
+from dpreg.estimation.base import Allowance, Declined, Release
+from dpreg.estimation.newton.fit import newton_fit
+from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.column_scaling import column_scales
+from dpreg.estimation.releases.standardisation import Scales
+from dpreg.estimation.standardised import VOTE_SHARE, with_scales
+from dpreg.privacy.certificate import Part
+
+__all__ = ["Known", "Stages", "known_scales", "scales_interacted", "scales_of", "terms_of"]
+
+# Parts of the reserve for discrete noise: no call has more stages.
+_STAGES = 8
+# The share of treated rows is taken to be no nearer to 0 and 1.
+_LEAST_SHARE = 1e-3
+_ROUNDED_DOWN = 1 - 1e-9
+
+
+class Known(NamedTuple):
+    """Scales of treatment, covariates and outcome, and the share of rows that are treated."""
+
+    scales: Scales
+    share: float
+
+
+class Stages:
+    """Stages whose squared mu add up to that of the allowance at most.
+
+    Parameters
+    ----------
+    allowance : Allowance
+    rows : int
+        Of a unit.
+    """
+
+    def __init__(self, allowance: Allowance, rows: int) -> None:
+        self._allowance, self._rows = allowance, rows
+        self._mu = GaussianReleases(allowance.epsilon, allowance.delta, allowance.bits).mu
+        self.parts: list[Part] = []
+
+    @property
+    def left(self) -> float:
+        """Share of the squared mu that was not spent; a public number."""
+        spent = math.fsum((part.mu or 0.0) ** 2 for part in self.parts)
+        return max(1 - spent / self._mu**2, 0.0) * _ROUNDED_DOWN
+
+    def stage(self, share: float) -> GaussianReleases:
+        """Return what may spend a share of the squared mu."""
+        own = self._allowance
+        epsilon = min(own.epsilon, 1.0) / _STAGES
+        total = self._mu * math.sqrt(share)
+        return GaussianReleases(epsilon, own.delta, own.bits, self._rows, total)
+
+    def add(self, label: str, noise: GaussianReleases) -> None:
+        """Put down what a stage has spent."""
+        self.parts += [replace(part, label=label + part.label) for part in noise.parts]
+
+    def fit(self, label: str, design: Design, scales: Scales, share: float) -> Release | Declined:
+        """Fit a model with errors."""
+        noise = self.stage(min(share, self.left))
+        vote = VOTE_SHARE if design.terms.family.least_squares else 0.0
+        begun = with_scales(design, noise, scales, vote)
+        found = begun.declined or newton_fit(begun)
+        self.add(label, noise)
+        return found
+
+    def mean(self, label: str, design: Design, share: float) -> Release | Declined:
+        """Release the mean of a response, whose scale is found first."""
+        noise = self.stage(min(share, self.left))
+        begun = with_scales(
+            design, noise, column_scales(design, noise, column_bounds(design.terms)), VOTE_SHARE
+        )
+        found = begun.declined or newton_fit(begun)
+        self.add(label, noise)
+        return found
+
+    def declined(self, outcome: Declined) -> Declined:
+        """Return the outcome with all parts."""
+        return replace(outcome, parts=tuple(self.parts))
+
+
+def known_scales(design: Design, spending: Stages, family: Family) -> Known:
+    """Release where columns lie, and how many rows are treated; spend no more than it has to."""
+    noise, terms = spending.stage(spending.left), replace(design.terms, family=family)
+    ranges = {**terms.ranges, terms.names[0]: (0.0, 1.0)}
+    bounds = column_bounds(replace(terms, ranges=ranges))
+    scales = column_scales(design, noise, bounds, events=family.events)
+    arms = one_row_each(design, Treatments(columns=False), terms_of("treatment", (), BINOMIAL))
+    counts = column_scales(arms, noise, np.array([[0.0, 1.0]]), events=True)
+    spending.add("", noise)
+    share = min(max(float(counts.centre[-1]), _LEAST_SHARE), 1 - _LEAST_SHARE)
+    centre, scale = scales.centre.copy(), scales.scale.copy()
+    centre[0], scale[0] = share, math.sqrt(share * (1 - share))
+    return Known(replace(scales, centre=centre, scale=scale, units=counts.units), share)
+
+
+def terms_of(response: str, names: tuple[str, ...], family: Family) -> Terms:
+    """Return the terms of rows that an expansion makes."""
+    return Terms(response, names, True, family=family)
+
+
+def scales_of(scales: Scales, places: list[int]) -> Scales:
+    """Return the scales of some columns, the last being the response."""
+    named = ("low", "high", "centre", "scale", "given", "spread", "seen")
+    return replace(scales, **{name: getattr(scales, name)[places] for name in named})
+
+
+def scales_interacted(scales: Scales, share: float) -> Scales:
+    """Return scales of the rows of `Interacted`."""
+    d = len(scales.low) - 1
+    covariates = list(range(1, d))
+    doubled = scales_of(scales, [0, *covariates, *covariates, d])
+    low, high, centre, scale = (
+        getattr(doubled, name).copy() for name in ("low", "high", "centre", "scale")
+    )
+    low[d:-1] = np.minimum(low[d:-1] - centre[d:-1], 0.0)
+    high[d:-1] = np.maximum(high[d:-1] - centre[d:-1], 0.0)
+    centre[d:-1], scale[d:-1] = 0.0, scale[d:-1] * math.sqrt(share)
+    return replace(doubled, low=low, high=high, centre=centre, scale=scale)

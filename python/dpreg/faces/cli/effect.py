@@ -1,0 +1,70 @@
+"""`dpreg effect`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dpreg.base.errors import ArgumentError
+from dpreg.faces.cli.codes import DECLINED, DONE
+from dpreg.faces.cli.face import SHELL, in_shell
+from dpreg.faces.cli.help import Documented
+from dpreg.faces.cli.output import Outputs
+from dpreg.faces.cli.progress import working
+from dpreg.faces.cli.release import release_options
+
+__all__ = ["effect"]
+
+
+@click.command(
+    cls=Documented,
+    examples=(
+        'dpreg effect "pressure ~ age + C(stage)" cohort.parquet --eps 1 --treatment drug '
+        "--levels stage=I,II,III",
+        'dpreg effect "died ~ age" trial.parquet --eps 1 --treatment arm --levels arm=placebo,drug '
+        "--family binomial --propensity 0.5 --json effect.json",
+    ),
+)
+@release_options(
+    click.option("--treatment", metavar="COLUMN", required=True,
+                 help="Column of the treatment: 0 or 1, or two levels, the control first."),
+    click.option("--method", type=click.Choice(["aipw", "regression", "difference"]),
+                 default="aipw", show_default=True,
+                 help="Doubly robust scores, models of the outcome, or difference in means."),
+    click.option("--family", type=click.Choice(["gaussian", "binomial"]), default="gaussian",
+                 show_default=True, help="Of the outcome; binomial: a difference of risks."),
+    click.option("--propensity", type=float, metavar="P",
+                 help="Public probability of the treatment in a randomised trial."),
+    click.option("--overlap", metavar="LOW,HIGH", default="0.05,0.95", show_default=True,
+                 help="Public limits of estimated probabilities of the treatment."),
+    click.option("--alpha", type=float, default=0.05, show_default=True,
+                 help="1 - coverage of the intervals in the table."),
+    click.option("--memory", type=float, metavar="BYTES",
+                 help="Memory for rows; further rows go to temporary files.  [default: a "
+                 "quarter of the machine's memory]"),
+)  # fmt: skip
+def effect(given: dict[str, Any], outputs: Outputs) -> int:
+    """Estimate an average treatment effect with differential privacy.
+
+    FORMULA is 'outcome ~ age + sex', without the treatment; DATA is a Parquet file, a folder of
+    such files or a pattern.
+    """
+    from dpreg.calls.effect import dp_effect
+    from dpreg.estimation.inference.law import check_alpha
+    from dpreg.results.effect import DPEffect
+
+    alpha = check_alpha(given.pop("alpha"))
+    given["overlap"] = _limits_from(given["overlap"])
+    with working("estimating the effect"):
+        found = dp_effect(**given)
+    if not isinstance(found, DPEffect):
+        return outputs.tell(found, found.summary(SHELL), DECLINED)
+    return outputs.tell(found, in_shell(found.summary(alpha)), DONE)
+
+
+def _limits_from(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(limit) for limit in text.split(","))
+    except ValueError:
+        raise ArgumentError("--overlap", f"must be LOW,HIGH, got {text!r}") from None

@@ -1,0 +1,281 @@
+"""A private treatment effect: what was released, and what follows from it."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dpreg.estimation.inference.law import check_alpha
+from dpreg.privacy.certificate import Certificate
+from dpreg.results.document import CERTIFICATE, parsed, reading
+from dpreg.results.summary import Summary, privacy_note
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["DPEffect", "Overlap"]
+
+Doubles = NDArray[np.float64]
+
+_FORMAT = 1
+_DOCUMENT = {
+    "dpreg_effect": float, "formula": str, "treatment": str, "response": str, "arms": [str],
+    "method": str, "family": str, "covariates": [str], "means": [float],
+    "covariance": [[(float, None)]], "sampling": [[(float, None)]], "units": float,
+    "treated": float, "overlap": ({
+        "rows": float, "std_err": float, "units": float, "low": float, "high": float,
+    }, None),
+    "propensity": ([float], float, None), "notes": [str], "privacy": CERTIFICATE,
+}  # fmt: skip
+_CONTRAST = np.array([-1.0, 1.0])
+_SHOWN_NOTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """How many rows have an estimated probability of treatment at a limit.
+
+    Attributes
+    ----------
+    rows : float
+        With noise, so it may be negative.
+    std_err : float
+        Standard deviation of the noise.
+    units : float
+        Noisy number of all rows.
+    low, high : float
+        The limits, to which probabilities were moved.
+    """
+
+    rows: float
+    std_err: float
+    units: float
+    low: float
+    high: float
+
+    @property
+    def share(self) -> float:
+        """Share of all rows, in [0, 1]."""
+        return min(max(self.rows / self.units, 0.0), 1.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DPEffect:
+    """A private average treatment effect.  Holds released numbers; nothing here costs budget.
+
+    Attributes
+    ----------
+    formula, treatment, response : str
+    arms : tuple of str
+        Without and with the treatment.
+    method : {"aipw", "regression", "difference"}
+    family : {"gaussian", "binomial"}
+    covariates : tuple of str
+    means : ndarray, shape (2,)
+        Mean outcome of all rows without and with the treatment.
+    covariance, sampling : ndarray, shape (2, 2)
+        Of `means`: with the noise, and sampling error alone; NaN where not estimable.
+    units, treated : float
+        Private estimates of the number of rows, and of those that were treated.
+    overlap : Overlap or None
+        None: the probability of treatment was not estimated.
+    propensity : ndarray, float or None
+        Coefficients of the logistic model of the treatment, the intercept first; or the known
+        probability.
+    privacy : Certificate
+    notes : tuple of str
+    """
+
+    formula: str
+    treatment: str
+    response: str
+    arms: tuple[str, str]
+    method: str
+    family: str
+    covariates: tuple[str, ...]
+    means: Doubles
+    covariance: Doubles
+    sampling: Doubles
+    units: float
+    treated: float
+    overlap: Overlap | None
+    propensity: Doubles | float | None
+    privacy: Certificate
+    notes: tuple[str, ...] = ()
+
+    @property
+    def released(self) -> bool:
+        """True; False for `NotReleased`."""
+        return True
+
+    @property
+    def nobs(self) -> float:
+        """Private estimate of the number of rows."""
+        return self.units
+
+    @property
+    def effect(self) -> float:
+        """Average treatment effect: the second mean less the first; a difference of risks."""
+        return float(_CONTRAST @ self.means)
+
+    @property
+    def se(self) -> float:
+        """Standard error of the effect: sampling error and privacy noise; NaN: not estimable."""
+        return float(self._columns(0.05)["std err"][0])
+
+    @property
+    def pvalue(self) -> float:
+        """Of the hypothesis that the effect is 0."""
+        return float(self._columns(0.05)["P>|z|"][0])
+
+    def conf_int(self, alpha: float = 0.05) -> tuple[float, float]:
+        """Return the limits of the effect, which hold with probability 1 - `alpha`."""
+        found = self._columns(alpha)
+        return float(found["lower"][0]), float(found["upper"][0])
+
+    def tidy(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Return the effect and the mean outcome of each arm, with intervals.
+
+        Returns
+        -------
+        DataFrame
+            Columns coef, std err, sampling, privacy, z, P>|z|, lower and upper, as of
+            `DPResults.tidy`.
+        """
+        import pandas as pd
+
+        found = self._columns(alpha)
+        return pd.DataFrame(found, index=pd.Index(self._labels(), name="term"))
+
+    def _labels(self) -> tuple[str, ...]:
+        return ("effect", *(f"mean[{self.treatment}={arm}]" for arm in self.arms))
+
+    def _columns(self, alpha: float) -> dict[str, Doubles]:
+        """Return the columns of `tidy`."""
+        alpha = check_alpha(alpha)
+        shape = np.vstack([_CONTRAST, np.eye(2)])
+        coef = shape @ self.means
+        error, sampling = (
+            np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", shape, of, shape), 0.0))
+            for of in (self.covariance, self.sampling)
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = coef / error
+        margin = -float(special.ndtri(alpha / 2)) * error
+        return {
+            "coef": coef,
+            "std err": error,
+            "sampling": sampling,
+            "privacy": np.sqrt(np.maximum(error**2 - sampling**2, 0.0)),
+            "z": ratio,
+            "P>|z|": 2 * special.ndtr(-np.abs(ratio)),
+            "lower": coef - margin,
+            "upper": coef + margin,
+        }
+
+    def summary(self, alpha: float = 0.05) -> Summary:
+        """Return the table, printable as text, HTML and LaTeX."""
+        return Summary((_laid_out(self, alpha),), tuple(_below(self)))
+
+    def to_json(self) -> str:
+        """Return everything as JSON; `from_json` reads it."""
+        chance = self.propensity
+        document = {
+            "dpreg_effect": _FORMAT, "formula": self.formula, "treatment": self.treatment,
+            "response": self.response, "arms": list(self.arms), "method": self.method,
+            "family": self.family, "covariates": list(self.covariates),
+            "means": self.means.tolist(), "covariance": _listed(self.covariance),
+            "sampling": _listed(self.sampling), "units": self.units, "treated": self.treated,
+            "overlap": None if self.overlap is None else asdict(self.overlap),
+            "propensity": chance.tolist() if isinstance(chance, np.ndarray) else chance,
+            "notes": list(self.notes), "privacy": self.privacy.to_dict(),
+        }  # fmt: skip
+        return json.dumps(document, indent=2, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> DPEffect:
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If `text` is something else.
+        """
+        with reading("this is not a treatment effect", _FORMAT):
+            data = parsed(text, _DOCUMENT, _FORMAT)
+            arrays = {
+                name: np.array(data[name], dtype=np.float64)
+                for name in ("means", "covariance", "sampling")
+            }
+            shapes = [array.shape for array in arrays.values()]
+            if shapes != [(2,), (2, 2), (2, 2)] or len(data["arms"]) != 2:
+                raise ValueError("means, covariance, sampling and arms are of two arms")
+        chance, overlap = data["propensity"], data["overlap"]
+        return cls(**{
+            **data,
+            **arrays,
+            **{name: tuple(data[name]) for name in ("arms", "covariates", "notes")},
+            "overlap": None if overlap is None else Overlap(**overlap),
+            "propensity": np.array(chance) if isinstance(chance, list) else chance,
+            "privacy": Certificate.from_dict(data["privacy"]),
+        })  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        return self.summary().as_html()
+
+    def __repr__(self) -> str:
+        return str(self.summary())
+
+
+def _listed(matrix: Doubles) -> list[list[float | None]]:
+    return [[None if math.isnan(value) else float(value) for value in row] for row in matrix]
+
+
+def _laid_out(found: DPEffect, alpha: float) -> Any:
+    """Lay out effect and means."""
+    from statsmodels.iolib.table import SimpleTable
+    from statsmodels.iolib.tableformatting import fmt_params
+
+    limits = [f"[{alpha / 2:.3g}", f"{1 - alpha / 2:.3g}]"]
+    columns = found._columns(alpha)
+    wanted = ("coef", "std err", "z", "P>|z|", "lower", "upper")
+    cells = [
+        [
+            "n/a" if math.isnan(columns[name][i]) else _cell(name, columns[name][i])
+            for name in wanted
+        ]
+        for i in range(3)
+    ]
+    title = f"Private Effect of {found.treatment} on {found.response}"
+    headers = ["coef", "std err", "z", "P>|z|", *limits]
+    return SimpleTable(
+        cells, headers=headers, stubs=list(found._labels()), title=title, txt_fmt=fmt_params
+    )
+
+
+def _cell(name: str, value: float) -> str:
+    return f"{value:.3f}" if name in ("z", "P>|z|") else f"{value:.4g}"
+
+
+def _below(found: DPEffect) -> list[str]:
+    kind = " (difference of risks)" if found.family == "binomial" else ""
+    lines = [
+        f"Average treatment effect{kind} by {found.method}; intervals combine sampling error and "
+        f"privacy noise.  Rows: about {found.units:,.0f}, of which {found.treated:,.0f} treated."
+    ]
+    if found.overlap is not None:
+        of = found.overlap
+        lines.append(
+            f"Overlap: about {max(of.rows, 0.0):,.0f} rows (std err {of.std_err:,.0f}) have a "
+            f"probability of treatment outside {of.low:g} to {of.high:g}, and are moved there."
+        )
+    return [
+        *lines, privacy_note(found.privacy),
+        *(f"Note: {note}." for note in found.notes[:_SHOWN_NOTES]),
+    ]  # fmt: skip

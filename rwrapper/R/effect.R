@@ -1,0 +1,154 @@
+# Average treatment effects.
+
+#' Private treatment effects
+#'
+#' `dp_effect()` estimates the mean outcome of all rows if each were treated, the same if none were, and
+#' the difference, with intervals for sampling error and privacy noise.
+#'
+#' With `method = "aipw"` the outcome is regressed on covariates in both arms at once, the treatment on
+#' covariates by logistic regression, and the effect is the mean of doubly robust scores: right if one
+#' of the two models is. Noise in the coefficients moves it to second order only, and the standard error
+#' allows for that. `"regression"` rests on the model of the outcome alone, and `"difference"` is the
+#' difference in means of a randomised trial.
+#'
+#' All of it rests on what the data cannot show: that no other cause of the outcome decides about
+#' treatment, and that rows of every kind may be treated or not. For the latter `$overlap` has the noisy
+#' number of rows whose estimated probability of treatment is at a limit.
+#'
+#' @inheritParams dp_lm
+#' @param formula The outcome and the covariates, without the treatment: `pressure ~ age + stage`; `~ 1`
+#'   where there are none.
+#' @param treatment Name of the column of the treatment: a factor with two levels, the control first, 0 or
+#'   1, or `FALSE` or `TRUE`. Rows with other values are dropped.
+#' @param method `"aipw"`, `"regression"` or `"difference"`.
+#' @param family Of the outcome: `gaussian()` or `binomial()`, whose effect is a difference of risks; or
+#'   their names.
+#' @param propensity Public probability of the treatment in a randomised trial, for `"aipw"`. Nothing is
+#'   spent on a model of the treatment then.
+#' @param overlap Public limits to which estimated probabilities of the treatment are moved.
+#' @param max_rows Maximum number of rows used per unit; units with more rows are sampled.
+#' @param x,object An effect.
+#' @param parm Which of the rows of `tidy()`; all by default.
+#' @param level,conf.level Probability with which intervals cover.
+#' @return `dp_effect()`: an object of class `dp_effect`, which contains no records, or of class
+#'   [dp_not_released]. `coef()`: the effect and the mean outcome of each arm; `vcov()`, `confint()` and
+#'   `tidy()`: their errors.
+#' @seealso [dp_lm()].
+#' @export
+#' @examples
+#' if (dpreg_available("dp_effect")) {
+#'   n <- 20000
+#'   age <- runif(n, 40, 80)
+#'   drug <- rbinom(n, 1, plogis((age - 60) / 20))
+#'   cohort <- data.frame(age, drug, pressure = 90 + 0.8 * age - 5 * drug + rnorm(n, 0, 10))
+#'   found <- dp_effect(pressure ~ age, cohort, eps = 1, treatment = "drug")
+#'   print(found)
+#'   confint(found)
+#' }
+dp_effect <- function(formula, data, eps, delta = 1e-5, treatment, method = "aipw",
+                      family = stats::gaussian(), propensity = NULL, overlap = c(0.05, 0.95),
+                      levels = NULL, bounds = NULL, unit = NULL, max_rows = NULL, budget = NULL,
+                      memory = NULL, rng = NULL, ...) {
+  no_more("dp_effect()", LM_HINTS[c("epsilon", "seed", "ledger", "alpha", "level")], ...)
+  needs_eps(missing(eps))
+  call <- public_call(match.call(), "dp_effect")
+  data <- data_of(data)
+  check_number(eps, "eps", "1")
+  if (!missing(delta)) check_number(delta, "delta", "1e-6")
+  if (!is.null(propensity)) check_number(propensity, "propensity", "0.5")
+  if (!is.null(max_rows)) check_number(max_rows, "max_rows", "5")
+  if (!is.null(memory)) check_number(memory, "memory", "2e9")
+  if (!is.numeric(overlap) || length(overlap) != 2L || anyNA(overlap))
+    refuse("overlap must be two rising numbers, such as c(0.05, 0.95), not ", described(overlap))
+  check_unit(unit, data)
+  sent_budget <- budget_sent(budget)
+  formula <- as_formula(formula)
+  columns <- with_treatment(formula, if (missing(treatment)) NULL else treatment, data, levels)
+  design <- design_of(columns, seen_by_formula(data, columns, unit, budget$stratum),
+                      levels_seen(levels, unit, budget$stratum), bounds)
+  arms <- levels(design$frame[[2L]])
+  request <- list(formula = deparsed(formula), eps = eps, treatment = treatment, method = method,
+                  family = family_sent(family), overlap = as.list(as.double(overlap)),
+                  matrix = sent_design(design, data, unit, budget$stratum))
+  if (length(arms)) request$levels <- stats::setNames(list(as.list(arms)), treatment)
+  if (!missing(delta)) request$delta <- delta
+  request$propensity <- propensity
+  request$bounds <- bounds_sent(bounds)
+  request$max_rows <- max_rows
+  request$memory <- memory
+  request$budget <- sent_budget
+  request$rng <- seed_sent(rng)
+  answer <- call_release("effect", request)
+  if (!isTRUE(answer$released)) return(new_fit(answer, list(formula = formula), call))
+  environment(formula) <- globalenv()
+  names <- as.character(unlist(answer$names))
+  structure(list(
+    formula = formula, treatment = treatment, method = method,
+    coefficients = stats::setNames(unpack_doubles(answer$coefficients), names),
+    covariance = with_names(missing_as_na(unpack_doubles(answer$covariance)), names),
+    sampling = stats::setNames(missing_as_na(unpack_doubles(answer$sampling)), names),
+    nobs = answer$nobs, treated = answer$treated, overlap = answer$overlap,
+    notes = as.character(unlist(answer$notes)), text = answer$text, privacy = certificate(answer),
+    json = answer$json, call = call
+  ), class = "dp_effect")
+}
+
+# The formula with the treatment as its first term; a factor as one column of 0 and 1.
+with_treatment <- function(formula, treatment, data, levels) {
+  if (!is.character(treatment) || length(treatment) != 1L || is.na(treatment))
+    refuse("treatment must be the name of one column, such as treatment = \"arm\", not ", described(treatment))
+  if (length(formula) != 3L) refuse("formula: write an outcome on the left-hand side, outcome ~ age")
+  if (treatment %in% all.vars(formula))
+    refuse("formula: ", sQuote(treatment, FALSE), " is the treatment, and cannot be in the formula too")
+  if ("." %in% all.vars(formula[[3L]])) refuse("formula: name the covariates, or write ~ 1 for none")
+  name <- as.name(treatment)
+  group <- treatment %in% names(levels) || (is.data.frame(data) && is.factor(data[[treatment]]))
+  # FALSE and TRUE have contrasts, and times 1 they have none.
+  term <- if (group) call("C", name, quote(contr.treatment)) else call("I", call("*", 1, name))
+  stats::as.formula(call("~", formula[[2L]], call("+", term, formula[[3L]])), environment(formula))
+}
+
+#' @rdname dp_effect
+#' @export
+coef.dp_effect <- function(object, ...) object$coefficients
+
+#' @rdname dp_effect
+#' @export
+vcov.dp_effect <- function(object, ...) object$covariance
+
+#' @rdname dp_effect
+#' @export
+nobs.dp_effect <- function(object, ...) object$nobs
+
+#' @rdname dp_effect
+#' @export
+confint.dp_effect <- function(object, parm = names(object$coefficients), level = 0.95, ...) {
+  check_number(level, "level", "0.95")
+  tails <- c((1 - level) / 2, (1 + level) / 2)
+  error <- sqrt(diag(object$covariance))
+  limits <- object$coefficients + outer(error, stats::qnorm(tails))
+  dimnames(limits) <- list(names(object$coefficients), paste(format(100 * tails, trim = TRUE, digits = 3), "%"))
+  limits[parm, , drop = FALSE]
+}
+
+#' @rdname dp_effect
+#' @export
+tidy.dp_effect <- function(x, conf.level = 0.95, ...) {
+  limits <- confint.dp_effect(x, level = conf.level)
+  error <- sqrt(diag(x$covariance))
+  data.frame(term = names(x$coefficients), estimate = unname(x$coefficients), std.error = unname(error),
+             statistic = unname(x$coefficients / error),
+             p.value = unname(2 * stats::pnorm(-abs(x$coefficients / error))),
+             conf.low = unname(limits[, 1L]), conf.high = unname(limits[, 2L]))
+}
+
+#' @rdname dp_effect
+#' @export
+summary.dp_effect <- function(object, ...) object
+
+#' @rdname dp_effect
+#' @export
+print.dp_effect <- function(x, ...) {
+  cat(x$text, "\n", sep = "")
+  invisible(x)
+}

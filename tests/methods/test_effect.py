@@ -1,0 +1,474 @@
+"""`dp_effect`: its rows by definition, exact estimates, errors, what is released, and wrong use."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from unsealed import arrays_of, opened, units_of
+
+import dpreg
+from dpreg.audit.recordings import Leak
+from dpreg.audit.replay import measure
+from dpreg.audit.replay_options import _effect
+from dpreg.audit.replay_tables import random_case
+from dpreg.base.errors import ArgumentError, FormulaError
+from dpreg.base.families import BINOMIAL, GAUSSIAN
+from dpreg.data import arms
+from dpreg.data.arms import (
+    Alone,
+    AtLimits,
+    EffectScores,
+    InArms,
+    Interacted,
+    Line,
+    Slopes,
+    Treatments,
+    one_row_each,
+)
+from dpreg.data.design import Design, Terms
+from dpreg.data.units import Units
+from dpreg.estimation.inference.effect import combined, remainder, without_noise
+from dpreg.estimation.methods import effect
+from dpreg.estimation.methods.effect_stages import Stages
+from dpreg.estimation.releases.statistics import EventCounts, MomentSums
+
+LEVELS = {"arm": ["placebo", "drug"]}
+LIMITS = np.array([[-3.0, 3.0], [0.0, 1.0]])
+LINES = tuple(
+    Line(np.array([start, 0.7, -0.4]), LIMITS, family)
+    for family in (GAUSSIAN, BINOMIAL) for start in (0.2, 1.0)
+)  # fmt: skip
+CHANCE = Line(np.array([0.1, 0.9, -0.5]), LIMITS, BINOMIAL)
+EXPANSIONS = {
+    "in arms": InArms(),
+    "alone": Alone(),
+    "treatments": Treatments(columns=True),
+    "treatments alone": Treatments(columns=False),
+    "interacted": Interacted(np.array([0.5, 0.3])),
+    "scores": EffectScores(LINES[:2], CHANCE, (0.2, 0.8), (-1.0, 1.0)),
+    "scores of risks": EffectScores(LINES[2:], 0.5, (0.05, 0.95), (0.0, 1.0)),
+    "predictions": EffectScores(LINES[:2], None, (0.05, 0.95), (1.0, 0.0)),
+    "limits": AtLimits(CHANCE, (0.4, 0.6)),
+    "slopes": Slopes(LINES[2:]),
+}
+# Cells as they may be: treatments that are none, extreme covariates and outcomes.
+RECORDS = np.array(list(itertools.product(
+    (0.0, 1.0, 0.5), (-1e308, 0.3, 40.0), (0.0, 1.0), (-1e308, 0.0, 0.7, 1e308)
+)))  # fmt: skip
+
+
+def cohort(n, seed=1, trial=False):
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=n), (rng.random(n) < 0.3).astype(float)
+    chance = 0.5 if trial else 1 / (1 + np.exp(-(0.2 + 0.7 * a - 0.6 * b)))
+    t = (rng.random(n) < chance).astype(float)
+    y = 0.5 + 0.8 * a + 0.5 * b + t * (1 + 0.5 * a) + rng.normal(size=n)
+    return pd.DataFrame({
+        "y": y, "hit": (y > 1).astype(float), "a": a, "b": b, "t": t,
+        "arm": np.array(LEVELS["arm"])[t.astype(int)], "who": np.arange(n) // 2,
+    })  # fmt: skip
+
+
+def exact(data, outcome="y", family=None, propensity=None):
+    """Return means and covariance of doubly robust scores without noise."""
+    X, t, y = sm.add_constant(data[["a", "b"]].to_numpy()), data["t"], data[outcome]
+    family = family or sm.families.Gaussian()
+    m = [sm.GLM(y[t == k], X[t == k], family=family).fit().predict(X) for k in (0, 1)]
+    e = propensity
+    if e is None:
+        fit = sm.GLM(t, X, family=sm.families.Binomial()).fit()
+        e = np.clip(fit.predict(X), 0.05, 0.95)
+    scores = np.array([m[0] + (1 - t) * (y - m[0]) / (1 - e), m[1] + t * (y - m[1]) / e])
+    return scores.mean(axis=1), np.cov(scores) / len(y)
+
+
+@pytest.mark.parametrize("name", EXPANSIONS)
+def test_a_row_is_a_function_of_its_record_whichever_others_are_there(name):
+    """Of all records of a small world, alone, with every other one, and in the middle of all."""
+    expansion = EXPANSIONS[name]
+    records = RECORDS if name == "in arms" else RECORDS[RECORDS[:, 0] != 0.5]
+    X, y = records[:, :-1].copy(), records[:, -1].copy()
+    rows, response, counts = expansion(X, y)
+    assert counts.max() <= 1
+    assert counts.sum() == len(rows) == len(response)
+    assert np.isfinite(rows).all()
+    assert np.isfinite(response).all()
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    for i in range(len(y)):
+        own, mine, _ = expansion(X[i : i + 1], y[i : i + 1])
+        here = slice(ends[i], ends[i + 1])
+        np.testing.assert_array_equal(own, rows[here])
+        np.testing.assert_array_equal(mine, response[here])
+        left = np.arange(len(y)) != i
+        fewer, other, _ = expansion(X[left], y[left])
+        np.testing.assert_array_equal(fewer, np.delete(rows, here, axis=0))
+        np.testing.assert_array_equal(other, np.delete(response, here))
+
+
+@pytest.mark.parametrize("length", [7, 64, 1000])
+def test_a_score_does_not_depend_on_where_its_row_is(length):
+    """To the last bit: products of matrices would."""
+    rng = np.random.default_rng(length)
+    X = np.column_stack([rng.integers(0, 2, length), rng.normal(size=length), rng.random(length)])
+    y = rng.normal(size=length)
+    for name in ("scores", "scores of risks", "limits", "slopes", "interacted"):
+        rows, response, _ = EXPANSIONS[name](X, y)
+        for start in (1, 2, 3, 5):
+            again, other, _ = EXPANSIONS[name](X[start:].copy(), y[start:].copy())
+            np.testing.assert_array_equal(again, rows[start:])
+            np.testing.assert_array_equal(other, response[start:])
+
+
+@pytest.mark.parametrize("name", ["limits", "slopes", "treatments alone"])
+def test_no_neighbour_moves_what_is_released_of_rows_by_more_than_its_sensitivity(name):
+    def total(records):
+        terms = Terms("y", ("t", "a", "b"), True)
+        design = Design.of(records[:, :-1].copy(), records[:, -1].copy(), terms)
+        rows = one_row_each(design, InArms(), terms)
+        rows = one_row_each(rows, EXPANSIONS[name], terms)
+        if name != "slopes":
+            return rows.total(EventCounts())
+        middle, half = np.zeros(7), np.full(7, 0.3)
+        return rows.total(MomentSums(middle, half, np.ones(7)))
+
+    largest = 0.0
+    for place in range(len(RECORDS)):
+        sums = [total(RECORDS), total(np.delete(RECORDS, place, axis=0))]
+        weights = sums[0].weights
+        moved = (opened(sums[0]) - opened(sums[1])) * (1.0 if weights is None else weights)
+        largest = max(largest, float(np.linalg.norm(moved.astype(float))))
+        assert largest <= sums[0].sensitivity
+    assert largest > 0.6 * sums[0].sensitivity
+
+
+def test_units_stay_units_and_a_unit_has_no_more_rows_than_records():
+    data = cohort(60)
+    data.loc[::7, "t"] = 2.0
+    terms = Terms("y", ("t", "a", "b"), True)
+    X, y, who = data[["t", "a", "b"]].to_numpy(), data["y"].to_numpy(), data["who"].to_numpy()
+    design = Design.of(X, y, terms, Units.from_labels(who))
+    arms = one_row_each(design, InArms(), terms)
+    scores = one_row_each(arms, EXPANSIONS["scores"], Terms("score", (), True))
+    assert units_of(scores) is units_of(design)
+    kept = np.isin(data["t"], (0, 1))
+    np.testing.assert_array_equal(arrays_of(arms)[0], X[kept])
+    wanted = EXPANSIONS["scores"](X[kept], y[kept])[1]
+    np.testing.assert_array_equal(arrays_of(scores)[1], wanted)
+
+
+def test_scores_are_those_of_the_definition():
+    data = cohort(200)
+    X, y = data[["t", "a", "b"]].to_numpy(), data["y"].to_numpy()
+    t, inside = X[:, 0], np.clip(X[:, 1:], *LIMITS.T)
+    e = np.clip(1 / (1 + np.exp(-(CHANCE.params[0] + inside @ CHANCE.params[1:]))), 0.2, 0.8)
+    m = [line.params[0] + inside @ line.params[1:] for line in LINES[:2]]
+    wanted = m[1] - m[0] + t * (y - m[1]) / e - (1 - t) * (y - m[0]) / (1 - e)
+    np.testing.assert_allclose(EXPANSIONS["scores"](X, y)[1], wanted, rtol=1e-12)
+    assert EXPANSIONS["limits"](X, y)[1].mean() > 0.1
+
+
+CALLS = {
+    "aipw": ({"treatment": "t"}, {}),
+    "trial": ({"treatment": "t", "propensity": 0.5}, {"propensity": 0.5}),
+    "risks": ({"treatment": "t", "family": "binomial"},
+              {"outcome": "hit", "family": sm.families.Binomial()}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_with_little_noise_it_is_the_exact_estimate(name):
+    given, of = CALLS[name]
+    data = cohort(20_000, trial=name == "trial")
+    outcome = of.get("outcome", "y")
+    found = dpreg.dp_effect(f"{outcome} ~ a + b", data, 300.0, 1e-2, rng=1, **given)
+    means, covariance = exact(data, **of)
+    errors = np.sqrt(np.diag(covariance))
+    assert np.abs(found.means - means).max() < 0.1 * errors.max()
+    np.testing.assert_allclose(np.sqrt(np.diag(found.covariance)), errors, rtol=0.05)
+    wanted = math.sqrt(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
+    assert found.se == pytest.approx(wanted, rel=0.05)
+
+
+def test_a_difference_in_means_has_welchs_error():
+    data = cohort(20_000, trial=True)
+    found = dpreg.dp_effect("y ~ 1", data, 300.0, 1e-2, treatment="t", method="difference", rng=1)
+    parts = [data["y"][data["t"] == arm] for arm in (0, 1)]
+    error = math.sqrt(sum(part.var() / len(part) for part in parts))
+    assert found.effect == pytest.approx(parts[1].mean() - parts[0].mean(), abs=0.1 * error)
+    assert found.se == pytest.approx(error, rel=0.03)
+    assert found.overlap is None
+    assert "randomised" in " ".join(found.notes)
+
+
+def test_regression_has_the_error_of_predictions_and_of_coefficients():
+    data = cohort(20_000)
+    found = dpreg.dp_effect("y ~ a + b", data, 300.0, 1e-2, treatment="t", method="regression",
+                            rng=1)  # fmt: skip
+    X = sm.add_constant(data[["a", "b"]].to_numpy())
+    fits = [sm.OLS(data["y"][data["t"] == k], X[data["t"] == k]).fit() for k in (0, 1)]
+    score, mean = fits[1].predict(X) - fits[0].predict(X), X.mean(axis=0)
+    error = math.sqrt(
+        score.var() / len(score) + sum(mean @ fit.cov_params() @ mean for fit in fits)
+    )
+    assert found.effect == pytest.approx(score.mean(), abs=0.1 * error)
+    assert found.se == pytest.approx(error, rel=0.05)
+
+
+def test_three_estimates_are_put_together_by_their_noise():
+    """As generalised least squares, and as simulated."""
+    rng = np.random.default_rng(1)
+    sampling, noise = np.array([[2.0, 0.7], [0.7, 1.0]]), np.array([0.5, 1.5, 3.0])
+    shape = np.array([[-1, 1], [1, 0], [0, 1]])
+    whole = shape @ sampling @ shape.T
+    draws = rng.multivariate_normal([0, 0], sampling, 20_000) @ shape.T
+    draws = draws + rng.normal(size=draws.shape) * np.sqrt(noise)
+    found = [combined(d, np.diag(whole) + noise, np.diag(whole)) for d in draws]
+    np.testing.assert_allclose(np.cov(np.array([f[0] for f in found]).T), found[0][1], atol=0.1)
+    np.testing.assert_allclose(found[0][2], sampling)
+    assert np.isnan(combined([0, 0, 0], [np.nan, 1, 1], [1, 1, 1])[1]).all()
+
+
+def test_the_remainder_is_the_variance_of_the_product_of_errors():
+    rng = np.random.default_rng(2)
+    n, share, w = 4000, 0.3, 2
+    x = np.column_stack([np.ones(n), rng.normal(size=n)])
+    e = np.full(n, share)
+    information = (x * (e * (1 - e))[:, None]).T @ x
+    own = np.linalg.inv(information)
+    treatment = 3 * own
+    outcomes = np.kron(np.array([[1.0, 0.2], [0.2, 0.5]]), np.array([[0.02, 0.005], [0.005, 0.03]]))
+    found = remainder(outcomes, treatment, np.sqrt(np.diag(own)), n, np.ones(2), share)
+    g = rng.multivariate_normal(np.zeros(w), treatment, 40_000)
+    d = rng.multivariate_normal(np.zeros(2 * w), outcomes, 40_000)
+    moment = x.T @ x / n
+    without = share * np.einsum("ri,ij,rj->r", g, moment, d[:, :w])
+    treated = -(1 - share) * np.einsum("ri,ij,rj->r", g, moment, d[:, w:])
+    np.testing.assert_allclose(found, np.cov(without, treated), rtol=0.05)
+    assert np.isnan(remainder(outcomes * np.nan, treatment, np.ones(w), n, np.ones(2), 0.3)).all()
+    np.testing.assert_allclose(without_noise(treatment, np.sqrt(np.diag(own))), own)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    data = cohort(8000)
+    return dpreg.dp_effect("y ~ a + b", data, 2.0, treatment="arm", levels=LEVELS, rng=3)
+
+
+def test_effect_means_and_limits_are_those_of_the_table(fitted):
+    table = fitted.tidy(0.1)
+    assert list(table.index) == ["effect", "mean[arm=placebo]", "mean[arm=drug]"]
+    assert table.loc["effect", "coef"] == fitted.effect == fitted.means[1] - fitted.means[0]
+    assert (table.loc["effect", ["lower", "upper"]].tolist()) == list(fitted.conf_int(0.1))
+    np.testing.assert_allclose(
+        table["sampling"] ** 2 + table["privacy"] ** 2, table["std err"] ** 2
+    )
+    assert table.loc["effect", "P>|z|"] == fitted.pvalue < 1e-6
+    assert fitted.overlap.share < 0.1
+    assert abs(fitted.treated / fitted.units - cohort(8000)["t"].mean()) < 0.05
+    text = " ".join(str(fitted).split())
+    assert "Private Effect of arm on y" in text
+    assert "probability of treatment outside 0.05 to 0.95" in text
+
+
+def test_an_effect_goes_to_json_and_back(fitted):
+    again = dpreg.DPEffect.from_json(fitted.to_json())
+    assert again.to_json() == fitted.to_json()
+    assert str(again) == str(fitted)
+    document = json.loads(fitted.to_json())
+    for broken in (
+        {"means": [1.0]}, {"arms": ["a"]}, {"overlap": 3}, {"dpreg_effect": 2}, {"units": None},
+        {"covariance": [[1.0, 2.0]]},
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="not a treatment effect"):
+            dpreg.DPEffect.from_json(json.dumps({**document, **broken}))
+
+
+@pytest.mark.parametrize("eps", [0.3, 1.0, 30.0])
+@pytest.mark.parametrize("given", [
+    {}, {"propensity": 0.5}, {"method": "regression"}, {"unit": "who", "max_rows": 2},
+])  # fmt: skip
+def test_squares_of_all_stages_are_within_the_allowance(eps, given):
+    found = dpreg.dp_effect("hit ~ a + b", cohort(3000), eps, treatment="t", family="binomial",
+                            rng=1, **given)  # fmt: skip
+    spent = math.fsum((part.mu or 0.0) ** 2 for part in found.privacy.parts)
+    from dpreg.estimation.releases.accountant import releases_cost
+
+    whole = releases_cost(eps, found.privacy.delta).mu ** 2
+    assert spent <= whole
+    assert not found.released or spent > 0.97 * whole
+
+
+def test_a_budget_is_charged_once_and_the_ledger_says_what_for():
+    budget = dpreg.Budget(2.0, 1e-5)
+    found = dpreg.dp_effect("y ~ a", cohort(4000), 1.0, 1e-6, treatment="t", budget=budget)
+    (charge,) = budget.charges
+    assert charge.label == "dp_effect('y ~ a', method='aipw')"
+    assert (charge.paid.epsilon, charge.status) == (1.0, "released")
+    assert found.privacy.request["method"] == {"name": "effect", "treatment": "t"}
+    labels = [part.label for part in found.privacy.parts]
+    assert {label.partition(": ")[0] for label in labels if ": " in label} == {
+        "outcome", "treatment", "untreated", "treated", "effect"
+    }  # fmt: skip
+
+
+def test_rows_in_neither_arm_are_as_if_they_were_not_there():
+    data = cohort(3000)
+    data.loc[::5, "t"], data.loc[1::10, "t"] = 2.0, np.nan
+    kept = data[np.isin(data["t"], (0, 1))]
+    calls = [dpreg.dp_effect("y ~ a + b", d, 2.0, treatment="t", rng=2) for d in (data, kept)]
+    assert calls[0].to_json() == calls[1].to_json()
+
+
+@pytest.mark.parametrize("more", [{}, {"unit": "who", "max_rows": 2}])
+def test_where_rows_are_changes_nothing(more, tmp_path):
+    data = cohort(30_000)
+    path = tmp_path / "cohort.parquet"
+    data.to_parquet(path, row_group_size=700)
+
+    def call(given, **other):
+        return dpreg.dp_effect("y ~ a + b", given, 1.0, treatment="arm", levels=LEVELS, rng=2,
+                               **more, **other).to_json()  # fmt: skip
+
+    first = call(data)
+    dictionary = {name: data[name].to_numpy() for name in data}
+    assert call(dictionary) == call(path) == call(data, memory=1e6) == first
+
+
+@pytest.mark.parametrize("rows", [0, 1, 30, 400])
+def test_few_records_are_an_outcome(rows):
+    data = cohort(rows)
+    for method in ("aipw", "regression", "difference"):
+        right = "1" if method == "difference" else "a + b"
+        found = dpreg.dp_effect(f"y ~ {right}", data, 1.0, treatment="t", method=method, rng=1)
+        assert found.privacy.parts
+        assert "nan" not in found.to_json().lower()
+        str(found)
+
+
+def test_an_arm_without_a_row_is_an_outcome():
+    for arm in (0.0, 1.0):
+        found = dpreg.dp_effect("y ~ a", cohort(3000).assign(t=arm), 1.0, treatment="t", rng=1)
+        assert not found.released or np.isnan(found.se) or found.se > 0.2
+
+
+def test_little_overlap_is_said():
+    rng = np.random.default_rng(4)
+    data = cohort(20_000)
+    data["t"] = (rng.random(20_000) < 1 / (1 + np.exp(-3 * data["a"]))).astype(float)
+    found = dpreg.dp_effect("y ~ a + b", data, 1.0, treatment="t", rng=1)
+    true = ((1 / (1 + np.exp(-3 * data["a"])) - 0.5).abs() > 0.45).sum()
+    assert abs(found.overlap.rows - true) < 1500
+    assert "rests on the model of the outcome" in found.notes[0]
+
+
+@pytest.mark.parametrize(("given", "kind", "says"), [
+    ({"treatment": "zz"}, FormulaError, "zz"),
+    ({"treatment": "arm"}, ArgumentError, "arm"),
+    ({"treatment": "arm", "levels": {"arm": ["placebo", "drug", "x"]}}, ArgumentError,
+     "two public levels"),
+    ({"treatment": 3}, ArgumentError, "the name of one column"),
+    ({"formula": "y ~ t + a"}, FormulaError, "is the treatment"),
+    ({"formula": "y"}, FormulaError, "on the left of ~"),
+    ({"formula": "y ~ ."}, FormulaError, "must name the covariates"),
+    ({"formula": "y ~ 0 + a"}, FormulaError, "must have an intercept"),
+    ({"formula": "y ~ a", "method": "difference"}, FormulaError, "uses none"),
+    ({"method": "tmle"}, ArgumentError, "must be one of"),
+    ({"family": "poisson"}, ArgumentError, "family"),
+    ({"propensity": 1.0}, ArgumentError, "propensity"),
+    ({"propensity": 0.5, "method": "regression"}, ArgumentError, "not used by 'regression'"),
+    ({"overlap": (0.9, 0.1)}, ArgumentError, "overlap"),
+    ({"overlap": (0.0, 0.9)}, ArgumentError, "overlap"),
+    ({"max_rows": 2}, ArgumentError, "unit"),
+    ({"bounds": {"t": (0, 1)}}, ArgumentError, "is the treatment"),
+    ({"eps": 0}, ArgumentError, "eps"),
+    ({"delta": 0.0}, ArgumentError, "delta"),
+])  # fmt: skip
+def test_wrong_use_is_refused_before_the_charge(given, kind, says):
+    budget = dpreg.Budget(9.0, 1e-3)
+    asked = {"formula": "y ~ a + b", "data": cohort(20), "eps": 1.0, "treatment": "t", **given}
+    with pytest.raises(kind, match=says):
+        dpreg.dp_effect(**asked, budget=budget)
+    assert not budget.charges
+
+
+def cases(count):
+    for k in range(count):
+        rng = np.random.default_rng([9, k])
+        yield random_case(rng, _effect(rng))
+
+
+@pytest.mark.slow
+def test_no_release_on_neighbours_moves_by_more_than_its_sensitivity():
+    """The second table on the path of the first: all else must agree."""
+    moved = dict(part for case in cases(60) for part in measure(case).moved)
+    assert {"rows at the limits of overlap", "mean derivatives of predictions"} <= set(moved)
+
+
+def _measure_all(those):
+    for case in those:
+        measure(case)
+
+
+def _all_again(patch):
+    """What stages have spent is not taken off what the next ones get."""
+    patch.setattr(Stages, "left", property(lambda self: 1.0))
+
+
+def _one_row(patch):
+    """Units of several rows count as one."""
+    real = Stages.stage
+
+    def stage(self, share):
+        self._rows = 1
+        return real(self, share)
+
+    patch.setattr(Stages, "stage", stage)
+
+
+def _centred(patch):
+    """Scores are functions of other rows too."""
+    real = EffectScores.__call__
+
+    def centred(self, X, y):
+        rows, score, kept = real(self, X, y)
+        return rows, score - (score.mean() if len(score) else 0.0), kept
+
+    patch.setattr(arms.EffectScores, "__call__", centred)
+
+
+def _exact_share(patch):
+    """The share of treated rows is read, not released."""
+    real = effect.known_scales
+
+    def known(design, spending, family):
+        found = real(design, spending, family)
+        treated = arrays_of(design)[0][:, 0]
+        return found._replace(share=min(max(treated.mean(), 0.1), 0.9) if len(treated) else 0.5)
+
+    patch.setattr(effect, "known_scales", known)
+
+
+def _exact_count(patch):
+    """Rows at the limits are counted without noise."""
+    real = effect.TreatmentEffect._at_limits
+
+    def counted(self, design, chance, spending):
+        _, deviation = real(self, design, chance, spending)
+        rows = one_row_each(design, AtLimits(chance, self.overlap), Terms("limit", (), True))
+        return float(opened(rows.total(EventCounts()))[1]), deviation
+
+    patch.setattr(effect.TreatmentEffect, "_at_limits", counted)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", [_all_again, _one_row, _centred, _exact_share, _exact_count])
+def test_a_replay_finds_what_is_planted(mutant, monkeypatch):
+    mutant(monkeypatch)
+    with pytest.raises(Leak, match=r"moved by|lose|differ|no function|at mu|stages|spent more"):
+        _measure_all(cases(60))
