@@ -405,7 +405,10 @@ DATA = {"y": np.zeros(3), "x": np.zeros(3), "t": np.ones(3)}
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"family": "logit"}, r"family must be one of .* or dpreg.Quantile\(0.9\), got .logit.$"),
+        (
+            {"family": "logit"},
+            r"family must be one of .* or dpreg.Quantile\(0.9\), got .logit.; write family=.binomial.$",
+        ),
         ({"family": "quasibinomial"}, "write family=.binomial."),
         ({"method": "dpsgd"}, "'dpsgd' fits no binomial family; write method='auto'"),
         ({"method": "tukey", "link": "probit"}, "'tukey' fits no binomial family with a probit"),

@@ -13,7 +13,7 @@ from dpreg import _core
 from dpreg.data.observations import InMemory
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import column_scales, share_for
-from dpreg.estimation.releases.statistics import EventCounts, SizeCounts
+from dpreg.estimation.releases.statistics import EventCounts, LevelCounts, SizeCounts
 
 VALUES = [0.0, -0.0, 1.0, -1.5, 2.0, 1e300, -1e-300, math.inf, -math.inf, math.nan]
 SIZES = "sign and order of magnitude of each column"
@@ -85,10 +85,57 @@ def test_a_row_with_or_without_an_event_is_counted_once():
     assert farthest == sensitivity
 
 
-def scales_of(X, y, *, epsilon=1.0, seed=1, bounds=None, rows=1, events=False):
+def test_a_row_is_counted_for_at_most_one_level_of_each_factor():
+    """All rows of three columns, of which two are levels of one factor, whatever they hold."""
+    groups = np.array([0, 1]), np.array([2])
+    statistic, farthest = LevelCounts(groups), 0.0
+    before = np.array([[0.0, 1.0, 0.0]])
+    sensitivity = statistic.seal(statistic(before, np.zeros(1))).sensitivity
+    for row in itertools.product(VALUES, repeat=3):
+        after = np.vstack([before, [row]])
+        moved = statistic(after, np.zeros(2)) - statistic(before, np.zeros(1))
+        has = [not math.isnan(value) and value >= 0.5 for value in row]
+        assert moved.tolist() == [int(has[0]), int(has[1] and not has[0]), int(has[2])]
+        farthest = max(farthest, float(np.linalg.norm(moved)))
+    assert farthest == pytest.approx(sensitivity)
+    assert farthest == pytest.approx(math.sqrt(2))
+
+
+def scales_of(X, y, *, epsilon=1.0, seed=1, bounds=None, rows=1, events=False, levels=()):
     noise = GaussianReleases(epsilon, 1e-6, _core.TestBits(seed), rows=rows)
     bounds = np.full((X.shape[1] + 1, 2), np.nan) if bounds is None else bounds
-    return column_scales(InMemory(X, y), noise, bounds, events=events), noise
+    return column_scales(InMemory(X, y), noise, bounds, events=events, levels=levels), noise
+
+
+def test_indicators_of_levels_are_centred_at_their_shares():
+    rng = np.random.default_rng(5)
+    level = rng.choice(3, 5_000, p=[0.9, 0.09, 0.01])
+    X = np.column_stack([level == 1, level == 2]).astype(float)
+    bounds = np.array([[0.0, 1.0], [0.0, 1.0], [np.nan, np.nan]])
+    scales, noise = scales_of(X, rng.standard_normal(5_000), bounds=bounds, levels=(np.arange(2),))
+    assert scales.centre[:2] == pytest.approx([0.09, 0.01], abs=0.03)
+    assert scales.scale[:2].tolist() == [0.5, 0.5]
+    (part,) = [part for part in noise.parts if part.label == "number of rows of each level"]
+    assert part.sensitivity == 1
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3])
+def test_a_column_of_two_values_far_from_0_is_not_taken_for_one_of_them(share):
+    """As 36 and 60 months, which are of one order of magnitude and far from 0."""
+    rng = np.random.default_rng(6)
+    X = np.where(rng.random((20_000, 1)) < share, 60.0, 36.0)
+    scales, _ = scales_of(X, rng.standard_normal(20_000))
+    assert scales.low[0] <= 36 < 60 <= scales.high[0]
+    assert scales.scale[0] > 1
+
+
+def test_a_column_that_is_mostly_one_value_keeps_its_other_values():
+    """As visibilities, of which four in five are 10 and others anywhere below."""
+    rng = np.random.default_rng(7)
+    X = np.where(rng.random((20_000, 1)) < 0.8, 10.0, 10 * rng.random((20_000, 1)))
+    scales, _ = scales_of(X, rng.standard_normal(20_000))
+    assert scales.low[0] < 4
+    assert 0.5 < scales.scale[0] < 5
 
 
 @pytest.mark.parametrize("unit", [1e-20, 1.0, 1e9])

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, Blank, Pieces, Value, a_kind, closest, write
@@ -77,6 +78,18 @@ def column_bounds(terms: Terms) -> Doubles:
         apart = terms.within and name in terms.bounds
         result[names.index(name)] = (low - high, high - low) if apart else (low, high)
     return result
+
+
+def level_places(terms: Terms) -> tuple[NDArray[np.int64], ...]:
+    """Return places, in X, of the indicators of levels, by term; those with bounds are left out."""
+    if terms.within:
+        return ()
+    found = []
+    for places in terms.candidates.values():
+        names = {j: terms.names[j] for j in places}
+        of = [j for j, name in names.items() if terms.ranges.get(name) == (0.0, 1.0)]
+        found.append([j for j in of if names[j] not in terms.bounds])
+    return tuple(np.array(of, dtype=np.int64) for of in found if of)
 
 
 def _checked_pair(name: str, limits: object) -> Bounds:

@@ -13,7 +13,7 @@ from dpreg.base.errors import Argument, Blank, Setting
 from dpreg.base.families import Family
 from dpreg.base.passes import expect
 from dpreg.base.text import counted
-from dpreg.data.bounds import column_bounds
+from dpreg.data.bounds import column_bounds, level_places
 from dpreg.data.design import Design
 from dpreg.data.sampling import sample_rows
 from dpreg.estimation.base import NOTHING_MORE, Allowance, Declined, Release
@@ -103,7 +103,10 @@ class Standardised:
 
     def anew(self) -> Standardised:
         """Find scales by `column_scales`, without a start, from what is left."""
-        scales = column_scales(self.design, self.noise, column_bounds(self.design.terms))
+        terms = self.design.terms
+        scales = column_scales(
+            self.design, self.noise, column_bounds(terms), levels=level_places(terms)
+        )
         return with_scales(self.design, self.noise, scales, self.tail_share, self.extras)
 
     @property
@@ -243,7 +246,8 @@ def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> 
     design = sample_rows(design, max_rows, allowance.bits)
     family, bounds = design.terms.family, column_bounds(design.terms)
     if start is None:
-        scales = column_scales(design, noise, bounds, events=family.events)
+        levels = level_places(design.terms)
+        scales = column_scales(design, noise, bounds, events=family.events, levels=levels)
     else:
         scales = resumed_scales(design, noise, bounds, start)
     vote = VOTE_SHARE if family.least_squares else 0.0

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpreg.base.families import BINOMIAL, Family
 from dpreg.data.arms import Treatments, one_row_each
-from dpreg.data.bounds import column_bounds
+from dpreg.data.bounds import column_bounds, level_places
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.newton.fit import newton_fit
@@ -81,7 +81,12 @@ class Stages:
         """Release the mean of a response, whose scale is found first."""
         noise = self.stage(min(share, self.left))
         begun = with_scales(
-            design, noise, column_scales(design, noise, column_bounds(design.terms)), VOTE_SHARE
+            design,
+            noise,
+            column_scales(
+                design, noise, column_bounds(design.terms), levels=level_places(design.terms)
+            ),
+            VOTE_SHARE,
         )
         found = begun.declined or newton_fit(begun)
         self.add(label, noise)
@@ -97,7 +102,8 @@ def known_scales(design: Design, spending: Stages, family: Family) -> Known:
     noise, terms = spending.stage(spending.left), replace(design.terms, family=family)
     ranges = {**terms.ranges, terms.names[0]: (0.0, 1.0)}
     bounds = column_bounds(replace(terms, ranges=ranges))
-    scales = column_scales(design, noise, bounds, events=family.events)
+    levels = level_places(design.terms)
+    scales = column_scales(design, noise, bounds, events=family.events, levels=levels)
     arms = one_row_each(design, Treatments(columns=False), terms_of("treatment", (), BINOMIAL))
     counts = column_scales(arms, noise, np.array([[0.0, 1.0]]), events=True)
     spending.add("", noise)

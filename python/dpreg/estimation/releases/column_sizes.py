@@ -30,6 +30,10 @@ _UNSURE = 0.2
 # Bins of a closer look count if they hold this share of the rows: fewer are noise, and one fit of
 # ten with 300 rows would take it for the column.
 _HELD = 0.5
+# Values of so few bins are in no others that noise alone shows beside them.
+_FEW = 3
+# All bins beyond one, and it, have values with so many deviations.
+_REST = 4.0
 # A scale is at least this share of the range: longer rows would be most of the noise.
 _RANGE = 1 / 12
 
@@ -144,6 +148,25 @@ def _size(low: Doubles, high: Doubles, weight: Doubles) -> Size | None:
     return Size(first, last, centre, scale, len(low))
 
 
+def _with_rest(counts: Doubles, deviation: float, first: int, last: int) -> tuple[int, int]:
+    """Extend a run of bins to the farthest others in which there are values.
+
+    A run ends where values are few.  Of 36 and 60 it would be one of the two, and of visibilities,
+    most of which are 10, that one: rows with another value would be thousands of scales away.
+    """
+    for k in range(len(counts)):
+        if k < first and _clear(counts[: k + 1], deviation):
+            first = k
+        if len(counts) - 1 - k > last and _clear(counts[len(counts) - 1 - k :], deviation):
+            last = len(counts) - 1 - k
+    return first, last
+
+
+def _clear(counts: Doubles, deviation: float) -> bool:
+    """Whether there are values in these bins."""
+    return float(counts.sum()) > _REST * deviation * math.sqrt(len(counts))
+
+
 def _quantile(reached: Doubles, low: Doubles, high: Doubles, level: float) -> float:
     cell = min(int(np.searchsorted(reached, level, side="right")) - 1, len(low) - 1)
     inside = (level - reached[cell]) / max(reached[cell + 1] - reached[cell], 1e-12)
@@ -160,6 +183,10 @@ def read_bins(
         return None
     if counts[first : last + 1].sum() < _HELD * units:
         return None
+    inside = first + np.flatnonzero(counts[first : last + 1] > _FAR_END * deviation)
+    if len(inside) > 0 and inside[-1] - inside[0] < _FEW:
+        first, last = int(inside[0]), int(inside[-1])
+    first, last = _with_rest(counts, deviation, first, last)
     weight = np.maximum(counts[first : last + 1], 0.0)
     starts = low + np.arange(first, last + 1) * width
     share, middle = weight / weight.sum(), starts + width / 2

@@ -19,6 +19,7 @@ __all__ = [
     "ClippedProducts",
     "EventCounts",
     "IntervalCounts",
+    "LevelCounts",
     "MagnitudeCounts",
     "MomentSums",
     "NestedCells",
@@ -147,6 +148,32 @@ class EventCounts:
     def seal(self, sums: Sums) -> ExactSums:
         """See `Statistic.seal`."""
         return ExactSums(sums, _core.counts_sensitivity(np.ones(1)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelCounts:
+    """Numbers of rows of each level of factors.
+
+    Attributes
+    ----------
+    groups : tuple of ndarray of int
+        Places in X of the indicators of each factor.
+    """
+
+    groups: tuple[NDArray[np.int64], ...]
+
+    def __call__(self, X: Doubles, y: Doubles) -> Sums:
+        """Return one number an indicator; a row counts for the first of a factor that it has."""
+        counts = []
+        for places in self.groups:
+            has = X[:, places] >= 0.5
+            first = np.where(has.any(axis=1), has.argmax(axis=1), len(places))
+            counts.append(np.bincount(first, minlength=len(places) + 1)[:-1])
+        return np.concatenate(counts)
+
+    def seal(self, sums: Sums) -> ExactSums:
+        """Return them: a row adds 1 to one indicator of each factor."""
+        return ExactSums(sums, _core.counts_sensitivity(np.ones(len(self.groups))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

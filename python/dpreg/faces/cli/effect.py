@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from dpreg.base.errors import ArgumentError
-from dpreg.faces.cli.codes import DECLINED, DONE
+from dpreg.faces.cli.command import DECLINED, DONE
 from dpreg.faces.cli.face import SHELL, in_shell
 from dpreg.faces.cli.help import Documented
 from dpreg.faces.cli.output import Outputs
