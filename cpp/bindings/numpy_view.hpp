@@ -6,6 +6,7 @@
 #include <pybind11/stl.h>
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "dpreg/error.hpp"
@@ -46,10 +47,17 @@ inline VectorView vector_view(const Array& a) {
     return {a.data(), static_cast<std::size_t>(a.shape(0)), element_stride(a, 0)};
 }
 
-inline std::vector<double> to_vector(const Array& a) {
-    const auto view = vector_view(a);
+inline std::vector<double> to_vector(const VectorView& view) {
     std::vector<double> result(view.size);
     for (std::size_t i = 0; i < view.size; ++i) result[i] = view[i];
+    return result;
+}
+
+inline std::vector<double> row_major(const MatrixView& view) {
+    std::vector<double> result;
+    for (std::size_t i = 0; i < view.rows; ++i) {
+        for (std::size_t j = 0; j < view.cols; ++j) result.push_back(view(i, j));
+    }
     return result;
 }
 
@@ -65,6 +73,12 @@ py::array_t<T> to_array(const std::vector<T>& values) {
     return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
+/// A function of which the numbers become an array.
+template <class Result, class... Arguments>
+auto to_array(Result (*function)(Arguments...)) {
+    return [function](Arguments... arguments) { return to_array(function(arguments...)); };
+}
+
 /// `size` draws of a sampler as an array.
 template <class T, class Sampler>
 py::array_t<T> draws(std::size_t size, Sampler sampler) {
@@ -73,10 +87,46 @@ py::array_t<T> draws(std::size_t size, Sampler sampler) {
     return to_array(values);
 }
 
-inline Array to_matrix(const std::vector<double>& values, std::size_t rows, std::size_t cols) {
+template <class T>
+py::array_t<T> to_matrix(const std::vector<T>& values, std::size_t rows, std::size_t cols) {
     const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(rows),
                                          static_cast<py::ssize_t>(cols)};
-    return Array(shape, values.data());
+    return py::array_t<T>(shape, values.data());
 }
 
+/// The numbers that `work` returns, while other threads of Python run.
+template <class Work>
+auto array_without_gil(const Work& work) {
+    return to_array(without_gil(work));
+}
+
+/// A view of an array, kept for as long as a call lasts.
+template <class View, View (*view)(const Array&)>
+struct ViewCaster {
+    PYBIND11_TYPE_CASTER(View, py::detail::const_name("numpy.ndarray[numpy.float64]"));
+    ViewCaster() : value{} {}
+
+    bool load(py::handle source, bool convert) {
+        py::detail::make_caster<Array> caster;
+        if (!caster.load(source, convert)) return false;
+        kept_ = py::detail::cast_op<Array>(std::move(caster));
+        value = view(kept_);
+        return true;
+    }
+
+private:
+    Array kept_;
+};
+
 }  // namespace dpreg::bind
+
+namespace pybind11::detail {
+
+template <>
+struct type_caster<dpreg::MatrixView>
+    : dpreg::bind::ViewCaster<dpreg::MatrixView, dpreg::bind::matrix_view> {};
+template <>
+struct type_caster<dpreg::VectorView>
+    : dpreg::bind::ViewCaster<dpreg::VectorView, dpreg::bind::vector_view> {};
+
+}  // namespace pybind11::detail

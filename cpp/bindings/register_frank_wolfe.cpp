@@ -14,11 +14,8 @@ namespace {
 
 namespace py = pybind11;
 using namespace py::literals;
-using dpreg::BitSource;
-using dpreg::L1Gradient;
-using dpreg::UnitDesign;
-using dpreg::VertexBounds;
-using dpreg::bind::Array;
+using namespace dpreg;
+using namespace dpreg::bind;
 
 template <class T>
 using Contiguous = py::array_t<T, py::array::c_style | py::array::forcecast>;
@@ -30,10 +27,10 @@ struct SparseArrays {
     Contiguous<std::int32_t> columns;
     Contiguous<double> values;
 
-    dpreg::SparseView view(std::size_t cols) const {
-        dpreg::require(row_start.size() >= 1, "X: a sparse matrix needs row starts");
-        dpreg::require(columns.size() == values.size(),
-                       "X: a sparse matrix needs one column index a value");
+    SparseView view(std::size_t cols) const {
+        require(row_start.size() >= 1, "X: a sparse matrix needs row starts");
+        require(columns.size() == values.size(),
+                "X: a sparse matrix needs one column index a value");
         return {row_start.data(),
                 columns.data(),
                 values.data(),
@@ -43,20 +40,20 @@ struct SparseArrays {
     }
 };
 
-class NumpySparseDesign final : private SparseArrays, public dpreg::SparseUnitDesign {
+class NumpySparseDesign final : private SparseArrays, public SparseUnitDesign {
 public:
     NumpySparseDesign(const SparseArrays& arrays, std::size_t cols)
         : SparseArrays(arrays), SparseUnitDesign(SparseArrays::view(cols)) {}
 };
 
-py::int_ to_int(dpreg::int128 x) {
+py::int_ to_int(int128 x) {
     const auto high = py::int_(static_cast<std::int64_t>(x >> 64));
     return py::int_((high << py::int_(64)) + py::int_(static_cast<std::uint64_t>(x)));
 }
 
 std::vector<std::uint8_t> to_mask(const Mask& active, const L1Gradient& gradient) {
-    dpreg::require(static_cast<std::size_t>(active.size()) == gradient.cols(),
-                   "active must have one entry a column");
+    require(static_cast<std::size_t>(active.size()) == gradient.cols(),
+            "active must have one entry a column");
     return {active.data(), active.data() + active.size()};
 }
 
@@ -64,11 +61,10 @@ void register_design(py::module_& m) {
     py::class_<UnitDesign>(m, "UnitDesign")
         .def_property_readonly("rows", &UnitDesign::rows)
         .def_property_readonly("cols", &UnitDesign::cols);
-    py::class_<dpreg::DenseUnitDesign, UnitDesign>(m, "DenseUnitDesign")
-        .def(py::init([](const Array& x) {
-                 const auto view = dpreg::bind::matrix_view(x);
+    py::class_<DenseUnitDesign, UnitDesign>(m, "DenseUnitDesign")
+        .def(py::init([](const MatrixView& x) {
                  const py::gil_scoped_release release;
-                 return std::make_unique<dpreg::DenseUnitDesign>(view);
+                 return std::make_unique<DenseUnitDesign>(x);
              }),
              "x"_a);
     py::class_<NumpySparseDesign, UnitDesign>(m, "SparseUnitDesign")
@@ -85,8 +81,8 @@ std::vector<std::int32_t> to_start(const Contiguous<std::int64_t>& start) {
     std::vector<std::int32_t> entries(static_cast<std::size_t>(start.size()));
     for (std::size_t j = 0; j < entries.size(); ++j) {
         const std::int64_t entry = start.data()[j];
-        dpreg::require(entry >= -dpreg::kStartWeight && entry <= dpreg::kStartWeight,
-                       "the start must lie in the l1 ball");
+        require(entry >= -kStartWeight && entry <= kStartWeight,
+                "the start must lie in the l1 ball");
         entries[j] = static_cast<std::int32_t>(entry);
     }
     return entries;
@@ -112,19 +108,18 @@ Array to_values(L1Gradient& gradient) {
 }
 
 void check_column(const L1Gradient& gradient, std::size_t j) {
-    dpreg::require(j < gradient.cols(), "no such column");
+    require(j < gradient.cols(), "no such column");
 }
 
 void register_gradient(py::module_& m) {
-    m.attr("START_WEIGHT") = dpreg::kStartWeight;
-    m.def("vertex_score_range", &dpreg::vertex_score_range, "l1"_a);
+    m.attr("START_WEIGHT") = kStartWeight;
+    m.def("vertex_score_range", &vertex_score_range, "l1"_a);
     py::class_<L1Gradient>(m, "L1Gradient")
-        .def(py::init([](const UnitDesign& design, const Array& y, double l1,
+        .def(py::init([](const UnitDesign& design, const VectorView& y, double l1,
                          const Contiguous<std::int64_t>& start) {
-                 const auto view = dpreg::bind::vector_view(y);
                  auto entries = to_start(start);
                  const py::gil_scoped_release release;
-                 return std::make_unique<L1Gradient>(design, dpreg::to_responses(view, l1), l1,
+                 return std::make_unique<L1Gradient>(design, to_responses(y, l1), l1,
                                                      std::move(entries));
              }),
              py::keep_alive<1, 2>(), "design"_a, "y"_a, py::kw_only(), "l1"_a,
@@ -158,13 +153,11 @@ void register_gradient(py::module_& m) {
                 return gradient.reach(j);
             },
             "j"_a)
-        .def_property_readonly("tracked",
-                               [](const L1Gradient& gradient) {
-                                   return dpreg::bind::to_array(gradient.tracked().columns());
-                               })
         .def_property_readonly(
-            "touched",
-            [](const L1Gradient& gradient) { return dpreg::bind::to_array(gradient.touched()); })
+            "tracked",
+            [](const L1Gradient& gradient) { return to_array(gradient.tracked().columns()); })
+        .def_property_readonly(
+            "touched", [](const L1Gradient& gradient) { return to_array(gradient.touched()); })
         .def_property_readonly("total", &L1Gradient::total)
         .def_property_readonly("denominator", &L1Gradient::denominator)
         .def("values", &to_values)
@@ -178,7 +171,7 @@ void register_gradient(py::module_& m) {
 }
 
 void check_group(const VertexBounds& bounds, std::size_t g) {
-    dpreg::require(g < bounds.size(), "no such group");
+    require(g < bounds.size(), "no such group");
 }
 
 void register_bounds(py::module_& m) {
@@ -215,66 +208,53 @@ void register_bounds(py::module_& m) {
             "refresh",
             [](VertexBounds& bounds, std::size_t g) {
                 check_group(bounds, g);
-                dpreg::require(g >= bounds.fixed(), "the bound of this group never changes");
+                require(g >= bounds.fixed(), "the bound of this group never changes");
                 bounds.refresh(g);
             },
             "g"_a);
 }
 
 void register_screening(py::module_& m) {
-    m.attr("SCREENING_RANGE") = dpreg::kScreeningRange;
-    m.attr("SCREENING_ROUNDING") = dpreg::kScreeningRounding;
+    m.attr("SCREENING_RANGE") = kScreeningRange;
+    m.attr("SCREENING_ROUNDING") = kScreeningRounding;
     m.def(
         "screening_scores",
         [](L1Gradient& gradient, const Mask& active) {
-            return dpreg::bind::to_array(
-                dpreg::screening_scores(gradient, to_mask(active, gradient)));
+            return to_array(screening_scores(gradient, to_mask(active, gradient)));
         },
         "gradient"_a, "active"_a);
 }
 
-py::dict to_dict(const dpreg::FrankWolfeRun& run, const L1Gradient& gradient) {
-    return py::dict("weights"_a = to_weights(gradient), "path"_a = dpreg::bind::to_array(run.path),
-                    "screened"_a = dpreg::bind::to_array(run.screened),
-                    "screened_at"_a = dpreg::bind::to_array(run.screened_at));
+py::dict to_dict(const FrankWolfeRun& run, const L1Gradient& gradient) {
+    return py::dict("weights"_a = to_weights(gradient), "path"_a = to_array(run.path),
+                    "screened"_a = to_array(run.screened),
+                    "screened_at"_a = to_array(run.screened_at));
 }
 
 void register_loop(py::module_& m) {
-    py::enum_<dpreg::ScreenRule>(m, "ScreenRule")
-        .value("NONE", dpreg::ScreenRule::kNone)
-        .value("ONE", dpreg::ScreenRule::kOne)
-        .value("EACH", dpreg::ScreenRule::kEach);
-    m.def(
-        "random_start",
-        [](std::size_t d, BitSource& bits) {
-            return dpreg::bind::to_array(dpreg::random_start(d, bits));
-        },
-        "d"_a, "bits"_a);
-    m.def(
-        "draw_vertex",
-        [](const L1Gradient& gradient, VertexBounds& bounds, double epsilon, BitSource& bits) {
-            return dpreg::draw_vertex(gradient, bounds, epsilon, bits);
-        },
-        "gradient"_a, "bounds"_a, "epsilon"_a, "bits"_a);
+    py::enum_<ScreenRule>(m, "ScreenRule")
+        .value("NONE", ScreenRule::kNone)
+        .value("ONE", ScreenRule::kOne)
+        .value("EACH", ScreenRule::kEach);
+    m.def("random_start", to_array(&random_start), "d"_a, "bits"_a);
+    m.def("draw_vertex", &draw_vertex, "gradient"_a, "bounds"_a, "epsilon"_a, "bits"_a);
     m.def(
         "dp_frank_wolfe",
-        [](L1Gradient& gradient, std::size_t steps, double epsilon_step, dpreg::ScreenRule rule,
+        [](L1Gradient& gradient, std::size_t steps, double epsilon_step, ScreenRule rule,
            std::vector<std::size_t> after, double epsilon_screen, double margin, BitSource& bits) {
-            const auto run = dpreg::bind::without_gil([&] {
-                return dpreg::dp_frank_wolfe(gradient, steps, epsilon_step,
-                                             {rule, std::move(after), epsilon_screen, margin},
-                                             bits);
+            const auto run = without_gil([&] {
+                return dp_frank_wolfe(gradient, steps, epsilon_step,
+                                      {rule, std::move(after), epsilon_screen, margin}, bits);
             });
             return to_dict(run, gradient);
         },
-        "gradient"_a, py::kw_only(), "steps"_a, "epsilon_step"_a,
-        "rule"_a = dpreg::ScreenRule::kNone, "after"_a = std::vector<std::size_t>(),
-        "epsilon_screen"_a = 0.0, "margin"_a = 0.0, "bits"_a);
+        "gradient"_a, py::kw_only(), "steps"_a, "epsilon_step"_a, "rule"_a = ScreenRule::kNone,
+        "after"_a = std::vector<std::size_t>(), "epsilon_screen"_a = 0.0, "margin"_a = 0.0,
+        "bits"_a);
     m.def(
         "frank_wolfe",
         [](L1Gradient& gradient, std::size_t steps) {
-            const auto run =
-                dpreg::bind::without_gil([&] { return dpreg::frank_wolfe(gradient, steps); });
+            const auto run = without_gil([&] { return frank_wolfe(gradient, steps); });
             return to_dict(run, gradient);
         },
         "gradient"_a, py::kw_only(), "steps"_a);

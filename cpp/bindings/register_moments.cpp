@@ -14,25 +14,16 @@ namespace {
 
 namespace py = pybind11;
 using namespace py::literals;
-using dpreg::QuantisedRows;
-using dpreg::Standardisation;
-using dpreg::bind::Array;
-
-/// Counts of each column as a matrix, columns x width.
-py::array_t<std::int64_t> by_column(const std::vector<std::int64_t>& values, std::size_t columns,
-                                    std::size_t width) {
-    const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(columns),
-                                         static_cast<py::ssize_t>(width)};
-    return py::array_t<std::int64_t>(shape, values.data());
-}
+using namespace dpreg;
+using namespace dpreg::bind;
 
 /// A matrix of doubles, which hold anything at first.
 Array recycled_array(std::size_t rows, std::size_t columns) {
-    auto room = dpreg::recycled(rows * columns * sizeof(double));
+    auto room = recycled(rows * columns * sizeof(double));
     auto* const numbers = reinterpret_cast<double*>(room.get());
-    auto held = std::make_unique<dpreg::Recycled>(std::move(room));
+    auto held = std::make_unique<Recycled>(std::move(room));
     const py::capsule owner(held.get(),
-                            [](void* memory) { delete static_cast<dpreg::Recycled*>(memory); });
+                            [](void* memory) { delete static_cast<Recycled*>(memory); });
     held.release();
     return Array({rows, columns}, numbers, owner);
 }
@@ -61,7 +52,7 @@ std::shared_ptr<const void> holding(const py::object& kept) {
 py::tuple state_of(const py::object& self) {
     const auto parts = self.cast<const QuantisedRows&>().parts();
     return py::make_tuple(parts.width, parts.limit, array_of(parts.q, self),
-                          array_of(parts.y, self), dpreg::bind::to_array(parts.offsets), parts.loss,
+                          array_of(parts.y, self), to_array(parts.offsets), parts.loss,
                           array_of(parts.weights, self), array_of(parts.given, self));
 }
 
@@ -72,32 +63,24 @@ QuantisedRows rows_from(const py::tuple& parts) {
                           span_of<std::int16_t>(parts[2]),
                           span_of<double>(parts[3]),
                           {offsets.data, offsets.data + offsets.size},
-                          parts[5].cast<dpreg::Loss>(),
+                          parts[5].cast<Loss>(),
                           span_of<double>(parts[6]),
                           span_of<double>(parts[7]),
                           holding(parts)});
-}
-
-std::vector<double> row_major(const dpreg::MatrixView& matrix) {
-    std::vector<double> entries;
-    for (std::size_t i = 0; i < matrix.rows; ++i) {
-        for (std::size_t j = 0; j < matrix.cols; ++j) entries.push_back(matrix(i, j));
-    }
-    return entries;
 }
 
 void register_side_by_side(py::module_& m) {
     m.def(
         "side_by_side",
         [](const std::vector<Array>& columns, std::size_t count) {
-            std::vector<dpreg::VectorView> views;
-            for (const auto& column : columns) views.push_back(dpreg::bind::vector_view(column));
+            std::vector<VectorView> views;
+            for (const auto& column : columns) views.push_back(vector_view(column));
             Array rows = recycled_array(count, columns.size());
             py::array_t<bool> finite(static_cast<py::ssize_t>(count));
             double* const to = rows.mutable_data();
             bool* const answers = finite.mutable_data();
-            dpreg::bind::without_gil([&] {
-                dpreg::side_by_side(views, count, to, answers);
+            without_gil([&] {
+                side_by_side(views, count, to, answers);
                 return 0;
             });
             return py::make_tuple(rows, finite);
@@ -106,113 +89,117 @@ void register_side_by_side(py::module_& m) {
 }
 
 void register_column_counts(py::module_& m) {
-    m.attr("LEAST_EXPONENT") = dpreg::kLeastExponent;
-    m.attr("MOMENT_BITS") = dpreg::kMomentBits;
-    m.def("counts_sensitivity", &dpreg::counts_sensitivity, "weights"_a);
-    m.def("moments_sensitivity", &dpreg::moments_sensitivity, "weights"_a);
+    m.attr("LEAST_EXPONENT") = kLeastExponent;
+    m.attr("MOMENT_BITS") = kMomentBits;
+    m.def("counts_sensitivity", &counts_sensitivity, "weights"_a);
+    m.def("moments_sensitivity", &moments_sensitivity, "weights"_a);
     m.def(
         "magnitude_counts",
-        [](const Array& x, std::size_t threads) {
-            const auto view = dpreg::bind::matrix_view(x);
-            const auto counts =
-                dpreg::bind::without_gil([&] { return dpreg::magnitude_counts(view, threads); });
-            return by_column(counts, view.cols, dpreg::kMagnitudeCells);
+        [](const MatrixView& x, std::size_t threads) {
+            const auto counts = without_gil([&] { return magnitude_counts(x, threads); });
+            return to_matrix(counts, x.cols, kMagnitudeCells);
         },
         "x"_a, "threads"_a = 0);
     m.def(
         "interval_counts",
-        [](const Array& x, const std::vector<double>& low, const std::vector<double>& high,
+        [](const MatrixView& x, const std::vector<double>& low, const std::vector<double>& high,
            std::size_t bins, std::size_t threads) {
-            const auto view = dpreg::bind::matrix_view(x);
-            const auto counts = dpreg::bind::without_gil(
-                [&] { return dpreg::interval_counts(view, low, high, bins, threads); });
-            return by_column(counts, view.cols, bins + 1);
+            const auto counts =
+                without_gil([&] { return interval_counts(x, low, high, bins, threads); });
+            return to_matrix(counts, x.cols, bins + 1);
         },
         "x"_a, "low"_a, "high"_a, "bins"_a, "threads"_a = 0);
     m.def(
         "moment_sums",
-        [](const Array& x, const std::vector<double>& middle, const std::vector<double>& half,
+        [](const MatrixView& x, const std::vector<double>& middle, const std::vector<double>& half,
            std::size_t threads) {
-            const auto view = dpreg::bind::matrix_view(x);
-            const auto sums = dpreg::bind::without_gil(
-                [&] { return dpreg::moment_sums(view, middle, half, threads); });
-            return dpreg::bind::to_array(sums);
+            return array_without_gil([&] { return moment_sums(x, middle, half, threads); });
         },
         "x"_a, "middle"_a, "half"_a, "threads"_a = 0);
 }
 
 void register_tail_votes(py::module_& m) {
-    m.def("tail_votes_sensitivity", &dpreg::tail_votes_sensitivity, "sets"_a);
+    m.def("tail_votes_sensitivity", &tail_votes_sensitivity, "sets"_a);
     m.def(
         "tail_votes",
-        [](const Array& x, const Array& y, const std::vector<double>& slopes, double intercept,
-           const std::vector<std::vector<double>>& low,
+        [](const MatrixView& x, const VectorView& y, const std::vector<double>& slopes,
+           double intercept, const std::vector<std::vector<double>>& low,
            const std::vector<std::vector<double>>& high, double unit, std::size_t threads) {
-            dpreg::require(low.size() == high.size(), "low and high must have as many sets");
-            const auto xv = dpreg::bind::matrix_view(x);
-            const auto yv = dpreg::bind::vector_view(y);
-            std::vector<dpreg::Limits> limits;
+            require(low.size() == high.size(), "low and high must have as many sets");
+            std::vector<Limits> limits;
             for (std::size_t k = 0; k < low.size(); ++k) limits.push_back({low[k], high[k]});
-            const auto votes = dpreg::bind::without_gil([&] {
-                return dpreg::tail_votes(xv, yv, {slopes, intercept}, limits, unit, threads);
-            });
-            return dpreg::bind::to_array(votes);
+            return array_without_gil(
+                [&] { return tail_votes(x, y, {slopes, intercept}, limits, unit, threads); });
         },
         "x"_a, "y"_a, "slopes"_a, "intercept"_a, py::kw_only(), "low"_a, "high"_a, "unit"_a,
         "threads"_a = 0);
 }
 
 void register_losses(py::module_& m) {
-    py::enum_<dpreg::LossKind>(m, "LossKind")
-        .value("squared", dpreg::LossKind::squared)
-        .value("logistic", dpreg::LossKind::logistic)
-        .value("probit", dpreg::LossKind::probit)
-        .value("cloglog", dpreg::LossKind::cloglog)
-        .value("poisson", dpreg::LossKind::poisson)
-        .value("gamma", dpreg::LossKind::gamma)
-        .value("negative_binomial", dpreg::LossKind::negative_binomial)
-        .value("quantile", dpreg::LossKind::quantile);
-    py::class_<dpreg::Loss>(m, "Loss")
+    py::enum_<LossKind>(m, "LossKind")
+        .value("squared", LossKind::squared)
+        .value("logistic", LossKind::logistic)
+        .value("probit", LossKind::probit)
+        .value("cloglog", LossKind::cloglog)
+        .value("poisson", LossKind::poisson)
+        .value("gamma", LossKind::gamma)
+        .value("negative_binomial", LossKind::negative_binomial)
+        .value("quantile", LossKind::quantile);
+    py::class_<Loss>(m, "Loss")
         .def(py::init<>())
         .def(py::pickle(
-            [](const dpreg::Loss& loss) {
+            [](const Loss& loss) {
                 return py::make_tuple(loss.kind, loss.least_response, loss.most_response,
                                       loss.least_predictor, loss.most_predictor, loss.level,
                                       loss.bandwidth, loss.dispersion);
             },
             [](const py::tuple& parts) {
                 const auto number = [&](std::size_t k) { return parts[k].cast<double>(); };
-                return dpreg::Loss{parts[0].cast<dpreg::LossKind>(),
-                                   number(1),
-                                   number(2),
-                                   number(3),
-                                   number(4),
-                                   number(5),
-                                   number(6),
-                                   number(7)};
+                return Loss{parts[0].cast<LossKind>(),
+                            number(1),
+                            number(2),
+                            number(3),
+                            number(4),
+                            number(5),
+                            number(6),
+                            number(7)};
             }))
-        .def_readwrite("kind", &dpreg::Loss::kind)
-        .def_readwrite("least_response", &dpreg::Loss::least_response)
-        .def_readwrite("most_response", &dpreg::Loss::most_response)
-        .def_readwrite("least_predictor", &dpreg::Loss::least_predictor)
-        .def_readwrite("most_predictor", &dpreg::Loss::most_predictor)
-        .def_readwrite("level", &dpreg::Loss::level)
-        .def_readwrite("bandwidth", &dpreg::Loss::bandwidth)
-        .def_readwrite("dispersion", &dpreg::Loss::dispersion);
+        .def_readwrite("kind", &Loss::kind)
+        .def_readwrite("least_response", &Loss::least_response)
+        .def_readwrite("most_response", &Loss::most_response)
+        .def_readwrite("least_predictor", &Loss::least_predictor)
+        .def_readwrite("most_predictor", &Loss::most_predictor)
+        .def_readwrite("level", &Loss::level)
+        .def_readwrite("bandwidth", &Loss::bandwidth)
+        .def_readwrite("dispersion", &Loss::dispersion);
+}
+
+/// A sum of scores, each shortened to a limit.
+template <auto kSum>
+auto limited(const QuantisedRows& rows, const std::vector<double>& theta, double limit,
+             std::size_t threads) {
+    return array_without_gil([&] { return (rows.*kSum)(theta, limit, threads); });
+}
+
+template <auto kSum>
+auto limited_matrix(const QuantisedRows& rows, const std::vector<double>& theta, double limit,
+                    std::size_t threads) {
+    const auto sums = without_gil([&] { return (rows.*kSum)(theta, limit, threads); });
+    return to_matrix(sums, rows.width(), rows.width());
 }
 
 void register_rows(py::module_& m) {
-    m.attr("ROW_STEPS") = dpreg::kRowSteps;
-    m.attr("SQUARES_SENSITIVITY") = dpreg::kSquaresSensitivity;
-    m.def("gram_sensitivity", &dpreg::gram_sensitivity, "width"_a);
-    m.def("score_sensitivity", &dpreg::score_sensitivity, "width"_a);
-    m.def("score_products_sensitivity", &dpreg::score_products_sensitivity, "width"_a);
-    m.attr("SCORE_NORMS_SENSITIVITY") = dpreg::kScoreNormsSensitivity;
-    m.attr("SCORE_STEPS") = dpreg::kScoreSteps;
-    m.attr("LEAST_SCORE_BIN") = dpreg::kLeastScoreBin;
-    m.attr("SCORE_BINS") = dpreg::kScoreBins;
-    m.def("gradient_sensitivity", &dpreg::gradient_sensitivity, "width"_a);
-    m.def("curvature_sensitivity", &dpreg::curvature_sensitivity, "width"_a);
+    m.attr("ROW_STEPS") = kRowSteps;
+    m.attr("SQUARES_SENSITIVITY") = kSquaresSensitivity;
+    m.def("gram_sensitivity", &gram_sensitivity, "width"_a);
+    m.def("score_sensitivity", &score_sensitivity, "width"_a);
+    m.def("score_products_sensitivity", &score_products_sensitivity, "width"_a);
+    m.attr("SCORE_NORMS_SENSITIVITY") = kScoreNormsSensitivity;
+    m.attr("SCORE_STEPS") = kScoreSteps;
+    m.attr("LEAST_SCORE_BIN") = kLeastScoreBin;
+    m.attr("SCORE_BINS") = kScoreBins;
+    m.def("gradient_sensitivity", &gradient_sensitivity, "width"_a);
+    m.def("curvature_sensitivity", &curvature_sensitivity, "width"_a);
     py::class_<Standardisation>(m, "Standardisation")
         .def(py::init<>())
         .def_readwrite("columns", &Standardisation::columns)
@@ -233,19 +220,16 @@ void register_rows(py::module_& m) {
         .def_readwrite("most_weight", &Standardisation::most_weight)
         .def_property(
             "map", [](const Standardisation& how) { return how.map; },
-            [](Standardisation& how, const Array& map) {
-                const auto view = dpreg::bind::matrix_view(map);
-                how.mapped = view.cols;
-                how.map = row_major(view);
+            [](Standardisation& how, const MatrixView& map) {
+                how.mapped = map.cols;
+                how.map = row_major(map);
             });
     py::class_<QuantisedRows>(m, "QuantisedRows")
-        .def(py::init([](const Array& x, const Array& y, const Standardisation& how,
+        .def(py::init([](const MatrixView& x, const VectorView& y, const Standardisation& how,
                          const std::vector<std::size_t>& offsets,
                          const std::vector<std::size_t>& rows, std::size_t threads) {
-                 const auto xv = dpreg::bind::matrix_view(x);
-                 const auto yv = dpreg::bind::vector_view(y);
                  const py::gil_scoped_release release;
-                 return QuantisedRows(xv, yv, how, {offsets, rows}, threads);
+                 return QuantisedRows(x, y, how, {offsets, rows}, threads);
              }),
              "x"_a, "y"_a, "how"_a, "offsets"_a = std::vector<std::size_t>{},
              "rows"_a = std::vector<std::size_t>{}, "threads"_a = 0)
@@ -257,87 +241,59 @@ void register_rows(py::module_& m) {
         .def(
             "gram",
             [](const QuantisedRows& rows, std::size_t threads) {
-                const auto sums = dpreg::bind::without_gil([&] { return rows.gram(threads); });
-                return by_column(sums, rows.width(), rows.width());
+                const auto sums = without_gil([&] { return rows.gram(threads); });
+                return to_matrix(sums, rows.width(), rows.width());
             },
             "threads"_a = 0)
         .def(
             "round",
             [](const QuantisedRows& rows, const std::vector<double>& theta, double clip,
                std::size_t threads) {
-                const auto sums =
-                    dpreg::bind::without_gil([&] { return rows.round(theta, clip, threads); });
-                return py::make_tuple(dpreg::bind::to_array(sums.gradient), sums.squares);
+                const auto sums = without_gil([&] { return rows.round(theta, clip, threads); });
+                return py::make_tuple(to_array(sums.gradient), sums.squares);
             },
             "theta"_a, "clip"_a, "threads"_a = 0)
-        .def(
-            "score",
-            [](const QuantisedRows& rows, const std::vector<double>& theta, double limit,
-               std::size_t threads) {
-                const auto sums =
-                    dpreg::bind::without_gil([&] { return rows.score(theta, limit, threads); });
-                return dpreg::bind::to_array(sums);
-            },
-            "theta"_a, "limit"_a, "threads"_a = 0)
-        .def(
-            "curvature",
-            [](const QuantisedRows& rows, const std::vector<double>& theta, double limit,
-               std::size_t threads) {
-                const auto sums =
-                    dpreg::bind::without_gil([&] { return rows.curvature(theta, limit, threads); });
-                return by_column(sums, rows.width(), rows.width());
-            },
-            "theta"_a, "limit"_a, "threads"_a = 0)
+        .def("score", &limited<&QuantisedRows::score>, "theta"_a, "limit"_a, "threads"_a = 0)
+        .def("curvature", &limited_matrix<&QuantisedRows::curvature>, "theta"_a, "limit"_a,
+             "threads"_a = 0)
         .def(
             "score_norms",
             [](const QuantisedRows& rows, const std::vector<double>& theta, std::size_t threads) {
-                const auto counts =
-                    dpreg::bind::without_gil([&] { return rows.score_norms(theta, threads); });
-                return dpreg::bind::to_array(counts);
+                return array_without_gil([&] { return rows.score_norms(theta, threads); });
             },
             "theta"_a, "threads"_a = 0)
-        .def(
-            "score_products",
-            [](const QuantisedRows& rows, const std::vector<double>& theta, double limit,
-               std::size_t threads) {
-                const auto sums = dpreg::bind::without_gil(
-                    [&] { return rows.score_products(theta, limit, threads); });
-                return by_column(sums, rows.width(), rows.width());
-            },
-            "theta"_a, "limit"_a, "threads"_a = 0);
+        .def("score_products", &limited_matrix<&QuantisedRows::score_products>, "theta"_a,
+             "limit"_a, "threads"_a = 0);
 }
 
 void register_mapped_gram(py::module_& m) {
     m.def(
         "mapped_gram",
-        [](const Array& x, const Array& y, const Standardisation& how, std::size_t threads) {
-            const auto xv = dpreg::bind::matrix_view(x);
-            const auto yv = dpreg::bind::vector_view(y);
-            const auto sums =
-                dpreg::bind::without_gil([&] { return dpreg::mapped_gram(xv, yv, how, threads); });
+        [](const MatrixView& x, const VectorView& y, const Standardisation& how,
+           std::size_t threads) {
+            const auto sums = without_gil([&] { return mapped_gram(x, y, how, threads); });
             const auto width = static_cast<std::size_t>(std::llround(std::sqrt(sums.size())));
-            return by_column(sums, width, width);
+            return to_matrix(sums, width, width);
         },
         "x"_a, "y"_a, "how"_a, "threads"_a = 0);
 }
 
 void register_dpsgd(py::module_& m) {
-    m.def("poisson_rate", &dpreg::poisson_rate, "rate"_a);
+    m.def("poisson_rate", &poisson_rate, "rate"_a);
     m.def(
         "dpsgd",
         [](const QuantisedRows& like, const py::iterable& blocks, std::size_t steps, double rate,
            double expected, double clip, double learning_rate, std::uint64_t sigma,
-           dpreg::BitSource& bits) {
-            const dpreg::EachBlock each = [&](const auto& visit) {
+           BitSource& bits) {
+            const EachBlock each = [&](const auto& visit) {
                 const py::gil_scoped_acquire gil;
                 for (const py::handle item : blocks) {
                     const auto& rows = py::cast<const QuantisedRows&>(item);
-                    dpreg::bind::without_gil([&] { visit(rows); });
+                    without_gil([&] { visit(rows); });
                 }
             };
-            return dpreg::bind::to_array(dpreg::bind::without_gil([&] {
-                return dpreg::dpsgd(like, each, {steps, rate, expected, clip, learning_rate, sigma},
-                                    bits);
+            return to_array(without_gil([&] {
+                return dpsgd(like, each, {steps, rate, expected, clip, learning_rate, sigma}, bits);
             }));
         },
         "like"_a, "blocks"_a, py::kw_only(), "steps"_a, "rate"_a, "expected"_a, "clip"_a,

@@ -13,61 +13,58 @@ namespace {
 
 namespace py = pybind11;
 using namespace py::literals;
-using dpreg::BitSource;
+using namespace dpreg;
+using namespace dpreg::bind;
 
 void register_sources(py::module_& m) {
     py::class_<BitSource>(m, "BitSource")
         .def("next", &BitSource::next)
         .def_property_readonly("seeded", &BitSource::seeded);
-    py::class_<dpreg::SystemBits, BitSource>(m, "SystemBits").def(py::init<>());
-    py::class_<dpreg::TestBits, BitSource>(m, "TestBits").def(py::init<std::uint64_t>(), "seed"_a);
+    py::class_<SystemBits, BitSource>(m, "SystemBits").def(py::init<>());
+    py::class_<TestBits, BitSource>(m, "TestBits").def(py::init<std::uint64_t>(), "seed"_a);
 }
 
 void register_samplers(py::module_& m) {
     m.def(
         "uniform_open",
         [](BitSource& bits, std::size_t size) {
-            return dpreg::bind::draws<double>(size, [&] { return dpreg::uniform_open(bits); });
+            return draws<double>(size, [&] { return uniform_open(bits); });
         },
         "bits"_a, "size"_a);
     m.def(
         "standard_exponential",
         [](BitSource& bits, std::size_t size) {
-            return dpreg::bind::draws<double>(size,
-                                              [&] { return dpreg::standard_exponential(bits); });
+            return draws<double>(size, [&] { return standard_exponential(bits); });
         },
         "bits"_a, "size"_a);
     m.def(
         "standard_gumbel",
         [](BitSource& bits, std::size_t size) {
-            return dpreg::bind::draws<double>(size, [&] { return dpreg::standard_gumbel(bits); });
+            return draws<double>(size, [&] { return standard_gumbel(bits); });
         },
         "bits"_a, "size"_a);
     m.def(
         "discrete_laplace",
         [](double epsilon, BitSource& bits, std::size_t size) {
-            const auto fraction = dpreg::fraction_at_most(epsilon);
-            return dpreg::bind::draws<std::int64_t>(
-                size, [&] { return dpreg::discrete_laplace(fraction, bits); });
+            const auto fraction = fraction_at_most(epsilon);
+            return draws<std::int64_t>(size, [&] { return discrete_laplace(fraction, bits); });
         },
         "epsilon"_a, "bits"_a, "size"_a);
     m.def(
         "discrete_gaussian",
         [](std::uint64_t sigma, BitSource& bits, std::size_t size) {
-            return dpreg::bind::to_array(dpreg::discrete_gaussian(sigma, size, bits));
+            return to_array(discrete_gaussian(sigma, size, bits));
         },
         "sigma"_a, "bits"_a, "size"_a);
-    m.def("discrete_laplace_tail", &dpreg::discrete_laplace_tail, "x"_a, "epsilon"_a);
+    m.def("discrete_laplace_tail", &discrete_laplace_tail, "x"_a, "epsilon"_a);
 }
 
 void register_assignments(py::module_& m) {
-    py::class_<dpreg::Assignment>(m, "Assignment")
-        .def_property_readonly(
-            "members", [](const dpreg::Assignment& a) { return dpreg::bind::to_array(a.members); })
-        .def_property_readonly(
-            "offsets", [](const dpreg::Assignment& a) { return dpreg::bind::to_array(a.offsets); });
-    m.def("assign_to_slots", &dpreg::assign_to_slots, "n"_a, "models"_a, "batch"_a, "bits"_a);
-    m.def("assign_independently", &dpreg::assign_independently, "n"_a, "models"_a, "bits"_a);
+    py::class_<Assignment>(m, "Assignment")
+        .def_property_readonly("members", [](const Assignment& a) { return to_array(a.members); })
+        .def_property_readonly("offsets", [](const Assignment& a) { return to_array(a.offsets); });
+    m.def("assign_to_slots", &assign_to_slots, "n"_a, "models"_a, "batch"_a, "bits"_a);
+    m.def("assign_independently", &assign_independently, "n"_a, "models"_a, "bits"_a);
 }
 
 }  // namespace

@@ -24,44 +24,42 @@ namespace {
 
 namespace py = pybind11;
 using namespace py::literals;
-using dpreg::BitSource;
-using dpreg::bind::Array;
-using dpreg::bind::draws;
+using namespace dpreg;
+using namespace dpreg::bind;
 
 using Ranks = std::vector<std::uint32_t>;
 
 void register_constants(py::module_& m) {
-    m.attr("LARGEST_EXPONENT") = dpreg::kLargestExponent;
-    m.attr("MAX_STEPS") = dpreg::kMaxSteps;
-    m.attr("SAFETY_SENSITIVITY") = dpreg::kSafetySensitivity;
-    m.attr("SCREENING_FALL") = dpreg::kScreeningFall;
-    m.attr("SCREENING_RISE") = dpreg::kScreeningRise;
-    m.attr("VOTE_STEPS") = dpreg::kVoteSteps;
-    m.def("l1_gradient_sensitivity", &dpreg::l1_gradient_sensitivity, "l1"_a);
+    m.attr("LARGEST_EXPONENT") = kLargestExponent;
+    m.attr("MAX_STEPS") = kMaxSteps;
+    m.attr("SAFETY_SENSITIVITY") = kSafetySensitivity;
+    m.attr("SCREENING_FALL") = kScreeningFall;
+    m.attr("SCREENING_RISE") = kScreeningRise;
+    m.attr("VOTE_STEPS") = kVoteSteps;
+    m.def("l1_gradient_sensitivity", &l1_gradient_sensitivity, "l1"_a);
 }
 
 void register_samplers(py::module_& m) {
-    m.def("chacha20_block", &dpreg::chacha20_block, "key"_a, "counter"_a, "nonce"_a);
+    m.def("chacha20_block", &chacha20_block, "key"_a, "counter"_a, "nonce"_a);
     m.def(
         "uniform_below",
         [](std::uint64_t bound, BitSource& bits, std::size_t size) {
-            return draws<std::uint64_t>(size, [&] { return dpreg::uniform_below(bound, bits); });
+            return draws<std::uint64_t>(size, [&] { return uniform_below(bound, bits); });
         },
         "bound"_a, "bits"_a, "size"_a);
     m.def(
         "bernoulli_exp",
         [](std::uint64_t numerator, std::uint64_t denominator, BitSource& bits, std::size_t size) {
             return draws<std::uint8_t>(size, [&] {
-                return static_cast<std::uint8_t>(
-                    dpreg::bernoulli_exp(numerator, denominator, bits));
+                return static_cast<std::uint8_t>(bernoulli_exp(numerator, denominator, bits));
             });
         },
         "numerator"_a, "denominator"_a, "bits"_a, "size"_a);
-    m.def("noise_from_log_hazard", &dpreg::noise_from_log_hazard, "log_q"_a, "law"_a);
+    m.def("noise_from_log_hazard", &noise_from_log_hazard, "log_q"_a, "law"_a);
     m.def(
         "largest_of",
-        [](double log_count, dpreg::NoiseLaw law, BitSource& bits, std::size_t size) {
-            return draws<double>(size, [&] { return dpreg::largest_of(log_count, law, bits); });
+        [](double log_count, NoiseLaw law, BitSource& bits, std::size_t size) {
+            return draws<double>(size, [&] { return largest_of(log_count, law, bits); });
         },
         "log_count"_a, "law"_a, "bits"_a, "size"_a);
 }
@@ -69,23 +67,18 @@ void register_samplers(py::module_& m) {
 void register_choices(py::module_& m) {
     m.def(
         "choose_by_gap",
-        [](const Array& gaps, double range, double epsilon, BitSource& bits) {
-            return dpreg::choose_by_gap(dpreg::bind::to_vector(gaps), range, epsilon, bits);
+        [](const VectorView& gaps, double range, double epsilon, BitSource& bits) {
+            return choose_by_gap(to_vector(gaps), range, epsilon, bits);
         },
         "gaps"_a, "range"_a, "epsilon"_a, "bits"_a);
     m.def(
         "choose_among",
-        [](const Array& log_weights, BitSource& bits) {
-            return dpreg::choose_among(dpreg::bind::to_vector(log_weights), bits);
+        [](const VectorView& log_weights, BitSource& bits) {
+            return choose_among(to_vector(log_weights), bits);
         },
         "log_weights"_a, "bits"_a);
-    m.def("log_region_weights", &dpreg::log_region_weights, "regions"_a, "epsilon"_a);
-    m.def(
-        "draw_deep_point",
-        [](const dpreg::DepthRegions& regions, double epsilon, std::size_t t, BitSource& bits) {
-            return dpreg::bind::to_array(dpreg::draw_deep_point(regions, epsilon, t, bits));
-        },
-        "regions"_a, "epsilon"_a, "t"_a, "bits"_a);
+    m.def("log_region_weights", &log_region_weights, "regions"_a, "epsilon"_a);
+    m.def("draw_deep_point", to_array(&draw_deep_point), "regions"_a, "epsilon"_a, "t"_a, "bits"_a);
 }
 
 void register_counts(py::module_& m) {
@@ -93,33 +86,27 @@ void register_counts(py::module_& m) {
         "inversions_by_partition",
         [](Ranks values, std::uint32_t bound) {
             Ranks scratch(values.size());
-            return dpreg::inversions_by_partition(values.data(), values.size(), bound,
-                                                  scratch.data());
+            return inversions_by_partition(values.data(), values.size(), bound, scratch.data());
         },
         "values"_a, "bound"_a);
     m.def(
         "inversions_by_tree",
         [](const Ranks& values, std::uint32_t bound) {
-            return dpreg::inversions_by_tree(values.data(), values.size(), bound);
+            return inversions_by_tree(values.data(), values.size(), bound);
         },
         "values"_a, "bound"_a);
-    m.def(
-        "ranks",
-        [](const Array& x) {
-            return dpreg::bind::to_array(dpreg::rank_column(dpreg::bind::vector_view(x)).ranks);
-        },
-        "x"_a);
+    m.def("ranks", [](const VectorView& x) { return to_array(rank_column(x).ranks); }, "x"_a);
 }
 
 void register_instructions(py::module_& m) {
-    py::enum_<dpreg::Instructions>(m, "Instructions")
-        .value("portable", dpreg::Instructions::portable)
-        .value("avx2", dpreg::Instructions::avx2)
-        .value("avx512", dpreg::Instructions::avx512)
-        .value("vnni", dpreg::Instructions::vnni);
-    m.def("instruction_sets", &dpreg::instruction_sets);
-    m.def("instructions_in_use", &dpreg::instructions_in_use);
-    m.def("use_instructions", &dpreg::use_instructions, "choice"_a);
+    py::enum_<Instructions>(m, "Instructions")
+        .value("portable", Instructions::portable)
+        .value("avx2", Instructions::avx2)
+        .value("avx512", Instructions::avx512)
+        .value("vnni", Instructions::vnni);
+    m.def("instruction_sets", &instruction_sets);
+    m.def("instructions_in_use", &instructions_in_use);
+    m.def("use_instructions", &use_instructions, "choice"_a);
 }
 
 }  // namespace

@@ -57,23 +57,6 @@ void check_public(const MatrixView& x, const VectorView& y, const Standardisatio
     check_loss(how.loss);
 }
 
-using Shorts = __attribute__((vector_size(16))) std::int16_t;
-
-/// Turns 8 x 8 integers, so that rows become columns: each time the halves are interleaved.
-DPREG_INLINE void turn_around(std::array<Shorts, kPanel>& rows) {
-    static_assert(kPanel == 8 && sizeof(Shorts) == kPanel * sizeof(std::int16_t));
-    for (int time = 0; time < 3; ++time) {
-        std::array<Shorts, kPanel> next;
-        for (std::size_t i = 0; i < kPanel / 2; ++i) {
-            Shorts a = rows[i];
-            Shorts b = rows[i + kPanel / 2];
-            next[2 * i] = DPREG_SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-            next[2 * i + 1] = DPREG_SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-        }
-        rows = next;
-    }
-}
-
 /// Is a number other than 0 among these?
 DPREG_INLINE bool any_of(const double* values) {
     bool any = false;
@@ -251,7 +234,7 @@ struct RowMaker::Steps {
     DPREG_INLINE void write(std::size_t count, std::int16_t* q) const {
         const std::size_t stride = maker.stride();
         for (std::size_t k = 0; k < stride; k += kPanel) {
-            std::array<Shorts, kPanel> part;
+            std::array<VectorOf<std::int16_t, 2 * kPanel>, kPanel> part;
             std::memcpy(part.data(), room.steps.data() + k * kMakeRows, sizeof part);
             turn_around(part);
             for (std::size_t r = 0; r < count; ++r) {

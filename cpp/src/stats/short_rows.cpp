@@ -1,19 +1,15 @@
 #include "short_rows.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 
-#include "dpreg/linalg/simd.hpp"
-#if DPREG_X86
-#include <immintrin.h>
-#elif DPREG_NEON
-#include <arm_neon.h>
-#endif
+#include "short_registers.hpp"
 
 namespace dpreg {
 namespace {
+
+using Narrow = Register<16, false>;
 
 /// Steps of the low part of a coefficient; a step of the high part is as many.
 constexpr int kLowBits = 12;
@@ -31,55 +27,240 @@ constexpr std::size_t kGramPairs = 7;
 // What is packed stays in the first-level cache.
 constexpr std::size_t kPackedBytes = 24576;
 
-namespace portable {
-#define DPREG_HERE
-#define DPREG_BYTES 16
-#define DPREG_VNNI 0
-#include "short_rows_body.hpp"
-#undef DPREG_HERE
-#undef DPREG_BYTES
-}  // namespace portable
+// Rows whose dots are taken together, and the sums of each: with both parts of theta, and itself.
+constexpr std::size_t kDotRows = 4;
+constexpr std::size_t kDotSums = 3;
+// Sums of more entries than these would not stay in registers.
+constexpr std::size_t kGramTile = 4;
+// Sums begin at 2^31, so that they are not negative; as much is taken off them in 64 bits.
+constexpr std::uint32_t kMiddle = 1U << 31;
 
-#if DPREG_X86
-namespace avx2 {
-#define DPREG_HERE DPREG_AVX2
-#define DPREG_BYTES 32
-#include "short_rows_body.hpp"
-#undef DPREG_HERE
-#undef DPREG_BYTES
-}  // namespace avx2
-
-namespace avx512 {
-#define DPREG_HERE DPREG_AVX512
-#define DPREG_BYTES 64
-#include "short_rows_body.hpp"
-#undef DPREG_HERE
-#undef DPREG_VNNI
-}  // namespace avx512
-
-namespace vnni {
-#define DPREG_HERE DPREG_AVX512_VNNI
-#define DPREG_VNNI 1
-#include "short_rows_body.hpp"
-}  // namespace vnni
-#else
-namespace avx2 = portable;
-namespace avx512 = portable;
-namespace vnni = portable;
-#endif
-
-template <class Function>
-constexpr Kernel<Function> all_of(Function on_portable, Function on_avx2, Function on_avx512,
-                                  Function on_vnni) {
-    return {{on_portable, on_avx2, on_avx512, on_vnni}};
+constexpr std::int64_t without_middle(std::size_t sums) {
+    return -static_cast<std::int64_t>(sums) * kMiddle;
 }
 
-#define DPREG_ALL(name) all_of(portable::name, avx2::name, avx512::name, vnni::name)
-constexpr auto dots_kernel = DPREG_ALL(dots);
-constexpr auto multiples_kernel = DPREG_ALL(multiples);
-constexpr auto half_multiples_kernel = DPREG_ALL(half_multiples);
-constexpr auto pack_kernel = DPREG_ALL(pack);
-constexpr auto gram_kernel = DPREG_ALL(gram);
+using FourInts = VectorOf<std::int32_t, 16>;
+using FourDoubles = VectorOf<double, 32>;
+
+/// A pair of 16-bit integers.
+DPREG_INLINE std::uint32_t pair_at(const std::int16_t* from) {
+    std::uint32_t pair = 0;
+    std::memcpy(&pair, from, sizeof pair);
+    return pair;
+}
+
+/// Writes dots and squares of four rows from sums of their entries.
+DPREG_INLINE void write_dots(const FourDoubles* sums, double* found, double* squares) {
+    const FourDoubles both = sums[0] * kLowSteps + sums[1];
+    std::memcpy(found, &both, sizeof both);
+    std::memcpy(squares, &sums[2], sizeof sums[2]);
+}
+
+/// Dots of short rows, one row a lane.
+struct DotsOfShort {
+    template <class Register>
+    DPREG_INLINE static void run(const std::int16_t* q, std::size_t stride, std::size_t rows,
+                                 const std::int16_t* high, const std::int16_t* low, double* found,
+                                 double* squares) {
+        using Ints = typename Register::Ints;
+        for (std::size_t first = 0; first < rows; first += Register::kInts) {
+            const std::int16_t* at[Register::kInts];
+            for (std::size_t i = 0; i < Register::kInts; ++i) {
+                at[i] = q + std::min(first + i, rows - 1) * stride;
+            }
+            Ints sums[kDotSums] = {};
+            for (std::size_t j = 0; j < stride; j += kPanel) {
+                Ints loaded[4];
+                for (std::size_t i = 0; i < 4; ++i) {
+                    loaded[i] = Register::joined([&](std::size_t part) DPREG_INLINE_LAMBDA {
+                        return Narrow::load(at[4 * part + i] + j);
+                    });
+                }
+                Ints pairs[4];
+                Register::turn(loaded, pairs);
+                for (std::size_t k = 0; k < 4; ++k) {
+                    const std::size_t entry = j + 2 * k;
+                    Register::add_products(sums[0], pairs[k],
+                                           Register::fill(pair_at(high + entry)));
+                    Register::add_products(sums[1], pairs[k], Register::fill(pair_at(low + entry)));
+                    Register::add_products(sums[2], pairs[k], pairs[k]);
+                }
+            }
+            // There is room for kShortRows.
+            for (std::size_t i = 0; i < Register::kInts; i += 4) {
+                FourDoubles totals[kDotSums];
+                for (std::size_t k = 0; k < kDotSums; ++k) {
+                    FourInts four;
+                    std::memcpy(&four, reinterpret_cast<const char*>(&sums[k]) + 4 * i,
+                                sizeof four);
+                    totals[k] = __builtin_convertvector(four, FourDoubles);
+                }
+                write_dots(totals, found + first + i, squares + first + i);
+            }
+        }
+    }
+};
+
+/// Adds to `totals` what some columns of kDotRows rows add to `sums`, and these.
+template <class Register>
+DPREG_INLINE void add_dots(const std::int16_t* const* q, const std::int16_t* high,
+                           const std::int16_t* low, std::size_t from, std::size_t size,
+                           const typename Register::Ints (&before)[kDotSums][kDotRows],
+                           FourDoubles* totals) {
+    using Ints = typename Register::Ints;
+    Ints sums[kDotSums][kDotRows];
+    for (std::size_t k = 0; k < kDotSums; ++k) {
+        for (std::size_t i = 0; i < kDotRows; ++i) sums[k][i] = before[k][i];
+    }
+    for (; from + Register::kShorts <= size; from += Register::kShorts) {
+        const Ints upper = Register::load(high + from);
+        const Ints lower = Register::load(low + from);
+        for (std::size_t i = 0; i < kDotRows; ++i) {
+            const Ints row = Register::load(q[i] + from);
+            Register::add_products(sums[0][i], row, upper);
+            Register::add_products(sums[1][i], row, lower);
+            Register::add_products(sums[2][i], row, row);
+        }
+    }
+    if constexpr (Register::kBytes > 16) {
+        typename Register::Narrower::Ints rest[kDotSums][kDotRows];
+        for (std::size_t k = 0; k < kDotSums; ++k) {
+            for (std::size_t i = 0; i < kDotRows; ++i) rest[k][i] = Register::folded(sums[k][i]);
+        }
+        add_dots<typename Register::Narrower>(q, high, low, from, size, rest, totals);
+    } else {
+        for (std::size_t k = 0; k < kDotSums; ++k) {
+            Ints lanes[4];
+            Register::turn(sums[k], lanes);
+            const Ints sum = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+            totals[k] += __builtin_convertvector(reinterpret_cast<FourInts>(sum), FourDoubles);
+        }
+    }
+}
+
+struct Dots {
+    template <class Register>
+    DPREG_INLINE static void run(const std::int16_t* q, std::size_t stride, std::size_t rows,
+                                 const std::int16_t* high, const std::int16_t* low, double* found,
+                                 double* squares) {
+        for (std::size_t first = 0; first < rows; first += kDotRows) {
+            const std::int16_t* at[kDotRows];
+            for (std::size_t i = 0; i < kDotRows; ++i) {
+                at[i] = q + std::min(first + i, rows - 1) * stride;
+            }
+            FourDoubles totals[kDotSums] = {};
+            for (std::size_t from = 0; from < stride; from += kDotColumns) {
+                add_dots<Register>(at, high, low, from, std::min(stride, from + kDotColumns), {},
+                                   totals);
+            }
+            // There is room for kShortRows.
+            write_dots(totals, found + first, squares + first);
+        }
+    }
+};
+
+/// totals += sum of p_i q_i; each group of kPairs pairs fits in 32 bits.
+template <std::size_t kPairs>
+struct AddMultiples {
+    template <class Widest>
+    DPREG_INLINE static void run(const std::int16_t* q, std::size_t stride, std::size_t rows,
+                                 const std::int16_t* p, std::int64_t* totals) {
+        constexpr std::size_t group = 2 * kPairs;
+        const std::int64_t start = without_middle((rows + group - 1) / group);
+        over_parts<Widest, 2>(0, stride, [&](auto kind, std::size_t j) DPREG_INLINE_LAMBDA {
+            using Register = decltype(kind);
+            typename Register::Wide low(start);
+            typename Register::Wide high(start);
+            for (std::size_t first = 0; first < rows; first += group) {
+                auto low_sum = Register::fill(kMiddle);
+                auto high_sum = Register::fill(kMiddle);
+                const std::size_t last = std::min(rows, first + group);
+                for (std::size_t i = first; i < last; i += 2) {
+                    // The last of an odd number of rows stands beside itself, whose p is 0.
+                    const std::int16_t* row = q + i * stride + j;
+                    const auto a = Register::load(row);
+                    const auto b = Register::load(i + 1 < rows ? row + stride : row);
+                    const auto by = Register::fill(pair_at(p + i));
+                    Register::add_products(low_sum, Register::template pairs<false>(a, b), by);
+                    Register::add_products(high_sum, Register::template pairs<true>(a, b), by);
+                }
+                low.add(low_sum);
+                high.add(high_sum);
+            }
+            Register::add_pairs(totals + j, low, high);
+        });
+    }
+};
+
+/// Writes rows 2 k and 2 k + 1 side by side, entry by entry.
+void pack(const std::int16_t* q, std::size_t stride, std::size_t rows, std::uint32_t* packed) {
+    for (std::size_t i = 0; i < rows; i += 2, packed += stride) {
+        const std::int16_t* row = q + i * stride;
+        for (std::size_t j = 0; j < stride; j += kPanel) {
+            const auto a = Narrow::load(row + j);
+            const auto b = i + 1 < rows ? Narrow::load(row + stride + j) : Narrow::Ints{};
+            const Narrow::Ints both[2] = {Narrow::pairs<false>(a, b), Narrow::pairs<true>(a, b)};
+            std::memcpy(packed + j, both, sizeof both);
+        }
+    }
+}
+
+struct AddGram {
+    template <class Widest>
+    DPREG_INLINE static void run(const std::uint32_t* packed, std::size_t stride,
+                                 std::size_t groups, std::int64_t* products,
+                                 std::int64_t* squares) {
+        for (std::size_t i = 0; i < stride; i += kGramTile) {
+            over_parts<Widest, 4>(
+                i / kPanel * kPanel, stride, [&](auto kind, std::size_t j) DPREG_INLINE_LAMBDA {
+                    add_tile<decltype(kind)>(packed, stride, groups, i, j, products);
+                });
+        }
+        over_parts<Widest, 4>(0, stride, [&](auto kind, std::size_t j) DPREG_INLINE_LAMBDA {
+            using Register = decltype(kind);
+            typename Register::Wide total(0);
+            const std::uint32_t* pair = packed + j;
+            for (std::size_t group = 0; group < groups; ++group) {
+                typename Register::Ints sum{};
+                for (std::size_t r = 0; r < kGramPairs; ++r, pair += stride) {
+                    const auto both = Register::load(pair);
+                    Register::add_products(sum, both, both);
+                }
+                total.add(sum);
+            }
+            total.add_to(squares + j);
+        });
+    }
+
+    /// Products of kGramTile entries from i on with those from j on.
+    template <class Register>
+    DPREG_INLINE static void add_tile(const std::uint32_t* packed, std::size_t stride,
+                                      std::size_t groups, std::size_t i, std::size_t j,
+                                      std::int64_t* products) {
+        using Wide = typename Register::Wide;
+        const Wide start(without_middle(groups));
+        Wide total[kGramTile] = {start, start, start, start};
+        for (std::size_t group = 0; group < groups; ++group) {
+            typename Register::Ints sum[kGramTile];
+            for (auto& s : sum) s = Register::fill(kMiddle);
+            for (std::size_t r = 0; r < kGramPairs; ++r, packed += stride) {
+                const auto right = Register::load(packed + j);
+                for (std::size_t k = 0; k < kGramTile; ++k) {
+                    Register::add_products(sum[k], Register::fill(packed[i + k]), right);
+                }
+            }
+            for (std::size_t k = 0; k < kGramTile; ++k) total[k].add(sum[k]);
+        }
+        for (std::size_t k = 0; k < kGramTile; ++k) {
+            total[k].add_to(products + (i + k) * stride + j);
+        }
+    }
+};
+
+template <class Work>
+using ShortKernel =
+    CompiledKernel<Work, Narrow, Register<DPREG_X86 ? 32 : 16, false>,
+                   Register<DPREG_X86 ? 64 : 16, false>, Register<DPREG_X86 ? 64 : 16, DPREG_X86>>;
 
 }  // namespace
 
@@ -102,17 +283,25 @@ ShortTheta short_theta(const std::vector<double>& theta, std::size_t stride) {
 
 void short_dots(const std::int16_t* q, std::size_t stride, std::size_t rows,
                 const ShortTheta& theta, double* dots, double* squares) {
-    dots_kernel(q, stride, rows, theta.high.data(), theta.low.data(), dots, squares);
+    constexpr ShortKernel<DotsOfShort> short_kernel;
+    constexpr ShortKernel<Dots> kernel;
+    if (stride <= kShortStride) {
+        short_kernel(q, stride, rows, theta.high.data(), theta.low.data(), dots, squares);
+        return;
+    }
+    kernel(q, stride, rows, theta.high.data(), theta.low.data(), dots, squares);
 }
 
 void add_short_multiples(const std::int16_t* q, std::size_t stride, std::size_t rows,
                          const std::int16_t* p, Totals& totals) {
-    multiples_kernel(q, stride, rows, p, totals.data());
+    constexpr ShortKernel<AddMultiples<kFullPairs>> kernel;
+    kernel(q, stride, rows, p, totals.data());
 }
 
 void add_half_multiples(const std::int16_t* q, std::size_t stride, std::size_t rows,
                         const std::int16_t* p, Totals& totals) {
-    half_multiples_kernel(q, stride, rows, p, totals.data());
+    constexpr ShortKernel<AddMultiples<2 * kFullPairs>> kernel;
+    kernel(q, stride, rows, p, totals.data());
 }
 
 ShortGram::ShortGram(std::size_t stride)
@@ -124,15 +313,16 @@ ShortGram::ShortGram(std::size_t stride)
       products_(stride * stride, 0) {}
 
 void ShortGram::add(const std::int16_t* q, std::size_t rows) {
+    constexpr ShortKernel<AddGram> kernel;
     const std::size_t most = 2 * kGramPairs * groups_;
     for (std::size_t first = 0; first < rows; first += most) {
         const std::size_t count = std::min(most, rows - first);
         const std::size_t pairs = (count + 1) / 2;
         const std::size_t groups = (pairs + kGramPairs - 1) / kGramPairs;
-        pack_kernel(q + first * stride_, stride_, count, packed_.data());
+        pack(q + first * stride_, stride_, count, packed_.data());
         std::fill(packed_.data() + pairs * stride_, packed_.data() + groups * kGramPairs * stride_,
                   0);
-        gram_kernel(packed_.data(), stride_, groups, products_.data(), squares_.data());
+        kernel(packed_.data(), stride_, groups, products_.data(), squares_.data());
     }
 }
 

@@ -57,8 +57,8 @@ public:
 
 private:
     std::size_t stride_;
-    std::size_t groups_;                ///< that are packed at a time
-    std::vector<std::int32_t> packed_;  ///< pairs of rows, entry by entry
+    std::size_t groups_;                 ///< that are packed at a time
+    std::vector<std::uint32_t> packed_;  ///< pairs of rows, entry by entry
     Totals squares_;
     Totals products_;  ///< nothing on the diagonal
 };

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 
 #include "dpreg/linalg/instructions.hpp"
 
@@ -30,12 +32,8 @@
 #define DPREG_NEON 0
 #endif
 #define DPREG_INLINE __attribute__((always_inline)) inline
-// Lanes of two vectors, those of the second counted on from the first.
-#ifdef __clang__
-#define DPREG_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define DPREG_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, decltype(a < a){__VA_ARGS__})
-#endif
+#define DPREG_FLAT __attribute__((flatten))
+#define DPREG_INLINE_LAMBDA __attribute__((always_inline))
 
 namespace dpreg {
 
@@ -45,22 +43,76 @@ inline constexpr std::size_t kPanel = 8;
 /// The smallest multiple of kPanel that is at least `size`.
 constexpr std::size_t padded(std::size_t size) { return (size + kPanel - 1) / kPanel * kPanel; }
 
-/// Vectors of as many numbers as there are doubles in so many bytes.
-template <std::size_t Bytes>
-struct RegistersOf;
+// Not an alias of the vector itself: gcc forgets an attribute that depends on a parameter.
+template <class Number, std::size_t Bytes>
+struct MakeVector {
+    using Type __attribute__((vector_size(Bytes))) = Number;
+};
+/// Vectors of numbers, of so many bytes together.
+template <class Number, std::size_t Bytes>
+using VectorOf = typename MakeVector<Number, Bytes>::Type;
 
-#define DPREG_REGISTERS(bytes)                                                 \
-    template <>                                                                \
-    struct RegistersOf<bytes> {                                                \
-        using Doubles = double __attribute__((vector_size(bytes)));            \
-        using Bits = std::uint64_t __attribute__((vector_size(bytes)));        \
-        using Ints = std::int32_t __attribute__((vector_size((bytes) / 2)));   \
-        using Shorts = std::int16_t __attribute__((vector_size((bytes) / 4))); \
+/// Lanes kOrder... of two vectors, those of the second counted on from the first.
+template <class To, class Order, class From, std::size_t... k>
+DPREG_INLINE To shuffled(const From& a, const From& b, std::index_sequence<k...>) {
+    constexpr std::size_t lanes = sizeof(From) / sizeof(a[0]);
+#if defined(__clang__) || __GNUC__ >= 12
+    return __builtin_shufflevector(a, b, Order::at(k, lanes)...);
+#else
+    return To{(Order::at(k, lanes) < lanes ? a[Order::at(k, lanes) % lanes]
+                                           : b[Order::at(k, lanes) % lanes])...};
+#endif
+}
+template <class To, class Order, class From>
+DPREG_INLINE To shuffled(const From& a, const From& b) {
+    return shuffled<To, Order>(a, b, std::make_index_sequence<sizeof(To) / sizeof(a[0])>{});
+}
+
+/// Groups of kUnit lanes of two vectors in turn, within each kBlock lanes: those of the first
+/// halves of the blocks, or of the last.
+template <std::size_t kUnit, std::size_t kBlock, bool kLast, class Vector>
+DPREG_INLINE Vector interleaved(const Vector& a, const Vector& b) {
+    struct Order {
+        static constexpr std::size_t at(std::size_t k, std::size_t lanes) {
+            const std::size_t unit = k % kBlock / kUnit;
+            return unit % 2 * lanes + k / kBlock * kBlock + (kLast ? kBlock / 2 : 0) +
+                   unit / 2 * kUnit + k % kUnit;
+        }
     };
-DPREG_REGISTERS(16)
-DPREG_REGISTERS(32)
-DPREG_REGISTERS(64)
-#undef DPREG_REGISTERS
+    if constexpr (kUnit == kBlock) return kLast ? b : a;
+    return shuffled<Vector, Order>(a, b);
+}
+
+/// The lanes of `a`, then those of `b`.
+template <class Wider, class Vector>
+DPREG_INLINE Wider concatenated(const Vector& a, const Vector& b) {
+    struct Order {
+        static constexpr std::size_t at(std::size_t k, std::size_t) { return k; }
+    };
+    return shuffled<Wider, Order>(a, b);
+}
+
+/// The first or the last lanes of `a`.
+template <class Narrower, bool kLast, class Vector>
+DPREG_INLINE Narrower half(const Vector& a) {
+    struct Order {
+        static constexpr std::size_t at(std::size_t k, std::size_t lanes) {
+            return kLast ? k + lanes / 2 : k;
+        }
+    };
+    return shuffled<Narrower, Order>(a, a);
+}
+
+/// `value` in each lane.  Of `Vector{} + value` gcc 12 would fill one lane after another.
+template <class Vector, class Number>
+DPREG_INLINE Vector filled(Number value) {
+    struct Order {
+        static constexpr std::size_t at(std::size_t, std::size_t) { return 0; }
+    };
+    Vector first{};
+    first[0] = value;
+    return shuffled<Vector, Order>(first, first);
+}
 
 // A pointer to a vector type says that memory is aligned to all of it, and clang believes
 // that even of a type declared with less; of a packed structure it does not.
@@ -74,10 +126,10 @@ struct __attribute__((packed, may_alias)) Loose {
 /// Not one vector of 64 bytes: on narrower registers gcc keeps those in memory.
 template <std::size_t Bytes>
 struct LanesOf {
-    using Part = typename RegistersOf<Bytes>::Doubles;
-    using Bits = typename RegistersOf<Bytes>::Bits;
-    using Int = typename RegistersOf<Bytes>::Ints;
-    using Short = typename RegistersOf<Bytes>::Shorts;
+    using Part = VectorOf<double, Bytes>;
+    using Bits = VectorOf<std::uint64_t, Bytes>;
+    using Int = VectorOf<std::int32_t, Bytes / 2>;
+    using Short = VectorOf<std::int16_t, Bytes / 4>;
     static constexpr std::size_t kSize = Bytes / sizeof(double);
     static constexpr std::size_t kParts = kPanel / kSize;
 
@@ -85,14 +137,7 @@ struct LanesOf {
 
     DPREG_INLINE static LanesOf of(double value) {
         LanesOf lanes;
-#ifdef __clang__
-        for (auto& p : lanes.part) p = value - Part{};
-#else
-        // Of the difference gcc 12 would fill one lane after another.
-        Part first{};
-        first[0] = value;
-        for (auto& p : lanes.part) p = __builtin_shuffle(first, Bits{});
-#endif
+        for (auto& p : lanes.part) p = filled<Part>(value);
         return lanes;
     }
 
@@ -238,39 +283,30 @@ struct LanesOf {
     DPREG_INLINE LanesOf& operator+=(const LanesOf& term) { return *this = *this + term; }
 };
 
-/// Lanes of two registers in turn: those of their first halves, then those of their second.
-DPREG_INLINE void interleave(RegistersOf<16>::Doubles a, RegistersOf<16>::Doubles b,
-                             RegistersOf<16>::Doubles* to) {
-    to[0] = DPREG_SHUFFLE(a, b, 0, 2);
-    to[1] = DPREG_SHUFFLE(a, b, 1, 3);
-}
-DPREG_INLINE void interleave(RegistersOf<32>::Doubles a, RegistersOf<32>::Doubles b,
-                             RegistersOf<32>::Doubles* to) {
-    to[0] = DPREG_SHUFFLE(a, b, 0, 4, 1, 5);
-    to[1] = DPREG_SHUFFLE(a, b, 2, 6, 3, 7);
-}
-DPREG_INLINE void interleave(RegistersOf<64>::Doubles a, RegistersOf<64>::Doubles b,
-                             RegistersOf<64>::Doubles* to) {
-    to[0] = DPREG_SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-    to[1] = DPREG_SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+/// Turns as many vectors as they have lanes, so that lane i of the j-th becomes lane j of the i-th.
+template <class Vector, std::size_t kSize>
+DPREG_INLINE void turn_around(std::array<Vector, kSize>& rows) {
+    for (std::size_t done = 1; done < kSize; done *= 2) {
+        std::array<Vector, kSize> next;
+        for (std::size_t i = 0; i < kSize / 2; ++i) {
+            next[2 * i] = interleaved<1, kSize, false>(rows[i], rows[i + kSize / 2]);
+            next[2 * i + 1] = interleaved<1, kSize, true>(rows[i], rows[i + kSize / 2]);
+        }
+        rows = next;
+    }
 }
 
-/// Turns kPanel x kPanel numbers, so that lane i of the j-th becomes lane j of the i-th.
-template <class Lanes>
-DPREG_INLINE void turn_around(std::array<Lanes, kPanel>& rows) {
+/// As that, of kPanel lanes.
+template <std::size_t Bytes>
+DPREG_INLINE void turn_around(std::array<LanesOf<Bytes>, kPanel>& rows) {
+    using Lanes = LanesOf<Bytes>;
     constexpr std::size_t size = Lanes::kSize;
     std::array<Lanes, kPanel> turned;
     for (std::size_t top = 0; top < kPanel; top += size) {
         for (std::size_t part = 0; part < Lanes::kParts; ++part) {
             std::array<typename Lanes::Part, size> square;
             for (std::size_t i = 0; i < size; ++i) square[i] = rows[top + i].part[part];
-            for (std::size_t done = 1; done < size; done *= 2) {
-                std::array<typename Lanes::Part, size> next;
-                for (std::size_t i = 0; i < size / 2; ++i) {
-                    interleave(square[i], square[i + size / 2], &next[2 * i]);
-                }
-                square = next;
-            }
+            turn_around(square);
             for (std::size_t i = 0; i < size; ++i) {
                 turned[part * size + i].part[top / size] = square[i];
             }
@@ -292,25 +328,35 @@ DPREG_INLINE Lanes nearest(const Lanes& x) {
     return (x + shift) - shift;
 }
 
-template <class Work, class Function = decltype(&Work::template run<LanesOf<16>>)>
-struct LanesKernel;
+template <class Work, class Portable, class Avx2, class Avx512, class Vnni,
+          class Function = decltype(&Work::template run<Portable>)>
+struct CompiledKernel;
 
-/// Calls Work::run<Lanes> compiled for the instruction set in use.
-template <class Work, class... Arguments>
-struct LanesKernel<Work, void (*)(Arguments...)> {
+/// Calls Work::run<...>, each compiled for its instruction set, of the one in use.
+template <class Work, class Portable, class Avx2, class Avx512, class Vnni, class... Arguments>
+struct CompiledKernel<Work, Portable, Avx2, Avx512, Vnni, void (*)(Arguments...)> {
     void operator()(Arguments... arguments) const {
-        constexpr Kernel<void (*)(Arguments...)> kernel{{portable, avx2, avx512, avx512}};
+        constexpr Kernel<void (*)(Arguments...)> kernel{
+            {portable, avx2, avx512, std::is_same_v<Avx512, Vnni> ? avx512 : vnni}};
         kernel(arguments...);
     }
 
 private:
-    static void portable(Arguments... arguments) { Work::template run<LanesOf<16>>(arguments...); }
-    DPREG_AVX2 static void avx2(Arguments... arguments) {
-        Work::template run<LanesOf<DPREG_X86 ? 32 : 16>>(arguments...);
+    static void portable(Arguments... arguments) { Work::template run<Portable>(arguments...); }
+    DPREG_FLAT DPREG_AVX2 static void avx2(Arguments... arguments) {
+        Work::template run<Avx2>(arguments...);
     }
-    DPREG_AVX512 static void avx512(Arguments... arguments) {
-        Work::template run<LanesOf<DPREG_X86 ? 64 : 16>>(arguments...);
+    DPREG_FLAT DPREG_AVX512 static void avx512(Arguments... arguments) {
+        Work::template run<Avx512>(arguments...);
+    }
+    DPREG_FLAT DPREG_AVX512_VNNI static void vnni(Arguments... arguments) {
+        Work::template run<Vnni>(arguments...);
     }
 };
+
+/// A kernel on lanes of doubles.
+template <class Work>
+using LanesKernel = CompiledKernel<Work, LanesOf<16>, LanesOf<DPREG_X86 ? 32 : 16>,
+                                   LanesOf<DPREG_X86 ? 64 : 16>, LanesOf<DPREG_X86 ? 64 : 16>>;
 
 }  // namespace dpreg
