@@ -39,10 +39,10 @@ _LEAST = 1e-4
 # bins, while all of its values are in few of them, so many times at most.
 _FAR, _BINS, _FEW_BINS, _ZOOMS = 0.4, 32, 3, 3
 # Noise in numbers of rows of a level is this share of the rows, for less than the second of the
-# squared mu.  Indicators are centred by them, and have the largest deviation that one can have: rows
-# of a rare level would be long.  Centred at half of their bounds, all rows were long: errors of four
-# factors of 20,000 wages were 50 to 350 times those of least squares, and are 2 to 3 times with
-# this; of two factors of flights 250 times, and 5 to 20.
+# squared mu.  Indicators are centred by them, and have the largest deviation that one can have:
+# rows of a rare level would be long.  Centred at half of their bounds, all rows were: errors of
+# four factors of 20,000 wages were 50 to 350 times those of least squares, and are 2 to 3 times
+# with this; of two factors of flights 250 times, and 5 to 20.
 _LEVEL_NOISE, _LEVEL_MOST, _LEVEL_SCALE = 1 / 200, 0.02, 0.5
 # Public limits are so many scales apart.
 _BOUNDED = 6.0

@@ -7,14 +7,12 @@ from typing import Any
 import click
 
 from dpreg.base.errors import ArgumentError
-from dpreg.faces.cli.command import DECLINED, DONE
+from dpreg.faces.cli.command import DECLINED, DONE, Documented
 from dpreg.faces.cli.face import SHELL, in_shell
-from dpreg.faces.cli.help import Documented
 from dpreg.faces.cli.output import Outputs
+from dpreg.faces.cli.parameters import shared
 from dpreg.faces.cli.progress import working
 from dpreg.faces.cli.release import release_options
-
-__all__ = ["effect"]
 
 
 @click.command(
@@ -38,11 +36,7 @@ __all__ = ["effect"]
                  help="Public probability of the treatment in a randomised trial."),
     click.option("--overlap", metavar="LOW,HIGH", default="0.05,0.95", show_default=True,
                  help="Public limits of estimated probabilities of the treatment."),
-    click.option("--alpha", type=float, default=0.05, show_default=True,
-                 help="1 - coverage of the intervals in the table."),
-    click.option("--memory", type=float, metavar="BYTES",
-                 help="Memory for rows; further rows go to temporary files.  [default: a "
-                 "quarter of the machine's memory]"),
+    *shared("alpha", "memory"),
 )  # fmt: skip
 def effect(given: dict[str, Any], outputs: Outputs) -> int:
     """Estimate an average treatment effect with differential privacy.
