@@ -56,6 +56,13 @@ asked("lm", matrix=matrix(), method=bootstrap, **common)
 asked("lm", matrix=matrix(), select="kendall", k=2.0, split=0.3, **common)
 for selector in ("kendall", "two_stage", "sub_lasso"):
     asked("select", matrix=matrix(), method=selector, k=1.0, **common)
+times = {**matrix(), "names": ["event", "b", "c"], "response": "time", "read": lambda: {
+    "columns": [c.tobytes() for c in (np.ones(4000), *x[1:])], "y": np.abs(y).tobytes()}}
+surv = {"formula": "Surv(time, event) ~ b + c", "cuts": [1.0, 2.0], "eps": 20.0}
+hazards = asked("survival", matrix=times, **surv)
+asked("survival_table", fit=hazards["json"], what="baseline", alpha=0.05)
+rows = {"rows": np.zeros((2, 2)).tobytes(), "persons": 2.0, "simultaneous": True}
+asked("survival_table", fit=hazards["json"], what="curves", alpha=0.05, **rows)
 asked("plan", n=50000.0, d=3.0, eps=1.0, delta=1e-6, method="auto")
 for ledger in (None, sys.argv[0] + ".ledger"):
     budget = {"ledger": ledger, **asked("new_budget", eps=5.0, delta=1e-4, ledger=ledger)}

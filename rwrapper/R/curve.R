@@ -56,10 +56,8 @@ dp_curve <- function(formula, data, eps, cuts, start = 0, levels = NULL, unit = 
                           start.time = "write start = 0"), ...)
   data <- data_of(data)
   check_number(eps, "eps", "1")
-  check_number(start, "start", "0")
   if (!is.null(max_rows)) check_number(max_rows, "max_rows", "5")
-  if (!is.numeric(cuts) || !length(cuts) || !all(is.finite(cuts)) || is.unsorted(cuts, strictly = TRUE))
-    refuse("cuts must be rising numbers, such as cuts = c(90, 180, 365), not ", described(cuts))
+  check_cuts(cuts, start)
   check_unit(unit, data)
   sent_budget <- budget_sent(budget)
   formula <- as_formula(formula)
@@ -87,12 +85,7 @@ SURV_EXAMPLES <- "write Surv(time, event) ~ arm, or Surv(start, stop, event) ~ a
 
 # The same as a formula with time as response, and start, event and groups as regressors.
 surv_columns <- function(formula) {
-  if (!inherits(formula, "formula") || length(formula) != 3L) refuse("formula: ", SURV_EXAMPLES)
-  left <- formula[[2L]]
-  name <- if (is.call(left)) deparsed(left[[1L]]) else ""
-  if (!name %in% c("Surv", "survival::Surv"))
-    refuse("formula: the left-hand side must be Surv(); ", SURV_EXAMPLES)
-  given <- surv_arguments(left)
+  given <- surv_given(formula, SURV_EXAMPLES)
   right <- stats::terms(formula[-2L], data = data.frame())
   check_surv_terms(right)
   wrapped <- lapply(as.list(attr(right, "variables"))[-1L], function(v) call("C", v, quote(contr.treatment)))
@@ -103,27 +96,36 @@ surv_columns <- function(formula) {
 }
 
 # Time first, then start if there is one, and the event.
-surv_arguments <- function(left) {
+surv_given <- function(formula, examples) {
+  if (!inherits(formula, "formula") || length(formula) != 3L) refuse("formula: ", examples)
+  left <- formula[[2L]]
+  name <- if (is.call(left)) deparsed(left[[1L]]) else ""
+  if (!name %in% c("Surv", "survival::Surv"))
+    refuse("formula: the left-hand side must be Surv(); ", examples)
   given <- as.list(left)[-1L]
   of <- list(c("time", "event"), c("time", "time2", "event"))[[max(1L, min(2L, length(given) - 1L))]]
   named <- if (is.null(names(given))) rep("", length(given)) else names(given)
   if (length(given) != length(of) || !all(named %in% c("", of)))
     refuse("formula: Surv() takes times to one event, censored on the right, and delayed entry; ",
-           SURV_EXAMPLES)
+           examples)
   named[named == ""] <- setdiff(of, named)
   given <- given[match(of, named)]
   if (length(given) == 3L) given[c(2L, 1L, 3L)] else given
 }
 
-check_surv_terms <- function(terms) {
+# Terms of the package survival that are not terms here.
+check_surv_calls <- function(terms, instead) {
   called <- vapply(as.list(attr(terms, "variables"))[-1L], function(v)
     if (is.call(v)) basename_of(deparsed(v[[1L]])) else "", "")
-  instead <- c(strata = "write the groups themselves, ~ a + b",
-               cluster = "write unit = \"person\" as an argument of the call",
-               frailty = "write unit = \"person\" as an argument of the call",
-               tt = "make the column before the call")
   for (name in intersect(called, names(instead)))
     refuse("formula: ", name, "() is not a term of these models; ", instead[[name]])
+}
+
+check_surv_terms <- function(terms) {
+  check_surv_calls(terms, c(strata = "write the groups themselves, ~ a + b",
+                            cluster = "write unit = \"person\" as an argument of the call",
+                            frailty = "write unit = \"person\" as an argument of the call",
+                            tt = "make the column before the call"))
   if (any(attr(terms, "order") > 1L) || attr(terms, "intercept") == 0L || length(attr(terms, "offset")))
     refuse("formula: the right-hand side must name groups, such as ~ arm + sex, or be 1")
 }
@@ -143,9 +145,7 @@ check_groups <- function(columns, data, levels) {
 # The levels of each group, by the name of its term.
 group_levels <- function(design, given) {
   frame <- design$frame
-  if (is.factor(frame[[given]]))
-    refuse("formula: the event must be 0 or 1; write Surv(time, status == \"",
-           levels(frame[[given]])[1L], "\")")
+  check_event(frame, given)
   groups <- names(frame)[-seq_len(given)]
   lapply(stats::setNames(groups, groups), function(name) as.list(levels(frame[[name]])))
 }
@@ -238,11 +238,16 @@ print.dp_curve <- function(x, ...) {
 plot.dp_curve <- function(x, level = 0.95, simultaneous = TRUE, main = NULL, xlab = "time",
                           ylab = "survival", col = NULL, ...) {
   table <- as.data.frame(x, level = level, simultaneous = simultaneous)
-  parts <- split(table, table$strata)
-  begin <- x$start
-  col <- rep_len(if (is.null(col)) unname(c(COLORS, grDevices::palette.colors(8)[-1L])) else col, length(parts))
   if (is.null(main)) main <- paste0("Survival, eps = ", format(x$privacy$epsilon))
-  graphics::plot(c(begin, max(table$time)), c(0, 1), type = "n", main = main, xlab = xlab, ylab = ylab, ...)
+  draw_curves(split(table, table$strata), x$start, main, xlab, ylab, col, ...)
+  invisible(table)
+}
+
+# One curve with its band for each part.
+draw_curves <- function(parts, begin, main, xlab, ylab, col, ...) {
+  col <- rep_len(if (is.null(col)) unname(c(COLORS, grDevices::palette.colors(8)[-1L])) else col, length(parts))
+  last <- max(vapply(parts, function(part) max(part$time), 0))
+  graphics::plot(c(begin, last), c(0, 1), type = "n", main = main, xlab = xlab, ylab = ylab, ...)
   for (k in seq_along(parts)) {
     part <- parts[[k]]
     at <- c(begin, part$time)
@@ -251,5 +256,4 @@ plot.dp_curve <- function(x, level = 0.95, simultaneous = TRUE, main = NULL, xla
     graphics::lines(at, c(1, part$surv), type = "b", pch = 19, cex = 0.5, col = col[k])
   }
   if (length(parts) > 1L) graphics::legend("topright", names(parts), col = col, lty = 1, bty = "n")
-  invisible(table)
 }

@@ -243,6 +243,9 @@ as_formula <- function(formula) {
   formula
 }
 
+# The offset of `dp_survival()`.
+EXPOSURE <- "offset(log(exposure))"
+
 new_fit <- function(answer, design, call) {
   # No environment goes with the fit: one of a function could hold the records.
   formula <- design$formula
@@ -262,7 +265,7 @@ new_fit <- function(answer, design, call) {
   if (!is.null(clipping)) names(clipping) <- names
   limits <- unpack_doubles(answer$limits)
   # An offset is not among the coefficients of lm(): it is 1.
-  offset <- names %in% offset_names(terms)
+  offset <- names %in% c(offset_names(terms), EXPOSURE)
   if (any(offset)) {
     estimates <- estimates[!offset]
     covariance <- covariance[!offset, !offset, drop = FALSE]

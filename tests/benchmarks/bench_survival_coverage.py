@@ -1,6 +1,6 @@
 """Do intervals of `dp_survival` hold, and what does noise cost?  Simulated persons.
 
-Run as ``python tests/benchmarks/bench_survival_coverage.py [--runs 12] [--eps 1] [--out FILE]``.
+Run as ``python tests/benchmarks/bench_survival_coverage.py [--runs 20] [--eps 1] [--out FILE]``.
 """
 
 from __future__ import annotations
@@ -18,8 +18,14 @@ RATIOS = np.array([0.5, -0.7])
 RATES = {"30%": 0.9, "60%": 0.33, "90%": 0.055}
 LAST = 3.2
 PERSON = {"x": [0.5], "z": [0.0]}
+# Of equal length; or shorter at first, so that each has many persons at risk.
+CUTS = {"equal": np.linspace(0, LAST, 7)[1:], "early": np.array([0.15, 0.35, 0.6, 1.0, 1.6, LAST])}
 # Persons, censored, intervals.
-DESIGNS = list(itertools.product((5_000, 20_000), ("30%", "60%", "90%"), (6,)))
+SIZES = (2_000, 5_000, 20_000, 100_000)
+DESIGNS = [
+    *itertools.product(SIZES, RATES, ("equal",)),
+    *itertools.product(SIZES[1:3], ("30%",), ("early",)),
+]
 
 
 def persons(n, rate, rng):
@@ -42,8 +48,8 @@ def exact_errors(data, cuts):
 
 
 def measured(n, design, intervals, eps, runs):
-    rng, rate = np.random.default_rng(n + intervals), RATES[design]
-    cuts = np.linspace(0, LAST, intervals + 1)[1:]
+    cuts, rate = CUTS[intervals], RATES[design]
+    rng = np.random.default_rng(n + len(cuts))
     true = np.exp(-rate * np.exp(RATIOS[0] * PERSON["x"][0]) * cuts)
     censored, held, width, curves = [], [], [], []
     for seed in range(runs):
@@ -68,15 +74,16 @@ def measured(n, design, intervals, eps, runs):
 
 
 def main() -> None:
-    given = options(__doc__, runs=12, eps=1.0, out="")
+    given = options(__doc__, runs=20, eps=1.0, out="")
     rows = [measured(*design, given.eps, given.runs) for design in DESIGNS]
     write_table(
         f"Proportional hazards: eps = {given.eps:g}",
         f"Exponential times, one normal and one binary covariate, {given.runs} runs a row, delta = "
-        "1e-6: share of 95% intervals of the two log hazard ratios that hold the truth; medians of "
-        "standard errors over those of the same model without noise, and what a tenth of them "
-        "exceeds; share without a standard error; share of pointwise limits of a survival curve "
-        "that hold the truth, where there are limits. Made by "
+        "1e-6; six intervals up to 3.2, of equal length or shorter at first: share of 95% "
+        "intervals of the two log hazard ratios that hold the truth; medians of standard errors "
+        "over those of the same model without noise, and what a tenth of them exceeds; share "
+        "without a standard error; share of pointwise limits of a survival curve that hold the "
+        "truth, where there are limits. Made by "
         "`tests/benchmarks/bench_survival_coverage.py`.",
         ("persons", "censored", "intervals", "covered", "width of x", "width of z", "widest tenth",
          "blank", "curve"),

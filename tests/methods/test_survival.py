@@ -307,8 +307,28 @@ def test_curves_hazards_and_ratios_are_those_of_the_coefficients(fitted):
     gap = np.log(-np.log(table["lower"][0])) - np.log(-np.log(table["survival"][0]))
     assert gap == pytest.approx(np.log(baseline["upper"][0] / baseline["hazard"][0]))
     np.testing.assert_allclose(fitted.tidy(exp=True)["coef"], np.exp(b))
+    wide = fitted.predict_survival(new, simultaneous=True)
+    known = table["survival"].notna()
+    assert (wide["lower"] < table["lower"])[known].all()
+    assert (wide["upper"] > table["upper"])[known].all()
     assert "exp(coef)" in str(fitted.summary(exp=True))
     assert "Private Proportional Hazards Results" in str(fitted)
+
+
+def test_bands_hold_at_all_cuts_together(fitted):
+    """Coefficients drawn from their own law: bands at the estimate hold those that were drawn."""
+    rng, rows = np.random.default_rng(8), fitted._rows(np.array([[1.0, 1.0]]))[0]
+    drawn = rng.multivariate_normal(fitted.estimates, np.nan_to_num(fitted.covariance), 20000)
+    truth = np.exp(-np.cumsum(np.exp(drawn @ rows.T), axis=1))
+    new = pd.DataFrame({"x": [1.0], "arm": ["b"]})
+    shares = []
+    for simultaneous in (False, True):
+        table = fitted.predict_survival(new, 0.1, simultaneous=simultaneous)
+        inside = (table["lower"].to_numpy() <= truth) & (truth <= table["upper"].to_numpy())
+        shares.append((inside.mean(), inside.all(axis=1).mean()))
+    assert shares[0][0] == pytest.approx(0.9, abs=0.01)
+    assert shares[0][1] < 0.89
+    assert shares[1][1] == pytest.approx(0.9, abs=0.01)
 
 
 def test_a_fit_goes_to_json_and_back(fitted):
@@ -336,6 +356,9 @@ def test_curves_are_drawn(fitted):
     axes = fitted.plot_survival({"x": [0.0, 1.0], "arm": ["a", "b"]})
     assert len(axes.lines) == 2
     assert "NOT PRIVATE" in axes.get_title(loc="left")
+    assert "simultaneous 95% bands" in axes.get_xlabel()
+    axes = fitted.plot_survival({"x": [0.0], "arm": ["a"]}, simultaneous=False)
+    assert "pointwise 95% bands" in axes.get_xlabel()
 
 
 def test_a_budget_is_charged_once_and_the_ledger_says_what_for():

@@ -23,6 +23,7 @@ from dpreg.audit import (
     recorded_checks,
     sampled,
     selections,
+    survival,
 )
 from dpreg.audit._finding import Check, Effort, Finding, Report
 from dpreg.audit.black_box import black_box
@@ -54,6 +55,7 @@ CHECKS: dict[str, Check] = {
         sampled,
         selections,
         frank_wolfe,
+        survival,
     )
     for check in module.CHECKS
 }

@@ -17,6 +17,7 @@ from dpreg.audit._finding import Check, Effort, Finding, first_fault
 from dpreg.audit.observed import difference, observe
 from dpreg.base.errors import BudgetError
 from dpreg.calls.lm import dp_lm
+from dpreg.data.formula.surv import read_surv
 from dpreg.estimation.base import Method
 from dpreg.estimation.methods import DPSGD, AdaSSP, TukeyEM
 from dpreg.privacy.budget import Budget
@@ -25,6 +26,9 @@ __all__ = ["CHECKS"]
 
 _LEVELS = {"c": ["a", "b"]}
 _ROWS = 6
+# Formulas and units; the last formula is that of the records of `dp_survival`.
+_HAZARDS = read_surv("Surv(y, x == 1) ~ c").columns
+_CALLS = (("y ~ x + c", None), ("y ~ x + c", "who"), (_HAZARDS, None))
 # The last row of each column, beside rows that are all alike: what its cell may be.
 _ODD: tuple[dict[str, Any], ...] = (
     {}, {"x": None}, {"y": None}, {"c": None}, {"who": None}, {"c": b"z"}, {"c": b"\xff\xfe"},
@@ -94,16 +98,16 @@ _CONTAINERS: dict[str, Callable[[Any, Path], Any]] = {
 def _faults(path: Path) -> Iterator[str]:
     for name, make in _CONTAINERS.items():
         for rows in (0, _ROWS):
-            for unit in (None, "who"):
+            for formula, unit in _CALLS:
                 call = {"levels": _LEVELS, "unit": unit}
-                without = observe("y ~ x + c", make(_table(rows, None), path), **call)
+                without = observe(formula, make(_table(rows, None), path), **call)
                 for odd in _ODD:
-                    having = observe("y ~ x + c", make(_table(rows, odd), path), **call)
+                    having = observe(formula, make(_table(rows, odd), path), **call)
                     if unit and odd.get("who", 0) == 0 and rows:
                         continue  # one row more of a unit that is there
                     said = difference(without, having, grouped=unit is not None)
                     noisy = "" if having.quiet else f"{having.failure or having.warned}"
-                    yield f"{name}, {odd}: {said or noisy}" if said or noisy else ""
+                    yield f"{name}, {formula}, {odd}: {said or noisy}" if said or noisy else ""
 
 
 def neighbours(effort: Effort) -> Finding:

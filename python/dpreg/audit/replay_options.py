@@ -23,7 +23,7 @@ from dpreg.data.problem import pose
 from dpreg.estimation.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
 from dpreg.estimation.selection import DPSIS, DPKendall, SubLasso, TwoStage
 
-__all__ = ["random_call"]
+__all__ = ["random_call", "random_hazards"]
 
 Generator = np.random.Generator
 
@@ -166,7 +166,7 @@ def _moments(rng: Generator) -> PublicCall:
     return PublicCall("dp_moments", formula, _claim(rng), options)
 
 
-def _survival(rng: Generator) -> PublicCall:
+def random_hazards(rng: Generator) -> PublicCall:
     """Rows of persons and periods, whose records have times on both sides of all cuts."""
     surv = _one(rng, ("Surv(t, y > 0)", "Surv(a, t, y > 0)", "Surv(a, b, c == 'u')"))
     formula = f"{surv} ~ {_one(rng, ('1', 'a', 'a + b', 'b + c', 'a + a:b'))}"
@@ -278,7 +278,7 @@ def _arrays(rng: Generator) -> PublicCall:
 _KINDS = (
     (_linear, 24), (_generalized, 30), (_adassp, 8), (_auto, 5), (_tukey, 4), (_dpsgd, 2),
     (_frank_wolfe, 3), (_moments, 10), (_select, 6), (_selected, 5),
-    (_survival, 4), (_curve, 2), (_arrays, 4), (_effect, 6),
+    (random_hazards, 4), (_curve, 2), (_arrays, 4), (_effect, 6),
 )  # fmt: skip
 
 

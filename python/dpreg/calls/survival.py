@@ -87,7 +87,9 @@ def dp_survival(
     cuts : sequence of float
         Public times, rising: the ends of the intervals (0, cuts[0]], (cuts[0], cuts[1]], ...  Do
         not choose them by looking at the data.  What is after the last is censored there.  Each
-        interval costs a coefficient: six to ten are enough for hazard ratios.
+        interval costs a coefficient: six to ten are enough for hazard ratios.  Where few
+        persons are at risk intervals should be long: one that very few reach makes all
+        standard errors larger.
     start : float, default 0.0
         Where the first interval begins, itself included.
     strata : str, optional

@@ -17,6 +17,7 @@ from dpreg.base.text import drawn
 from dpreg.data.formula.surv import SurvFormula
 from dpreg.data.periods import EXPOSURE, WHOLE, Periods
 from dpreg.estimation.inference.law import check_alpha
+from dpreg.estimation.inference.life_table import largest_error
 from dpreg.results.contrasts import WaldTest
 from dpreg.results.document import parsed, reading
 from dpreg.results.fit import DPResults
@@ -123,26 +124,31 @@ class DPSurvival(DPResults):
         """
         import pandas as pd
 
+        return pd.DataFrame(self._baseline(alpha))
+
+    def _baseline(self, alpha: float) -> dict[str, Doubles]:
         alpha = check_alpha(alpha)
         reference = np.zeros((1, len(self.periods.covariates) + len(self.periods.strata)))
         rows = self._rows(reference)[0]
         edges = np.array(self.periods.edges)
         log_hazard = rows @ self.estimates - np.log(np.diff(edges))
         margin = self.law.critical_value(alpha) * self._errors(rows)
-        return pd.DataFrame(
-            {
-                "start": edges[:-1],
-                "stop": edges[1:],
-                "hazard": np.exp(log_hazard),
-                "lower": np.exp(log_hazard - margin),
-                "upper": np.exp(log_hazard + margin),
-                "cumulative": np.cumsum(np.exp(log_hazard) * np.diff(edges)),
-            }
-        )
+        return {
+            "start": edges[:-1],
+            "stop": edges[1:],
+            "hazard": np.exp(log_hazard),
+            "lower": np.exp(log_hazard - margin),
+            "upper": np.exp(log_hazard + margin),
+            "cumulative": np.cumsum(np.exp(log_hazard) * np.diff(edges)),
+        }
 
-    @np.errstate(over="ignore", invalid="ignore")
     def predict_survival(
-        self, data: Any, alpha: float = 0.05, *, winsorise: bool = True
+        self,
+        data: Any,
+        alpha: float = 0.05,
+        *,
+        simultaneous: bool = False,
+        winsorise: bool = True,
     ) -> pd.DataFrame:
         """Return survival curves of new persons at the cuts, given survival up to the first edge.
 
@@ -151,23 +157,23 @@ class DPSurvival(DPResults):
         data : data frame, dict of arrays, or path of a Parquet file
             Covariates and strata of persons, constant over time.  They are not protected.
         alpha : float, default 0.05
+        simultaneous : bool, default False
+            Limits hold at all cuts of a person together; else pointwise, at each by itself.
         winsorise : bool, default True
             Clip covariates to `limits`, if there are any, to avoid extrapolation.
 
         Returns
         -------
         DataFrame
-            One row per person and cut: row (that of the data), time, survival, and pointwise limits
-            lower and upper, in which sampling error and privacy noise are.  NaN where a person is
+            One row per person and cut: row (that of the data), time, survival, and limits lower and
+            upper, in which sampling error and privacy noise are.  NaN where a person is
             incomplete, or a coefficient that is needed has no standard error.
         """
         import pandas as pd
 
-        alpha = check_alpha(alpha)
         found = self._new(data, winsorise=winsorise)
-        parts = [self._curve(rows, alpha) for rows in self._rows(found.X)]
         table = np.full((found.total, self.periods.count, 3), np.nan)
-        table[found.kept] = np.array(parts).reshape(-1, self.periods.count, 3)
+        table[found.kept] = self._curves(found.X, alpha, simultaneous=simultaneous)
         index = range(found.total) if found.index is None else found.index
         return pd.DataFrame(
             {
@@ -177,9 +183,12 @@ class DPSurvival(DPResults):
             }
         )
 
-    def plot_survival(self, data: Any, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
-        """Draw the curves of `predict_survival` with pointwise bands; needs matplotlib."""
-        return drawn("plot_survival", self, data, ax, alpha)
+    def plot_survival(
+        self, data: Any, ax: Axes | None = None, alpha: float = 0.05, *, simultaneous: bool = True
+    ) -> Axes:
+        """Draw the curves of `predict_survival` with bands, which it names; needs matplotlib."""
+        limits = "simultaneous" if simultaneous else "pointwise"
+        return drawn("plot_survival", self, data, ax, alpha, limits)
 
     def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:
         """Return the table, printable as text, HTML and LaTeX; ``exp=True``: hazard ratios."""
@@ -253,24 +262,36 @@ class DPSurvival(DPResults):
         rows[:, :, self.names.index(EXPOSURE)] = math.log(WHOLE)
         return rows
 
-    def _curve(self, rows: Doubles, alpha: float) -> Doubles:
-        """Return survival and its limits at the end of each interval, shape (K, 3).
+    @np.errstate(over="ignore", invalid="ignore")
+    def _curves(self, X: Doubles, alpha: float, *, simultaneous: bool = False) -> Doubles:
+        """Return survival and its limits at the cuts, shape (persons, K, 3).
 
         Errors are those of the logarithm of the cumulative hazard, to first order.
         """
-        hazards = np.exp(np.clip(rows @ self.estimates, -_FARTHEST, _FARTHEST))
-        cumulative = np.cumsum(hazards)
-        gradient = np.cumsum(hazards[:, None] * rows, axis=0) / cumulative[:, None]
-        margin = self.law.critical_value(alpha) * self._errors(gradient)
-        ends = (cumulative, cumulative * np.exp(margin), cumulative * np.exp(-margin))
-        return np.asarray(np.exp(-np.column_stack(ends)))
+        alpha, parts = check_alpha(alpha), []
+        for rows in self._rows(X):
+            hazards = np.exp(np.clip(rows @ self.estimates, -_FARTHEST, _FARTHEST))
+            cumulative = np.cumsum(hazards)
+            gradient = np.cumsum(hazards[:, None] * rows, axis=0) / cumulative[:, None]
+            errors = self._errors(gradient)
+            far = self.law.critical_value(alpha)
+            if simultaneous:
+                known = gradient[~np.isnan(errors)]
+                far = largest_error(known @ self._known_covariance() @ known.T, alpha)
+            factor = np.exp(far * errors)
+            ends = (cumulative, cumulative * factor, cumulative / factor)
+            parts.append(np.exp(-np.column_stack(ends)))
+        return np.array(parts).reshape(-1, self.periods.count, 3)
+
+    def _known_covariance(self) -> Doubles:
+        assert self.covariance is not None
+        return np.where(np.isnan(self.covariance), 0.0, self.covariance)
 
     def _errors(self, rows: Doubles) -> Doubles:
         """Return standard errors of combinations of coefficients, one a row."""
         assert self.covariance is not None
         unknown = np.isnan(np.diag(self.covariance))
-        known = np.where(np.isnan(self.covariance), 0.0, self.covariance)
-        variances = np.einsum("ij,jk,ik->i", rows, known, rows)
+        variances = np.einsum("ij,jk,ik->i", rows, self._known_covariance(), rows)
         hidden = (rows[:, unknown] != 0).any(axis=1)
         return np.asarray(np.where(hidden, np.nan, np.sqrt(np.maximum(variances, 0.0))))
 

@@ -7,8 +7,9 @@ from audit.patches import EXACT_GRAM, OPEN, Mutant, edited, swapped
 from unsealed import arrays_of
 
 from dpreg import _core
-from dpreg.data import design
+from dpreg.data import design, expanded
 from dpreg.data import sampling as _units
+from dpreg.data.periods import RowsOfPeriods
 from dpreg.estimation import standardised as _standardised
 from dpreg.estimation.methods import adassp
 from dpreg.estimation.releases import moments as _sums
@@ -94,5 +95,15 @@ DATA = [
         "more rows a person than noise was made for",
         edited(_standardised, "_releases", ("max_rows if design.by_unit else 1", "1")),
         ("units",),
+    ),
+    Mutant(
+        "each row of a person and period is a unit",
+        edited(expanded, "expanded", ("return Design.of_rows(", "return Design.of(*rows.arrays(), terms) if rows.count else Design.of_rows(")),
+        ("survival",),
+    ),
+    Mutant(
+        "the last interval ends at the last time of the data",
+        edited(RowsOfPeriods, "__call__", ("edges = np.array(self.periods.edges)", "edges = np.array(self.periods.edges)\n    edges[-1] = max(edges[-1], np.max(y, initial=0.0))")),
+        ("survival",),
     ),
 ]  # fmt: skip

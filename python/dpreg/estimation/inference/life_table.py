@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-__all__ = ["LifeTable", "area", "crossing", "life_table", "log_rank", "monotone"]
+__all__ = ["LifeTable", "area", "crossing", "largest_error", "life_table", "log_rank", "monotone"]
 
 Doubles = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -84,7 +84,8 @@ class LifeTable:
         of the largest of the standardised errors.  Where survival is not estimable, it is between 0
         and the upper limit before.
         """
-        c = self._largest(alpha) if simultaneous else float(stats.norm.isf(alpha / 2))
+        known = self.covariance[: self.known, : self.known]
+        c = largest_error(known, alpha) if simultaneous else float(stats.norm.isf(alpha / 2))
         sampling = np.diag(self.covariance) - self.noise
         seen = self.cumulative > 0
         with np.errstate(all="ignore"):
@@ -99,16 +100,23 @@ class LifeTable:
         upper[self.known :] = upper[self.known - 1] if self.known else 1.0
         return np.nan_to_num(lower), upper
 
-    def _largest(self, alpha: float) -> float:
-        known = self.known
-        if known == 0:
-            return math.nan
-        covariance = self.covariance[:known, :known]
-        scale = np.sqrt(np.diag(covariance))
-        values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-        drawn = np.random.default_rng(_SEED).standard_normal((_DRAWS, known))
-        errors = drawn @ (vectors * np.sqrt(np.maximum(values, 0))).T
-        return float(np.quantile(np.abs(errors).max(axis=1), 1 - alpha))
+
+def largest_error(covariance: Doubles, alpha: float) -> float:
+    """Return what the largest of correlated normal errors exceeds with probability `alpha`.
+
+    Parameters
+    ----------
+    covariance : ndarray, shape (K, K)
+        Errors are compared with their standard deviations.
+    alpha : float
+    """
+    if not len(covariance):
+        return math.nan
+    scale = np.sqrt(np.diag(covariance))
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    drawn = np.random.default_rng(_SEED).standard_normal((_DRAWS, len(scale)))
+    errors = drawn @ (vectors * np.sqrt(np.maximum(values, 0))).T
+    return float(np.quantile(np.abs(errors).max(axis=1), 1 - alpha))
 
 
 def _mean_so_far(values: Doubles) -> Doubles:

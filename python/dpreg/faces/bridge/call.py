@@ -254,6 +254,26 @@ def _curve_table(request: Sent) -> dict[str, Any]:
     return {name.replace(" ", "_"): plain(values) for name, values in columns.items()}
 
 
+def _survival(request: Sent) -> dict[str, Any]:
+    """Fit hazards; what R asks of the fit later, it asks with the whole of `json`."""
+    found = _release(_newer("dp_survival"), request)
+    fields = result_fields(found)
+    return {**fields, "json": found.to_json()} if fields["released"] else fields
+
+
+def _survival_table(request: Sent) -> dict[str, Any]:
+    """Return what R asks of a fit of hazards, as columns: the baseline, or curves of persons."""
+    fit, alpha = dpreg.DPSurvival.from_json(request["fit"]), request["alpha"]
+    if request["what"] == "baseline":
+        return {name: plain(values) for name, values in fit._baseline(alpha).items()}
+    persons = int(request["persons"])
+    X = np.frombuffer(request["rows"], "<f8").reshape((persons, -1), order="F")
+    curves = fit._curves(X, alpha, simultaneous=bool(request["simultaneous"])).reshape(-1, 3)
+    columns = dict(zip(("survival", "lower", "upper"), curves.T, strict=True))
+    return {"time": plain(np.tile(fit.periods.edges[1:], persons)),
+            **{name: plain(values) for name, values in columns.items()}}  # fmt: skip
+
+
 def _public_start(request: Sent) -> dict[str, Any]:
     matrix = model_matrix(request["matrix"], None)
     found = dpreg.public_start(request["formula"], matrix, unit=matrix.unit)
@@ -374,6 +394,8 @@ _FUNCTIONS: dict[str, Callable[[Sent], Any]] = {
     "curve": _curve,
     "effect": _effect,
     "curve_table": _curve_table,
+    "survival": _survival,
+    "survival_table": _survival_table,
     "public_start": _public_start,
     "moments": _moments,
     "moments_lm": _moments_lm,

@@ -49,9 +49,15 @@ def plot_curve(
     return ax
 
 
-def plot_survival(fit: DPSurvival, data: Any, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
-    """Draw survival of new persons as lines between the cuts, with pointwise bands."""
-    table = fit.predict_survival(data, alpha)
+def plot_survival(
+    fit: DPSurvival,
+    data: Any,
+    ax: Axes | None = None,
+    alpha: float = 0.05,
+    limits: str = "simultaneous",
+) -> Axes:
+    """Draw survival of new persons as lines between the cuts, with bands."""
+    table = fit.predict_survival(data, alpha, simultaneous=limits == "simultaneous")
     ax = new_axes(ax, 3.6)
     size, edges = len(fit.periods.edges) - 1, fit.periods.edges
     for number in range(len(table) // size):
@@ -63,7 +69,7 @@ def plot_survival(fit: DPSurvival, data: Any, ax: Axes | None = None, alpha: flo
         ax.fill_between(edges, lines[1], lines[2], color=colour, alpha=0.2, linewidth=0)
     if len(table) > size:
         ax.legend(frameon=False)
-    ax.set_xlabel(f"time; pointwise {1 - alpha:.0%} bands")
+    ax.set_xlabel(f"time; {limits} {1 - alpha:.0%} bands")
     ax.set_ylabel("survival")
     ax.set_ylim(0, 1.02)
     ax.set_title(f"Survival, {cost_of(fit.privacy)}", loc="left")

@@ -1,0 +1,315 @@
+# Proportional hazards on public intervals of time, with the syntax of the package survival.
+
+#' Proportional hazards with differential privacy
+#'
+#' `dp_survival()` is [survival::coxph()] with the guarantee of [dp_lm()], and a baseline hazard that is
+#' constant within each interval of public `cuts`: exponentials of coefficients are hazard ratios.
+#'
+#' The fit is that of a Poisson regression with a row for each interval in which a person is at risk, made
+#' in batches and never stored: whether the event happened in it is the response, the logarithm of the
+#' exposure an offset. A person is one unit however many intervals, and standard errors are clustered.
+#'
+#' `Surv()` is not called, so the package survival need not be there. The event is 0 or 1, or `TRUE` or
+#' `FALSE`; a status of 1 and 2 is not recognised from the data: write `Surv(time, status == 2)`.
+#'
+#' Coefficients named `interval[T.365]` are logarithms of the hazard in the interval that ends at 365,
+#' compared with the first; the intercept is that of the hazard of the first interval times a hundredth of
+#' its length, where covariates are 0.
+#'
+#' @inheritParams dp_lm
+#' @param formula `Surv(time, event) ~ age + stage`, or `Surv(start, stop, event) ~ age + stage` with delayed
+#'   entry, left truncation or covariates that change over time: a row is at risk in (start, stop\].
+#' @param cuts Public times, rising: the ends of the intervals. Do not choose them by looking at the
+#'   data. Times after the last are censored there. Each interval costs a coefficient: six to ten are
+#'   enough for hazard ratios. Where few persons are at risk intervals should be long: one that hardly
+#'   anybody reaches makes all standard errors larger.
+#' @param start Where the first interval begins, itself included.
+#' @param strata Name of a factor, each level of which has a baseline hazard of its own.
+#' @param time_varying Terms of the formula whose effect may change with time: their columns are also
+#'   multiplied by the centred logarithm of time. `survival_ph_test()` tests that these coefficients are 0.
+#' @param object,x,fit A fit made by `dp_survival()`.
+#' @param newdata Covariates and strata of persons, constant over time: a data frame, not protected.
+#' @param type `"survival"`: curves at the cuts, conditional on survival up to the start; `"lp"`: the
+#'   logarithm of the hazard compared with covariates of 0, in the same stratum; `"risk"`: its exponential.
+#' @param se.fit Of `"lp"` and `"risk"`: also return standard errors?
+#' @param level Probability with which limits cover.
+#' @param simultaneous `FALSE`: limits hold at each time by itself; `TRUE`: at all times of a person
+#'   together.
+#' @param winsorise `TRUE` moves covariates to the released limits, to avoid extrapolation.
+#' @param main,xlab,ylab,col As for [plot.default()]; one colour for each person.
+#' @param ... Must be empty; of `plot()`, given to [plot.default()], or to the plot of coefficients where
+#'   there is no `newdata`: see [dp_plots].
+#' @return `dp_survival()`: an object of class `dp_survival` and `dp_lm`, or of class [dp_not_released] if the
+#'   mechanism declined. It contains no records. [dp_lm_methods] lists methods: `coef()`, `confint()`,
+#'   `vcov()`, `summary()`; [anova()][anova.dp_lm] tests terms, `tidy(fit, exponentiate = TRUE)` gives hazard
+#'   ratios. `predict()`: of `"survival"` a data frame with `row`, `time`, `surv`, `lower` and `upper`.
+#'   `survival_baseline()`: the hazard where covariates are 0, in the first of the strata.
+#'   `survival_ph_test()`: an `htest`.
+#' @references
+#' Holford, T. R. (1980). The analysis of rates and of survivorship using log-linear models. *Biometrics*.
+#'
+#' Prentice, R. L. and Gloeckler, L. A. (1978). Regression analysis of grouped survival data with
+#' application to breast cancer data. *Biometrics*.
+#' @seealso [dp_curve()] for curves without a model.
+#' @export
+#' @examples
+#' if (dpreg_available("dp_survival")) {
+#'   n <- 20000
+#'   age <- runif(n, 40, 80)
+#'   days <- rexp(n, exp(0.04 * (age - 60)) / 400)
+#'   end <- runif(n, 100, 730)
+#'   cohort <- data.frame(age, days = pmin(days, end), died = days <= end)
+#'   fit <- dp_survival(Surv(days, died) ~ age, cohort, eps = 2, cuts = c(90, 180, 365, 730))
+#'   print(summary(fit))
+#'   print(tidy(fit, exponentiate = TRUE, conf.int = TRUE)[2, ])
+#'   predict(fit, data.frame(age = c(50, 70)))
+#' }
+dp_survival <- function(formula, data, eps, delta = 1e-5, cuts, start = 0, strata = NULL, time_varying = NULL,
+                        levels = NULL, bounds = NULL, unit = NULL, max_rows = NULL, weights = NULL,
+                        weight_limit = NULL, budget = NULL, memory = NULL, rng = NULL, ...) {
+  no_more("dp_survival()", SURVIVAL_HINTS, ...)
+  needs_eps(missing(eps))
+  call <- public_call(match.call(), "dp_survival")
+  force(data)
+  check_number(eps, "eps", "1")
+  check_number(delta, "delta", "1e-6")
+  for (given in list(list(max_rows, "max_rows", "5"), list(weight_limit, "weight_limit", "10"),
+                     list(memory, "memory", "2e9")))
+    if (!is.null(given[[1L]])) do.call(check_number, given)
+  check_cuts(if (missing(cuts)) NULL else cuts, start)
+  check_text(strata, "strata", "\"site\"")
+  if (!is.null(time_varying) && !is.character(time_varying))
+    refuse("time_varying must be terms of the formula, such as \"age\", not ", described(time_varying))
+  weights <- weight_column(substitute(weights), function() weights, data)
+  data <- data_of(data)
+  check_unit(unit, data)
+  sent_budget <- budget_sent(budget)
+  formula <- as_formula(formula)
+  parts <- hazard_formulas(formula, strata)
+  seen <- seen_by_formula(data, parts$records, unit, budget$stratum)
+  levels <- levels_seen(levels, unit, budget$stratum)
+  check_strata(strata, formula, seen, levels)
+  design <- with_plain_strata(design_of(parts$records, seen, levels, bounds), strata)
+  check_event(design$frame, parts$given)
+  # What is left without the event is what new persons have.
+  own <- design_of(parts$persons, seen, levels, bounds)
+  request <- list(formula = deparsed(formula), eps = eps, cuts = as.list(as.double(cuts)), start = start,
+                  matrix = sent_design(design, data, unit, budget$stratum, weights),
+                  strata = strata, time_varying = if (!is.null(time_varying)) as.list(time_varying),
+                  max_rows = max_rows, weights = weights, weight_limit = weight_limit, memory = memory,
+                  bounds = bounds_sent(bounds), budget = sent_budget, rng = seed_sent(rng))
+  if (!missing(delta)) request$delta <- delta
+  answer <- call_release("survival", Filter(Negate(is.null), request))
+  own$formula <- formula
+  fit <- new_fit(answer, own, call)
+  if (inherits(fit, "dp_not_released")) return(fit)
+  fit$family <- list(name = "survival", link = "log")
+  fit$periods <- lapply(answer$periods, function(v) unlist(v))
+  if (!is.null(strata)) fit$strata <- stats::setNames(list(base::levels(design$frame[[strata_call(strata)]])), strata)
+  fit$json <- answer$json
+  structure(fit, class = c("dp_survival", "dp_lm"))
+}
+
+HAZARD_EXAMPLES <- "write Surv(time, event) ~ age + stage, or Surv(start, stop, event) ~ age + stage"
+
+SURVIVAL_HINTS <- c(
+  LM_HINTS[c("subset", "na.action", "contrasts", "epsilon", "seed", "ledger", "alpha", "level")],
+  cluster = "write unit = \"person\", for all rows of a person to be one unit",
+  id = "write unit = \"person\", for all rows of a person to be one unit",
+  breaks = "write cuts = c(90, 180)", times = "write cuts = c(90, 180)",
+  ties = "there is no choice: events of one interval are treated alike",
+  robust = "standard errors are clustered by unit already",
+  tt = "write time_varying = \"age\"", method = "there is one method"
+)
+
+HAZARD_TERMS <- c(
+  strata = "write strata = \"site\" as an argument of the call, a factor whose levels are public",
+  cluster = "write unit = \"person\" as an argument of the call, for all rows of a person to be one unit",
+  frailty = paste("random effects are not estimated: write unit = \"person\" as an argument of the call, for",
+                  "all rows of a person to be one unit"),
+  tt = "write time_varying = \"age\" as an argument of the call",
+  ridge = "leave it out: the fit is regularised where it needs to be",
+  pspline = "write ns(age, 3) and bounds = list(age = c(0, 100)) with public limits"
+)
+
+# Records: time as response, and start, event, covariates and strata as regressors; persons: without event.
+hazard_formulas <- function(formula, strata) {
+  given <- surv_given(formula, HAZARD_EXAMPLES)
+  if (anyDuplicated(lapply(given, deparsed)))
+    refuse("formula: ", deparsed(formula[[2L]]), " has one column twice; ", HAZARD_EXAMPLES)
+  if ("." %in% all.vars(formula[[3L]]))
+    refuse("formula: write out the covariates, such as ~ age + stage: . would be the time and the event too")
+  right <- stats::terms(formula[-2L])
+  check_surv_calls(right, HAZARD_TERMS)
+  if (attr(right, "intercept") == 0L)
+    refuse("formula: the intercept is the baseline hazard; leave out the 0 or -1")
+  wrapped <- lapply(given, function(e) call("I", e))
+  plus <- function(a, b) call("+", a, b)
+  of <- function(parts)
+    stats::as.formula(call("~", wrapped[[1L]], Reduce(plus, parts)), environment(formula))
+  levels <- if (!is.null(strata)) list(strata_call(strata, quoted = TRUE))
+  list(records = of(c(wrapped[-1L], formula[[3L]], levels)), persons = of(list(formula[[3L]])),
+       given = length(given))
+}
+
+# Dummies of all levels but the first, whatever the contrasts of the factor.
+strata_call <- function(strata, quoted = FALSE) {
+  found <- call("C", as.name(strata), "contr.treatment")
+  if (quoted) found else deparsed(found)
+}
+
+check_strata <- function(strata, formula, data, levels) {
+  if (is.null(strata)) return(invisible())
+  shown <- sQuote(strata, FALSE)
+  if (!strata %in% names(data)) refuse("strata: there is no column ", shown, " that the fit may use")
+  if (strata %in% all.vars(formula))
+    refuse("strata: ", shown, " is in the formula too; leave it out there")
+  if (is.null(levels[[strata]]) && !is.factor(data[[strata]]))
+    refuse("strata: ", shown, " is not a factor, and its levels must not be read from the data; add levels = ",
+           "list(", strata, " = c(\"a\", \"b\")) to the call with levels that are public, or, if they are ",
+           "private, group them by a public rule before the call")
+}
+
+# Columns and terms of the strata are named as those of the factor are.
+with_plain_strata <- function(design, strata) {
+  if (is.null(strata)) return(design)
+  plain <- function(names) sub(strata_call(strata), strata, names, fixed = TRUE)
+  design$names <- plain(design$names)
+  names(design$ranges) <- plain(names(design$ranges))
+  attr(design$terms, "term.labels") <- plain(attr(design$terms, "term.labels"))
+  design
+}
+
+check_cuts <- function(cuts, start) {
+  check_number(start, "start", "0")
+  if (is.numeric(cuts) && length(cuts) && all(is.finite(cuts)) && !is.unsorted(cuts, strictly = TRUE))
+    return(invisible())
+  refuse("cuts must be rising numbers, such as cuts = c(90, 180, 365), not ", described(cuts))
+}
+
+check_event <- function(frame, given) {
+  if (is.factor(frame[[given]]))
+    refuse("formula: the event must be 0 or 1; write Surv(time, status == \"",
+           levels(frame[[given]])[1L], "\")")
+}
+
+asked_of_hazards <- function(fit, what, level, ...) {
+  check_level(level)
+  answer <- call_python("survival_table", list(fit = fit$json, what = what, alpha = 1 - level, ...))
+  as.data.frame(lapply(answer, function(v) missing_as_na(unpack_doubles(v))))
+}
+
+# Covariates of new persons in the order of the fit, and dummies of their strata.
+person_rows <- function(object, newdata, winsorise) {
+  new <- new_frame(object, newdata)
+  X <- model_rows(new$design, new$frame)
+  offsets <- lapply(new$frame[offset_names(new$design$terms)], as.double)
+  if (length(offsets)) X <- cbind(X, do.call(cbind, offsets))
+  for (name in names(object$strata)) {
+    levels <- object$strata[[name]]
+    if (!name %in% names(newdata)) refuse("newdata has no column ", sQuote(name, FALSE))
+    odd <- setdiff(as.character(unique(newdata[[name]])), c(levels, NA))
+    if (length(odd)) refuse("newdata: column ", sQuote(name, FALSE), " has the new level ", sQuote(odd[1L], FALSE))
+    dummies <- outer(as.character(newdata[[name]]), levels[-1L], "==") + 0
+    colnames(dummies) <- paste0(name, levels[-1L])
+    X <- cbind(X, dummies)
+  }
+  X <- X[, c(object$periods$covariates, object$periods$strata), drop = FALSE]
+  if (!winsorise || is.null(object$limits)) return(X)
+  slopes <- setdiff(names(object$coefficients), "(Intercept)")
+  at <- match(colnames(X), slopes)
+  moved <- X
+  for (j in which(!is.na(at))) moved[, j] <- within_limits(X[, j], object$limits[at[j], ])
+  warn_of_moved(X, moved)
+  moved
+}
+
+#' @rdname dp_survival
+#' @export
+predict.dp_survival <- function(object, newdata, type = c("survival", "lp", "risk"), se.fit = FALSE, level = 0.95,
+                                simultaneous = FALSE, winsorise = TRUE, ...) {
+  no_more("predict()", c(PREDICT_HINTS, interval = "write level = 0.95: curves have limits"), ...)
+  if (missing(newdata) || is.null(newdata)) private_stop("predict() without newdata")
+  type <- match.arg(type)
+  check_flag(winsorise, "winsorise")
+  check_flag(simultaneous, "simultaneous")
+  X <- person_rows(object, newdata, winsorise)
+  if (type != "survival") return(compared_hazards(object, X, type, se.fit, row.names(newdata)))
+  table <- asked_of_hazards(object, "curves", level, simultaneous = simultaneous, rows = pack_doubles(X),
+                            persons = nrow(X))
+  data.frame(row = rep(row.names(newdata), each = length(object$periods$edges) - 1L), time = table$time,
+             surv = table$survival, lower = table$lower, upper = table$upper)
+}
+
+# Compared with covariates of 0; offsets have no coefficient, or one that is 1.
+compared_hazards <- function(object, X, type, se.fit, names) {
+  if (length(object$periods$varying))
+    refuse("predict(): type = \"", type, "\" is not one number where effects change with time; ",
+           "write type = \"survival\"")
+  own <- intersect(setdiff(colnames(X), object$periods$strata), names(object$coefficients))
+  offsets <- setdiff(colnames(X), c(own, object$periods$strata))
+  beta <- used_coefficients(object)[own]
+  fit <- drop(X[, own, drop = FALSE] %*% beta) + rowSums(X[, offsets, drop = FALSE])
+  error <- mean_errors(X[, own, drop = FALSE], vcov(object)[own, own, drop = FALSE])
+  names(fit) <- names(error) <- names
+  value <- if (type == "risk") exp(fit) else fit
+  if (se.fit) list(fit = value, se.fit = if (type == "risk") value * error else error) else value
+}
+
+#' @rdname dp_survival
+#' @export
+survival_baseline <- function(fit, level = 0.95) {
+  check_hazards(fit)
+  asked_of_hazards(fit, "baseline", level)
+}
+
+#' @rdname dp_survival
+#' @export
+survival_ph_test <- function(fit) {
+  check_hazards(fit)
+  varying <- fit$periods$varying
+  if (!length(varying))
+    refuse("time_varying: the test needs terms whose effect may change with time; add time_varying = \"age\" ",
+           "to the call of dp_survival()")
+  found <- wald(fit, which(names(fit$coefficients) %in% paste0(varying, ":log(time)")))
+  structure(list(statistic = c(chisq = found[2L]), parameter = c(df = found[1L]), p.value = found[3L],
+                 method = "Private test of proportional hazards", data.name = deparsed(fit$formula)),
+            class = "htest")
+}
+
+check_hazards <- function(fit) {
+  if (inherits(fit, "dp_not_released")) not_released_stop("dp_survival()")
+  if (!inherits(fit, "dp_survival")) refuse("fit must be made by dp_survival()")
+}
+
+#' @rdname dp_survival
+#' @export
+augment.dp_survival <- function(x, newdata = NULL, ...) {
+  if (is.null(newdata)) private_stop("augment() without newdata")
+  no_more("augment()", c(data = "write newdata = "), ...)
+  found <- stats::predict(x, newdata, type = "lp", se.fit = TRUE)
+  columns <- unclass(as.data.frame(newdata))
+  attr(columns, "row.names") <- NULL
+  as_tibble(c(columns, list(.fitted = unname(found$fit), .se.fit = unname(found$se.fit))))
+}
+
+#' @rdname dp_survival
+#' @export
+plot.dp_survival <- function(x, newdata = NULL, level = 0.95, simultaneous = TRUE, main = NULL, xlab = "time",
+                             ylab = "survival", col = NULL, ...) {
+  if (is.null(newdata)) return(NextMethod())
+  table <- stats::predict(x, newdata, level = level, simultaneous = simultaneous)
+  if (is.null(main)) main <- paste0("Survival, eps = ", format(x$privacy$epsilon))
+  draw_curves(split(table, factor(table$row, unique(table$row))), x$periods$edges[1L], main, xlab, ylab, col, ...)
+  invisible(table)
+}
+
+#' @export
+model.matrix.dp_survival <- function(object, data = NULL, ...) {
+  if (is.null(data)) return(NextMethod())
+  person_rows(object, data, winsorise = FALSE)
+}
+
+#' @export
+family.dp_survival <- function(object, ...)
+  dpreg_stop("private", "family(): a model of proportional hazards has no family of stats")
