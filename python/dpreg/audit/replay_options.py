@@ -188,7 +188,7 @@ def random_hazards(rng: Generator) -> PublicCall:
 
 def _curve(rng: Generator) -> PublicCall:
     """Tables of exits and entries, by groups with levels."""
-    call = _survival(rng)
+    call = random_hazards(rng)
     surv = call.formula.partition(" ~ ")[0]
     formula = f"{surv} ~ {_one(rng, ('1', 'c', 'p', 'c + p', 'C(p)'))}"
     kept = {k: v for k, v in call.options.items() if k in ("cuts", "start", "unit", "max_rows")}
