@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dpreg.base.padding import padded
     from dpreg.base.passes import progress
     from dpreg.calls.block_test import dp_test
+    from dpreg.calls.classes import dp_multinomial, dp_ordinal
     from dpreg.calls.curve import dp_curve
     from dpreg.calls.glm import dp_glm
     from dpreg.calls.lm import dp_lm
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from dpreg.estimation.selection import DPSIS, DPKendall, SubLasso, TwoStage
     from dpreg.privacy.budget import Budget
     from dpreg.results.block_test import DPTest
+    from dpreg.results.classes import DPMultinomial, DPOrdinal
     from dpreg.results.compare import compare
     from dpreg.results.curve import DPCurve
     from dpreg.results.fit import DPResults
@@ -59,6 +61,8 @@ __all__ = [
     "DPCurve",
     "DPKendall",
     "DPMoments",
+    "DPMultinomial",
+    "DPOrdinal",
     "DPResults",
     "DPSurvival",
     "DPTest",
@@ -83,6 +87,8 @@ __all__ = [
     "dp_glm",
     "dp_lm",
     "dp_moments",
+    "dp_multinomial",
+    "dp_ordinal",
     "dp_plan",
     "dp_select",
     "dp_survival",
@@ -101,6 +107,7 @@ _HOMES = {
     "dpreg": ("audit", "mechanisms", "reference"),
     "dpreg._core": ("EntropyError",),
     "dpreg.calls.block_test": ("dp_test",),
+    "dpreg.calls.classes": ("dp_multinomial", "dp_ordinal"),
     "dpreg.calls.curve": ("dp_curve",),
     "dpreg.data.datasets": ("load_diamonds",),
     "dpreg.base.errors": (
@@ -129,6 +136,7 @@ _HOMES = {
     "dpreg.privacy.budget": ("Budget",),
     "dpreg.calls.public_data": ("public_start",),
     "dpreg.results.block_test": ("DPTest",),
+    "dpreg.results.classes": ("DPMultinomial", "DPOrdinal"),
     "dpreg.results.compare": ("compare",),
     "dpreg.results.curve": ("DPCurve",),
     "dpreg.results.fit": ("DPResults",),

@@ -15,7 +15,7 @@ from unsealed import arrays_of, opened, rows_of, units_of
 
 import dpreg
 from dpreg.base.errors import ArgumentError, FormulaError
-from dpreg.calls import stacked
+from dpreg.calls import survival
 from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import expanded
 from dpreg.data.observations import Collector, RowCount
@@ -139,7 +139,7 @@ def test_it_is_the_fit_of_the_table_made_by_hand(monkeypatch):
     def fit():
         return dpreg.dp_survival("Surv(start, time, event) ~ x", data, 2.0, cuts=CUTS, rng=3)
 
-    lazy, made = fit(), stacked.expanded
+    lazy, made = fit(), survival.expanded
 
     def table(design, expansion, periods, rows, terms):
         edges = [0.0, *CUTS]
@@ -153,7 +153,7 @@ def test_it_is_the_fit_of_the_table_made_by_hand(monkeypatch):
         np.testing.assert_array_equal(same[1], y)
         return Design.of(*same, terms, units)
 
-    monkeypatch.setattr(stacked, "expanded", table)
+    monkeypatch.setattr(survival, "expanded", table)
     assert fit().to_json() == lazy.to_json()
 
 

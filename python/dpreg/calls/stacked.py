@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from dpreg.base.errors import ArgumentError, FormulaError, leave_out, unusable
@@ -12,12 +12,11 @@ from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_st
 from dpreg.calls.request import Request
 from dpreg.calls.session import Session
 from dpreg.data.clipping import clipped
-from dpreg.data.design import Terms
-from dpreg.data.expanded import Expansion, expanded
+from dpreg.data.design import Design, Terms
 from dpreg.data.periods import limits_of_dummy
 from dpreg.data.problem import Problem
 from dpreg.data.sampling import check_max_rows, sample_rows
-from dpreg.estimation.base import Declined
+from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.methods import BoostedAdaSSP
 from dpreg.privacy.certificate import public_with
 from dpreg.results.fit import DPResults
@@ -39,23 +38,27 @@ class Stacked:
         In words, for the certificate.
     records : Terms
         Of the records.
-    expansion : callable
-    count : int
-        A record has at most so many rows.
     terms : Terms
         Of the rows.
+    count : int
+        A record has at most so many rows.
     max_rows : int
         A unit has at most so many records.
+    release : callable
+        Makes rows of records, of which a unit has at most `max_rows`, and fits them.
+    per_unit : int
+        A unit has at most so many of what the release counts.
     public : tuple of str
         What is public beside what always is.
     """
 
     name: str
     records: Terms
-    expansion: Expansion
-    count: int
     terms: Terms
+    count: int
     max_rows: int
+    release: Callable[[Design, Allowance], Release | Declined]
+    per_unit: int
     public: tuple[str, ...] = ()
 
     def fit(self, session: Session, problem: Problem) -> DPResults | NotReleased:
@@ -66,16 +69,16 @@ class Stacked:
         ValueError
             For wrong use, before a record is read.
         """
-        asked, spending, most = session.request, session.allowance, self.max_rows * self.count
-        claim, method = (spending.epsilon, spending.delta), BoostedAdaSSP(max_rows=most)
+        asked, spending = session.request, session.allowance
+        claim = spending.epsilon, spending.delta
+        method = BoostedAdaSSP(max_rows=self.max_rows * self.count)
         method.check(self.terms, *claim, inference=True)
         receipt = session.pay(asked.method.name, method.cost(*claim), self.max_rows)
 
         with receipt.running():
             design = replace(problem.design(session.memory), terms=self.records)
             design = sample_rows(clipped(design), self.max_rows, spending.bits)
-            made = expanded(design, self.expansion, self.count, self.max_rows, self.terms)
-            outcome = method.release(made, spending, inference=True)
+            outcome = self.release(design, spending)
 
         bounds = {**self.records.data_bounds, **self.records.bounds}
         privacy, unwritten = receipt.settle(
@@ -90,7 +93,7 @@ class Stacked:
         if isinstance(result, NotReleased):
             return result
         notes = (
-            *about_privacy(*claim, outcome.units / most),
+            *about_privacy(*claim, outcome.units / self.per_unit),
             *unwritten,
             *result.notes,
             *about_columns(problem.schema),

@@ -15,12 +15,15 @@ from dpreg.calls.stacked import Stacked, bounded, check_columns, known_limits, r
 from dpreg.calls.times import posed
 from dpreg.data.bounds import Bounds
 from dpreg.data.cuts import edges_of
-from dpreg.data.design import Terms
+from dpreg.data.design import Design, Terms
+from dpreg.data.expanded import expanded
 from dpreg.data.formula.surv import SurvFormula, read_surv
 from dpreg.data.matrix import ModelMatrix
 from dpreg.data.periods import EXPOSURE, Periods, RowsOfPeriods
 from dpreg.data.problem import Problem
 from dpreg.data.schema import Level
+from dpreg.estimation.base import Allowance, Declined, Release
+from dpreg.estimation.methods import BoostedAdaSSP
 from dpreg.results.not_released import NotReleased
 from dpreg.results.survival import DPSurvival
 
@@ -161,8 +164,14 @@ def dp_survival(
     entry = surv.start is not None
     expansion = _expansion(problem, records, tuple(edges.tolist()), asked.method, entry=entry)
     terms = _terms(records, expansion, surv.left)
+    most = rows * intervals
+
+    def release(design: Design, allowance: Allowance) -> Release | Declined:
+        made = expanded(design, expansion, intervals, rows, terms)
+        return BoostedAdaSSP(max_rows=most).release(made, allowance, inference=True)
+
     model = Stacked(
-        "proportional hazards", records, expansion, intervals, terms, rows, public=("cuts",)
+        "proportional hazards", records, terms, intervals, rows, release, most, public=("cuts",)
     )
     result = model.fit(session, problem)
     if isinstance(result, NotReleased):

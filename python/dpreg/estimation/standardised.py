@@ -32,7 +32,15 @@ from dpreg.estimation.releases.resumed_scales import RESUMED_PASSES, resumed_sca
 from dpreg.estimation.releases.rows import StandardUnits, most_weight, standard_units
 from dpreg.estimation.releases.standardisation import Scales, Standardisation
 
-__all__ = ["VOTE_SHARE", "Standardised", "response_not_found", "scaled", "standardise"]
+__all__ = [
+    "VOTE_SHARE",
+    "Standardised",
+    "releases_for",
+    "response_not_found",
+    "scaled",
+    "standardise",
+    "with_scales",
+]
 
 Doubles = NDArray[np.float64]
 
@@ -69,6 +77,8 @@ class Standardised:
     extras : Extras
     start : Start or None
         Where `scales` are from.
+    back : ndarray, shape (c, c), or None
+        What makes coefficients of the user of those of the rows; None: they are the same.
     """
 
     design: Design
@@ -78,6 +88,7 @@ class Standardised:
     tail_share: float
     extras: Extras = NOTHING_MORE
     start: Start | None = None
+    back: Doubles | None = None
 
     @property
     def telling_units(self) -> StandardUnits:
@@ -96,7 +107,7 @@ class Standardised:
     def anew(self) -> Standardised:
         """Find scales by `column_scales`, without a start, from what is left."""
         scales = column_scales(self.design, self.noise, column_bounds(self.design.terms))
-        return _standardised(self.design, self.noise, scales, self.tail_share, self.extras)
+        return with_scales(self.design, self.noise, scales, self.tail_share, self.extras)
 
     @property
     def few_rows(self) -> bool:
@@ -151,7 +162,7 @@ class Standardised:
         terms = self.design.terms
         d = len(terms.regressors)
         of_model = [*range(d), -1]
-        to_user = units.to_user(d)
+        to_user = units.to_user(d) if self.back is None else self.back @ units.to_user(d)
         covariance, sampling, hidden = user_errors(error, to_user, self.scales.trusted[of_model])
         clipping = clipping_bounds(error, to_user, hidden)
         params = to_user @ theta + units.offset(d)
@@ -220,18 +231,18 @@ def standardise(
     if passes is not None:  # and a vote on limits
         scaling = options.standardisation.passes(design.columns + 1)
         expect(scaling + passes + 1 + allowance.extras.passes)
-    noise = _releases(design, allowance, max_rows)
+    noise = releases_for(design, allowance, max_rows)
     design = sample_rows(design, max_rows, allowance.bits)
     scales = options.standardisation.release(design, noise, column_bounds(design.terms))
     tail_share = options.standardisation.tail_share
-    return _standardised(design, noise, scales, tail_share, allowance.extras)
+    return with_scales(design, noise, scales, tail_share, allowance.extras)
 
 
 def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> Standardised:
     """As `standardise`, by `column_scales`, which spends no more than it has to."""
     resuming = 0 if allowance.start is None else RESUMED_PASSES
     expect(passes + resuming + allowance.extras.passes)
-    noise, start = _releases(design, allowance, max_rows), allowance.start
+    noise, start = releases_for(design, allowance, max_rows), allowance.start
     design = sample_rows(design, max_rows, allowance.bits)
     family, bounds = design.terms.family, column_bounds(design.terms)
     if start is None:
@@ -239,11 +250,12 @@ def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> 
     else:
         scales = resumed_scales(design, noise, bounds, start)
     vote = VOTE_SHARE if family.least_squares else 0.0
-    begun = _standardised(design, noise, scales, vote, allowance.extras)
+    begun = with_scales(design, noise, scales, vote, allowance.extras)
     return replace(begun, start=start)
 
 
-def _releases(design: Design, allowance: Allowance, max_rows: int) -> GaussianReleases:
+def releases_for(design: Design, allowance: Allowance, max_rows: int) -> GaussianReleases:
+    """Return the releases of a call, of units with at most so many rows."""
     rows = max_rows if design.by_unit else 1
     return GaussianReleases(
         allowance.epsilon,
@@ -254,9 +266,10 @@ def _releases(design: Design, allowance: Allowance, max_rows: int) -> GaussianRe
     )
 
 
-def _standardised(
+def with_scales(
     design: Design, noise: GaussianReleases, scales: Scales, tail_share: float, extras: Extras
 ) -> Standardised:
+    """Return a design with scales that were found."""
     units = standard_units(scales, intercept=design.terms.intercept)
     if not design.terms.family.standardised:
         units = replace(units, y_centre=0.0, y_scale=1.0)
