@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dpreg.base.padding import padded
     from dpreg.base.passes import progress
     from dpreg.calls.block_test import dp_test
+    from dpreg.calls.classes import dp_multinomial, dp_ordinal
     from dpreg.calls.curve import dp_curve
     from dpreg.calls.effect import dp_effect
     from dpreg.calls.glm import dp_glm
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from dpreg.estimation.selection import DPSIS, DPKendall, SubLasso, TwoStage
     from dpreg.privacy.budget import Budget
     from dpreg.results.block_test import DPTest
+    from dpreg.results.classes import DPMultinomial, DPOrdinal
     from dpreg.results.compare import compare
     from dpreg.results.curve import DPCurve
     from dpreg.results.effect import DPEffect
@@ -62,6 +64,8 @@ __all__ = [
     "DPEffect",
     "DPKendall",
     "DPMoments",
+    "DPMultinomial",
+    "DPOrdinal",
     "DPResults",
     "DPSurvival",
     "DPTest",
@@ -87,6 +91,8 @@ __all__ = [
     "dp_glm",
     "dp_lm",
     "dp_moments",
+    "dp_multinomial",
+    "dp_ordinal",
     "dp_plan",
     "dp_select",
     "dp_survival",
@@ -105,6 +111,7 @@ _HOMES = {
     "dpreg": ("audit", "mechanisms", "reference"),
     "dpreg._core": ("EntropyError",),
     "dpreg.calls.block_test": ("dp_test",),
+    "dpreg.calls.classes": ("dp_multinomial", "dp_ordinal"),
     "dpreg.calls.curve": ("dp_curve",),
     "dpreg.calls.effect": ("dp_effect",),
     "dpreg.data.datasets": ("load_diamonds",),
@@ -134,6 +141,7 @@ _HOMES = {
     "dpreg.privacy.budget": ("Budget",),
     "dpreg.calls.public_data": ("public_start",),
     "dpreg.results.block_test": ("DPTest",),
+    "dpreg.results.classes": ("DPMultinomial", "DPOrdinal"),
     "dpreg.results.compare": ("compare",),
     "dpreg.results.curve": ("DPCurve",),
     "dpreg.results.effect": ("DPEffect",),

@@ -72,7 +72,8 @@ def test_no_pair_begins_after_the_time_is_over():
 def test_random_calls_have_all_functions_families_and_options():
     calls = [random_call(np.random.default_rng(k)) for k in range(600)]
     assert {call.function for call in calls if not call.of_arrays} == {
-        "dp_effect", "dp_lm", "dp_glm", "dp_moments", "dp_select", "dp_survival", "dp_curve"
+        "dp_effect", "dp_lm", "dp_glm", "dp_moments", "dp_select", "dp_survival", "dp_curve",
+        "dp_ordinal", "dp_multinomial",
     }  # fmt: skip
     assert {"adassp", "dp_sis", "dp_frank_wolfe"} < {c.function for c in calls if c.of_arrays}
     families = {call.family.loss for call in calls}

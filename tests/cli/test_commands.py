@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import sys
 
+import numpy as np
 import pandas as pd
+import pytest
 
 import dpreg
 from dpreg.faces.cli.commands import main
@@ -91,6 +93,34 @@ def test_a_curve_is_dp_curve(data, ledger, tmp_path, capsys):
         assert main([*call, "--eps", "1", "--budget", ledger, *more]) == 2
         assert says in capsys.readouterr().err
     assert len(dpreg.Budget.open(ledger).charges) == 1
+
+
+@pytest.mark.parametrize("command", ["ordinal", "multinomial"])
+def test_classes_are_those_of_python(command, data, ledger, tmp_path, capsys):
+    path, levels = tmp_path / "fit.json", ["Fair", "Good", "Very Good", "Premium", "Ideal"]
+    call = [command, "grade ~ carat", data, "--levels", f"grade={','.join(levels)}", "--eps", "6"]
+    call += ["--unit", "shop", "--max-rows", "2", "--rng", "3", "--budget", ledger]
+    more = ["--link", "probit"] if command == "ordinal" else []
+    assert main([*call, *more, "--exp", "--alpha", "0.1", "--json", str(path)]) == 0
+    assert "exp(coef)" in capsys.readouterr().out
+    kind = {"ordinal": dpreg.DPOrdinal, "multinomial": dpreg.DPMultinomial}[command]
+    found = kind.from_json(path.read_text())
+    function = getattr(dpreg, f"dp_{command}")
+    again = function("grade ~ carat", data, 6.0, levels={"grade": levels}, unit="shop", max_rows=2,
+                     rng=3, delta=found.privacy.delta,
+                     **({"link": "probit"} if more else {}))  # fmt: skip
+    assert again.params.equals(found.params)
+    out = tmp_path / "chances.parquet"
+    assert main(["predict", str(path), data, "--out", str(out)]) == 0
+    chances = pd.read_parquet(out)
+    assert chances.columns.tolist() == levels
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    for wrong, says in (
+        (["--alpha", "2"], "--alpha must be"),
+        (["--levels", "grade=Fair"], "levels"),
+    ):
+        assert main([*call, *wrong]) == 2
+        assert says in capsys.readouterr().err
 
 
 def test_survival_is_dp_survival(data, ledger, tmp_path, capsys):

@@ -12,7 +12,8 @@ import pandas as pd
 
 from dpreg import _core, mechanisms
 from dpreg.base.errors import ArgumentError
-from dpreg.base.families import GAUSSIAN, Family, family_from, with_link
+from dpreg.base.families import BINOMIAL, GAUSSIAN, Family, family_from, with_link
+from dpreg.calls.classes import dp_multinomial, dp_ordinal
 from dpreg.calls.curve import dp_curve
 from dpreg.calls.effect import dp_effect
 from dpreg.calls.glm import dp_glm
@@ -43,6 +44,8 @@ _FUNCTIONS: dict[str, Any] = {
     "dp_select": dp_select,
     "dp_survival": dp_survival,
     "dp_curve": dp_curve,
+    "dp_ordinal": dp_ordinal,
+    "dp_multinomial": dp_multinomial,
 }
 
 
@@ -103,10 +106,10 @@ class PublicCall:
 
     @property
     def family(self) -> Family:
-        """What the response is like."""
-        return with_link(
-            family_from(self.options.get("family", GAUSSIAN)), self.options.get("link")
-        )
+        """What the response is like, or the rows of ordered classes."""
+        link = self.options.get("link")
+        default = GAUSSIAN if link is None else BINOMIAL
+        return with_link(family_from(self.options.get("family", default)), link)
 
     @property
     def counts_units(self) -> bool:

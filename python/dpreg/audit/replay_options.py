@@ -218,6 +218,24 @@ def _effect(rng: Generator) -> PublicCall:
     return PublicCall("dp_effect", f"y ~ {right}", _claim(rng), options)
 
 
+def _classes(rng: Generator) -> PublicCall:
+    """Rows of classes of a column with levels; cells may hold others."""
+    right = _one(rng, ("1", "a", "a + b", "b + c", "a + a:b"))
+    options: dict[str, Any] = {"bounds": {"b": (-3.0, 3.0)} if "+ b" in right else None}
+    function = _one(rng, ("dp_ordinal", "dp_multinomial"))
+    if function == "dp_ordinal":
+        options["link"] = _one(rng, ("logit", "probit"))
+        right += _one(rng, ("", "", " + offset(t)"))
+    if rng.random() < 0.3:
+        options |= {"unit": "who", "max_rows": int(rng.integers(1, 4))}
+    if rng.random() < 0.2:
+        options |= {"weights": "w", "weight_limit": _one(rng, (3.0, None))}
+    if rng.random() < 0.1:
+        options["memory"] = 1e6
+    formula = f"p ~ {right}"
+    return PublicCall(function, formula, _claim(rng), _with_levels(formula, options))
+
+
 def _selector(rng: Generator) -> Any:
     rows = int(rng.integers(1, 4))
     return _one(
@@ -278,7 +296,7 @@ def _arrays(rng: Generator) -> PublicCall:
 _KINDS = (
     (_linear, 24), (_generalized, 30), (_adassp, 8), (_auto, 5), (_tukey, 4), (_dpsgd, 2),
     (_frank_wolfe, 3), (_moments, 10), (_select, 6), (_selected, 5),
-    (random_hazards, 4), (_curve, 2), (_arrays, 4), (_effect, 6),
+    (random_hazards, 4), (_curve, 2), (_arrays, 4), (_effect, 6), (_classes, 6),
 )  # fmt: skip
 
 

@@ -10,27 +10,21 @@ from dpreg.base.errors import ArgumentError, FormulaError, add, leave_out, unusa
 from dpreg.base.families import POISSON
 from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level
-from dpreg.calls.chosen import bounds_for, of_units
-from dpreg.calls.fit import published
-from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_stratum
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
+from dpreg.calls.stacked import Stacked, bounded, check_columns, known_limits, rows_of_a_unit
 from dpreg.calls.times import posed
 from dpreg.data.bounds import Bounds
-from dpreg.data.clipping import clipped
 from dpreg.data.cuts import edges_of
-from dpreg.data.design import Terms
+from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import expanded
 from dpreg.data.formula.surv import SurvFormula, read_surv
 from dpreg.data.matrix import ModelMatrix
-from dpreg.data.periods import EXPOSURE, Periods, RowsOfPeriods, limits_of_dummy
+from dpreg.data.periods import EXPOSURE, Periods, RowsOfPeriods
 from dpreg.data.problem import Problem
-from dpreg.data.sampling import check_max_rows, sample_rows
-from dpreg.estimation.base import Declined
+from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.methods import BoostedAdaSSP
-from dpreg.privacy.certificate import public_with
 from dpreg.results.not_released import NotReleased
-from dpreg.results.predict import schema_to_dict
 from dpreg.results.survival import DPSurvival
 
 if TYPE_CHECKING:
@@ -38,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["dp_survival"]
 
-_MOST_CUTS, _MOST_COLUMNS, _MOST_PERIODS = 200, 2000, 10**5
+_MOST_CUTS = 200
 # In place of terms of R's survival.
 _INSTEAD = {
     "strata": "write strata='site' as an argument of the call",
@@ -163,47 +157,28 @@ def dp_survival(
         method=Hazards(tuple(edges[1:].tolist()), float(edges[0]), strata, varying),
     )  # fmt: skip
     session = begin(asked, data)
-    spending, claim = session.allowance, (session.allowance.epsilon, session.allowance.delta)
-    rows = _rows_of_a_unit(asked)
-    most = rows * (len(edges) - 1)
-    method = BoostedAdaSSP(max_rows=most)
+    intervals = len(edges) - 1
+    rows = rows_of_a_unit(asked, intervals, f"{intervals} intervals")
     surv = _with_strata(read_surv(formula, _INSTEAD), strata)
     advice = "covariates, such as 'age + C(stage)'", "write ~ 1 for a baseline hazard alone"
     problem = posed(surv, session, *advice)
-    records = _bounded(problem.terms, surv, asked, method)
+    records = _bounded(problem.terms, surv, asked)
     entry = surv.start is not None
     expansion = _expansion(problem, records, tuple(edges.tolist()), asked.method, entry=entry)
     terms = _terms(records, expansion, surv.left)
-    method.check(terms, *claim, inference=True)
-    receipt = session.pay(asked.method.name, method.cost(*claim), rows)
+    most = rows * intervals
 
-    with receipt.running():
-        design = replace(problem.design(session.memory), terms=records)
-        design = sample_rows(clipped(design), rows, spending.bits)
-        made = expanded(design, expansion, len(edges) - 1, rows, terms)
-        outcome = method.release(made, spending, inference=True)
+    def release(design: Design, allowance: Allowance) -> Release | Declined:
+        made = expanded(design, expansion, intervals, rows, terms)
+        return BoostedAdaSSP(max_rows=most).release(made, allowance, inference=True)
 
-    privacy, unwritten = receipt.settle(
-        "proportional hazards by boosted_adassp",
-        outcome.composition,
-        outcome.parts,
-        (*public_with({**records.data_bounds, **records.bounds}), "cuts"),
-        declined=isinstance(outcome, Declined),
-        paid=outcome.cost,
+    model = Stacked(
+        "proportional hazards", records, terms, intervals, rows, release, most, public=("cuts",)
     )
-    result = published(outcome, privacy, terms, str(formula), method.name)
+    result = model.fit(session, problem)
     if isinstance(result, NotReleased):
         return result
-    notes = (
-        *about_privacy(*claim, outcome.units / most),
-        *unwritten,
-        *result.notes,
-        *about_columns(problem.schema),
-        *about_rows(unit, rows, "max_rows= allows more, with more noise"),
-        *about_stratum(session.payer.stratum, unit),
-    )
-    schema = schema_to_dict(problem.schema)
-    return DPSurvival.of(replace(result, schema=schema, notes=notes), expansion.periods, surv)
+    return DPSurvival.of(result, expansion.periods, surv)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,18 +205,6 @@ def _listed(names: object) -> tuple[str, ...]:
     return found
 
 
-def _rows_of_a_unit(asked: Request) -> int:
-    """Return how many records a unit gives."""
-    rows = 1 if asked.max_rows is None else asked.max_rows
-    check_max_rows(rows)
-    of_units(asked, BoostedAdaSSP())
-    intervals = len(asked.method.cuts)
-    if rows * intervals > _MOST_PERIODS:
-        most = _MOST_PERIODS // intervals
-        raise unusable("max_rows", f"at most {most:,} with {intervals} intervals", rows)
-    return int(rows)
-
-
 def _with_strata(surv: SurvFormula, strata: object) -> SurvFormula:
     times = [part for part in (surv.start, surv.time, surv.event) if part is not None]
     if len(set(times)) < len(times):
@@ -254,17 +217,13 @@ def _with_strata(surv: SurvFormula, strata: object) -> SurvFormula:
     return replace(surv, right=f"{surv.right} + {name}")
 
 
-def _bounded(terms: Terms, surv: SurvFormula, asked: Request, method: BoostedAdaSSP) -> Terms:
+def _bounded(terms: Terms, surv: SurvFormula, asked: Request) -> Terms:
     """Return the terms of records with their bounds, which covariates alone may have."""
     first = 1 + (surv.start is not None)
     if not terms.intercept:
         problem = "has no intercept, which is the baseline hazard"
         raise FormulaError("formula", problem, "leave out the 0 or -1")
-    public = bounds_for(asked.bounds, terms, method, None)
-    refused = [name for name in (terms.response, *terms.names[:first]) if name in public]
-    if refused:
-        raise ArgumentError("bounds", f"{refused[0]!r} is not a covariate", leave_out("bounds"))
-    return replace(terms, bounds=public)
+    return bounded(terms, asked, (terms.response, *terms.names[:first]))
 
 
 def _expansion(
@@ -284,9 +243,7 @@ def _expansion(
             raise ArgumentError("time_varying", problem_is)
         varying += [name for name in names if name not in varying]
     periods = Periods(edges=edges, covariates=covariates, strata=strata, varying=tuple(varying))
-    if len(periods.names) > _MOST_COLUMNS:
-        size = f"{len(periods.names):,} coefficients, and {_MOST_COLUMNS:,} is the limit"
-        raise FormulaError("formula", f"makes {size}", "use fewer cuts or fewer terms")
+    check_columns(periods.names, "use fewer cuts or fewer terms")
     return RowsOfPeriods(
         periods,
         entry,
@@ -311,13 +268,7 @@ def _strata(problem: Problem, terms: Terms, column: str) -> tuple[str, ...]:
 def _terms(records: Terms, expansion: RowsOfPeriods, response: str) -> Terms:
     """Return what is public about rows of periods, whose responses are 0 and 1."""
     periods = expansion.periods
-    dummies = {
-        name: limits_of_dummy(len(names) + 1)
-        for names in records.groups.values()
-        for name in names
-        if records.ranges.get(name) == (0.0, 1.0)
-    }
-    known = {**records.ranges, **dummies, **records.bounds}
+    known = known_limits(records)
     weight = records.names[-1:] if records.weight is not None else ()
     of_weight = {name: known[name] for name in weight if name in known}
     own = {name: known[name] for name in (*periods.covariates, *periods.strata) if name in known}

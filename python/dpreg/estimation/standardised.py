@@ -36,6 +36,7 @@ from dpreg.estimation.releases.standardisation import Scales, Standardisation
 __all__ = [
     "VOTE_SHARE",
     "Standardised",
+    "releases_for",
     "response_not_found",
     "scaled",
     "standardise",
@@ -77,6 +78,8 @@ class Standardised:
     extras : Extras
     start : Start or None
         Where `scales` are from.
+    back : ndarray, shape (c, c), or None
+        What makes coefficients of the user of those of the rows; None: they are the same.
     """
 
     design: Design
@@ -86,6 +89,7 @@ class Standardised:
     tail_share: float
     extras: Extras = NOTHING_MORE
     start: Start | None = None
+    back: Doubles | None = None
 
     @property
     def telling_units(self) -> StandardUnits:
@@ -162,7 +166,7 @@ class Standardised:
         terms = self.design.terms
         d = len(terms.regressors)
         of_model = [*range(d), -1]
-        to_user = units.to_user(d)
+        to_user = units.to_user(d) if self.back is None else self.back @ units.to_user(d)
         covariance, sampling, hidden = user_errors(error, to_user, self.scales.trusted[of_model])
         clipping = clipping_bounds(error, to_user, hidden)
         params = to_user @ theta + units.offset(d)
@@ -231,7 +235,7 @@ def standardise(
     if passes is not None:  # and a vote on limits
         scaling = options.standardisation.passes(design.columns + 1)
         expect(scaling + passes + 1 + allowance.extras.passes)
-    noise = _releases(design, allowance, max_rows)
+    noise = releases_for(design, allowance, max_rows)
     design = sample_rows(design, max_rows, allowance.bits)
     scales = options.standardisation.release(design, noise, column_bounds(design.terms))
     tail_share = options.standardisation.tail_share
@@ -242,7 +246,7 @@ def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> 
     """As `standardise`, by `column_scales`, which spends no more than it has to."""
     resuming = 0 if allowance.start is None else RESUMED_PASSES
     expect(passes + resuming + allowance.extras.passes)
-    noise, start = _releases(design, allowance, max_rows), allowance.start
+    noise, start = releases_for(design, allowance, max_rows), allowance.start
     design = sample_rows(design, max_rows, allowance.bits)
     family, bounds = design.terms.family, column_bounds(design.terms)
     if start is None:
@@ -255,7 +259,8 @@ def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> 
     return replace(begun, start=start)
 
 
-def _releases(design: Design, allowance: Allowance, max_rows: int) -> GaussianReleases:
+def releases_for(design: Design, allowance: Allowance, max_rows: int) -> GaussianReleases:
+    """Return the releases of a call, of units with at most so many rows."""
     rows = max_rows if design.by_unit else 1
     return GaussianReleases(
         allowance.epsilon,

@@ -13,6 +13,7 @@ from dpreg.base.keywords import meant_by
 from dpreg.faces.cli.audit import audit
 from dpreg.faces.cli.block_test import block_test
 from dpreg.faces.cli.budget import budget
+from dpreg.faces.cli.classes import multinomial, ordinal
 from dpreg.faces.cli.command import CUT_OFF, FAILED, INTERRUPTED, REFUSED
 from dpreg.faces.cli.curve import curve
 from dpreg.faces.cli.demo import demo_command
@@ -57,8 +58,8 @@ def dpreg() -> None:
     """Differentially private regression: a formula, a table and an epsilon."""
 
 
-for _command in (fit, glm, survival, moments, lm, select, block_test, curve, effect, predict, plan,
-                 budget, audit, demo_command):  # fmt: skip
+for _command in (fit, glm, ordinal, multinomial, survival, moments, lm, select, block_test, curve,
+                 effect, predict, plan, budget, audit, demo_command):  # fmt: skip
     dpreg.add_command(_command)
 know_options(dpreg)
 

@@ -51,8 +51,6 @@ def predict(
 
 
 def _read(path: str, data: str) -> DPResults:
-    from dpreg.results.fit import DPResults
-
     try:
         with open(path, "rb") as file:
             content = file.read()
@@ -67,10 +65,22 @@ def _read(path: str, data: str) -> DPResults:
     if _declined(text):
         raise ArgumentError("FIT", f"{path!r} says that the mechanism declined: there is no fit")
     try:
-        return DPResults.from_json(text)
+        return _kind_of(text).from_json(text)
     except ValueError as error:
         wanted = "give a file that dpreg fit --json wrote"
         raise ArgumentError("FIT", f"{path!r} does not hold a fit: {error}", wanted) from None
+
+
+def _kind_of(text: str) -> type[DPResults]:
+    """Return the class of the fit that a text is of; where it is of none, that of most fits."""
+    from dpreg.results.classes import DPMultinomial, DPOrdinal
+    from dpreg.results.fit import DPResults
+
+    try:
+        model = json.loads(text).get("model")
+    except (AttributeError, ValueError):
+        return DPResults
+    return next((kind for kind in (DPOrdinal, DPMultinomial) if kind.words == model), DPResults)
 
 
 def _declined(text: str) -> bool:

@@ -1,0 +1,148 @@
+"""What calls have in common that make several rows of each record, and fit those."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from dpreg.base.errors import ArgumentError, FormulaError, leave_out, unusable
+from dpreg.calls.chosen import bounds_for, of_units
+from dpreg.calls.fit import published
+from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_stratum
+from dpreg.calls.request import Request
+from dpreg.calls.session import Session
+from dpreg.data.clipping import clipped
+from dpreg.data.design import Design, Terms
+from dpreg.data.periods import limits_of_dummy
+from dpreg.data.problem import Problem
+from dpreg.data.sampling import check_max_rows, sample_rows
+from dpreg.estimation.base import Allowance, Declined, Release
+from dpreg.estimation.methods import BoostedAdaSSP
+from dpreg.privacy.certificate import public_with
+from dpreg.results.fit import DPResults
+from dpreg.results.not_released import NotReleased
+from dpreg.results.predict import schema_to_dict
+
+__all__ = ["Stacked", "bounded", "check_columns", "known_limits", "rows_of_a_unit"]
+
+_MOST_COLUMNS, _MOST_ROWS = 2000, 10**5
+
+
+@dataclass(frozen=True, slots=True)
+class Stacked:
+    """A model of rows that are made of records.  Public.
+
+    Attributes
+    ----------
+    name : str
+        In words, for the certificate.
+    records : Terms
+        Of the records.
+    terms : Terms
+        Of the rows.
+    count : int
+        A record has at most so many rows.
+    max_rows : int
+        A unit has at most so many records.
+    release : callable
+        Makes rows of records, of which a unit has at most `max_rows`, and fits them.
+    per_unit : int
+        A unit has at most so many of what the release counts.
+    public : tuple of str
+        What is public beside what always is.
+    """
+
+    name: str
+    records: Terms
+    terms: Terms
+    count: int
+    max_rows: int
+    release: Callable[[Design, Allowance], Release | Declined]
+    per_unit: int
+    public: tuple[str, ...] = ()
+
+    def fit(self, session: Session, problem: Problem) -> DPResults | NotReleased:
+        """Charge the fit, read the records, and release.
+
+        Raises
+        ------
+        ValueError
+            For wrong use, before a record is read.
+        """
+        asked, spending = session.request, session.allowance
+        claim = spending.epsilon, spending.delta
+        method = BoostedAdaSSP(max_rows=self.max_rows * self.count)
+        method.check(self.terms, *claim, inference=True)
+        receipt = session.pay(asked.method.name, method.cost(*claim), self.max_rows)
+
+        with receipt.running():
+            design = replace(problem.design(session.memory), terms=self.records)
+            design = sample_rows(clipped(design), self.max_rows, spending.bits)
+            outcome = self.release(design, spending)
+
+        bounds = {**self.records.data_bounds, **self.records.bounds}
+        privacy, unwritten = receipt.settle(
+            f"{self.name} by {method.name}",
+            outcome.composition,
+            outcome.parts,
+            (*public_with(bounds), *self.public),
+            declined=isinstance(outcome, Declined),
+            paid=outcome.cost,
+        )
+        result = published(outcome, privacy, self.terms, str(asked.formula), method.name)
+        if isinstance(result, NotReleased):
+            return result
+        notes = (
+            *about_privacy(*claim, outcome.units / self.per_unit),
+            *unwritten,
+            *result.notes,
+            *about_columns(problem.schema),
+            *about_rows(asked.unit, self.max_rows, "max_rows= allows more, with more noise"),
+            *about_stratum(session.payer.stratum, asked.unit),
+        )
+        return replace(result, schema=schema_to_dict(problem.schema), notes=notes)
+
+
+def rows_of_a_unit(asked: Request, count: int, of: str) -> int:
+    """Return how many records a unit gives, each of which has at most `count` rows.
+
+    Parameters
+    ----------
+    asked : Request
+    count : int
+    of : str
+        What they are of, for a message.
+    """
+    rows = 1 if asked.max_rows is None else asked.max_rows
+    check_max_rows(rows)
+    of_units(asked, BoostedAdaSSP())
+    if rows * count > _MOST_ROWS:
+        raise unusable("max_rows", f"at most {_MOST_ROWS // count:,} with {of}", rows)
+    return int(rows)
+
+
+def bounded(terms: Terms, asked: Request, refused: tuple[str, ...]) -> Terms:
+    """Return the terms of records with their bounds, which covariates alone may have."""
+    public = bounds_for(asked.bounds, terms, BoostedAdaSSP(), None)
+    wrong = [name for name in refused if name in public]
+    if wrong:
+        raise ArgumentError("bounds", f"{wrong[0]!r} is not a covariate", leave_out("bounds"))
+    return replace(terms, bounds=public)
+
+
+def check_columns(names: tuple[str, ...], advice: str) -> None:
+    """Refuse more columns of rows than there may be."""
+    if len(names) > _MOST_COLUMNS:
+        size = f"{len(names):,} coefficients, and {_MOST_COLUMNS:,} is the limit"
+        raise FormulaError("formula", f"makes {size}", advice)
+
+
+def known_limits(records: Terms) -> Mapping[str, tuple[float, float]]:
+    """Return limits of columns of records, those of dummies as `limits_of_dummy` has them."""
+    dummies = {
+        name: limits_of_dummy(len(names) + 1)
+        for names in records.groups.values()
+        for name in names
+        if records.ranges.get(name) == (0.0, 1.0)
+    }
+    return {**records.ranges, **dummies, **records.bounds}

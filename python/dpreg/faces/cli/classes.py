@@ -1,0 +1,75 @@
+"""`dpreg ordinal` and `dpreg multinomial`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dpreg.faces.cli.command import DECLINED, DONE, Documented
+from dpreg.faces.cli.face import SHELL, in_shell
+from dpreg.faces.cli.output import Outputs
+from dpreg.faces.cli.parameters import shared
+from dpreg.faces.cli.progress import working
+from dpreg.faces.cli.release import release_options
+
+
+@click.command(
+    cls=Documented,
+    examples=(
+        'dpreg ordinal "rating ~ age + C(region)" survey.parquet --eps 1 '
+        "--levels rating=low,mid,high --levels region=N,S --exp",
+        'dpreg ordinal "rating ~ age" survey.parquet --eps 1 --link probit --json fit.json',
+    ),
+)
+@release_options(
+    click.option("--link", default="logit", show_default=True, help="logit or probit."),
+    *shared("weights", "weight_limit"),
+    click.option("--exp/--no-exp", default=False, help="Show odds ratios.  [default: no]"),
+    *shared("alpha", "memory"),
+)  # fmt: skip
+def ordinal(given: dict[str, Any], outputs: Outputs) -> int:
+    """Fit a model of ordered classes to Parquet files with differential privacy.
+
+    FORMULA is 'rating ~ age + C(region)', whose response has public levels in their order; DATA is
+    a Parquet file, a folder of such files or a pattern.
+    """
+    from dpreg.calls.classes import dp_ordinal
+
+    return _fit(dp_ordinal, given, outputs)
+
+
+@click.command(
+    cls=Documented,
+    examples=(
+        'dpreg multinomial "choice ~ age + income" travel.parquet --eps 1 '
+        "--levels choice=bus,car,train --json fit.json",
+    ),
+)
+@release_options(
+    *shared("weights", "weight_limit"),
+    click.option("--exp/--no-exp", default=False, help="Show odds ratios.  [default: no]"),
+    *shared("alpha", "memory"),
+)  # fmt: skip
+def multinomial(given: dict[str, Any], outputs: Outputs) -> int:
+    """Fit a multinomial logit model to Parquet files with differential privacy.
+
+    FORMULA is 'choice ~ age + income', whose response has public levels, the baseline first; DATA
+    is a Parquet file, a folder of such files or a pattern.
+    """
+    from dpreg.calls.classes import dp_multinomial
+
+    return _fit(dp_multinomial, given, outputs)
+
+
+def _fit(call: Any, given: dict[str, Any], outputs: Outputs) -> int:
+    from dpreg.estimation.inference.law import check_alpha
+    from dpreg.results.not_released import NotReleased
+
+    alpha, exp = given.pop("alpha"), given.pop("exp")
+    check_alpha(alpha)
+    with working("fitting"):
+        found = call(**given)
+    if isinstance(found, NotReleased):
+        return outputs.tell(found, found.summary(SHELL), DECLINED)
+    return outputs.tell(found, in_shell(found.summary(alpha, exp=exp)), DONE)

@@ -1,0 +1,409 @@
+"""`dp_ordinal` and `dp_multinomial`: rows by definition, exact fits, predictions, and wrong use."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+from importlib.util import find_spec
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import statsmodels.api as sm
+from statsmodels.miscmodels.ordinal_model import OrderedModel
+from unsealed import units_of
+
+import dpreg
+from dpreg.base.errors import ArgumentError, FormulaError, SchemaError
+from dpreg.data.classes import Baseline, Ordered, RowsOfClasses
+from dpreg.data.design import Design, Terms
+from dpreg.data.expanded import expanded
+from dpreg.data.units import Units
+
+LEVELS = {"y": ["low", "mid", "top"], "g": ["a", "b"]}
+CALLS = {"ordinal": dpreg.dp_ordinal, "multinomial": dpreg.dp_multinomial}
+RESULTS = {"ordinal": dpreg.DPOrdinal, "multinomial": dpreg.DPMultinomial}
+both = pytest.mark.parametrize("model", ["ordinal", "multinomial"])
+
+
+def people(n, model="ordinal", seed=1):
+    rng = np.random.default_rng(seed)
+    x, g = rng.normal(50, 2, n), rng.integers(0, 2, n)
+    if model == "multinomial":
+        scores = np.column_stack([0 * x, 0.3 * (x - 50) - 0.4 * g, -0.2 - 0.2 * (x - 50) + 0.5 * g])
+        y = (scores + rng.gumbel(size=(n, 3))).argmax(axis=1)
+    else:
+        noise = rng.normal(size=n) if model == "probit" else rng.logistic(size=n)
+        y = np.searchsorted([-0.8, 0.9], 0.35 * (x - 50) - 0.7 * g + noise)
+    return pd.DataFrame({
+        "y": np.array(LEVELS["y"])[y], "x": x, "g": np.array(["a", "b"])[g], "code": y,
+        "w": rng.uniform(0.5, 2, n), "shift": rng.normal(size=n), "who": np.arange(n) // 2,
+    })  # fmt: skip
+
+
+def by_hand(model, x, code, levels, base=0):
+    """Return rows of one record: predictors' columns, and the response."""
+    if code not in range(levels):
+        return []
+    if model == "ordinal":
+        place = [[-float(k == j) for j in range(levels - 1)] for k in range(levels - 1)]
+        return [([x, *own], float(code > k)) for k, own in enumerate(place)]
+    others = [k for k in range(levels) if k != base]
+    blocks = others if code == base else [code]
+    rows = [[v for j in others for v in ([1.0, x] if j == k else [0.0, 0.0])]
+            for k in blocks]  # fmt: skip
+    return [(row, float(code != base)) for row in rows]
+
+
+def expansion_of(model, levels, base=0):
+    names = tuple(range(levels)), ("x",)
+    classes = Ordered(*names) if model == "ordinal" else Baseline(*names, base=base)
+    return RowsOfClasses(classes, False, (0.0,), (1.0,))
+
+
+@pytest.mark.parametrize("levels", [2, 3, 5])
+@pytest.mark.parametrize(
+    ("model", "base"), [("ordinal", 0), ("multinomial", 0), ("multinomial", 1)]
+)
+def test_rows_are_those_of_the_definition(model, levels, base):
+    codes = np.array([*range(levels), -1.0, 0.5, levels, np.inf, 1.0, 0.0])
+    x = np.arange(len(codes), dtype=float)
+    X, y, counts = expansion_of(model, levels, base)(x[:, None], codes)
+    wanted = [by_hand(model, a, code, levels, base) for a, code in zip(x, codes, strict=True)]
+    assert counts.tolist() == [len(each) for each in wanted]
+    flat = [row for each in wanted for row in each]
+    np.testing.assert_array_equal(X, [row for row, _ in flat])
+    np.testing.assert_array_equal(y, [response for _, response in flat])
+    assert counts.max() == levels - 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_rows_are_finite_wherever_records_are():
+    X = np.array([[1e308], [-1e308]])
+    for model in CALLS:
+        moved = replace(expansion_of(model, 3), centre=(-1e308,), scale=(1e-3,))
+        assert np.isfinite(moved(X, np.array([0.0, 2.0]))[0]).all()
+
+
+@both
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_unit_more_is_so_many_rows_more_and_no_other_row_changes(model, most):
+    expansion, others = expansion_of(model, 3), (np.array([[7.0], [8.0]]), np.array([2.0, 0.0]))
+    alone = expansion(*others)
+    for codes in itertools.product((-1.0, 0.0, 1.0, 2.0, 0.5), repeat=most):
+        X, y, _ = expansion(
+            np.vstack([np.zeros((most, 1)), others[0]]), np.append(codes, others[1])
+        )
+        assert len(y) - len(alone[1]) <= 2 * most
+        np.testing.assert_array_equal(X[len(y) - len(alone[1]) :], alone[0])
+        np.testing.assert_array_equal(y[len(y) - len(alone[1]) :], alone[1])
+    design = Design.of(*others, Terms("y", ("x",), intercept=True), Units.from_labels(np.zeros(2)))
+    made = expanded(design, expansion, 2, most, Terms("y", expansion.classes.names, False))
+    assert units_of(made).most == 2 * most
+
+
+def test_coefficients_of_rows_compared_with_another_class_are_those_against_the_first():
+    # Given any two classes, which of them it is has the difference of their coefficients.
+    theta = np.random.default_rng(4).normal(size=(4, 2))
+    for base in range(4):
+        classes = Baseline(tuple(range(4)), ("x",), base=base)
+        rows = np.delete(theta - theta[base], base, axis=0).ravel()
+        user = classes.back(np.zeros(1), np.ones(1)) @ rows
+        np.testing.assert_allclose(user, (theta[1:] - theta[0]).ravel())
+
+
+@both
+def test_coefficients_of_rows_in_units_are_those_of_covariates(model):
+    rng, codes = np.random.default_rng(2), np.array([0.0, 1.0, 2.0, 0.0])
+    X, plain = rng.normal(40, 3, (4, 1)), expansion_of(model, 3)
+    moved = replace(plain, centre=(40.0,), scale=(3.0,))
+    theta = rng.normal(size=len(plain.classes.names))
+    user = plain.classes.back(np.array([40.0]), np.array([3.0])) @ theta
+    np.testing.assert_allclose(plain(X, codes)[0] @ user, moved(X, codes)[0] @ theta, rtol=1e-12)
+
+
+def exact(data, model, link="logit"):
+    X = np.column_stack([data["x"], data["g"] == "b"]).astype(float)
+    if model == "multinomial":
+        fit = sm.MNLogit(data["code"], sm.add_constant(X)).fit(disp=0)
+        return fit, np.asarray(fit.params).T.ravel(), np.asarray(fit.bse).T.ravel()
+    fit = OrderedModel(data["code"], X, distr=link).fit(method="bfgs", disp=0, maxiter=200)
+    thresholds = fit.model.transform_threshold_params(fit.params.to_numpy())[1:-1]
+    return fit, np.append(fit.params.to_numpy()[:2], thresholds), fit.bse.to_numpy()[:2]
+
+
+@pytest.mark.parametrize(("model", "link"), [
+    ("ordinal", "logit"), ("ordinal", "probit"), ("multinomial", None),
+])  # fmt: skip
+def test_with_little_noise_it_is_near_the_exact_fit(model, link):
+    data = people(20000, "probit" if link == "probit" else model)
+    options = {} if link is None else {"link": link}
+    fit = CALLS[model]("y ~ x + C(g)", data, 60.0, levels=LEVELS, rng=1, **options)
+    _, params, errors = exact(data, model, link)
+    # Another consistent estimate of the same data: most of the sampling error is shared.
+    gap = (fit.estimates - params) / fit.bse.to_numpy()
+    assert np.abs(gap).max() < 0.8
+    size = len(errors)
+    np.testing.assert_allclose(fit.bse.to_numpy()[:size], errors, rtol=0.12)
+    assert fit.nobs == pytest.approx(20000, rel=0.01)
+
+
+def test_names_are_those_of_polr_and_multinom():
+    data = people(3000)
+    ordinal = dpreg.dp_ordinal("y ~ x + C(g)", data, 20.0, levels=LEVELS, rng=1)
+    assert ordinal.names == ("x", "C(g)[T.b]", "low|mid", "mid|top")
+    assert ordinal.thresholds.index.tolist() == ["low|mid", "mid|top"]
+    assert "Private Ordered Logit Regression Results" in str(ordinal)
+    several = dpreg.dp_multinomial("y ~ x", data, 20.0, levels=LEVELS, rng=1)
+    assert several.names == ("mid:Intercept", "mid:x", "top:Intercept", "top:x")
+    assert several.coefficients.loc["x", "top"] == several.params["top:x"]
+    assert "Private Multinomial Logit Regression Results" in str(several)
+    assert ordinal.levels == several.levels == ("low", "mid", "top")
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    options = {"levels": LEVELS, "weights": "w", "weight_limit": 2.0, "rng": 1}
+    return {
+        model: call("y ~ x + C(g)", people(20000, model), 5.0, **options)
+        for model, call in CALLS.items()
+    }
+
+
+@both
+def test_probabilities_and_effects_are_those_of_statsmodels(model, fitted):
+    fit, data = fitted[model], people(300, model, seed=5)
+    known, _, _ = exact(people(2000, model), model)
+    X = np.column_stack([data["x"], data["g"] == "b"]).astype(float)
+    found = fit.predict(data, winsorise=False)
+    assert found.columns.tolist() == LEVELS["y"]
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    if model == "multinomial":
+        params = fit.estimates.reshape(2, 3).T
+        wanted = known.model.predict(params, sm.add_constant(X))
+    else:
+        steps = np.append(fit.estimates[2], np.log(np.diff(fit.estimates[2:])))
+        wanted = known.model.predict(np.append(fit.estimates[:2], steps), exog=X)
+    np.testing.assert_allclose(found, wanted, rtol=1e-8)
+    assert fit.predict(data, which="class", winsorise=False).tolist() == [
+        LEVELS["y"][k] for k in np.asarray(wanted).argmax(axis=1)
+    ]
+    # By the definition, with steps of the covariate and of the coefficients.
+    effects = fit.marginal_effects(data).set_index(["class", "term"])
+    moved = [fit.predict(data.assign(x=data["x"] + h), winsorise=False) for h in (1e-4, -1e-4)]
+    slope = ((moved[0] - moved[1]) / 2e-4).mean()
+    for level in LEVELS["y"]:
+        assert effects.loc[(level, "x"), "dy/dx"] == pytest.approx(slope[level], rel=1e-5)
+    assert effects["dy/dx"].groupby("term").sum().abs().max() < 1e-12
+    assert (effects["std err"] > 0).all()
+
+
+@both
+def test_errors_of_probabilities_are_those_of_the_delta_method(model, fitted):
+    fit, data = fitted[model], people(20, model, seed=6)
+    table = fit.predict(data, interval="confidence", alpha=0.1)
+    assert table.columns.tolist() == ["row", "class", "mean", "std err", "lower", "upper"]
+    gradients = []
+    for j in range(len(fit.names)):
+        step = np.zeros(len(fit.names))
+        step[j] = 1e-6
+        ends = [replace(fit, estimates=fit.estimates + s * step).predict(data) for s in (1, -1)]
+        gradients.append(((ends[0] - ends[1]) / 2e-6).to_numpy().ravel())
+    G = np.array(gradients)
+    error = np.sqrt(np.einsum("ij,ik,kj->j", G, fit.covariance, G))
+    np.testing.assert_allclose(table["std err"], error, rtol=1e-4)
+    p, margin = table["mean"], fit.law.critical_value(0.1) * table["std err"]
+    np.testing.assert_allclose(
+        np.log(table["upper"] / (1 - table["upper"])), np.log(p / (1 - p)) + margin / (p * (1 - p))
+    )
+    assert ((table["lower"] < p) & (p < table["upper"])).all()
+
+
+@both
+def test_incomplete_rows_of_new_data_are_blank(model, fitted):
+    new = pd.DataFrame({"x": [50.0, np.nan], "g": ["a", "b"]}, index=["p", "q"])
+    found = fitted[model].predict(new)
+    assert found.index.tolist() == ["p", "q"]
+    assert found.loc["q"].isna().all()
+    assert found.loc["p"].notna().all()
+    table = fitted[model].predict(new, interval="confidence")
+    assert table[table["row"] == "q"][["mean", "lower", "upper"]].isna().all().all()
+    assert fitted[model].predict(new, which="class")["q"] is None
+    far = (
+        fitted[model].predict({"x": [1e6], "g": ["a"]}),
+        fitted[model].predict({"x": [1e7], "g": ["a"]}),
+    )
+    pd.testing.assert_frame_equal(*far)
+
+
+def test_thresholds_out_of_order_are_said_and_taken_in_order(fitted):
+    fit = fitted["ordinal"]
+    swapped = fit.estimates.copy()
+    swapped[2:] = swapped[[3, 2]]
+    covariance = fit.covariance[np.ix_([0, 1, 3, 2], [0, 1, 3, 2])]
+    other, new = replace(fit, estimates=swapped, covariance=covariance), people(5)
+    pd.testing.assert_frame_equal(other.predict(new), fit.predict(new))
+    pd.testing.assert_frame_equal(*(f.predict(new, interval="confidence") for f in (other, fit)))
+    assert "thresholds are not in rising order" in str(other)
+    assert "rising" not in str(fit)
+
+
+@both
+def test_tests_of_terms_take_all_their_coefficients(model, fitted):
+    table = fitted[model].anova()
+    assert list(table.index) == ["x", "C(g)"]
+    assert table["df"].tolist() == ([1, 1] if model == "ordinal" else [2, 2])
+    assert table.loc["x", "P>chi2"] < 1e-6
+
+
+@both
+def test_a_fit_goes_to_json_and_back(model, fitted):
+    fit, kind = fitted[model], RESULTS[model]
+    again = kind.from_json(fit.to_json())
+    assert again.to_json() == fit.to_json()
+    assert str(again) == str(fit)
+    new = people(5)
+    pd.testing.assert_frame_equal(again.predict(new), fit.predict(new))
+    other = RESULTS["multinomial" if model == "ordinal" else "ordinal"]
+    text = fit.to_json()
+    swapped = json.loads(text)
+    swapped["classes"]["levels"] = ["low", "mid", "other"]
+    wrong = ["{}", "3", text[:-9], json.dumps(swapped)]
+    for each, reader in [*((one, kind) for one in wrong), (text, other)]:
+        with pytest.raises(ValueError, match="this is not a fit of"):
+            reader.from_json(each)
+
+
+@both
+def test_where_rows_are_and_what_holds_them_changes_nothing(model, tmp_path):
+    data, path = people(4000, model)[["y", "x", "who"]], tmp_path / "d.parquet"
+    data.to_parquet(path)
+    kinds = [(data, {}), (str(path), {}), (pl.from_pandas(data), {}), (data, {"memory": 1e6})]
+    if find_spec("dask"):
+        import dask.dataframe as dd
+
+        kinds.append((dd.from_pandas(data, npartitions=3), {}))
+    for unit in ({}, {"unit": "who", "max_rows": 2}):
+        found = {
+            CALLS[model](
+                "y ~ x", kind, 3.0, levels={"y": LEVELS["y"]}, rng=2, **unit, **more
+            ).to_json()
+            for kind, more in kinds
+        }
+        assert len(found) == 1
+
+
+@both
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_few_records_are_an_outcome(model, rows):
+    for formula in ("y ~ x", "y ~ 1"):
+        found = CALLS[model](formula, people(9)[:rows], 1.0, levels=LEVELS, rng=1)
+        assert isinstance(found, (dpreg.NotReleased, RESULTS[model]))
+
+
+@both
+def test_classes_without_covariates_have_their_shares(model):
+    data = people(20000, model)
+    fit = CALLS[model]("y ~ 1", data, 20.0, levels=LEVELS, rng=1)
+    share = data["y"].value_counts(normalize=True)[LEVELS["y"]]
+    np.testing.assert_allclose(fit.predict({"any": [1.0]}).loc[0], share, atol=0.01)
+
+
+def test_an_offset_is_added_as_it_is():
+    data = people(20000)
+    data["y"] = np.array(LEVELS["y"])[
+        np.searchsorted([-0.8, 0.9], data["shift"] + np.random.default_rng(3).logistic(size=20000))
+    ]
+    fit = dpreg.dp_ordinal("y ~ offset(shift)", data, 30.0, levels=LEVELS, rng=1)
+    assert fit.params["offset(shift)"] == 1.0
+    np.testing.assert_allclose(fit.thresholds, [-0.8, 0.9], atol=0.06)
+
+
+@pytest.mark.parametrize("given", [
+    [1, 2, 3], ["it's", 'say "b"', "a + b"], [-1, 0.5, 7], [False, True],
+])  # fmt: skip
+def test_levels_may_be_numbers_and_text_with_quotes(given):
+    data = people(3000)
+    codes = np.minimum(data["code"], len(given) - 1)
+    data["y"] = pd.Series(given, dtype=object)[codes].to_numpy() if isinstance(given[0], str) else (
+        np.array(given)[codes])  # fmt: skip
+    fit = dpreg.dp_ordinal("y ~ x", data, 30.0, levels={"y": given}, rng=1)
+    share = np.bincount(codes) / len(codes)
+    np.testing.assert_allclose(fit.predict(data).mean(), share, atol=0.03)
+
+
+def test_declared_categories_need_no_levels_and_a_dot_is_all_other_columns():
+    data = people(3000)[["y", "x"]]
+    data["y"] = pd.Categorical(data["y"], LEVELS["y"], ordered=True)
+    found = [dpreg.dp_ordinal(f, data, 5.0, rng=1).names for f in ("y ~ x", "y ~ .")]
+    assert found[0] == found[1] == ("x", "low|mid", "mid|top")
+
+
+def test_a_record_of_another_class_is_incomplete():
+    data = people(3000)
+    more = pd.concat([data, data.assign(y="none", x=1e9)[:50]])
+    found = {dpreg.dp_ordinal("y ~ x", d, 2.0, levels=LEVELS, rng=1).to_json()
+             for d in (data, more)}  # fmt: skip
+    assert len(found) == 1
+
+
+def test_a_budget_is_charged_once_and_the_ledger_says_what_for():
+    budget = dpreg.Budget(1.0, 1e-5)
+    dpreg.dp_ordinal(
+        "y ~ x", people(300), 0.5, levels=LEVELS, unit="who", max_rows=2, budget=budget
+    )
+    (charge,) = budget.charges
+    assert charge.epsilon == 0.5
+    assert "max_rows=2" in charge.unit
+
+
+WRONG = [
+    ({"formula": "x"}, FormulaError, "must have one response"),
+    ({"formula": 3}, FormulaError, "must be a string"),
+    ({"formula": "nope ~ x"}, FormulaError, "no column 'nope'"),
+    ({"formula": "C(y) ~ x"}, FormulaError, "must be a column"),
+    ({"levels": {"g": ["a", "b"]}}, SchemaError, "add levels={'y':"),
+    ({"levels": {"y": ["a|b", "c"]}}, SchemaError, "rename it"),
+    ({"levels": {"y": ["low"]}}, SchemaError, "levels"),
+    ({"formula": "y ~ 0 + x"}, FormulaError, "leave out the 0"),
+    ({"formula": "y ~ x | who", "unit": "who"}, FormulaError, "linear models only"),
+    ({"formula": "y ~ x + y"}, FormulaError, "on the right too"),
+    ({"max_rows": 2}, ArgumentError, "needs unit"),
+    ({"unit": "who", "max_rows": 10**5}, ArgumentError, "with 3 classes"),
+    ({"bounds": {"y": (0, 1)}}, ArgumentError, "not a column of the model"),
+    ({"family": "ordinal"}, TypeError, "no such argument"),
+]  # fmt: skip
+
+
+@both
+@pytest.mark.parametrize(("given", "kind", "says"), WRONG, ids=lambda v: str(v)[:40])
+def test_wrong_use_is_refused_before_the_charge(model, given, kind, says):
+    budget = dpreg.Budget(1.0, 1e-5)
+    asked = {"formula": "y ~ x", "levels": LEVELS, **given}
+    with pytest.raises(kind) as refusal:
+        CALLS[model](data=people(50), eps=1.0, budget=budget, **asked)
+    assert says in str(refusal.value)
+    assert not budget.charges
+
+
+def test_what_one_model_has_and_the_other_has_not_is_refused():
+    data = people(50)
+    with pytest.raises(FormulaError, match="the same for all classes"):
+        dpreg.dp_multinomial("y ~ x + offset(shift)", data, 1.0, levels=LEVELS)
+    with pytest.raises(ArgumentError, match="must be 'logit', 'probit'"):
+        dpreg.dp_ordinal("y ~ x", data, 1.0, levels=LEVELS, link="cloglog")
+
+
+@both
+def test_wrong_questions_are_refused(model, fitted):
+    fit = fitted[model]
+    for wrong, says in (({}, "must be given"), ({"data": {"z": [1.0]}}, "no column"),
+                        ({"data": {"x": [1.0], "g": ["a"]}, "which": "odds"}, "which"),
+                        ({"data": {"x": [1.0], "g": ["a"]}, "interval": "prediction"}, "interval"),
+                        ):  # fmt: skip
+        with pytest.raises(ValueError, match=says):
+            fit.predict(**wrong)
+    with pytest.raises(ArgumentError, match="no complete row"):
+        fit.marginal_effects({"x": [np.nan], "g": ["a"]})
