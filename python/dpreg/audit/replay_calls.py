@@ -95,7 +95,8 @@ class PublicCall:
     def title(self) -> str:
         """Function, family and method, for a table."""
         words = [_label(self.family)] if "family" in self.options else []
-        words += [self.options[name].name for name in ("select", "method") if name in self.options]
+        given = [self.options[name] for name in ("select", "method") if name in self.options]
+        words += [getattr(one, "name", one) for one in given]
         return f"{'mechanisms.' * self.of_arrays}{self.function}({', '.join(words)})"
 
     @property
