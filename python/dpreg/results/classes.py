@@ -289,6 +289,17 @@ class DPOrdinal(_OfClasses):
     columns : str
         The formula whose response is the number of the class.
 
+    Examples
+    --------
+    >>> import numpy as np, dpreg
+    >>> rng = np.random.default_rng(1)
+    >>> d = {"age": rng.random(20_000)}
+    >>> d["rating"] = np.array(["low", "mid", "high"])[rng.integers(0, 3, 20_000)]
+    >>> levels = {"rating": ["low", "mid", "high"]}
+    >>> fit = dpreg.dp_ordinal("rating ~ age", d, 1.0, levels=levels)
+    >>> fit.released
+    True
+
     See Also
     --------
     dpreg.DPResults : its other attributes and methods, all of which are here too.
@@ -360,6 +371,17 @@ class DPMultinomial(_OfClasses):
         The levels of the response, the first of which is the baseline, and the covariates.
     columns : str
         The formula whose response is the number of the class.
+
+    Examples
+    --------
+    >>> import numpy as np, dpreg
+    >>> rng = np.random.default_rng(1)
+    >>> d = {"age": rng.random(20_000)}
+    >>> d["rating"] = np.array(["low", "mid", "high"])[rng.integers(0, 3, 20_000)]
+    >>> levels = {"rating": ["low", "mid", "high"]}
+    >>> fit = dpreg.dp_multinomial("rating ~ age", d, 1.0, levels=levels)
+    >>> fit.released
+    True
 
     See Also
     --------

@@ -90,6 +90,17 @@ class DPEffect:
         probability.
     privacy : Certificate
     notes : tuple of str
+
+    Examples
+    --------
+    >>> import numpy as np, dpreg
+    >>> rng = np.random.default_rng(1)
+    >>> d = {"age": rng.random(20_000), "arm": rng.integers(0, 2, 20_000).astype(float)}
+    >>> d["y"] = d["age"] + d["arm"] + rng.normal(size=20_000)
+    >>> found = dpreg.dp_effect("y ~ age", d, 1.0, treatment="arm", propensity=0.5)
+    >>> low, high = found.conf_int()
+    >>> bool(low < high)
+    True
     """
 
     formula: str

@@ -102,6 +102,7 @@ test_that("units and budgets are as for fits", {
 })
 
 test_that("what cannot be used is refused with a rewrite, before the charge", {
+  needs_python("dp_survival")
   data <- cohort(20L)
   refused <- function(formula, text, ..., cuts = CUTS)
     expect_error(dp_survival(formula, data, eps = 1, cuts = cuts, ...), text, class = "dpreg_usage")
