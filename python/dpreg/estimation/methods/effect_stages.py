@@ -101,8 +101,9 @@ def known_scales(design: Design, spending: Stages, family: Family) -> Known:
     """Release where columns lie, and how many rows are treated; spend no more than it has to."""
     noise, terms = spending.stage(spending.left), replace(design.terms, family=family)
     ranges = {**terms.ranges, terms.names[0]: (0.0, 1.0)}
-    ranged = replace(terms, ranges=ranges)
-    bounds, levels = column_bounds(ranged), level_places(ranged)
+    bounds = column_bounds(replace(terms, ranges=ranges))
+    # The treatment, which is counted below, is scaled the same whether it is a factor or a number.
+    levels = level_places(replace(terms, ranges={**terms.ranges, terms.names[0]: (0.0, 2.0)}))
     scales = column_scales(design, noise, bounds, events=family.events, levels=levels)
     arms = one_row_each(design, Treatments(columns=False), terms_of("treatment", (), BINOMIAL))
     counts = column_scales(arms, noise, np.array([[0.0, 1.0]]), events=True)
