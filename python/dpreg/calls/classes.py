@@ -195,7 +195,8 @@ def dp_multinomial(
     row for each other class, made in batches and never stored.  All coefficients are fitted at
     once, and their covariances are clustered by record.  Standard errors are somewhat longer than
     those of maximum likelihood.  Where log odds are not linear, both are approximations, and may
-    be far from each other: maximum likelihood weighs all pairs of classes.
+    be far from each other: maximum likelihood weighs all pairs of classes.  Intervals of
+    comparisons with a class of a few hundred records may be too short.
 
     References
     ----------
