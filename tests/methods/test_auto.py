@@ -34,7 +34,8 @@ def test_it_is_the_default_and_says_what_it_chose():
     assert chosen.privacy.parts[0].label == "number of units, to choose the method"
     # A choice that costs nothing is no news; one that costs a lot is.
     assert "was chosen for about" not in str(fit.summary())
-    poor = dpreg.dp_lm("y ~ x0 + x1 + x2", gaussian(2000, 3, 1), 0.5, rng=1, inference=False)
+    ten = " + ".join(f"x{j}" for j in range(10))
+    poor = dpreg.dp_lm(f"y ~ {ten}", gaussian(2000, 10, 1), 1.0, rng=1, inference=False)
     assert poor.released
     text = " ".join(str(poor.summary()).split())
     assert f"method {poor.method!r} was chosen for about" in text

@@ -241,7 +241,7 @@ def test_persons_are_in_one_block():
         ({"threshold": True}, ArgumentError, "threshold must be"),
         ({"unit": "who"}, SchemaError, "no column 'who'"),
         ({"unit": 3}, SchemaError, "unit must be the name of one column"),
-        ({"unit": "x", "data": frame(10).set_axis(["x", "x"], axis=1)}, SchemaError, "unique"),
+        ({"unit": "x", "data": frame(10).set_axis(["x", "x"], axis=1)}, SchemaError, "both named"),
         ({"rng": "a"}, ValueError, "rng"),
     ],
 )

@@ -105,7 +105,8 @@ def test_methods(case, fits):
     # Coefficients cross the border to the last bit; what R computes from them rounds its own way.
     coefficients = slice(0, len(fit.params))
     np.testing.assert_array_equal(fits["r"][case][coefficients], expected[coefficients])
-    np.testing.assert_allclose(fits["r"][case], expected, rtol=1e-10)
+    # Probabilities below the least normal double are 0 in R.
+    np.testing.assert_allclose(fits["r"][case], expected, rtol=1e-10, atol=1e-300)
 
 
 def test_plans(in_r, in_embedded_r):

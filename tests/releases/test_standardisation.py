@@ -303,10 +303,14 @@ def test_a_constant_response_is_declined():
 @pytest.mark.parametrize("method", ["adassp", "boosted_adassp"])
 def test_a_constant_response_is_fitted_with_errors_as_small(method):
     data = {"x": np.random.default_rng(1).standard_normal(5000), "y": np.full(5000, 7.0)}
+    known = 0
     for seed in range(10):
         fit = dpreg.dp_lm("y ~ x", data, 1.0, 1e-6, method=method, rng=seed)
-        assert np.nanmax(fit.bse) < 1e-2
+        known += int(fit.bse.notna().sum())
+        assert not (fit.bse > 1e-2).any()
         assert not (np.abs(fit.params - [7.0, 0.0]) > 5 * fit.bse).any()
+    # Without a spread of the response one fit in ten has no errors at all.
+    assert known >= 16
 
 
 def test_a_column_that_is_not_seen_is_not_identified():

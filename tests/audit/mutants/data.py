@@ -93,7 +93,7 @@ DATA = [
     ),
     Mutant(
         "more rows a person than noise was made for",
-        edited(_standardised, "_releases", ("max_rows if design.by_unit else 1", "1")),
+        edited(_standardised, "releases_for", ("max_rows if design.by_unit else 1", "1")),
         ("units",),
     ),
     Mutant(

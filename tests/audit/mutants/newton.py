@@ -21,11 +21,6 @@ SCALES = [
         ("least squares",),
     ),
     Mutant(
-        "levels of all factors at the cost of half of one",
-        edited(statistics.LevelCounts, "seal", ("_core.counts_sensitivity(np.ones(len(self.groups)))", "_core.counts_sensitivity(np.ones(1)) / 2")),
-        ("least squares",),
-    ),
-    Mutant(
         "what counts cost follows the true n",
         edited(column_scaling, "column_scales", ("float(count[0])", f"float({OPEN}(number)[0])")),
         ("boosted_adassp",),
