@@ -41,13 +41,14 @@ if TYPE_CHECKING:
     from dpreg.estimation.selection import DPSIS, DPKendall, SubLasso, TwoStage
     from dpreg.privacy.budget import Budget
     from dpreg.results.block_test import DPTest
-    from dpreg.results.classes import DPMultinomial, DPOrdinal
     from dpreg.results.compare import compare
     from dpreg.results.curve import DPCurve
     from dpreg.results.effect import DPEffect
     from dpreg.results.fit import DPResults
     from dpreg.results.moments import DPMoments
+    from dpreg.results.multinomial import DPMultinomial
     from dpreg.results.not_released import NotReleased
+    from dpreg.results.ordinal import DPOrdinal
     from dpreg.results.selection import SelectionResult
     from dpreg.results.survival import DPSurvival
 
@@ -141,7 +142,8 @@ _HOMES = {
     "dpreg.privacy.budget": ("Budget",),
     "dpreg.calls.public_data": ("public_start",),
     "dpreg.results.block_test": ("DPTest",),
-    "dpreg.results.classes": ("DPMultinomial", "DPOrdinal"),
+    "dpreg.results.multinomial": ("DPMultinomial",),
+    "dpreg.results.ordinal": ("DPOrdinal",),
     "dpreg.results.compare": ("compare",),
     "dpreg.results.curve": ("DPCurve",),
     "dpreg.results.effect": ("DPEffect",),

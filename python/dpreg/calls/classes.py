@@ -23,8 +23,9 @@ from dpreg.data.problem import FormulaProblem, Problem
 from dpreg.data.schema import no_column
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.methods.class_rows import release_classes
-from dpreg.results.classes import DPMultinomial, DPOrdinal
+from dpreg.results.multinomial import DPMultinomial
 from dpreg.results.not_released import NotReleased
+from dpreg.results.ordinal import DPOrdinal
 
 if TYPE_CHECKING:
     from dpreg import _core

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, fields, replace
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from dpreg.base.errors import ArgumentError, Choice, Value, unusable
 from dpreg.base.levels import Level
@@ -23,8 +25,6 @@ from dpreg.results.terms import term_columns
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DPMultinomial", "DPOrdinal"]
-
 Doubles = NDArray[np.float64]
 
 _FORMAT = 1
@@ -36,7 +36,7 @@ _STEP = 1e-5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _OfClasses(DPResults):
+class OfClasses(DPResults, ABC):
     """What private models of classes have in common.
 
     Attributes
@@ -115,8 +115,8 @@ class _OfClasses(DPResults):
         flat = chances.ravel()
         error = self._errors(self._gradients(found.X).reshape(flat.size, -1))
         margin = self.law.critical_value(alpha) * error / (flat * (1 - flat))
-        odds = np.log(flat) - np.log1p(-flat)
-        ends = [_expit(odds - margin), _expit(odds + margin)]
+        odds = special.logit(flat)
+        ends = [special.expit(odds - margin), special.expit(odds + margin)]
         table = np.full((found.total, len(self.levels), 4), np.nan)
         table[found.kept] = np.stack([flat, error, *ends], -1).reshape(*chances.shape, 4)
         names = ("mean", "std err", "lower", "upper")
@@ -200,20 +200,21 @@ class _OfClasses(DPResults):
         return cls.of(fit, classes, data["columns"])
 
     @property
+    @abstractmethod
     def _title(self) -> str:
-        raise NotImplementedError
+        """Return what the table is of, without "Regression"."""
 
+    @abstractmethod
     def _chances(self, X: Doubles, estimates: Doubles) -> Doubles:
         """Return probabilities, shape (n, K), at covariates and coefficients."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _effects(self, estimates: Doubles) -> Doubles:
         """Return derivatives of the K - 1 predictors by covariate, shape (K - 1, d)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _slopes(self, X: Doubles, estimates: Doubles) -> Doubles:
         """Return derivatives of probabilities by predictor, shape (n, K, K - 1)."""
-        raise NotImplementedError
 
     def _gradients(self, X: Doubles) -> Doubles:
         """Return derivatives of probabilities by coefficient, shape (n, K, c)."""
@@ -251,9 +252,9 @@ class _OfClasses(DPResults):
             X[:, j] = np.clip(X[:, j], own[:, 0].min(), own[:, 1].max())
         return X
 
+    @abstractmethod
     def _columns_of(self, covariate: str) -> list[str]:
         """Return the names of the coefficients of a covariate."""
-        raise NotImplementedError
 
     def _terms(self) -> dict[str, list[int]]:
         """Return the places of the coefficients of each term; intercepts are of none."""
@@ -275,163 +276,8 @@ class _OfClasses(DPResults):
         return np.asarray(np.where(hidden, np.nan, errors))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class DPOrdinal(_OfClasses):
-    """A private model of ordered classes.  Holds released numbers; nothing here costs budget.
-
-    A positive coefficient makes higher classes more probable, as in R's ``polr`` and statsmodels'
-    ``OrderedModel``; those of ``low|high`` are the thresholds theta between classes.
-
-    Attributes
-    ----------
-    classes : Ordered
-        The levels of the response, and the covariates.
-    columns : str
-        The formula whose response is the number of the class.
-
-    Examples
-    --------
-    >>> import numpy as np, dpreg
-    >>> rng = np.random.default_rng(1)
-    >>> d = {"age": rng.random(20_000)}
-    >>> d["rating"] = np.array(["low", "mid", "high"])[rng.integers(0, 3, 20_000)]
-    >>> levels = {"rating": ["low", "mid", "high"]}
-    >>> fit = dpreg.dp_ordinal("rating ~ age", d, 1.0, levels=levels)
-    >>> fit.released
-    True
-
-    See Also
-    --------
-    dpreg.DPResults : its other attributes and methods, all of which are here too.
-    """
-
-    classes: Ordered = field(default_factory=lambda: Ordered((0, 1), ()))
-
-    words: ClassVar[str] = "ordered classes"
-    intercepts: ClassVar[str] = "its thresholds are intercepts"
-    with_offsets: ClassVar[bool] = True
-    of_levels: ClassVar[Any] = Ordered
-
-    @property
-    def thresholds(self) -> pd.Series:
-        """The thresholds between classes, as released; noise may have changed their order."""
-        return self.params.iloc[len(self.classes.covariates) :]
-
-    def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:
-        """Return the table, printable as text, HTML and LaTeX; ``exp=True``: odds ratios."""
-        shown = super().summary(alpha, exp=exp)
-        if (np.diff(self.thresholds) > 0).all():
-            return shown
-        note = "Note: the thresholds are not in rising order; predictions take them in order."
-        return replace(shown, notes=(*shown.notes, note))
-
-    @property
-    def _title(self) -> str:
-        return f"Ordered {self.family.link.capitalize()}"
-
-    def _chances(self, X: Doubles, estimates: Doubles) -> Doubles:
-        above = self.family.mean(self._predictors(X, estimates))
-        ends = np.ones((len(X), 1))
-        return np.asarray(-np.diff(np.hstack([ends, above, 0 * ends]), axis=1))
-
-    def _slopes(self, X: Doubles, estimates: Doubles) -> Doubles:
-        slope = self.family.slope(self._predictors(X, estimates))
-        made = np.zeros((*slope.shape[:1], slope.shape[1] + 1, slope.shape[1]))
-        place = np.arange(slope.shape[1])
-        made[:, place, place] = -slope
-        made[:, place + 1, place] = slope
-        return made
-
-    def _effects(self, estimates: Doubles) -> Doubles:
-        return np.tile(estimates[: len(self.classes.covariates)], (self.classes.count, 1))
-
-    def _predictors(self, X: Doubles, estimates: Doubles) -> Doubles:
-        """Return those of being above each threshold, which are taken in rising order."""
-        size = len(self.classes.covariates)
-        return np.asarray((X @ estimates[:size])[:, None] - np.sort(estimates[size:]))
-
-    def _rows(self, X: Doubles) -> Doubles:
-        order = np.argsort(self.estimates[len(self.classes.covariates) :], kind="stable")
-        return super()._rows(X)[:, order]
-
-    def _columns_of(self, covariate: str) -> list[str]:
-        return [covariate]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class DPMultinomial(_OfClasses):
-    """A private multinomial logit.  Holds released numbers; nothing here costs budget.
-
-    ``car:age`` is the effect of age on the logarithm of the odds of car against the first class, as
-    in R's ``multinom`` and statsmodels' ``MNLogit``.
-
-    Attributes
-    ----------
-    classes : Baseline
-        The levels of the response, the first of which is the baseline, and the covariates.
-    columns : str
-        The formula whose response is the number of the class.
-
-    Examples
-    --------
-    >>> import numpy as np, dpreg
-    >>> rng = np.random.default_rng(1)
-    >>> d = {"age": rng.random(20_000)}
-    >>> d["rating"] = np.array(["low", "mid", "high"])[rng.integers(0, 3, 20_000)]
-    >>> levels = {"rating": ["low", "mid", "high"]}
-    >>> fit = dpreg.dp_multinomial("rating ~ age", d, 1.0, levels=levels)
-    >>> fit.released
-    True
-
-    See Also
-    --------
-    dpreg.DPResults : its other attributes and methods, all of which are here too.
-    """
-
-    classes: Baseline = field(default_factory=lambda: Baseline((0, 1), ()))
-
-    words: ClassVar[str] = "classes"
-    intercepts: ClassVar[str] = "each class has one"
-    with_offsets: ClassVar[bool] = False
-    of_levels: ClassVar[Any] = Baseline
-
-    @property
-    def coefficients(self) -> pd.DataFrame:
-        """Coefficients with one column per class after the first, as statsmodels lays them out."""
-        import pandas as pd
-
-        values = self.estimates.reshape(self.classes.count, -1).T
-        rows = pd.Index(["Intercept", *self.classes.covariates], name="term")
-        return pd.DataFrame(values, index=rows, columns=list(self.levels[1:]))
-
-    @property
-    def _title(self) -> str:
-        return "Multinomial Logit"
-
-    def _chances(self, X: Doubles, estimates: Doubles) -> Doubles:
-        blocks = estimates.reshape(self.classes.count, -1)
-        scores = np.hstack([np.zeros((len(X), 1)), blocks[:, 0] + X @ blocks[:, 1:].T])
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
-
-    def _slopes(self, X: Doubles, estimates: Doubles) -> Doubles:
-        chances = self._chances(X, estimates)
-        own = np.eye(chances.shape[1])[:, 1:]
-        return np.asarray(chances[:, :, None] * (own - chances[:, None, 1:]))
-
-    def _effects(self, estimates: Doubles) -> Doubles:
-        return np.asarray(estimates.reshape(self.classes.count, -1)[:, 1:])
-
-    def _columns_of(self, covariate: str) -> list[str]:
-        return [f"{level}:{covariate}" for level in self.levels[1:]]
-
-
 def _fields_of(fit: DPResults) -> dict[str, Any]:
     return {each.name: getattr(fit, each.name) for each in fields(DPResults)}
-
-
-def _expit(values: Doubles) -> Doubles:
-    return np.asarray(0.5 * (1 + np.tanh(0.5 * values)))
 
 
 def _most_probable(chances: pd.DataFrame) -> pd.Series:

@@ -177,9 +177,6 @@ _TYPES: dict[Any, Any] = {
 }  # fmt: skip
 
 
-CERTIFICATE = _template(Certificate)
-
-
 def _dtype(hint: Any) -> Any:
     return typing.get_args(typing.get_args(hint)[1])[0]
 
@@ -190,7 +187,8 @@ def _made(value: Any, hint: Any) -> Any:
     if value is None:
         return math.nan if hint is float else None
     if origin is types.UnionType:
-        return _made(value, inside[0])
+        chosen = next((one for one in inside if _fits(value, _template(one))), inside[0])
+        return _made(value, chosen)
     if origin is np.ndarray:
         return np.asarray(value, dtype=_dtype(hint))
     if origin is tuple:

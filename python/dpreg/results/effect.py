@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from scipy import special
 
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.privacy.certificate import Certificate
-from dpreg.results.document import CERTIFICATE, parsed, reading
+from dpreg.results.document import Saved
 from dpreg.results.summary import Summary, privacy_note
 
 if TYPE_CHECKING:
@@ -23,16 +23,6 @@ __all__ = ["DPEffect", "Overlap"]
 
 Doubles = NDArray[np.float64]
 
-_FORMAT = 1
-_DOCUMENT = {
-    "dpreg_effect": float, "formula": str, "treatment": str, "response": str, "arms": [str],
-    "method": str, "family": str, "covariates": [str], "means": [float],
-    "covariance": [[(float, None)]], "sampling": [[(float, None)]], "units": float,
-    "treated": float, "overlap": ({
-        "rows": float, "std_err": float, "units": float, "low": float, "high": float,
-    }, None),
-    "propensity": ([float], float, None), "notes": [str], "privacy": CERTIFICATE,
-}  # fmt: skip
 _CONTRAST = np.array([-1.0, 1.0])
 _SHOWN_NOTES = 4
 
@@ -66,7 +56,7 @@ class Overlap:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class DPEffect:
+class DPEffect(Saved):
     """A private average treatment effect.  Holds released numbers; nothing here costs budget.
 
     Attributes
@@ -119,6 +109,13 @@ class DPEffect:
     propensity: Doubles | float | None
     privacy: Certificate
     notes: tuple[str, ...] = ()
+
+    _document: ClassVar[tuple[str, str, int]] = (
+        "this is not a treatment effect",
+        "dpreg_effect",
+        1,
+    )
+    _blank: ClassVar[bool] = True
 
     @property
     def released(self) -> bool:
@@ -194,58 +191,11 @@ class DPEffect:
         """Return the table, printable as text, HTML and LaTeX."""
         return Summary((_laid_out(self, alpha),), tuple(_below(self)))
 
-    def to_json(self) -> str:
-        """Return everything as JSON; `from_json` reads it."""
-        chance = self.propensity
-        document = {
-            "dpreg_effect": _FORMAT, "formula": self.formula, "treatment": self.treatment,
-            "response": self.response, "arms": list(self.arms), "method": self.method,
-            "family": self.family, "covariates": list(self.covariates),
-            "means": self.means.tolist(), "covariance": _listed(self.covariance),
-            "sampling": _listed(self.sampling), "units": self.units, "treated": self.treated,
-            "overlap": None if self.overlap is None else asdict(self.overlap),
-            "propensity": chance.tolist() if isinstance(chance, np.ndarray) else chance,
-            "notes": list(self.notes), "privacy": self.privacy.to_dict(),
-        }  # fmt: skip
-        return json.dumps(document, indent=2, allow_nan=False)
-
     @classmethod
-    def from_json(cls, text: str) -> DPEffect:
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        ValueError
-            If `text` is something else.
-        """
-        with reading("this is not a treatment effect", _FORMAT):
-            data = parsed(text, _DOCUMENT, _FORMAT)
-            arrays = {
-                name: np.array(data[name], dtype=np.float64)
-                for name in ("means", "covariance", "sampling")
-            }
-            shapes = [array.shape for array in arrays.values()]
-            if shapes != [(2,), (2, 2), (2, 2)] or len(data["arms"]) != 2:
-                raise ValueError("means, covariance, sampling and arms are of two arms")
-        chance, overlap = data["propensity"], data["overlap"]
-        return cls(**{
-            **data,
-            **arrays,
-            **{name: tuple(data[name]) for name in ("arms", "covariates", "notes")},
-            "overlap": None if overlap is None else Overlap(**overlap),
-            "propensity": np.array(chance) if isinstance(chance, list) else chance,
-            "privacy": Certificate.from_dict(data["privacy"]),
-        })  # fmt: skip
-
-    def _repr_html_(self) -> str:
-        return self.summary().as_html()
-
-    def __repr__(self) -> str:
-        return str(self.summary())
-
-
-def _listed(matrix: Doubles) -> list[list[float | None]]:
-    return [[None if math.isnan(value) else float(value) for value in row] for row in matrix]
+    def _check(cls, data: Mapping[str, Any]) -> None:
+        shapes = [data[name].shape for name in ("means", "covariance", "sampling")]
+        if shapes != [(2,), (2, 2), (2, 2)] or len(data["arms"]) != 2:
+            raise ValueError("means, covariance, sampling and arms are of two arms")
 
 
 def _laid_out(found: DPEffect, alpha: float) -> Any:

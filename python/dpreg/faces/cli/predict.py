@@ -73,8 +73,9 @@ def _read(path: str, data: str) -> DPResults:
 
 def _kind_of(text: str) -> type[DPResults]:
     """Return the class of the fit that a text is of; where it is of none, that of most fits."""
-    from dpreg.results.classes import DPMultinomial, DPOrdinal
     from dpreg.results.fit import DPResults
+    from dpreg.results.multinomial import DPMultinomial
+    from dpreg.results.ordinal import DPOrdinal
 
     try:
         model = json.loads(text).get("model")

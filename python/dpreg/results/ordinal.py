@@ -1,0 +1,99 @@
+"""A private model of ordered classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dpreg.base.arrays import Doubles
+from dpreg.data.classes import Ordered
+from dpreg.results.classes import OfClasses
+from dpreg.results.summary import Summary
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DPOrdinal(OfClasses):
+    """A private model of ordered classes.  Holds released numbers; nothing here costs budget.
+
+    A positive coefficient makes higher classes more probable, as in R's ``polr`` and statsmodels'
+    ``OrderedModel``; those of ``low|high`` are the thresholds theta between classes.
+
+    Attributes
+    ----------
+    classes : Ordered
+        The levels of the response, and the covariates.
+    columns : str
+        The formula whose response is the number of the class.
+
+    Examples
+    --------
+    >>> import numpy as np, dpreg
+    >>> rng = np.random.default_rng(1)
+    >>> d = {"age": rng.random(20_000)}
+    >>> d["rating"] = np.array(["low", "mid", "high"])[rng.integers(0, 3, 20_000)]
+    >>> levels = {"rating": ["low", "mid", "high"]}
+    >>> fit = dpreg.dp_ordinal("rating ~ age", d, 1.0, levels=levels)
+    >>> fit.released
+    True
+
+    See Also
+    --------
+    dpreg.DPResults : its other attributes and methods, all of which are here too.
+    """
+
+    classes: Ordered = field(default_factory=lambda: Ordered((0, 1), ()))
+
+    words: ClassVar[str] = "ordered classes"
+    intercepts: ClassVar[str] = "its thresholds are intercepts"
+    with_offsets: ClassVar[bool] = True
+    of_levels: ClassVar[Any] = Ordered
+
+    @property
+    def thresholds(self) -> pd.Series:
+        """The thresholds between classes, as released; noise may have changed their order."""
+        return self.params.iloc[len(self.classes.covariates) :]
+
+    def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:
+        """Return the table, printable as text, HTML and LaTeX; ``exp=True``: odds ratios."""
+        shown = super().summary(alpha, exp=exp)
+        if (np.diff(self.thresholds) > 0).all():
+            return shown
+        note = "Note: the thresholds are not in rising order; predictions take them in order."
+        return replace(shown, notes=(*shown.notes, note))
+
+    @property
+    def _title(self) -> str:
+        return f"Ordered {self.family.link.capitalize()}"
+
+    def _chances(self, X: Doubles, estimates: Doubles) -> Doubles:
+        above = self.family.mean(self._predictors(X, estimates))
+        ends = np.ones((len(X), 1))
+        return np.asarray(-np.diff(np.hstack([ends, above, 0 * ends]), axis=1))
+
+    def _slopes(self, X: Doubles, estimates: Doubles) -> Doubles:
+        slope = self.family.slope(self._predictors(X, estimates))
+        made = np.zeros((*slope.shape[:1], slope.shape[1] + 1, slope.shape[1]))
+        place = np.arange(slope.shape[1])
+        made[:, place, place] = -slope
+        made[:, place + 1, place] = slope
+        return made
+
+    def _effects(self, estimates: Doubles) -> Doubles:
+        return np.tile(estimates[: len(self.classes.covariates)], (self.classes.count, 1))
+
+    def _predictors(self, X: Doubles, estimates: Doubles) -> Doubles:
+        """Return those of being above each threshold, which are taken in rising order."""
+        size = len(self.classes.covariates)
+        return np.asarray((X @ estimates[:size])[:, None] - np.sort(estimates[size:]))
+
+    def _rows(self, X: Doubles) -> Doubles:
+        order = np.argsort(self.estimates[len(self.classes.covariates) :], kind="stable")
+        return super()._rows(X)[:, order]
+
+    def _columns_of(self, covariate: str) -> list[str]:
+        return [covariate]
