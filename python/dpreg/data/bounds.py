@@ -81,14 +81,19 @@ def column_bounds(terms: Terms) -> Doubles:
 
 
 def level_places(terms: Terms) -> tuple[NDArray[np.int64], ...]:
-    """Return places, in X, of the indicators of levels, by term; those with bounds are left out."""
+    """Return places, in X, of the columns from 0 to 1 that levels make, those of a term together.
+
+    Columns with bounds of the user, and weights, are left out.
+    """
     if terms.within:
         return ()
-    found = []
-    for places in terms.candidates.values():
-        names = {j: terms.names[j] for j in places}
-        of = [j for j, name in names.items() if terms.ranges.get(name) == (0.0, 1.0)]
-        found.append([j for j in of if names[j] not in terms.bounds])
+
+    def is_level(place: int) -> bool:
+        name = terms.names[place]
+        known = terms.ranges.get(name) == (0.0, 1.0) and name not in terms.bounds
+        return known and place != terms.weight
+
+    found = ([j for j in places if is_level(j)] for places in terms.candidates.values())
     return tuple(np.array(of, dtype=np.int64) for of in found if of)
 
 

@@ -80,14 +80,8 @@ class Stages:
     def mean(self, label: str, design: Design, share: float) -> Release | Declined:
         """Release the mean of a response, whose scale is found first."""
         noise = self.stage(min(share, self.left))
-        begun = with_scales(
-            design,
-            noise,
-            column_scales(
-                design, noise, column_bounds(design.terms), levels=level_places(design.terms)
-            ),
-            VOTE_SHARE,
-        )
+        scales = column_scales(design, noise, column_bounds(design.terms))
+        begun = with_scales(design, noise, scales, VOTE_SHARE)
         found = begun.declined or newton_fit(begun)
         self.add(label, noise)
         return found
@@ -103,7 +97,7 @@ def known_scales(design: Design, spending: Stages, family: Family) -> Known:
     ranges = {**terms.ranges, terms.names[0]: (0.0, 1.0)}
     bounds = column_bounds(replace(terms, ranges=ranges))
     # The treatment, which is counted below, is scaled the same whether it is a factor or a number.
-    levels = level_places(replace(terms, ranges={**terms.ranges, terms.names[0]: (0.0, 2.0)}))
+    levels = tuple(places for places in level_places(terms) if 0 not in places)
     scales = column_scales(design, noise, bounds, events=family.events, levels=levels)
     arms = one_row_each(design, Treatments(columns=False), terms_of("treatment", (), BINOMIAL))
     counts = column_scales(arms, noise, np.array([[0.0, 1.0]]), events=True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpreg.data.observations import Totals
 from dpreg.estimation.releases.accountant import GaussianReleases
-from dpreg.estimation.releases.column_sizes import Size, read_bins, read_magnitudes
+from dpreg.estimation.releases.column_sizes import FEW_BINS, Size, read_bins, read_magnitudes
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import (
     EventCounts,
@@ -37,17 +37,17 @@ _QUIET_NOISE, _QUIET_MOST = 1 / 500, 0.04
 _LEAST = 1e-4
 # A column whose scale is less than this share of its centre is looked at more closely, with so many
 # bins, while all of its values are in few of them, so many times at most.
-_FAR, _BINS, _FEW_BINS, _ZOOMS = 0.4, 32, 3, 3
+_FAR, _BINS, _ZOOMS = 0.4, 32, 3
 # Noise in numbers of rows of a level is this share of the rows, for less than the second of the
 # squared mu.  Indicators are centred by them, and have the largest deviation that one can have:
 # rows of a rare level would be long.  Centred at half of their bounds, all rows were: errors of
-# four factors of 20,000 wages were 50 to 350 times those of least squares, and are 2 to 3 times
-# with this; of two factors of flights 250 times, and 5 to 20.
+# levels of four factors of 20,000 wages were 119 times those of least squares, and are 2 times with
+# this; of two factors of flights 476 and 48 (tests/benchmarks/factors.md).
 _LEVEL_NOISE, _LEVEL_MOST, _LEVEL_SCALE = 1 / 200, 0.02, 0.5
 # Public limits are so many scales apart.
 _BOUNDED = 6.0
-# Passes over the rows at most, but for that which counts events.
-SCALING_PASSES = 1 + _ZOOMS
+# Passes over the rows at most, one of which counts levels, but for that which counts events.
+SCALING_PASSES = 2 + _ZOOMS
 
 
 def share_for(noise: GaussianReleases, sensitivity: float, deviation: float) -> float:
@@ -211,7 +211,7 @@ def _zoomed(
             if found is None:
                 continue
             sizes[j] = found
-            if found.cells <= _FEW_BINS:
+            if found.cells <= FEW_BINS:
                 again.append(j)
         far = again
     return far

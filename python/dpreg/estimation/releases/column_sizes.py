@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpreg import _core
 from dpreg.data.bounds import LEAST_WIDTH
 
-__all__ = ["Size", "read_bins", "read_magnitudes"]
+__all__ = ["FEW_BINS", "Size", "read_bins", "read_magnitudes"]
 
 Doubles = NDArray[np.float64]
 
@@ -30,9 +30,9 @@ _UNSURE = 0.2
 # Bins of a closer look count if they hold this share of the rows: fewer are noise, and one fit of
 # ten with 300 rows would take it for the column.
 _HELD = 0.5
-# Values of so few bins are in no others that noise alone shows beside them.
-_FEW = 3
-# All bins beyond one, and it, have values with so many deviations.
+# Values that are clear in so few bins only are in no others of the run: noise makes it longer.
+FEW_BINS = 3
+# There are values from one bin to the end where their sum is so many deviations of its noise.
 _REST = 4.0
 # A scale is at least this share of the range: longer rows would be most of the noise.
 _RANGE = 1 / 12
@@ -184,7 +184,7 @@ def read_bins(
     if counts[first : last + 1].sum() < _HELD * units:
         return None
     inside = first + np.flatnonzero(counts[first : last + 1] > _FAR_END * deviation)
-    if len(inside) > 0 and inside[-1] - inside[0] < _FEW:
+    if len(inside) > 0 and inside[-1] - inside[0] < FEW_BINS:
         first, last = int(inside[0]), int(inside[-1])
     first, last = _with_rest(counts, deviation, first, last)
     weight = np.maximum(counts[first : last + 1], 0.0)
