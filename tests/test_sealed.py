@@ -15,6 +15,7 @@ import dpreg
 from dpreg.data.design import Design, Terms
 from dpreg.data.observations import RowCount
 from dpreg.data.units import Units
+from dpreg.estimation.releases.quantised import MappedRows, Recipe
 from dpreg.privacy.sealed import Counts, ExactSums, Scores, Sealed, opened
 
 PACKAGE = Path(dpreg.__file__).parent
@@ -229,6 +230,7 @@ ATTEMPTS = {
     "pickle": pickle.dumps,
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
+    "state": lambda s: s.__getstate__(),
     "buffer": memoryview,
     "vars": vars,
     "attribute": lambda s: s.values,
@@ -274,6 +276,21 @@ def test_what_holds_rows_says_nothing_of_them():
         assert design.total(RowCount()).sensitivity == 1.0
     assert len(texts) == 1
     assert not names
+
+
+def test_sums_of_scores_are_of_units_only_where_units_are_known():
+    """Of rows by themselves, a unit moves as many scores as it has rows: the door multiplies."""
+    X, y = np.linspace(-1, 1, 12).reshape(6, 2), np.ones(6)
+    units = Units.from_labels(np.arange(6) // 2)
+    how = Recipe(np.arange(2), *np.array([[-1.0] * 2, [1.0] * 2, [0.0] * 2, [1.0] * 2]), 0.0, 1.0,
+                 intercept=True, row_limit=2.0)  # fmt: skip
+    design, theta = Design.of(X, y, Terms("y", ("a", "b"), True), units), np.zeros(3)
+    for of, by_unit in ((design, True), (design.by_row, False)):
+        for kept in (True, False):
+            rows = MappedRows(of, how, kept=kept)
+            sums = rows.score(theta, 1.0), rows.score_products(theta, 1.0), rows.score_norms(theta)
+            assert [one.of_units for one in sums] == [by_unit] * 3
+            assert not rows.gram().of_units
 
 
 def test_a_module_that_is_no_door_cannot_open_when_it_runs():

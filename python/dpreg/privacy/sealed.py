@@ -77,6 +77,7 @@ class Sealed(Generic[Content]):
             raise TypeError("a value computed from records is sealed: release it with noise")
 
         __array__ = __bool__ = __eq__ = __ne__ = __reduce_ex__ = __delattr__ = _refuse
+        __getstate__ = _refuse  # which object has since Python 3.11, with all slots
         __array_ufunc__ = __hash__ = None
 
         def __setattr__(self, name: str, value: object) -> None:

@@ -179,8 +179,8 @@ def _round(sums: Sums, width: int, weight: float) -> ExactSums:
     return ExactSums(sums, sensitivity, weights=np.append(np.ones(width), weight))
 
 
-def _score(sums: Sums, width: int) -> ExactSums:
-    return ExactSums(sums, _core.score_sensitivity(width), of_units=True)
+def _score(sums: Sums, width: int, *, of_units: bool) -> ExactSums:
+    return ExactSums(sums, _core.score_sensitivity(width), of_units=of_units)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -237,7 +237,9 @@ class MappedRows:
 
     def score(self, theta: Doubles, limit: float) -> ExactSums:
         """See `_core.QuantisedRows.score`."""
-        return self._total(functools.partial(_score, width=self.width), "score", theta, limit)
+        # Of rows by themselves, a unit moves it by as many scores as it has rows.
+        seal = functools.partial(_score, width=self.width, of_units=self._design.by_unit)
+        return self._total(seal, "score", theta, limit)
 
     def curvature(self, theta: Doubles, limit: float) -> ExactSums:
         """Return the upper triangle of `_core.QuantisedRows.curvature`."""
@@ -254,14 +256,13 @@ class MappedRows:
         starts : ndarray of int, optional
             Those in bins from each to the next one are added up.
         """
-        grouped = self._design.by_unit
-        seal = functools.partial(_norm_counts, starts=starts, of_units=grouped)
+        seal = functools.partial(_norm_counts, starts=starts, of_units=self._design.by_unit)
         return self._total(seal, "score_norms", theta)
 
     def score_products(self, theta: Doubles, limit: float) -> ExactSums:
         """Return the upper triangle of `_core.QuantisedRows.score_products`."""
         bound = _core.score_products_sensitivity(self.width)
-        seal = functools.partial(_triangle, sensitivity=bound, of_units=True)
+        seal = functools.partial(_triangle, sensitivity=bound, of_units=self._design.by_unit)
         return self._total(seal, "score_products", theta, limit)
 
     @property
