@@ -82,7 +82,7 @@ AdaSSP <- function(response_limit = 4, row_factor = 1.2, max_rows = 1,
 #' @param rounds Number of rounds of boosting, without inference.
 #' @param average Without inference the result is the mean of the last `average` rounds.
 #' @param gram_share,scatter_share Shares of the budget for second moments, without inference, and
-#'   for the covariance of the scores.
+#'   for the covariance of the scores, at most 0.2 with inference.
 #' @param first_clip,clip Clips of the residuals without inference: in the first round, and in later
 #'   ones.
 #' @rdname dp_methods

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpreg
+from dpreg.estimation.newton import fit
 from dpreg.privacy.gdp import gdp_mu
 
 DELTA = 1e-6
@@ -54,6 +56,16 @@ def test_everything_is_spent_and_no_more_in_few_parts():
             if fit.released:
                 assert spent >= 0.97 * gdp_mu(epsilon, DELTA) ** 2, (n, d, epsilon)
     assert np.median(numbers) <= 17
+
+
+@pytest.mark.parametrize(("left", "looks"), [(0.5, 2), (0.17, 1)])
+def test_rows_are_measured_again_only_if_that_leaves_something_for_scores(monkeypatch, left, looks):
+    """Else a share would be negative after both, in a model of classes with wild weights."""
+    made, model = [], SimpleNamespace(found=SimpleNamespace(width=2))
+    monkeypatch.setattr(fit, "_left", lambda begun: left)
+    monkeypatch.setattr(fit, "_measure", lambda *args: made.append(args) or (model, 99.0))
+    assert fit._measured(None, model, 1.0) is model
+    assert len(made) == looks
 
 
 def test_intervals_of_a_thousand_rows_are_hardly_wider_than_those_of_least_squares():

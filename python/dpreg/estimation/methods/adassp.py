@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from dpreg.base.errors import unusable
 from dpreg.base.options import check_options
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows
@@ -36,6 +37,8 @@ _ROW_REACH = 2.0
 _PASSES = SCALING_PASSES + COLUMN_PASSES + 3
 # Part of the share of the scatter that counts the norms of scores.
 _NORMS = 0.2
+# With inference scales, coordinates and norms may cost .74 of the squared mu (adassp.md).
+_MOST_SCATTER = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +61,7 @@ class AdaSSP:
         sampled.  Noise increases with it.  Robust standard errors are clustered.
     scatter_share : float, default 0.08
         Share of the squared mu for the covariance of the score, with ``cov_type="robust"`` and
-        inference.
+        inference; at most 0.2 there.
     cov_type : {"robust", "nonrobust", "bootstrap"}, default "robust"
         Standard errors: ``"robust"`` to heteroscedasticity, by the delta method; ``"nonrobust"``,
         for errors of constant variance; or ``"bootstrap"``, also for constant variance, by a
@@ -108,8 +111,12 @@ class AdaSSP:
         return "adassp"
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
-        """Refuse delta = 0."""
+        """Refuse delta = 0, and a share that could leave nothing for the coefficients."""
         needs_delta(self.name, delta)
+        if inference and self.cov_type == "robust" and self.scatter_share > _MOST_SCATTER:
+            raise unusable(
+                "scatter_share", f"at most {_MOST_SCATTER:g} with inference", self.scatter_share
+            )
 
     def cost(self, epsilon: float, delta: float) -> Cost:
         """See `dpreg.estimation.base.Method`."""

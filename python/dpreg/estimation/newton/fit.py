@@ -67,8 +67,9 @@ _PRECISE, _LEAST, _MOST, _REACH = 0.15, 0.03, 0.12, 0.5
 _SHORTEST, _USUAL = 1.3, 1.7
 # Of long rows second moments are 1 at least: what is less than this had been seen by mistake.
 _LEAST_MOMENT, _MISTAKEN = 0.25, 2.0
-# Where one is larger than this, rows were longer than could be measured, and are once more.
-_AGAIN = 2.0
+# Where one is larger than this, rows were longer than could be measured, and are once more, if that
+# leaves something for scores.
+_AGAIN, _ENOUGH = 2.0, 0.18
 # Entries of the curvature of a family may be wrong by this where it was guessed, and where it was
 # measured: it changes on the way to the root.
 _GUESSED, _MEASURED = 0.2, 0.1
@@ -259,7 +260,8 @@ def _measured(begun: Standardised, model: Linearised, top: float) -> Linearised:
         With coordinates in which it is 1.
     """
     model, largest = _measure(begun, model, top)
-    return _measure(begun, model, top)[0] if model.found.width and largest > _AGAIN else model
+    again = model.found.width > 0 and largest > _AGAIN and _left(begun) > _ENOUGH
+    return _measure(begun, model, top)[0] if again else model
 
 
 def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linearised, float]:
