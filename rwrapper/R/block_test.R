@@ -10,9 +10,11 @@
 #' about four times as many units as without privacy.
 #'
 #' @param statistic A function of a data frame, the rows of one block, that returns a p-value which is
-#'   valid there: `function(d) t.test(d$x)$p.value`. It must depend on these rows only and have no side
-#'   effects. An error or a value that is not a number is treated as a p-value of 1; output and warnings
-#'   are discarded. R's random seed is set anew in each block.
+#'   valid there: `function(d) t.test(d$x)$p.value`. It is given the records themselves, and that is
+#'   private if its value depends on these rows only and it leaves nothing behind: no variable, file,
+#'   connection or process. Run a function that somebody else wrote in a process of its own. An error
+#'   or a value that is not a number is treated as a p-value of 1; output and warnings are discarded.
+#'   R's random seed is set anew in each block.
 #' @param data A data frame. Private.
 #' @param blocks Default: 12 / eps, and at least 5. With one-sided p-values take more, up to hundreds,
 #'   and `threshold = 0.5`.
@@ -76,7 +78,8 @@ print.dp_test <- function(x, ...) {
 p_value_of <- function(statistic, data, block) {
   rows <- readBin(block$rows, "integer", length(block$rows) %/% 4L, endian = "little") + 1L
   part <- as.data.frame(data)[rows, , drop = FALSE]
-  row.names(part) <- NULL
+  # Other attributes, such as the index of a data.table or a comment, are about all rows.
+  attributes(part) <- list(names = names(part), class = "data.frame", row.names = .set_row_names(length(rows)))
   set.seed(block$seed %/% 2)
   value <- NULL
   utils::capture.output(value <- tryCatch(

@@ -297,6 +297,22 @@ def test_a_block_of_a_file_tells_nothing_of_other_rows(tmp_path):
     assert not any(isinstance(block["g"].dtype, pd.CategoricalDtype) for block in seen[0])
 
 
+def test_a_block_of_a_frame_has_its_own_cells_and_nothing_else():
+    """No memory, index or note that it shares with other rows; categories are public."""
+    n, seen = 60, []
+    cells = {"x": np.arange(n) * 1.0, "k": pd.array(range(n), "Int64"), "o": [*map(str, range(n))]}
+    data = pd.DataFrame(cells, index=np.arange(n) + 7)
+    data.attrs["rows"] = n
+    dpreg.dp_test(lambda rows: seen.append(rows) or 1.0, data, 1.0, blocks=4, rng=_core.TestBits(3))
+    assert sorted(x for block in seen for x in block["x"]) == list(range(n))
+    for block in seen:
+        assert (block.attrs, list(block.index)) == ({}, list(range(len(block))))
+        memory = block["x"].to_numpy()
+        while isinstance(memory.base, np.ndarray):
+            memory = memory.base
+        assert memory.size == len(block)
+
+
 @pytest.mark.parametrize("cell", [2**62, None])
 def test_a_cell_that_python_has_no_value_for_is_no_exception(tmp_path, cell):
     """A date of the year 10**14 cannot be made a `datetime.date`: its block counts as large."""

@@ -63,11 +63,10 @@ def dp_test(
     ----------
     statistic : callable
         Takes the rows of one block, a pandas data frame, and returns a p-value that is valid
-        there: ``lambda d: scipy.stats.ttest_1samp(d["x"], 0).pvalue``.  It must be a function of
-        these rows and nothing else, and keep nothing.  What it raises counts as a p-value of 1,
-        and so does what is not a number; what it prints, logs or warns of is not heard.  `random`
-        and ``np.random`` have a state of their own in each block; generators that it shares
-        between blocks it must not draw from.
+        there: ``lambda d: scipy.stats.ttest_1samp(d["x"], 0).pvalue``.  What is assumed of it is
+        under *Privacy*.  What it raises counts as a p-value of 1, and so does what is not a
+        number; what it prints, logs or warns of is not heard.  `random` and ``np.random`` have a
+        state of their own in each block.
     data : pandas DataFrame, or path of a Parquet file
         Private.  Blocks of a file are data frames with values of their own rows alone: dictionaries
         are decoded, and a column of integers is one of floats where the block lacks some.
@@ -101,10 +100,20 @@ def dp_test(
 
     Privacy
     -------
-    guarantee : (eps, 0)-DP, if `statistic` is a function of the rows that it is given
+    guarantee : (eps, 0)-DP, if `statistic` is as below
     neighbours : add or remove one unit
-    public : `statistic`, blocks, threshold, the names of the columns; not the number of rows
+    public : `statistic`, blocks, threshold, names and types of the columns, categories of a pandas
+        category among them; not the number of rows
     proof : estimation/blocks/block_counts.md
+
+    A unit is in one block, and a block counts 0 or 1: so a unit moves the count by 1 at most,
+    whatever `statistic` computes.  It is given the records themselves, in this process, and that
+    is safe if it (1) computes from the cells of its rows and their order, and from nothing that
+    other rows have a part in: other variables, files, the state of this process; (2) leaves
+    nothing behind, neither in variables or files, nor on a network, nor in threads or processes
+    that go on; (3) does not end the process.  Functions of scipy and statsmodels, and compositions
+    of them, are such.  Run one that somebody else wrote in a process of its own, without network
+    or folders to write to.
 
     References
     ----------
@@ -250,6 +259,7 @@ def _decoded(data: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     frame = data.copy(deep=False)
+    frame.attrs = {}  # which may say how many rows there are
     for place, dtype in enumerate(data.dtypes):
         if isinstance(dtype, pd.ArrowDtype):
             kind = pd.ArrowDtype(_plain(dtype.pyarrow_dtype))

@@ -15,6 +15,7 @@ test_that("a test tells what is there, and what is not", {
 test_that("a block is whole units, and nothing of it is heard", {
   needs_python()
   data <- data.frame(x = 1:200, g = factor(rep(c("a", "b", NA, "c", "d"), 40)), h = factor("p", c("p", "q")))
+  attr(data, "index") <- nrow(data)
   seen <- list()
   loud <- function(d) {
     seen[[length(seen) + 1L]] <<- d
@@ -31,6 +32,7 @@ test_that("a block is whole units, and nothing of it is heard", {
   for (d in seen) {
     expect_identical(.row_names_info(d, 1L), -nrow(d))
     expect_identical(levels(d$h), c("p", "q"))
+    expect_named(attributes(d), c("names", "class", "row.names"), ignore.order = TRUE)
   }
   drawn <- c()
   dp_test(function(d) { drawn <<- c(drawn, runif(1)); 1 }, data, eps = 1, blocks = 4, rng = 2)
