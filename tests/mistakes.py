@@ -102,6 +102,7 @@ MISTAKES = [
         ("dp_lm('y ~ x', df)", "eps must be given", "write eps=1.0, a common choice"),
         ("dp_select('y ~ x', df, eps=1)", "k must be given", "write k=5"),
         ("dp_lm('y ~ x', df, eps=df['x'])", "eps must be a number", "got a Series"),
+        ("dp_lm('y ~ x', df, eps=df['x'].tolist())", "eps must be a number", "got a list"),
         ("dp_plan(df, 3, eps=1)", "n must be an integer", "got a DataFrame"),
         ("dp_glm('y ~ x', df, 1, family='logit')", "family", "write family='binomial'"),
         ("dp_glm('y ~ x', df, 1, family='nb')", "family", "write family='negativebinomial'"),
@@ -158,7 +159,7 @@ MISTAKES = [
         ("dp_lm('y ~ x', pd.concat([df, df], axis=1), 1)", "data", "both named 'city'; rename one"),
         ("dp_lm('y ~ z', df.assign(z=pd.Categorical([None] * 300)), 1)", "levels",
          "is a category without levels"),
-        ("dp_lm('y ~ x', df, 1, bounds={'x': (1, 0)})", "bounds", "low < high, got (1.0, 0.0)"),
+        ("dp_lm('y ~ x', df, 1, bounds={'x': (1, 0)})", "bounds", "'x' needs low < high; "),
         ("dp_lm('y ~ x', df, 1, bounds={'x': 3})", "bounds", "two numbers, not an int"),
         # Of results.
         ("fit.conf_int(level=0.9)", "level", "write alpha=0.1"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from mistakes import MISTAKES, Data, message_of
 
 import dpreg
 from dpreg.base.errors import ArgumentError, KeywordError
+from dpreg.estimation.releases.standardisation import Standardisation
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +41,68 @@ def test_an_error_carries_its_parts():
     assert refusal.value.argument == "eps"
     again = pickle.loads(pickle.dumps(refusal.value))
     assert (str(again), again.suggestion) == (str(refusal.value), refusal.value.suggestion)
+
+
+SECRET = 918273.25
+CALLS = {
+    dpreg.dp_lm: "y ~ x", dpreg.dp_glm: "y ~ x", dpreg.dp_select: "y ~ x", dpreg.dp_moments: "~ x",
+    dpreg.dp_curve: "Surv(y, z) ~ 1", dpreg.dp_survival: "Surv(y, z) ~ x",
+    dpreg.dp_effect: "y ~ x", dpreg.dp_ordinal: "g ~ x", dpreg.dp_multinomial: "g ~ x",
+    dpreg.dp_test: len,
+}  # fmt: skip
+NEEDED = {"eps": 1.0, "k": 1, "cuts": [1.0], "treatment": "z"}
+# What a text is for these: the name of a column or a term, which is typed.
+NAMES = {"unit", "weights", "strata", "treatment", "time_varying"}
+OPTIONS = [dpreg.AdaSSP, dpreg.BoostedAdaSSP, dpreg.TukeyEM, dpreg.DPSGD, dpreg.FrankWolfe,
+           dpreg.Auto, dpreg.DPKendall, dpreg.DPSIS, dpreg.TwoStage, dpreg.SubLasso,
+           Standardisation, dpreg.Budget, dpreg.dp_plan]  # fmt: skip
+
+
+def records():
+    """What may be of records: falling, so that no limits are made of them; and a long text."""
+    cells = [SECRET + 1, SECRET]
+    yield from (cells, tuple(cells), set(cells), np.array(cells), pd.Series(cells))
+    yield from ({"x": cells}, {"x": tuple(cells)}, {"g": cells}, {"x": {"x": cells}}, [cells])
+    yield from (list(map(str, cells)), {"x": list(map(str, cells))}, f"{SECRET}, " * 20)
+
+
+def shows(function, given):
+    """Whether the refusal shows a record; without one there is no message."""
+    try:
+        function(**given)
+    except Exception as error:
+        return str(int(SECRET)) in str(error)
+    return False
+
+
+def arguments(function):
+    return [name for name in inspect.signature(function).parameters if name[0] != "_"]
+
+
+@pytest.mark.parametrize("function", CALLS, ids=lambda f: f.__name__)
+def test_no_refusal_shows_records_given_for_another_argument(function):
+    cells = {"y": np.ones(3), "x": np.ones(3), "z": np.zeros(3), "g": np.array(["a", "b", "a"])}
+    first, *others = arguments(function)
+    given = {first: CALLS[function], "data": pd.DataFrame(cells)} | NEEDED
+    given = {name: value for name, value in given.items() if name in [first, *others]}
+    refused = [
+        (name, value)
+        for name in set(others) - {"data"}
+        for value in records()
+        if not (name in NAMES and isinstance(value, str))
+        if shows(function, given | {name: value})
+    ]
+    assert refused == []
+
+
+@pytest.mark.parametrize("function", OPTIONS, ids=lambda f: f.__name__)
+def test_no_refusal_of_options_shows_records(function):
+    needed = {"n": 9, "d": 1, "eps": 1.0} if function is dpreg.dp_plan else {}
+    assert not any(
+        shows(function, needed | {name: value})
+        for name in arguments(function)
+        for value in records()
+    )
 
 
 def test_an_unknown_argument_is_a_type_error_and_a_value_error():

@@ -111,10 +111,10 @@ class Python:
 
 PYTHON = Python()
 
-# What a message shows of a value that was given: all else, such as a data frame, may hold records,
-# and so may a long list.
+# What a message shows of a value that was given: all else, such as a data frame or a list, may hold
+# records, and so may a long text.
 _PLAIN = (str, bytes, numbers.Number, type(None))
-_MOST_SHOWN = 30
+_LONGEST = 80
 
 
 def _in_python(value: Any) -> str:
@@ -130,8 +130,6 @@ def _in_python(value: Any) -> str:
             "..." if k is ... else f"{_in_python(k)}: {_in_python(v)}" for k, v in value.items()
         )
         return f"{{{', '.join(pairs)}}}"
-    if type(value) in (list, tuple) and len(value) > _MOST_SHOWN:
-        return a_kind(value)
     if type(value) is list:
         return f"[{', '.join(map(_in_python, value))}]"
     if type(value) is tuple:
@@ -139,8 +137,11 @@ def _in_python(value: Any) -> str:
         return f"({inside},)" if len(value) == 1 else f"({inside})"
     if isinstance(value, numbers.Number) and hasattr(value, "item"):
         return repr(value.item())  # of NumPy: 1.0, not np.float64(1.0)
-    ours = type(value).__module__.startswith("dpreg.")
-    return repr(value) if ours or isinstance(value, _PLAIN) else a_kind(value)
+    return repr(value) if _is_shown(value) else a_kind(value)
+
+
+def _is_shown(value: object) -> bool:
+    return isinstance(value, _PLAIN) or type(value).__module__.startswith("dpreg.")
 
 
 def a_kind(value: object) -> str:
@@ -149,6 +150,21 @@ def a_kind(value: object) -> str:
     if value is None or isinstance(value, type):
         return "None" if value is None else kind
     return f"an {kind}" if kind[0] in "aeiouAEIO" or kind == "ndarray" else f"a {kind}"
+
+
+def got(value: object) -> Value | str:
+    """Return what a message shows of a value that was given for an argument.
+
+    A number, a name, options or None, which somebody typed.  Of all else it says the kind, and no
+    length: ``eps=df["x"].tolist()`` has one of rows.
+    """
+    long = isinstance(value, (str, bytes)) and len(value) > _LONGEST
+    return a_kind(value) if long or not _is_shown(value) else Value(value)
+
+
+def shown(value: object) -> str:
+    """As `got`, in Python."""
+    return told((got(value),))
 
 
 def told(words: Words, face: Face = PYTHON) -> str:
@@ -175,7 +191,7 @@ def leave_out(argument: str) -> Pieces:
 def unusable(argument: str, wanted: Words, value: object, *suggestion: Words) -> ArgumentError:
     """Return the refusal of a value: the argument must be `wanted`."""
     pieces = wanted if isinstance(wanted, tuple) else (wanted,)
-    return ArgumentError(argument, ("must be ", *pieces, ", got ", Value(value)), *suggestion)
+    return ArgumentError(argument, ("must be ", *pieces, ", got ", got(value)), *suggestion)
 
 
 def unknown_name(argument: str, name: str, known: Iterable[str]) -> ArgumentError:

@@ -16,9 +16,9 @@ from dpreg.base.arrays import Doubles
 from dpreg.base.errors import (
     ArgumentError,
     Choice,
-    Value,
     a_kind,
     closest,
+    got,
     leave_out,
     unusable,
     write,
@@ -273,7 +273,7 @@ def with_link(family: Family, link: object) -> Family:
         Choice(tuple(links) or (family.link,)),
         f" for a {family.name} family, got ",
     )
-    raise ArgumentError("link", (*wanted, Value(link)), leave_out("link"))
+    raise ArgumentError("link", (*wanted, got(link)), leave_out("link"))
 
 
 # What the families are called elsewhere.
@@ -303,5 +303,5 @@ def family_from(family: object) -> Family:
     if family not in FAMILIES:
         meant = _OTHER_NAMES.get(family.lower()) or closest(family, names)
         advice = [] if meant is None else [write("family", meant)]
-        raise ArgumentError("family", (*wanted, ", got ", Value(family)), *advice)
+        raise ArgumentError("family", (*wanted, ", got ", got(family)), *advice)
     return FAMILIES[family]

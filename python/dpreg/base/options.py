@@ -9,7 +9,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Union
 
-from dpreg.base.errors import ArgumentError, Value
+from dpreg.base.errors import ArgumentError, got
 
 
 def check_options(options: object) -> None:
@@ -28,7 +28,7 @@ def check_options(options: object) -> None:
         if not any(_fits(value, kind) for kind in kinds):
             wanted = " or ".join(_spelled(kind) for kind in kinds)
             of = f": an option of dpreg.{type(options).__name__}"
-            raise ArgumentError(name, (f"must be {wanted}, got ", Value(value), of))
+            raise ArgumentError(name, (f"must be {wanted}, got ", got(value), of))
 
 
 def _is_union(hint: Any) -> bool:

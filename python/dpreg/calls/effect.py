@@ -13,8 +13,8 @@ from dpreg.base.errors import (
     ArgumentError,
     Choice,
     FormulaError,
-    Value,
     add,
+    got,
     leave_out,
     unusable,
     write,
@@ -239,7 +239,7 @@ def _options(asked: Request) -> TreatmentEffect:
     """Check what does not depend on the columns of the data."""
     arms: Arms = asked.method
     if arms.estimator not in _METHODS:
-        wanted = ("must be one of ", Choice(_METHODS), ", got ", Value(arms.estimator))
+        wanted = ("must be one of ", Choice(_METHODS), ", got ", got(arms.estimator))
         raise ArgumentError("method", wanted)
     family = family_from(asked.family)
     if family not in (GAUSSIAN, BINOMIAL):

@@ -109,8 +109,7 @@ def _checked_pair(name: str, limits: object) -> Bounds:
     if not (max(abs(low), abs(high)) <= _LARGEST and high - low > LEAST_WIDTH):
         # Of doubles that are in order, only those beyond these limits are refused.
         more = ", more than 1e-60 apart and within 1e60 of 0" if low < high else ""
-        problem = (f"{name!r} needs low < high{more}, got ", Value((low, high)))
-        raise ArgumentError("bounds", problem, _such(name))
+        raise ArgumentError("bounds", f"{name!r} needs low < high{more}", _such(name))
     return low, high
 
 

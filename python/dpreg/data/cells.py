@@ -48,7 +48,7 @@ class Cells(Protocol):
         """Return the key of each cell, null where it is missing or has none."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Numbers:
     """Integers, floats or booleans.
 
@@ -138,7 +138,7 @@ def _as_type(level: Level, dtype: np.dtype[Any]) -> Any:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Texts:
     """Text, as bytes that need not be valid UTF-8, or plain bytes.
 
@@ -185,7 +185,7 @@ def _by_entry(encoded: Any, wanted: dict[Any, int]) -> Codes:
     return np.asarray(table[places])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Ticks:
     """Dates, times, timestamps or durations, which are neither numbers nor levels.
 
@@ -222,7 +222,7 @@ class Ticks:
         return _fixed_keys(self.tag, payload, self.missing)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Coded:
     """Cells that are positions in a list of entries: categories and dictionaries.
 
@@ -257,7 +257,7 @@ class Coded:
         return np.where(inside, self.positions, size).astype(np.intp)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Joined:
     """Cells of parts of a column, one part after another.
 

@@ -27,7 +27,7 @@ _ROWS = 1 << 13
 _BLOCK = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Records:
     """Rows whose columns another program made, each row by itself.  Private.
 

@@ -33,7 +33,7 @@ _NANOS = 10**9
 _INTEGER_BYTES = 16
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Objects:
     """Python objects of any kind."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dpreg.base.errors import SchemaError, Value, a_kind, closest, write
+from dpreg.base.errors import SchemaError, a_kind, closest, write
 from dpreg.base.levels import Level, listed, such_levels
 
 Kind = Literal["numeric", "categorical", "text", "other"]
@@ -101,15 +101,15 @@ def no_column(name: str, schema: Schema) -> tuple[str, ...]:
 
 def _check_levels(column: Column, levels: tuple[Level, ...]) -> None:
     """Refuse levels with which every row would be incomplete, by the declared type alone."""
-    name, given = column.name, (", got ", Value(list(levels)))
+    name = column.name
     if column.kind == "numeric" and column.holds != LIST:
         if any(isinstance(level, str) for level in levels):
             problem = f"column {name!r} holds numbers, and its levels must be numbers too"
-            raise SchemaError("levels", (problem, *given), such_levels(name, 1, 2))
+            raise SchemaError("levels", problem, such_levels(name, 1, 2))
     elif column.holds == "text":
         if not all(isinstance(level, str) for level in levels):
             problem = f"column {name!r} holds text, and its levels must be text too"
-            raise SchemaError("levels", (problem, *given), such_levels(name, "1", "2"))
+            raise SchemaError("levels", problem, such_levels(name, "1", "2"))
     elif column.kind == "other":
         raise SchemaError(
             "levels",
@@ -118,4 +118,4 @@ def _check_levels(column: Column, levels: tuple[Level, ...]) -> None:
         )
     elif column.levels is not None and not set(column.levels) & set(levels):
         problem = f"column {name!r} declares other levels, {list(column.levels)!r}"
-        raise SchemaError("levels", (problem, *given))
+        raise SchemaError("levels", problem)

@@ -16,7 +16,7 @@ from dpreg.data.schema import Column, Schema
 BATCH_ROWS = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Batch:
     """Some rows of a table.  Private.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpreg import _core
+from dpreg.base.errors import shown
 from dpreg.estimation.selection.base import check_k
 from dpreg.mechanisms._inputs import doubles, indices, score_range_of
 from dpreg.privacy.bits import bit_source
@@ -82,7 +83,7 @@ def canonical_lipschitz(
     values, epsilon = doubles("scores", scores, 1), check_epsilon(eps)
     k = check_k(k, len(values), "scores")
     if noise not in _NOISE:
-        raise ValueError(f"noise must be 'exponential' or 'gumbel', got {noise!r}")
+        raise ValueError(f"noise must be 'exponential' or 'gumbel', got {shown(noise)}")
     chosen = _core.canonical_lipschitz(
         values,
         k=k,

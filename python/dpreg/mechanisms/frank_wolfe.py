@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.errors import shown
 from dpreg.calls.session import certified
 from dpreg.estimation.base import Allowance
 from dpreg.estimation.methods.frank_wolfe_run import (
@@ -147,7 +148,7 @@ def dp_frank_wolfe(
     epsilon, delta = check_epsilon(eps), check_delta(delta)
     rho = allowed_rho(epsilon, delta)
     if start not in ("zero", "random"):
-        raise ValueError(f"start must be 'zero' or 'random', got {start!r}")
+        raise ValueError(f"start must be 'zero' or 'random', got {shown(start)}")
     bits = bit_source(rng)
     spending = Allowance(epsilon, delta, bits)
     design = unit_design(X)

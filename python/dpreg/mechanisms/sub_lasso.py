@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from dpreg.base.errors import shown
 from dpreg.estimation.base import Allowance
 from dpreg.estimation.selection import SubLasso, TwoStage
 from dpreg.mechanisms._inputs import design_of, indices
@@ -96,7 +97,8 @@ def _selector(
         batch: Literal["k", "d"] = "k" if models == "n/k" else "d"
         return SubLasso(batch=batch, penalty=penalty, partition=partition, count_share=count_share)
     if isinstance(models, str) and models != "sqrt(n)":
-        raise ValueError(f"models must be an integer, 'sqrt(n)', 'n/k' or 'n/d', got {models!r}")
+        wanted = "an integer, 'sqrt(n)', 'n/k' or 'n/d'"
+        raise ValueError(f"models must be {wanted}, got {shown(models)}")
     return TwoStage(
         models=None if isinstance(models, str) else models,
         penalty=penalty,

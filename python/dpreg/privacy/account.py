@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from dpreg.base.errors import BudgetError, Value
+from dpreg.base.errors import BudgetError, got
 from dpreg.base.levels import Level
 from dpreg.privacy.accounting import Accounting
 from dpreg.privacy.charge import (
@@ -45,7 +45,7 @@ class Account:
 
     def __init__(self, accounting: Accounting, ledger: Ledger, user: str | None) -> None:
         if user is not None and (not isinstance(user, str) or not user):
-            raise BudgetError("user", ("must be a name, got ", Value(user)))
+            raise BudgetError("user", ("must be a name, got ", got(user)))
         self.accounting = accounting
         self._ledger = ledger
         self._user = _who() if user is None else user

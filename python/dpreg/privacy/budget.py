@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from decimal import ROUND_DOWN, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
-from dpreg.base.errors import BudgetError, Value
+from dpreg.base.errors import BudgetError, got
 from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level
 from dpreg.base.text import drawn
@@ -112,7 +112,7 @@ class Budget:
     ) -> None:
         found = accounting_from(eps, DELTA if delta is None else delta, accounting, mu, rho)
         if not isinstance(name, str):
-            raise BudgetError("name", ("must be a text, got ", Value(name)))
+            raise BudgetError("name", ("must be a text, got ", got(name)))
         if ledger is None:
             self._account, self._name = Account(found, MemoryLedger(), user), name
             return

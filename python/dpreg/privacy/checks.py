@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 
-from dpreg.base.errors import BudgetError, Value, Words, write
+from dpreg.base.errors import BudgetError, Words, got, write
 
 
 def _real(name: str, value: object, example: float) -> float:
@@ -19,7 +19,7 @@ def _real(name: str, value: object, example: float) -> float:
 
 
 def _refused(name: str, problem: str, value: object, *suggestion: Words) -> BudgetError:
-    return BudgetError(name, (problem + ", got ", Value(value)), *suggestion)
+    return BudgetError(name, (problem + ", got ", got(value)), *suggestion)
 
 
 def check_epsilon(value: object, name: str = "eps") -> float:

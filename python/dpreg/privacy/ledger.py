@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dpreg.base.errors import BudgetError, Options, Value, Words
+from dpreg.base.errors import BudgetError, Options, Words, got
 from dpreg.privacy.charge import Entry
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def _absolute(path: object) -> str:
     try:
         return os.path.abspath(os.fsdecode(path))  # type: ignore[arg-type]
     except TypeError:
-        raise BudgetError("ledger", ("must be the path of a file, got ", Value(path))) from None
+        raise BudgetError("ledger", ("must be the path of a file, got ", got(path))) from None
 
 
 def _digest(previous: str, content: str, certificate: str) -> str:

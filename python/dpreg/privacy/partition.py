@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-from dpreg.base.errors import BudgetError, Choice, SchemaError, Value, closest, write
+from dpreg.base.errors import BudgetError, Choice, SchemaError, closest, got, write
 from dpreg.base.levels import Level, listed
 from dpreg.privacy.account import Account
 from dpreg.privacy.charge import Charge
@@ -133,7 +133,7 @@ class UnknownLevelError(BudgetError, KeyError):
     def __init__(self, column: str, levels: tuple[Level, ...], level: object) -> None:
         meant = closest(level, [str(known) for known in levels])
         advice = () if meant is None else (f"perhaps {meant!r} was meant",)
-        wrong = ("must be one of ", Choice(levels), f" of {column!r}, got ", Value(level))
+        wrong = ("must be one of ", Choice(levels), f" of {column!r}, got ", got(level))
         BudgetError.__init__(self, "level", wrong, *advice)
 
     __str__ = BudgetError.__str__
@@ -150,7 +150,7 @@ def declaration(
         If they cannot be used, or are not those that were declared.
     """
     if not isinstance(column, str) or not column:
-        raise BudgetError("column", ("must be the name of a column, got ", Value(column)))
+        raise BudgetError("column", ("must be the name of a column, got ", got(column)))
     if levels is None:
         if column not in declared:
             problem = f"those of {column!r} were not declared"

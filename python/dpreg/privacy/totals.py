@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dpreg.base.errors import BudgetError, Choice, Setting, Value, Words, closest, leave_out, write
+from dpreg.base.errors import BudgetError, Choice, Setting, Words, closest, got, leave_out, write
 from dpreg.privacy.accounting import Accounting, Basic, Concentrated, Gaussian, Sums
 from dpreg.privacy.checks import check_delta, check_epsilon, check_mu, check_rho
 from dpreg.privacy.cost import Cost
@@ -39,7 +39,7 @@ def accounting_from(
     if accounting is not None and accounting not in _NAMES:
         meant_perhaps = closest(accounting, _NAMES)
         advice = [] if meant_perhaps is None else [write("accounting", meant_perhaps)]
-        wrong = ("must be one of ", Choice(_NAMES), ", got ", Value(accounting))
+        wrong = ("must be one of ", Choice(_NAMES), ", got ", got(accounting))
         raise BudgetError("accounting", wrong, *advice)
     if accounting is not None and accounting != meant:
         problem = f"is {accounting!r}, and {given[0]} is a total of {meant!r}"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpreg.base.arrays import Doubles
-from dpreg.base.errors import ArgumentError, closest
+from dpreg.base.errors import ArgumentError, closest, shown
 
 _ARGUMENT = "r_matrix"
 _LIKE = "write it like 'a = 2 * b, c = 0'"
@@ -91,7 +91,7 @@ def _parsed(given: Any, names: tuple[str, ...]) -> tuple[Doubles, Doubles]:
         for word in words:
             if word and not word[0].isdigit() and not any(word in name for name in names):
                 raise _no_coefficient(word, names) from None
-        raise ArgumentError(_ARGUMENT, f"cannot read {given!r}", _LIKE) from None
+        raise ArgumentError(_ARGUMENT, f"cannot read {shown(given)}", _LIKE) from None
     # Adding 0 makes 0 of -0.
     return _numbers(found.coefs) + 0.0, _numbers(found.constants).ravel() + 0.0
 

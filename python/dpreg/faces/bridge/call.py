@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpreg
-from dpreg.base.errors import BudgetError
+from dpreg.base.errors import BudgetError, shown
 from dpreg.base.passes import Progress
 from dpreg.calls.block_test import Blocks, PValues, statistic_of, test_by_blocks
 from dpreg.calls.request import Request
@@ -159,7 +159,7 @@ def _option(name: str, value: Any, hint: Any) -> Any:
 
 def _whole(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
-        raise ValueError(f"{name} must be a whole number, got {value!r}")
+        raise ValueError(f"{name} must be a whole number, got {shown(value)}")
     return int(value)
 
 
