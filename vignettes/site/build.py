@@ -19,6 +19,7 @@ import notebooks
 import planner_tables
 import r_vignettes
 import repository
+import review_pdf
 import reviewer
 
 from dpreg import __version__
@@ -50,6 +51,7 @@ def main(build: Path) -> int:
     chunks.stage(sorted((source / "guide").glob("*.md")), library)
     landing.stage(source / "index.md")
     reviewer.stage(source / "privacy/reviewer.md")
+    review_pdf.write(source / "privacy")
     planner = source / "planner.md"
     tables = planner_tables.tables()
     planner.write_text(planner.read_text().replace("<!-- tables -->", tables))

@@ -26,11 +26,13 @@ Call = Callable[[pd.DataFrame], Any]
 
 
 def simulated() -> pd.DataFrame:
-    """Return the table of all calls: normal regressors, a response, an event and a time."""
+    """Return the table of all calls: normal regressors, a response, an event, a time, a class."""
     rng = np.random.default_rng(1)
     a, b, noise = rng.standard_normal((3, _ROWS))
     event = (rng.random(_ROWS) < 0.3).astype(float)
-    return pd.DataFrame({"y": a + noise, "a": a, "b": b, "event": event, "time": np.abs(noise)})
+    grade = pd.cut(a + noise, [-np.inf, -1.0, 1.0, np.inf], labels=["low", "mid", "high"])
+    columns = {"y": a + noise, "a": a, "b": b, "event": event, "time": np.abs(noise)}
+    return pd.DataFrame({**columns, "grade": grade})
 
 
 def calls() -> dict[str, tuple[Call, Any]]:
@@ -61,6 +63,16 @@ def calls() -> dict[str, tuple[Call, Any]]:
         lambda data: dpreg.dp_curve("Surv(time, event) ~ 1", data, 1.0, cuts=[1.0, 2.0], rng=1),
         dpreg.dp_curve,
     )
+    found["dp_survival()"] = (
+        lambda data: dpreg.dp_survival(
+            "Surv(time, event) ~ a", data, 1.0, 1e-6, cuts=[0.5, 1.0, 2.0], rng=1
+        ),
+        dpreg.dp_survival,
+    )
+    for kind in (dpreg.dp_ordinal, dpreg.dp_multinomial):
+        found[f"{kind.__name__}()"] = (
+            lambda data, kind=kind: kind("grade ~ a", data, 1.0, 1e-6, rng=1), kind
+        )  # fmt: skip
     found["dp_effect()"] = (
         lambda data: dpreg.dp_effect("y ~ a", data, 20.0, 1e-6, treatment="event", rng=1),
         dpreg.dp_effect,
