@@ -6,6 +6,8 @@ import ast
 import copy
 import functools
 import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -276,6 +278,27 @@ def test_what_holds_rows_says_nothing_of_them():
         assert design.total(RowCount()).sensitivity == 1.0
     assert len(texts) == 1
     assert not names
+
+
+@dataclass(frozen=True)
+class Leaky(RowCount):
+    """A statistic whose total is as it is, or in part."""
+
+    of: Callable[[np.ndarray], object]
+
+    def seal(self, sums):
+        return self.of(sums)
+
+
+@pytest.mark.parametrize("of", [np.asarray, lambda s: int(s[0]), lambda s: (Counts(s), s)])
+def test_a_statistic_that_does_not_seal_its_sums_hands_nothing_out(of):
+    said = set()
+    for n in (3, 1234567):
+        design = Design.of(np.ones((n, 1)), np.ones(n), Terms("y", ("x",), True))
+        with pytest.raises(TypeError, match="Leaky does not seal its sums") as refused:
+            design.total(Leaky(of))
+        said.add(str(refused.value))
+    assert len(said) == 1
 
 
 def test_sums_of_scores_are_of_units_only_where_units_are_known():

@@ -185,8 +185,18 @@ class Design:
         return cls.of_rows(InMemory(X, y), terms, units)
 
     def total(self, statistic: Statistic[Made]) -> Made:
-        """Return a sum over the rows, sealed."""
-        return opened(self.records).rows.total(statistic)
+        """Return a sum over the rows, sealed.
+
+        Raises
+        ------
+        TypeError
+            If the statistic has not sealed it.
+        """
+        made = opened(self.records).rows.total(statistic)
+        parts: tuple[object, ...] = made if isinstance(made, tuple) else (made,)
+        if not all(isinstance(part, Sealed) for part in parts):
+            raise TypeError(f"{type(statistic).__name__} does not seal its sums")
+        return made
 
     def arrays(self) -> Sealed[Arrays]:
         """Return all rows in memory, sealed."""

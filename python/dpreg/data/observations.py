@@ -16,12 +16,14 @@ from dpreg.base.errors import ArgumentError, Words, leave_out, unusable
 from dpreg.base.passes import passed
 from dpreg.data.block_sums import sum_of_parts
 from dpreg.data.spool import Spool, why_no_file
-from dpreg.privacy.sealed import Counts
+from dpreg.privacy.sealed import Counts, Sealed
 
 Sums = NDArray[np.int64]
 
-Made_co = TypeVar("Made_co", covariant=True)
-Made = TypeVar("Made")
+# What a statistic makes of its sums is sealed: `Design.total` hands it out.
+_Sealed = Sealed[Any] | tuple[Sealed[Any], ...]
+Made_co = TypeVar("Made_co", covariant=True, bound=_Sealed)
+Made = TypeVar("Made", bound=_Sealed)
 
 # What a block of rows adds: exact integers, each row on its own, so that neither the order of
 # rows nor how they are divided into blocks can be seen in the total.
