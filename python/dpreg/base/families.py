@@ -25,8 +25,9 @@ from dpreg.base.errors import (
 )
 
 Loss = Literal[
-    "squared", "logistic", "probit", "cloglog", "poisson", "gamma", "negative_binomial", "quantile"
-]
+    "squared", "logistic", "probit", "cloglog", "poisson", "counting", "gamma",
+    "negative_binomial", "quantile",
+]  # fmt: skip
 
 
 # The dispersion of a negative binomial.
@@ -192,6 +193,8 @@ BINOMIAL = Family("binomial", "logit", "logistic")
 PROBIT = Family("binomial", "probit", "probit")
 CLOGLOG = Family("binomial", "cloglog", "cloglog")
 POISSON = Family("poisson", "log", "poisson")
+# Poisson, where the rows of a unit follow each other in time and each event is at the end of a row.
+COUNTING = Family("poisson", "log", "counting")
 GAMMA = Family("gamma", "log", "gamma")
 
 
