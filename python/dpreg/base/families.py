@@ -89,11 +89,16 @@ class Family:
         return (0.0, 1.0) if self.name == "binomial" else None
 
     @property
+    def counting(self) -> bool:
+        """True: rows of a unit follow each other in time, with an event at the end of one."""
+        return self.loss == "counting"
+
+    @property
     def most_residual(self) -> float:
-        """No residual is larger."""
+        """No residual is larger, nor that of an event."""
         if self.level is not None:
             return max(self.level, 1 - self.level)
-        return 1.0 if self.name == "binomial" else math.inf
+        return 1.0 if self.name == "binomial" or self.counting else math.inf
 
     @property
     def label(self) -> str:
