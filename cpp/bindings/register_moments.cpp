@@ -142,6 +142,7 @@ void register_losses(py::module_& m) {
         .value("probit", LossKind::probit)
         .value("cloglog", LossKind::cloglog)
         .value("poisson", LossKind::poisson)
+        .value("counting", LossKind::counting)
         .value("gamma", LossKind::gamma)
         .value("negative_binomial", LossKind::negative_binomial)
         .value("quantile", LossKind::quantile);

@@ -25,6 +25,10 @@
 #'   uncorrelated. Linear models only.
 #' @param power The probability that a slope of this size is significantly different from 0 in the
 #'   two-sided 5% test. If neither it nor `effect` is given, 0.8.
+#' @param events,event_rate For `family = "survival"`, a plan of [dp_survival()]: the number of events,
+#'   which decides, or else `n` with the share of persons who have an event (with `events` 0.5 by default).
+#'   `effect` is then the hazard ratio of one standard deviation of a covariate, and `d` the number of
+#'   covariates; each interval beyond six counts as one more.
 #' @return An object of class `dp_plan`; print it, or plot it: see [dp_plots]. Among its parts are
 #'   `effect` and `power`, `released`, the probability that a coefficient has a standard error, `width`,
 #'   the width of intervals relative to those without privacy, `least_n` and `least_eps`.
@@ -35,16 +39,20 @@
 #'   print(dp_plan(n = 50000, d = 10, eps = 1))
 #'   print(dp_plan(d = 10, eps = 1, effect = 0.1, power = 0.8))
 #'   dp_plan(n = 50000, d = 10, eps = 1, family = binomial())
+#'   dp_plan(events = 5000, event_rate = 0.4, d = 3, eps = 1, family = "survival")
 #' }
 dp_plan <- function(n = NULL, d, eps = NULL, delta = 1e-5, method = "auto",
-                    family = stats::gaussian(), effect = NULL, power = NULL) {
+                    family = stats::gaussian(), effect = NULL, power = NULL, events = NULL,
+                    event_rate = NULL) {
   check_number(d, "d", "10")
   check_number(delta, "delta", "1e-6")
   check_method(method, "method", options = FALSE)
   request <- list(d = d, delta = delta, method = method)
   # What is left out is not sent: Python finds it.
-  given <- list(n = n, eps = eps, effect = effect, power = power)
-  examples <- c(n = "50000", eps = "1", effect = "0.2", power = "0.8")
+  given <- list(n = n, eps = eps, effect = effect, power = power, events = events,
+                event_rate = event_rate)
+  examples <- c(n = "50000", eps = "1", effect = "0.2", power = "0.8", events = "1000",
+                event_rate = "0.3")
   for (name in names(Filter(Negate(is.null), given))) {
     check_number(given[[name]], name, examples[[name]])
     request[[name]] <- given[[name]]

@@ -5,6 +5,7 @@
 plot.dp_plan <- function(x, main = NULL, xlab = NULL, ylab = NULL, xlim = NULL, ylim = NULL,
                          col = NULL, cex = 1, of = c("width", "power"), ...) {
   of <- match.arg(of)
+  if (!is.null(x$events)) refuse("plans for survival have no plot; write print(x)")
   col <- chosen_colors(col, COLORS[c("sampling", "accent")])
   if (is.null(main))
     main <- sprintf("%s units, %d regressor%s, %s", format(x$n, big.mark = ",", scientific = FALSE),

@@ -141,6 +141,26 @@ def test_groups_are_the_rows_of_units_and_totals_those_of_all(spilled, monkeypat
     np.testing.assert_array_equal(rows.columns([0]).arrays()[0], X[:, :1])
 
 
+def test_records_of_a_unit_are_in_the_order_of_their_entry():
+    expansion = RowsOfPeriods(Periods(edges=EDGES, covariates=("x",)), True, (2,), ())
+    rng = np.random.default_rng(8)
+    design, labels = _designs(rng, 40, spilled=False)
+    X, y = arrays_of(design)
+    X[3, 0] = np.nan
+    made = expanded(design, expansion, 3, 4, Terms("t", ("x", "a", "b", EXPOSURE), intercept=True),
+                    order=0)  # fmt: skip
+    seen = 0
+    for block in rows_of(made).groups(units_of(made).offsets, units_of(made).rows):
+        for k, (a, b) in enumerate(itertools.pairwise(block.offsets.astype(int))):
+            own = np.flatnonzero(labels == np.unique(labels)[block.first + k])
+            own = own[np.argsort(X[own, 0], kind="stable")]
+            wanted, response, _ = expansion(X[own], y[own])
+            np.testing.assert_array_equal(block.X[a:b], wanted)
+            np.testing.assert_array_equal(block.y[a:b], response)
+            seen += len(own) > 1
+    assert seen > 5
+
+
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_unit_more_is_so_many_rows_more_and_no_other_row_changes(most):
     expansion = RowsOfPeriods(Periods(edges=EDGES, covariates=("x",)), True, (2,), ())
@@ -164,7 +184,7 @@ def test_it_is_the_fit_of_the_table_made_by_hand(monkeypatch):
 
     lazy, made = fit(), survival.expanded
 
-    def table(design, expansion, periods, rows, terms):
+    def table(design, expansion, periods, rows, terms, order):
         edges = [0.0, *CUTS]
         records = enumerate(data[["start", "time", "event", "x"]].to_numpy())
         found = [(i, x, *row) for i, (*record, x) in records for row in by_hand(*record, edges)]
@@ -234,7 +254,7 @@ def exact(data, columns, start=None):
 def test_with_little_noise_it_is_the_exact_fit_and_near_cox(entry):
     data = cohort(20000)
     surv = "Surv(start, time, event)" if entry else "Surv(time, event)"
-    fit = dpreg.dp_survival(f"{surv} ~ x + C(arm)", data, 60.0, cuts=CUTS, levels=LEVELS, rng=1)
+    fit = dpreg.dp_survival(f"{surv} ~ x + C(arm)", data, 60.0, cuts=CUTS, levels=LEVELS, rng=2)
     arm = (data["arm"] == "b").to_numpy(dtype=float)
     start = data["start"].to_numpy() if entry else None
     known = exact(data, [data["x"].to_numpy(), arm], start)

@@ -155,7 +155,8 @@ def test_losses_are_the_same(each):
     x, y = rng.standard_normal((333, 20)), rng.poisson(1.0, 333).astype(float)
     theta = rng.standard_normal(21) / 3
     for kind in (
-        "logistic", "probit", "cloglog", "poisson", "gamma", "negative_binomial", "quantile",
+        "logistic", "probit", "cloglog", "poisson", "counting", "gamma", "negative_binomial",
+        "quantile",
     ):  # fmt: skip
         how = recipe(list(range(20)), limits=np.inf, row_limit=5.0)
         loss = _core.Loss()

@@ -18,6 +18,7 @@ LOSSES = {
     "probit": RowLoss("probit", (0.0, 1.0), (-8.0, 8.0)),
     "cloglog": RowLoss("cloglog", (0.0, 1.0), (-40.0, 40.0)),
     "poisson": RowLoss("poisson", (0.0, 9.0), (-20.0, 2.5)),
+    "counting": RowLoss("counting", (0.0, 9.0), (-20.0, 2.5)),
     "gamma": RowLoss("gamma", (0.0, 9.0), (-20.0, 2.5)),
     "negative_binomial": RowLoss("negative_binomial", (0.0, 9.0), (-20.0, 2.5), dispersion=0.6),
     "quantile": RowLoss("quantile", (-50.0, 50.0), (-50.0, 50.0), 0.3, 0.2),
@@ -43,7 +44,7 @@ def problem(n=300, seed=20261122):
 def derivatives(loss, eta, y):
     """Residual and curvature as the header defines them."""
     eta, y = np.clip(eta, *loss.predictor), np.clip(y, *loss.response)
-    if loss.kind == "poisson":
+    if loss.kind in ("poisson", "counting"):
         return y - np.exp(eta), np.exp(eta)
     if loss.kind == "gamma":
         return y / np.exp(eta) - 1, y / np.exp(eta)

@@ -80,7 +80,7 @@ struct Derivatives {
 template <class Lanes>
 DPREG_INLINE Derivatives<Lanes> derivatives_of(const Loss& loss, const Lanes& eta, const Lanes& y) {
     const Lanes predictor = clipped(eta, loss.least_predictor, loss.most_predictor);
-    if (loss.kind == LossKind::poisson) {
+    if (loss.kind == LossKind::poisson || loss.kind == LossKind::counting) {
         const Lanes mean = exp_lanes(predictor);
         return {y - mean, mean};
     }

@@ -116,6 +116,86 @@ std::vector<double> shortened(const Totals& score, double most) {
     return result;
 }
 
+/// The score of a unit whose rows follow each other in time, no longer than that of one may be.
+class Stopped {
+public:
+    explicit Stopped(std::size_t stride) : sum_(stride) {}
+
+    const std::vector<double>& of(const Block& rows, const ShortTheta& theta,
+                                  const ScoreLimit& limit) {
+        std::fill(sum_.begin(), sum_.end(), 0.0);
+        bool inside = true;
+        RowTerms terms;
+        for (std::size_t i = 0; i < rows.rows && inside; ++i) {
+            residuals_of<LanesOf<16>>(rows, theta, i, 1, terms);
+            const double event = terms.y[0] * terms.weight[0];
+            const std::int16_t* q = rows.q + i * rows.stride;
+            inside = drift(q, terms.square[0], limit.per_residual * (terms.residual[0] - event));
+            if (inside) inside = jump(q, terms.square[0], limit.per_residual * event);
+        }
+        const double norm = norm_of(sum_);
+        const double share = norm > kScoreSteps ? kScoreSteps / norm : 1.0;
+        for (auto& entry : sum_) entry = std::trunc(entry * share);
+        return sum_;
+    }
+
+private:
+    /// Adds p q, up to where the sum is kScoreSteps long; returns whether all of it was added.
+    bool drift(const std::int16_t* q, double square, double p) {
+        const double most = kFarthest / std::sqrt(std::max(square, 1.0));
+        p = std::min(std::max(-most, p), most);  // what is not a number becomes the least
+        double along = 0.0, length = 0.0;
+        for (std::size_t j = 0; j < sum_.size(); ++j) {
+            along += sum_[j] * q[j];
+            length += sum_[j] * sum_[j];
+        }
+        const double a = p * p * square, b = p * along;
+        const double room = std::max(0.0, kScoreSteps * kScoreSteps - length);
+        if (a < kNothing || a + 2.0 * b <= room) {
+            add(q, p);
+            return true;
+        }
+        add(q, p * ((std::sqrt(b * b + a * room) - b) / a));
+        return false;
+    }
+
+    /// Adds p q; returns whether the sum is no longer than kScoreSteps.
+    bool jump(const std::int16_t* q, double square, double p) {
+        const double most = kFarthest / std::sqrt(std::max(square, 1.0));
+        add(q, std::min(std::max(-most, p), most));
+        return norm_of(sum_) <= kScoreSteps;
+    }
+
+    void add(const std::int16_t* q, double p) {
+        for (std::size_t j = 0; j < sum_.size(); ++j) sum_[j] += p * q[j];
+    }
+
+    /// Steps from anywhere inside that are longer end outside.
+    static constexpr double kFarthest = 4.0 * kScoreSteps;
+    /// Squares of steps that are shorter may have lost their bits.
+    static constexpr double kNothing = 1e-200;
+
+    std::vector<double> sum_;
+};
+
+/// The scores of units, one after another.
+class UnitScores {
+public:
+    UnitScores(std::size_t width, std::size_t stride)
+        : most_(score_sensitivity(width)), sums_(stride), stopped_(stride) {}
+
+    std::vector<double> of(const Block& rows, const ShortTheta& theta, const ScoreLimit& limit) {
+        if (rows.loss->kind == LossKind::counting) return stopped_.of(rows, theta, limit);
+        sums_.add(rows, theta, limit);
+        return shortened(sums_.take(), most_);
+    }
+
+private:
+    double most_;
+    ScoreSums sums_;
+    Stopped stopped_;
+};
+
 /// The norm of the score of several rows, in units of rows.
 double unit_norm(const Block& rows, const ShortTheta& theta) {
     RowTerms terms;
@@ -188,16 +268,16 @@ std::vector<std::int64_t> QuantisedRows::score(const std::vector<double>& theta,
     std::vector<std::int64_t> result(width_, 0);
     std::mutex guard;
     parallel_ranges(units(), threads, [&](std::size_t begin, std::size_t end) {
-        ScoreSums sums(stride_);
         Totals totals(stride_, 0);
         if (offsets_.empty()) {
+            ScoreSums sums(stride_);
             sums.add(block(begin, end - begin), coefficients, steps);
             totals = sums.take();
         }
+        UnitScores scores(width_, stride_);
         for (std::size_t u = begin; u < end && !offsets_.empty(); ++u) {
             const auto [from, to] = rows_of(u);
-            sums.add(block(from, to - from), coefficients, steps);
-            const auto one = shortened(sums.take(), score_sensitivity(width_));
+            const auto one = scores.of(block(from, to - from), coefficients, steps);
             for (std::size_t j = 0; j < stride_; ++j) {
                 totals[j] += static_cast<std::int64_t>(one[j]);
             }
@@ -250,11 +330,10 @@ std::vector<std::int64_t> QuantisedRows::score_products(const std::vector<double
                 products_kernel(block(first, count), coefficients, steps, room);
                 return room;
             }
-            ScoreSums sums(stride_);
+            UnitScores scores(width_, stride_);
             for (std::size_t u = first; u < first + count; ++u) {
                 const auto [from, to] = rows_of(u);
-                sums.add(block(from, to - from), coefficients, steps);
-                const auto one = shortened(sums.take(), score_sensitivity(width_));
+                const auto one = scores.of(block(from, to - from), coefficients, steps);
                 std::int16_t* v = room + (u - first) * stride_;
                 for (std::size_t j = 0; j < stride_; ++j) {
                     v[j] = static_cast<std::int16_t>(

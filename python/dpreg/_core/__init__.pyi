@@ -121,6 +121,7 @@ class LossKind:
     probit: LossKind
     cloglog: LossKind
     poisson: LossKind
+    counting: LossKind
     gamma: LossKind
     negative_binomial: LossKind
     quantile: LossKind

@@ -25,8 +25,9 @@ from dpreg.base.errors import (
 )
 
 Loss = Literal[
-    "squared", "logistic", "probit", "cloglog", "poisson", "gamma", "negative_binomial", "quantile"
-]
+    "squared", "logistic", "probit", "cloglog", "poisson", "counting", "gamma",
+    "negative_binomial", "quantile",
+]  # fmt: skip
 
 
 # The dispersion of a negative binomial.
@@ -88,11 +89,16 @@ class Family:
         return (0.0, 1.0) if self.name == "binomial" else None
 
     @property
+    def counting(self) -> bool:
+        """True: rows of a unit follow each other in time, with an event at the end of one."""
+        return self.loss == "counting"
+
+    @property
     def most_residual(self) -> float:
-        """No residual is larger."""
+        """No residual is larger, nor that of an event."""
         if self.level is not None:
             return max(self.level, 1 - self.level)
-        return 1.0 if self.name == "binomial" else math.inf
+        return 1.0 if self.name == "binomial" or self.counting else math.inf
 
     @property
     def label(self) -> str:
@@ -192,6 +198,8 @@ BINOMIAL = Family("binomial", "logit", "logistic")
 PROBIT = Family("binomial", "probit", "probit")
 CLOGLOG = Family("binomial", "cloglog", "cloglog")
 POISSON = Family("poisson", "log", "poisson")
+# Poisson, where the rows of a unit follow each other in time and each event is at the end of a row.
+COUNTING = Family("poisson", "log", "counting")
 GAMMA = Family("gamma", "log", "gamma")
 
 

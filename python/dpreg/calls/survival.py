@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpreg.base.errors import ArgumentError, FormulaError, add, leave_out, unusable
-from dpreg.base.families import POISSON
+from dpreg.base.families import COUNTING
 from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level
 from dpreg.calls.request import Request
@@ -128,8 +128,13 @@ def dp_survival(
     of the interval in which the person was at risk is an offset: the piecewise exponential model,
     whose likelihood is that of Poisson regression (Holford, 1980), and which agrees with grouped
     proportional hazards (Prentice and Gloeckler, 1978) as intervals become short.  A person is one
-    unit however many intervals: its scores are added up before they are clipped, and standard
-    errors are clustered.
+    unit however many intervals: its scores are added up, and standard errors are clustered.
+
+    Scores are not clipped but stopped: a person is followed up to the time at which its score,
+    so far, is as long as the limit, and is censored there.  That depends on what happened before
+    alone, so what is left out has mean 0, whereas clipping takes most off persons who stay far
+    longer than the model expects, and biases hazard ratios.  Only the score of an event that
+    ends beyond the limit is clipped.
 
     References
     ----------
@@ -169,7 +174,7 @@ def dp_survival(
     most = rows * intervals
 
     def release(design: Design, allowance: Allowance) -> Release | Declined:
-        made = expanded(design, expansion, intervals, rows, terms)
+        made = expanded(design, expansion, intervals, rows, terms, order=0 if entry else None)
         return BoostedAdaSSP(max_rows=most).release(made, allowance, inference=True)
 
     model = Stacked(
@@ -277,7 +282,7 @@ def _terms(records: Terms, expansion: RowsOfPeriods, response: str) -> Terms:
         names=(*periods.names, EXPOSURE, *weight),
         intercept=True,
         ranges={**periods.ranges(own), **of_weight, response: (0.0, 1.0)},
-        family=POISSON,
+        family=COUNTING,
         offsets=(*records.offsets, EXPOSURE),
         weights=records.weights,
     )

@@ -23,6 +23,8 @@ __all__ = ["ExpandedRows", "Expansion", "expanded"]
 # of each.
 Expansion = Callable[[Doubles, Doubles], tuple[Doubles, Doubles, NDArray[np.int64]]]
 
+Places = NDArray[np.intp]
+
 # Records that are expanded at a time, and rows of a block, about.
 _ROWS = 1 << 16
 
@@ -38,11 +40,14 @@ class ExpandedRows:
     expansion : callable
     most : int
         A record has at most so many rows.
+    order : int or None
+        Column of the records in whose order those of a group are; None: as they lie.
     """
 
     records: Observations
     expansion: Expansion
     most: int
+    order: int | None = None
 
     @property
     def count(self) -> int:
@@ -81,12 +86,19 @@ class ExpandedRows:
             for first, last in _pieces(block.offsets.astype(np.int64), self._records_a_block):
                 places = block.offsets[first : last + 1].astype(np.int64)
                 own = block.rows[places[0] : places[-1]].astype(np.intp)
+                own = self._ordered(block.X, own, np.diff(places))
                 X, y, counts = self.expansion(block.X[own], block.y[own])
                 ends = np.concatenate([[0], np.cumsum(counts)])[places - places[0]]
                 yield GroupBlock(
                     block.first + first, block.first + last, X, y, ends.astype(np.uint64),
                     np.arange(len(y), dtype=np.uint64),
                 )  # fmt: skip
+
+    def _ordered(self, X: Doubles, own: Places, sizes: NDArray[np.int64]) -> Places:
+        """Return the places of records, group after group, in the order of a column."""
+        if self.order is None:
+            return own
+        return own[np.lexsort((X[own, self.order], np.repeat(np.arange(len(sizes)), sizes)))]
 
     def total(self, statistic: Statistic[Made]) -> Made:
         """See `Observations.total`."""
@@ -116,7 +128,13 @@ class ExpandedRows:
 
 
 def expanded(
-    design: Design, expansion: Expansion, periods: int, max_rows: int, terms: Terms
+    design: Design,
+    expansion: Expansion,
+    periods: int,
+    max_rows: int,
+    terms: Terms,
+    *,
+    order: int | None = None,
 ) -> Design:
     """Return the design of the rows of records.
 
@@ -129,6 +147,8 @@ def expanded(
     periods, max_rows : int
     terms : Terms
         Of the rows.
+    order : int, optional
+        Column of the records in whose order those of a unit are.
 
     Returns
     -------
@@ -141,7 +161,7 @@ def expanded(
     if units is None:
         every = np.arange(records.count + 1, dtype=np.uint64)
         units = Units(every, every[:-1])
-    rows, most = ExpandedRows(records, expansion, periods), periods * max_rows
+    rows, most = ExpandedRows(records, expansion, periods, order), periods * max_rows
     return Design.of_rows(rows, terms, replace(units, most=most))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.base.errors import ArgumentError, add
+from dpreg.base.families import POISSON
 from dpreg.base.text import drawn
 from dpreg.data.formula.surv import SurvFormula
 from dpreg.data.periods import EXPOSURE, WHOLE, Periods
@@ -79,7 +80,8 @@ class DPSurvival(DPResults):
     @classmethod
     def of(cls, fit: DPResults, periods: Periods, surv: SurvFormula) -> DPSurvival:
         """Return a fit of rows of persons and periods as what it is."""
-        return cls(**_fields_of(fit), periods=periods, columns=surv.columns)
+        poisson = replace(fit, family=POISSON)  # to whoever reads it, as its document says
+        return cls(**_fields_of(poisson), periods=periods, columns=surv.columns)
 
     def predict(
         self,

@@ -22,6 +22,17 @@ test_that("plans of families and of moments", {
   expect_error(dp_plan(n = 50000, d = 3, eps = 1, method = "tukey", family = poisson()), "linear models")
 })
 
+test_that("plans of survival", {
+  needs_python("dp_plan")
+  plan <- dp_plan(n = 12500, event_rate = 0.4, d = 3, eps = 1, family = "survival")
+  expect_equal(plan$events, 5000)
+  expect_output(print(plan), "Plan for 5,000 events among 12,500 persons")
+  again <- dp_plan(events = 5000, event_rate = 0.4, d = 3, eps = 1, family = "survival", effect = plan$effect)
+  expect_equal(again[["power"]], 0.8, tolerance = 1e-6)
+  expect_error(plot(plan), "no plot")
+  expect_error(dp_plan(n = 12500, d = 3, eps = 1, family = "survival"), "event_rate is needed with n")
+})
+
 test_that("plans of power", {
   needs_python("dp_plan")
   plan <- dp_plan(d = 3, eps = 1, effect = 0.05, power = 0.9)

@@ -133,6 +133,9 @@ public:
                 const std::vector<std::size_t>& sample, std::size_t threads) const;
 
     /// Sum over units of their scores, each shortened to `limit`, in steps of limit / kScoreSteps.
+    /// With the counting loss a unit's score stops in time instead: rows add -e^eta little by
+    /// little and then y, and once `limit` is reached nothing more, so that what is left out has
+    /// mean 0 where the model holds.
     ///
     /// Domain   theta of size width(); limit > 0.
     /// Privacy  none by itself; one unit moves it by at most score_sensitivity(width()) in l2 norm.

@@ -10,6 +10,7 @@ enum class LossKind : std::uint8_t {
     probit,             ///< y - Phi(eta), Phi the normal distribution function
     cloglog,            ///< y - 1 + e^(-e^eta)
     poisson,            ///< y - e^eta
+    counting,           ///< y - e^eta; rows of a unit follow each other in time, see `score`
     gamma,              ///< y e^-eta - 1
     negative_binomial,  ///< (y - e^eta) / (1 + dispersion e^eta)
     quantile,           ///< level - 1 / (1 + e^((y - eta) / bandwidth)), a smooth level - [y < eta]

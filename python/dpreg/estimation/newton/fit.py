@@ -137,6 +137,8 @@ def newton_fit(begun: Standardised) -> Release | Declined:
     if not terms.family.standardised:
         error = bent(error, theta, terms, begun.scales, units)
     release = begun.released(theta, units, error, range_note(terms.family, begun.scales))
+    if terms.family.counting:
+        release = replace(release, clipping=None)
     tail = fit.limits.tail
     cut = None if tail is None else tail.cut(fit.limits.limit)
     times = (
@@ -224,8 +226,11 @@ def _first_norms(
             events = lengths.limit(noise.share(left) * along(rows.width), model.event, model.share)
             least = max(least, _EVENTS * events)
         # Scores of the rows of a unit add up: with a cap for one row, .88 of the intervals of
-        # persons with five rows covered, with this .93.
-        most = max(noise.rows * model.longest * lengths.top, least)
+        # persons with five rows covered, with this .93.  Those of counting processes stop, and need
+        # room for an event: with more, noise in counts of 8,000 persons made limits ten times as
+        # long in one fit of four, and errors with them.
+        rows_together = 1 if model.family.counting else noise.rows
+        most = max(rows_together * model.longest * lengths.top, least)
     theta = model.found.theta
     expected = Limits(math.inf, None, typical, 0.0, least, most)
     return count_norms(rows, theta, expected, noise, _NORMS, left, FIRST_NORMS)

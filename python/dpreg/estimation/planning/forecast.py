@@ -62,6 +62,16 @@ class Model:
             raise ArgumentError("method", problem, write("method", "auto"))
 
     @property
+    def powered(self) -> bool:
+        """Whether effects and their power are planned."""
+        return self.family.least_squares
+
+    @property
+    def size(self) -> str:
+        """The argument of the number of units."""
+        return "n"
+
+    @property
     def used(self) -> str:
         """The method that is used."""
         return WITH_INFERENCE if self.method == "auto" else self.method

@@ -7,13 +7,14 @@ import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from dpreg.base.errors import ArgumentError, BudgetError, Choice, unusable, write
+from dpreg.base.errors import ArgumentError, BudgetError, Choice, leave_out, unusable, write
 from dpreg.base.families import Family, family_from, with_link
 from dpreg.base.keywords import hinted
 from dpreg.base.text import drawn
-from dpreg.estimation.planning.auto import TABULATED
+from dpreg.estimation.planning.auto import TABULATED, WITH_INFERENCE
 from dpreg.estimation.planning.expected import Expected
 from dpreg.estimation.planning.forecast import Model
+from dpreg.estimation.planning.hazards import SurvivalPlan, survival_plan
 from dpreg.estimation.planning.power import exact_error, least_effect, power_of
 from dpreg.estimation.planning.question import Question, question_from
 from dpreg.estimation.planning.wording import as_html, as_text
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "dp_plan"]
 
+_SURVIVAL = "survival"
 _METHODS = ("auto", *TABULATED, "moments")
 
 
@@ -116,7 +118,9 @@ def dp_plan(
     method: str = "auto",
     family: str | Family = "gaussian",
     link: str | None = None,
-) -> Plan:
+    events: int | None = None,
+    event_rate: float | None = None,
+) -> Plan | SurvivalPlan:
     """Say what to expect of a private regression, and which slopes it detects.
 
     With `n` and `eps`, a plan has the smallest slope that is detected with `power`, or the power
@@ -135,7 +139,7 @@ def dp_plan(
     effect : float, optional
         Size of a slope, standardised: the slope times the standard deviation of its regressor, over
         the standard deviation of the residuals.  Regressors are exchangeable and uncorrelated.
-        Linear models only.
+        Linear models, and hazard ratios of survival.
     power : float, optional
         Probability that a slope of this size is significantly different from 0 in the two-sided 5%
         test; greater than 0.05 and less than 1.  If neither it nor `effect` is given, 0.8.
@@ -144,12 +148,19 @@ def dp_plan(
         with eps / 5 says what each of five calls of `dp_lm` would give instead.
     family : str or Family, default "gaussian"
         As in `dp_glm`; the others than ``"gaussian"`` are fitted by ``"boosted_adassp"``.
+        ``"survival"`` plans `dp_survival`: then `effect` is the hazard ratio of one standard
+        deviation of a covariate, and `d` the number of covariates; each interval beyond six counts
+        as one more.
     link : {"logit", "probit", "cloglog"}, optional
         As in `dp_glm`.
+    events : int, optional
+        For survival, the number of events, which decides; or else give `n` and `event_rate`.
+    event_rate : float, optional
+        For survival, the share of persons with an event; with `events` 0.5 by default.
 
     Returns
     -------
-    Plan
+    Plan, or SurvivalPlan for survival
 
     Raises
     ------
@@ -175,6 +186,10 @@ def dp_plan(
     are planned as Poisson ones: with 10,000 to 100,000 units and 2 or 20 regressors their widths
     were 0.8 to 1.6 times as large.
 
+    Without privacy a log hazard ratio has the standard error 1 / sqrt(events) for one standard
+    deviation of a covariate; for a binary covariate that a share s of persons has, `effect` is the
+    hazard ratio to the power sqrt(s (1 - s)).
+
     Examples
     --------
     >>> import dpreg
@@ -188,10 +203,29 @@ def dp_plan(
     delta = check_delta(delta)
     if delta == 0:
         raise BudgetError("delta", "regressions need delta > 0", write("delta", 1e-6))
+    if family == _SURVIVAL:
+        _check_survival(method, link)
+        return survival_plan(
+            n=n, events=events, event_rate=event_rate, d=d, eps=eps, delta=delta, effect=effect,
+            power=power,
+        )  # fmt: skip
+    for name, value in (("events", events), ("event_rate", event_rate)):
+        if value is not None:
+            raise ArgumentError(
+                name, "is for survival", write("family", _SURVIVAL), leave_out(name)
+            )
     if method not in _METHODS:
         raise unusable("method", ("one of ", Choice(_METHODS), " to be planned"), method)
     of = Model(method, with_link(family_from(family), link))
     return _answer(question_from(of, n, d, eps, delta, effect=effect, power=power))
+
+
+def _check_survival(method: str, link: str | None) -> None:
+    if method not in ("auto", WITH_INFERENCE):
+        problem = f"{method!r} is not planned for survival"
+        raise ArgumentError("method", problem, write("method", "auto"))
+    if link is not None:
+        raise ArgumentError("link", "is not for survival", leave_out("link"))
 
 
 def _answer(asked: Question) -> Plan:

@@ -13,7 +13,7 @@ from dpreg.estimation.planning.forecast import MOST_EPSILON, MOST_UNITS, Model
 from dpreg.estimation.planning.power import LEVEL, detected, exact_error, least_effect, power_of
 from dpreg.privacy.checks import check_epsilon
 
-__all__ = ["Question", "question_from"]
+__all__ = ["Question", "between", "count", "question_from"]
 
 _USUAL_POWER = 0.8
 _USUAL: dict[str, float] = {"n": 10_000, "eps": 1.0}
@@ -88,14 +88,14 @@ def question_from(
     ------
     ArgumentError
     """
-    columns = _count("d", d)
+    columns = count("d", d)
     given = _Given(
-        None if n is None else _count("n", n),
+        None if n is None else count("n", n),
         None if eps is None else check_epsilon(eps),
-        None if effect is None else _between("effect", effect, 0.0, math.inf, 0.2),
-        None if power is None else _between("power", power, LEVEL, 1.0, _USUAL_POWER),
+        None if effect is None else between("effect", effect, 0.0, math.inf, 0.2),
+        None if power is None else between("power", power, LEVEL, 1.0, _USUAL_POWER),
     )
-    if not of.family.least_squares:
+    if not of.powered:
         _check_plain(given)
     given, solved = _one_left(given)
     units, epsilon = given.n, given.eps
@@ -104,7 +104,7 @@ def question_from(
         units = _least_units(of, columns, epsilon, delta, *given.wanted)
     if epsilon is None:
         epsilon = _least_epsilon(of, units, columns, delta, *given.wanted)
-    if not of.family.least_squares:
+    if not of.powered:
         return Question(of, units, columns, epsilon, delta, None, None, None)
     return Question(of, units, columns, epsilon, delta, given.effect, given.power, solved)
 
@@ -171,13 +171,19 @@ def _least_epsilon(of: Model, n: int, d: int, delta: float, effect: float, power
         enough = least_effect(power, exact_error(n, d))
         bound = "" if enough is None else f": least squares without privacy detects {enough:.2g}"
         problem = f"is not detected with this power by this many units at any eps{bound}"
-        instead = ("leave ", Argument("n"), " out and write ", Setting("eps", 1.0))
+        instead = ("leave ", Argument(of.size), " out and write ", Setting("eps", 1.0))
         raise ArgumentError("effect", problem, ("write a larger ", Argument("effect")), instead)
     step = 10.0 ** (math.floor(math.log10(found)) - 2)
     return min(float(f"{math.ceil(found / step) * step:.3g}"), MOST_EPSILON)
 
 
-def _between(name: str, value: object, low: float, high: float, usual: float) -> float:
+def between(name: str, value: object, low: float, high: float, usual: float) -> float:
+    """Return a number between two, both excluded.
+
+    Raises
+    ------
+    ArgumentError
+    """
     wanted = f"a number greater than {low:g}"
     if high < math.inf:
         wanted += f" and less than {high:g}"
@@ -186,7 +192,13 @@ def _between(name: str, value: object, low: float, high: float, usual: float) ->
     return float(value)
 
 
-def _count(name: str, value: object) -> int:
+def count(name: str, value: object) -> int:
+    """Return a number of units or columns.
+
+    Raises
+    ------
+    ArgumentError
+    """
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise unusable(name, "an integer of at least 1", value)
     return int(value)

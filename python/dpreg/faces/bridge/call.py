@@ -28,6 +28,7 @@ from dpreg.calls.request import Request
 from dpreg.calls.starts import origin_from_json
 from dpreg.data.source import quietly
 from dpreg.estimation.planning.curves import power_curve, width_curve
+from dpreg.estimation.planning.hazards import SurvivalPlan
 from dpreg.faces.bridge.budgets import budget_state, new_budget, partition, payer_of
 from dpreg.faces.bridge.rows import column_kinds, model_matrix
 from dpreg.faces.bridge.words import in_r, told_in_r
@@ -318,12 +319,14 @@ def _moments_r2(request: Sent) -> dict[str, float]:
 
 def _plan(request: Sent) -> dict[str, Any]:
     given = dict(request)
-    for name in ("n", "d"):
+    for name in ("n", "d", "events"):
         if given.get(name) is not None:
             given[name] = _whole(name, given[name])
     if "family" in given:
         given["family"] = _options(given["family"])
     plan = _newer("dp_plan")(**given)
+    if isinstance(plan, SurvivalPlan):
+        return {"text": str(plan), **plain(plan)}
     epsilons, widths = width_curve(plan)
     effects, powers, exact = power_curve(plan)
     return {"text": str(plan), "exact": plan.exact, **plain(plan),

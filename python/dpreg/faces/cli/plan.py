@@ -16,6 +16,7 @@ from dpreg.faces.cli.command import DONE, Documented
         "dpreg plan --rows 50000 --features 10 --eps 1 --effect 0.1",
         "dpreg plan --features 10 --eps 1 --effect 0.1 --power 0.8",
         "dpreg plan --n 50000 --d 10 --eps 1 --family binomial",
+        "dpreg plan --events 5000 --event-rate 0.4 --d 3 --eps 1 --family survival",
     ),
 )
 @click.option("--n", "--rows", "n", type=int,
@@ -32,7 +33,11 @@ from dpreg.faces.cli.command import DONE, Documented
 @click.option("--method", default="auto", show_default=True,
               help="Method of fitting, or moments (one release, many models).")  # fmt: skip
 @click.option("--family", metavar="NAME", default="gaussian", show_default=True,
-              help="gaussian, binomial, poisson, gamma, negativebinomial or quantile.")  # fmt: skip
+              help="gaussian, binomial, poisson, gamma, negativebinomial, quantile; "
+                   "survival, with hazard ratios as --effect.")  # fmt: skip
+@click.option("--events", type=int, help="Number of events, for survival.")
+@click.option("--event-rate", "event_rate", type=float,
+              help="Share of persons with an event, for survival.")  # fmt: skip
 @click.option("--link", metavar="NAME", help="logit, probit or cloglog, for binomial.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(as_json: bool, **given: Any) -> int:
