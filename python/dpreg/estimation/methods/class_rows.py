@@ -145,7 +145,8 @@ def release_multinomial(
     individualized regressions"; Le Cam (1956), "On the asymptotic theory of estimation and testing
     hypotheses", for the step.
     """
-    expect(SCALING_PASSES + 1 + newton_passes(terms.family) + newton_passes(GAUSSIAN))
+    steps = len(_STEPS) * newton_passes(GAUSSIAN)
+    expect(SCALING_PASSES + 1 + newton_passes(terms.family) + steps)
     spending = Stages(allowance, max_rows if design.by_unit else 1)
     noise = spending.stage(spending.left)
     units = _covariate_units(design, noise, len(classes.covariates))
