@@ -141,6 +141,14 @@ def python_calls(d, folder):
         "effect difference": lambda: dpreg.dp_effect(
             "y ~ 1", d, 4.0, treatment="hit", method="difference", **seeded
         ),
+        "ordinal": lambda: dpreg.dp_ordinal("period ~ x + z", d, 8.0, **seeded),
+        "ordinal probit": lambda: dpreg.dp_ordinal(
+            "period ~ x", d, 8.0, link="probit", unit="person", max_rows=3, **seeded
+        ),
+        "multinomial": lambda: dpreg.dp_multinomial("period ~ x + z", d, 8.0, **seeded),
+        "multinomial unit": lambda: dpreg.dp_multinomial(
+            "period ~ x", d, 8.0, unit="person", max_rows=3, weights="w", **seeded
+        ),
         "select": lambda: dpreg.dp_select("y ~ x + z + w", d, 2, 1.0, **seeded),
         "select sis": lambda: dpreg.dp_select(
             "y ~ x + z", d, 1, 2.0, method="sis",

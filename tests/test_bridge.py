@@ -63,6 +63,14 @@ hazards = asked("survival", matrix=times, **surv)
 asked("survival_table", fit=hazards["json"], what="baseline", alpha=0.05)
 rows = {"rows": np.zeros((2, 2)).tobytes(), "persons": 2.0, "simultaneous": True}
 asked("survival_table", fit=hazards["json"], what="curves", alpha=0.05, **rows)
+codes = {**matrix(), "response": "k", "read": lambda: {
+    "columns": [c.tobytes() for c in x], "y": np.digitize(y, (-1.0, 1.0)).astype(float).tobytes()}}
+for model in ("ordinal", "multinomial"):
+    classes = {"formula": "k ~ a + b + c", "levels": {"k": ["low", "mid", "top"]}, "eps": 20.0}
+    found = asked(model, matrix=codes, **classes)
+    for what in ("probs", "effects"):
+        rows = {"rows": np.zeros((2, 3)).tobytes(), "count": 2.0}
+        asked("classes_table", fit=found["json"], what=what, alpha=0.05, **rows)
 asked("plan", n=50000.0, d=3.0, eps=1.0, delta=1e-6, method="auto")
 for ledger in (None, sys.argv[0] + ".ledger"):
     budget = {"ledger": ledger, **asked("new_budget", eps=5.0, delta=1e-4, ledger=ledger)}

@@ -18,7 +18,7 @@ model.matrix.dp_lm <- function(object, data = NULL, ...) {
   check_asker(topenv(parent.frame()), "model.matrix()")
   design <- list(terms = stats::terms(object), contrasts = object$contrasts)
   X <- model_rows(design, stats::model.frame(object))
-  kept <- colnames(X) %in% names(object$coefficients)
+  kept <- colnames(X) %in% covariate_of(object)
   structure(X[, kept, drop = FALSE], assign = attr(X, "assign")[kept], contrasts = attr(X, "contrasts"))
 }
 

@@ -125,6 +125,7 @@ slope_of <- function(family, predictor)
 family_title <- function(family)
   switch(if (is.null(family)) "gaussian" else family$name, gaussian = "linear", binomial = "logistic",
          poisson = "Poisson", gamma = "gamma", survival = "proportional hazards",
+         ordinal = paste("ordered", family$link), multinomial = "multinomial logit",
          negativebinomial = paste0("negative binomial (theta ", format(1 / family$alpha, digits = 3L), ")"),
          quantile = paste0("quantile (", family$level, ")"))
 

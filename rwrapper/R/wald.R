@@ -72,7 +72,7 @@ check_covariance <- function(object, what) {
 # To which term each coefficient belongs; 0 for the intercept.
 term_columns <- function(object) {
   X <- stats::model.matrix(object)
-  stats::setNames(attr(X, "assign"), colnames(X))[names(object$coefficients)]
+  stats::setNames(attr(X, "assign"), colnames(X))[covariate_of(object)]
 }
 
 # Degrees of freedom, statistic and probability of the coefficients at `columns` all being 0.

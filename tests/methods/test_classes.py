@@ -17,6 +17,7 @@ from unsealed import units_of
 
 import dpreg
 from dpreg.base.errors import ArgumentError, FormulaError, SchemaError
+from dpreg.data.class_steps import RowsOfStep
 from dpreg.data.classes import Baseline, Ordered, RowsOfClasses
 from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import expanded
@@ -85,6 +86,50 @@ def test_rows_are_finite_wherever_records_are():
     for model in CALLS:
         moved = replace(expansion_of(model, 3), centre=(-1e308,), scale=(1e-3,))
         assert np.isfinite(moved(X, np.array([0.0, 2.0]))[0]).all()
+
+
+def step_of(levels, base, theta, least=0.0, middle=None):
+    classes = Baseline(tuple(range(levels)), ("x",), base=base)
+    least = np.full(levels - 1, least)
+    middle = theta if middle is None else middle
+    return RowsOfStep(classes, False, (0.0,), (1.0,), theta, middle, least)
+
+
+@pytest.mark.parametrize("least", [0.0, 0.2])
+@pytest.mark.parametrize(("levels", "base"), [(2, 0), (2, 1), (3, 0), (4, 1), (4, 3)])
+def test_rows_of_a_step_have_the_score_and_the_information_of_the_likelihood(levels, base, least):
+    rng = np.random.default_rng(levels)
+    theta, middle = rng.normal(size=(2, levels - 1, 2))
+    x, codes = rng.normal(size=levels), np.arange(levels, dtype=float)
+    X, y, counts = step_of(levels, base, theta, least, middle)(x[:, None], codes)
+    assert counts.tolist() == [levels - 1] * levels
+    X, y = X.reshape(levels, levels - 1, -1), y.reshape(levels, levels - 1)
+    others = [k for k in range(levels) if k != base]
+    for i, one in enumerate(np.column_stack([np.ones(levels), x])):
+        p, q = (np.exp(at @ one) / (1 + np.exp(at @ one).sum()) for at in (theta, middle))
+        happened = np.array([float(codes[i] == k) for k in others])
+        np.testing.assert_allclose(y[i] @ X[i], np.kron(happened - p, one), atol=1e-12)
+        information = X[i].T @ X[i]
+        wanted = np.kron(np.diag(q) - np.outer(q, q), np.outer(one, one))
+        if not least:
+            np.testing.assert_allclose(information, wanted, atol=1e-12)
+        # Where a class is improbable the step is shorter, and no response is longer.
+        assert np.linalg.eigvalsh(information - wanted).min() > -1e-12
+
+
+@pytest.mark.filterwarnings("error")
+def test_rows_of_a_step_are_finite_and_those_of_one_record_alone():
+    rng = np.random.default_rng(3)
+    X = np.append([1e308, -1e308, 0.0], rng.normal(size=40))[:, None]
+    codes = np.append([0.0, 2.0, 9.0], rng.integers(-1, 3, 40))
+    made = step_of(3, 1, np.array([[1e3, 1e300], [0.1, -1.0]]), 0.01)
+    whole = made(X, codes)
+    assert all(np.isfinite(part).all() for part in whole)
+    places = np.append(0, np.cumsum(whole[2]))
+    for i in range(len(codes)):
+        alone = made(X[i : i + 1], codes[i : i + 1])
+        np.testing.assert_array_equal(alone[0].reshape(-1, 4), whole[0][places[i] : places[i + 1]])
+        np.testing.assert_array_equal(alone[1], whole[1][places[i] : places[i + 1]])
 
 
 @both

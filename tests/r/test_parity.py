@@ -174,3 +174,17 @@ def test_budgets(in_r, in_embedded_r):
     words = in_r("\n".join(code))
     assert words == in_embedded_r("\n".join(code))
     assert [float(word) for word in words] == expected
+
+
+@pytest.mark.parametrize("model", ["ordinal", "multinomial"])
+def test_models_of_classes(model, in_r):
+    data = table()
+    fit = getattr(dpreg, f"dp_{model}")("cut ~ log(carat) + table", data, 3.0, 1e-6, rng=7)
+    new = data.iloc[[0, 1000]]
+    expected = [*fit.estimates, *fit.bse, *fit.predict(new).to_numpy().ravel()]
+    found = in_r(f"""
+fit <- dp_{model}(cut ~ log(carat) + table, diamonds, eps = 3, delta = 1e-6, rng = 7)
+chances <- predict(fit, diamonds[c(1, 1001), ], "probs")
+show(unname(c(fit$estimates, sqrt(diag(vcov(fit))), t(chances))))
+""")
+    np.testing.assert_allclose(np.array(found, dtype=float), expected, rtol=1e-10)

@@ -18,7 +18,7 @@ MAN = HERE.parents[1] / "rwrapper/man"
 TOPICS = {
     "Fits": (
         "dp_lm", "dp_glm", "Quantile", "dp_select", "dp_moments", "dp_test", "dp_curve",
-        "dp_effect", "dp_survival", "public_start",
+        "dp_effect", "dp_survival", "dp_classes", "public_start",
         "dp_not_released",
     ),
     "Results": (

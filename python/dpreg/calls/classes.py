@@ -22,7 +22,7 @@ from dpreg.data.matrix import ModelMatrix
 from dpreg.data.problem import FormulaProblem, Problem
 from dpreg.data.schema import no_column
 from dpreg.estimation.base import Allowance, Declined, Release
-from dpreg.estimation.methods.class_rows import release_classes
+from dpreg.estimation.methods.class_rows import release_multinomial, release_ordered
 from dpreg.results.multinomial import DPMultinomial
 from dpreg.results.not_released import NotReleased
 from dpreg.results.ordinal import DPOrdinal
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["dp_multinomial", "dp_ordinal"]
 
 _LINKS = {"logit": BINOMIAL, "probit": PROBIT}
+_RELEASES: dict[type, Any] = {Ordered: release_ordered, Baseline: release_multinomial}
 # What has a meaning in a formula outside quotes, or ends them.
 _UNWRITTEN = re.compile(r"[|~`\\\n]")
 _BACKTICKS = re.compile(r"^`([^`]+)`$")
@@ -190,19 +191,16 @@ def dp_multinomial(
 
     Notes
     -----
-    Given that a record is of class k or of class b, which of them is logistic, with the difference
-    of their coefficients (Begg and Gray, 1984).  So each class is compared with the class b that
-    has most records by noisy counts: a record of another class has one row, and one of class b a
-    row for each other class, made in batches and never stored.  All coefficients are fitted at
-    once, and their covariances are clustered by record.  Standard errors are somewhat longer than
-    those of maximum likelihood.  Where log odds are not linear, both are approximations, and may
-    be far from each other: maximum likelihood weighs all pairs of classes.  Intervals of
-    comparisons with a class of a few hundred records may be too short.
+    It estimates by maximum likelihood.  A first fit compares each class with the class that has
+    most records by noisy counts, and two steps of the likelihood go from there, each record having
+    a row for each class but one, made in batches and never stored.  Covariances are clustered by
+    unit.  Intervals of comparisons with a class of a few hundred records may be too short.
 
     References
     ----------
     Begg and Gray (1984), "Calculation of polychotomous logistic regression parameters using
-    individualized regressions".
+    individualized regressions", for the first fit; Le Cam (1956), "On the asymptotic theory of
+    estimation and testing hypotheses", for the steps.
 
     Examples
     --------
@@ -225,7 +223,7 @@ class Cumulative:
 
 @dataclass(frozen=True, slots=True)
 class Individual:
-    """One binomial row for each comparison with the baseline."""
+    """Comparisons with one class, and steps of the multinomial likelihood."""
 
     name: ClassVar[str] = "baseline_logits"
 
@@ -242,7 +240,8 @@ def _fitted(asked: Request, data: Any, kind: Any) -> Any:
     terms = _terms(records, classes, response, asked.link)
 
     def release(design: Design, allowance: Allowance) -> Release | Declined:
-        return release_classes(design, classes, terms, rows, allowance)
+        made: Release | Declined = _RELEASES[type(classes)](design, classes, terms, rows, allowance)
+        return made
 
     model = Stacked(kind.words, records, terms, classes.count, rows, release, rows)
     found = model.fit(session, problem)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpreg.base.levels import Level
 
-__all__ = ["Baseline", "Classes", "Ordered", "RowsOfClasses"]
+__all__ = ["Baseline", "Classes", "Ordered", "RowsOfClasses", "covariates_in_units"]
 
 Doubles = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -168,10 +168,14 @@ class RowsOfClasses:
         inside = np.flatnonzero(np.isin(y, np.arange(len(self.classes.levels))))
         record, row, response = self.classes.rows(y[inside].astype(np.int64))
         own = X[inside][record]
-        size = len(self.classes.covariates)
         weight = [own[:, -1]] if self.weighted else []
-        with np.errstate(over="ignore"):  # a warning would be about a cell
-            covariates = (own[:, :size] - self.centre) / self.scale
-        covariates = np.clip(covariates, -_FARTHEST, _FARTHEST)
+        covariates = covariates_in_units(own, self.centre, self.scale)
         made = np.column_stack([self.classes.columns(covariates, row), *weight])
         return made, response, np.bincount(inside[record], minlength=len(y))
+
+
+def covariates_in_units(X: Doubles, centre: tuple[float, ...], scale: tuple[float, ...]) -> Doubles:
+    """Return the first columns less their centre, over their scale; entries are finite."""
+    with np.errstate(over="ignore"):  # a warning would be about a cell
+        moved = (X[:, : len(centre)] - centre) / scale
+    return np.asarray(np.clip(moved, -_FARTHEST, _FARTHEST))

@@ -80,6 +80,9 @@ class Standardised:
         Where `scales` are from.
     back : ndarray, shape (c, c), or None
         What makes coefficients of the user of those of the rows; None: they are the same.
+    rare : tuple of two floats, or None
+        Of least squares: residual of a rare event, in deviations of a residual, which none is said
+        to exceed, and the share of rows that have one.
     """
 
     design: Design
@@ -90,6 +93,7 @@ class Standardised:
     extras: Extras = NOTHING_MORE
     start: Start | None = None
     back: Doubles | None = None
+    rare: tuple[float, float] | None = None
 
     @property
     def telling_units(self) -> StandardUnits:

@@ -105,20 +105,14 @@ class OfClasses(DPResults, ABC):
             raise unusable("which", Choice(("mean", "class")), which)
         alpha = check_alpha(alpha)
         found = self._new(data, winsorise=winsorise)
-        chances = self._chances(found.X, self.estimates)
         index = range(found.total) if found.index is None else found.index
         if interval is None:
             table = np.full((found.total, len(self.levels)), np.nan)
-            table[found.kept] = chances
+            table[found.kept] = self._chances(found.X, self.estimates)
             frame = pd.DataFrame(table, index=found.index, columns=list(self.levels))
             return frame if which == "mean" else _most_probable(frame)
-        flat = chances.ravel()
-        error = self._errors(self._gradients(found.X).reshape(flat.size, -1))
-        margin = self.law.critical_value(alpha) * error / (flat * (1 - flat))
-        odds = special.logit(flat)
-        ends = [special.expit(odds - margin), special.expit(odds + margin)]
         table = np.full((found.total, len(self.levels), 4), np.nan)
-        table[found.kept] = np.stack([flat, error, *ends], -1).reshape(*chances.shape, 4)
+        table[found.kept] = self._intervals(found.X, alpha)
         names = ("mean", "std err", "lower", "upper")
         return pd.DataFrame(
             {
@@ -150,22 +144,40 @@ class OfClasses(DPResults, ABC):
         X = self._new(data, winsorise=False).X
         if not len(X):
             raise ArgumentError("data", "has no complete row to average over")
-        effects = self._average_effects(X, self.estimates)
-        error = self._errors(_derivative(lambda b: self._average_effects(X, b), self.estimates))
-        ratio, margin = effects / error, self.law.critical_value(alpha) * error
         terms = list(self.classes.covariates)
         return pd.DataFrame(
             {
                 "class": np.repeat(np.array(self.levels, dtype=object), len(terms)),
                 "term": terms * len(self.levels),
-                "dy/dx": effects,
-                "std err": error,
-                "z": ratio,
-                "P>|z|": np.where(np.isnan(ratio), np.nan, self.law.p_values(np.nan_to_num(ratio))),
-                "lower": effects - margin,
-                "upper": effects + margin,
+                **self._effects_table(X, alpha),
             }
         )
+
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
+    def _intervals(self, X: Doubles, alpha: float) -> Doubles:
+        """Return probabilities, their errors and limits, shape (n, K, 4)."""
+        chances = self._chances(X, self.estimates)
+        flat = chances.ravel()
+        error = self._errors(self._gradients(X).reshape(flat.size, -1))
+        margin = self.law.critical_value(alpha) * error / (flat * (1 - flat))
+        odds = special.logit(flat)
+        ends = [special.expit(odds - margin), special.expit(odds + margin)]
+        return np.stack([flat, error, *ends], -1).reshape(*chances.shape, 4)
+
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
+    def _effects_table(self, X: Doubles, alpha: float) -> dict[str, Doubles]:
+        """Return the columns of `marginal_effects` that are numbers, one row a class and term."""
+        effects = self._average_effects(X, self.estimates)
+        error = self._errors(_derivative(lambda b: self._average_effects(X, b), self.estimates))
+        ratio, margin = effects / error, self.law.critical_value(alpha) * error
+        return {
+            "dy/dx": effects,
+            "std err": error,
+            "z": ratio,
+            "P>|z|": np.where(np.isnan(ratio), np.nan, self.law.p_values(np.nan_to_num(ratio))),
+            "lower": effects - margin,
+            "upper": effects + margin,
+        }
 
     def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:
         """Return the table, printable as text, HTML and LaTeX; ``exp=True``: odds ratios."""

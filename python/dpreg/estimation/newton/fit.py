@@ -125,6 +125,9 @@ def newton_fit(begun: Standardised) -> Release | Declined:
     fit = None
     if found.width:
         model = linearised(terms, begun.scales, units, found)
+        if begun.rare is not None:
+            event, share = begun.rare
+            model = replace(model, event=event, share=share, longest=event)
         begun = begun.of(model.family)
         terms = begun.design.terms
         if small:

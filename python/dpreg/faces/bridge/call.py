@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 import typing
 import warnings
 from collections.abc import Callable, Mapping
@@ -257,9 +258,7 @@ def _curve_table(request: Sent) -> dict[str, Any]:
 
 def _survival(request: Sent) -> dict[str, Any]:
     """Fit hazards; what R asks of the fit later, it asks with the whole of `json`."""
-    found = _release(_newer("dp_survival"), request)
-    fields = result_fields(found)
-    return {**fields, "json": found.to_json()} if fields["released"] else fields
+    return _with_json(_release(_newer("dp_survival"), request))
 
 
 def _survival_table(request: Sent) -> dict[str, Any]:
@@ -273,6 +272,34 @@ def _survival_table(request: Sent) -> dict[str, Any]:
     columns = dict(zip(("survival", "lower", "upper"), curves.T, strict=True))
     return {"time": plain(np.tile(fit.periods.edges[1:], persons)),
             **{name: plain(values) for name, values in columns.items()}}  # fmt: skip
+
+
+def _ordinal(request: Sent) -> dict[str, Any]:
+    return _with_json(_release(_newer("dp_ordinal"), request))
+
+
+def _multinomial(request: Sent) -> dict[str, Any]:
+    return _with_json(_release(_newer("dp_multinomial"), request))
+
+
+def _with_json(found: Any) -> dict[str, Any]:
+    """Return a fit of which R asks more later, with the whole of `json`."""
+    fields = result_fields(found)
+    return {**fields, "json": found.to_json()} if fields["released"] else fields
+
+
+def _classes_table(request: Sent) -> dict[str, Any]:
+    """Return what R asks of a model of classes: probabilities with limits, or mean effects."""
+    text, count = request["fit"], int(request["count"])
+    ordered = json.loads(text)["model"] == dpreg.DPOrdinal.words
+    fit = (dpreg.DPOrdinal if ordered else dpreg.DPMultinomial).from_json(text)
+    X = np.frombuffer(request["rows"], "<f8").reshape((count, -1), order="F")
+    if request["what"] == "probs":
+        columns = fit._intervals(X, request["alpha"]).reshape(-1, 4).T
+        return dict(zip(("mean", "error", "lower", "upper"), map(plain, columns), strict=True))
+    names = ("effect", "error", "ratio", "p", "lower", "upper")
+    effects = fit._effects_table(X, request["alpha"]).values()
+    return dict(zip(names, map(plain, effects), strict=True))
 
 
 def _public_start(request: Sent) -> dict[str, Any]:
@@ -399,6 +426,9 @@ _FUNCTIONS: dict[str, Callable[[Sent], Any]] = {
     "curve_table": _curve_table,
     "survival": _survival,
     "survival_table": _survival_table,
+    "ordinal": _ordinal,
+    "multinomial": _multinomial,
+    "classes_table": _classes_table,
     "public_start": _public_start,
     "moments": _moments,
     "moments_lm": _moments_lm,

@@ -33,7 +33,7 @@ def _arguments() -> re.Pattern[str]:
 
     functions: tuple[Callable[..., Any], ...] = (
         dpreg.dp_lm, dpreg.dp_glm, dpreg.dp_select, dpreg.dp_test, dpreg.dp_curve,
-        dpreg.dp_effect, dpreg.dp_survival, dpreg.dp_plan,
+        dpreg.dp_effect, dpreg.dp_survival, dpreg.dp_ordinal, dpreg.dp_multinomial, dpreg.dp_plan,
         dpreg.Budget, Standardisation,
         *methods.METHODS.values(), dpreg.DPKendall, dpreg.DPSIS,
                  dpreg.TwoStage, dpreg.SubLasso)  # fmt: skip

@@ -1,0 +1,293 @@
+# Responses that are classes, with the words of MASS::polr() and nnet::multinom().
+
+#' Ordered and unordered classes with differential privacy
+#'
+#' `dp_ordinal()` is `MASS::polr()`, and `dp_multinomial()` is `nnet::multinom()`, with the guarantee of
+#' [dp_lm()].
+#'
+#' `dp_ordinal()` fits a cumulative logit or probit model: a class is at most the k-th with probability
+#' F(zeta\[k\] - x'beta), so that a positive coefficient makes higher classes more probable. Rows of one
+#' person, one for each threshold, are made in batches and never stored; standard errors are clustered.
+#'
+#' `dp_multinomial()` fits a multinomial logit: the logarithm of the odds of each class against the first
+#' is x'beta of that class. It begins with comparisons of each class with one of many records (Begg and
+#' Gray), from which a Newton step of the likelihood leads to the estimate.
+#'
+#' The response is a factor, whose levels are public and in their order, or has `levels`.
+#'
+#' @inheritParams dp_lm
+#' @param formula `rating ~ age + region`. The response is a column.
+#' @param levels `list(column = c("first", "second"))` for text columns and numbers: those of the response
+#'   in their order, the first being the baseline of `dp_multinomial()`.
+#' @param bounds As for [dp_lm()]; of covariates.
+#' @param method As in `MASS::polr()`: `"logistic"` or `"probit"`.
+#' @param object,x,fit A fit made by one of these functions.
+#' @param newdata A data frame, not protected.
+#' @param type `"class"`: the most probable class; `"probs"`: probabilities of all classes.
+#' @param interval `"confidence"`: also give limits of probabilities, for sampling error and privacy noise.
+#' @param level Probability with which limits cover.
+#' @param winsorise `TRUE` moves covariates to the released limits, to avoid extrapolation.
+#' @param conf.int,conf.level,exponentiate As for [tidy()][tidy.dp_lm]; exponentials are odds ratios.
+#' @param parm Names or positions of coefficients; slopes, when missing.
+#' @param ... Must be empty; of `plot()`, given to [plot()][dp_plots].
+#' @return An object of class `dp_ordinal` or `dp_multinomial`, and `dp_classes` and `dp_lm`, or of class
+#'   [dp_not_released] if the mechanism declined. It contains no records. [dp_lm_methods] lists methods:
+#'   `confint()`, `vcov()`, `summary()`; [anova()][anova.dp_lm] tests terms. `coef()`: slopes of
+#'   `dp_ordinal()`, whose thresholds are `fit$zeta`; of `dp_multinomial()` a matrix with a row for each
+#'   class but the first. `tidy()`: as of broom, with `coef.type` or `y.level`. `predict()`: a factor, a
+#'   matrix of probabilities or, with an interval, a data frame with `row`, `class`, `fit`, `se.fit`, `lwr`
+#'   and `upr`. `class_effects()`: derivatives of probabilities, averaged over `newdata`.
+#' @references
+#' McCullagh, P. (1980). Regression models for ordinal data. *Journal of the Royal Statistical Society B*.
+#'
+#' Begg, C. B. and Gray, R. (1984). Calculation of polychotomous logistic regression parameters using
+#' individualized regressions. *Biometrika*.
+#' @name dp_classes
+#' @examples
+#' if (dpreg_available("dp_ordinal")) {
+#'   fit <- dp_ordinal(cut ~ carat + table, diamonds, eps = 1)
+#'   print(summary(fit))
+#'   predict(fit, data.frame(carat = c(0.5, 1), table = 57), type = "probs")
+#' }
+NULL
+
+#' @rdname dp_classes
+#' @export
+dp_ordinal <- function(formula, data, eps, delta = 1e-5, method = c("logistic", "probit"), levels = NULL,
+                       bounds = NULL, unit = NULL, max_rows = NULL, weights = NULL, weight_limit = NULL,
+                       budget = NULL, memory = NULL, rng = NULL, ...) {
+  no_more("dp_ordinal()", CLASS_HINTS, ...)
+  needs_data(missing(data))
+  needs_eps(missing(eps))
+  call <- public_call(match.call(), "dp_ordinal")
+  force(data)
+  link <- c(logistic = "logit", probit = "probit")[[match.arg(method)]]
+  given <- list(delta = if (!missing(delta)) delta, link = link, max_rows = max_rows, memory = memory,
+                weights = weight_column(substitute(weights), function() weights, data), rng = rng,
+                weight_limit = weight_limit)
+  fit <- class_fit("ordinal", call, formula, data, eps, given, levels, bounds, unit, budget)
+  if (inherits(fit, "dp_not_released")) return(fit)
+  fit$family <- list(name = "ordinal", link = link)
+  fit$zeta <- fit$coefficients[thresholds_of(fit)]
+  fit
+}
+
+#' @rdname dp_classes
+#' @export
+dp_multinomial <- function(formula, data, eps, delta = 1e-5, levels = NULL, bounds = NULL, unit = NULL,
+                           max_rows = NULL, weights = NULL, weight_limit = NULL, budget = NULL,
+                           memory = NULL, rng = NULL, ...) {
+  no_more("dp_multinomial()", CLASS_HINTS, ...)
+  needs_data(missing(data))
+  needs_eps(missing(eps))
+  call <- public_call(match.call(), "dp_multinomial")
+  force(data)
+  given <- list(delta = if (!missing(delta)) delta, max_rows = max_rows, memory = memory,
+                weights = weight_column(substitute(weights), function() weights, data), rng = rng,
+                weight_limit = weight_limit)
+  fit <- class_fit("multinomial", call, formula, data, eps, given, levels, bounds, unit, budget)
+  if (inherits(fit, "dp_not_released")) return(fit)
+  fit$family <- list(name = "multinomial", link = "logit")
+  fit
+}
+
+CLASS_HINTS <- c(
+  LM_HINTS[c("subset", "na.action", "contrasts", "epsilon", "seed", "ledger", "alpha", "level")],
+  Hess = "leave it out: standard errors are always there", start = "it finds its own start",
+  link = "write method = \"probit\"", family = "leave it out: the function says which model it is"
+)
+
+class_fit <- function(model, call, formula, data, eps, given, levels, bounds, unit, budget) {
+  check_number(eps, "eps", "1")
+  examples <- c(delta = "1e-6", max_rows = "5", weight_limit = "10", memory = "2e9")
+  for (name in names(examples))
+    if (!is.null(given[[name]])) check_number(given[[name]], name, examples[[name]])
+  data <- data_of(data)
+  check_unit(unit, data)
+  given$budget <- budget_sent(budget)
+  formula <- as_formula(formula)
+  posed <- with_class_number(formula)
+  response <- as.character(formula[[2L]])
+  seen <- without_weights(seen_by_formula(data, posed, unit, budget$stratum), posed, given$weights)
+  levels <- levels_seen(levels, unit, budget$stratum)
+  check_classes(response, seen, levels)
+  design <- design_of(posed, seen, levels, bounds)
+  classes <- design$source[[response]]$levels
+  if (response %in% all.vars(design$terms[[3L]]))
+    refuse("formula: ", sQuote(response, FALSE), " is the response and on the right too; leave it out there")
+  matrix <- sent_design(design, data, unit, budget$stratum, given$weights)
+  matrix$response <- response
+  given$levels <- stats::setNames(list(as.list(classes)), response)
+  given$bounds <- bounds_sent(bounds)
+  given$rng <- seed_sent(given$rng)
+  request <- c(list(formula = deparsed(formula), eps = eps, matrix = matrix), Filter(Negate(is.null), given))
+  answer <- call_release(model, request)
+  answer$names <- sub(":Intercept$", ":(Intercept)", unlist(answer$names))
+  fit <- new_fit(answer, design, call)
+  environment(formula) <- globalenv()
+  fit$formula <- formula
+  if (inherits(fit, "dp_not_released")) return(fit)
+  fit$response <- response
+  fit$lev <- classes
+  fit$covariates <- unlist(answer$classes$covariates)
+  fit$json <- answer$json
+  structure(fit, class = c(paste0("dp_", model), "dp_classes", "dp_lm"))
+}
+
+# The number of the class as the response, from 0.
+with_class_number <- function(formula) {
+  if (!inherits(formula, "formula") || length(formula) != 3L || !is.name(formula[[2L]]))
+    refuse("formula: the response must be one column, a factor with public levels: write rating ~ age")
+  if ("." %in% all.vars(formula[[3L]]))
+    refuse("formula: write out the covariates, such as ~ age + region: . would be the response too")
+  if (attr(stats::terms(formula), "intercept") == 0L)
+    refuse("formula: the model has an intercept for each class or threshold; leave out the 0 or -1")
+  number <- call("I", call("-", call("as.integer", formula[[2L]]), 1))
+  stats::as.formula(call("~", number, formula[[3L]]), environment(formula))
+}
+
+check_classes <- function(response, data, levels) {
+  shown <- sQuote(response, FALSE)
+  if (!response %in% names(data)) refuse("formula: there is no column ", shown, " in the data")
+  if (is.null(levels[[response]]) && !is.factor(data[[response]]))
+    refuse("levels: column ", shown, " is not a factor, and its classes must not be read from the data; ",
+           "add levels = list(", response, " = c(\"low\", \"mid\", \"high\")) to the call")
+}
+
+thresholds_of <- function(fit) paste(fit$lev[-length(fit$lev)], fit$lev[-1L], sep = "|")
+
+# Names of coefficients that are no intercept or threshold.
+slopes_of <- function(fit) {
+  all <- names(fit$coefficients)
+  setdiff(all, if (inherits(fit, "dp_ordinal")) thresholds_of(fit) else paste0(fit$lev[-1L], ":(Intercept)"))
+}
+
+# The column of the model matrix that each coefficient is of: there is one for each class of several.
+covariate_of <- function(fit) {
+  if (!inherits(fit, "dp_multinomial")) return(names(fit$coefficients))
+  rep(c("(Intercept)", fit$covariates), length(fit$lev) - 1L)
+}
+
+# Covariates and offsets of new rows, in the order of the fit.
+class_rows <- function(object, newdata, winsorise) {
+  new <- new_frame(object, newdata)
+  X <- model_rows(new$design, new$frame)
+  offsets <- lapply(new$frame[offset_names(new$design$terms)], as.double)
+  if (length(offsets)) X <- cbind(X, do.call(cbind, offsets))
+  X <- X[, object$covariates, drop = FALSE]
+  if (!winsorise || is.null(object$limits)) return(X)
+  moved <- X
+  at <- match(colnames(X), covariate_of(object))
+  # Limits are of coefficients without an intercept of all classes, and of the response.
+  for (j in which(!is.na(at))) moved[, j] <- within_limits(X[, j], object$limits[at[j], ])
+  warn_of_moved(X, moved)
+  moved
+}
+
+asked_of_classes <- function(object, what, X, level) {
+  rows <- list(fit = object$json, what = what, alpha = 1 - level, rows = pack_doubles(X), count = nrow(X))
+  lapply(call_python("classes_table", rows), function(v) missing_as_na(unpack_doubles(v)))
+}
+
+#' @rdname dp_classes
+#' @export
+predict.dp_classes <- function(object, newdata, type = c("class", "probs"), interval = c("none", "confidence"),
+                               level = 0.95, winsorise = TRUE, ...) {
+  no_more("predict()", c(PREDICT_HINTS, se.fit = "write interval = \"confidence\""), ...)
+  if (missing(newdata) || is.null(newdata)) private_stop("predict() without newdata")
+  type <- match.arg(type)
+  interval <- match.arg(interval)
+  check_flag(winsorise, "winsorise")
+  check_level(level)
+  if (interval != "none" && type == "class")
+    refuse("interval: write type = \"probs\": limits are those of probabilities")
+  X <- class_rows(object, newdata, winsorise)
+  rows <- row.names(newdata)
+  whole <- stats::complete.cases(X)
+  found <- asked_of_classes(object, "probs", X[whole, , drop = FALSE], level)
+  table <- array(NA_real_, c(length(object$lev), length(rows), 4L))
+  table[, whole, ] <- unlist(found[c("mean", "error", "lower", "upper")])
+  if (type == "class") {
+    best <- rep(NA_integer_, length(rows))
+    best[whole] <- apply(table[, whole, 1L, drop = FALSE], 2L, which.max)
+    return(stats::setNames(factor(object$lev[best], object$lev), rows))
+  }
+  if (interval == "none")
+    return(matrix(table[, , 1L], length(rows), byrow = TRUE, dimnames = list(rows, object$lev)))
+  columns <- lapply(seq_len(4L), function(k) as.vector(table[, , k]))
+  names(columns) <- c("fit", "se.fit", "lwr", "upr")
+  data.frame(row = rep(rows, each = length(object$lev)), class = factor(object$lev, object$lev), columns)
+}
+
+#' @rdname dp_classes
+#' @export
+class_effects <- function(fit, newdata, level = 0.95) {
+  if (inherits(fit, "dp_not_released")) not_released_stop("dp_ordinal()")
+  if (!inherits(fit, "dp_classes")) refuse("fit must be made by dp_ordinal() or dp_multinomial()")
+  if (missing(newdata) || is.null(newdata)) private_stop("class_effects() without newdata")
+  check_level(level)
+  X <- class_rows(fit, newdata, winsorise = FALSE)
+  X <- X[stats::complete.cases(X), , drop = FALSE]
+  if (!nrow(X)) refuse("newdata has no complete row to average over")
+  found <- asked_of_classes(fit, "effects", X, level)
+  as_tibble(list(class = rep(fit$lev, each = length(fit$covariates)),
+                 term = rep(fit$covariates, length(fit$lev)), estimate = found$effect,
+                 std.error = found$error, statistic = found$ratio, p.value = found$p,
+                 conf.low = found$lower, conf.high = found$upper))
+}
+
+#' @rdname dp_classes
+#' @export
+coef.dp_ordinal <- function(object, ...) object$coefficients[slopes_of(object)]
+
+#' @rdname dp_classes
+#' @export
+coef.dp_multinomial <- function(object, ...)
+  matrix(object$coefficients, length(object$lev) - 1L, byrow = TRUE,
+         dimnames = list(object$lev[-1L], c("(Intercept)", object$covariates)))
+
+#' @rdname dp_classes
+#' @export
+tidy.dp_ordinal <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FALSE, ...) {
+  found <- tidy.dp_lm(x, conf.int, conf.level, exponentiate, ...)
+  found$coef.type <- ifelse(found$term %in% thresholds_of(x), "scale", "coefficient")
+  found
+}
+
+#' @rdname dp_classes
+#' @export
+tidy.dp_multinomial <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FALSE, ...) {
+  found <- tidy.dp_lm(x, conf.int, conf.level, exponentiate, ...)
+  term <- covariate_of(x)
+  columns <- unclass(found)
+  columns$term <- term
+  as_tibble(c(list(y.level = rep(x$lev[-1L], each = length(term) / (length(x$lev) - 1L))),
+              columns[names(found)]))
+}
+
+#' @rdname dp_classes
+#' @export
+augment.dp_classes <- function(x, newdata = NULL, ...) {
+  if (is.null(newdata)) private_stop("augment() without newdata")
+  no_more("augment()", c(data = "write newdata = "), ...)
+  columns <- unclass(as.data.frame(newdata))
+  attr(columns, "row.names") <- NULL
+  as_tibble(c(columns, list(.fitted = unname(stats::predict(x, newdata)))))
+}
+
+#' @rdname dp_classes
+#' @export
+plot.dp_classes <- function(x, parm, ...) {
+  if (missing(parm)) parm <- slopes_of(x)
+  plot.dp_lm(x, parm, ...)
+}
+
+#' @export
+model.matrix.dp_classes <- function(object, data = NULL, ...) {
+  if (is.null(data)) return(NextMethod())
+  class_rows(object, data, winsorise = FALSE)
+}
+
+#' @export
+family.dp_classes <- function(object, ...)
+  dpreg_stop("private", "family(): a model of classes has no family of stats")
