@@ -147,7 +147,7 @@ MISTAKES = [
         ("dp_lm('y ~ C(year)', df, 1)", "levels", "without declared levels"),
         ("dp_lm('y ~ when', df, 1)", "formula", "days since a fixed date"),
         ("dp_lm('city ~ x', df, 1, levels={'city': ['Oslo', 'Rome']})", "formula",
-         "for a category write I(x == 'level')"),
+         "for a category write I(city == 'Rome')"),
         ("dp_lm('y ~', df, 1)", "formula", "'y ~ 1' for the mean alone"),
         ("dp_lm('y ~ I(x^2)', df, 1)", "formula", "I(x ** 2)"),
         ("dp_lm('y ~ np.where(x > 0, 1, 0)', df, 1)", "formula", "write I(x > 0)"),
@@ -160,6 +160,7 @@ MISTAKES = [
          "is a category without levels"),
         ("dp_lm('y ~ x', df, 1, bounds={'x': (1, 0)})", "bounds", "low < high, got (1.0, 0.0)"),
         ("dp_lm('y ~ x', df, 1, bounds={'x': 3})", "bounds", "two numbers, not an int"),
+        ("dp_glm('y ~ x', df, 1, bounds={'y': (1, 2)})", "bounds", "write I(y == 2)"),
         # Of results.
         ("fit.conf_int(level=0.9)", "level", "write alpha=0.1"),
         ("fit.coef_", "there is no 'coef_'", "write params"),
