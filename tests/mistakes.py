@@ -134,6 +134,13 @@ MISTAKES = [
         ("dp_lm('y ~ x', [[1, 2]], 1)", "data must be", "not list"),
         ("dp_lm('y ~ x', csv, 1)", "data", "pyarrow.csv.read_csv("),
         ("dp_lm('y ~ x', 'nowhere.parquet', 1)", "data", "there is no such file"),
+        # Effects and survival.
+        ("dpreg.dp_effect('y ~ x', df, 1)", "treatment must be given", "treatment='arm'"),
+        ("dpreg.dp_effect('person ~ x', df, 1, treatment='k', family='binomial', "
+         "bounds={'person': (1, 2)})", "bounds", "write I(person == 2)"),
+        ("dpreg.dp_curve('Surv(x) ~ 1', df, 1, cuts=[1, 2])", "formula", "given 1 argument;"),
+        ("dpreg.dp_curve('Surv(x, k) ~ 1', df, 1, cuts=[2, 1])", "cuts", "increasing"),
+        ("dpreg.dp_test('ttest', df, 1)", "statistic must be a function", "got 'ttest'"),
         # Formulas.
         ("dp_lm('y ~ z', df, 1)", "formula", "there is no column 'z'; the data have 'y', 'x'"),
         ("dp_lm('y ~ X', df, 1)", "formula", "perhaps 'x' was meant"),
@@ -163,6 +170,11 @@ MISTAKES = [
         ("dp_glm('y ~ x', df, 1, bounds={'y': (1, 2)})", "bounds", "write I(y == 2)"),
         # Of results.
         ("fit.conf_int(level=0.9)", "level", "write alpha=0.1"),
+        ("fit.conf_int(0.95)", "alpha must be", "0.05 gives 95% intervals"),
+        ("fit.summary2()", "there is no 'summary2'", "write summary()"),
+        ("fit.plot('x')", "ax must be a Matplotlib axis", "leave ax out"),
+        ("dpreg.DPResults.from_json('fit.json')", "this is not a dpreg result",
+         "give the text of a file"),
         ("fit.coef_", "there is no 'coef_'", "write params"),
         ("fit.to_latex()", "there is no 'to_latex'", "write summary().as_latex()"),
         ("fit.predict()", "data must be given", "rows that need no protection"),

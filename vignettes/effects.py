@@ -23,9 +23,9 @@ here = Path(__file__).parent if "__file__" in globals() else Path.cwd()
 # %% [markdown]
 # ## A trial: does free care mean more visits?
 #
-# The RAND Health Insurance Experiment assigned families to plans at random: free care, or a share of
-# the costs. `randhie` of statsmodels has 20,190 person-years. The difference in mean numbers of visits
-# needs no covariates.
+# The RAND Health Insurance Experiment assigned families to plans at random: free care, or a share
+# of the costs. `randhie` of statsmodels has 20,190 person-years. The difference in mean numbers of
+# visits needs no covariates.
 
 # %%
 visits = sm.datasets.randhie.load_pandas().data
@@ -40,9 +40,9 @@ print(f"not private: {means['mean'].diff().iloc[1]:.3f} +- {np.hypot(*means['sem
 # %% [markdown]
 # ## A comparison: what is a degree worth?
 #
-# Hourly earnings of 61,395 persons in 2004 (`CPSSW8` of the R package AER). Degrees are not assigned
-# at random, so persons of the same age, sex and region are compared: `"aipw"` models the earnings and
-# the degree, and is consistent if one of the two models is right.
+# Hourly earnings of 61,395 persons in 2004 (`CPSSW8` of the R package AER). Degrees are not
+# assigned at random, so persons of the same age, sex and region are compared: `"aipw"` models the
+# earnings and the degree, and is consistent if one of the two models is right.
 
 # %%
 wages = pd.read_parquet(here / "wages.parquet")
@@ -107,8 +107,8 @@ print(exact(women["ln_wage"], women["union"], women[["tenure", "year"]]))
 #   For these the effect depends on the model of the outcome.
 # - That all confounders are in the formula is for the analyst to argue. Degrees are not assigned at
 #   random, so the number above is a comparison, not an effect.
-# - The table of [simulated trials and cohorts](/tests/benchmarks/effect_coverage.md) has the coverage
-#   of the intervals and the standard errors beside those without noise.
+# - The table of [simulated trials and cohorts](/tests/benchmarks/effect_coverage.md) has the
+#   coverage of intervals, and standard errors beside those without noise.
 
 # %%
 print(found.overlap)

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Beyond the coefficients: fit, residuals, new observations, weights
 #
-# R squared, residuals and prediction intervals are functions of the private records, so each costs a
-# part of the eps of the fit, which `fit.privacy` names. Weights cost nothing more. The examples use
-# the diamonds that come with the package.
+# R squared, residuals and prediction intervals are functions of the private records, so each costs
+# a part of the eps of the fit, which `fit.privacy` names. Weights cost nothing more. The examples
+# use the diamonds that come with the package.
 #
 # Run it as `python vignettes/extras.py`, or open it as a notebook (percent format).
 

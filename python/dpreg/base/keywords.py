@@ -22,7 +22,7 @@ _SYNONYMS = {
     "n": "rows nobs n_obs", "cuts": "breaks times", "start": "start_time", "ledger": "path file",
 }  # fmt: skip
 # What is written for an argument that is missing.
-_LIKE = {"cuts": [90, 180, 365], "k": 5, "formula": "y ~ x"}
+_LIKE = {"cuts": [90, 180, 365], "k": 5, "formula": "y ~ x", "treatment": "arm"}
 
 # By the name that was given: the arguments that it may stand for, and the advice where a function
 # has one of them; with none, the advice is for every function.
