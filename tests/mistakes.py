@@ -205,6 +205,8 @@ MISTAKES = [
         # The shell.
         ("dpreg fit d.parquet 'y ~ x' --eps 1", "FORMULA", "write the formula first"),
         ("dpreg fit 'y ~ x' d.parquet --epsilon 1", "--epsilon", "write --eps"),
+        ("dpreg fit y ~ x d.parquet --eps 1", "FORMULA", "write it in quotes: 'y ~ x'"),
+        ("dpreg fit 'y ~ x' d.parquet --eps 1 --out f.json", "--out", "write --json"),
         ("dpreg fit 'y ~ x' d.parquet --eps 1 --seed 1", "--seed", "write --rng"),
         ("dpreg fit 'y ~ city' d.parquet --eps 1", "--levels", "--levels city=first,second"),
         ("dpreg fit 'y ~ x' d.csv --eps 1", "DATA", "pyarrow.csv.read_csv('d.csv', "),

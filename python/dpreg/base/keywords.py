@@ -53,6 +53,7 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
     "alpha": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
     "conf_level": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
     "delta": (("cuts", "blocks"), "leave it out: the guarantee is (eps, 0)"),
+    **dict.fromkeys(("out", "output"), (("json",), ("write ", Argument("json")))),
     "epsilon_total": (("ledger",), ("write ", Argument("eps"))),
     **{name: ((here,), ("write ", Argument(here)))
        for here, names in _SYNONYMS.items() for name in names.split()},

@@ -47,7 +47,8 @@ def about_coding(response: str, family: Family, schema: Schema, error: float) ->
         coded 1 and 2, since all values are clipped to 1.
     """
     column = schema.columns.get(response)
-    if family.name != "binomial" or column is None or column.truth or error < _VAGUE:
+    truth = not response.isidentifier() or (column is not None and column.truth)
+    if family.name != "binomial" or truth or error < _VAGUE:
         return ()
     return (
         f"values of {response} above 1 were clipped to 1; if it is coded 1 and 2, write "
