@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -170,7 +171,8 @@ def _error_of_intercept(result: DPResults) -> float:
     """Return the standard error of the intercept; 0 without one, or without inference."""
     if result.covariance is None or "Intercept" not in result.names:
         return 0.0
-    return float(result.bse["Intercept"])
+    place = result.names.index("Intercept")
+    return math.sqrt(result.covariance[place, place])
 
 
 def _fitted(terms: Terms) -> Terms:
