@@ -135,6 +135,13 @@ MISTAKES = [
         ("dp_lm('y ~ x', [[1, 2]], 1)", "data must be", "not list"),
         ("dp_lm('y ~ x', csv, 1)", "data", "pyarrow.csv.read_csv("),
         ("dp_lm('y ~ x', 'nowhere.parquet', 1)", "data", "there is no such file"),
+        # Effects and survival.
+        ("dpreg.dp_effect('y ~ x', df, 1)", "treatment must be given", "treatment='arm'"),
+        ("dpreg.dp_effect('person ~ x', df, 1, treatment='k', family='binomial', "
+         "bounds={'person': (1, 2)})", "bounds", "write I(person == 2)"),
+        ("dpreg.dp_curve('Surv(x) ~ 1', df, 1, cuts=[1, 2])", "formula", "given 1 argument;"),
+        ("dpreg.dp_curve('Surv(x, k) ~ 1', df, 1, cuts=[2, 1])", "cuts", "increasing"),
+        ("dpreg.dp_test('ttest', df, 1)", "statistic must be a function", "got 'ttest'"),
         # Formulas.
         ("dp_lm('y ~ z', df, 1)", "formula", "there is no column 'z'; the data have 'y', 'x'"),
         ("dp_lm('y ~ X', df, 1)", "formula", "perhaps 'x' was meant"),
@@ -148,7 +155,7 @@ MISTAKES = [
         ("dp_lm('y ~ C(year)', df, 1)", "levels", "without declared levels"),
         ("dp_lm('y ~ when', df, 1)", "formula", "days since a fixed date"),
         ("dp_lm('city ~ x', df, 1, levels={'city': ['Oslo', 'Rome']})", "formula",
-         "for a category write I(x == 'level')"),
+         "for a category write I(city == 'Rome')"),
         ("dp_lm('y ~', df, 1)", "formula", "'y ~ 1' for the mean alone"),
         ("dp_lm('y ~ I(x^2)', df, 1)", "formula", "I(x ** 2)"),
         ("dp_lm('y ~ np.where(x > 0, 1, 0)', df, 1)", "formula", "write I(x > 0)"),
@@ -161,8 +168,14 @@ MISTAKES = [
          "is a category without levels"),
         ("dp_lm('y ~ x', df, 1, bounds={'x': (1, 0)})", "bounds", "'x' needs low < high; "),
         ("dp_lm('y ~ x', df, 1, bounds={'x': 3})", "bounds", "two numbers, not an int"),
+        ("dp_glm('y ~ x', df, 1, bounds={'y': (1, 2)})", "bounds", "write I(y == 2)"),
         # Of results.
         ("fit.conf_int(level=0.9)", "level", "write alpha=0.1"),
+        ("fit.conf_int(0.95)", "alpha must be", "0.05 gives 95% intervals"),
+        ("fit.summary2()", "there is no 'summary2'", "write summary()"),
+        ("fit.plot('x')", "ax must be a Matplotlib axis", "leave ax out"),
+        ("dpreg.DPResults.from_json('fit.json')", "this is not a dpreg result",
+         "give the text of a file"),
         ("fit.coef_", "there is no 'coef_'", "write params"),
         ("fit.to_latex()", "there is no 'to_latex'", "write summary().as_latex()"),
         ("fit.predict()", "data must be given", "rows that need no protection"),
@@ -193,6 +206,8 @@ MISTAKES = [
         # The shell.
         ("dpreg fit d.parquet 'y ~ x' --eps 1", "FORMULA", "write the formula first"),
         ("dpreg fit 'y ~ x' d.parquet --epsilon 1", "--epsilon", "write --eps"),
+        ("dpreg fit y ~ x d.parquet --eps 1", "FORMULA", "write it in quotes: 'y ~ x'"),
+        ("dpreg fit 'y ~ x' d.parquet --eps 1 --out f.json", "--out", "write --json"),
         ("dpreg fit 'y ~ x' d.parquet --eps 1 --seed 1", "--seed", "write --rng"),
         ("dpreg fit 'y ~ city' d.parquet --eps 1", "--levels", "--levels city=first,second"),
         ("dpreg fit 'y ~ x' d.csv --eps 1", "DATA", "pyarrow.csv.read_csv('d.csv', "),

@@ -141,6 +141,21 @@ def test_a_large_epsilon_has_a_note():
     assert "no meaningful protection" not in notes(20.0, 1e-6)
 
 
+@pytest.mark.parametrize("rows", [2_000, 20_000])
+def test_a_response_coded_1_and_2_has_a_note(rows):
+    rng = np.random.default_rng(rows)
+    x, age = rng.normal(size=rows), rng.uniform(20, 80, rows)
+    event = rng.random(rows) < 1 / (1 + np.exp(-x))
+    wanted = "values of y above 1 were clipped to 1; if it is coded 1 and 2, write I(y == 2)"
+    for y, said in ((event + 1, True), (1 * event, False), (event, False)):
+        fit = dpreg.dp_glm("y ~ x + age", {"x": x, "age": age, "y": y}, 1.0, 1e-6, rng=1)
+        assert (wanted in fit.notes) == said
+        # By the released standard error alone, and the declared type.
+        assert (not fit.bse["Intercept"] < 10) == said
+    again = dpreg.dp_glm("y ~ x", {"x": x, "y": event + 1}, 1.0, 1e-6, rng=1, inference=False)
+    assert wanted not in again.notes
+
+
 def test_a_delta_above_one_by_the_released_number_has_a_note():
     """By the number that is released, which is noisy, and never by that of the rows."""
     said = notes(20.0, 0.01)

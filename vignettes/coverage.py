@@ -34,8 +34,8 @@ PRIVATE = ("boosted_adassp", "adassp", "tukey")
 TOO_WIDE = (1, 3, 10)
 BOUNDED = tuple(f"{kind} x{c}" for kind in ("bounded adassp", "plain") for c in TOO_WIDE)
 METHODS = ("least squares", *PRIVATE, *BOUNDED)
-# Of the first runs every fourth has the bounded methods too: their width matters, not coverage.
-# After them every fourth has all private methods, and the others that which "auto" takes.
+# Every fourth of the first runs includes the bounded methods, whose width matters, not coverage.
+# After these, every fourth run has all private methods, and the others the one that "auto" chooses.
 EVERY, BOUNDED_UNTIL = 4, 100
 LARGE = 100_000  # rows from which that begins after 8 runs
 

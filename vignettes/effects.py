@@ -2,8 +2,8 @@
 # # What does a treatment do?
 #
 # A health insurance experiment, the wages of graduates and those of union members: average effects
-# with privacy, beside the same estimates without. The first is a trial; the others rest on
-# assumptions that no table can show.
+# with privacy, beside the same estimates without. The first is a trial; the others need assumptions
+# that the data cannot confirm.
 #
 # Run it as `python vignettes/effects.py`, or open it as a notebook (percent format).
 
@@ -23,9 +23,9 @@ here = Path(__file__).parent if "__file__" in globals() else Path.cwd()
 # %% [markdown]
 # ## A trial: does free care mean more visits?
 #
-# The RAND Health Insurance Experiment gave families plans by chance: free care, or a share of the
-# costs. `randhie` of statsmodels has 20,190 person-years. The difference in mean numbers of visits
-# needs no covariates.
+# The RAND Health Insurance Experiment assigned families to plans at random: free care, or a share
+# of the costs. `randhie` of statsmodels has 20,190 person-years. The difference in mean numbers of
+# visits needs no covariates.
 
 # %%
 visits = sm.datasets.randhie.load_pandas().data
@@ -40,9 +40,9 @@ print(f"not private: {means['mean'].diff().iloc[1]:.3f} +- {np.hypot(*means['sem
 # %% [markdown]
 # ## A comparison: what is a degree worth?
 #
-# Hourly earnings of 61,395 persons in 2004 (`CPSSW8` of the R package AER). Degrees are not given
-# by chance, so the comparison is of persons of the same age, sex and region: `"aipw"` models the
-# earnings and the degree, and is right if one of the models is.
+# Hourly earnings of 61,395 persons in 2004 (`CPSSW8` of the R package AER). Degrees are not
+# assigned at random, so persons of the same age, sex and region are compared: `"aipw"` models the
+# earnings and the degree, and is consistent if one of the two models is right.
 
 # %%
 wages = pd.read_parquet(here / "wages.parquet")
@@ -82,7 +82,7 @@ print(exact(wages["earnings"], wages["degree"], columns))
 # ## Persons with several rows
 #
 # Wages of young women over the years (`nlswork`): are union members paid better, at the same tenure
-# in the same year? A woman is one unit, whose rows stand and fall together: four of them are used,
+# in the same year? A woman is one unit: all her rows are protected together, four of them are used,
 # and standard errors are clustered.
 
 # %%
@@ -101,14 +101,14 @@ print(union.tidy().round(4).iloc[:, :4])
 print(exact(women["ln_wage"], women["union"], women[["tenure", "year"]]))
 
 # %% [markdown]
-# ## How far to trust it
+# ## Limitations
 #
 # - `found.overlap` is the noisy number of rows whose probability of treatment is at a public limit.
-#   For these the effect is a matter of the model of the outcome.
-# - That no other cause decides about treatment and outcome is for the analyst to argue. A degree is
-#   not given by chance, so the number above is a comparison, not an effect.
-# - The table of [simulated trials and cohorts](/tests/benchmarks/effect_coverage.md) has the shares
-#   of intervals that hold the truth, and what noise costs.
+#   For these the effect depends on the model of the outcome.
+# - That all confounders are in the formula is for the analyst to argue. Degrees are not assigned at
+#   random, so the number above is a comparison, not an effect.
+# - The table of [simulated trials and cohorts](/tests/benchmarks/effect_coverage.md) has the
+#   coverage of intervals, and standard errors beside those without noise.
 
 # %%
 print(found.overlap)

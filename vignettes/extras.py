@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Beyond the coefficients: fit, residuals, new observations, weights
 #
-# R squared, residuals and prediction intervals are functions of the private records, so each has a
-# price; it is part of the eps of the fit, and `fit.privacy` has it. Weights cost nothing more. All
-# on the diamonds that come with the package.
+# R squared, residuals and prediction intervals are functions of the private records, so each costs
+# a part of the eps of the fit, which `fit.privacy` names. Weights cost nothing more. The examples
+# use the diamonds that come with the package.
 #
 # Run it as `python vignettes/extras.py`, or open it as a notebook (percent format).
 
@@ -49,8 +49,8 @@ print(np.exp(bands[["mean", "lower", "upper"]].head(3)).round())
 # %% [markdown]
 # ## Residuals, without a residual
 #
-# `diagnostics=True` spends another 10% on noisy numbers of rows by fitted value and residual: it is
-# enough to see curvature, growing variance and heavy tails, not a single stone. Here the smallest
+# `diagnostics=True` spends another 10% on noisy numbers of rows by fitted value and residual. These
+# show curvature, growing variance and heavy tails, but no single stone. Here the smallest
 # stones cost more than the line predicts, and the tails are slightly heavier than normal ones.
 
 # %%

@@ -96,7 +96,7 @@ print(visits.summary(exp=True))
 # The true effect of ten years of age is to multiply visits by exp(0.2), 1.22. A note below the
 # table has the value at which counts are clipped; the head has the effect of clipping scores.
 #
-# ## A quantile: what do nine of ten stones of a size cost less than?
+# ## A quantile: which price do nine of ten stones of a size not exceed?
 
 # %%
 for q in (0.1, 0.5, 0.9):

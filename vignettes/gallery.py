@@ -5,6 +5,7 @@
 # and its cost. The data are public, so the exact answer can be shown here; with data that need
 # protection only the private answer is available. The data come with `statsmodels` and with this
 # repository: nothing is downloaded. Private numbers differ each time this page is built.
+# In R data can be a data frame or the path of a Parquet file: `sales <- "homes.parquet"`.
 #
 # Run it as `python vignettes/gallery.py`, or open it as a notebook (percent format).
 

@@ -124,14 +124,11 @@ assert partitioned.to_json() == fit.to_json()
 # With the first two lines partitions stay where they are, except for `"dpsgd"` and units; all
 # others bring the rows to this process.
 #
-# These figures are of the engine before this one, which made three times as many passes, and are
-# not made again yet. With the file of `tests/benchmarks/bench_large.py`, 88 bytes a row of 10
-# regressors, `memory=1e9` and two idle processors, 100 million rows took 43 to 50 s in five runs,
-# and DuckDB 9.5 to 12 s for
-# the means and the products of the same columns where the system had the file in memory: a private
-# fit took 4.0 to 4.7 times as long. (Where it had not, DuckDB took 18 to 25 s.) The peak was
-# 1.3 GB. Nearly half of the time goes into writing 12 GB of temporary files: on the virtual machine
-# that was used a GB takes a processor 3 s where memory is touched for the first time in a while,
-# and 0.3 s after that. 10 million rows took 4.0 times as long (3.7 to 4.3), imports, most of a
-# second, included. Time is in proportion to rows, so 1,000 million should take about 8 minutes, of
-# which DuckDB would take two to read them.
+# The following figures are those of an earlier version, which made three times as many passes; they
+# have not been measured again. The file of `tests/benchmarks/bench_large.py` has 88 bytes per row
+# for 10 regressors. With `memory=1e9` and two idle processors, a fit to 100 million rows took 43 to
+# 50 s in five runs and at most 1.3 GB of memory. DuckDB took 9.5 to 12 s for the means and products
+# of the same columns with the file in memory, and 18 to 25 s without. So a fit took 4.0 to 4.7
+# times as long as the plain sums; with 10 million rows, 3.7 to 4.3 times. Nearly half of the time
+# was spent on writing 12 GB of temporary files. Time is proportional to the number of rows: 1,000
+# million rows should take about 8 minutes.

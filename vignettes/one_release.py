@@ -1,9 +1,8 @@
 # %% [markdown]
 # # One release, many questions
 #
-# After a fit come tests, contrasts, a second model, R squared.
-# This page says what of that is free, what is not, and how well it works, on the diamonds that come
-# with the package.
+# After a fit one wants tests, contrasts, a second model, R squared. This page shows which of these
+# are free, which are not, and how accurate they are, on the diamonds that come with the package.
 #
 # Run it as `python vignettes/one_release.py`, or open it as a notebook (percent format).
 
@@ -61,12 +60,12 @@ print(m.vif("log(price) ~ log(carat) + carat"))
 m.plot()
 
 # %% [markdown]
-# The price: rows with a large norm, response included, are clipped, because there are no residuals
-# to clip instead; sampling errors assume a constant variance, enlarged by the kurtosis of the rows.
-# On fifteen real tables (`tests/benchmarks/moments.md`; n = 20,000, eps = 1, five models each) the
-# median coverage of intervals is .92, with 3.3 times the width of a sandwich interval and none
-# blank; five calls with a fifth of eps have .93, 4.3 times, and 7% blank. Where a few rows
-# determine the coefficients both cover less (house_8L .66 and .75, diamonds .53 and .64).
+# The disadvantages: rows with a large norm, response included, are clipped, because there are no
+# residuals to clip instead, and sampling errors assume a constant variance, enlarged by the
+# kurtosis of the rows. On fifteen real tables (`tests/benchmarks/moments.md`; n = 20,000, eps = 1,
+# five models each) the median coverage of intervals is .92, with 3.3 times the width of a sandwich
+# interval and none blank; five calls with a fifth of eps have .93, 4.3 times, and 7% blank. Where a
+# few rows determine the coefficients both cover less (house_8L .66 and .75, diamonds .53 and .64).
 #
 # As after any selection, private or not, the intervals of the model that `subsets` ranks first are
 # too narrow.

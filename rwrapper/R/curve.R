@@ -18,7 +18,7 @@
 #' @inheritParams dp_lm
 #' @param formula `Surv(time, event) ~ arm`, or `Surv(start, stop, event) ~ arm` with delayed entry;
 #'   `~ 1` for one curve, `~ arm + sex` for one for each combination of levels.
-#' @param cuts Public times, rising: the ends of the intervals. Do not choose them by looking at the
+#' @param cuts Public increasing times: the ends of the intervals. Do not choose them by looking at the
 #'   data. Times after the last are censored there.
 #' @param start Where the first interval begins, itself included; curves are conditional on survival
 #'   up to it.
@@ -55,9 +55,10 @@ dp_curve <- function(formula, data, eps, cuts, start = 0, levels = NULL, unit = 
                           breaks = "write cuts = c(90, 180)", times = "write cuts = c(90, 180)",
                           start.time = "write start = 0"), ...)
   data <- data_of(data)
+  needs_eps(missing(eps))
   check_number(eps, "eps", "1")
   if (!is.null(max_rows)) check_number(max_rows, "max_rows", "5")
-  check_cuts(cuts, start)
+  check_cuts(if (missing(cuts)) NULL else cuts, start)
   check_unit(unit, data)
   sent_budget <- budget_sent(budget)
   formula <- as_formula(formula)

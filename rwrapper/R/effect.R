@@ -59,7 +59,7 @@ dp_effect <- function(formula, data, eps, delta = 1e-5, treatment, method = "aip
   if (!is.null(max_rows)) check_number(max_rows, "max_rows", "5")
   if (!is.null(memory)) check_number(memory, "memory", "2e9")
   if (!is.numeric(overlap) || length(overlap) != 2L || anyNA(overlap))
-    refuse("overlap must be two rising numbers, such as c(0.05, 0.95), not ", described(overlap))
+    refuse("overlap must be two increasing numbers, such as c(0.05, 0.95), not ", described(overlap))
   check_unit(unit, data)
   sent_budget <- budget_sent(budget)
   formula <- as_formula(formula)

@@ -44,6 +44,7 @@
 dp_plan <- function(n = NULL, d, eps = NULL, delta = 1e-5, method = "auto",
                     family = stats::gaussian(), effect = NULL, power = NULL, events = NULL,
                     event_rate = NULL) {
+  if (missing(d)) refuse("d must be given: the number of columns of the design, such as d = 10")
   check_number(d, "d", "10")
   check_number(delta, "delta", "1e-6")
   check_method(method, "method", options = FALSE)

@@ -19,7 +19,7 @@
 #' @inheritParams dp_lm
 #' @param formula `Surv(time, event) ~ age + stage`, or `Surv(start, stop, event) ~ age + stage` with delayed
 #'   entry, left truncation or covariates that change over time: a row is at risk in (start, stop\].
-#' @param cuts Public times, rising: the ends of the intervals. Do not choose them by looking at the
+#' @param cuts Public increasing times: the ends of the intervals. Do not choose them by looking at the
 #'   data. Times after the last are censored there. Each interval costs a coefficient: six to ten are
 #'   enough for hazard ratios. Where few persons are at risk intervals should be long: one that very few
 #'   reach makes all standard errors larger.
@@ -184,7 +184,7 @@ check_cuts <- function(cuts, start) {
   check_number(start, "start", "0")
   if (is.numeric(cuts) && length(cuts) && all(is.finite(cuts)) && !is.unsorted(cuts, strictly = TRUE))
     return(invisible())
-  refuse("cuts must be rising numbers, such as cuts = c(90, 180, 365), not ", described(cuts))
+  refuse("cuts must be increasing numbers, such as cuts = c(90, 180, 365), not ", described(cuts))
 }
 
 check_event <- function(frame, given) {

@@ -85,7 +85,7 @@ def test_a_curve_is_dp_curve(data, ledger, tmp_path, capsys):
     assert again.to_json() == found.to_json()
     for more, says in (
         (["--cuts", "1,a"], "--cuts must be TIME,TIME"),
-        (["--cuts", "2,1"], "--cuts must be rising finite numbers"),
+        (["--cuts", "2,1"], "--cuts must be increasing finite numbers"),
         (["--start", "3"], "--start must be a number below the first cut, 0.5"),
         (["--max-rows", "0"], "--max-rows must be an integer"),
         (["--alpha", "2"], "--alpha must be"),
@@ -161,7 +161,7 @@ def test_effect_is_dp_effect(data, ledger, tmp_path, capsys):
     assert again.effect == found.effect
     for more, says in (
         (["--overlap", "1,a"], "--overlap must be LOW,HIGH"),
-        (["--overlap", "0.9,0.1"], "--overlap must be two rising numbers"),
+        (["--overlap", "0.9,0.1"], "--overlap must be two increasing numbers"),
         (["--propensity", "2"], "--propensity must be a number in"),
         (["--treatment", "nope"], "nope"),
         (["--method", "difference"], "write ~ 1"),

@@ -105,7 +105,17 @@ def test_every_picture_is_put_into_words(seen):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     "name",
-    ["guide/start", "planner", "privacy/proofs", "cpp/src/mechanisms/peel", "reference/r/dp_lm"],
+    [
+        "index",
+        "guide/start",
+        "guide/survival",
+        "planner",
+        "privacy/proofs",
+        "vignettes/gallery",
+        "rwrapper/vignettes/custodian",
+        "cpp/src/mechanisms/peel",
+        "reference/r/dp_lm",
+    ],
 )
 def test_text_can_be_read(chromium, address, scheme, name):
     context = chromium.new_context(base_url=address, color_scheme=scheme)
@@ -117,6 +127,15 @@ def test_text_can_be_read(chromium, address, scheme, name):
     white = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert white == (scheme == "light")
     context.close()
+
+
+@pytest.mark.parametrize("name", ["index", "guide/papers", "vignettes/gallery", "planner"])
+def test_a_page_weighs_less_than_a_megabyte(page, name):
+    page.goto(f"/{name}.html", wait_until="load")
+    sizes = page.evaluate("""performance.getEntriesByType("resource")
+      .concat(performance.getEntriesByType("navigation")).map((entry) => entry.decodedBodySize)""")
+    assert len(sizes) > 5
+    assert 20_000 < sum(sizes) < 1_000_000
 
 
 def test_the_reader_chooses_light_or_dark(page):

@@ -84,6 +84,16 @@ def test_the_first_page_has_a_fit_and_its_picture(site):
     assert "<!-- " not in text.partition("<article")[2].partition("</article>")[0]
 
 
+def test_vignettes_of_r_have_100_columns_and_rounded_numbers(site):
+    pages = sorted((site / "rwrapper/vignettes").glob("*.html"))
+    assert len(pages) == len(OF_R)
+    for page in pages:
+        for block in re.findall(r"<pre>(.*?)</pre>", page.read_text(), re.DOTALL):
+            text = html.unescape(re.sub("<[^>]+>", "", block))
+            assert max(map(len, text.splitlines())) <= 100, (page.name, text)
+            assert not re.search(r"\d\.\d{8}", text), (page.name, text)
+
+
 def test_printed_output_of_the_guide_has_100_columns(site):
     blocks = []
     for page in sorted((site / "guide").glob("*.html")):

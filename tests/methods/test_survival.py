@@ -399,7 +399,7 @@ WRONG = [
     ({"formula": "Surv(time, event) ~ ."}, FormulaError, "must name the covariates"),
     ({"formula": "Surv(time, event) ~ 0 + x"}, FormulaError, "baseline hazard"),
     ({"formula": "Surv(time, time) ~ x"}, FormulaError, "one column twice"),
-    ({"cuts": [2, 1]}, ArgumentError, "rising finite numbers"),
+    ({"cuts": [2, 1]}, ArgumentError, "increasing finite numbers"),
     ({"cuts": range(1, 500)}, ArgumentError, "at most 200"),
     ({"start": 3.0}, ArgumentError, "below the first cut"),
     ({"strata": "x"}, ArgumentError, "no public levels"),

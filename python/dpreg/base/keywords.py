@@ -22,7 +22,7 @@ _SYNONYMS = {
     "n": "rows nobs n_obs", "cuts": "breaks times", "start": "start_time", "ledger": "path file",
 }  # fmt: skip
 # What is written for an argument that is missing.
-_LIKE = {"cuts": [90, 180, 365], "k": 5, "formula": "y ~ x"}
+_LIKE = {"cuts": [90, 180, 365], "k": 5, "formula": "y ~ x", "treatment": "arm"}
 
 # By the name that was given: the arguments that it may stand for, and the advice where a function
 # has one of them; with none, the advice is for every function.
@@ -53,6 +53,7 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
     "alpha": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
     "conf_level": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
     "delta": (("cuts", "blocks"), "leave it out: the guarantee is (eps, 0)"),
+    **dict.fromkeys(("out", "output"), (("json",), ("write ", Argument("json")))),
     "epsilon_total": (("ledger",), ("write ", Argument("eps"))),
     **{name: ((here,), ("write ", Argument(here)))
        for here, names in _SYNONYMS.items() for name in names.split()},

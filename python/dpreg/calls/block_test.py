@@ -130,7 +130,7 @@ def dp_test(
     12
     """
     if not callable(statistic):
-        raise unusable("statistic", "a function of a data frame", type(statistic).__name__)
+        raise unusable("statistic", "a function of a data frame that returns a p-value", statistic)
     source = open_source(_checked(data))
     if unit is not None:
         check_unit(unit, source.schema)

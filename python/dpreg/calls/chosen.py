@@ -58,6 +58,7 @@ def bounds_for(
 ) -> dict[str, Bounds]:
     """Return the bounds of the columns of a design, if something in the call uses bounds."""
     public = checked_bounds(bounds, terms)
+    _check_response(public, terms)
     chosen: list[Method | Selector] = [each for each in (method, selector) if each is not None]
     if public and not any(each.uses_bounds for each in chosen):
         all_there_are: list[Method | Selector] = [kind() for kind in SELECTORS.values()]
@@ -67,3 +68,19 @@ def bounds_for(
         problem = (f"is not used by {chosen[0].name!r}, only by ", Choice(names))
         raise ArgumentError("bounds", problem, leave_out("bounds"))
     return public
+
+
+def _check_response(public: Mapping[str, Bounds], terms: Terms) -> None:
+    """Refuse bounds by which the response has values that its family cannot have."""
+    known, name = terms.family.response, terms.response
+    if known is None or name not in public:
+        return
+    (low, high), (least, most) = known, public[name]
+    if least < low or most > high:
+        raise ArgumentError(
+            "bounds",
+            f"those of {name!r} are {least:g} and {most:g}, but a response of the family "
+            f"{terms.family.name!r} is between {low:g} and {high:g}",
+            f"write I({name} == {most:g}) as the response if it has the two values "
+            f"{least:g} and {most:g}",
+        )

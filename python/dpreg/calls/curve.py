@@ -72,7 +72,7 @@ def dp_curve(
     eps : float
         Privacy loss in nats, greater than 0; no delta is needed.
     cuts : sequence of float
-        Public times, rising: the ends of the intervals (0, cuts[0]], (cuts[0], cuts[1]], ...  Do
+        Public increasing times: the ends of the intervals (0, cuts[0]], (cuts[0], cuts[1]], ...  Do
         not choose them by looking at the data.  What is after the last is censored there.
     start : float, default 0.0
         Where the first interval begins, itself included.  Curves are conditional on survival up to

@@ -48,7 +48,7 @@ _METHODS = ("aipw", "regression", "difference")
 # Limits of the propensity may not be nearer to 0 and 1: a row would weigh a thousand.
 _LEAST = 1e-3
 _RESTS_ON = {
-    "regression": "the effect and its interval rest on the model of the outcome",
+    "regression": "the effect and its interval depend on the model of the outcome",
     "difference": "a difference in means is an effect only if treatment was randomised",
 }
 # Rows at the limits are worth a note from this share on.
@@ -266,7 +266,7 @@ def _options(asked: Request) -> TreatmentEffect:
 def _limits(overlap: object) -> tuple[float, float]:
     pair = tuple(overlap) if isinstance(overlap, Sequence) and len(overlap) == 2 else ()
     if not pair or not all(map(_number, pair)) or not _LEAST <= pair[0] < pair[1] <= 1 - _LEAST:
-        wanted = f"two rising numbers from {_LEAST:g} to {1 - _LEAST:g}, such as (0.05, 0.95)"
+        wanted = f"two increasing numbers from {_LEAST:g} to {1 - _LEAST:g}, such as (0.05, 0.95)"
         raise unusable("overlap", wanted, overlap)
     return float(pair[0]), float(pair[1])
 
@@ -310,7 +310,8 @@ def _bounded(terms: Terms, asked: Request, problem: Problem) -> Terms:
     if asked.method.estimator == "difference" and len(terms.names) > 1:
         why = "has covariates, and the difference in means uses none"
         raise FormulaError("formula", why, "write ~ 1", write("method", "aipw"))
-    public = bounds_for(asked.bounds, terms, BoostedAdaSSP(), None)
+    of_family = replace(terms, family=family_from(asked.family))
+    public = bounds_for(asked.bounds, of_family, BoostedAdaSSP(), None)
     if terms.names[0] in public:
         problem_is = f"{treatment!r} is the treatment, which is 0 or 1"
         raise ArgumentError("bounds", problem_is, leave_out("bounds"))
@@ -333,7 +334,7 @@ def _overlap(found: EffectRelease, options: TreatmentEffect) -> Overlap | None:
 
 
 def _about_estimate(found: EffectRelease, options: TreatmentEffect) -> tuple[str, ...]:
-    """Say what the effect rests on, from released numbers."""
+    """Say what the effect depends on, from released numbers."""
     notes = list(dict.fromkeys(found.notes))
     if not np.isfinite(found.covariance).all():
         notes.insert(0, (
@@ -345,8 +346,8 @@ def _about_estimate(found: EffectRelease, options: TreatmentEffect) -> tuple[str
         low, high = options.overlap
         notes.insert(0, (
             f"about {overlap.share:.0%} of the rows have an estimated probability of treatment of "
-            f"at most {low:g} or at least {high:g}: for them the effect rests on the model of the "
-            "outcome"
+            f"at most {low:g} or at least {high:g}: for these the effect depends on the model of "
+            "the outcome"
         ))  # fmt: skip
     if options.estimator in _RESTS_ON:
         notes.append(_RESTS_ON[options.estimator])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ from dpreg.base.errors import Argument, ArgumentError, FormulaError, Setting, Wo
 from dpreg.base.families import NegativeBinomial, family_from, with_link
 from dpreg.calls.chosen import bounds_for, of_units, option_of
 from dpreg.calls.notes import (
+    about_coding,
     about_columns,
     about_extras,
     about_privacy,
@@ -107,6 +109,7 @@ def fit(request: Request, data: Any) -> DPResults | NotReleased:
         *about_privacy(*claim, outcome.units),
         *unwritten,
         *about_response(terms.response, family, problem.schema),
+        *about_coding(terms.response, family, problem.schema, _error_of_intercept(result)),
         *selection.notes,
         *result.notes,
         *about_columns(problem.schema),
@@ -162,6 +165,14 @@ def published(
         estimand=outcome.estimand,
         start=outcome.start,
     )
+
+
+def _error_of_intercept(result: DPResults) -> float:
+    """Return the standard error of the intercept; 0 without one, or without inference."""
+    if result.covariance is None or "Intercept" not in result.names:
+        return 0.0
+    place = result.names.index("Intercept")
+    return math.sqrt(result.covariance[place, place])
 
 
 def _fitted(terms: Terms) -> Terms:

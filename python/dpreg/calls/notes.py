@@ -16,6 +16,9 @@ _COMPARED = re.compile(r"[<>!=]=|[<>]")
 # Above it a single record can be detected almost with certainty.
 _LARGE_EPSILON = 20.0
 
+# Of log odds.  With a larger standard error, nothing is known of the intercept.
+_VAGUE = 10.0
+
 # Methods that draw rows of a unit, and how many when the options do not say.
 _DRAWN = {"boosted_adassp": 1, "adassp": 1, "dpsgd": 1}
 
@@ -31,6 +34,25 @@ def about_response(response: str, family: Family, schema: Schema) -> tuple[str, 
     return (
         f"{response} is 0 or 1, so this is a linear probability model; dp_glm fits a logistic "
         "regression",
+    )
+
+
+def about_coding(response: str, family: Family, schema: Schema, error: float) -> tuple[str, ...]:
+    """Ask whether a response of numbers is 0 and 1, where the released fit suggests another coding.
+
+    Parameters
+    ----------
+    error : float
+        The standard error of the intercept, as released.  It is NaN or large where the response is
+        coded 1 and 2, since all values are clipped to 1.
+    """
+    column = schema.columns.get(response)
+    truth = not response.isidentifier() or (column is not None and column.truth)
+    if family.name != "binomial" or truth or error < _VAGUE:
+        return ()
+    return (
+        f"values of {response} above 1 were clipped to 1; if it is coded 1 and 2, write "
+        f"I({response} == 2)",
     )
 
 

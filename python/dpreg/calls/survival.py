@@ -79,7 +79,7 @@ def dp_survival(
     delta : float, optional
         Privacy parameter delta, as for `dp_lm`.
     cuts : sequence of float
-        Public times, rising: the ends of the intervals (0, cuts[0]], (cuts[0], cuts[1]], ...  Do
+        Public increasing times: the ends of the intervals (0, cuts[0]], (cuts[0], cuts[1]], ...  Do
         not choose them by looking at the data.  What is after the last is censored there.  Each
         interval costs a coefficient: six to ten are enough for hazard ratios.  Where few
         persons are at risk intervals should be long: one that very few reach makes all

@@ -17,7 +17,7 @@ MOST_CUTS = 1000
 
 def edges_of(cuts: object, start: object, most: int = MOST_CUTS) -> Doubles:
     """Return where intervals end, the first being the beginning of all."""
-    wanted = f"rising finite numbers, at most {most}, such as [90, 180, 365]"
+    wanted = f"increasing finite numbers, at most {most}, such as [90, 180, 365]"
     values = [] if isinstance(cuts, (str, bytes, Mapping)) else _listed(cuts)
     if not values or len(values) > most or not all(map(_real, values)):
         raise unusable("cuts", wanted, cuts)

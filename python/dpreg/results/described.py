@@ -52,6 +52,7 @@ _REASONS = {
     **dict.fromkeys(("to_latex", "as_latex"), "write summary().as_latex()"),
     **dict.fromkeys(("to_html", "as_html"), "write summary().as_html()"),
     "confint": "write conf_int()",
+    "summary2": "write summary()",
     "n": "write nobs, a private estimate",
     "df_resid": _COUNT,
     "pred_table": "it counts records; diagnostics=True in the call pays for plot_calibration()",

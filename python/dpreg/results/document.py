@@ -128,6 +128,8 @@ def parsed(text: str, document: Mapping[str, Any], number: int) -> dict[str, Any
     number : int
         Of the format.
     """
+    if isinstance(text, str) and not text.lstrip().startswith("{"):
+        raise ValueError("no JSON; give the text of a file, not its path: Path(name).read_text()")
     data: dict[str, Any] = json.loads(text)
     _check(data, document, "")
     if data.pop(next(iter(document))) != number:

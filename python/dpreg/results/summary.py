@@ -152,6 +152,9 @@ def unit_noun(fit: Fitted) -> str:
 
 
 def _body(fit: Fitted, table: pd.DataFrame, alpha: float, exp: bool) -> Any:
+    # The coefficient of an offset is given, not estimated.
+    given = [name for name in table.index if name.startswith("offset(")]
+    table = table.drop(index=given)
     table = table[["coef"]] if fit.covariance is None else table.drop(columns="clipping")
     return table_of(table.rename(columns={"coef": "exp(coef)"}) if exp else table, alpha)
 

@@ -24,6 +24,11 @@ test_that("what is missing or long is named without its length", {
   expect_match(wrong(dp_lm(price ~ carat, eps = 1)), "^data must be given")
   expect_match(wrong(dp_glm(price ~ carat, eps = 1)), "^data must be given")
   expect_match(wrong(dp_select(price ~ carat, diamonds, eps = 1)), "^k must be given")
+  expect_match(wrong(dp_curve(Surv(carat, cut) ~ 1, diamonds, eps = 1)), "^cuts must be increasing numbers, such as")
+  expect_match(wrong(dp_curve(Surv(carat, cut) ~ 1, diamonds, cuts = 1)), "^eps must be given")
+  expect_match(wrong(dp_plan(n = 1000, eps = 1)), "^d must be given")
+  expect_match(wrong(dp_glm(carat ~ depth, diamonds, eps = 1, bounds = list(carat = c(1, 2)))),
+               "write I(carat == 2)", fixed = TRUE)
   expect_match(wrong(dp_lm(price ~ carat, diamonds, eps = diamonds$carat)), "not a long vector$")
   expect_match(wrong(dp_lm(price ~ carat, diamonds, eps = as.list(diamonds$carat))), "not a long list$")
 })

@@ -121,7 +121,7 @@ test_that("what cannot be used is refused with a rewrite, before the charge", {
   refused(Surv(time, status == 2) ~ x, "group them by a public rule", strata = "site")
   refused(Surv(time, status == 2) ~ arm, "in the formula too", strata = "arm")
   refused(Surv(time, status == 2) ~ x, "no column", strata = "zip")
-  refused(Surv(time, status == 2) ~ x, "cuts must be rising", cuts = c(2, 1))
+  refused(Surv(time, status == 2) ~ x, "cuts must be increasing", cuts = c(2, 1))
   refused(Surv(time, status == 2) ~ x, "write unit = ", id = person)
   refused(Surv(time, status == 2) ~ x, "write time_varying = \"age\"", tt = 1)
   refused(Surv(time, status == 2) ~ x, "needs unit", max_rows = 2)

@@ -91,13 +91,13 @@
     const lines = {
       method: plan.method,
       [`width against ${EXACT[name] ?? "maximum likelihood"}`]: width,
-      [some ? "coefficients with an interval" : "chance of a release"]: percent(plan.released),
-      "chance that nothing is released": plan.declined < 0.01 ? "below 1%" : percent(plan.declined),
+      [some ? "coefficients with an interval" : "probability of a release"]: percent(plan.released),
+      "probability of no release": plan.declined < 0.01 ? "below 1%" : percent(plan.declined),
       ...detection(plan, question),
       [name === LINEAR ? "loss in prediction, without inference" : "loss in prediction"]:
         `${short(100 * plan.loss)}% of the explained ${EXPLAINED[name] ?? "deviance"}`,
-      "least n at this eps": plan.leastUnits ? count(plan.leastUnits) : "more than 10^9",
-      "least eps at this n": plan.leastEpsilon ? short(plan.leastEpsilon) : "above 500",
+      "smallest n at this eps": plan.leastUnits ? count(plan.leastUnits) : "more than 10^9",
+      "smallest eps at this n": plan.leastEpsilon ? short(plan.leastEpsilon) : "above 500",
     };
     const verdict = document.createElement("p");
     verdict.className = plan.works ? "planner-enough" : "planner-short";

@@ -109,7 +109,7 @@ def _check_kinds(columns: Collection[Column], categories: AbstractSet[str]) -> N
             "levels",
             f"{holding} without declared levels, which must not be read from the data",
             (*add("levels", levels), " to the call"),
-            "convert numbers before it, as with astype(float)",
+            "convert a column of numbers before it",
         )
     for column in columns:
         if column.kind == "other":

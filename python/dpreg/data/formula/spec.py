@@ -117,7 +117,7 @@ class FormulaSpec:
                 "formula",
                 f"the response of {formula!r} must be one number in each row, but makes "
                 f"{built[0].shape[1]} columns",
-                "for a category write I(x == 'level')",
+                f"for a category write {self._comparison()}",
             )
         self.response = str(self._left.column_names[0])
         columns = [str(name) for name in self._right.column_names]
@@ -131,6 +131,12 @@ class FormulaSpec:
         if self.response in columns:
             problem = f"{self.response!r} is the response of {formula!r} and a regressor too"
             raise FormulaError("formula", problem, "leave it out on the right")
+
+    def _comparison(self) -> str:
+        """Return an example of a response that is true or false, with a declared level."""
+        name = self._responses[0]
+        levels = self.schema[name].levels
+        return f"I({name} == {levels[-1]!r})" if levels else "I(x == 'level')"
 
     def __reduce__(self) -> tuple[Any, tuple[str, bytes, str | None]]:
         return _again, (self.formula, pickle.dumps(self.schema), self.weights)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpreg.base.errors import FormulaError
+from dpreg.base.text import counted
 
 _SURV = re.compile(r"^\s*(?:survival::)?Surv\s*\(")
 _EXAMPLES = ("write 'Surv(time, event) ~ group'", "with delayed entry 'Surv(start, stop, event)'")
@@ -110,7 +111,9 @@ def _in_order(pieces: list[str]) -> list[str]:
         raise FormulaError("formula", problem, *_EXAMPLES)
     wanted = next((order for order in _ORDERS if len(order) == len(pieces)), ())
     if not wanted or not set(given) <= set(wanted) or not all(pieces):
-        problem = f"Surv() needs a time and an event, and was given {len(pieces)} arguments"
+        problem = (
+            f"Surv() needs a time and an event, and was given {counted(len(pieces), 'argument')}"
+        )
         raise FormulaError("formula", problem, *_EXAMPLES)
     placed = iter([piece for piece, found in zip(pieces, named, strict=True) if not found])
     return [given[name] if name in given else next(placed) for name in wanted]

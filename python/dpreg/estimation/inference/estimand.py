@@ -74,12 +74,13 @@ def clipping_note(estimand: Estimand | None, response: str) -> tuple[str, ...]:
     target = estimand.name.removeprefix(CLIPPED)
     least_squares = target == "least squares"
     most, least = (_rounded(n) for n in (estimand.units_clipped, estimand.surely_clipped))
-    were = "influential row was clipped" if most == 1 else "influential rows were clipped"
+    of = "influential row" if most == 1 else "influential rows"
     if estimand.surely_clipped:
         rows = f"{most:,}" if least == most else f"{least:,} to {most:,}"
-        note = f"about {rows} {were}, so these are Huber-type estimates"
+        were = "was" if most == 1 else "were"
+        note = f"about {rows} {of} {were} clipped, so these are Huber-type estimates"
     else:
-        note = f"at most about {most:,} {were}, perhaps none"
+        note = f"up to about {most:,} {of} may have been clipped"
     note += (
         f"; {'ordinary ' if least_squares else ''}{target} may differ by up to "
         f"{estimand.clipping_effect:.1f} standard errors (see fit.clipping)"

@@ -23,8 +23,9 @@ def check_alpha(alpha: object) -> float:
         Otherwise.
     """
     number = isinstance(alpha, numbers.Real) and not isinstance(alpha, bool)
-    if not number or not 0 < float(alpha) < 1:  # type: ignore[arg-type]
-        raise unusable("alpha", "a number in (0, 1)", alpha, "0.05 gives 95% intervals")
+    # 0.95 would give intervals of 5%, which nobody means.
+    if not number or not 0 < float(alpha) <= 0.5:  # type: ignore[arg-type]
+        raise unusable("alpha", "a number in (0, 0.5]", alpha, "0.05 gives 95% intervals")
     return float(alpha)  # type: ignore[arg-type]
 
 

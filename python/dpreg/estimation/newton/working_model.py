@@ -182,7 +182,7 @@ def range_note(family: Family, scales: Scales) -> tuple[str, ...]:
     if family.link != "log":
         return ()
     high = math.exp(predictor_range(scales)[1])
-    return (f"responses and means are clipped at {high:.3g}, and responses below 0 at 0",)
+    return (f"responses are clipped to [0, {high:.3g}], and fitted means at {high:.3g}",)
 
 
 def _bandwidth(scales: Scales) -> float:

@@ -82,6 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return REFUSED
     except click.ClickException as error:
         error.show()
+        if "~" in (sys.argv[1:] if arguments is None else arguments):
+            print("dpreg: FORMULA: write it in quotes: 'y ~ x'", file=sys.stderr)
         return REFUSED
     except click.Abort as stop:
         for note in getattr(stop.__cause__, "__notes__", ()):

@@ -62,7 +62,7 @@ _OPTIONS = {
                         help="Take a multiple of SECONDS, also when nothing is released, so that "
                         "the time does not depend on the data."),
     "cuts": click.option("--cuts", metavar="TIME,TIME,...", required=True,
-                         help="Public times, rising: the ends of the intervals."),
+                         help="Public times, increasing: the ends of the intervals."),
     "start": click.option("--start", type=float, default=0.0, show_default=True,
                           help="Where the first interval begins."),
     "weights": click.option("--weights", metavar="COLUMN", help="Column of row weights."),

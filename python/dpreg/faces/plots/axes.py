@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpreg.base.errors import leave_out, unusable
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dpreg.privacy.certificate import Certificate
 
-# Blue and orange of the Okabe-Ito palette, told apart by all eyes.
+# Blue and orange of the Okabe-Ito palette, distinguishable for all readers.
 SAMPLING, TOTAL, ACCENT = "#0072B2", "#E69F00", "#D55E00"
 
 
 def new_axes(ax: Axes | None, height: float) -> Axes:
     """Return `ax`, or the axes of a new figure of this height, in inches."""
     if ax is not None:
+        if not hasattr(ax, "get_figure"):
+            raise unusable("ax", "a Matplotlib axis", ax, leave_out("ax"))
         return ax
     try:
         from matplotlib import pyplot as plt
