@@ -22,6 +22,7 @@ try:
 except ImportError:
     raise ImportError("dpreg.sklearn needs scikit-learn; run `pip install scikit-learn`") from None
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, BudgetError, SchemaError, add, write
 from dpreg.base.keywords import hinted
 from dpreg.calls.fit import fit
@@ -39,8 +40,6 @@ from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
 
 __all__ = ["DPFeatureSelector", "DPLinearRegression", "DPLogisticRegression", "NotReleasedError"]
-
-Doubles = NDArray[np.float64]
 
 
 class NotReleasedError(RuntimeError):
@@ -72,6 +71,12 @@ class _Private(BaseEstimator):  # type: ignore[misc]
     bounds: Mapping[str, Bounds] | None
     budget: Budget | None
     random_state: int | None
+
+    def _take(self, given: Mapping[str, Any]) -> None:
+        """Keep all parameters by their names, `given` as `locals()` of `__init__` has them."""
+        for name, value in given.items():
+            if name != "self":
+                setattr(self, name, value)
 
     def __sklearn_clone__(self) -> Any:
         """Return an unfitted copy that charges the same budget, which a deep copy would not."""
@@ -242,13 +247,7 @@ class DPLinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
         budget: Budget | None = None,
         random_state: int | None = None,
     ) -> None:
-        self.eps = eps
-        self.delta = delta
-        self.method = method
-        self.bounds = bounds
-        self.inference = inference
-        self.budget = budget
-        self.random_state = random_state
+        self._take(locals())
 
     def fit(self, X: Any, y: Any) -> DPLinearRegression:
         """Release a model; spends `eps` and `delta`.
@@ -312,6 +311,8 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
     (2, 2)
     """
 
+    classes: tuple[float, float]
+
     @hinted("DPLogisticRegression")
     def __init__(
         self,
@@ -325,14 +326,7 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
         budget: Budget | None = None,
         random_state: int | None = None,
     ) -> None:
-        self.eps = eps
-        self.delta = delta
-        self.classes = classes
-        self.method = method
-        self.bounds = bounds
-        self.inference = inference
-        self.budget = budget
-        self.random_state = random_state
+        self._take(locals())
 
     def fit(self, X: Any, y: Any) -> DPLogisticRegression:
         """Release a model; spends `eps` and `delta`.
@@ -408,6 +402,8 @@ class DPFeatureSelector(SelectorMixin, _Private):  # type: ignore[misc]
     [False, True, False]
     """
 
+    k: int
+
     @hinted("DPFeatureSelector")
     def __init__(
         self,
@@ -420,13 +416,7 @@ class DPFeatureSelector(SelectorMixin, _Private):  # type: ignore[misc]
         budget: Budget | None = None,
         random_state: int | None = None,
     ) -> None:
-        self.k = k
-        self.eps = eps
-        self.delta = delta
-        self.method = method
-        self.bounds = bounds
-        self.budget = budget
-        self.random_state = random_state
+        self._take(locals())
 
     def fit(self, X: Any, y: Any) -> DPFeatureSelector:
         """Release a choice; spends `eps` and `delta`."""

@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-__all__ = ["epsilon_between", "sampled_epsilon_bound"]
-
 Doubles = NDArray[np.float64]
 # A bound below is wrong with at most this probability.
 ERROR = 1e-5

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-__all__ = ["Check", "Effort", "Finding", "Report", "first_fault"]
-
 How = Literal["exact", "black box", "grey box"]
 # Laws that are computed may be off by this, relatively.
 _ROUNDING = 1e-6

@@ -14,8 +14,6 @@ from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit._patch import replaced
 from dpreg.calls.block_test import dp_test
 
-__all__ = ["CHECKS", "counted_pair"]
-
 _BLOCKS, _EPSILON = 7, 1.0
 
 

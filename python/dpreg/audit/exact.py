@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpreg import _core
-from dpreg.audit._bounds import Doubles, epsilon_between
+from dpreg.audit._bounds import epsilon_between
 from dpreg.audit._finding import Check, Effort, Finding
+from dpreg.base.arrays import Doubles
 from dpreg.privacy.gdp import discreteness, gdp_epsilon
 from dpreg.privacy.pld import sampled_epsilon
-
-__all__ = ["CHECKS", "tukey_law"]
 
 
 def release_test(effort: Effort) -> Finding:

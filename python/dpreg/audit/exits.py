@@ -16,8 +16,6 @@ from dpreg.data.units import Units
 from dpreg.estimation.releases.exits import ExitCounts, noisy_exits
 from dpreg.privacy.sealed import opened
 
-__all__ = ["CHECKS"]
-
 _EPSILON, _ROWS = 1.0, 3
 _EDGES = np.array([0.0, 1.0, 2.0, 4.0])
 _TIMES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 9.0, -1.0)

@@ -9,16 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.audit._bounds import Doubles
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.recorded import finding_of, run_of
 from dpreg.audit.recordings import Leak, Recording
 from dpreg.audit.sampled import sampled_finding
 from dpreg.audit.worlds import hostile_pairs, person_pair
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.methods import FrankWolfe
 from dpreg.privacy import bounded_range_rho, pure_rho, zcdp_delta
-
-__all__ = ["CHECKS"]
 
 _BOUNDS = {"a": (-1.0, 1.0), "b": (-1.0, 1.0), "y": (-1.0, 1.0)}
 

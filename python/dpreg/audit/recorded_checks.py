@@ -35,8 +35,6 @@ from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.privacy.pld import sampled_epsilon
 from dpreg.privacy.sealed import opened
 
-__all__ = ["CHECKS"]
-
 _BOUNDS = {"a": (-1.0, 1.0), "b": (-1.0, 1.0), "y": (-1.0, 1.0)}
 # Without bounds of the response what is too small to find it is declined.
 _RESPONSE = {"y": _BOUNDS["y"]}

@@ -39,8 +39,6 @@ from dpreg.audit.replay_shrink import shrunk
 from dpreg.audit.replay_tables import Case, random_case
 from dpreg.privacy.sealed import opened
 
-__all__ = ["Measured", "measure", "replay"]
-
 # Of the cases 3 of 100 are of `dp_test`.
 _TESTS = 0.03
 _ROUNDING = 1e-9

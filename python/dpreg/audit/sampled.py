@@ -9,14 +9,13 @@ import numpy as np
 from scipy import stats
 
 from dpreg import _core
-from dpreg.audit._bounds import ERROR, Doubles, sampled_epsilon_bound
+from dpreg.audit._bounds import ERROR, sampled_epsilon_bound
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.exact import tukey_law
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.privacy.pld import sampled_epsilon
 from dpreg.privacy.sealed import ExactSums
-
-__all__ = ["CHECKS", "sampled_finding"]
 
 Bits = _core.BitSource
 

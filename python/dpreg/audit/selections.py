@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from dpreg import _core
-from dpreg.audit._bounds import Doubles, epsilon_between
+from dpreg.audit._bounds import epsilon_between
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.sampled import sampled_finding
+from dpreg.base.arrays import Doubles
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Allowance
 from dpreg.estimation.selection import DPSIS, DPKendall
-
-__all__ = ["CHECKS"]
 
 Bits = _core.BitSource
 

@@ -13,8 +13,6 @@ from dpreg.audit.replay import measure
 from dpreg.audit.replay_options import random_hazards
 from dpreg.audit.replay_tables import random_case
 
-__all__ = ["CHECKS"]
-
 # At this claim tables of a replay reach all stages.
 _CLAIM = (100.0, 1e-2)
 

@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.audit._patch import replaced
-from dpreg.audit.recordings import Call, Doubles, Leak, Recording, Stage
+from dpreg.audit.recordings import Call, Leak, Recording, Stage
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.releases import exits
 from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Counts, ExactSums, opened
-
-__all__ = ["WATCHED", "watching"]
 
 Watch = Callable[..., Any]
 
