@@ -20,7 +20,6 @@ def epsilon_between(p: Doubles, q: Doubles, delta: float) -> float:
     ----------
     p, q : ndarray
         Probabilities of the same outcomes.
-    delta : float
 
     Returns
     -------
@@ -63,7 +62,6 @@ def sampled_epsilon_bound(a: Doubles, b: Doubles, delta: float, error: float = E
         A statistic of the output, on either neighbour, runs independent.
     delta : float
         Claimed.
-    error : float
     """
     sides = [(sign * p, sign * q) for p, q in ((a, b), (b, a)) for sign in (1.0, -1.0)]
     if len(np.unique(np.concatenate([a, b]))) <= 2:

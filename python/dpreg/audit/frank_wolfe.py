@@ -109,7 +109,7 @@ def vertex(effort: Effort) -> Finding:
 
 def screening(effort: Effort) -> Finding:
     """Scores and the dummy over all tables of up to 3 rows, many rows alike, and one more."""
-    worst, pairs, remark = 0.0, 0, ""
+    found = Finding("screening: range of its scores", "exact", 1.0, 0.0)
     rows = list(itertools.product((-1.0, 1.0), (-1.0, 0.0, 1.0), (-1.0, 1.0)))
     tables = [t * c for n in (0, 1, 2) for t in itertools.combinations_with_replacement(rows, n)
               for c in (1, 60)]  # fmt: skip
@@ -119,13 +119,8 @@ def screening(effort: Effort) -> Finding:
         for row in rows:
             change = np.append(_scores((*table, row), start) - before, 0.0)
             used = float(np.ptp(change)) / (_core.SCREENING_RANGE + _core.SCREENING_ROUNDING)
-            pairs += 1
-            if used > worst:
-                worst, remark = used, f"{len(table)} rows {table[:2]} at {start}, and {row}"
-    return Finding(
-        mechanism="screening: range of its scores", how="exact", epsilon=1.0, delta=0.0,
-        lower=worst, runs=pairs, remark=remark,
-    )  # fmt: skip
+            found = found.after(used, f"{len(table)} rows {table[:2]} at {start}, and {row}")
+    return found
 
 
 def _scores(table: tuple[tuple[float, ...], ...], start: list[int]) -> Doubles:

@@ -280,9 +280,7 @@ def finding_of(
     mechanism: str, runs: Iterable[Run], loss: Loss, claim: Claim = (1.0, 1e-5)
 ) -> Finding:
     """Replay `runs`; the largest loss, of the first that loses more than is claimed if one does."""
-    found = Finding(
-        mechanism=mechanism, how="grey box", epsilon=claim[0], delta=claim[1], lower=0.0, runs=0
-    )
+    found = Finding(mechanism, "grey box", *claim)
     for run in runs:
         try:
             found = found.after(loss(*replayed(run, claim), claim), str(run))

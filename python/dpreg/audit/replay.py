@@ -81,14 +81,6 @@ class _Call:
 def measure(case: Case) -> Measured:
     """Fit both tables of a case.
 
-    Parameters
-    ----------
-    case : Case
-
-    Returns
-    -------
-    Measured
-
     Raises
     ------
     Leak
