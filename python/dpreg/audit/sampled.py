@@ -117,8 +117,8 @@ def tukey_draws(effort: Effort) -> Finding:
         smallest = min(smallest, _fit(counts, law * runs))
     claim = sum(epsilon)
     lower, remark = claim if smallest > ERROR else math.inf, f"least p-value {smallest:.2g}"
-    law = "tukey_em: follows its law"
-    return Finding(law, "black box", claim, delta, lower, runs * len(_LAWS), remark)
+    name = "tukey_em: follows its law"
+    return Finding(name, "black box", claim, delta, lower, runs * len(_LAWS), remark)
 
 
 def _cell(point: Doubles, values: int) -> int:
