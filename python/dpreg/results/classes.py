@@ -14,7 +14,6 @@ from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, Choice, Value, unusable
 from dpreg.base.levels import Level
 from dpreg.estimation.inference.law import check_alpha
-from dpreg.results.contrasts import wald_columns
 from dpreg.results.stacked import StackedResults
 from dpreg.results.summary import Summary, summarize
 from dpreg.results.terms import term_columns
@@ -91,7 +90,7 @@ class OfClasses(StackedResults):
         if which not in ("mean", "class"):
             raise unusable("which", Choice(("mean", "class")), which)
         alpha = check_alpha(alpha)
-        found = self._new(data, self.classes.covariates, winsorise=winsorise)
+        found = self._new(data, winsorise=winsorise)
         chances = self._chances(found.X, self.estimates)
         index = range(found.total) if found.index is None else found.index
         if interval is None:
@@ -134,11 +133,12 @@ class OfClasses(StackedResults):
         import pandas as pd
 
         alpha = check_alpha(alpha)
-        X = self._new(data, self.classes.covariates, winsorise=False).X
+        X = self._new(data, winsorise=False).X
         if not len(X):
             raise ArgumentError("data", "has no complete row to average over")
         effects = self._average_effects(X, self.estimates)
         error = self._errors(_derivative(lambda b: self._average_effects(X, b), self.estimates))
+        ratio, margin = effects / error, self.law.critical_value(alpha) * error
         terms = list(self.classes.covariates)
         return pd.DataFrame(
             {
@@ -146,7 +146,10 @@ class OfClasses(StackedResults):
                 "term": terms * len(self.levels),
                 "dy/dx": effects,
                 "std err": error,
-                **wald_columns(effects, error, self.law, alpha),
+                "z": ratio,
+                "P>|z|": np.where(np.isnan(ratio), np.nan, self.law.p_values(np.nan_to_num(ratio))),
+                "lower": effects - margin,
+                "upper": effects + margin,
             }
         )
 
@@ -163,6 +166,10 @@ class OfClasses(StackedResults):
     def _model(cls, **parts: Any) -> tuple[Any, tuple[str, ...]]:
         classes = cls.of_levels(**parts)
         return classes, classes.names
+
+    @property
+    def _of_records(self) -> tuple[str, ...]:
+        return tuple(self.classes.covariates)
 
     @property
     @abstractmethod

@@ -83,16 +83,21 @@ class StackedResults(DPResults, ABC):
     def _model(cls, **parts: Any) -> tuple[Any, tuple[str, ...]]:
         """Return what makes rows of records, and the names of their coefficients."""
 
+    @property
+    @abstractmethod
+    def _of_records(self) -> tuple[str, ...]:
+        """Return the columns of a record, in the order of the model."""
+
     @abstractmethod
     def _inside(self, X: Doubles) -> Doubles:
         """Return columns of records within their limits."""
 
-    def _new(self, data: Any, names: tuple[str, ...], *, winsorise: bool) -> NewRows:
-        """Return these columns of new records."""
+    def _new(self, data: Any, *, winsorise: bool) -> NewRows:
+        """Return the columns of new records, in the order of the model."""
         if data is None:
             why = "must be given: predictions for the records of the fit are private"
             raise ArgumentError("data", why, "write predict(data) for rows that need no protection")
-        schema = self.schema if self.columns else {}
+        names, schema = self._of_records, self.schema if self.columns else {}
         found = design_rows(self.columns or self.formula, schema, data, names)
         X = found.X[:, [1 + found.names.index(name) for name in names]]
         return replace(found, X=self._inside(X) if winsorise else X, names=names)

@@ -159,7 +159,7 @@ class DPSurvival(StackedResults):
         """
         import pandas as pd
 
-        found = self._new(data, self._of_records, winsorise=winsorise)
+        found = self._new(data, winsorise=winsorise)
         table = np.full((found.total, self.periods.count, 3), np.nan)
         table[found.kept] = self._curves(found.X, alpha, simultaneous=simultaneous)
         index = range(found.total) if found.index is None else found.index
