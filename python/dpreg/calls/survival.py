@@ -178,7 +178,7 @@ def dp_survival(
     result = model.fit(session, problem)
     if isinstance(result, NotReleased):
         return result
-    return DPSurvival.of(result, expansion.periods, surv.columns)
+    return DPSurvival.of(result, expansion.periods, surv)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,12 @@ import numpy as np
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, add
 from dpreg.base.text import drawn
+from dpreg.data.formula.surv import SurvFormula
 from dpreg.data.periods import EXPOSURE, WHOLE, Periods
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.estimation.inference.life_table import largest_error
 from dpreg.results.contrasts import WaldTest
+from dpreg.results.fit import DPResults
 from dpreg.results.stacked import StackedResults
 from dpreg.results.summary import Summary, summarize
 from dpreg.results.terms import term_columns
@@ -68,6 +70,11 @@ class DPSurvival(StackedResults):
     _template: ClassVar[Mapping[str, Any]] = {
         "edges": [float], "covariates": [str], "strata": [str], "varying": [str],
     }  # fmt: skip
+
+    @classmethod
+    def of(cls, fit: DPResults, periods: Periods, surv: SurvFormula) -> DPSurvival:
+        """Return a fit of rows of persons and periods as what it is."""
+        return cls._of(fit, periods, surv.columns)
 
     def predict(
         self,

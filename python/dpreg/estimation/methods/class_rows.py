@@ -20,6 +20,8 @@ from dpreg.estimation.releases.limits import regressor_limits
 from dpreg.estimation.releases.statistics import NestedCells
 from dpreg.estimation.standardised import releases_for, with_scales
 
+__all__ = ["release_classes"]
+
 # Share of the squared mu for the numbers of records of classes.
 _COUNTS = 0.005
 _BASE = (

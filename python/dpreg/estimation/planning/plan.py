@@ -22,6 +22,8 @@ from dpreg.privacy.checks import check_delta
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+__all__ = ["Plan", "dp_plan"]
+
 _METHODS = ("auto", *TABULATED, "moments")
 
 

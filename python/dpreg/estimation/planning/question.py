@@ -13,6 +13,8 @@ from dpreg.estimation.planning.forecast import MOST_EPSILON, MOST_UNITS, Model
 from dpreg.estimation.planning.power import LEVEL, detected, exact_error, least_effect, power_of
 from dpreg.privacy.checks import check_epsilon
 
+__all__ = ["Question", "question_from"]
+
 _USUAL_POWER = 0.8
 _USUAL: dict[str, float] = {"n": 10_000, "eps": 1.0}
 _LEAST_EPSILON = 1e-6
