@@ -184,7 +184,7 @@ def test_cells_are_read_when_they_are_paid_for(monkeypatch):
     def read(source):
         raise RuntimeError("a record was read")
 
-    monkeypatch.setattr("dpreg.sklearn.columns_of", read)
+    monkeypatch.setattr("dpreg.sklearn.estimator.columns_of", read)
     budget = dpreg.Budget(1.0)
     model = DPLinearRegression(0.75, budget=budget)
     with pytest.raises(RuntimeError, match="failed after the charge"):

@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-__all__ = ["epsilon_between", "sampled_epsilon_bound"]
-
 Doubles = NDArray[np.float64]
 # A bound below is wrong with at most this probability.
 ERROR = 1e-5
@@ -22,7 +20,6 @@ def epsilon_between(p: Doubles, q: Doubles, delta: float) -> float:
     ----------
     p, q : ndarray
         Probabilities of the same outcomes.
-    delta : float
 
     Returns
     -------
@@ -65,7 +62,6 @@ def sampled_epsilon_bound(a: Doubles, b: Doubles, delta: float, error: float = E
         A statistic of the output, on either neighbour, runs independent.
     delta : float
         Claimed.
-    error : float
     """
     sides = [(sign * p, sign * q) for p, q in ((a, b), (b, a)) for sign in (1.0, -1.0)]
     if len(np.unique(np.concatenate([a, b]))) <= 2:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-__all__ = ["Check", "Effort", "Finding", "Report", "first_fault"]
-
 How = Literal["exact", "black box", "grey box"]
 # Laws that are computed may be off by this, relatively.
 _ROUNDING = 1e-6
@@ -34,7 +32,7 @@ class Effort:
         return max(least, round(full * self.scale))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """A claim, and how much of it was seen to be used.
 
@@ -59,8 +57,8 @@ class Finding:
     how: How
     epsilon: float
     delta: float
-    lower: float
-    runs: int
+    lower: float = 0.0
+    runs: int = 0
     remark: str = ""
     whole: bool = False
 
@@ -93,7 +91,6 @@ def first_fault(mechanism: str, said: Iterable[str]) -> Finding:
 
     Parameters
     ----------
-    mechanism : str
     said : iterable of str
         Of each case what is wrong with it; empty where nothing is.
     """
@@ -102,10 +99,8 @@ def first_fault(mechanism: str, said: Iterable[str]) -> Finding:
         cases += 1
         if fault:
             break
-    return Finding(
-        mechanism=mechanism, how="grey box", epsilon=0.0, delta=0.0,
-        lower=math.inf if fault else 0.0, runs=cases, remark=fault[:300],
-    )  # fmt: skip
+    lower = math.inf if fault else 0.0
+    return Finding(mechanism, "grey box", 0.0, 0.0, lower, cases, fault[:300])
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,6 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["replaced"]
-
 
 @contextlib.contextmanager
 def replaced(owner: Any, name: str, value: Any) -> Iterator[Any]:

@@ -25,8 +25,6 @@ from dpreg.privacy.account import Account
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.sealed import ExactSums
 
-__all__ = ["CHECKS"]
-
 _METHODS: tuple[Method, ...] = (
     TukeyEM(), TukeyEM(models=4), AdaSSP(), BoostedAdaSSP(), DPSGD(steps=3),
     FrankWolfe(steps=5, screen="rnm"),

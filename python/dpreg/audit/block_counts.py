@@ -14,8 +14,6 @@ from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit._patch import replaced
 from dpreg.calls.block_test import dp_test
 
-__all__ = ["CHECKS", "counted_pair"]
-
 _BLOCKS, _EPSILON = 7, 1.0
 
 
@@ -86,9 +84,7 @@ def counted_pair(rng: np.random.Generator, run: int = 0) -> tuple[float, str]:
 def block_test(effort: Effort) -> Finding:
     """Pairs, up to the first that loses more than is claimed."""
     rng = np.random.default_rng(effort.seed)
-    found = Finding(
-        mechanism="dp_test", how="grey box", epsilon=_EPSILON, delta=0.0, lower=0.0, runs=0
-    )
+    found = Finding("dp_test", "grey box", _EPSILON, 0.0)
     for run in range(effort.runs(400, least=40)):
         found = found.after(*counted_pair(rng, run))
         if not found.holds:

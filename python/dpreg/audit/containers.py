@@ -22,8 +22,6 @@ from dpreg.estimation.base import Method
 from dpreg.estimation.methods import DPSGD, AdaSSP, TukeyEM
 from dpreg.privacy.budget import Budget
 
-__all__ = ["CHECKS"]
-
 _LEVELS = {"c": ["a", "b"]}
 _ROWS = 6
 # Formulas and units; the last formula is that of the records of `dp_survival`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,30 +12,26 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpreg import _core
-from dpreg.audit._bounds import Doubles, epsilon_between
+from dpreg.audit._bounds import epsilon_between
 from dpreg.audit._finding import Check, Effort, Finding
+from dpreg.base.arrays import Doubles
 from dpreg.privacy.gdp import discreteness, gdp_epsilon
 from dpreg.privacy.pld import sampled_epsilon
-
-__all__ = ["CHECKS", "tukey_law"]
 
 
 def release_test(effort: Effort) -> Finding:
     """Pass or not, at every distance and the next; unsafe data may pass with delta only."""
-    worst, pairs, remark = 0.0, 0, ""
     epsilon = 1.0
+    found = Finding("propose_test_release: the test", "exact", epsilon, 0.0)
     for delta in (0.3, 0.01, 1e-5):
         threshold = _core.release_threshold(epsilon, delta)
         laws = [_test_law(threshold - distance, epsilon) for distance in range(-1, 40)]
         if laws[0][0] > delta:
             remark = f"unsafe data pass with probability {laws[0][0]:.3g}, {delta:g} is claimed"
-            worst = math.inf
+            found = replace(found, lower=math.inf, remark=remark)
         for a, b in itertools.pairwise(laws):
-            worst, pairs = max(worst, epsilon_between(a, b, 0.0)), pairs + 1
-    return Finding(
-        mechanism="propose_test_release: the test", how="exact", epsilon=epsilon, delta=0.0,
-        lower=worst, runs=pairs, remark=remark,
-    )  # fmt: skip
+            found = found.after(epsilon_between(a, b, 0.0), "")
+    return found
 
 
 def _test_law(margin: int, epsilon: float) -> Doubles:
@@ -74,7 +71,8 @@ _TUKEY_WORLDS = ((4, 4, 1), (7, 3, 1), (11, 2, 1), (20, 2, 1), (4, 2, 2))
 
 def _tukey(epsilon: tuple[float, float]) -> Finding:
     """All sets of models on small grids, with any one of them replaced by any other."""
-    worst, pairs, remark, delta = 0.0, 0, "", 0.02
+    delta, claim = 0.02, "tukey_em: test {:g}, draw {:g}".format(*epsilon)
+    found = Finding(claim, "exact", sum(epsilon), delta)
     for m, values, p in _TUKEY_WORLDS:
         points = list(itertools.product(range(values), repeat=p))
         worlds = list(itertools.combinations_with_replacement(points, m))
@@ -83,14 +81,9 @@ def _tukey(epsilon: tuple[float, float]) -> Finding:
             laws = {w: tukey_law(np.array(w), values, t, epsilon, delta) for w in worlds}
             for world, other in neighbours:
                 lost = epsilon_between(laws[world], laws[other], delta)
-                pairs += 1
-                if lost > worst:
-                    worst = lost
-                    remark = f"{m} models, t = {t}: {_short(world)} and {_short(other)}"
-    return Finding(
-        mechanism="tukey_em: test {:g}, draw {:g}".format(*epsilon), how="exact",
-        epsilon=sum(epsilon), delta=delta, lower=worst, runs=pairs, remark=remark,
-    )  # fmt: skip
+                remark = f"{m} models, t = {t}: {_short(world)} and {_short(other)}"
+                found = found.after(lost, remark)
+    return found
 
 
 def tukey_draw(effort: Effort) -> Finding:
@@ -123,16 +116,13 @@ def _short(world: World) -> str:
 
 def choice(effort: Effort) -> Finding:
     """All score vectors on a grid whose changes have range epsilon."""
-    epsilon, worst, pairs = 1.0, 0.0, 0
+    epsilon = 1.0
+    found = Finding("choose_index: exponential mechanism", "exact", epsilon, 0.0)
     scores = [np.array(s) for s in itertools.product([0.0, 0.5, 1.0], repeat=3)]
     for a, b in itertools.combinations(scores, 2):
         if np.ptp(a - b) <= epsilon:
-            worst = max(worst, epsilon_between(_chosen(a), _chosen(b), 0.0))
-            pairs += 1
-    return Finding(
-        mechanism="choose_index: exponential mechanism", how="exact", epsilon=epsilon, delta=0.0,
-        lower=worst, runs=pairs,
-    )  # fmt: skip
+            found = found.after(epsilon_between(_chosen(a), _chosen(b), 0.0), "")
+    return found
 
 
 def _chosen(log_weights: Doubles) -> Doubles:
@@ -151,10 +141,7 @@ def gaussian(effort: Effort) -> Finding:
     for change in range(25, sensitivity + 1, 25):
         p, q = (np.exp(-((x - c) ** 2) / (2 * sigma**2)) for c in (0, change))
         lost.append(epsilon_between(p / p.sum(), q / q.sum(), delta))
-    return Finding(
-        mechanism="discrete_gaussian: one release", how="exact", epsilon=claim, delta=delta,
-        lower=max(lost), runs=len(lost),
-    )  # fmt: skip
+    return Finding("discrete_gaussian: one release", "exact", claim, delta, max(lost), len(lost))
 
 
 def sampled_gaussian(effort: Effort) -> Finding:
@@ -165,10 +152,7 @@ def sampled_gaussian(effort: Effort) -> Finding:
     without = np.diff(stats.norm.cdf(edges / multiplier))
     row = np.diff(stats.norm.cdf((edges - 1) / multiplier))
     lost = epsilon_between(without, (1 - rate) * without + rate * row, delta)
-    return Finding(
-        mechanism="sampled Gaussian: accounting of one step", how="exact", epsilon=claim,
-        delta=delta, lower=lost, runs=1,
-    )  # fmt: skip
+    return Finding("sampled Gaussian: accounting of one step", "exact", claim, delta, lost, 1)
 
 
 CHECKS = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,6 @@ from dpreg.data.design import Design, Terms
 from dpreg.data.units import Units
 from dpreg.estimation.releases.exits import ExitCounts, noisy_exits
 from dpreg.privacy.sealed import opened
-
-__all__ = ["CHECKS"]
 
 _EPSILON, _ROWS = 1.0, 3
 _EDGES = np.array([0.0, 1.0, 2.0, 4.0])
@@ -70,18 +69,15 @@ def _tables(design: Design, *, entry: bool) -> list[tuple[Any, float]]:
 def _exits(effort: Effort) -> Finding:
     """Whatever a unit holds, the tables move by no more than their noise pays for."""
     rng = np.random.default_rng(effort.seed)
-    worst, runs, remark = 0.0, effort.runs(400), ""
+    found = Finding("dp_curve", "grey box", _EPSILON, 0.0)
+    runs = effort.runs(400)
     for without, having in _worlds(rng, runs):
         for entry in (False, True):
             both = (_tables(design, entry=entry) for design in (without, having))
             pairs = zip(*both, strict=True)
             lost = math.fsum(float(np.abs(a - b).sum()) * each for (a, each), (b, _) in pairs)
-            if lost > worst:
-                worst, remark = lost, f"{opened(without.records).unit_count} units, entry {entry}"
-    return Finding(
-        mechanism="dp_curve", how="grey box", epsilon=_EPSILON, delta=0.0, lower=worst, runs=runs,
-        remark=remark,
-    )  # fmt: skip
+            found = found.after(lost, f"{opened(without.records).unit_count} units, entry {entry}")
+    return replace(found, runs=runs)
 
 
 CHECKS = (Check("exits", _exits),)

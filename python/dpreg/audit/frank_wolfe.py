@@ -9,16 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.audit._bounds import Doubles
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.recorded import finding_of, run_of
 from dpreg.audit.recordings import Leak, Recording
 from dpreg.audit.sampled import sampled_finding
 from dpreg.audit.worlds import hostile_pairs, person_pair
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.methods import FrankWolfe
 from dpreg.privacy import bounded_range_rho, pure_rho, zcdp_delta
-
-__all__ = ["CHECKS"]
 
 _BOUNDS = {"a": (-1.0, 1.0), "b": (-1.0, 1.0), "y": (-1.0, 1.0)}
 
@@ -111,7 +109,7 @@ def vertex(effort: Effort) -> Finding:
 
 def screening(effort: Effort) -> Finding:
     """Scores and the dummy over all tables of up to 3 rows, many rows alike, and one more."""
-    worst, pairs, remark = 0.0, 0, ""
+    found = Finding("screening: range of its scores", "exact", 1.0, 0.0)
     rows = list(itertools.product((-1.0, 1.0), (-1.0, 0.0, 1.0), (-1.0, 1.0)))
     tables = [t * c for n in (0, 1, 2) for t in itertools.combinations_with_replacement(rows, n)
               for c in (1, 60)]  # fmt: skip
@@ -121,13 +119,8 @@ def screening(effort: Effort) -> Finding:
         for row in rows:
             change = np.append(_scores((*table, row), start) - before, 0.0)
             used = float(np.ptp(change)) / (_core.SCREENING_RANGE + _core.SCREENING_ROUNDING)
-            pairs += 1
-            if used > worst:
-                worst, remark = used, f"{len(table)} rows {table[:2]} at {start}, and {row}"
-    return Finding(
-        mechanism="screening: range of its scores", how="exact", epsilon=1.0, delta=0.0,
-        lower=worst, runs=pairs, remark=remark,
-    )  # fmt: skip
+            found = found.after(used, f"{len(table)} rows {table[:2]} at {start}, and {row}")
+    return found
 
 
 def _scores(table: tuple[tuple[float, ...], ...], start: list[int]) -> Doubles:

@@ -12,8 +12,6 @@ from dpreg.audit.recorded import Run, composed_loss, finding_of
 from dpreg.audit.worlds import Pair, hostile_pairs, person_pair, regression
 from dpreg.calls.request import Request
 
-__all__ = ["CHECKS"]
-
 
 def _run(formula: str, pair: Pair, bounds: Any, **asked: Any) -> Run:
     return Run(Request(call="dp_moments", formula=formula, eps=1.0, bounds=bounds, **asked), pair)

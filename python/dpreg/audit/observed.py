@@ -21,8 +21,6 @@ from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.sealed import opened
 
-__all__ = ["Observed", "Probe", "difference", "observe", "same_rows"]
-
 _EPSILON, _DELTA = 1.0, 1e-4
 
 

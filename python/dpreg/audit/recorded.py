@@ -34,20 +34,6 @@ from dpreg.privacy.sealed import opened
 # epsilon and delta
 Claim = tuple[float, float]
 
-__all__ = [
-    "SCORED",
-    "Claim",
-    "Replayable",
-    "Run",
-    "composed_loss",
-    "divided_loss",
-    "finding_of",
-    "replayed",
-    "run_of",
-    "same_path",
-    "share_of_range",
-]
-
 
 class Replayable(Protocol):
     """One call on neighbours, whatever it calls."""
@@ -86,7 +72,6 @@ class Run:
         return f"{self.request.call}, {what}, {self.pair.label}"
 
     def count_units(self, table: pd.DataFrame) -> int:
-        """See `Replayable`."""
         asked = self.request
         weights = None if asked.weights is None else Weights(asked.weights)
         problem = pose(asked.formula, table, None, asked.unit, None, weights)
@@ -295,9 +280,7 @@ def finding_of(
     mechanism: str, runs: Iterable[Run], loss: Loss, claim: Claim = (1.0, 1e-5)
 ) -> Finding:
     """Replay `runs`; the largest loss, of the first that loses more than is claimed if one does."""
-    found = Finding(
-        mechanism=mechanism, how="grey box", epsilon=claim[0], delta=claim[1], lower=0.0, runs=0
-    )
+    found = Finding(mechanism, "grey box", *claim)
     for run in runs:
         try:
             found = found.after(loss(*replayed(run, claim), claim), str(run))

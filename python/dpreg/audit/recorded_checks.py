@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,11 +36,10 @@ from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.privacy.pld import sampled_epsilon
 from dpreg.privacy.sealed import opened
 
-__all__ = ["CHECKS"]
-
 _BOUNDS = {"a": (-1.0, 1.0), "b": (-1.0, 1.0), "y": (-1.0, 1.0)}
 # Without bounds of the response what is too small to find it is declined.
 _RESPONSE = {"y": _BOUNDS["y"]}
+_PERSON: dict[str, Any] = {"unit": "person", "bounds": _RESPONSE}
 # A method and public bounds of columns.
 _Bounded = tuple[Method, dict[str, Bounds] | None]
 _FORMULAS = ("y ~ a + b", "y ~ 0 + a + b", "y ~ 1")
@@ -121,21 +121,11 @@ def _far_from_0(pair: Pair) -> Pair:
 
 def families(effort: Effort) -> Finding:
     """Scores, curvatures and counts of other losses."""
+    every = (BINOMIAL, PROBIT, CLOGLOG, POISSON, GAMMA, NegativeBinomial(0.5), NegativeBinomial(),
+             Quantile(0.2))  # fmt: skip
     runs = [
         run_of(BoostedAdaSSP(), formula, pair, inference, family=family, bounds=bounds)
-        for family, pair in itertools.product(
-            (
-                BINOMIAL,
-                PROBIT,
-                CLOGLOG,
-                POISSON,
-                GAMMA,
-                NegativeBinomial(0.5),
-                NegativeBinomial(),
-                Quantile(0.2),
-            ),
-            hostile_pairs(),
-        )
+        for family, pair in itertools.product(every, hostile_pairs())
         for formula, bounds in ((_FORMULAS[0], None), ("y ~ a + offset(b)", _RESPONSE))
         for inference in (True, False)
         if family.link == "log" or "offset" not in formula
@@ -164,12 +154,7 @@ def extras_and_weights(effort: Effort) -> Finding:
         for pair, family in itertools.product(hostile_pairs(), (GAUSSIAN, POISSON))
     ]
     person = BoostedAdaSSP(max_rows=3)
-    runs.append(
-        run_of(
-            person, "y ~ a + b", person_pair(20), unit="person", bounds=_RESPONSE,
-            fit_stats=True, diagnostics=True,
-        )
-    )  # fmt: skip
+    runs.append(run_of(person, "y ~ a + b", person_pair(20), **_PERSON, **both))
     return finding_of("extras and weights", runs, composed_loss)
 
 
@@ -186,7 +171,7 @@ def dpsgd(effort: Effort) -> Finding:
     runs = [*_runs(((method, _RESPONSE),), pairs)]
     if effort.scale < 1:
         runs = [*_runs(((method, _RESPONSE),), (pairs[0], pairs[5]), _FORMULAS[:1])]
-    runs.append(run_of(method, "y ~ a + b", person_pair(20), unit="person", bounds=_RESPONSE))
+    runs.append(run_of(method, "y ~ a + b", person_pair(20), **_PERSON))
     return finding_of("dpsgd", runs, dpsgd_loss)
 
 
@@ -212,17 +197,14 @@ def units(effort: Effort) -> Finding:
     methods: tuple[Method, ...] = tuple(
         how(max_rows=rows) for how in (AdaSSP, BoostedAdaSSP) for rows in (3, 1)
     )
-    pair, bounds = person_pair(20), _RESPONSE
-    runs = [run_of(method, "y ~ a + b", pair, unit="person", bounds=bounds) for method in methods]
+    pair = person_pair(20)
+    runs = [run_of(method, "y ~ a + b", pair, **_PERSON) for method in methods]
     # Rows that vary within the person that comes, or its deviations from their mean were 0.
     varied = pair.having.assign(a=lambda t: np.where(t.index % 2, t["a"], -t["a"]))
     effects = Pair("a person who varies", varied.iloc[: len(pair.without)], varied)
+    runs += [run_of(method, "y ~ a + b | person", effects, **_PERSON) for method in methods]
     runs += [
-        run_of(method, "y ~ a + b | person", effects, unit="person", bounds=bounds)
-        for method in methods
-    ]
-    runs += [
-        run_of(methods[0], "y ~ a + offset(b)", pair, bounds=bounds) for pair in hostile_pairs()
+        run_of(methods[0], "y ~ a + offset(b)", each, bounds=_RESPONSE) for each in hostile_pairs()
     ]
     return finding_of("units of several rows", runs, composed_loss)
 
@@ -271,22 +253,14 @@ def pipelines(effort: Effort) -> Finding:
     )  # fmt: skip
     methods: tuple[_Bounded, ...] = ((AdaSSP(), _RESPONSE), (TukeyEM(), None))
     runs = [
-        run_of(
-            method, "y ~ a + b", pair, select=selector,
-            bounds=_BOUNDS if selector.uses_bounds else bounds,
-        )
-        for selector, (method, bounds), pair in itertools.product(
-            selectors, methods, hostile_pairs()
-        )
-    ]  # fmt: skip
+        run_of(method, "y ~ a + b", pair, select=each, bounds=_BOUNDS if each.uses_bounds else own)
+        for each, (method, own), pair in itertools.product(selectors, methods, hostile_pairs())
+    ]
     runs += [
-        run_of(
-            AdaSSP(), "y ~ a + b", person_pair(20), unit="person", select=selector,
-            bounds=_RESPONSE,
-        )
-        for selector in selectors
-        if isinstance(selector, (SubLasso, TwoStage))
-    ]  # fmt: skip
+        run_of(AdaSSP(), "y ~ a + b", person_pair(20), select=each, **_PERSON)
+        for each in selectors
+        if isinstance(each, (SubLasso, TwoStage))
+    ]
     # A term of two columns, both of which a row raises while it lowers the other term.
     base, formula = regression(60), "y ~ a + poly(b, 2, raw=True)"
     row = pd.DataFrame({"a": [-1.0], "b": [-1.0], "y": [1.0]})

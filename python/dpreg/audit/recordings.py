@@ -7,11 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["AS_DRAWN", "Call", "Doubles", "Leak", "Luck", "Recording", "Stage"]
-
-Doubles = NDArray[np.float64]
+from dpreg.base.arrays import Doubles
 
 
 class Leak(Exception):  # noqa: N818

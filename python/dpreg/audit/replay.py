@@ -39,8 +39,6 @@ from dpreg.audit.replay_shrink import shrunk
 from dpreg.audit.replay_tables import Case, random_case
 from dpreg.privacy.sealed import opened
 
-__all__ = ["Measured", "measure", "replay"]
-
 # Of the cases 3 of 100 are of `dp_test`.
 _TESTS = 0.03
 _ROUNDING = 1e-9
@@ -82,14 +80,6 @@ class _Call:
 
 def measure(case: Case) -> Measured:
     """Fit both tables of a case.
-
-    Parameters
-    ----------
-    case : Case
-
-    Returns
-    -------
-    Measured
 
     Raises
     ------

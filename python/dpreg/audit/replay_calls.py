@@ -28,8 +28,6 @@ from dpreg.estimation.inference.start import Start
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.sealed import opened
 
-__all__ = ["LEVELS", "STRATA", "PublicCall"]
-
 Generator = np.random.Generator
 
 # Declared levels of the categorical columns, and strata of the budget.

@@ -23,8 +23,6 @@ from dpreg.data.problem import pose
 from dpreg.estimation.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
 from dpreg.estimation.selection import DPSIS, DPKendall, SubLasso, TwoStage
 
-__all__ = ["random_call", "random_hazards"]
-
 Generator = np.random.Generator
 
 _FORMULAS = (

@@ -12,8 +12,6 @@ from typing import Any
 from dpreg.audit.replay_tables import Case, without_unused
 from dpreg.version import __version__
 
-__all__ = ["Failure", "ReplayReport"]
-
 
 @dataclass(frozen=True, slots=True)
 class Failure:

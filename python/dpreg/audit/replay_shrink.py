@@ -12,8 +12,6 @@ import numpy as np
 from dpreg.audit.recordings import AS_DRAWN
 from dpreg.audit.replay_tables import Case
 
-__all__ = ["shrunk"]
-
 _SECONDS = 30.0
 
 

@@ -16,8 +16,6 @@ from dpreg.audit.worlds import Pair
 from dpreg.base.errors import ArgumentError
 from dpreg.calls.lm import dp_lm
 
-__all__ = ["Case", "random_case", "without_unused"]
-
 Generator = np.random.Generator
 
 _NUMBERS = ("a", "b", "t", "w", "y")

@@ -9,14 +9,13 @@ import numpy as np
 from scipy import stats
 
 from dpreg import _core
-from dpreg.audit._bounds import ERROR, Doubles, sampled_epsilon_bound
+from dpreg.audit._bounds import ERROR, sampled_epsilon_bound
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.exact import tukey_law
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.privacy.pld import sampled_epsilon
 from dpreg.privacy.sealed import ExactSums
-
-__all__ = ["CHECKS", "sampled_finding"]
 
 Bits = _core.BitSource
 
@@ -35,10 +34,7 @@ def sampled_finding(
         bits = _core.TestBits(effort.seed + side)
         sides.append(np.array([one_run(side, bits) for _ in range(runs)], dtype=np.float64))
     lower = sampled_epsilon_bound(sides[0], sides[1], claim[1])
-    return Finding(
-        mechanism=mechanism, how="black box", epsilon=claim[0], delta=claim[1], lower=lower,
-        runs=2 * runs, remark=remark,
-    )  # fmt: skip
+    return Finding(mechanism, "black box", *claim, lower, 2 * runs, remark)
 
 
 def laplace(effort: Effort) -> Finding:
@@ -73,11 +69,9 @@ def unsafe_test(effort: Effort) -> Finding:
         )
         passed += point is not None
     least = float(stats.beta.ppf(ERROR, passed, runs - passed + 1)) if passed else 0.0
-    return Finding(
-        mechanism="tukey_em: unsafe models", how="black box", epsilon=delta, delta=delta,
-        lower=least if least <= delta else math.inf, runs=runs,
-        remark="claim and bound are probabilities of a release here",
-    )  # fmt: skip
+    lower = least if least <= delta else math.inf
+    remark = "claim and bound are probabilities of a release here"
+    return Finding("tukey_em: unsafe models", "black box", delta, delta, lower, runs, remark)
 
 
 def tukey(effort: Effort) -> Finding:
@@ -121,12 +115,10 @@ def tukey_draws(effort: Effort) -> Finding:
             )  # fmt: skip
             counts[-1 if point is None else _cell(point, values)] += 1
         smallest = min(smallest, _fit(counts, law * runs))
-    follows = smallest > ERROR
-    return Finding(
-        mechanism="tukey_em: follows its law", how="black box", epsilon=sum(epsilon), delta=delta,
-        lower=sum(epsilon) if follows else math.inf, runs=runs * len(_LAWS),
-        remark=f"least p-value {smallest:.2g}",
-    )  # fmt: skip
+    claim = sum(epsilon)
+    lower, remark = claim if smallest > ERROR else math.inf, f"least p-value {smallest:.2g}"
+    name = "tukey_em: follows its law"
+    return Finding(name, "black box", claim, delta, lower, runs * len(_LAWS), remark)
 
 
 def _cell(point: Doubles, values: int) -> int:

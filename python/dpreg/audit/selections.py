@@ -10,40 +10,32 @@ from typing import Any
 import numpy as np
 
 from dpreg import _core
-from dpreg.audit._bounds import Doubles, epsilon_between
+from dpreg.audit._bounds import epsilon_between
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.sampled import sampled_finding
+from dpreg.base.arrays import Doubles
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Allowance
 from dpreg.estimation.selection import DPSIS, DPKendall
-
-__all__ = ["CHECKS"]
 
 Bits = _core.BitSource
 
 
 def kendall_scores(effort: Effort) -> Finding:
     """Scores of both kinds over all tables of 0 to 3 rows of 3 values, and one row more."""
-    worst, pairs, remark = 0.0, 0, ""
+    found = Finding("dp_kendall: ranges of its scores", "exact", 1.0, 0.0)
     rows = list(itertools.product(range(2), range(3), range(2)))
     for n in range(4):
         for table in itertools.combinations_with_replacement(rows, n):
             for row in rows:
-                before, after = _scores(table), _scores((*table, row))
-                pairs += 1
-                for claim, kind in (
-                    (_core.KENDALL_LABEL_RANGE, slice(0, 2)),
-                    (_core.KENDALL_SCORE_RANGE, slice(2, 4)),
-                ):
-                    change = (after - before)[kind]
-                    # A rival may move by as much in the other direction.
-                    used = _span(kind, change) / claim
-                    if not used <= worst:
-                        worst, remark = (used if used == used else math.inf), f"{table} and {row}"
-    return Finding(
-        mechanism="dp_kendall: ranges of its scores", how="exact", epsilon=1.0, delta=0.0,
-        lower=worst, runs=pairs, remark=remark,
-    )  # fmt: skip
+                change = _scores((*table, row)) - _scores(table)
+                # A rival may move by as much in the other direction.
+                labels = _span(change[:2], -_core.KENDALL_SENSITIVITY, _core.KENDALL_LARGEST_RISE)
+                scores = _span(change[2:], -2.5, 2.5)
+                used = labels / _core.KENDALL_LABEL_RANGE, scores / _core.KENDALL_SCORE_RANGE
+                lost = max(used) if np.isfinite(used).all() else math.inf
+                found = found.after(lost, f"{table} and {row}")
+    return found
 
 
 def _scores(table: tuple[tuple[int, ...], ...]) -> Doubles:
@@ -55,25 +47,21 @@ def _scores(table: tuple[tuple[int, ...], ...]) -> Doubles:
     return np.array([*with_y, with_y[0] - between, with_y[1] - between])
 
 
-def _span(kind: slice, change: Doubles) -> float:
+def _span(change: Doubles, low: float, high: float) -> float:
     """Distance of a change from the far end of the interval that proofs give."""
-    rise = _core.KENDALL_LARGEST_RISE
-    low, high = (-_core.KENDALL_SENSITIVITY, rise) if kind.start == 0 else (-2.5, 2.5)
     return float(max(change.max() - low, high - change.min(), np.ptp(change)))
 
 
 def peel_law(effort: Effort) -> Finding:
     """Peeling two of four, over score vectors whose changes have the range."""
-    epsilon, worst, pairs = 1.0, 0.0, 0
+    epsilon = 1.0
+    found = Finding("peel: its law", "exact", epsilon, 0.0)
     grid = [np.array(s) for s in itertools.product([0.0, 1.0, 2.0], repeat=4)]
     for a, b in itertools.combinations(grid, 2):
         if np.ptp(a - b) <= 2.0:
             laws = [_peeled(v, epsilon / 2 / 2.0) for v in (a, b)]
-            worst = max(worst, epsilon_between(laws[0], laws[1], 0.0))
-            pairs += 1
-    return Finding(
-        mechanism="peel: its law", how="exact", epsilon=epsilon, delta=0.0, lower=worst, runs=pairs
-    )
+            found = found.after(epsilon_between(laws[0], laws[1], 0.0), "")
+    return found
 
 
 def _peeled(scores: Doubles, rate: float) -> Doubles:

@@ -13,19 +13,14 @@ from dpreg.audit.replay import measure
 from dpreg.audit.replay_options import random_hazards
 from dpreg.audit.replay_tables import random_case
 
-__all__ = ["CHECKS"]
-
 # At this claim tables of a replay reach all stages.
 _CLAIM = (100.0, 1e-2)
 
 
 def survival(effort: Effort) -> Finding:
     """A person more, with rows in all periods: no other row changes, and sums move as stated."""
-    epsilon, delta = _CLAIM
-    finding = Finding(
-        mechanism="dp_survival: rows of persons and periods", how="grey box", epsilon=epsilon,
-        delta=delta, lower=0.0, runs=0,
-    )  # fmt: skip
+    epsilon, _ = _CLAIM
+    finding = Finding("dp_survival: rows of persons and periods", "grey box", *_CLAIM)
     for number in range(effort.runs(300, 30)):
         rng = np.random.default_rng([effort.seed, number])
         call = replace(random_hazards(rng), claim=_CLAIM)

@@ -17,19 +17,20 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.audit._patch import replaced
-from dpreg.audit.recordings import Call, Doubles, Leak, Recording, Stage
+from dpreg.audit.recordings import Call, Leak, Recording, Stage
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.releases import exits
 from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Counts, ExactSums, opened
 
-__all__ = ["WATCHED", "watching"]
-
 Watch = Callable[..., Any]
+# The first fit, for the second one to follow.
+Script = Recording | None
 
 
 @contextmanager
-def watching(here: Recording, script: Recording | None) -> Iterator[None]:
+def watching(here: Recording, script: Script) -> Iterator[None]:
     """Record every release in `here`; with a `script`, return what it says instead."""
     with ExitStack() as stack:
         release = _gaussian_watch(GaussianReleases.release, here, script)
@@ -42,7 +43,7 @@ def watching(here: Recording, script: Recording | None) -> Iterator[None]:
         yield
 
 
-def _gaussian_watch(real: Callable[..., Noisy], here: Recording, script: Recording | None) -> Watch:
+def _gaussian_watch(real: Watch, here: Recording, script: Script) -> Watch:
     def release(self: GaussianReleases, label: str, exact: ExactSums, mu: float) -> Noisy:
         def probe(noise: int) -> tuple[Doubles, list[tuple[int, int]]]:
             """Release with a constant for noise: 0 shows the sums, 1 the unit of the noise."""
@@ -79,7 +80,7 @@ def _gaussian_watch(real: Callable[..., Noisy], here: Recording, script: Recordi
     return release
 
 
-def _scripted(here: Recording, script: Recording | None, name: str) -> Call | None:
+def _scripted(here: Recording, script: Script, name: str) -> Call | None:
     """Return the call of the first fit that corresponds to the next one of this fit."""
     if script is None:
         return None
@@ -89,12 +90,10 @@ def _scripted(here: Recording, script: Recording | None, name: str) -> Call | No
     return script.calls[number]
 
 
-def _count_watch(
-    name: str, real: Callable[..., NDArray[np.int64]], here: Recording, script: Recording | None
-) -> Watch:
+def _count_watch(name: str, real: Watch, here: Recording, script: Script) -> Watch:
     def noise(epsilon: float, bits: Any, size: int) -> NDArray[np.int64]:
         said = _scripted(here, script, name)
-        drawn = real(epsilon, bits, size)
+        drawn: NDArray[np.int64] = real(epsilon, bits, size)
         drawn += here.luck.of(here.units, here.units + drawn) - (here.units + drawn)
         if said is not None and script is not None:  # as much less as there are units more
             drawn = said.result - (here.units - script.units)
@@ -104,12 +103,7 @@ def _count_watch(
     return noise
 
 
-def _table_watch(
-    real: Callable[..., tuple[NDArray[np.int64], Part]],
-    laplace: Callable[..., Any],
-    here: Recording,
-    script: Recording | None,
-) -> Watch:
+def _table_watch(real: Watch, laplace: Watch, here: Recording, script: Script) -> Watch:
     """Watch counts of many cells, of which a unit adds 1 to a few."""
 
     def noisy(
@@ -127,9 +121,7 @@ def _table_watch(
     return noisy
 
 
-def _assignment_watch(
-    name: str, real: Callable[..., Any], here: Recording, script: Recording | None
-) -> Watch:
+def _assignment_watch(name: str, real: Watch, here: Recording, script: Script) -> Watch:
     """Couple the assignments: the unit that came enters one model, all others stay."""
 
     def assign(n: int, *public: Any) -> Any:
@@ -172,20 +164,16 @@ def _with_one_more(assignment: _core.Assignment, n: int) -> _core.Assignment:
     return _core.fixed_assignment(members.tolist(), offsets.tolist())
 
 
-def _models_watch(
-    name: str, real: Callable[..., Doubles], here: Recording, script: Recording | None
-) -> Watch:
+def _models_watch(name: str, real: Watch, here: Recording, script: Script) -> Watch:
     def fit(*private: Any, **public: Any) -> Doubles:
-        models = real(*private, **public)
+        models: Doubles = real(*private, **public)
         here.models.append(np.array(models))
         return models
 
     return fit
 
 
-def _keys_watch(
-    name: str, real: Callable[..., Doubles], here: Recording, script: Recording | None
-) -> Watch:
+def _keys_watch(name: str, real: Watch, here: Recording, script: Script) -> Watch:
     """Couple the keys by which rows of a unit are drawn: those of the same rows agree."""
     return lambda bits, size: real(_core.TestBits(7), size)
 
@@ -221,9 +209,7 @@ _MECHANISMS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 _PRIVATE = ("unit_offsets", "unit_rows")
 
 
-def _mechanism_watch(
-    name: str, real: Callable[..., Any], here: Recording, script: Recording | None
-) -> Watch:
+def _mechanism_watch(name: str, real: Watch, here: Recording, script: Script) -> Watch:
     keep, shape = _MECHANISMS[name]
 
     def call(*private: Any, bits: Any, **options: Any) -> Any:
@@ -238,9 +224,7 @@ def _mechanism_watch(
     return call
 
 
-def _gradient_watch(
-    name: str, real: Callable[..., Any], here: Recording, script: Recording | None
-) -> Watch:
+def _gradient_watch(name: str, real: Watch, here: Recording, script: Script) -> Watch:
     def make(design: Any, y: Doubles, *, l1: float, **start: Any) -> Any:
         _scripted(here, script, name)
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-__all__ = ["Pair", "hostile_pairs", "person_pair", "regression"]
-
 
 @dataclass(frozen=True, slots=True)
 class Pair:

@@ -24,15 +24,17 @@ def check_options(options: object) -> None:
     """
     for name, hint in typing.get_type_hints(type(options)).items():
         value = getattr(options, name)
-        kinds = typing.get_args(hint) if _is_union(hint) else (hint,)
+        kinds = alternatives(hint)
         if not any(_fits(value, kind) for kind in kinds):
             wanted = " or ".join(_spelled(kind) for kind in kinds)
             of = f": an option of dpreg.{type(options).__name__}"
             raise ArgumentError(name, (f"must be {wanted}, got ", got(value), of))
 
 
-def _is_union(hint: Any) -> bool:
-    return typing.get_origin(hint) in (Union, types.UnionType)
+def alternatives(hint: Any) -> tuple[Any, ...]:
+    """Return the types of a union, and of anything else itself."""
+    union = typing.get_origin(hint) in (Union, types.UnionType)
+    return typing.get_args(hint) if union else (hint,)
 
 
 def _number(value: object, kind: type) -> bool:

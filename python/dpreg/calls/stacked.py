@@ -23,8 +23,6 @@ from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
 from dpreg.results.predict import schema_to_dict
 
-__all__ = ["Stacked", "bounded", "check_columns", "known_limits", "rows_of_a_unit"]
-
 _MOST_COLUMNS, _MOST_ROWS = 2000, 10**5
 
 

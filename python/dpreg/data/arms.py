@@ -7,24 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.families import Family
 from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import ExpandedRows, Expansion
 from dpreg.privacy.sealed import opened
 
-__all__ = [
-    "Alone",
-    "AtLimits",
-    "EffectScores",
-    "InArms",
-    "Interacted",
-    "Line",
-    "Slopes",
-    "Treatments",
-    "one_row_each",
-]
-
-Doubles = NDArray[np.float64]
 Made = tuple[Doubles, Doubles, NDArray[np.int64]]
 
 # Scores are no farther from 0, so that what is made of them is finite.
@@ -58,7 +46,6 @@ class InArms:
     """Records whose treatment is 0 or 1, as they are."""
 
     def __call__(self, X: Doubles, y: Doubles) -> Made:
-        """See `Expansion`."""
         there = (X[:, 0] == 0) | (X[:, 0] == 1)
         return X[there], y[there], there.astype(np.int64)
 
@@ -68,7 +55,6 @@ class Alone:
     """The treatment as the only regressor."""
 
     def __call__(self, X: Doubles, y: Doubles) -> Made:
-        """See `Expansion`."""
         return np.ascontiguousarray(X[:, :1]), np.array(y), _ones(y)
 
 
@@ -85,7 +71,6 @@ class Treatments:
     columns: bool
 
     def __call__(self, X: Doubles, y: Doubles) -> Made:
-        """See `Expansion`."""
         others = X[:, 1:] if self.columns else X[:, :0]
         return np.ascontiguousarray(others), np.array(X[:, 0]), _ones(y)
 
@@ -103,7 +88,6 @@ class Interacted:
     centre: Doubles
 
     def __call__(self, X: Doubles, y: Doubles) -> Made:
-        """See `Expansion`."""
         with np.errstate(all="ignore"):
             products = _finite(X[:, :1] * (X[:, 1:] - self.centre))
         return np.column_stack([X, products]), np.array(y), _ones(y)
@@ -169,7 +153,6 @@ class EffectScores:
 
     @np.errstate(all="ignore")
     def __call__(self, X: Doubles, y: Doubles) -> Made:
-        """See `Expansion`."""
         treated, covariates = X[:, 0] == 1, X[:, 1:]
         known = self.outcomes[0].family.response
         y = y if known is None else np.clip(y, *known)
@@ -201,7 +184,6 @@ class AtLimits:
 
     @np.errstate(all="ignore")
     def __call__(self, X: Doubles, y: Doubles) -> Made:
-        """See `Expansion`."""
         low, high = self.overlap
         chance = self.propensity.mean(X[:, 1:])
         outside = (chance <= low) | (chance >= high)
@@ -221,7 +203,6 @@ class Slopes:
 
     @np.errstate(all="ignore")
     def __call__(self, X: Doubles, y: Doubles) -> Made:
-        """See `Expansion`."""
         parts = []
         for line in self.outcomes:
             slope = line.family.slope(line.predictor(X[:, 1:]))[:, None]

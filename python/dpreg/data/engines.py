@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -124,16 +125,11 @@ def _of_batches(task: Task) -> Callable[[Iterator[Any]], Iterator[Any]]:
         if first is None:
             return
         source = StreamSource(
-            arrow_schema(first.schema), lambda names: pieces(_chained(first, batches))
+            arrow_schema(first.schema), lambda names: pieces(itertools.chain([first], batches))
         )
         yield pa.RecordBatch.from_pydict({"sums": [pickle.dumps(task(source))]})
 
     return run
-
-
-def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
-    yield first
-    yield from rest
 
 
 def dask_source(frame: Any) -> PartitionedSource:

@@ -19,21 +19,6 @@ from dpreg.estimation.releases.residuals import Extras
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 
-__all__ = [
-    "NOTHING_MORE",
-    "Allowance",
-    "Declined",
-    "Method",
-    "Release",
-    "after_basic",
-    "check_size",
-    "needs_delta",
-    "refuse_bounds",
-    "refuse_weights",
-    "refuse_within",
-    "with_offsets",
-]
-
 NOTHING_MORE = Extras()
 
 # Other clips, factors and rates cannot be meant, and powers of them must be doubles.

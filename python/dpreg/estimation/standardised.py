@@ -33,16 +33,6 @@ from dpreg.estimation.releases.resumed_scales import RESUMED_PASSES, resumed_sca
 from dpreg.estimation.releases.rows import StandardUnits, most_weight, standard_units
 from dpreg.estimation.releases.standardisation import Scales, Standardisation
 
-__all__ = [
-    "VOTE_SHARE",
-    "Standardised",
-    "releases_for",
-    "response_not_found",
-    "scaled",
-    "standardise",
-    "with_scales",
-]
-
 Doubles = NDArray[np.float64]
 
 COMPOSITION = "Gaussian (GDP)"

@@ -6,18 +6,10 @@
 from __future__ import annotations
 
 from dpreg.estimation.planning.frank_wolfe import Screen
-from dpreg.mechanisms.adassp import adassp
-from dpreg.mechanisms.adp_screen import adp_screen
-from dpreg.mechanisms.boosted_adassp import boosted_adassp
-from dpreg.mechanisms.canonical_lipschitz import canonical_lipschitz
-from dpreg.mechanisms.dp_kendall import dp_kendall
-from dpreg.mechanisms.dp_sis import dp_sis
-from dpreg.mechanisms.dpsgd import dpsgd
-from dpreg.mechanisms.frank_wolfe import FrankWolfeFit, dp_frank_wolfe
-from dpreg.mechanisms.peel import peel
-from dpreg.mechanisms.rnm_screen import rnm_screen
-from dpreg.mechanisms.sub_lasso import sub_lasso
-from dpreg.mechanisms.tukey_em import tukey_em
+from dpreg.mechanisms.frank_wolfe import FrankWolfeFit, adp_screen, dp_frank_wolfe, rnm_screen
+from dpreg.mechanisms.regressions import adassp, boosted_adassp, dpsgd, tukey_em
+from dpreg.mechanisms.scores import canonical_lipschitz, peel
+from dpreg.mechanisms.selections import dp_kendall, dp_sis, sub_lasso
 
 __all__ = [
     "FrankWolfeFit",

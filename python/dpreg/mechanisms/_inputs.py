@@ -8,17 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.data.design import Design, Terms
 
-__all__ = ["design_of", "doubles", "indices", "score_range_of"]
 
-Floats = NDArray[np.float64]
-
-# Beyond, gaps between scores in units of their sensitivity are no doubles: the core refuses.
-_LEAST_SENSITIVITY, _LARGEST_SENSITIVITY = 1e-150, 1e150
-
-
-def doubles(name: str, values: Any, ndim: int) -> Floats:
+def doubles(name: str, values: Any, ndim: int) -> Doubles:
     """Return `values` as an array of doubles with `ndim` axes.
 
     Raises
@@ -63,25 +57,6 @@ def design_of(X: Any, y: Any, *, intercept: bool = True) -> Design:
         raise ValueError("X and y must have the same number of rows")
     names = tuple(f"x{j}" for j in range(matrix.shape[1]))
     return Design.of(matrix, response, Terms("y", names, intercept))
-
-
-def score_range_of(sensitivity: float, *, one_sided: bool, score_range: float | None) -> float:
-    """Return the length of the interval that holds the changes of all scores."""
-    if not _LEAST_SENSITIVITY <= sensitivity <= _LARGEST_SENSITIVITY:
-        raise ValueError(
-            f"sensitivity must be between {_LEAST_SENSITIVITY:g} and {_LARGEST_SENSITIVITY:g}, got "
-            f"{sensitivity!r}; rescale the scores and sensitivity by a public number"
-        )
-    if score_range is None:
-        return sensitivity if one_sided else 2 * sensitivity
-    if one_sided:
-        raise ValueError("score_range: leave out one_sided, which the range already implies")
-    if not sensitivity <= score_range <= 2 * sensitivity:
-        raise ValueError(
-            "score_range must be between sensitivity and 2 * sensitivity, which changes within "
-            f"[-sensitivity, sensitivity] span at most; got {score_range!r}"
-        )
-    return float(score_range)
 
 
 def indices(columns: Sequence[int]) -> NDArray[np.intp]:

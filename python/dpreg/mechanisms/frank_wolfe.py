@@ -1,4 +1,4 @@
-"""Private Frank-Wolfe for sparse least squares, on arrays."""
+"""Private Frank-Wolfe for sparse least squares, on arrays of which no cell is looked at."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from dpreg.estimation.methods.frank_wolfe_run import (
     screen_from,
 )
 from dpreg.estimation.planning.frank_wolfe import Screen, check_steps, plan_frank_wolfe
-from dpreg.mechanisms._arrays import unit_design, unit_response
+from dpreg.mechanisms._inputs import doubles
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.certificate import Certificate
 from dpreg.privacy.checks import check_delta, check_epsilon
 from dpreg.privacy.sealed import Sealed
 
-__all__ = ["FrankWolfeFit", "dp_frank_wolfe"]
+_MAX_COLUMNS = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,8 +151,8 @@ def dp_frank_wolfe(
         raise ValueError(f"start must be 'zero' or 'random', got {shown(start)}")
     bits = bit_source(rng)
     spending = Allowance(epsilon, delta, bits)
-    design = unit_design(X)
-    rows = Sealed(UnitRows(design, unit_response(y, design)))
+    design = _unit_design(X)
+    rows = Sealed(UnitRows(design, _unit_response(y, design)))
     plan = plan_frank_wolfe(rho, design.cols, check_steps(steps), screen_from(screen))
     first = _core.random_start(design.cols, bits) if start == "random" else None
     run = run_plan(rows, check_l1(l1), plan, screen_from(screen), bits, first)
@@ -160,3 +160,122 @@ def dp_frank_wolfe(
     public = ("number and kind of columns", "eps, delta and all options")
     privacy = certified(spending, "dp_frank_wolfe", "zCDP", parts, public=public)
     return FrankWolfeFit(**run, privacy=privacy)
+
+
+def rnm_screen(
+    X: Any,
+    y: Any,
+    eps: float,
+    delta: float,
+    *,
+    l1: float,
+    steps: int,
+    share: float = 0.25,
+    after: tuple[int, ...] | None = None,
+    false_screens: float = 0.05,
+    start: Literal["zero", "random"] = "zero",
+    rng: int | _core.BitSource | None = None,
+) -> FrankWolfeFit:
+    """Run private Frank-Wolfe with the sound rule, one coordinate an iteration at most.
+
+    A coordinate is drawn by the exponential mechanism on the scores T_i of
+    cpp/src/stats/screening.md, against a dummy candidate.  See `dpreg.mechanisms.dp_frank_wolfe`
+    for `X`, `y`, `eps`, `delta`, `l1`, `steps`, `start` and `rng`, and
+    `dpreg.mechanisms.Screen` for the others.  The rule acts when
+    n * eps_screen * (D_i / n)^2 is well above 20 l1^2 log(d * iterations), which takes many rows.
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP
+    neighbours : add or remove one row of (X, y)
+    public : d, the kind of X, eps, delta and all options; not the number of rows
+    proof : cpp/src/mechanisms/frank_wolfe.md, section 4
+
+    References
+    ----------
+    Khanna, Lu and Raff (2025), Algorithm 2, with another score, another noise scale and a
+    dummy candidate; as published in `dpreg.reference.rnm_screen`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.mechanisms import rnm_screen
+    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
+    >>> rnm_screen(X, X[:, 2], 1.0, 1e-6, l1=1.0, steps=20).weights.shape
+    (3,)
+    """
+    screen = Screen(rule="rnm", share=share, after=after, false_screens=false_screens)
+    return dp_frank_wolfe(X, y, eps, delta, l1=l1, steps=steps, screen=screen, start=start, rng=rng)
+
+
+def adp_screen(
+    X: Any,
+    y: Any,
+    eps: float,
+    delta: float,
+    *,
+    l1: float,
+    steps: int,
+    share: float = 0.25,
+    after: tuple[int, ...] | None = None,
+    false_screens: float = 0.05,
+    start: Literal["zero", "random"] = "zero",
+    rng: int | _core.BitSource | None = None,
+) -> FrankWolfeFit:
+    """Run private Frank-Wolfe with the sound rule, every coordinate by itself.
+
+    Each coordinate is screened with probability 1 / (1 + exp(margin - T_i / scale)), the scores
+    T_i as in cpp/src/stats/screening.md.  An iteration costs d choices, so that the noise is
+    sqrt(d) times that of `rnm_screen`; it is here for comparison.  See
+    `dpreg.mechanisms.dp_frank_wolfe` for `X`, `y`, `eps`, `delta`, `l1`, `steps`, `start` and
+    `rng`, and `dpreg.mechanisms.Screen` for the others.
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP
+    neighbours : add or remove one row of (X, y)
+    public : d, the kind of X, eps, delta and all options; not the number of rows
+    proof : cpp/src/mechanisms/frank_wolfe.md, section 4
+
+    References
+    ----------
+    Khanna, Lu and Raff (2025), Algorithm 1, with another score, logistic noise instead of
+    Gaussian noise, and a margin; as published in `dpreg.reference.adp_screen`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.mechanisms import adp_screen
+    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
+    >>> adp_screen(X, X[:, 2], 1.0, 1e-6, l1=1.0, steps=20).weights.shape
+    (3,)
+    """
+    screen = Screen(rule="adp", share=share, after=after, false_screens=false_screens)
+    return dp_frank_wolfe(X, y, eps, delta, l1=l1, steps=steps, screen=screen, start=start, rng=rng)
+
+
+def _unit_design(X: Any) -> _core.UnitDesign:
+    """Return X, dense or scipy.sparse, clipped to [-1, 1] on the grid of cells."""
+    if hasattr(X, "tocsr"):
+        _check_columns(X.shape)
+        rows = X.tocsr()
+        cells = doubles("X.data", rows.data, 1)
+        return _core.SparseUnitDesign(rows.indptr, rows.indices, cells, rows.shape[1])
+    values = doubles("X", X, 2)
+    _check_columns(values.shape)
+    return _core.DenseUnitDesign(values)
+
+
+def _unit_response(y: Any, design: _core.UnitDesign) -> NDArray[np.float64]:
+    """Return y as doubles, one for each row of X."""
+    values = doubles("y", y, 1)
+    if len(values) != design.rows:
+        raise ValueError("X and y must have the same number of rows")
+    return values
+
+
+def _check_columns(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2:
+        raise ValueError(f"X must have two dimensions, rows and columns, not {len(shape)}")
+    if not 1 <= shape[1] <= _MAX_COLUMNS:
+        raise ValueError(f"X must have at least one column and fewer than 2**31, got {shape[1]}")

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NOT_CLAIMED", "NOT_PRIVATE", "PublishedSelection"]
-
 NOT_CLAIMED = "published calibration, guarantee not claimed"
 NOT_PRIVATE = "published form without noise: not private"
 

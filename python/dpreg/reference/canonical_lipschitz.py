@@ -12,8 +12,6 @@ from dpreg import _core
 from dpreg.privacy.bits import bit_source
 from dpreg.reference._published import NOT_CLAIMED, PublishedSelection
 
-__all__ = ["canonical_lipschitz"]
-
 _CLASSES = (
     f"{NOT_CLAIMED}: the printed class sizes count sets several times, which can cost log(k) "
     "beyond eps"

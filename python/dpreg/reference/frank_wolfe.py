@@ -15,8 +15,6 @@ from dpreg import _core
 from dpreg.privacy.bits import bit_source
 from dpreg.reference.screening import LeastSquares, screening_sensitivity
 
-__all__ = ["PublishedRun", "adp_screen", "dp_frank_wolfe", "np_frank_wolfe", "rnm_screen"]
-
 Start = Literal["zero", "random"]
 Choose = Callable[[LeastSquares], tuple[int, float]]
 Rule = Callable[[LeastSquares], NDArray[np.int64]]

@@ -16,8 +16,6 @@ from dpreg.privacy.bits import bit_source
 from dpreg.reference._published import NOT_CLAIMED
 from dpreg.reference.sums import PublishedFit, Rng, clipped_rows, gaussian, responses
 
-__all__ = ["objective_perturbation"]
-
 Floats = NDArray[np.float64]
 
 _CLAIM = f"{NOT_CLAIMED}: continuous noise is rounded to doubles, and the minimum is approximate"

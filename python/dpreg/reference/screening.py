@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LeastSquares", "raj_scores", "screening_sensitivity"]
-
 Doubles = NDArray[np.float64]
 
 

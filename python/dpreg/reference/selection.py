@@ -16,8 +16,6 @@ from dpreg import _core
 from dpreg.privacy.bits import bit_source
 from dpreg.reference._published import NOT_CLAIMED, NOT_PRIVATE, PublishedSelection
 
-__all__ = ["dp_kendall", "dp_sis", "peel", "sis", "sub_lasso", "two_stage"]
-
 Rng = int | _core.BitSource | None
 Floats = NDArray[np.float64]
 

@@ -16,8 +16,6 @@ from dpreg.privacy.gdp import gdp_mu
 from dpreg.reference._published import NOT_CLAIMED
 from dpreg.reference.sums import PublishedFit, Rng, clipped_rows, gaussian, responses
 
-__all__ = ["iterative_hessian_mixing", "sketch_epsilon"]
-
 _CLAIM = f"{NOT_CLAIMED}: continuous noise is rounded to doubles"
 
 

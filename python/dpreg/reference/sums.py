@@ -19,8 +19,6 @@ from dpreg.privacy.bits import bit_source
 from dpreg.privacy.gdp import gdp_mu
 from dpreg.reference._published import NOT_CLAIMED
 
-__all__ = ["PublishedFit", "adassp", "boosted_adassp"]
-
 Rng = int | _core.BitSource | None
 Floats = NDArray[np.float64]
 
@@ -52,6 +50,7 @@ class PublishedFit:
 
 
 def gaussian(shape: tuple[int, ...], bits: _core.BitSource) -> Floats:
+    """Return normal numbers, as exact as doubles are."""
     uniforms = _core.uniform_open(bits, math.prod(shape)).reshape(shape)
     return np.asarray(stats.norm.ppf(uniforms))
 
@@ -62,6 +61,7 @@ def _symmetric(d: int, bits: _core.BitSource) -> Floats:
 
 
 def clipped_rows(X: Any, bound: float) -> Floats:
+    """Return rows, those longer than `bound` scaled to it."""
     rows = doubles("X", X, 2)
     if not 0 < bound < np.inf:
         raise ValueError(f"x_bound must be finite and greater than 0, got {bound!r}")
@@ -70,6 +70,7 @@ def clipped_rows(X: Any, bound: float) -> Floats:
 
 
 def responses(y: Any, n: int, bound: float) -> Floats:
+    """Return one response for each of n rows, within `bound` of 0."""
     if not 0 < bound < np.inf:
         raise ValueError(f"y_bound must be finite and greater than 0, got {bound!r}")
     response = doubles("y", y, 1)

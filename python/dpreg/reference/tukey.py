@@ -18,8 +18,6 @@ from dpreg.mechanisms._inputs import doubles
 from dpreg.privacy.bits import bit_source
 from dpreg.reference._published import NOT_CLAIMED
 
-__all__ = ["PublishedTukeyEM", "model_fits", "tukey_distance", "tukey_em", "tukey_em_of_models"]
-
 Rng = int | _core.BitSource | None
 Floats = NDArray[np.float64]
 Form = Literal["text", "algorithm", "code"]

@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
-import json
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, replace
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, Choice, Value, unusable
 from dpreg.base.levels import Level
 from dpreg.data.classes import Baseline, Ordered
 from dpreg.estimation.inference.law import check_alpha
-from dpreg.results.contrasts import combination_errors
-from dpreg.results.document import parsed, reading
 from dpreg.results.fit import DPResults
-from dpreg.results.predict import NewRows, design_rows
+from dpreg.results.stacked import StackedResults
 from dpreg.results.summary import Summary, summarize
 from dpreg.results.terms import term_columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Doubles = NDArray[np.float64]
-
-_FORMAT = 1
-_CLASSES = {"levels": [(str, float, bool)], "covariates": [str]}
-_DOCUMENT = {"dpreg_classes": float, "model": str, "columns": str, "fit": {str: object},
-             "classes": _CLASSES}  # fmt: skip
 # Of a coefficient, relative to it or to 1, for numeric derivatives.
 _STEP = 1e-5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OfClasses(DPResults, ABC):
+class OfClasses(StackedResults):
     """What private models of classes have in common.
 
     Attributes
@@ -48,7 +40,8 @@ class OfClasses(DPResults, ABC):
     """
 
     classes: Any = None
-    columns: str = ""
+
+    _template: ClassVar[Mapping[str, Any]] = {"levels": [(str, float, bool)], "covariates": [str]}
 
     words: ClassVar[str]
     intercepts: ClassVar[str]
@@ -58,7 +51,7 @@ class OfClasses(DPResults, ABC):
     @classmethod
     def of(cls, fit: DPResults, classes: Ordered | Baseline, columns: str) -> Self:
         """Return a fit of rows of records and classes as what it is."""
-        return cls(**_fields_of(fit), classes=classes, columns=columns)
+        return cls._of(fit, classes, columns)
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -184,32 +177,18 @@ class OfClasses(DPResults, ABC):
         title = f"{self._title} Regression"
         return summarize(self, self.tidy(alpha, exp=exp), alpha, exp=exp, title=title)
 
-    def to_json(self) -> str:
-        """Return everything as JSON; `from_json` reads it."""
-        document = {
-            "dpreg_classes": _FORMAT, "model": self.words, "columns": self.columns,
-            "classes": {name: list(getattr(self.classes, name)) for name in _CLASSES},
-            "fit": json.loads(super().to_json()),
-        }  # fmt: skip
-        return json.dumps(document, indent=2, allow_nan=False)
+    @classmethod
+    def _head(cls) -> dict[str, str]:
+        return {"model": cls.words}
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote.
+    def _model(cls, **parts: Any) -> tuple[Any, tuple[str, ...]]:
+        classes = cls.of_levels(**parts)
+        return classes, classes.names
 
-        Raises
-        ------
-        ValueError
-            If `text` is something else.
-        """
-        with reading(f"this is not a fit of {cls.words}", _FORMAT):
-            data = parsed(text, _DOCUMENT, _FORMAT)
-            fit = DPResults.from_json(json.dumps(data["fit"]))
-            parts = {name: tuple(values) for name, values in data["classes"].items()}
-            classes = cls.of_levels(**parts)
-            if data["model"] != cls.words or fit.names != classes.names:
-                raise ValueError("the coefficients are not those of the classes")
-        return cls.of(fit, classes, data["columns"])
+    @property
+    def _of_records(self) -> tuple[str, ...]:
+        return tuple(self.classes.covariates)
 
     @property
     @abstractmethod
@@ -242,17 +221,6 @@ class OfClasses(DPResults, ABC):
         mean = self._slopes(X, estimates).mean(axis=0)
         return np.asarray((mean @ self._effects(estimates)).ravel())
 
-    def _new(self, data: Any, *, winsorise: bool) -> NewRows:
-        """Return covariates of new records, in the order of the classes'."""
-        if data is None:
-            why = "must be given: predictions for the records of the fit are private"
-            raise ArgumentError("data", why, "write predict(data) for rows that need no protection")
-        names = self.classes.covariates
-        schema = self.schema if self.columns else {}
-        found = design_rows(self.columns or self.formula, schema, data, names)
-        X = found.X[:, [1 + found.names.index(name) for name in names]]
-        return replace(found, X=self._inside(X) if winsorise else X, names=names)
-
     def _inside(self, X: Doubles) -> Doubles:
         """Clip covariates to the widest of their limits in rows."""
         if self.limits is None:
@@ -279,17 +247,6 @@ class OfClasses(DPResults, ABC):
             term: [place[each] for j in own for each in self._columns_of(covariates[j])]
             for term, own in found.items()
         }
-
-    def _errors(self, rows: Doubles) -> Doubles:
-        """Return standard errors of combinations of coefficients, one a row."""
-        assert self.covariance is not None
-        hidden = (rows[:, np.isnan(np.diag(self.covariance))] != 0).any(axis=1)
-        errors, _ = combination_errors(rows, self.covariance, related=True)
-        return np.asarray(np.where(hidden, np.nan, errors))
-
-
-def _fields_of(fit: DPResults) -> dict[str, Any]:
-    return {each.name: getattr(fit, each.name) for each in fields(DPResults)}
 
 
 def _most_probable(chances: pd.DataFrame) -> pd.Series:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpreg.base.errors import ArgumentError
 from dpreg.results.fit import DPResults
-from dpreg.results.summary import Summary, unit_noun
+from dpreg.results.summary import Summary, laid_out, unit_noun
 
 
 def compare(fits: Sequence[DPResults] | Mapping[str, DPResults], *others: object) -> Summary:
@@ -41,9 +41,6 @@ def compare(fits: Sequence[DPResults] | Mapping[str, DPResults], *others: object
     >>> "weight and depth" in table.as_latex()
     True
     """
-    from statsmodels.iolib.table import SimpleTable
-    from statsmodels.iolib.tableformatting import fmt_params
-
     if others or not isinstance(fits, (Mapping, Sequence)):
         advice = "write compare([first, second])", "compare({'first': first, 'second': second})"
         raise ArgumentError("fits", "must be one list or dict", *advice)
@@ -63,8 +60,7 @@ def compare(fits: Sequence[DPResults] | Mapping[str, DPResults], *others: object
     title, counts = _counts(list(named.values()))
     stubs.append(title)
     cells.append(counts)
-    table = SimpleTable(cells, headers=list(named), stubs=stubs, txt_fmt=fmt_params,
-                        title="Private Linear Regressions")  # fmt: skip
+    table = laid_out(cells, list(named), stubs, "Private Linear Regressions")
     return Summary((table,), _notes(named))
 
 

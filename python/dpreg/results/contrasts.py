@@ -155,6 +155,14 @@ class WaldTest:
         return self.summary()
 
 
+def wald_columns(effect: Doubles, error: Doubles, law: TailLaw, alpha: float) -> dict[str, Doubles]:
+    """Return z, its p-value and the limits of level 1 - `alpha`; NaN where there is no error."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio, margin = effect / error, law.critical_value(alpha) * error
+    p_values = np.where(np.isnan(ratio), np.nan, law.p_values(np.nan_to_num(ratio)))
+    return {"z": ratio, "P>|z|": p_values, "lower": effect - margin, "upper": effect + margin}
+
+
 def combination_errors(
     matrix: Doubles, covariance: Doubles, *, related: bool
 ) -> tuple[Doubles, tuple[str, ...]]:

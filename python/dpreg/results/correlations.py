@@ -9,7 +9,7 @@ import numpy as np
 
 from dpreg.base.arrays import Doubles
 from dpreg.results.models import Models
-from dpreg.results.summary import Summary, privacy_note
+from dpreg.results.summary import Summary, laid_out, privacy_note
 
 # Wider matrices are left to `corr`.
 _MOST_SHOWN = 8
@@ -52,9 +52,6 @@ def correlations(moments: Models) -> tuple[Doubles, Doubles]:
 
 def summarize_moments(moments: Models) -> Summary:
     """Lay out means, deviations, and correlations if there are few."""
-    from statsmodels.iolib.table import SimpleTable
-    from statsmodels.iolib.tableformatting import fmt_params
-
     few = len(moments.names) <= _MOST_SHOWN
     corr, errors = correlations(moments)
     shown = list(range(len(moments.names))) if few else []
@@ -69,7 +66,7 @@ def summarize_moments(moments: Models) -> Summary:
         cells.append(row)
         stubs.append(f"({j + 1}) {name}")
     title = f"Private Moments of {moments.units:,.0f} Rows (private)"
-    table = SimpleTable(cells, headers=headers, stubs=stubs, title=title, txt_fmt=fmt_params)
+    table = laid_out(cells, headers, stubs, title)
     largest = np.nanmax(np.where(np.eye(len(errors)), np.nan, errors), initial=0.0)
     notes = [privacy_note(moments.privacy)]
     if few and len(moments.used) > 1:

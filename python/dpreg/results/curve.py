@@ -18,7 +18,7 @@ from dpreg.estimation.inference.law import check_alpha
 from dpreg.estimation.inference.life_table import LifeTable, area, crossing, life_table, log_rank
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import Saved
-from dpreg.results.summary import Summary, privacy_note
+from dpreg.results.summary import Summary, laid_out, privacy_note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -274,9 +274,6 @@ class DPCurve(Saved):
 
 def _laid_out(table: pd.DataFrame, alpha: float, title: str) -> Any:
     """Lay out some rows of one group."""
-    from statsmodels.iolib.table import SimpleTable
-    from statsmodels.iolib.tableformatting import fmt_params
-
     step = math.ceil(len(table) / _SHOWN_ROWS)
     rows = table.iloc[step - 1 :: step]
     counts, others = ["at_risk", "events", "censored"], ["survival", "std err", "lower", "upper"]
@@ -290,7 +287,7 @@ def _laid_out(table: pd.DataFrame, alpha: float, title: str) -> Any:
     limits = [f"[{alpha / 2:.3g}", f"{1 - alpha / 2:.3g}]"]
     headers = ["at risk", "events", "censored", "survival", "std err", *limits]
     stubs = [f"{time:g}" for time in rows["time"]]
-    return SimpleTable(cells, headers=headers, stubs=stubs, title=title, txt_fmt=fmt_params)
+    return laid_out(cells, headers, stubs, title)
 
 
 def _number(name: str, value: object) -> float:

@@ -14,7 +14,7 @@ from scipy import special
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import Saved
-from dpreg.results.summary import Summary, privacy_note
+from dpreg.results.summary import Summary, laid_out, privacy_note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -200,9 +200,6 @@ class DPEffect(Saved):
 
 def _laid_out(found: DPEffect, alpha: float) -> Any:
     """Lay out effect and means."""
-    from statsmodels.iolib.table import SimpleTable
-    from statsmodels.iolib.tableformatting import fmt_params
-
     limits = [f"[{alpha / 2:.3g}", f"{1 - alpha / 2:.3g}]"]
     columns = found._columns(alpha)
     wanted = ("coef", "std err", "z", "P>|z|", "lower", "upper")
@@ -215,9 +212,7 @@ def _laid_out(found: DPEffect, alpha: float) -> Any:
     ]
     title = f"Private Effect of {found.treatment} on {found.response}"
     headers = ["coef", "std err", "z", "P>|z|", *limits]
-    return SimpleTable(
-        cells, headers=headers, stubs=list(found._labels()), title=title, txt_fmt=fmt_params
-    )
+    return laid_out(cells, headers, list(found._labels()), title)
 
 
 def _cell(name: str, value: float) -> str:

@@ -14,6 +14,7 @@ from dpreg.base.families import GAUSSIAN
 from dpreg.base.keywords import hinted
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import check_alpha
+from dpreg.results.contrasts import wald_columns
 from dpreg.results.described import DescribedModel, why_absent
 from dpreg.results.document import Saved, check_fit
 from dpreg.results.testing import LinearTests
@@ -170,10 +171,9 @@ class DPResults(Saved, LinearTests):
         error = self._standard_errors()
         unknown = np.full(len(error), np.nan)
         sampling = unknown if self.sampling is None else self.sampling
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            ratio = self.estimates / error
-            margin = self.law.critical_value(alpha) * error
-            shown = np.exp if exp else np.asarray
+        found = wald_columns(self.estimates, error, self.law, alpha)
+        shown = np.exp if exp else np.asarray
+        with np.errstate(invalid="ignore", over="ignore"):
             privacy = np.sqrt(np.maximum(error**2 - sampling**2, 0.0))
         return pd.DataFrame(
             {
@@ -181,10 +181,9 @@ class DPResults(Saved, LinearTests):
                 "std err": error,
                 "sampling": sampling,
                 "privacy": privacy,
-                "z": ratio,
-                "P>|z|": np.where(np.isnan(ratio), np.nan, self.law.p_values(np.nan_to_num(ratio))),
-                "lower": shown(self.estimates - margin),
-                "upper": shown(self.estimates + margin),
+                **found,
+                "lower": shown(found["lower"]),
+                "upper": shown(found["upper"]),
                 "clipping": unknown if self.clipping is None else self.clipping,
             },
             index=pd.Index(self.names, name="term"),

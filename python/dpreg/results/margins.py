@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpreg.base.errors import ArgumentError
+from dpreg.results.contrasts import wald_columns
 from dpreg.results.fitted import Fitted
 from dpreg.results.predict import design_rows
 
@@ -35,19 +36,7 @@ def marginal_effects(fit: Fitted, data: Any, alpha: float) -> pd.DataFrame:
     # A coefficient without an error matters to the effects that depend on it.
     unknown = (change[:, np.isnan(np.diag(covariance))] != 0).any(axis=1)
     error = np.where(unknown, np.nan, np.sqrt(np.maximum(variance, 0)))
-    margin = fit.law.critical_value(alpha) * error
     kept = [j for j, name in enumerate(fit.names) if name != "Intercept"]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = effects / error
-    table = pd.DataFrame(
-        {
-            "dy/dx": effects,
-            "std err": error,
-            "z": ratio,
-            "P>|z|": np.where(np.isnan(ratio), np.nan, fit.law.p_values(np.nan_to_num(ratio))),
-            "lower": effects - margin,
-            "upper": effects + margin,
-        },
-        index=pd.Index(fit.names, name="term"),
-    )
+    columns = {"dy/dx": effects, "std err": error, **wald_columns(effects, error, fit.law, alpha)}
+    table = pd.DataFrame(columns, index=pd.Index(fit.names, name="term"))
     return table.iloc[kept]

@@ -47,6 +47,10 @@ class DPMultinomial(OfClasses):
 
     classes: Baseline = field(default_factory=lambda: Baseline((0, 1), ()))
 
+    _saved: ClassVar[tuple[str, str, str]] = (
+        "this is not a fit of classes", "dpreg_classes", "classes",
+    )  # fmt: skip
+
     words: ClassVar[str] = "classes"
     intercepts: ClassVar[str] = "each class has one"
     with_offsets: ClassVar[bool] = False

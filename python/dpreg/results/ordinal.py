@@ -48,6 +48,10 @@ class DPOrdinal(OfClasses):
 
     classes: Ordered = field(default_factory=lambda: Ordered((0, 1), ()))
 
+    _saved: ClassVar[tuple[str, str, str]] = (
+        "this is not a fit of ordered classes", "dpreg_classes", "classes",
+    )  # fmt: skip
+
     words: ClassVar[str] = "ordered classes"
     intercepts: ClassVar[str] = "its thresholds are intercepts"
     with_offsets: ClassVar[bool] = True

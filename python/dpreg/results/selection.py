@@ -9,7 +9,7 @@ from typing import ClassVar
 from dpreg.estimation.inference.clarity import Clarity
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import Saved
-from dpreg.results.summary import Summary, privacy_note
+from dpreg.results.summary import Summary, laid_out, privacy_note
 
 _FORMAT = 2
 
@@ -76,11 +76,8 @@ class SelectionResult(Saved):
 
     def summary(self) -> Summary:
         """Return what was chosen, what was spent, and how clear a choice had to be."""
-        from statsmodels.iolib.table import SimpleTable
-        from statsmodels.iolib.tableformatting import fmt_params
-
-        table = SimpleTable([[name] for name in self.selected], headers=["term"],
-                            stubs=self._places, title=self._title, txt_fmt=fmt_params)  # fmt: skip
+        terms = [[name] for name in self.selected]
+        table = laid_out(terms, ["term"], self._places, self._title)
         return Summary((table,), self._below)
 
     @property

@@ -171,18 +171,23 @@ def table_of(
     null : sequence of str
         What each row is tested to be, to be shown beside its estimate.
     """
-    from statsmodels.iolib.table import SimpleTable
-    from statsmodels.iolib.tableformatting import fmt_params
-
     limits = {"lower": f"[{alpha / 2:.3g}", "upper": f"{1 - alpha / 2:.3g}]"}
     headers = [limits.get(column, column) for column in table.columns]
     cells = [[_cell(c, row[c]) for c in table.columns] for _, row in _told(table).iterrows()]
     if null:
         headers.insert(1, "null")
         cells = [[row[0], value, *row[1:]] for row, value in zip(cells, null, strict=True)]
-    return SimpleTable(
-        cells, headers=headers, stubs=list(table.index), title=title, txt_fmt=fmt_params
-    )
+    return laid_out(cells, headers, list(table.index), title)
+
+
+def laid_out(
+    cells: Sequence[Sequence[str]], headers: list[str], stubs: list[str], title: str | None
+) -> Any:
+    """Return a table of statsmodels, as it lays out parameters."""
+    from statsmodels.iolib.table import SimpleTable
+    from statsmodels.iolib.tableformatting import fmt_params
+
+    return SimpleTable(cells, headers=headers, stubs=stubs, title=title, txt_fmt=fmt_params)
 
 
 def _told(table: pd.DataFrame) -> pd.DataFrame:

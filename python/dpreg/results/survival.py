@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, add
 from dpreg.base.families import POISSON
 from dpreg.base.text import drawn
@@ -20,9 +19,8 @@ from dpreg.data.periods import EXPOSURE, WHOLE, Periods
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.estimation.inference.life_table import largest_error
 from dpreg.results.contrasts import WaldTest
-from dpreg.results.document import parsed, reading
 from dpreg.results.fit import DPResults
-from dpreg.results.predict import NewRows, design_rows
+from dpreg.results.stacked import StackedResults
 from dpreg.results.summary import Summary, summarize
 from dpreg.results.terms import term_columns
 
@@ -30,22 +28,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["DPSurvival"]
-
-Doubles = NDArray[np.float64]
-
-_FORMAT = 1
-_DOCUMENT = {
-    "dpreg_survival": float, "columns": str, "fit": {str: object},
-    "periods": {"edges": [float], "covariates": [str], "strata": [str], "varying": [str]},
-}  # fmt: skip
 _TITLE = "Proportional Hazards"
 # Larger cumulative hazards are certain events, and smaller ones none.
 _FARTHEST = 700.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DPSurvival(DPResults):
+class DPSurvival(StackedResults):
     """A private proportional hazards model.  Holds released numbers; nothing here costs budget.
 
     Coefficients are logarithms of hazard ratios; those of ``interval[T.365]`` are of the hazard in
@@ -75,13 +64,19 @@ class DPSurvival(DPResults):
     """
 
     periods: Periods = field(default_factory=lambda: Periods(edges=(0.0, 1.0)))
-    columns: str = ""
+
+    _saved: ClassVar[tuple[str, str, str]] = (
+        "this is not a survival fit", "dpreg_survival", "periods",
+    )  # fmt: skip
+    _template: ClassVar[Mapping[str, Any]] = {
+        "edges": [float], "covariates": [str], "strata": [str], "varying": [str],
+    }  # fmt: skip
 
     @classmethod
     def of(cls, fit: DPResults, periods: Periods, surv: SurvFormula) -> DPSurvival:
         """Return a fit of rows of persons and periods as what it is."""
         poisson = replace(fit, family=POISSON)  # to whoever reads it, as its document says
-        return cls(**_fields_of(poisson), periods=periods, columns=surv.columns)
+        return cls._of(poisson, periods, surv.columns)
 
     def predict(
         self,
@@ -205,30 +200,18 @@ class DPSurvival(DPResults):
             found = f"chi2 = {test.statistic:.4g} on {test.df_num} df, p-value {test.pvalue:.4g}"
         return replace(shown, notes=(f"Test of proportional hazards: {found}.", *shown.notes))
 
-    def to_json(self) -> str:
-        """Return everything as JSON; `from_json` reads it."""
-        document = {
-            "dpreg_survival": _FORMAT, "columns": self.columns, "periods": asdict(self.periods),
-            "fit": json.loads(super().to_json()),
-        }  # fmt: skip
-        return json.dumps(document, indent=2, allow_nan=False)
-
     @classmethod
-    def from_json(cls, text: str) -> DPSurvival:
-        """Read what `to_json` wrote.
+    def _model(cls, **parts: Any) -> tuple[Periods, tuple[str, ...]]:
+        periods = Periods(**parts)
+        if len(periods.edges) < 2 or any(a >= b for a, b in itertools.pairwise(periods.edges)):
+            raise ValueError("periods.edges must be two or more rising numbers")
+        if not set(periods.varying) <= set(periods.covariates):
+            raise ValueError("periods.varying are not among the covariates")
+        return periods, ("Intercept", *periods.names, EXPOSURE)
 
-        Raises
-        ------
-        ValueError
-            If `text` is something else.
-        """
-        with reading("this is not a survival fit", _FORMAT):
-            data = parsed(text, _DOCUMENT, _FORMAT)
-            periods = _periods_from(data["periods"])
-            fit = DPResults.from_json(json.dumps(data["fit"]))
-            if fit.names != ("Intercept", *periods.names, EXPOSURE):
-                raise ValueError("the coefficients are not those of the periods")
-        return cls(**_fields_of(fit), periods=periods, columns=data["columns"])
+    @property
+    def _of_records(self) -> tuple[str, ...]:
+        return (*self.periods.covariates, *self.periods.strata)
 
     def _terms(self) -> dict[str, list[int]]:
         """Return the places of the coefficients of each term; those of the baseline are of none."""
@@ -236,19 +219,11 @@ class DPSurvival(DPResults):
         strata = {self.names.index(name) for name in self.periods.strata}
         return {term: places for term, places in terms.items() if not strata & set(places)}
 
-    def _new(self, data: Any, *, winsorise: bool) -> NewRows:
-        """Return covariates and strata of new persons, in the order of the periods."""
-        names = (*self.periods.covariates, *self.periods.strata)
-        found = design_rows(self.columns, self.schema, data, names)
-        X = found.X[:, [1 + found.names.index(name) for name in names]]
-        return replace(found, X=self._inside(X) if winsorise else X, names=names)
-
     def _inside(self, X: Doubles) -> Doubles:
         """Clip covariates and strata to their limits."""
         if self.limits is None:
             return X
-        names = (*self.periods.covariates, *self.periods.strata)
-        known = self.limits[[self.names.index(name) - 1 for name in names]]
+        known = self.limits[[self.names.index(name) - 1 for name in self._of_records]]
         low, high = np.where(np.isnan(known), [-np.inf, np.inf], known).T
         return np.clip(X, low, high)
 
@@ -278,34 +253,11 @@ class DPSurvival(DPResults):
             errors = self._errors(gradient)
             far = self.law.critical_value(alpha)
             if simultaneous:
+                assert self.covariance is not None
                 known = gradient[~np.isnan(errors)]
-                far = largest_error(known @ self._known_covariance() @ known.T, alpha)
+                covariance = np.where(np.isnan(self.covariance), 0.0, self.covariance)
+                far = largest_error(known @ covariance @ known.T, alpha)
             factor = np.exp(far * errors)
             ends = (cumulative, cumulative * factor, cumulative / factor)
             parts.append(np.exp(-np.column_stack(ends)))
         return np.array(parts).reshape(-1, self.periods.count, 3)
-
-    def _known_covariance(self) -> Doubles:
-        assert self.covariance is not None
-        return np.where(np.isnan(self.covariance), 0.0, self.covariance)
-
-    def _errors(self, rows: Doubles) -> Doubles:
-        """Return standard errors of combinations of coefficients, one a row."""
-        assert self.covariance is not None
-        unknown = np.isnan(np.diag(self.covariance))
-        variances = np.einsum("ij,jk,ik->i", rows, self._known_covariance(), rows)
-        hidden = (rows[:, unknown] != 0).any(axis=1)
-        return np.asarray(np.where(hidden, np.nan, np.sqrt(np.maximum(variances, 0.0))))
-
-
-def _fields_of(fit: DPResults) -> dict[str, Any]:
-    return {each.name: getattr(fit, each.name) for each in fields(DPResults)}
-
-
-def _periods_from(data: Mapping[str, Any]) -> Periods:
-    edges = data["edges"]
-    if len(edges) < 2 or any(a >= b for a, b in itertools.pairwise(edges)):
-        raise ValueError("periods.edges must be two or more rising numbers")
-    if not set(data["varying"]) <= set(data["covariates"]):
-        raise ValueError("periods.varying are not among the covariates")
-    return Periods(**{name: tuple(values) for name, values in data.items()})

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["load_diamonds"]
-
 
 # Worst to best, but for color: best to worst.
 _LEVELS = {

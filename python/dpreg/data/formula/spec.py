@@ -10,7 +10,8 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -334,19 +335,12 @@ class FormulaSpec:
         return X, None if left is None else np.asarray(left, dtype=np.float64)[:, 0]
 
 
-class _quiet:  # noqa: N801
+@contextmanager
+def _quiet() -> Iterator[None]:
     """What numpy and pandas say about odd cells must not be heard."""
-
-    def __enter__(self) -> None:
-        self._warnings = warnings.catch_warnings()
-        self._warnings.__enter__()
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        self._errors = np.errstate(all="ignore")
-        self._errors.__enter__()
-
-    def __exit__(self, *exception: Any) -> None:
-        self._errors.__exit__(*exception)
-        self._warnings.__exit__(*exception)
+        yield
 
 
 def _encode(spec: Any, frame: Any, *, learn: bool = False) -> Any:

@@ -8,8 +8,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["inner", "inverted", "quadratic", "times"]
-
 Doubles = NDArray[np.float64]
 
 

@@ -14,8 +14,6 @@ from dpreg.estimation.releases.doors import noisy_counts
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Counts
 
-__all__ = ["blocks_of", "noisy_count"]
-
 Rows = NDArray[np.int64]
 
 

@@ -18,8 +18,6 @@ from dpreg.estimation.blocks.block_algebra import inner, inverted, quadratic, ti
 from dpreg.estimation.blocks.block_rows import BlockRows, add_by_block, block_rows
 from dpreg.estimation.blocks.model_rows import rows_of_models
 
-__all__ = ["fit_glm_blocks"]
-
 Doubles = NDArray[np.float64]
 Places = NDArray[np.int64]
 Told = NDArray[np.bool_]

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from dpreg.estimation.blocks.model_rows import ModelRows
 
-__all__ = ["BlockRows", "Rows", "add_by_block", "block_rows"]
-
 Doubles = NDArray[np.float64]
 Places = NDArray[np.int64]
 

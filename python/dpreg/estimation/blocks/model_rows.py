@@ -15,8 +15,6 @@ from dpreg.data.grouped import by_group
 from dpreg.data.observations import InMemory
 from dpreg.privacy.sealed import Sealed, opened
 
-__all__ = ["ModelRows", "Partition", "assigned", "rows_of_models"]
-
 Partition = Literal["slots", "independent"]
 
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from dpreg.estimation.planning.tukey_law import ReleaseLaw
 
-__all__ = ["Coefficients", "Layout", "coefficients"]
-
 # Log spreads of columns that are constant in a batch are 745 (batch_fit.cpp); of those
 # above this, the square is no longer a double.
 _NO_SPREAD = 350.0

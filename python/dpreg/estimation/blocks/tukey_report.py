@@ -12,8 +12,6 @@ from dpreg.estimation.inference.estimand import Estimand
 from dpreg.estimation.planning.tukey import TukeyPlan
 from dpreg.privacy.certificate import Part
 
-__all__ = ["NOT_PASSED", "declined", "estimand", "parts_of", "regressors", "too_few"]
-
 NOT_PASSED = "the fits to the parts of the data did not agree well enough to release one safely"
 
 

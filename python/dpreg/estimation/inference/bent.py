@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from dpreg.base.families import Family
 from dpreg.estimation.releases.two_values import TwoValues
 
-__all__ = ["bent_factors"]
-
 Doubles = NDArray[np.float64]
 
 # Half the length of an interval, in standard errors.

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dpreg.estimation.inference.covariance import at_least
 from dpreg.estimation.inference.shrinkage import likely_shares
 
-__all__ = ["BoostingPath", "quieted"]
-
 Doubles = NDArray[np.float64]
 
 # Eigenvalues of a noisy Gram matrix below this many deviations of the noise are not told from it.

@@ -8,8 +8,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["bootstrapped"]
-
 Doubles = NDArray[np.float64]
 
 # Draws, and their seed: no more than arithmetic on what was released.

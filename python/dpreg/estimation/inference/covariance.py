@@ -10,16 +10,6 @@ from numpy.typing import NDArray
 
 from dpreg.estimation.releases.moments import floor_of
 
-__all__ = [
-    "EstimateError",
-    "at_least",
-    "clipping_bounds",
-    "hidden_by_floor",
-    "hidden_note",
-    "sandwich",
-    "user_errors",
-]
-
 Doubles = NDArray[np.float64]
 
 # A coefficient is not identified when what regularisation may hide of it makes its interval

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["combined", "remainder", "without_noise"]
-
 Doubles = NDArray[np.float64]
 
 # Effect, mean without and mean with the treatment, by the two means.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CLIPPED", "Estimand", "clipping_note", "named"]
-
 # Begins the name of an estimand that clipping has changed.
 CLIPPED = "clipped "
 # Standard errors; a smaller effect of clipping is negligible beside the interval.

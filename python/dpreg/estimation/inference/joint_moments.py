@@ -20,8 +20,6 @@ from dpreg.estimation.inference.covariance import EstimateError, hidden_by_floor
 from dpreg.estimation.inference.normal_equations import NoisyMoments
 from dpreg.estimation.releases.moments import floor_of
 
-__all__ = ["JointMoments", "Regression", "SquaredNorm"]
-
 Doubles = NDArray[np.float64]
 
 # As many times the largest singular value of noise alone the first stage must have; where it has

@@ -11,8 +11,6 @@ from scipy import special
 
 from dpreg.base.errors import unusable
 
-__all__ = ["NORMAL", "TailLaw", "check_alpha"]
-
 
 def check_alpha(alpha: object) -> float:
     """Return `alpha` as a float if it is a level of an interval.

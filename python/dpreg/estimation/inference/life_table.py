@@ -21,8 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-__all__ = ["LifeTable", "area", "crossing", "largest_error", "life_table", "log_rank", "monotone"]
-
 Doubles = NDArray[np.float64]
 Counts = NDArray[np.int64]
 

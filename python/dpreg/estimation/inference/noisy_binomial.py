@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-__all__ = ["noisy_binomial_p_value", "noisy_binomial_tail"]
-
 Doubles = NDArray[np.float64]
 
 

@@ -12,8 +12,6 @@ from dpreg.estimation.inference.covariance import EstimateError, hidden_by_floor
 from dpreg.estimation.inference.shrinkage import likely_shares
 from dpreg.estimation.releases.moments import floored_inverse
 
-__all__ = ["NoisyMoments"]
-
 Doubles = NDArray[np.float64]
 
 

@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-__all__ = ["Diagnostics", "FitStats", "calibration", "fit_stats_from", "quantiles"]
-
 Doubles = NDArray[np.float64]
 
 # Deviations of its noise that a sum of squares must have to be divided by.

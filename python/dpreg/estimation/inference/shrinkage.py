@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SHRUNK_NOTE", "kept_shares", "likely_shares"]
-
 Doubles = NDArray[np.float64]
 
 # Noise in predictions up to which coefficients are not shrunk, as a share of the variance of the

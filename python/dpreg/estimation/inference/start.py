@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Start"]
-
 Doubles = NDArray[np.float64]
 
 _FORMAT, _LARGEST = 1, 1e300

@@ -29,8 +29,6 @@ from dpreg.estimation.releases.standardisation import Standardisation, check_sca
 from dpreg.estimation.standardised import Standardised, scaled, standardise
 from dpreg.privacy.cost import Cost
 
-__all__ = ["AdaSSP"]
-
 # Rows of which scores are made are shortened to this many times their expected length.
 _ROW_REACH = 2.0
 # Passes over the rows with inference, at most: robust errors keep rows for two sums.

@@ -29,8 +29,6 @@ from dpreg.estimation.planning.auto import TABULATED, WITH_INFERENCE, best_metho
 from dpreg.estimation.releases.doors import noisy_counts
 from dpreg.privacy.cost import Cost
 
-__all__ = ["Auto"]
-
 # With less of epsilon the count could not be drawn.
 _LEAST_SHARE = 1e-3
 # Share of the explained variance.

@@ -30,9 +30,6 @@ from dpreg.estimation.releases.standardisation import Scales, Standardisation, c
 from dpreg.estimation.standardised import Standardised, scaled, standardise
 from dpreg.privacy.cost import Cost
 
-__all__ = ["BoostedAdaSSP"]
-
-
 # Weight of the sum of squared residuals beside the gradient, in the same release.
 _SQUARES_WEIGHT = 0.05
 # Least root mean square residual that clips follow, in standard deviations of the response.

@@ -31,8 +31,6 @@ from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import discreteness, gdp_mu
 from dpreg.privacy.pld import noise_multiplier
 
-__all__ = ["DPSGD"]
-
 # With less the noise is beyond exact sampling, and the answer beyond use.
 _LEAST_MU = 1e-3
 _COMPOSITION = "privacy loss distribution (PLD)"

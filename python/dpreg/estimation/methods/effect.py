@@ -42,8 +42,6 @@ from dpreg.estimation.standardised import with_scales
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 
-__all__ = ["EffectRelease", "TreatmentEffect"]
-
 Doubles = NDArray[np.float64]
 
 # Of the squared mu that scales leave: models of the outcome and of the treatment, the count of rows

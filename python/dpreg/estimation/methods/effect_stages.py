@@ -20,8 +20,6 @@ from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.standardised import VOTE_SHARE, with_scales
 from dpreg.privacy.certificate import Part
 
-__all__ = ["Known", "Stages", "known_scales", "scales_interacted", "scales_of", "terms_of"]
-
 # Parts of the reserve for discrete noise: no call has more stages.
 _STAGES = 8
 # The share of treated rows is taken to be no nearer to 0 and 1.

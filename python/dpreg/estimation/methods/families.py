@@ -13,8 +13,6 @@ from dpreg.estimation.methods.tukey_em import TukeyEM
 from dpreg.estimation.planning.auto import WITH_INFERENCE
 from dpreg.estimation.releases.residuals import Extras
 
-__all__ = ["check_extras", "method_for"]
-
 # Families that TukeyEM fits.
 _FIRTH = (BINOMIAL, POISSON)
 

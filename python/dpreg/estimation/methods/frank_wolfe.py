@@ -49,8 +49,6 @@ from dpreg.privacy import pure_rho
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.sealed import Sealed
 
-__all__ = ["FrankWolfe"]
-
 _NO_ERRORS = (
     "the sampling distribution of a sparse, shrunken estimate after noisy selection is unknown"
 )

@@ -14,8 +14,6 @@ from dpreg.privacy import zcdp_rho
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Sealed, opened
 
-__all__ = ["DELTA_LEFT", "allowed_rho", "check_l1", "plan_parts", "run_plan", "screen_from"]
-
 # Left of delta for the total variation between the drawn laws and those of bounded range, and
 # the largest epsilon for which the proof pays for that (frank_wolfe.md, section 4).
 DELTA_LEFT = 1 - 2.0**-20

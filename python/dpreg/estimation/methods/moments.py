@@ -17,8 +17,6 @@ from dpreg.estimation.standardised import COMPOSITION, scaled
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 
-__all__ = ["MomentsRelease", "SecondMoments"]
-
 # Passes over the rows, at most.
 _PASSES = SCALING_PASSES + COLUMN_PASSES
 

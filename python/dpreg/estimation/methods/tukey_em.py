@@ -58,8 +58,6 @@ from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.sealed import Sealed
 
-__all__ = ["TukeyEM"]
-
 _T = TypeVar("_T", float, int)
 
 # The whole of a share goes to the histogram of magnitudes: outliers are what predictions need

@@ -15,8 +15,6 @@ from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.spectrum import symmetric_root, without_spread
 from dpreg.estimation.standardised import Standardised
 
-__all__ = ["COLUMN_PASSES", "ColumnMoments", "column_moments"]
-
 Doubles = NDArray[np.float64]
 
 # Of the squared mu, for the counts of the norms of rows.

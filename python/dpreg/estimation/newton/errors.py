@@ -19,8 +19,6 @@ from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.two_values import two_values
 from dpreg.estimation.standardised import Standardised
 
-__all__ = ["Fit", "bent", "newton_errors"]
-
 Doubles = NDArray[np.float64]
 
 # A coordinate in which no root was found may be so many times as far off as the last step was.

@@ -51,8 +51,6 @@ from dpreg.estimation.releases.rows import mapped_rows
 from dpreg.estimation.releases.spectrum import symmetric_root, without_spread
 from dpreg.estimation.standardised import Standardised
 
-__all__ = ["newton_fit", "newton_passes"]
-
 Doubles = NDArray[np.float64]
 
 # Of norms of scores and of rows, each; of the products of scores.

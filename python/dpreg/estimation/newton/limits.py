@@ -12,8 +12,6 @@ from dpreg.estimation.newton.norm_tail import NormTail, bins_around
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.quantised import MappedRows
 
-__all__ = ["FIRST_NORMS", "Limits", "along", "count_norms"]
-
 Doubles = NDArray[np.float64]
 
 FIRST_NORMS = "norms of scores"

@@ -20,8 +20,6 @@ from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.two_values import two_values
 
-__all__ = ["LEAST_RESIDUAL", "Linearised", "linearised", "response_units"]
-
 Doubles = NDArray[np.float64]
 
 # For integrals over a normal variable.

@@ -12,8 +12,6 @@ from dpreg.estimation.newton.secant import Path
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.quantised import MappedRows
 
-__all__ = ["MOST_ROUNDS", "first_score", "newton", "newton_small"]
-
 MOST_ROUNDS = 6
 # Norms are counted for this share, and once more while noise in coefficients is more than this
 # share of residuals.

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 
-__all__ = ["NormTail", "ScoreCut", "bins_around"]
-
 Doubles = NDArray[np.float64]
 Edges = NDArray[np.int64]
 

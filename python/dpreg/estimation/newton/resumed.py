@@ -18,8 +18,6 @@ from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.spectrum import noise_edge, symmetric_root, without_spread
 from dpreg.estimation.releases.standardisation import Scales
 
-__all__ = ["resumed_whitening"]
-
 Doubles = NDArray[np.float64]
 
 # Noise in second moments is this share of them, for shares of mu^2 between these; in a small study

@@ -16,8 +16,6 @@ from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.quantised import MappedRows
 
-__all__ = ["FAR_NOISE", "Rounds"]
-
 # Noise of the first score is this share of residuals, for at most so much of what is left, and no
 # less than the last.
 _FIRST_NOISE, _FIRST_MOST, _LEAST_SHARE = 0.1, 0.15, 1e-4

@@ -17,8 +17,6 @@ from dpreg.estimation.releases.row_norms import RowNorms
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.standardisation import Scales
 
-__all__ = ["RowLengths", "row_lengths", "row_norms"]
-
 Doubles = NDArray[np.float64]
 
 # A tail of rows is seen with so many deviations of its noise; longer ones than this many times the

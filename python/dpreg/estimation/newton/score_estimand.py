@@ -9,8 +9,6 @@ from dpreg.estimation.base import Release
 from dpreg.estimation.inference.estimand import Estimand, named
 from dpreg.estimation.newton.norm_tail import ScoreCut
 
-__all__ = ["estimand"]
-
 
 def estimand(
     rows: float, scores: float, cut: ScoreCut | None, family: Family, release: Release

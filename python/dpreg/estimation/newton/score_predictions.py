@@ -28,8 +28,6 @@ from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.standardised import Standardised
 
-__all__ = ["PREDICTING_PASSES", "predicting"]
-
 Doubles = NDArray[np.float64]
 
 # Of the squared mu that standardisation leaves: for second moments, and for each count of norms.

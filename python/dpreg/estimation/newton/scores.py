@@ -13,15 +13,6 @@ from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.moments import symmetric
 from dpreg.estimation.releases.quantised import MappedRows
 
-__all__ = [
-    "ScoreNorms",
-    "noisy_curvature",
-    "noisy_products",
-    "noisy_score",
-    "noisy_score_norms",
-    "products_limit",
-]
-
 Doubles = NDArray[np.float64]
 
 # Half octaves above the bulk of the norms in which their tail is looked for.

@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-__all__ = ["Observation", "Path"]
-
 Doubles = NDArray[np.float64]
 
 # Standard deviation of what shortened scores add to an entry of the curvature.

@@ -13,8 +13,6 @@ from dpreg.estimation.newton.whitening import Whitening
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.standardised import Standardised
 
-__all__ = ["start_from", "started_anew"]
-
 
 def start_from(
     begun: Standardised, found: Whitening, path: Path, squares: float, longest: float

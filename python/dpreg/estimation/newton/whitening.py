@@ -18,8 +18,6 @@ from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.spectrum import noise_edge, symmetric_root, without_spread
 from dpreg.estimation.releases.standardisation import Scales
 
-__all__ = ["MOST_LOOKS", "Whitening", "rows_with_residual", "whiten", "whiten_columns"]
-
 Doubles = NDArray[np.float64]
 
 # Rows are shortened to this many times the root of their entries, and to more, up to the second,

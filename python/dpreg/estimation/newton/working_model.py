@@ -14,16 +14,6 @@ from dpreg.estimation.releases.quantised import SQUARED, RowLoss
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 
-__all__ = [
-    "CONSTANT_LOSS",
-    "CONSTANT_RESIDUAL",
-    "WorkingModel",
-    "loss_of",
-    "predictor_range",
-    "range_note",
-    "working_model",
-]
-
 Doubles = NDArray[np.float64]
 
 # A mean response at the end of its range is moved this share of the range inwards, or as far as

@@ -21,8 +21,6 @@ import numpy as np
 from dpreg.estimation.planning.grids import Doubles, interpolate
 from dpreg.privacy.gdp import gdp_epsilon, gdp_mu
 
-__all__ = ["OTHERS", "TABULATED", "WITH_INFERENCE", "Expectation", "best_method", "expect"]
-
 TABULATED = ("boosted_adassp", "adassp", "tukey")
 # By the name of a family, and one release of moments.
 OTHERS = ("binomial", "poisson", "quantile", "moments")

@@ -11,8 +11,6 @@ from dpreg.estimation.planning.forecast import LIKELY, Model
 from dpreg.estimation.planning.grids import Doubles
 from dpreg.estimation.planning.power import power_of
 
-__all__ = ["power_curve", "width_curve"]
-
 
 def width_curve(plan: Expected) -> tuple[Doubles, Doubles]:
     """Return epsilons and the widths of `plan` there; infinite where it is rarely released."""

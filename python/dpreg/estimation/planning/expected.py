@@ -8,8 +8,6 @@ from dpreg.base.families import GAUSSIAN, Family
 from dpreg.estimation.planning.forecast import LIKELY, WIDEST
 from dpreg.estimation.planning.power import exact_error, least_effect, power_of
 
-__all__ = ["Expected"]
-
 # What fits without privacy are called.
 _EXACT = {"gaussian": "least squares", "quantile": "quantile regression"}
 _LIKELIHOOD = "maximum likelihood"

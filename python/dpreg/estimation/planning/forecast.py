@@ -15,8 +15,6 @@ from dpreg.estimation.planning.inference import infer
 from dpreg.estimation.planning.tukey import most_units, plan_tukey
 from dpreg.estimation.planning.tukey_law import box_weights, distance
 
-__all__ = ["LIKELY", "MOST_EPSILON", "MOST_UNITS", "WIDEST", "Forecast", "Model"]
-
 # A plan works when the release is this likely and standard errors are at most this many
 # times those of least squares.
 LIKELY, WIDEST = 0.9, 3.0

@@ -10,8 +10,6 @@ from dpreg.base.errors import Argument, ArgumentError, Setting, unusable
 from dpreg.base.options import check_options
 from dpreg.privacy import bounded_range_epsilon, bounded_range_rho
 
-__all__ = ["FrankWolfePlan", "Screen", "default_steps", "plan_frank_wolfe"]
-
 # As in cpp/include/dpreg/stats/l1_gradient.hpp and mechanisms/frank_wolfe.hpp.
 MAX_STEPS = 32_000
 _LEAST_EPSILON, _LARGEST_EPSILON = 2.0**-30, 1000.0

@@ -7,8 +7,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Doubles", "interpolate"]
-
 Doubles = NDArray[np.float64]
 
 

@@ -22,8 +22,6 @@ import numpy as np
 from dpreg.estimation.planning.grids import Doubles, interpolate
 from dpreg.privacy.gdp import gdp_mu
 
-__all__ = ["Inference", "InferenceTable", "infer", "inference_table"]
-
 # Medians of simulated widths may lie below 1 by chance: noise adds at least this share.
 _LEAST_EXCESS = 0.02
 # Where less is released, the widths of those few that are say little of the others.

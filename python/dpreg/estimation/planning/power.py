@@ -13,8 +13,6 @@ from collections.abc import Callable
 
 from scipy import special
 
-__all__ = ["LEVEL", "detected", "exact_error", "least_effect", "power_of"]
-
 LEVEL = 0.05
 # The quantile of the normal distribution at 1 - LEVEL / 2, which the fits use as well.
 _CRITICAL = 1.959963984540054

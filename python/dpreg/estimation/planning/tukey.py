@@ -14,8 +14,6 @@ from importlib import resources
 
 import numpy as np
 
-__all__ = ["TukeyPlan", "least_units", "most_units", "plan_tukey", "small_batch_factor"]
-
 # Real models are less regular than the Gaussian ones of the table.
 _SAFETY = 1.2
 # Rows of a batch beyond those a fit takes up, below which spreads are not told.

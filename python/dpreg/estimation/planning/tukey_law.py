@@ -16,8 +16,6 @@ from scipy import special
 
 from dpreg import _core
 
-__all__ = ["ReleaseLaw", "box_weights", "distance", "least_distance", "release_law"]
-
 Doubles = NDArray[np.float64]
 
 

@@ -10,8 +10,6 @@ from dpreg.estimation.planning.expected import Expected
 from dpreg.estimation.planning.forecast import LIKELY, WIDEST
 from dpreg.estimation.planning.power import LEVEL
 
-__all__ = ["as_html", "as_text"]
-
 # Below this share with a standard error nothing is learned; above the second, a release is almost
 # certain.
 _HALF, _ALWAYS = 0.5, 0.99

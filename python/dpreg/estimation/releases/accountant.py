@@ -15,8 +15,6 @@ from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import discreteness, gdp_mu
 from dpreg.privacy.sealed import ExactSums, opened
 
-__all__ = ["GaussianReleases", "Noisy", "releases_cost"]
-
 # Share of epsilon that pays for the noise being discrete, and how many releases of one call
 # may use it up.
 RESERVE = 1e-6

@@ -19,8 +19,6 @@ from dpreg.estimation.releases.statistics import (
 )
 from dpreg.privacy.sealed import ExactSums
 
-__all__ = ["SCALING_PASSES", "column_scales", "share_for"]
-
 Doubles = NDArray[np.float64]
 
 # Share of the squared mu for the number of rows.

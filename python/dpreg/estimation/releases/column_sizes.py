@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from dpreg import _core
 from dpreg.data.bounds import LEAST_WIDTH
 
-__all__ = ["FEW_BINS", "Size", "read_bins", "read_magnitudes"]
-
 Doubles = NDArray[np.float64]
 
 # What a cell loses, in deviations of its noise, in the search for the run of cells with values.

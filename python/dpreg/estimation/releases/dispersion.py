@@ -15,14 +15,6 @@ from dpreg.estimation.releases.residuals import Line
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.privacy.sealed import ExactSums
 
-__all__ = [
-    "DISPERSION_SENSITIVITY",
-    "Dispersion",
-    "DispersionSums",
-    "first_alpha",
-    "released_dispersion",
-]
-
 Doubles = NDArray[np.float64]
 Sums = NDArray[np.int64]
 

@@ -19,18 +19,6 @@ from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Counts, Scores, Sealed, opened
 
-__all__ = [
-    "Steps",
-    "canonical",
-    "descent",
-    "epsilon_of_row",
-    "kendall",
-    "lasso_votes",
-    "noisy_counts",
-    "peeled",
-    "tukey",
-]
-
 Doubles: TypeAlias = NDArray[np.float64]
 Sums: TypeAlias = NDArray[np.int64]
 

@@ -15,8 +15,6 @@ from dpreg.estimation.releases.doors import epsilon_of_row, noisy_counts
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Counts
 
-__all__ = ["ENTRY_SHARE", "ExitCounts", "NoisyExits", "noisy_exits"]
-
 Doubles = NDArray[np.float64]
 Sums = NDArray[np.int64]
 

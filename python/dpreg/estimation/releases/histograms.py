@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.data.bounds import LEAST_WIDTH
 
-__all__ = ["column_weights", "magnitude", "narrowed"]
-
 Doubles = NDArray[np.float64]
 
 # Lead of an order of magnitude over noise, in its deviations: of 257 cells without a value

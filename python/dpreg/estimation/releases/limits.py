@@ -10,8 +10,6 @@ from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import TailVotes
 
-__all__ = ["prediction_limits", "regressor_limits", "widened"]
-
 Doubles = NDArray[np.float64]
 
 # How many times as wide as the limits of the fit; the first unless a vote says otherwise.  Votes

@@ -14,16 +14,6 @@ from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.privacy.sealed import ExactSums
 
-__all__ = [
-    "Doubles",
-    "floor_of",
-    "floored_inverse",
-    "found_columns",
-    "noisy_gram",
-    "symmetric",
-    "without_columns",
-]
-
 Doubles = NDArray[np.float64]
 
 # Deviations of its noise that a variance must have to be clear of it.

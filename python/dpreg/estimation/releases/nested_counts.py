@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dpreg.estimation.releases.statistics import counts_of_columns
 from dpreg.privacy.sealed import ExactSums, opened
 
-__all__ = ["NestedCounts", "nested_bins"]
-
 Doubles = NDArray[np.float64]
 
 # Cells that are counted at once, of all columns: they stay near the processor.

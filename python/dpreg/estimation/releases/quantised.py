@@ -19,8 +19,6 @@ from dpreg.data.grouped import by_group
 from dpreg.data.spool import Spool
 from dpreg.privacy.sealed import ExactSums, Sealed, opened
 
-__all__ = ["SQUARED", "MappedRows", "Recipe", "RowLoss"]
-
 # Sums over units, not over rows.
 _OF_UNITS = {"score", "score_norms", "score_products"}
 

@@ -15,20 +15,6 @@ from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.privacy.sealed import ExactSums
 
-__all__ = [
-    "DISPERSION",
-    "MAGNITUDES_SENSITIVITY",
-    "RESIDUAL_CELLS_SENSITIVITY",
-    "RESIDUAL_SUMS_SENSITIVITY",
-    "Extras",
-    "Line",
-    "ResidualCells",
-    "ResidualMagnitudes",
-    "ResidualSums",
-    "line_of",
-    "released_extras",
-]
-
 Doubles = NDArray[np.float64]
 Sums = NDArray[np.int64]
 

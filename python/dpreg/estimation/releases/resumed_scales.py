@@ -13,8 +13,6 @@ from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.standardisation import Scales
 
-__all__ = ["RESUMED_PASSES", "resumed_scales"]
-
 Doubles = NDArray[np.float64]
 
 # The number of rows, and second moments of rows.

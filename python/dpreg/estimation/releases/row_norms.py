@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RowNorms"]
-
 Doubles = NDArray[np.float64]
 
 # Deviations of its noise that a count in the tail must have.

@@ -12,15 +12,6 @@ from dpreg.data.design import Design, Terms
 from dpreg.estimation.releases.quantised import SQUARED, MappedRows, Recipe, RowLoss
 from dpreg.estimation.releases.standardisation import Scales
 
-__all__ = [
-    "StandardUnits",
-    "longest_row",
-    "mapped_rows",
-    "most_weight",
-    "standard_units",
-    "standardised_rows",
-]
-
 Doubles = NDArray[np.float64]
 
 # Weights up to this many times what nearly all are below count as they are.

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from dpreg.estimation.releases.standardisation import Scales
 
-__all__ = ["Scaling", "scaling_from_bounds", "scaling_from_scales"]
-
 Doubles = NDArray[np.float64]
 
 

@@ -7,8 +7,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["noise_edge", "symmetric_root", "without_spread"]
-
 Doubles = NDArray[np.float64]
 
 

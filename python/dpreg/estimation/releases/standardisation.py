@@ -17,8 +17,6 @@ from dpreg.estimation.releases.nested_counts import NestedCounts, nested_bins
 from dpreg.estimation.releases.statistics import MagnitudeCounts, MomentSums, NestedCells
 from dpreg.privacy.sealed import ExactSums
 
-__all__ = ["Scales", "Standardisation", "check_scatter_share", "check_share_of_mu"]
-
 Doubles = NDArray[np.float64]
 
 # Deviations of its noise that the variance of the response must have, to be one, and that the

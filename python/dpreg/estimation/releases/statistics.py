@@ -15,19 +15,6 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.privacy.sealed import Counts, ExactSums, Scores
 
-__all__ = [
-    "ClippedProducts",
-    "EventCounts",
-    "IntervalCounts",
-    "LevelCounts",
-    "MagnitudeCounts",
-    "MomentSums",
-    "NestedCells",
-    "SizeCounts",
-    "TailVotes",
-    "counts_of_columns",
-]
-
 Doubles = NDArray[np.float64]
 Sums = NDArray[np.int64]
 

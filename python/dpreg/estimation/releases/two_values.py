@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 
-__all__ = ["TwoValues", "two_values"]
-
 Doubles = NDArray[np.float64]
 
 

@@ -13,8 +13,6 @@ from dpreg.estimation.inference.clarity import Clarity
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 
-__all__ = ["Selection", "Selector", "check_choice", "check_k", "check_share", "starts_of"]
-
 # The core draws at 2^-38 nats or more; with a little room for k roundings.
 _LEAST_CHOICE = 4e-12
 

@@ -18,8 +18,6 @@ from dpreg.estimation.selection.rounds import Rounds, plan_rounds
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 
-__all__ = ["DPKendall"]
-
 # Of a score of the later rounds (cpp/src/stats/kendall.md, Lemma 3).
 _LATER_SENSITIVITY = _core.KENDALL_SCORE_RANGE / 2
 # Of the first round and of the later ones.

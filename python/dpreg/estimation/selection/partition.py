@@ -13,8 +13,6 @@ from dpreg.estimation.releases.doors import noisy_counts
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Sealed
 
-__all__ = ["Models", "draw_models", "noisy_units"]
-
 _MOST_MODELS = 2**20
 
 

@@ -22,8 +22,6 @@ from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.sealed import Scores
 
-__all__ = ["DPSIS"]
-
 _SCORE = "size of the sum of products of columns and response, each scaled to [-1, 1]"
 _NOISE = {"exponential": _core.NoiseLaw.EXPONENTIAL, "gumbel": _core.NoiseLaw.GUMBEL}
 

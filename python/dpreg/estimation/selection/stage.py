@@ -14,8 +14,6 @@ from dpreg.estimation.selection.base import Selector, check_k
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 
-__all__ = ["Chosen", "FirstStage", "first_stage"]
-
 
 @dataclass(frozen=True, slots=True)
 class Chosen:

@@ -20,8 +20,6 @@ from dpreg.estimation.selection.partition import draw_models, noisy_units
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 
-__all__ = ["SubLasso", "TwoStage"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _VoteOptions(ABC):

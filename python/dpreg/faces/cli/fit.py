@@ -18,6 +18,7 @@ from dpreg.faces.cli.parameters import (
     offering,
     selector_names,
     shared,
+    text_of,
 )
 from dpreg.faces.cli.progress import working
 from dpreg.faces.cli.release import release_options
@@ -132,11 +133,7 @@ def _origin(path: str) -> Origin:
     """Read what a fit starts from."""
     from dpreg.calls.starts import origin_from_json
 
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read()
-    except OSError as error:
-        raise ArgumentError("start", f"cannot read {path!r}: {error.strerror}") from None
+    text = text_of(path, "start")
     try:
         return origin_from_json(text)
     except ValueError:

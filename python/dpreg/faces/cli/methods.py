@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from dpreg.base.errors import ArgumentError, Choice, Setting, Value, closest
+from dpreg.base.options import alternatives
 from dpreg.faces.cli.parameters import pair
 
 
@@ -69,7 +70,7 @@ def _hint(kind: Any, name: str, option: str, key: str) -> Any:
 def _converted(kind: Any, name: str, option: str, key: str, text: str) -> Any:
     """Return the value that a text stands for, by the type that the option is annotated with."""
     hint = _hint(kind, name, option, key)
-    for one in typing.get_args(hint) if _is_union(hint) else (hint,):
+    for one in alternatives(hint):
         read = _READERS.get(typing.get_origin(one) or one)
         try:
             if read is not None:
@@ -80,10 +81,6 @@ def _converted(kind: Any, name: str, option: str, key: str, text: str) -> Any:
         inside = Choice(tuple(f"{key}.{field}=..." for field in _fields(hint)))
         raise ArgumentError(option, (f"{key!r} has options of its own: ", inside))
     raise ArgumentError(option, (f"{key!r} of {name!r} cannot be ", Value(text)))
-
-
-def _is_union(hint: Any) -> bool:
-    return typing.get_origin(hint) in (typing.Union, types.UnionType)
 
 
 def _truth(text: str, _: Any) -> bool:

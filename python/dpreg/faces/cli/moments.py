@@ -9,7 +9,7 @@ import click
 from dpreg.base.errors import ArgumentError
 from dpreg.faces.cli.command import DONE, Documented
 from dpreg.faces.cli.output import Outputs, output_options
-from dpreg.faces.cli.parameters import shared, taking
+from dpreg.faces.cli.parameters import shared, taking, text_of
 from dpreg.faces.cli.progress import working
 from dpreg.faces.cli.release import release_options
 
@@ -65,11 +65,8 @@ def lm(path: str, formula: str, instruments: str | None, alpha: float, **files: 
 def _read(path: str) -> DPMoments:
     from dpreg.results.moments import DPMoments
 
-    wanted = "give a file that dpreg moments --json wrote"
+    text, wanted = text_of(path, "MOMENTS"), "give a file that dpreg moments --json wrote"
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return DPMoments.from_json(file.read())
-    except OSError as error:
-        raise ArgumentError("MOMENTS", f"cannot read {path!r}: {error.strerror}") from None
+        return DPMoments.from_json(text)
     except ValueError as error:
         raise ArgumentError("MOMENTS", f"{path!r} does not hold moments: {error}", wanted) from None

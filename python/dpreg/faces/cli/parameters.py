@@ -108,6 +108,15 @@ def listed(text: str) -> list[str]:
     return next(csv.reader(io.StringIO(text)), [])
 
 
+def text_of(path: str, argument: str) -> str:
+    """Return what is in a file that was given for `argument`."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError as error:
+        raise ArgumentError(argument, f"cannot read {path!r}: {error.strerror}") from None
+
+
 def number(text: str) -> int | float | str:
     """Return the number that a text spells, or the text."""
     for kind in (int, float):

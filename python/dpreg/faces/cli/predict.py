@@ -11,6 +11,7 @@ import click
 from dpreg.base.errors import ArgumentError
 from dpreg.faces.cli.command import DONE, Documented
 from dpreg.faces.cli.output import needs_writable
+from dpreg.faces.cli.parameters import text_of
 
 if TYPE_CHECKING:
     from dpreg.results.fit import DPResults
@@ -51,17 +52,12 @@ def predict(
 
 
 def _read(path: str, data: str) -> DPResults:
-    try:
-        with open(path, "rb") as file:
-            content = file.read()
-    except OSError as error:
-        raise ArgumentError("FIT", f"cannot read {path!r}: {error.strerror}") from None
-    if content.startswith(b"PAR1"):
+    text = text_of(path, "FIT")
+    if text.startswith("PAR1"):
         raise ArgumentError(
             "FIT", f"{path!r} is a Parquet file; the fit comes first",
             f"write dpreg predict {data} {path}",
         )  # fmt: skip
-    text = content.decode("utf-8", "replace")
     if _declined(text):
         raise ArgumentError("FIT", f"{path!r} says that the mechanism declined: there is no fit")
     try:

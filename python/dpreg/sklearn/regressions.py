@@ -1,46 +1,27 @@
-"""Private estimators with the interface of scikit-learn.  Needs scikit-learn.
-
-Each call of `fit` is a release of its own and spends `eps` and `delta`; so does every fold of
-`cross_val_score` and every candidate of a search.  A `budget` counts them, and refuses.
-"""
+"""Linear and logistic regression as estimators."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-try:
-    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-    from sklearn.exceptions import DataConversionWarning
-    from sklearn.feature_selection import SelectorMixin
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError:
-    raise ImportError("dpreg.sklearn needs scikit-learn; run `pip install scikit-learn`") from None
-
-from dpreg.base.errors import ArgumentError, BudgetError, SchemaError, add, write
+from dpreg.base.arrays import Doubles
+from dpreg.base.errors import ArgumentError, write
 from dpreg.base.keywords import hinted
 from dpreg.calls.fit import fit
-from dpreg.calls.request import Request
-from dpreg.calls.select import selected
-from dpreg.data.arrays import columns_of, is_column, matrix_source, vector_source
 from dpreg.data.bounds import Bounds
-from dpreg.data.matrix import ModelMatrix, Records, check_column_names
-from dpreg.data.source import RowSource
+from dpreg.data.matrix import Records
 from dpreg.estimation.base import Method
-from dpreg.estimation.selection.base import Selector
 from dpreg.privacy.budget import Budget
-from dpreg.privacy.partition import StratumBudget
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
-
-__all__ = ["DPFeatureSelector", "DPLinearRegression", "DPLogisticRegression", "NotReleasedError"]
-
-Doubles = NDArray[np.float64]
+from dpreg.sklearn.estimator import Private
 
 
 class NotReleasedError(RuntimeError):
@@ -58,70 +39,7 @@ class NotReleasedError(RuntimeError):
     """
 
 
-class _Private(BaseEstimator):  # type: ignore[misc]
-    """What the estimators do with X and y: look at types and shapes, and at no cell.
-
-    scikit-learn's own checks raise an error where a cell is missing or infinite, or where there are
-    too few rows: that would tell of the records.  Here cells are read when they are paid for, and
-    such rows are left out.
-    """
-
-    eps: float | None
-    delta: float | None
-    method: Any
-    bounds: Mapping[str, Bounds] | None
-    budget: Budget | None
-    random_state: int | None
-
-    def __sklearn_clone__(self) -> Any:
-        """Return an unfitted copy that charges the same budget, which a deep copy would not."""
-        return type(self)(**self.get_params(deep=False))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = self.random_state is None
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def _problem(self, X: Any, y: Any) -> tuple[ModelMatrix, list[str]]:
-        if not isinstance(X, list) or X:  # of a list scikit-learn asks for the first row
-            X, y = validate_data(
-                self, X, y, dtype=None, ensure_all_finite=False, ensure_min_samples=0,
-                y_numeric=False, skip_check_array=True,
-            )  # fmt: skip
-        table, target = matrix_source("X", X), _target(y)
-        width = len(table.schema.columns)
-        if _rows(X) != _rows(y):
-            # Both lengths are the user's own doing: they are compared with one another only.
-            raise SchemaError("y", "must have as many entries as X has rows")
-        if width == 0:
-            raise SchemaError(
-                "X", "has 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
-            )
-        self.n_features_in_ = width
-        names = getattr(self, "feature_names_in_", None)
-        named = [f"x{j}" for j in range(width)] if names is None else list(names)
-        check_column_names(named)
-        read = lambda: [Records(columns_of(table), columns_of(target)[0])]  # noqa: E731
-        return ModelMatrix("y", tuple(named), True, read), named
-
-    def _asked(self, call: str, names: list[str], **more: Any) -> Request:
-        return Request(
-            call=call, formula=f"y ~ {' + '.join(names)}", eps=self._epsilon(), delta=self.delta,
-            method=self.method, bounds=self.bounds, budget=self.budget, rng=self.random_state,
-            **more,
-        )  # fmt: skip
-
-    def _epsilon(self) -> float:
-        if isinstance(self.budget, StratumBudget):
-            why = "is that of one stratum, and X has no column that says which rows are in it"
-            raise BudgetError("budget", why, "give the budget of all strata")
-        if self.eps is None:
-            raise BudgetError("eps", "must be given", add("eps", 1.0))
-        return self.eps
-
-
-class _Regression(_Private):
+class _Regression(Private):
     """What the two regressions keep of a fit, and make of it."""
 
     inference: bool
@@ -158,25 +76,6 @@ class _Regression(_Private):
             X, least, most = np.clip(X, low[:-1], high[:-1]), low[-1], high[-1]
         means = fit.family.mean(fit.estimates[0] + X @ fit.estimates[1:])
         return np.asarray(np.clip(means, least, most))
-
-
-def _target(y: Any) -> RowSource:
-    if y is None:
-        raise ArgumentError("y", "requires y to be passed, but the target y is None")
-    if not is_column(y):
-        return vector_source("y", y)
-    source = matrix_source("y", y)
-    # As scikit-learn warns: about the axes, which are public.
-    warnings.warn(
-        "A column-vector y was passed when a 1d array was expected.",
-        DataConversionWarning,
-        stacklevel=4,
-    )
-    return source
-
-
-def _rows(values: Any) -> int:
-    return len(values) if hasattr(values, "__len__") else len(np.asarray(values))
 
 
 class DPLinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
@@ -242,13 +141,7 @@ class DPLinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
         budget: Budget | None = None,
         random_state: int | None = None,
     ) -> None:
-        self.eps = eps
-        self.delta = delta
-        self.method = method
-        self.bounds = bounds
-        self.inference = inference
-        self.budget = budget
-        self.random_state = random_state
+        self._take(locals())
 
     def fit(self, X: Any, y: Any) -> DPLinearRegression:
         """Release a model; spends `eps` and `delta`.
@@ -312,6 +205,8 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
     (2, 2)
     """
 
+    classes: tuple[float, float]
+
     @hinted("DPLogisticRegression")
     def __init__(
         self,
@@ -325,14 +220,7 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
         budget: Budget | None = None,
         random_state: int | None = None,
     ) -> None:
-        self.eps = eps
-        self.delta = delta
-        self.classes = classes
-        self.method = method
-        self.bounds = bounds
-        self.inference = inference
-        self.budget = budget
-        self.random_state = random_state
+        self._take(locals())
 
     def fit(self, X: Any, y: Any) -> DPLogisticRegression:
         """Release a model; spends `eps` and `delta`.
@@ -372,77 +260,4 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.poor_score = True
-        return tags
-
-
-class DPFeatureSelector(SelectorMixin, _Private):  # type: ignore[misc]
-    """Choose k columns with differential privacy, for pipelines of scikit-learn.
-
-    Parameters
-    ----------
-    k : int
-        How many columns to keep; all if there are fewer.
-    eps, delta, method
-        As for `dp_select`.
-    bounds, budget, random_state
-        As for `DPLinearRegression`.
-
-    Attributes
-    ----------
-    result_ : SelectionResult
-    privacy_ : Certificate
-    n_features_in_ : int
-
-    Privacy
-    -------
-    guarantee : (eps, delta)-DP for each call of `fit`
-    neighbours : add or remove one row of X and y
-    public : all parameters, the number and names of the columns
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dpreg.sklearn import DPFeatureSelector
-    >>> X = np.random.default_rng(1).standard_normal((20_000, 3))
-    >>> DPFeatureSelector(k=1, eps=1.0).fit(X, X[:, 1]).get_support().tolist()
-    [False, True, False]
-    """
-
-    @hinted("DPFeatureSelector")
-    def __init__(
-        self,
-        k: int = 5,
-        eps: float | None = 1.0,
-        delta: float = 0.0,
-        *,
-        method: str | Selector = "kendall",
-        bounds: Mapping[str, Bounds] | None = None,
-        budget: Budget | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        self.k = k
-        self.eps = eps
-        self.delta = delta
-        self.method = method
-        self.bounds = bounds
-        self.budget = budget
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any) -> DPFeatureSelector:
-        """Release a choice; spends `eps` and `delta`."""
-        problem, names = self._problem(X, y)
-        asked = self._asked("dp_select", names, k=min(self.k, len(names)))
-        self.result_ = selected(asked, problem)
-        self.privacy_ = self.result_.privacy
-        chosen = set(self.result_.selected)
-        self._kept = np.array([name in chosen for name in names])
-        return self
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self, "result_")
-        return self._kept
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
         return tags

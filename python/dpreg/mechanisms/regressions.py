@@ -1,0 +1,279 @@
+"""Regressions on arrays: what `dp_lm` does after it has read a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dpreg.calls.fit import published
+from dpreg.calls.session import certified
+from dpreg.data.bounds import Bounds, checked_bounds
+from dpreg.data.clipping import clipped
+from dpreg.estimation.base import Allowance, Method
+from dpreg.estimation.methods import DPSGD, AdaSSP, BoostedAdaSSP, TukeyEM
+from dpreg.mechanisms._inputs import design_of
+from dpreg.privacy.bits import bit_source
+from dpreg.privacy.checks import check_delta, check_epsilon
+from dpreg.results.fit import DPResults
+from dpreg.results.not_released import NotReleased
+
+if TYPE_CHECKING:
+    from dpreg import _core
+
+
+def adassp(
+    X: Any,
+    y: Any,
+    eps: float,
+    delta: float = 1e-5,
+    *,
+    options: AdaSSP | None = None,
+    bounds: Mapping[str, Bounds] | None = None,
+    intercept: bool = True,
+    inference: bool = True,
+    rng: int | _core.BitSource | None = None,
+) -> DPResults | NotReleased:
+    """Fit a linear regression by AdaSSP on arrays.
+
+    Parameters
+    ----------
+    X : array, shape (n, d)
+        Regressors without a column of ones.  Private.  Rows that are not finite are passed
+        over.
+    y : array, shape (n,)
+        Response.  Private.
+    eps, delta : float
+        Privacy loss in nats, and failure probability, greater than 0.
+    options : AdaSSP, optional
+        Default: ``dpreg.AdaSSP()``.
+    bounds : dict, optional
+        ``{column: (low, high)}``, public limits of columns x0, x1, ... and of y.
+    intercept : bool, default True
+        Fit one.
+    inference : bool, default True
+        Also release what standard errors and intervals need.
+    rng : int or bit source, optional
+        An integer makes the result reproducible and **not private**.
+
+    Returns
+    -------
+    DPResults
+        Coefficients are named Intercept, x0, x1, ...; there is no `predict`, multiply new
+        rows with `params`.
+
+    Raises
+    ------
+    ValueError
+        For shapes, types and options; never depending on a cell.
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP
+    neighbours : add or remove one row
+    public : d, bounds and all options; not the number of rows
+    proof : adassp.md, in dpreg/estimation/methods
+
+    References
+    ----------
+    Wang (2018), Algorithm 2, with the changes listed in adassp.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.mechanisms import adassp
+    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
+    >>> adassp(X, X[:, 0] + 1, 1.0, 1e-6).params.index.tolist()
+    ['Intercept', 'x0', 'x1', 'x2']
+    """
+    return _fitted(AdaSSP(), locals())
+
+
+def boosted_adassp(
+    X: Any,
+    y: Any,
+    eps: float,
+    delta: float = 1e-5,
+    *,
+    options: BoostedAdaSSP | None = None,
+    bounds: Mapping[str, Bounds] | None = None,
+    intercept: bool = True,
+    inference: bool = True,
+    rng: int | _core.BitSource | None = None,
+) -> DPResults | NotReleased:
+    """Fit a linear regression by Boosted AdaSSP on arrays.
+
+    Parameters
+    ----------
+    X, y, eps, delta
+        As for `adassp`.
+    options : BoostedAdaSSP, optional
+        Default: ``dpreg.BoostedAdaSSP()``.
+    bounds, intercept, inference, rng
+        As for `adassp`.
+
+    Returns
+    -------
+    DPResults
+        Coefficients are named Intercept, x0, x1, ...; there is no `predict`, multiply new
+        rows with `params`.
+
+    Raises
+    ------
+    ValueError
+        For shapes, types and options; never depending on a cell.
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP
+    neighbours : add or remove one row
+    public : d, bounds and all options; not the number of rows
+    proof : boosted_adassp.md, in dpreg/estimation/methods
+
+    References
+    ----------
+    Tang et al. (2023), Algorithm 1, with the changes listed in boosted_adassp.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.mechanisms import boosted_adassp
+    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
+    >>> boosted_adassp(X, X[:, 0] + 1, 1.0, 1e-6).params.index.tolist()
+    ['Intercept', 'x0', 'x1', 'x2']
+    """
+    return _fitted(BoostedAdaSSP(), locals())
+
+
+def tukey_em(
+    X: Any,
+    y: Any,
+    eps: float,
+    delta: float = 1e-5,
+    *,
+    options: TukeyEM | None = None,
+    intercept: bool = True,
+    inference: bool = True,
+    rng: int | _core.BitSource | None = None,
+) -> DPResults | NotReleased:
+    """Fit a linear regression by TukeyEM on arrays.
+
+    Parameters
+    ----------
+    X, y, eps, delta
+        As for `adassp`.
+    options : TukeyEM, optional
+        Default: ``dpreg.TukeyEM()``.
+    intercept, inference, rng
+        As for `adassp`.
+
+    Returns
+    -------
+    DPResults or NotReleased
+        Coefficients are named Intercept, x0, x1, ...; there is no `predict`, multiply new
+        rows with `params`.
+
+    Raises
+    ------
+    ValueError
+        For shapes, types and options; never depending on a cell.
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP
+    neighbours : add or remove one row
+    public : d and all options; not the number of rows
+    proof : tukey_em.md, in dpreg/estimation/methods
+
+    References
+    ----------
+    Amin, Joseph, Ribero and Vassilvitskii (2023), Algorithm 2, with the corrections listed in
+    tukey_em.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.mechanisms import tukey_em
+    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
+    >>> tukey_em(X, X[:, 0] + 1, 1.0, 1e-6).params.index.tolist()
+    ['Intercept', 'x0', 'x1', 'x2']
+    """
+    return _fitted(TukeyEM(), locals())
+
+
+def dpsgd(
+    X: Any,
+    y: Any,
+    eps: float,
+    delta: float = 1e-5,
+    *,
+    options: DPSGD | None = None,
+    bounds: Mapping[str, Bounds] | None = None,
+    intercept: bool = True,
+    inference: bool = True,
+    rng: int | _core.BitSource | None = None,
+) -> DPResults | NotReleased:
+    """Fit a linear regression by DP-SGD on arrays.
+
+    Parameters
+    ----------
+    X, y, eps, delta
+        As for `adassp`.
+    options : DPSGD, optional
+        Default: ``dpreg.DPSGD()``.
+    bounds, intercept
+        As for `adassp`.
+    inference : bool, default True
+        There are no standard errors; a note says why.
+    rng
+        As for `adassp`.
+
+    Returns
+    -------
+    DPResults
+        Coefficients are named Intercept, x0, x1, ...; there is no `predict`, multiply new
+        rows with `params`.
+
+    Raises
+    ------
+    ValueError
+        For shapes, types and options; never depending on a cell.
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP
+    neighbours : add or remove one row
+    public : d, bounds and all options; not the number of rows
+    proof : dpsgd.md, in dpreg/estimation/methods
+
+    References
+    ----------
+    Abadi et al. (2016), Algorithm 1, with the changes listed in dpsgd.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.mechanisms import dpsgd
+    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
+    >>> dpsgd(X, X[:, 0] + 1, 1.0, 1e-6).params.index.tolist()
+    ['Intercept', 'x0', 'x1', 'x2']
+    """
+    return _fitted(DPSGD(), locals())
+
+
+def _fitted(default: Method, given: Mapping[str, Any]) -> DPResults | NotReleased:
+    """Fit columns x0, x1, ... and response y; `given` as `locals()` has them at first."""
+    method: Method = given["options"] or default
+    inference: bool = given["inference"]
+    design = design_of(given["X"], given["y"], intercept=given["intercept"])
+    epsilon, delta = check_epsilon(given["eps"]), check_delta(given["delta"])
+    if not design.terms.coefficients:
+        raise ValueError("X must have at least one column when there is no intercept")
+    bounds = checked_bounds(given.get("bounds"), design.terms)
+    design = clipped(replace(design, terms=replace(design.terms, bounds=bounds)))
+    method.check(design.terms, epsilon, delta, inference=inference)
+    allowance = Allowance(epsilon, delta, bit_source(given["rng"]))
+    outcome = method.release(design, allowance, inference=inference)
+    name = outcome.method or method.name
+    privacy = certified(allowance, name, outcome.composition, outcome.parts)
+    return published(outcome, privacy, design.terms, "y ~ X", method.name)

@@ -1,0 +1,110 @@
+"""Fits of several rows of each record: what is public of the records is kept beside them."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from dpreg.base.arrays import Doubles
+from dpreg.base.errors import ArgumentError
+from dpreg.results.contrasts import combination_errors
+from dpreg.results.document import parsed, reading
+from dpreg.results.fit import DPResults
+from dpreg.results.predict import NewRows, design_rows
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StackedResults(DPResults, ABC):
+    """What such fits have in common.
+
+    A class says in `_saved` what to say of something else, the kind of document, and the name of
+    the field that makes rows of records; in `_template` what that is like in a document.
+
+    Attributes
+    ----------
+    columns : str
+        The formula of the records.
+    """
+
+    columns: str = ""
+
+    _saved: ClassVar[tuple[str, str, str]]
+    _template: ClassVar[Mapping[str, Any]]
+
+    @classmethod
+    def _of(cls, fit: DPResults, model: Any, columns: str) -> Self:
+        """Return a fit of rows as what it is; `model` makes rows of records."""
+        own = {each.name: getattr(fit, each.name) for each in fields(DPResults)}
+        return cls(**own, **{cls._saved[2]: model}, columns=columns)
+
+    def to_json(self) -> str:
+        """Return everything as JSON; `from_json` reads it."""
+        _, kind, name = self._saved
+        model = {each: list(getattr(getattr(self, name), each)) for each in self._template}
+        found = {**self._head(), "columns": self.columns, name: model}
+        fit = json.loads(super().to_json())
+        return json.dumps({kind: _FORMAT, **found, "fit": fit}, indent=2, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If `text` is something else.
+        """
+        what, kind, name = cls._saved
+        head = cls._head()
+        beside = {**dict.fromkeys((*head, "columns"), str), name: cls._template}
+        with reading(what, _FORMAT):
+            data = parsed(text, {kind: float, **beside, "fit": {str: object}}, _FORMAT)
+            model, names = cls._model(**{each: tuple(of) for each, of in data[name].items()})
+            fit = DPResults.from_json(json.dumps(data["fit"]))
+            same = all(data[each] == said for each, said in head.items())
+            if not same or fit.names != names:
+                raise ValueError(f"the coefficients are not those of the {name}")
+        return cls._of(fit, model, data["columns"])
+
+    @classmethod
+    def _head(cls) -> dict[str, str]:
+        """Return what else a document says."""
+        return {}
+
+    @classmethod
+    @abstractmethod
+    def _model(cls, **parts: Any) -> tuple[Any, tuple[str, ...]]:
+        """Return what makes rows of records, and the names of their coefficients."""
+
+    @property
+    @abstractmethod
+    def _of_records(self) -> tuple[str, ...]:
+        """Return the columns of a record, in the order of the model."""
+
+    @abstractmethod
+    def _inside(self, X: Doubles) -> Doubles:
+        """Return columns of records within their limits."""
+
+    def _new(self, data: Any, *, winsorise: bool) -> NewRows:
+        """Return the columns of new records, in the order of the model."""
+        if data is None:
+            why = "must be given: predictions for the records of the fit are private"
+            raise ArgumentError("data", why, "write predict(data) for rows that need no protection")
+        names, schema = self._of_records, self.schema if self.columns else {}
+        found = design_rows(self.columns or self.formula, schema, data, names)
+        X = found.X[:, [1 + found.names.index(name) for name in names]]
+        return replace(found, X=self._inside(X) if winsorise else X, names=names)
+
+    def _errors(self, rows: Doubles) -> Doubles:
+        """Return standard errors of combinations of coefficients, one a row."""
+        assert self.covariance is not None
+        hidden = (rows[:, np.isnan(np.diag(self.covariance))] != 0).any(axis=1)
+        errors, _ = combination_errors(rows, self.covariance, related=True)
+        return np.asarray(np.where(hidden, np.nan, errors))

@@ -1,0 +1,17 @@
+"""Private estimators with the interface of scikit-learn.  Needs scikit-learn.
+
+Each call of `fit` is a release of its own and spends `eps` and `delta`; so does every fold of
+`cross_val_score` and every candidate of a search.  A `budget` counts them, and refuses.
+"""
+
+from __future__ import annotations
+
+try:
+    from sklearn.utils.validation import validate_data  # noqa: F401
+except ImportError:
+    raise ImportError("dpreg.sklearn needs scikit-learn; run `pip install scikit-learn`") from None
+
+from dpreg.sklearn.regressions import DPLinearRegression, DPLogisticRegression, NotReleasedError
+from dpreg.sklearn.selector import DPFeatureSelector
+
+__all__ = ["DPFeatureSelector", "DPLinearRegression", "DPLogisticRegression", "NotReleasedError"]
