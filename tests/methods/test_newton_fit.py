@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from methods.sums import formula
 
 import dpreg
 from dpreg.privacy.gdp import gdp_mu
@@ -26,10 +27,6 @@ def table(n, d, seed, noise=1.0):
     frame["w"] = rng.uniform(0.5, 2, n)
     frame["person"] = np.arange(n) // 2
     return frame
-
-
-def formula(d, extra=""):
-    return "y ~ " + " + ".join(f"x{j}" for j in range(d)) + extra
 
 
 def fitted(data, text, epsilon, seed, max_rows=1, **options):
