@@ -33,3 +33,14 @@ def assert_follows(observed, expected_probabilities):
 def hockey_stick(p, q, epsilon):
     """HS_epsilon(P || Q) of two probability vectors on the same points."""
     return np.maximum(np.asarray(p) - np.exp(epsilon) * np.asarray(q), 0).sum()
+
+
+def worst_loss(here, there):
+    """Largest loss between two laws, which are {outcome: probability}."""
+    return max(abs(np.log(here[y] / there[y])) for y in here)
+
+
+def discrete_laplace(x, epsilon):
+    """Probability of each whole number."""
+    q = np.exp(-epsilon)
+    return (1 - q) / (1 + q) * q ** np.abs(x)

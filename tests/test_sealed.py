@@ -107,6 +107,7 @@ def syntax(text):
     return ast.parse(text)
 
 
+@functools.cache
 def imported(tree):
     """Return all names that are imported, and the modules that they are from."""
     nodes = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
@@ -114,17 +115,20 @@ def imported(tree):
     return found | {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
 
 
+@functools.cache
 def mapped(tree):
     nodes = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
     return sum(isinstance(node, ast.Attribute) and node.attr == "map" for node in nodes)
 
 
+@functools.cache
 def called(tree):
     """Return the functions and methods that are called, by their last name."""
     of = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
     return [node.id if isinstance(node, ast.Name) else getattr(node, "attr", "") for node in of]
 
 
+@functools.cache
 def of_core(tree):
     """Return what is used of the core but constants and sensitivities."""
     used = {
@@ -137,6 +141,7 @@ def of_core(tree):
     return {name for name in used if not name.isupper() and not name.endswith("_sensitivity")}
 
 
+@functools.cache
 def kept(tree):
     """Return names of the module that its functions change, and ways to keep what they return."""
     own = {

@@ -5,13 +5,16 @@ There is one more than are killed: whether those are started again is not the ma
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import sys
 import threading
 import time
+from multiprocessing import forkserver
 from pathlib import Path
 
+import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -46,6 +49,10 @@ def kill_one(client):
 
 
 def main(folder):
+    # What all workers import is imported once, by the process that they are forked from.
+    dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
+    multiprocessing.set_forkserver_preload(["distributed", "dask.dataframe", "dpreg.data.engines"])
+    forkserver.ensure_running()
     table = made()
     held = dd.from_pandas(table, npartitions=2)
     with (

@@ -55,12 +55,15 @@ def test_sampling_keeps_at_most_max_rows_of_each_unit(max_rows):
 
 
 def test_sampling_is_uniform():
-    data = pd.DataFrame({"x": [0.0, 1, 2, 3, 9], "y": 0.0, "person": [4, 4, 4, 4, 1]})
-    design, bits = design_of(data), _core.TestBits(3)
-    seen = np.zeros(4)
-    for _ in range(8000):
-        rows = arrays_of(sample_rows(design, 2, bits))[0][:, 0]
-        seen[rows[rows < 4].astype(int)] += 1
+    """Of 8,000 persons of four rows, between whom there is one of a single row."""
+    persons = np.arange(8000)
+    data = pd.DataFrame({"x": np.tile([0.0, 1, 2, 3], 8000), "y": 0.0,
+                         "person": np.repeat(2 * persons, 4)})  # fmt: skip
+    alone = pd.DataFrame({"x": [9.0], "y": 0.0, "person": [8001]})
+    sampled = sample_rows(design_of(pd.concat([data, alone])), 2, _core.TestBits(3))
+    rows = arrays_of(sampled)[0][:, 0]
+    assert (rows == 9).sum() == 1
+    seen = np.bincount(rows[rows < 4].astype(int), minlength=4)
     # Each row is kept with probability 1/2: 4,000 times, standard deviation 45.
     assert np.abs(seen - 4000).max() < 5 * 45
 

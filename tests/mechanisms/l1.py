@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from dpreg import _core
 
 SEED = 20260101
 
 
+def dense(X):
+    return _core.DenseUnitDesign(np.asarray(X, dtype=float))
+
+
+def sparse(X):
+    X = sp.csr_array(np.asarray(X, dtype=float))
+    return _core.SparseUnitDesign(X.indptr, X.indices, X.data, X.shape[1])
+
+
 def gradient(X, y, l1=1.0, start=()):
-    X = np.asarray(X, dtype=float)
     start = np.asarray(start, dtype=np.int64)
-    return _core.L1Gradient(_core.DenseUnitDesign(X), np.asarray(y, float), l1=l1, start=start)
+    return _core.L1Gradient(dense(X), np.asarray(y, float), l1=l1, start=start)
 
 
 def vertices(d):

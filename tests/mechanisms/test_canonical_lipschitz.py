@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from laws import assert_follows
+from laws import assert_follows, worst_loss
 from oracles import canonical_law, largest_value_law
 from scipy.special import gammaln
 
@@ -44,10 +44,6 @@ def test_sampler_follows_the_law(d, gamma, noise, bits):
                 counts[draw(scores, k, bits, epsilon=1.7, gamma=gamma, noise=noise)] += 1
             if len(law) > 1:
                 assert_follows(list(counts.values()), list(law.values()))
-
-
-def worst_loss(here, there):
-    return max(abs(np.log(here[y] / there[y])) for y in here)
 
 
 def worst_over_neighbours(d, k, changes, score_range, epsilon, gamma, noise):

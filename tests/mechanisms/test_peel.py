@@ -6,14 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-from laws import assert_follows
+from laws import assert_follows, worst_loss
 from oracles import peeling_law
 
 from dpreg import _core
-
-
-def worst_loss(here, there):
-    return max(abs(np.log(here[y] / there[y])) for y in here)
 
 
 @pytest.mark.parametrize("changes", [(-1.0, 1.0), (0.0, 1.0)], ids=["general", "one-sided"])

@@ -20,6 +20,10 @@ def gaussian(n, d, seed, noise=1.0):
     return frame.assign(y=y + noise * rng.standard_normal(n))
 
 
+def formula(d, extra=""):
+    return "y ~ " + " + ".join(f"x{j}" for j in range(d)) + extra
+
+
 def odd_frames():
     n = 3000
     good = gaussian(n, 2, 1)

@@ -9,6 +9,7 @@ import pytest
 from methods.sums import check_accuracy, check_total, check_wrong_use, coverage, gaussian
 
 import dpreg
+from dpreg.estimation.inference import bootstrap
 from dpreg.estimation.inference.bootstrap import bootstrapped
 from dpreg.estimation.inference.covariance import hidden_by_floor
 from dpreg.estimation.methods import AdaSSP
@@ -79,8 +80,13 @@ def test_bootstrap_intervals_cover():
     assert total == 400
 
 
-def test_bootstrap_takes_away_the_bias():
-    """Along an eigenvalue a few times the noise coefficients come out too large."""
+def test_bootstrap_takes_away_the_bias(monkeypatch):
+    """Along an eigenvalue a few times the noise coefficients come out too large.
+
+    A quarter of the draws: what they correct by has an error of 2.5% then, and the mean over 500
+    matrices the error that it has with all of them, 0.013, from which bias is told.
+    """
+    monkeypatch.setattr(bootstrap, "_DRAWS", 100)
     rng = np.random.default_rng(5)
     truth, deviation = np.array([1.0, 1.0]), 1.0
     gram = np.diag([5.0, 30.0])

@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from laws import ALPHA
+from laws import ALPHA, discrete_laplace
 from numpy.random import mtrand
 from scipy import special, stats
 
@@ -31,24 +31,19 @@ from dpreg.estimation.blocks.block_counts import blocks_of
 from dpreg.estimation.inference.noisy_binomial import noisy_binomial_p_value, noisy_binomial_tail
 
 
-def laplace(x, epsilon):
-    q = np.exp(-epsilon)
-    return (1 - q) / (1 + q) * q ** np.abs(x)
-
-
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_the_p_value_is_that_of_the_convolution(epsilon):
     x = np.arange(-400, 401)
     for size, probability in itertools.product((1, 5, 40), (0.05, 0.5)):
         counts = stats.binom.pmf(np.arange(size + 1), size, probability)
-        law = np.convolve(counts, laplace(x, epsilon))
+        law = np.convolve(counts, discrete_laplace(x, epsilon))
         values = np.arange(-400, 401 + size)
         for seen in (-3, 0, 1, size // 2, size, size + 5):
             wanted = law[values >= seen].sum()
             got = noisy_binomial_p_value(seen, size, probability, epsilon)
             assert got == pytest.approx(wanted, abs=1e-9)
     for least in range(-5, 6):
-        wanted = laplace(x[x >= least], epsilon).sum()
+        wanted = discrete_laplace(x[x >= least], epsilon).sum()
         assert noisy_binomial_tail(least, epsilon) == pytest.approx(wanted, abs=1e-9)
 
 
@@ -58,7 +53,7 @@ def test_the_level_is_kept_for_every_alpha(probability):
     size, epsilon = 12, 1.0
     x = np.arange(-60, 61)
     counts = stats.binom.pmf(np.arange(size + 1), size, probability)
-    law = np.convolve(counts, laplace(x, epsilon))
+    law = np.convolve(counts, discrete_laplace(x, epsilon))
     values = np.arange(-60, 61 + size)
     p = np.array([noisy_binomial_p_value(int(v), size, probability, epsilon) for v in values])
     for alpha in p:

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from methods.sums import formula
 
 import dpreg
 from dpreg.estimation.newton import fit
@@ -28,10 +29,6 @@ def table(n, d, seed, noise=1.0):
     frame["w"] = rng.uniform(0.5, 2, n)
     frame["person"] = np.arange(n) // 2
     return frame
-
-
-def formula(d, extra=""):
-    return "y ~ " + " + ".join(f"x{j}" for j in range(d)) + extra
 
 
 def fitted(data, text, epsilon, seed, max_rows=1, **options):

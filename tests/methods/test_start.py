@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from methods.sums import formula
 
 import dpreg
 from dpreg.privacy.gdp import gdp_mu
@@ -28,10 +29,6 @@ def table(n, d, seed, noise=1.0, shift=0.0, scale=1.0):
     frame["person"] = np.arange(n) // 2
     frame["g"] = pd.Categorical(rng.choice(["a", "b", "c"], n), categories=["a", "b", "c"])
     return frame
-
-
-def formula(d, extra=""):
-    return "y ~ " + " + ".join(f"x{j}" for j in range(d)) + extra
 
 
 def fitted(data, text, seed, epsilon=1.0, **options):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laws import assert_follows
+from laws import assert_follows, discrete_laplace
 
 from dpreg import _core
 from dpreg.data.design import Design, Terms
@@ -81,11 +81,6 @@ def release(rows, epsilon, bits, *, labels=None, max_rows=1):
     return noisy_exits(design, statistic, max_rows, epsilon, bits)
 
 
-def laplace(x, epsilon):
-    q = np.exp(-epsilon)
-    return (1 - q) / (1 + q) * q ** np.abs(x)
-
-
 @pytest.mark.parametrize(("labels", "rows", "each"), [(None, 1, 0.7), ([0, 0, 1], 3, 0.7 / 3)])
 def test_the_law_is_discrete_laplace_of_the_scale_that_is_claimed(labels, rows, each):
     """In 12,000 cells, around exact counts; a unit of three rows has three times the scale."""
@@ -96,11 +91,11 @@ def test_the_law_is_discrete_laplace_of_the_scale_that_is_claimed(labels, rows, 
     assert exact.sum() == 3
     noise = np.concatenate([(f.exits - exact).ravel() for f in found])
     values = np.arange(-200, 201)
-    assert_follows([(noise == v).sum() for v in values], laplace(values, each))
+    assert_follows([(noise == v).sum() for v in values], discrete_laplace(values, each))
     (part,) = found[0].parts
     assert (part.epsilon, part.sensitivity, part.delta) == (0.7, rows, 0.0)
     assert part.scale == pytest.approx(1 / each)
-    variance = (values**2 * laplace(values, each)).sum()
+    variance = (values**2 * discrete_laplace(values, each)).sum()
     assert found[0].variances[0] == pytest.approx(variance)
 
 

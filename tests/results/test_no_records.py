@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import io
 import pickle
@@ -30,9 +31,14 @@ def marked(n):
     return pd.DataFrame({"x": x, "y": y})
 
 
-def fitted(name, data, eps):
+def fitted(name, data, eps, seed=3):
     method = DPSGD(steps=3) if name == "dpsgd" else name
-    return dpreg.dp_lm("y ~ x", data, eps, 1e-2, method=method, rng=3)
+    return dpreg.dp_lm("y ~ x", data, eps, 1e-2, method=method, rng=seed)
+
+
+@functools.cache
+def fit_of(name, eps):
+    return fitted(name, marked(3000), eps)
 
 
 def everything_in(root):
@@ -62,9 +68,8 @@ def doubles_in(things):
 @pytest.mark.parametrize("eps", [0.2, 20.0])
 @pytest.mark.parametrize("name", METHODS)
 def test_no_cell_is_anywhere_in_a_result(name, eps):
-    data = marked(3000)
-    cells = set(data.to_numpy().ravel().tolist())
-    fit = fitted(name, data, eps)
+    cells = set(marked(3000).to_numpy().ravel().tolist())
+    fit = fit_of(name, eps)
     holders = [fit, fit.privacy, str(fit.summary()), fit.to_json(), repr(fit)]
     numbers = set(doubles_in(everything_in(holders)))
     assert numbers
@@ -80,9 +85,9 @@ def test_no_cell_is_anywhere_in_a_result(name, eps):
 def test_the_number_of_rows_is_nowhere(name):
     """3,217 rows; what is reported about them is noisy."""
     found = 0
+    data = marked(3217)
     for seed in range(5):
-        method = DPSGD(steps=3) if name == "dpsgd" else name
-        fit = dpreg.dp_lm("y ~ x", marked(3217), 0.3, 1e-2, method=method, rng=seed)
+        fit = fitted(name, data, 0.2, seed)
         integers = re.findall(r"(?<![\d.])3,?217(?![\d.])", fit.to_json() + str(fit.summary()))
         found += bool(integers)
     assert found <= 2  # noise may be 0 now and then
@@ -90,7 +95,7 @@ def test_the_number_of_rows_is_nowhere(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_pickle_comes_back(name):
-    fit = fitted(name, marked(3000), 5.0)
+    fit = fit_of(name, 20.0)
     again = pickle.load(io.BytesIO(pickle.dumps(fit)))
     assert again.to_json() == fit.to_json()
 
@@ -106,11 +111,11 @@ def test_records_are_released_with_the_call(name, monkeypatch):
         return design
 
     monkeypatch.setattr("dpreg.data.problem.read_design", reading)
-    fit = fitted(name, marked(2000), 5.0)
+    fit = fitted(name, marked(2000), 20.0)
     gc.collect()
     assert len(kept) == 2
     assert [reference() for reference in kept] == [None, None]
-    assert fit.privacy.epsilon == 5.0
+    assert fit.privacy.epsilon == 20.0
 
 
 @pytest.mark.slow

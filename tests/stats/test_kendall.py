@@ -24,8 +24,11 @@ def worlds(n, values=3):
 
 @pytest.mark.parametrize("n", range(7))
 def test_every_data_set_of_up_to_six_rows_on_three_values(n):
+    """Of six rows, those whose first column rises: all others have the same rows in another order,
+    and up to five rows there is every order.
+    """
     columns = worlds(n)
-    for x in columns:
+    for x in columns if n < 6 else columns[(np.diff(columns) >= 0).all(axis=1)]:
         expected = kendall_by_definition(np.broadcast_to(x, columns.shape), columns)
         found = np.array([_core.kendall_tau(x, y) for y in columns])
         np.testing.assert_array_equal(found, expected)

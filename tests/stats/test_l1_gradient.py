@@ -8,20 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from mechanisms.l1 import dense, sparse
 from oracles import exact_gradient, unit_cells
 
 from dpreg import _core
 
 SEED = 20260101
-
-
-def dense(X):
-    return _core.DenseUnitDesign(np.asarray(X, dtype=float))
-
-
-def sparse(X):
-    X = sp.csr_array(np.asarray(X, dtype=float))
-    return _core.SparseUnitDesign(X.indptr, X.indices, X.data, X.shape[1])
 
 
 def fractions_of(gradient):

@@ -7,22 +7,12 @@ import math
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from laws import assert_follows
-from mechanisms.l1 import SEED, step_law, vertices
+from mechanisms.l1 import SEED, dense, sparse, step_law, vertices
 
 from dpreg import _core
 
 CELLS = (0.0, 0.06, -1.0)
-
-
-def dense(X):
-    return _core.DenseUnitDesign(np.asarray(X, dtype=float))
-
-
-def sparse(X):
-    X = sp.csr_array(np.asarray(X, dtype=float))
-    return _core.SparseUnitDesign(X.indptr, X.indices, X.data, X.shape[1])
 
 
 def gradient(X, y, make=dense):

@@ -23,6 +23,7 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     "links",
+    "sidebars",
 ]
 # The first is that of the pages that autosummary writes.
 source_suffix = {".rst": "restructuredtext", ".md": "myst-nb", ".ipynb": "myst-nb"}

@@ -100,9 +100,9 @@ def _faults(path: Path) -> Iterator[str]:
                 call = {"levels": _LEVELS, "unit": unit}
                 without = observe(formula, make(_table(rows, None), path), **call)
                 for odd in _ODD:
-                    having = observe(formula, make(_table(rows, odd), path), **call)
                     if unit and odd.get("who", 0) == 0 and rows:
                         continue  # one row more of a unit that is there
+                    having = observe(formula, make(_table(rows, odd), path), **call)
                     said = difference(without, having, grouped=unit is not None)
                     noisy = "" if having.quiet else f"{having.failure or having.warned}"
                     yield f"{name}, {formula}, {odd}: {said or noisy}" if said or noisy else ""
