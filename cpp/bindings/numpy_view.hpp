@@ -11,22 +11,28 @@
 
 #include "dpreg/error.hpp"
 #include "dpreg/matrix.hpp"
+#include "dpreg/stats/grouping.hpp"
 
 namespace dpreg::bind {
 
 namespace py = pybind11;
 
-using Array = py::array_t<double>;
-using IndexArray = py::array_t<std::size_t, py::array::c_style | py::array::forcecast>;
+// Others are copied: numbers of a packed record may lie anywhere, and kernels rely on where.
+inline constexpr int kAligned = py::array::forcecast | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
 
-/// The rows of each unit, as two index arrays; both empty when a unit is a row.
-struct UnitRows {
-    std::optional<IndexArray> offsets;
-    std::optional<IndexArray> rows;
+using Array = py::array_t<double, kAligned>;
+template <class T>
+using Contiguous = py::array_t<T, py::array::c_style | kAligned>;
+using Indices = std::optional<Contiguous<std::size_t>>;
 
-    const std::size_t* offset_data() const { return offsets ? offsets->data() : nullptr; }
-    const std::size_t* row_data() const { return rows ? rows->data() : nullptr; }
-};
+/// The rows of each unit, as two index arrays; none when a unit is a row.
+inline Grouping grouping(const Indices& offsets, const Indices& rows) {
+    const auto copied = [](const Indices& from) {
+        using Copy = std::vector<std::size_t>;
+        return from ? Copy(from->data(), from->data() + from->size()) : Copy();
+    };
+    return {copied(offsets), copied(rows)};
+}
 
 inline std::ptrdiff_t element_stride(const Array& a, py::ssize_t axis) {
     // Where there is nothing to step to numpy leaves any stride.

@@ -17,8 +17,6 @@ using namespace py::literals;
 using namespace dpreg;
 using namespace dpreg::bind;
 
-template <class T>
-using Contiguous = py::array_t<T, py::array::c_style | py::array::forcecast>;
 using Mask = Contiguous<std::uint8_t>;
 
 /// The arrays of a sparse matrix, kept alive; copied only if they have another type.

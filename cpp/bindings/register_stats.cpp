@@ -14,15 +14,12 @@ void register_batch_fit(py::module_& m) {
     m.def(
         "fit_batches",
         [](const MatrixView& x, const VectorView& y, const Assignment& assignment,
-           std::optional<IndexArray> unit_offsets, std::optional<IndexArray> unit_rows,
-           double ridge, std::size_t refinements, bool intercept, bool log_spreads,
-           std::size_t threads) {
-            require(x.rows == y.size, "X and y must have the same number of rows");
-            const UnitRows units{std::move(unit_offsets), std::move(unit_rows)};
+           const Indices& unit_offsets, const Indices& unit_rows, double ridge,
+           std::size_t refinements, bool intercept, bool log_spreads, std::size_t threads) {
+            const auto units = grouping(unit_offsets, unit_rows);
             const BatchFit options{ridge, refinements, intercept, log_spreads};
             const auto models = without_gil([&] {
-                return fit_batches(x, y, assignment, units.offset_data(), units.row_data(), options,
-                                   threads);
+                return fit_batches(x, y, assignment, units, options, threads);
             });
             return to_matrix(models, assignment.offsets.size() - 1, options.vector_size(x.cols));
         },
@@ -41,7 +38,13 @@ void register_depth(py::module_& m) {
         .def_property_readonly("points", &DepthRegions::points)
         .def_property_readonly("dimension", &DepthRegions::dimension)
         .def_property_readonly("max_depth", &DepthRegions::max_depth)
-        .def("log_volume", &DepthRegions::log_volume, "depth"_a)
+        .def(
+            "log_volume",
+            [](const DepthRegions& regions, std::size_t depth) {
+                require(depth <= regions.max_depth(), "no such depth");
+                return regions.log_volume(depth);
+            },
+            "depth"_a)
         .def(
             "side",
             [](const DepthRegions& regions, std::size_t depth, std::size_t j) {

@@ -219,7 +219,7 @@ std::vector<std::int64_t> interval_counts(const MatrixView& x, const std::vector
     const std::size_t cells = bins + 2;
     Bins each{in_lanes(low), in_lanes(per_unit), {}, bins};
     const std::size_t width = each.low.size();
-    require(width * cells <= kMostPlaces, "there must not be so many bins");
+    require(bins <= kMostPlaces && width * cells <= kMostPlaces, "there must not be so many bins");
     each.first.resize(width);
     for (std::size_t k = 0; k < width; ++k) each.first[k] = static_cast<double>(k * cells);
     const auto counts = sum_over_blocks(

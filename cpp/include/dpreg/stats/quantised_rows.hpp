@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dpreg/matrix.hpp"
+#include "dpreg/stats/grouping.hpp"
 #include "dpreg/stats/row_losses.hpp"
 
 namespace dpreg {
@@ -32,12 +33,6 @@ struct Standardisation {
     std::optional<std::size_t> weight;  ///< column of the weights; none: each row counts once
     double inverse_weight = 1.0;        ///< multiplied by the weight
     double most_weight = 1.0;           ///< larger products count as this, those below 0 as 0
-};
-
-/// Which records belong to which unit: unit u has rows[offsets[u]], ..., rows[offsets[u + 1] - 1].
-struct Grouping {
-    std::vector<std::size_t> offsets;
-    std::vector<std::size_t> rows;
 };
 
 struct Block;
