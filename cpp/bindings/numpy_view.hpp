@@ -5,17 +5,21 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "dpreg/error.hpp"
+#include "dpreg/int128.hpp"
 #include "dpreg/matrix.hpp"
 #include "dpreg/stats/grouping.hpp"
 
+namespace py = pybind11;
+
 namespace dpreg::bind {
 
-namespace py = pybind11;
+using namespace py::literals;
 
 // Others are copied: numbers of a packed record may lie anywhere, and kernels rely on where.
 inline constexpr int kAligned = py::array::forcecast | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
@@ -134,5 +138,15 @@ struct type_caster<dpreg::MatrixView>
 template <>
 struct type_caster<dpreg::VectorView>
     : dpreg::bind::ViewCaster<dpreg::VectorView, dpreg::bind::vector_view> {};
+
+template <>
+struct type_caster<dpreg::int128> {
+    PYBIND11_TYPE_CASTER(dpreg::int128, const_name("int"));
+
+    static handle cast(dpreg::int128 x, return_value_policy, handle) {
+        const auto high = int_(static_cast<std::int64_t>(x >> 64)) << int_(64);
+        return (high + int_(static_cast<std::uint64_t>(x))).release();
+    }
+};
 
 }  // namespace pybind11::detail

@@ -195,9 +195,8 @@ def frank_wolfe(x, y):
         active = np.ones(d, np.uint8)
         yield [gradient.reach(0), gradient.total, gradient.denominator, *gradient.numerators()]
         yield [gradient.wolfe_gap(active), *_core.screening_scores(gradient, active)]
-        for bounds in (
-            _core.VertexBounds(gradient, 0.5), _core.VertexBounds(gradient, active=active),
-        ):  # fmt: skip
+        for options in ({"epsilon": 0.5}, {"active": active}):
+            bounds = _core.VertexBounds(gradient, **options)
             yield [bounds.fixed, _core.draw_vertex(gradient, bounds, 0.5, bits())]
             gradient.step(d - 1, True)
             bounds.follow(gradient.total, gradient.touched)

@@ -194,8 +194,7 @@ void batches(const Table& table, Digest& digest) {
     BatchFit fit;
     digest.add(fit_batches(table.matrix(), table.response(), in_tens(), {}, fit, 2));
     const BatchLasso lasso;
-    digest.add(
-        fit_lasso_batches(table.matrix(), table.response(), in_tens(), {}, lasso, 2));
+    digest.add(fit_lasso_batches(table.matrix(), table.response(), in_tens(), {}, lasso, 2));
 }
 
 void ranks(const Table& table, Digest& digest) {

@@ -221,8 +221,7 @@ TEST(sub_lasso_takes_any_cells) {
             for (const auto scaling : {BatchScaling::kUnitVariance, BatchScaling::kNone}) {
                 lasso.scaling = scaling;
                 const auto assignment = assign_to_slots(n, 5, 10, bits);
-                const auto w =
-                    fit_lasso_batches(xv, {y.data(), n, 1}, assignment, {}, lasso, 2);
+                const auto w = fit_lasso_batches(xv, {y.data(), n, 1}, assignment, {}, lasso, 2);
                 for (const double v : w) CHECK(!std::isnan(v));
                 for (const auto& groups : {ColumnGroups::singles(4), ColumnGroups({0, 3}, 4)}) {
                     const auto chosen = sub_lasso(xv, {y.data(), n, 1}, assignment, {}, groups,

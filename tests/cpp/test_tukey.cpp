@@ -9,7 +9,6 @@
 #include "dpreg/mechanisms/exponential.hpp"
 #include "dpreg/mechanisms/propose_test_release.hpp"
 #include "dpreg/mechanisms/tukey_em.hpp"
-#include "dpreg/noise/exponential.hpp"
 #include "dpreg/noise/uniform.hpp"
 #include "dpreg/stats/batch_fit.hpp"
 #include "dpreg/stats/safety.hpp"

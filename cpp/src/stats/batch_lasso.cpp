@@ -208,11 +208,9 @@ std::vector<double> fit_lasso_batches(const MatrixView& x, const VectorView& y,
                                       const Assignment& assignment, const Grouping& units,
                                       const BatchLasso& options, std::size_t threads) {
     std::vector<double> result((assignment.offsets.size() - 1) * x.cols);
-    for_each_fit(x, y, assignment, units, options, threads,
-                 [&](std::size_t g, const double* w) {
-                     std::copy(w, w + x.cols,
-                               result.begin() + static_cast<std::ptrdiff_t>(g * x.cols));
-                 });
+    for_each_fit(x, y, assignment, units, options, threads, [&](std::size_t g, const double* w) {
+        std::copy(w, w + x.cols, result.begin() + static_cast<std::ptrdiff_t>(g * x.cols));
+    });
     return result;
 }
 
@@ -237,15 +235,14 @@ std::vector<double> lasso_votes(const MatrixView& x, const VectorView& y,
     std::vector<double> sizes(groups.size());
     std::vector<std::size_t> order(groups.size());
     std::mutex counting;
-    for_each_fit(x, y, assignment, units, options, threads,
-                 [&](std::size_t, const double* w) {
-                     // Counts are integers, so the order in which models finish is no matter.
-                     const std::lock_guard<std::mutex> lock(counting);
-                     for (std::size_t g = 0; g < groups.size(); ++g) {
-                         sizes[g] = groups.largest(g, [w](auto j) { return std::fabs(w[j]); });
-                     }
-                     add_votes(sizes.data(), k, order, votes);
-                 });
+    for_each_fit(x, y, assignment, units, options, threads, [&](std::size_t, const double* w) {
+        // Counts are integers, so the order in which models finish is no matter.
+        const std::lock_guard<std::mutex> lock(counting);
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+            sizes[g] = groups.largest(g, [w](auto j) { return std::fabs(w[j]); });
+        }
+        add_votes(sizes.data(), k, order, votes);
+    });
     return votes;
 }
 

@@ -13,7 +13,7 @@ namespace dpreg {
 /// integers, so the order is free.
 template <class Add>
 std::vector<std::int64_t> sum_over_rows(std::size_t count, std::size_t size, std::size_t threads,
-                                          const Add& add) {
+                                        const Add& add) {
     std::vector<std::int64_t> result(size, 0);
     std::mutex guard;
     parallel_ranges(count, threads, [&](std::size_t begin, std::size_t end) {
