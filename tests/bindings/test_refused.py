@@ -126,3 +126,9 @@ REFUSED = {
 def test_what_is_refused(name):
     with pytest.raises(ValueError, match=r"[a-z]"):
         REFUSED[name]()
+
+
+def test_no_model_is_as_deep_as_a_number_can_be():
+    regions = _core.DepthRegions(table()[0], 0)
+    for t in (N, 2**63, 2**64 - 1):
+        assert _core.distance_to_unsafety(regions, 1.0, t, 0.1) == -1
