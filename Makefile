@@ -32,12 +32,15 @@ $(TIDIED): build/lint/%.tidied: % $(HEADERS) .clang-tidy CMakeLists.txt $(VENV)/
 	mkdir -p $(@D)
 	touch $@
 
-# The core by itself, without Python, under the address and undefined-behaviour sanitizers.
+# The core by itself and from Python, under the address and undefined-behaviour sanitizers.
 test-core: $(VENV)/test
-	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DDPREG_PYTHON=OFF -DDPREG_TESTS=ON -DDPREG_SANITIZE=ON \
-	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
+	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DDPREG_TESTS=ON -DDPREG_SANITIZE=ON \
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
+	  -DPython_EXECUTABLE=$(abspath $(BIN)/python) -Dpybind11_DIR=$$($(BIN)/python -m pybind11 --cmakedir)
 	$(BIN)/cmake --build build/sanitize
 	build/sanitize/dpreg_tests
+	for fuzzer in models scores sums; do build/sanitize/fuzz_$$fuzzer || exit; done
+	.ci/sanitize $(VENV) build/sanitize tests/bindings
 
 test-python: $(VENV)/test
 	$(BIN)/pytest -n $(JOBS) --dist worksteal

@@ -7,8 +7,7 @@
 namespace py = pybind11;
 
 void register_noise(py::module_& m);
-void register_stats(py::module_& m);
-void register_mechanisms(py::module_& m);
+void register_tukey(py::module_& m);
 void register_moments(py::module_& m);
 void register_selection(py::module_& m);
 void register_frank_wolfe(py::module_& m);
@@ -20,8 +19,7 @@ PYBIND11_MODULE(_core, m) {
     py::register_exception<dpreg::EntropyError>(m, "EntropyError", PyExc_RuntimeError);
     m.def("use_threads", &dpreg::use_threads, py::arg("threads"));
     register_noise(m);
-    register_stats(m);
-    register_mechanisms(m);
+    register_tukey(m);
     register_moments(m);
     register_selection(m);
     register_frank_wolfe(m);

@@ -5,28 +5,38 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "dpreg/error.hpp"
+#include "dpreg/int128.hpp"
 #include "dpreg/matrix.hpp"
-
-namespace dpreg::bind {
+#include "dpreg/stats/grouping.hpp"
 
 namespace py = pybind11;
 
-using Array = py::array_t<double>;
-using IndexArray = py::array_t<std::size_t, py::array::c_style | py::array::forcecast>;
+namespace dpreg::bind {
 
-/// The rows of each unit, as two index arrays; both empty when a unit is a row.
-struct UnitRows {
-    std::optional<IndexArray> offsets;
-    std::optional<IndexArray> rows;
+using namespace py::literals;
 
-    const std::size_t* offset_data() const { return offsets ? offsets->data() : nullptr; }
-    const std::size_t* row_data() const { return rows ? rows->data() : nullptr; }
-};
+// Others are copied: numbers of a packed record may lie anywhere, and kernels rely on where.
+inline constexpr int kAligned = py::array::forcecast | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+
+using Array = py::array_t<double, kAligned>;
+template <class T>
+using Contiguous = py::array_t<T, py::array::c_style | kAligned>;
+using Indices = std::optional<Contiguous<std::size_t>>;
+
+/// The rows of each unit, as two index arrays; none when a unit is a row.
+inline Grouping grouping(const Indices& offsets, const Indices& rows) {
+    const auto copied = [](const Indices& from) {
+        using Copy = std::vector<std::size_t>;
+        return from ? Copy(from->data(), from->data() + from->size()) : Copy();
+    };
+    return {copied(offsets), copied(rows)};
+}
 
 inline std::ptrdiff_t element_stride(const Array& a, py::ssize_t axis) {
     // Where there is nothing to step to numpy leaves any stride.
@@ -128,5 +138,15 @@ struct type_caster<dpreg::MatrixView>
 template <>
 struct type_caster<dpreg::VectorView>
     : dpreg::bind::ViewCaster<dpreg::VectorView, dpreg::bind::vector_view> {};
+
+template <>
+struct type_caster<dpreg::int128> {
+    PYBIND11_TYPE_CASTER(dpreg::int128, const_name("int"));
+
+    static handle cast(dpreg::int128 x, return_value_policy, handle) {
+        const auto high = int_(static_cast<std::int64_t>(x >> 64)) << int_(64);
+        return (high + int_(static_cast<std::uint64_t>(x))).release();
+    }
+};
 
 }  // namespace pybind11::detail

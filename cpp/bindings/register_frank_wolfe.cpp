@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <new>
 
 #include "dpreg/mechanisms/frank_wolfe.hpp"
@@ -12,13 +13,9 @@
 
 namespace {
 
-namespace py = pybind11;
-using namespace py::literals;
 using namespace dpreg;
 using namespace dpreg::bind;
 
-template <class T>
-using Contiguous = py::array_t<T, py::array::c_style | py::array::forcecast>;
 using Mask = Contiguous<std::uint8_t>;
 
 /// The arrays of a sparse matrix, kept alive; copied only if they have another type.
@@ -45,11 +42,6 @@ public:
     NumpySparseDesign(const SparseArrays& arrays, std::size_t cols)
         : SparseArrays(arrays), SparseUnitDesign(SparseArrays::view(cols)) {}
 };
-
-py::int_ to_int(int128 x) {
-    const auto high = py::int_(static_cast<std::int64_t>(x >> 64));
-    return py::int_((high << py::int_(64)) + py::int_(static_cast<std::uint64_t>(x)));
-}
 
 std::vector<std::uint8_t> to_mask(const Mask& active, const L1Gradient& gradient) {
     require(static_cast<std::size_t>(active.size()) == gradient.cols(),
@@ -107,10 +99,6 @@ Array to_values(L1Gradient& gradient) {
     return values;
 }
 
-void check_column(const L1Gradient& gradient, std::size_t j) {
-    require(j < gradient.cols(), "no such column");
-}
-
 void register_gradient(py::module_& m) {
     m.attr("START_WEIGHT") = kStartWeight;
     m.def("vertex_score_range", &vertex_score_range, "l1"_a);
@@ -124,35 +112,17 @@ void register_gradient(py::module_& m) {
              }),
              py::keep_alive<1, 2>(), "design"_a, "y"_a, py::kw_only(), "l1"_a,
              "start"_a = Contiguous<std::int64_t>())
-        .def(
-            "step",
-            [](L1Gradient& gradient, std::size_t j, bool positive) {
-                check_column(gradient, j);
-                gradient.step(j, positive);
-            },
-            "j"_a, "positive"_a)
-        .def(
-            "drop",
-            [](L1Gradient& gradient, std::size_t j) {
-                check_column(gradient, j);
-                gradient.drop(j);
-            },
-            "j"_a)
+        .def("step", &L1Gradient::step, "j"_a, "positive"_a)
+        .def("drop", &L1Gradient::drop, "j"_a)
         .def("numerators",
              [](L1Gradient& gradient) {
-                 py::list numerators;
+                 std::vector<int128> numerators;
                  for (std::size_t j = 0; j < gradient.cols(); ++j) {
-                     numerators.append(to_int(gradient.numerator(j)));
+                     numerators.push_back(gradient.numerator(j));
                  }
                  return numerators;
              })
-        .def(
-            "reach",
-            [](const L1Gradient& gradient, std::size_t j) {
-                check_column(gradient, j);
-                return gradient.reach(j);
-            },
-            "j"_a)
+        .def("reach", &L1Gradient::reach, "j"_a)
         .def_property_readonly(
             "tracked",
             [](const L1Gradient& gradient) { return to_array(gradient.tracked().columns()); })
@@ -183,20 +153,18 @@ void register_bounds(py::module_& m) {
              py::keep_alive<1, 2>(), "gradient"_a, py::kw_only(), "active"_a)
         .def("bounds",
              [](const VertexBounds& bounds) {
-                 py::list all;
-                 for (std::size_t g = 0; g < bounds.size(); ++g) {
-                     all.append(to_int(bounds.bound(g)));
-                 }
+                 std::vector<int128> all;
+                 for (std::size_t g = 0; g < bounds.size(); ++g) all.push_back(bounds.bound(g));
                  return all;
              })
         .def(
             "numerators",
             [](VertexBounds& bounds, std::size_t g) {
                 check_group(bounds, g);
-                py::dict columns;
+                std::map<std::size_t, int128> columns;
                 for (std::size_t k = 0; k < bounds.count(g); ++k) {
                     const auto numerator = bounds.numerator(g, k);
-                    if (numerator) columns[py::int_(bounds.column(g, k))] = to_int(*numerator);
+                    if (numerator) columns[bounds.column(g, k)] = *numerator;
                 }
                 return columns;
             },

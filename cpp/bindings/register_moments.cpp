@@ -12,8 +12,6 @@
 
 namespace {
 
-namespace py = pybind11;
-using namespace py::literals;
 using namespace dpreg;
 using namespace dpreg::bind;
 
@@ -227,13 +225,13 @@ void register_rows(py::module_& m) {
             });
     py::class_<QuantisedRows>(m, "QuantisedRows")
         .def(py::init([](const MatrixView& x, const VectorView& y, const Standardisation& how,
-                         const std::vector<std::size_t>& offsets,
-                         const std::vector<std::size_t>& rows, std::size_t threads) {
+                         const Indices& offsets, const Indices& rows, std::size_t threads) {
+                 const auto units = grouping(offsets, rows);
                  const py::gil_scoped_release release;
-                 return QuantisedRows(x, y, how, {offsets, rows}, threads);
+                 return QuantisedRows(x, y, how, units, threads);
              }),
-             "x"_a, "y"_a, "how"_a, "offsets"_a = std::vector<std::size_t>{},
-             "rows"_a = std::vector<std::size_t>{}, "threads"_a = 0)
+             "x"_a, "y"_a, "how"_a, "offsets"_a = py::none(), "rows"_a = py::none(),
+             "threads"_a = 0)
         .def(py::pickle(&state_of, &rows_from))
         .def_property_readonly("rows", &QuantisedRows::rows)
         .def_property_readonly("bytes", &QuantisedRows::bytes)

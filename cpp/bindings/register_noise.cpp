@@ -4,15 +4,11 @@
 #include "dpreg/noise/bits.hpp"
 #include "dpreg/noise/discrete_gaussian.hpp"
 #include "dpreg/noise/discrete_laplace.hpp"
-#include "dpreg/noise/exponential.hpp"
-#include "dpreg/noise/gumbel.hpp"
 #include "dpreg/noise/uniform.hpp"
 #include "numpy_view.hpp"
 
 namespace {
 
-namespace py = pybind11;
-using namespace py::literals;
 using namespace dpreg;
 using namespace dpreg::bind;
 

@@ -19,8 +19,6 @@
 
 namespace {
 
-namespace py = pybind11;
-using namespace py::literals;
 using namespace dpreg;
 using namespace dpreg::bind;
 
@@ -63,13 +61,11 @@ void register_lasso(py::module_& m) {
     m.def(
         "fit_lasso_batches",
         [](const MatrixView& x, const VectorView& y, const Assignment& assignment,
-           std::optional<IndexArray> unit_offsets, std::optional<IndexArray> unit_rows,
-           double penalty, BatchScaling scaling, std::size_t threads) {
-            require(x.rows == y.size, "X and y must have the same number of rows");
-            const UnitRows units{std::move(unit_offsets), std::move(unit_rows)};
+           const Indices& unit_offsets, const Indices& unit_rows, double penalty,
+           BatchScaling scaling, std::size_t threads) {
+            const auto units = grouping(unit_offsets, unit_rows);
             const auto models = without_gil([&] {
-                return fit_lasso_batches(x, y, assignment, units.offset_data(), units.row_data(),
-                                         {penalty, scaling}, threads);
+                return fit_lasso_batches(x, y, assignment, units, {penalty, scaling}, threads);
             });
             return to_matrix(models, assignment.offsets.size() - 1, x.cols);
         },
@@ -95,14 +91,12 @@ void register_lasso(py::module_& m) {
     m.def(
         "sub_lasso",
         [](const MatrixView& x, const VectorView& y, const Assignment& assignment,
-           std::optional<IndexArray> unit_offsets, std::optional<IndexArray> unit_rows,
-           double penalty, std::size_t k, double epsilon, BitSource& bits,
-           std::optional<std::vector<std::size_t>> groups, std::size_t threads) {
-            require(x.rows == y.size, "X and y must have the same number of rows");
-            const UnitRows units{std::move(unit_offsets), std::move(unit_rows)};
+           const Indices& unit_offsets, const Indices& unit_rows, double penalty, std::size_t k,
+           double epsilon, BitSource& bits, std::optional<std::vector<std::size_t>> groups,
+           std::size_t threads) {
             BatchLasso lasso;
             lasso.penalty = penalty;
-            return to_array(sub_lasso(x, y, assignment, units.offset_data(), units.row_data(),
+            return to_array(sub_lasso(x, y, assignment, grouping(unit_offsets, unit_rows),
                                       groups_of(std::move(groups), x.cols), lasso, k, epsilon, bits,
                                       threads));
         },

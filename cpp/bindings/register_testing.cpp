@@ -22,8 +22,6 @@
 
 namespace {
 
-namespace py = pybind11;
-using namespace py::literals;
 using namespace dpreg;
 using namespace dpreg::bind;
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -41,8 +40,8 @@ void parallel_ranges(std::size_t count, std::size_t threads,
     std::size_t started = 1;
     try {
         for (; started < threads; ++started) pool.emplace_back(run, started);
-    } catch (const std::system_error&) {
-        // No more threads to be had: the calling one takes the rest.
+    } catch (...) {
+        // No more threads to be had, or no memory for them: the calling one takes the rest.
     }
     run(0);
     for (std::size_t k = started; k < threads; ++k) run(k);

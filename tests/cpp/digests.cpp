@@ -192,10 +192,9 @@ Assignment in_tens() {
 
 void batches(const Table& table, Digest& digest) {
     BatchFit fit;
-    digest.add(fit_batches(table.matrix(), table.response(), in_tens(), nullptr, nullptr, fit, 2));
+    digest.add(fit_batches(table.matrix(), table.response(), in_tens(), {}, fit, 2));
     const BatchLasso lasso;
-    digest.add(
-        fit_lasso_batches(table.matrix(), table.response(), in_tens(), nullptr, nullptr, lasso, 2));
+    digest.add(fit_lasso_batches(table.matrix(), table.response(), in_tens(), {}, lasso, 2));
 }
 
 void ranks(const Table& table, Digest& digest) {

@@ -11,7 +11,6 @@
 #include "dpreg/noise/bits.hpp"
 #include "dpreg/noise/chacha20.hpp"
 #include "dpreg/noise/discrete_laplace.hpp"
-#include "dpreg/noise/exponential.hpp"
 #include "dpreg/noise/uniform.hpp"
 
 using namespace dpreg;

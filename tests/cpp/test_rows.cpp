@@ -118,5 +118,5 @@ TEST(scores_of_units_and_of_samples) {
     check_all_alike([&] { return table.made(how, units).score_products(theta, 0.5, 2); });
     std::vector<std::size_t> sample;
     for (std::size_t i = 0; i < 60; i += 1 + i % 3) sample.push_back(i);
-    check_all_alike([&] { return table.made(how).round(theta, 0.5, sample, 1).gradient; });
+    check_all_alike([&] { return table.made(how).round(theta, 0.5, 1, &sample).gradient; });
 }

@@ -221,12 +221,11 @@ TEST(sub_lasso_takes_any_cells) {
             for (const auto scaling : {BatchScaling::kUnitVariance, BatchScaling::kNone}) {
                 lasso.scaling = scaling;
                 const auto assignment = assign_to_slots(n, 5, 10, bits);
-                const auto w =
-                    fit_lasso_batches(xv, {y.data(), n, 1}, assignment, nullptr, nullptr, lasso, 2);
+                const auto w = fit_lasso_batches(xv, {y.data(), n, 1}, assignment, {}, lasso, 2);
                 for (const double v : w) CHECK(!std::isnan(v));
                 for (const auto& groups : {ColumnGroups::singles(4), ColumnGroups({0, 3}, 4)}) {
-                    const auto chosen = sub_lasso(xv, {y.data(), n, 1}, assignment, nullptr,
-                                                  nullptr, groups, lasso, 2, 1.0, bits, 1);
+                    const auto chosen = sub_lasso(xv, {y.data(), n, 1}, assignment, {}, groups,
+                                                  lasso, 2, 1.0, bits, 1);
                     CHECK(distinct_and_below(chosen, 2, groups.size()));
                 }
             }
@@ -245,7 +244,7 @@ TEST(lasso_of_huge_and_tiny_columns_recovers_the_support) {
         y[i] = 1e-8 * (x[i] / 1e300);
     }
     const auto w = fit_lasso_batches(columns(x, n, 2), {y.data(), n, 1},
-                                     assign_to_slots(n, 1, n, bits), nullptr, nullptr, {}, 1);
+                                     assign_to_slots(n, 1, n, bits), {}, {}, 1);
     CHECK(w[0] > 0.8 && w[0] < 1.0);
     CHECK(std::fabs(w[1]) < 0.2);
 }

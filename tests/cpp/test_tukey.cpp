@@ -9,7 +9,6 @@
 #include "dpreg/mechanisms/exponential.hpp"
 #include "dpreg/mechanisms/propose_test_release.hpp"
 #include "dpreg/mechanisms/tukey_em.hpp"
-#include "dpreg/noise/exponential.hpp"
 #include "dpreg/noise/uniform.hpp"
 #include "dpreg/stats/batch_fit.hpp"
 #include "dpreg/stats/safety.hpp"
@@ -32,7 +31,7 @@ std::vector<double> fit(const std::vector<double>& x, const std::vector<double>&
                         const BatchFit& options) {
     const std::size_t n = y.size();
     const MatrixView xv{x.data(), n, d, static_cast<std::ptrdiff_t>(d), 1};
-    return fit_batches(xv, {y.data(), n, 1}, one_model(n), nullptr, nullptr, options, 1);
+    return fit_batches(xv, {y.data(), n, 1}, one_model(n), {}, options, 1);
 }
 
 }  // namespace

@@ -75,7 +75,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     KendallChoice choice;
     choice.k = k;
     choice.epsilon_round = 1.0;
-    distinct(dp_kendall(table.matrix(), table.response(), choice, bits, 1), k, d);
+    distinct(
+        dp_kendall(table.matrix(), table.response(), ColumnGroups::singles(d), choice, bits, 1), k,
+        d);
     // Any doubles are scores, but that -infinity is a candidate which may never be chosen.
     std::vector<double> any(d);
     for (auto& score : any) score = std::fmax(bytes.cell(), -1e308);

@@ -8,7 +8,6 @@
 
 #include "dpreg/error.hpp"
 #include "dpreg/mechanisms/bounded_choice.hpp"
-#include "dpreg/noise/exponential.hpp"
 #include "dpreg/noise/uniform.hpp"
 #include "dpreg/stats/rank.hpp"
 

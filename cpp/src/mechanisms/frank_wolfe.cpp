@@ -7,7 +7,7 @@
 
 #include "dpreg/error.hpp"
 #include "dpreg/mechanisms/grouped_exponential.hpp"
-#include "dpreg/noise/exponential.hpp"
+#include "dpreg/noise/uniform.hpp"
 #include "dpreg/stats/screening.hpp"
 
 namespace dpreg {

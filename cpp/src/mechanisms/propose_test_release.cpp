@@ -8,7 +8,7 @@
 namespace dpreg {
 
 std::int64_t release_threshold(double epsilon, double delta) {
-    require(epsilon > 0.0 && std::isfinite(epsilon), "epsilon must be finite and positive");
+    check_noise_parameter(epsilon);
     require(delta > 0.0 && delta < 1.0, "delta must be in (0, 1)");
     // Pr[X > T + 1] = Pr[X >= T + 2] = e^{-epsilon (T + 2)} / (1 + e^{-epsilon}).  The guess
     // is moved up until the tail, enlarged by its rounding error, is small enough.

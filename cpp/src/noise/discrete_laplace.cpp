@@ -8,9 +8,12 @@
 
 namespace dpreg {
 
+void check_noise_parameter(double x) {
+    require(x >= 0x1p-40 && x <= 0x1p30, "a noise parameter must lie in [2^-40, 2^30]");
+}
+
 Fraction fraction_at_most(double x) {
-    require(x >= std::ldexp(1.0, -40) && x <= std::ldexp(1.0, 30),
-            "a noise parameter must lie in [2^-40, 2^30]");
+    check_noise_parameter(x);
     int exponent = 0;
     std::frexp(x, &exponent);
     // x = mantissa * 2^(exponent - 53); the denominator stays below 2^62.

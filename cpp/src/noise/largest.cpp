@@ -5,7 +5,6 @@
 #include <unordered_set>
 
 #include "dpreg/error.hpp"
-#include "dpreg/noise/exponential.hpp"
 #include "dpreg/noise/uniform.hpp"
 
 namespace dpreg {

@@ -47,9 +47,15 @@ public:
           missed_(d_) {}
 
     /// `sign` is that of the infinite slopes of columns of which the batch says nothing.
-    template <class Rows>
-    void fit(const Rows& for_each_row, double sign, double* out) {
-        gather(for_each_row);
+    void fit(const Assignment& assignment, const Grouping& units, std::size_t g, double sign,
+             double* out) {
+        chosen_.rows.clear();
+        chosen_.units.clear();
+        visit_rows(assignment, units, g, [&](std::size_t row, std::size_t unit) {
+            chosen_.rows.push_back(row);
+            chosen_.units.push_back(unit);
+        });
+        gather();
         if (options_.intercept) centre();
         correlate();
         solve();
@@ -62,14 +68,7 @@ public:
     }
 
 private:
-    template <class Rows>
-    void gather(const Rows& for_each_row) {
-        chosen_.rows.clear();
-        chosen_.units.clear();
-        for_each_row([&](std::size_t row, std::size_t unit) {
-            chosen_.rows.push_back(row);
-            chosen_.units.push_back(unit);
-        });
+    void gather() {
         a_.assign(chosen_.rows.size() * width_, 0.0);
         gather_kernel(x_, y_, width_, chosen_, a_.data());
         rows_ = chosen_.units.size();
@@ -327,28 +326,17 @@ std::size_t BatchFit::vector_size(std::size_t d) const {
 }
 
 std::vector<double> fit_batches(const MatrixView& x, const VectorView& y,
-                                const Assignment& assignment, const std::size_t* unit_offsets,
-                                const std::size_t* unit_rows, const BatchFit& options,
-                                std::size_t threads) {
+                                const Assignment& assignment, const Grouping& units,
+                                const BatchFit& options, std::size_t threads) {
+    require(x.rows == y.size, "X and y must have the same number of rows");
+    check_members(assignment, units, x.rows);
     const std::size_t models = assignment.offsets.size() - 1;
     const std::size_t size = options.vector_size(x.cols);
     std::vector<double> result(models * size);
     parallel_ranges(models, threads, [&](std::size_t begin, std::size_t end) {
         BatchSolver solver(x, y, options);
         for (std::size_t g = begin; g < end; ++g) {
-            const auto for_each_row = [&](const auto& visit) {
-                for (auto k = assignment.offsets[g]; k < assignment.offsets[g + 1]; ++k) {
-                    const auto unit = assignment.members[k];
-                    if (unit_offsets == nullptr) {
-                        visit(unit, unit);
-                        continue;
-                    }
-                    for (auto r = unit_offsets[unit]; r < unit_offsets[unit + 1]; ++r) {
-                        visit(unit_rows[r], unit);
-                    }
-                }
-            };
-            solver.fit(for_each_row, g % 2 == 0 ? 1.0 : -1.0, result.data() + g * size);
+            solver.fit(assignment, units, g, g % 2 == 0 ? 1.0 : -1.0, result.data() + g * size);
         }
     });
     return result;

@@ -54,11 +54,10 @@ public:
     LassoSolver(const MatrixView& x, const VectorView& y, const BatchLasso& options)
         : x_(x), y_(y), options_(options), d_(x.cols), exponent_(d_ + 1), square_(d_ + 1) {}
 
-    template <class Rows>
-    void fit(const Rows& for_each_row, double* w) {
+    void fit(const Assignment& assignment, const Grouping& units, std::size_t g, double* w) {
         std::fill(w, w + d_, 0.0);
         rows_.clear();
-        for_each_row([&](std::size_t row) {
+        visit_rows(assignment, units, g, [&](std::size_t row, std::size_t) {
             if (finite_row(x_, y_, row)) rows_.push_back(row);
         });
         if (rows_.size() < 2) return;
@@ -173,8 +172,10 @@ private:
 /// Calls use(g, coefficients of model g) for each model, on several threads.
 template <class Use>
 void for_each_fit(const MatrixView& x, const VectorView& y, const Assignment& assignment,
-                  const std::size_t* unit_offsets, const std::size_t* unit_rows,
-                  const BatchLasso& options, std::size_t threads, const Use& use) {
+                  const Grouping& units, const BatchLasso& options, std::size_t threads,
+                  const Use& use) {
+    require(x.rows == y.size, "X and y must have the same number of rows");
+    check_members(assignment, units, x.rows);
     require(options.penalty >= 0.0 && std::isfinite(options.penalty),
             "the penalty must be finite and at least 0");
     const std::size_t models = assignment.offsets.size() - 1;
@@ -182,19 +183,7 @@ void for_each_fit(const MatrixView& x, const VectorView& y, const Assignment& as
         LassoSolver solver(x, y, options);
         std::vector<double> w(x.cols);
         for (std::size_t g = begin; g < end; ++g) {
-            const auto for_each_row = [&](const auto& visit) {
-                for (auto m = assignment.offsets[g]; m < assignment.offsets[g + 1]; ++m) {
-                    const auto unit = assignment.members[m];
-                    if (unit_offsets == nullptr) {
-                        visit(unit);
-                        continue;
-                    }
-                    for (auto r = unit_offsets[unit]; r < unit_offsets[unit + 1]; ++r) {
-                        visit(unit_rows[r]);
-                    }
-                }
-            };
-            solver.fit(for_each_row, w.data());
+            solver.fit(assignment, units, g, w.data());
             use(g, w.data());
         }
     });
@@ -216,15 +205,12 @@ void add_votes(const double* w, std::size_t k, std::vector<std::size_t>& order,
 }  // namespace
 
 std::vector<double> fit_lasso_batches(const MatrixView& x, const VectorView& y,
-                                      const Assignment& assignment, const std::size_t* unit_offsets,
-                                      const std::size_t* unit_rows, const BatchLasso& options,
-                                      std::size_t threads) {
+                                      const Assignment& assignment, const Grouping& units,
+                                      const BatchLasso& options, std::size_t threads) {
     std::vector<double> result((assignment.offsets.size() - 1) * x.cols);
-    for_each_fit(x, y, assignment, unit_offsets, unit_rows, options, threads,
-                 [&](std::size_t g, const double* w) {
-                     std::copy(w, w + x.cols,
-                               result.begin() + static_cast<std::ptrdiff_t>(g * x.cols));
-                 });
+    for_each_fit(x, y, assignment, units, options, threads, [&](std::size_t g, const double* w) {
+        std::copy(w, w + x.cols, result.begin() + static_cast<std::ptrdiff_t>(g * x.cols));
+    });
     return result;
 }
 
@@ -241,23 +227,22 @@ std::vector<double> count_votes(const std::vector<double>& coefficients, std::si
 }
 
 std::vector<double> lasso_votes(const MatrixView& x, const VectorView& y,
-                                const Assignment& assignment, const std::size_t* unit_offsets,
-                                const std::size_t* unit_rows, const ColumnGroups& groups,
-                                const BatchLasso& options, std::size_t k, std::size_t threads) {
+                                const Assignment& assignment, const Grouping& units,
+                                const ColumnGroups& groups, const BatchLasso& options,
+                                std::size_t k, std::size_t threads) {
     require(k >= 1, "k must be at least 1");
     std::vector<double> votes(groups.size(), 0.0);
     std::vector<double> sizes(groups.size());
     std::vector<std::size_t> order(groups.size());
     std::mutex counting;
-    for_each_fit(x, y, assignment, unit_offsets, unit_rows, options, threads,
-                 [&](std::size_t, const double* w) {
-                     // Counts are integers, so the order in which models finish is no matter.
-                     const std::lock_guard<std::mutex> lock(counting);
-                     for (std::size_t g = 0; g < groups.size(); ++g) {
-                         sizes[g] = groups.largest(g, [w](auto j) { return std::fabs(w[j]); });
-                     }
-                     add_votes(sizes.data(), k, order, votes);
-                 });
+    for_each_fit(x, y, assignment, units, options, threads, [&](std::size_t, const double* w) {
+        // Counts are integers, so the order in which models finish is no matter.
+        const std::lock_guard<std::mutex> lock(counting);
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+            sizes[g] = groups.largest(g, [w](auto j) { return std::fabs(w[j]); });
+        }
+        add_votes(sizes.data(), k, order, votes);
+    });
     return votes;
 }
 

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <mutex>
 #include <numeric>
 
 #include "dpreg/error.hpp"
 #include "dpreg/linalg/simd.hpp"
-#include "dpreg/parallel.hpp"
+#include "dpreg/stats/sum_over_rows.hpp"
 
 namespace dpreg {
 namespace {
@@ -60,10 +59,7 @@ std::vector<std::int64_t> sum_over_blocks(const MatrixView& x, std::size_t size,
     const bool dense = length == x.cols && x.col_stride == 1 &&
                        x.row_stride == static_cast<std::ptrdiff_t>(x.cols);
     const std::size_t rows = padded(kBlockCells / std::max<std::size_t>(length, 1) + 1);
-    std::vector<std::int64_t> result(size, 0);
-    std::mutex guard;
-    parallel_ranges(x.rows, threads, [&](std::size_t begin, std::size_t end) {
-        std::vector<std::int64_t> own(size, 0);
+    return sum_over_rows(x.rows, size, threads, [&](std::size_t begin, std::size_t end, auto& own) {
         std::vector<double> room(rows * length);
         for (std::size_t first = begin; first < end; first += rows) {
             const std::size_t count = std::min(rows, end - first);
@@ -77,10 +73,7 @@ std::vector<std::int64_t> sum_over_blocks(const MatrixView& x, std::size_t size,
             }
             add(room.data(), count, own);
         }
-        const std::lock_guard<std::mutex> lock(guard);
-        for (std::size_t k = 0; k < size; ++k) result[k] += own[k];
     });
-    return result;
 }
 
 /// The magnitude cell of each value; after the last, that of what is not finite.
@@ -219,7 +212,7 @@ std::vector<std::int64_t> interval_counts(const MatrixView& x, const std::vector
     const std::size_t cells = bins + 2;
     Bins each{in_lanes(low), in_lanes(per_unit), {}, bins};
     const std::size_t width = each.low.size();
-    require(width * cells <= kMostPlaces, "there must not be so many bins");
+    require(bins <= kMostPlaces && width * cells <= kMostPlaces, "there must not be so many bins");
     each.first.resize(width);
     for (std::size_t k = 0; k < width; ++k) each.first[k] = static_cast<double>(k * cells);
     const auto counts = sum_over_blocks(

@@ -61,6 +61,7 @@ void L1Gradient::visit_coordinates(Visit visit) const {
 }
 
 void L1Gradient::step(std::size_t j, bool positive) {
+    require(j < cols(), "no such column");
     require(steps_ < static_cast<std::int64_t>(kMaxSteps), "too many steps");
     ++steps_;
     const std::int64_t weight = (steps_ + 1) * kStartWeight;
@@ -69,6 +70,7 @@ void L1Gradient::step(std::size_t j, bool positive) {
 }
 
 void L1Gradient::drop(std::size_t j) {
+    require(j < cols(), "no such column");
     const auto found = moved_.find(j);
     const std::int64_t moved = found == moved_.end() ? 0 : found->second;
     add(j, -(start_.empty() ? moved : start_[j] + moved));
@@ -139,6 +141,7 @@ int128 L1Gradient::numerator(std::size_t j) {
 }
 
 std::int64_t L1Gradient::reach(std::size_t j) const {
+    require(j < cols(), "no such column");
     const std::int32_t* reach = row_reach_.data();
     std::int64_t sum = 0;
     design_.column(j).visit([&](std::size_t i, std::int16_t cell) {

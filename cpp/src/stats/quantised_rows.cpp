@@ -51,8 +51,7 @@ QuantisedRows::QuantisedRows(const MatrixView& x, const VectorView& y, const Sta
     const RowMaker maker(x, y, how);
     const bool grouped = !offsets_.empty();
     const std::size_t count = grouped ? units.rows.size() : x.rows;
-    require(!grouped || offsets_.back() == count, "the offsets of units must end with their rows");
-    for (const std::size_t row : units.rows) require(row < x.rows, "no such row");
+    check_units(units, x.rows);
     const bool shrunk = maker.shrunk();
     const auto held = std::make_shared<Numbers>(count * stride_, count, shrunk ? 0 : count);
     parallel_ranges(count, threads, [&](std::size_t begin, std::size_t end) {
@@ -89,8 +88,7 @@ QuantisedRows::QuantisedRows(Parts parts)
             "rows of another loss than the squared one must have weights");
     check_loss(loss_);
     require(q_.size == y_.size * stride_, "rows must have `width` entries, padded");
-    require(offsets_.empty() || offsets_.back() == y_.size,
-            "the offsets of units must end with their rows");
+    check_offsets(offsets_, y_.size);
 }
 
 Block QuantisedRows::block(std::size_t first, std::size_t count) const {

@@ -5,13 +5,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 #include "dpreg/linalg/simd.hpp"
-#include "dpreg/parallel.hpp"
 #include "dpreg/stats/quantised_rows.hpp"
 #include "dpreg/stats/row_losses.hpp"
+#include "dpreg/stats/sum_over_rows.hpp"
 #include "short_rows.hpp"
 
 namespace dpreg {
@@ -37,18 +36,16 @@ template <class RowsAt>
 std::vector<std::int64_t> sum_of_products(std::size_t rows, std::size_t width, std::size_t threads,
                                           const RowsAt& rows_at) {
     const std::size_t stride = padded(width);
-    std::vector<std::int64_t> result(width * width, 0);
-    std::mutex guard;
-    parallel_ranges(rows, threads, [&](std::size_t begin, std::size_t end) {
-        Shorts room(kGramRows * stride);
-        ShortGram products(stride);
-        for (std::size_t first = begin; first < end; first += kGramRows) {
-            const std::size_t count = std::min(kGramRows, end - first);
-            products.add(rows_at(first, count, room.data()), count);
-        }
-        const std::lock_guard<std::mutex> lock(guard);
-        products.add_to(result, width);
-    });
+    auto result = sum_over_rows(
+        rows, width * width, threads, [&](std::size_t begin, std::size_t end, auto& own) {
+            Shorts room(kGramRows * stride);
+            ShortGram products(stride);
+            for (std::size_t first = begin; first < end; first += kGramRows) {
+                const std::size_t count = std::min(kGramRows, end - first);
+                products.add(rows_at(first, count, room.data()), count);
+            }
+            products.add_to(own, width);
+        });
     for (std::size_t i = 0; i < width; ++i) {
         for (std::size_t j = 0; j < i; ++j) result[i * width + j] = result[j * width + i];
     }

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <mutex>
+#include <utility>
 
 #include "dpreg/error.hpp"
 #include "row_residuals.hpp"
@@ -30,30 +30,18 @@ struct FillSteps {
 
 constexpr LanesKernel<FillSteps> steps_kernel;
 
-/// Sums of p q and of p^2.
-struct RoundSums {
-    Totals gradient;
-    std::int64_t squares = 0;
-
-    explicit RoundSums(std::size_t stride) : gradient(stride, 0) {}
-
-    void add(const Block& block, const ShortTheta& theta, double clip) {
-        RowTerms terms;
-        Multipliers steps;
-        for (std::size_t first = 0; first < block.rows; first += kShortRows) {
-            const std::size_t count = std::min(kShortRows, block.rows - first);
-            steps_kernel(block, theta, clip, first, count, terms, steps);
-            add_short_multiples(block.q + first * block.stride, block.stride, count, steps.data(),
-                                gradient);
-            for (const std::int64_t step : steps) squares += step * step;
-        }
+/// Adds up p q and, at the end of `sums`, p^2.
+void add_round(const Block& block, const ShortTheta& theta, double clip, Totals& sums) {
+    RowTerms terms;
+    Multipliers steps;
+    for (std::size_t first = 0; first < block.rows; first += kShortRows) {
+        const std::size_t count = std::min(kShortRows, block.rows - first);
+        steps_kernel(block, theta, clip, first, count, terms, steps);
+        add_short_multiples(block.q + first * block.stride, block.stride, count, steps.data(),
+                            sums);
+        for (const std::int64_t step : steps) sums.back() += step * step;
     }
-
-    void add_to(QuantisedRows::Round& result) const {
-        for (std::size_t j = 0; j < result.gradient.size(); ++j) result.gradient[j] += gradient[j];
-        result.squares += squares;
-    }
-};
+}
 
 /// Copies of some rows, beside one another.
 class RowSample {
@@ -91,38 +79,25 @@ private:
 double gradient_sensitivity(std::size_t width) { return kRowSteps * row_norm(width); }
 
 QuantisedRows::Round QuantisedRows::round(const std::vector<double>& theta, double clip,
-                                          std::size_t threads) const {
+                                          std::size_t threads,
+                                          const std::vector<std::size_t>* sample) const {
     require(theta.size() == width_ && clip > 0.0, "theta must have width() entries, clip be > 0");
     const auto coefficients = short_theta(theta, stride_);
-    Round result{std::vector<std::int64_t>(width_, 0), 0};
-    std::mutex guard;
-    parallel_ranges(rows(), threads, [&](std::size_t begin, std::size_t end) {
-        RoundSums sums(stride_);
-        sums.add(block(begin, end - begin), coefficients, clip);
-        const std::lock_guard<std::mutex> lock(guard);
-        sums.add_to(result);
-    });
-    return result;
-}
-
-QuantisedRows::Round QuantisedRows::round(const std::vector<double>& theta, double clip,
-                                          const std::vector<std::size_t>& sample,
-                                          std::size_t threads) const {
-    require(theta.size() == width_ && clip > 0.0, "theta must have width() entries, clip be > 0");
-    const auto coefficients = short_theta(theta, stride_);
-    Round result{std::vector<std::int64_t>(width_, 0), 0};
-    std::mutex guard;
-    parallel_ranges(sample.size(), threads, [&](std::size_t begin, std::size_t end) {
-        RowSample copies(block(0, rows()), kShortRows);
-        RoundSums sums(stride_);
-        for (std::size_t first = begin; first < end; first += kShortRows) {
-            const std::size_t count = std::min(kShortRows, end - first);
-            sums.add(copies.of(sample.data() + first, count), coefficients, clip);
-        }
-        const std::lock_guard<std::mutex> lock(guard);
-        sums.add_to(result);
-    });
-    return result;
+    auto sums = sum_over_rows(
+        sample == nullptr ? rows() : sample->size(), stride_ + 1, threads,
+        [&](std::size_t begin, std::size_t end, auto& own) {
+            if (sample == nullptr) {
+                return add_round(block(begin, end - begin), coefficients, clip, own);
+            }
+            RowSample copies(block(0, rows()), kShortRows);
+            for (std::size_t first = begin; first < end; first += kShortRows) {
+                const std::size_t count = std::min(kShortRows, end - first);
+                add_round(copies.of(sample->data() + first, count), coefficients, clip, own);
+            }
+        });
+    const std::int64_t squares = sums.back();
+    sums.resize(width_);
+    return {std::move(sums), squares};
 }
 
 }  // namespace dpreg

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <mutex>
 
 #include "dpreg/error.hpp"
 #include "row_residuals.hpp"
@@ -265,26 +264,23 @@ std::vector<std::int64_t> QuantisedRows::score(const std::vector<double>& theta,
     require(theta.size() == width_ && limit > 0.0, "theta must have width() entries, limit be > 0");
     const auto coefficients = short_theta(theta, stride_);
     const ScoreLimit steps(limit, limit_ / kRowSteps);
-    std::vector<std::int64_t> result(width_, 0);
-    std::mutex guard;
-    parallel_ranges(units(), threads, [&](std::size_t begin, std::size_t end) {
-        Totals totals(stride_, 0);
-        if (offsets_.empty()) {
-            ScoreSums sums(stride_);
-            sums.add(block(begin, end - begin), coefficients, steps);
-            totals = sums.take();
-        }
-        UnitScores scores(width_, stride_);
-        for (std::size_t u = begin; u < end && !offsets_.empty(); ++u) {
-            const auto [from, to] = rows_of(u);
-            const auto one = scores.of(block(from, to - from), coefficients, steps);
-            for (std::size_t j = 0; j < stride_; ++j) {
-                totals[j] += static_cast<std::int64_t>(one[j]);
+    auto result = sum_over_rows(
+        units(), stride_, threads, [&](std::size_t begin, std::size_t end, auto& totals) {
+            if (offsets_.empty()) {
+                ScoreSums sums(stride_);
+                sums.add(block(begin, end - begin), coefficients, steps);
+                totals = sums.take();
             }
-        }
-        const std::lock_guard<std::mutex> lock(guard);
-        for (std::size_t j = 0; j < width_; ++j) result[j] += totals[j];
-    });
+            UnitScores scores(width_, stride_);
+            for (std::size_t u = begin; u < end && !offsets_.empty(); ++u) {
+                const auto [from, to] = rows_of(u);
+                const auto one = scores.of(block(from, to - from), coefficients, steps);
+                for (std::size_t j = 0; j < stride_; ++j) {
+                    totals[j] += static_cast<std::int64_t>(one[j]);
+                }
+            }
+        });
+    result.resize(width_);
     return result;
 }
 
@@ -293,30 +289,23 @@ std::vector<std::int64_t> QuantisedRows::score_norms(const std::vector<double>& 
     require(theta.size() == width_, "theta must have width() entries");
     const auto coefficients = short_theta(theta, stride_);
     const double row_unit = limit_ / kRowSteps;
-    std::vector<std::int64_t> result(kScoreBins, 0);
-    std::mutex guard;
-    parallel_ranges(units(), threads, [&](std::size_t begin, std::size_t end) {
-        std::vector<std::int64_t> counts(kScoreBins, 0);
-        if (offsets_.empty()) {
-            const Block rows = block(begin, end - begin);
+    return sum_over_rows(
+        units(), kScoreBins, threads, [&](std::size_t begin, std::size_t end, auto& counts) {
             RowTerms terms;
             RowNumbers norms{};
-            for (std::size_t first = 0; first < rows.rows; first += kShortRows) {
-                const std::size_t count = std::min(kShortRows, rows.rows - first);
-                norms_kernel(rows, coefficients, first, count, terms, norms);
+            const std::size_t last = offsets_.empty() ? end : begin;
+            for (std::size_t first = begin; first < last; first += kShortRows) {
+                const std::size_t count = std::min(kShortRows, last - first);
+                norms_kernel(block(first, count), coefficients, 0, count, terms, norms);
                 for (std::size_t i = 0; i < count; ++i) {
                     ++counts[score_bin(std::fabs(norms[i]) * row_unit)];
                 }
             }
-        }
-        for (std::size_t u = begin; u < end && !offsets_.empty(); ++u) {
-            const auto [from, to] = rows_of(u);
-            ++counts[score_bin(unit_norm(block(from, to - from), coefficients) * row_unit)];
-        }
-        const std::lock_guard<std::mutex> lock(guard);
-        for (std::size_t k = 0; k < kScoreBins; ++k) result[k] += counts[k];
-    });
-    return result;
+            for (std::size_t u = last; u < end; ++u) {
+                const auto [from, to] = rows_of(u);
+                ++counts[score_bin(unit_norm(block(from, to - from), coefficients) * row_unit)];
+            }
+        });
 }
 
 std::vector<std::int64_t> QuantisedRows::score_products(const std::vector<double>& theta,

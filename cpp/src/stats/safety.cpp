@@ -43,7 +43,8 @@ std::int64_t distance_to_unsafety(const DepthRegions& regions, double epsilon, s
         DepthRegions::rounding_error(regions.points(), regions.dimension(), epsilon);
     const double limit = std::log(delta) - std::log1p(-delta);
     std::int64_t distance = -1;
-    for (std::size_t k = 0; t >= 2 + k && t + 1 + k <= regions.max_depth(); ++k) {
+    const std::size_t deeper = std::max(t, regions.max_depth()) - t;
+    for (std::size_t k = 0; k + 2 <= t && k < deeper; ++k) {
         const std::size_t outer = t - 1 - k;
         const std::size_t inner = t + 1 + k;
         // The slack grows with k by more than the rounding error can be, so that rho_k

@@ -69,13 +69,15 @@ std::vector<std::int64_t> tail_votes(const MatrixView& x, const VectorView& y, c
     const auto steps = static_cast<double>(kVoteSteps);
     const Limits shared = common(limits);
     return sum_over_rows(
-        x.rows, limits.size() - 1, threads, [&](std::size_t i, std::int64_t* votes) {
-            // All sets predict the same.
-            if (within(x, i, line, shared)) return;
-            const double first = squared_error(i, limits[0]);
-            for (std::size_t k = 1; k < limits.size(); ++k) {
-                const double vote = moved(first - squared_error(i, limits[k]), -1.0, 1.0);
-                votes[k - 1] += static_cast<std::int64_t>(std::nearbyint(vote * steps));
+        x.rows, limits.size() - 1, threads, [&](std::size_t begin, std::size_t end, auto& votes) {
+            for (std::size_t i = begin; i < end; ++i) {
+                // All sets predict the same.
+                if (within(x, i, line, shared)) continue;
+                const double first = squared_error(i, limits[0]);
+                for (std::size_t k = 1; k < limits.size(); ++k) {
+                    const double vote = moved(first - squared_error(i, limits[k]), -1.0, 1.0);
+                    votes[k - 1] += static_cast<std::int64_t>(std::nearbyint(vote * steps));
+                }
             }
         });
 }

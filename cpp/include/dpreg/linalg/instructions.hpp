@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -25,18 +24,5 @@ Instructions instructions_in_use() noexcept;
 
 /// Chooses one that this processor has, for tests and measurements: all give the same bits.
 void use_instructions(Instructions choice);
-
-/// One function compiled for each instruction set; calls go to the one in use.
-template <class Function>
-struct Kernel;
-
-template <class Result, class... Arguments>
-struct Kernel<Result (*)(Arguments...)> {
-    std::array<Result (*)(Arguments...), kInstructionSets> paths;
-
-    Result operator()(Arguments... arguments) const {
-        return paths[static_cast<std::size_t>(instructions_in_use())](arguments...);
-    }
-};
 
 }  // namespace dpreg

@@ -336,9 +336,9 @@ struct CompiledKernel;
 template <class Work, class Portable, class Avx2, class Avx512, class Vnni, class... Arguments>
 struct CompiledKernel<Work, Portable, Avx2, Avx512, Vnni, void (*)(Arguments...)> {
     void operator()(Arguments... arguments) const {
-        constexpr Kernel<void (*)(Arguments...)> kernel{
-            {portable, avx2, avx512, std::is_same_v<Avx512, Vnni> ? avx512 : vnni}};
-        kernel(arguments...);
+        constexpr std::array<void (*)(Arguments...), kInstructionSets> paths{
+            portable, avx2, avx512, std::is_same_v<Avx512, Vnni> ? avx512 : vnni};
+        paths[static_cast<std::size_t>(instructions_in_use())](arguments...);
     }
 
 private:

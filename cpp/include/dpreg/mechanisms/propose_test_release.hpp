@@ -9,6 +9,8 @@ namespace dpreg {
 /// The least integer T >= -1 with Pr[-1 + X > T] <= delta, X = discrete_laplace(epsilon), but
 /// for rounding, which is to the safe side: data at distance -1 passes the test below with
 /// probability at most delta.
+///
+/// Domain   epsilon as for fraction_at_most; 0 < delta < 1.
 std::int64_t release_threshold(double epsilon, double delta);
 
 /// The test of propose-test-release: is `distance` + X above release_threshold?

@@ -20,12 +20,10 @@ namespace dpreg {
 /// Privacy  epsilon-DP under addition or removal of one unit, when `assignment` is a fresh
 ///          draw of assign_to_slots or assign_independently, of public size.  Proof: sub_lasso.md.
 /// Throws   InvalidArgument on a domain violation; EntropyError.
-///
-/// `unit_offsets` and `unit_rows` as in fit_batches; both null: a unit is a row.
 std::vector<std::size_t> sub_lasso(const MatrixView& x, const VectorView& y,
-                                   const Assignment& assignment, const std::size_t* unit_offsets,
-                                   const std::size_t* unit_rows, const ColumnGroups& groups,
-                                   const BatchLasso& lasso, std::size_t k, double epsilon,
-                                   BitSource& bits, std::size_t threads);
+                                   const Assignment& assignment, const Grouping& units,
+                                   const ColumnGroups& groups, const BatchLasso& lasso,
+                                   std::size_t k, double epsilon, BitSource& bits,
+                                   std::size_t threads);
 
 }  // namespace dpreg

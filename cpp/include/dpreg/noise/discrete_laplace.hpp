@@ -12,8 +12,11 @@ struct Fraction {
     std::uint64_t denominator;
 };
 
+/// Throws InvalidArgument unless 2^-40 <= x <= 2^30.
+void check_noise_parameter(double x);
+
 /// The largest fraction of 53 bits that is at most `x`, exact for most doubles.
-/// Domain: 2^-40 <= x <= 2^30.  Throws InvalidArgument otherwise.
+/// Domain: that of check_noise_parameter.
 Fraction fraction_at_most(double x);
 
 /// An integer X with Pr[X = x] proportional to exp(-epsilon |x|), exactly.

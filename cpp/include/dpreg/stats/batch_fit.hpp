@@ -5,6 +5,7 @@
 
 #include "dpreg/matrix.hpp"
 #include "dpreg/noise/assignment.hpp"
+#include "dpreg/stats/grouping.hpp"
 
 namespace dpreg {
 
@@ -54,12 +55,9 @@ double mean_weight(std::size_t i);
 /// Privacy  none by itself.  A model is a function of the rows of its own units and
 ///          their order, so one unit moves one model.
 /// Cost     O(n d^2 + models d^3) time, O(threads * (batch + d) d) scratch.
-///
-/// `members` of the assignment are units; `unit_offsets` (size units + 1) and
-/// `unit_rows` list the rows of each.  Both null: a unit is a row.
+/// Throws   InvalidArgument if a member of `assignment` is no unit.
 std::vector<double> fit_batches(const MatrixView& x, const VectorView& y,
-                                const Assignment& assignment, const std::size_t* unit_offsets,
-                                const std::size_t* unit_rows, const BatchFit& options,
-                                std::size_t threads);
+                                const Assignment& assignment, const Grouping& units,
+                                const BatchFit& options, std::size_t threads);
 
 }  // namespace dpreg

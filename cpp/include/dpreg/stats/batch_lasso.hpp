@@ -7,6 +7,7 @@
 #include "dpreg/matrix.hpp"
 #include "dpreg/noise/assignment.hpp"
 #include "dpreg/stats/column_groups.hpp"
+#include "dpreg/stats/grouping.hpp"
 
 namespace dpreg {
 
@@ -34,12 +35,10 @@ struct BatchLasso {
 /// Privacy  none by itself.  A model is a function of the rows of its own units and their
 ///          order, so one unit moves one model.
 /// Cost     O(rows of the batch * d) a pass and model; O(threads * batch * d) scratch.
-///
-/// `members` of the assignment are units; `unit_offsets` and `unit_rows` as in fit_batches.
+/// Throws   InvalidArgument if a member of `assignment` is no unit.
 std::vector<double> fit_lasso_batches(const MatrixView& x, const VectorView& y,
-                                      const Assignment& assignment, const std::size_t* unit_offsets,
-                                      const std::size_t* unit_rows, const BatchLasso& options,
-                                      std::size_t threads);
+                                      const Assignment& assignment, const Grouping& units,
+                                      const BatchLasso& options, std::size_t threads);
 
 /// Largest change of a vote count when one model is replaced; attained.
 inline constexpr double kVoteSensitivity = 1.0;
@@ -61,8 +60,8 @@ std::vector<double> count_votes(const std::vector<double>& coefficients, std::si
 /// memory however many models there are.  A model votes for the k groups with the largest
 /// coefficients in absolute value; that of a group is the largest of its columns.
 std::vector<double> lasso_votes(const MatrixView& x, const VectorView& y,
-                                const Assignment& assignment, const std::size_t* unit_offsets,
-                                const std::size_t* unit_rows, const ColumnGroups& groups,
-                                const BatchLasso& options, std::size_t k, std::size_t threads);
+                                const Assignment& assignment, const Grouping& units,
+                                const ColumnGroups& groups, const BatchLasso& options,
+                                std::size_t k, std::size_t threads);
 
 }  // namespace dpreg

@@ -72,9 +72,6 @@ public:
         return tracked_->sum(slot) * kAlign - int128{total_} * crossprod_[slot];
     }
 
-    /// How many steps were made.
-    std::int64_t steps() const { return steps_; }
-
     /// W.
     std::int64_t total() const { return total_; }
 

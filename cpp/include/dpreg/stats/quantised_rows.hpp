@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dpreg/matrix.hpp"
+#include "dpreg/stats/grouping.hpp"
 #include "dpreg/stats/row_losses.hpp"
 
 namespace dpreg {
@@ -32,12 +33,6 @@ struct Standardisation {
     std::optional<std::size_t> weight;  ///< column of the weights; none: each row counts once
     double inverse_weight = 1.0;        ///< multiplied by the weight
     double most_weight = 1.0;           ///< larger products count as this, those below 0 as 0
-};
-
-/// Which records belong to which unit: unit u has rows[offsets[u]], ..., rows[offsets[u + 1] - 1].
-struct Grouping {
-    std::vector<std::size_t> offsets;
-    std::vector<std::size_t> rows;
 };
 
 struct Block;
@@ -121,16 +116,13 @@ public:
     };
 
     /// One boosting round: with residuals r and p = round(kRowSteps min(max(r / clip, -1), 1)), the
-    /// sums of p q and of p^2.
+    /// sums of p q and of p^2, over all rows or those of `sample`.
     ///
     /// Domain   theta of size width(), finite; clip > 0.
     /// Privacy  none by itself; one row moves the gradient by at most gradient_sensitivity(width())
     ///          in l2 norm and the squares by at most kSquaresSensitivity.
-    Round round(const std::vector<double>& theta, double clip, std::size_t threads) const;
-
-    /// As `round`, over the rows listed only.
-    Round round(const std::vector<double>& theta, double clip,
-                const std::vector<std::size_t>& sample, std::size_t threads) const;
+    Round round(const std::vector<double>& theta, double clip, std::size_t threads,
+                const std::vector<std::size_t>* sample = nullptr) const;
 
     /// Sum over units of their scores, each shortened to `limit`, in steps of limit / kScoreSteps.
     /// With the counting loss a unit's score stops in time instead: rows add -e^eta little by

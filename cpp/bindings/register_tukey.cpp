@@ -1,3 +1,6 @@
+#include "dpreg/mechanisms/exponential.hpp"
+#include "dpreg/mechanisms/propose_test_release.hpp"
+#include "dpreg/mechanisms/tukey_em.hpp"
 #include "dpreg/stats/batch_fit.hpp"
 #include "dpreg/stats/depth.hpp"
 #include "dpreg/stats/safety.hpp"
@@ -5,8 +8,6 @@
 
 namespace {
 
-namespace py = pybind11;
-using namespace py::literals;
 using namespace dpreg;
 using namespace dpreg::bind;
 
@@ -14,16 +15,12 @@ void register_batch_fit(py::module_& m) {
     m.def(
         "fit_batches",
         [](const MatrixView& x, const VectorView& y, const Assignment& assignment,
-           std::optional<IndexArray> unit_offsets, std::optional<IndexArray> unit_rows,
-           double ridge, std::size_t refinements, bool intercept, bool log_spreads,
-           std::size_t threads) {
-            require(x.rows == y.size, "X and y must have the same number of rows");
-            const UnitRows units{std::move(unit_offsets), std::move(unit_rows)};
+           const Indices& unit_offsets, const Indices& unit_rows, double ridge,
+           std::size_t refinements, bool intercept, bool log_spreads, std::size_t threads) {
+            const auto units = grouping(unit_offsets, unit_rows);
             const BatchFit options{ridge, refinements, intercept, log_spreads};
-            const auto models = without_gil([&] {
-                return fit_batches(x, y, assignment, units.offset_data(), units.row_data(), options,
-                                   threads);
-            });
+            const auto models =
+                without_gil([&] { return fit_batches(x, y, assignment, units, options, threads); });
             return to_matrix(models, assignment.offsets.size() - 1, options.vector_size(x.cols));
         },
         "x"_a, "y"_a, "assignment"_a, py::kw_only(), "unit_offsets"_a = py::none(),
@@ -41,7 +38,13 @@ void register_depth(py::module_& m) {
         .def_property_readonly("points", &DepthRegions::points)
         .def_property_readonly("dimension", &DepthRegions::dimension)
         .def_property_readonly("max_depth", &DepthRegions::max_depth)
-        .def("log_volume", &DepthRegions::log_volume, "depth"_a)
+        .def(
+            "log_volume",
+            [](const DepthRegions& regions, std::size_t depth) {
+                require(depth <= regions.max_depth(), "no such depth");
+                return regions.log_volume(depth);
+            },
+            "depth"_a)
         .def(
             "side",
             [](const DepthRegions& regions, std::size_t depth, std::size_t j) {
@@ -57,9 +60,34 @@ void register_depth(py::module_& m) {
           "delta"_a);
 }
 
+void register_choices(py::module_& m) {
+    m.def(
+        "choose_index",
+        [](const VectorView& log_weights, BitSource& bits) {
+            return choose_index(to_vector(log_weights), bits);
+        },
+        "log_weights"_a, "bits"_a);
+    m.def("release_threshold", &release_threshold, "epsilon"_a, "delta"_a);
+    m.def("passes_release_test", &passes_release_test, "distance"_a, "epsilon"_a, "delta"_a,
+          "bits"_a);
+    m.def("rounding_is_paid", &rounding_is_paid, "models"_a, "dimension"_a, "epsilon_sample"_a);
+    m.def(
+        "tukey_em",
+        [](const DepthRegions& regions, std::size_t depth, double epsilon_test,
+           double epsilon_sample, double delta, BitSource& bits) -> std::optional<Array> {
+            const auto point =
+                tukey_em(regions, {depth, epsilon_test, epsilon_sample, delta}, bits);
+            if (!point) return {};
+            return to_array(*point);
+        },
+        "regions"_a, py::kw_only(), "depth"_a, "epsilon_test"_a, "epsilon_sample"_a, "delta"_a,
+        "bits"_a);
+}
+
 }  // namespace
 
-void register_stats(py::module_& m) {
+void register_tukey(py::module_& m) {
     register_batch_fit(m);
     register_depth(m);
+    register_choices(m);
 }
