@@ -48,7 +48,7 @@ class Limits:
     least: float = 0.0
     most: float = math.inf
 
-    def best(self, mu: float, width: int) -> float:
+    def best(self, mu: float, width: float) -> float:
         """Return the limit at which a score of so many entries, with this mu, is best."""
         assert self.tail is not None
         limit = min(self.tail.limit(mu * along(width)), self.most)
@@ -72,6 +72,7 @@ def count_norms(
     share: float,
     left: float,
     label: str,
+    width: float,
 ) -> Limits:
     """Count units by the norm of their score.
 
@@ -79,6 +80,8 @@ def count_norms(
     ----------
     expected : Limits
         With the typical norm, and between what limits are.
+    width : float
+        Entries of rows, each as much as it is on average.
 
     Returns
     -------
@@ -92,10 +95,10 @@ def count_norms(
     counts, scale = noise.release(label, rows.score_norms(theta, starts), noise.share(share))
     tail = NormTail(counts, starts, scale)
     found = replace(expected, tail=tail, norm=tail.root_mean_square, squares=tail.squares)
-    return replace(found, limit=found.best(noise.share(left), rows.width))
+    return replace(found, limit=found.best(noise.share(left), width))
 
 
-def along(width: int) -> float:
+def along(width: float) -> float:
     """Return how much of what limits take off scores is along one direction.
 
     Between that all of it is, and that it has no direction.
