@@ -123,7 +123,7 @@ class Beginning:
     change : ndarray, shape (w, k)
         Standardised rows times it have unit second moments, as far as counts of levels say.
     unseen : ndarray, shape (w, w - k)
-        Levels whose rows were not told from none, as long as would make them just seen.
+        What a level whose rows were not told from none does to coefficients, for an effect of 1.
     moments : Moments
     sizes : ndarray, shape (k,)
         What coordinates are multiplied by where rows are added up: 1, and less for rare levels.
@@ -149,7 +149,7 @@ def beginning(terms: Terms, scales: Scales, units: StandardUnits, *, small: bool
     """
     width, first = units.width, int(units.intercept)
     change, variance = np.eye(width), np.full((width, width), np.inf)
-    shares, told = np.ones(width), np.ones(width, dtype=bool)
+    shares, told, unseen = np.ones(width), np.ones(width, dtype=bool), []
     groups = level_places(terms) if first and terms.weight is None else ()
     for places in groups:
         at = first + np.flatnonzero(np.isin(units.columns, places))
@@ -171,15 +171,30 @@ def beginning(terms: Terms, scales: Scales, units: StandardUnits, *, small: bool
         variance[at, at] = doubt**2
         variance[0, at] = variance[at, 0] = 2 * noise**2 / least
         shares[at] = least
+        effects = np.zeros((width, int((~here).sum())))
+        effects[at] = scale[:, None] * _left_out(share, here, turn)
+        unseen.append(effects)
     levels = np.isfinite(np.diag(variance))
     moments = Moments(np.eye(width), variance, levels)
     kept = np.flatnonzero(told)
     return Beginning(
         change[:, told],
-        change[:, ~told],
+        np.column_stack([np.zeros((width, 0)), *unseen]),
         Moments(np.eye(len(kept)), moments.variance[np.ix_(kept, kept)], levels[kept]),
         _sizes(shares)[kept],
     )
+
+
+def _left_out(share: Doubles, told: Mask, turn: Doubles) -> Doubles:
+    """Return what levels that are not told do to slopes where they are left out, one a column.
+
+    A level with an effect of 1 does not have it in the fit, and moves the mean of the rows that it
+    is left with, those of the most common level.  Without the latter, an intercept missed by two
+    errors where 60 of 20,000 rows had been left out.
+    """
+    left = share[~told]
+    part = left / max(1 - float(share[told].sum()), np.finfo(float).tiny)
+    return np.asarray(turn[:, ~told] + turn[:, told].sum(axis=1)[:, None] * np.minimum(part, 1.0))
 
 
 def unknown(width: int) -> Beginning:

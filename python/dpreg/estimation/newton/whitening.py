@@ -56,8 +56,9 @@ class Whitening:
     change : ndarray, shape (w, k)
         Standardised rows times it have second moments of about 1 along each coordinate.
     unseen : ndarray, shape (w, w - k)
-        Orthogonal combinations of columns in which no spread was told from noise, as long as would
-        make it just seen.  Coordinates have nothing of them.
+        Combinations of columns in which no spread was told from noise, as long as would make it
+        just seen; coordinates have nothing of them.  First there are levels without rows, as far
+        as was told.
     theta : ndarray, shape (k,)
         Slopes of the response.
     residual : float
@@ -135,11 +136,11 @@ class Whitening:
             turn, _, right = np.linalg.svd(left[kept].T)
             left = left @ turn
         basis = left @ right
-        combined = np.column_stack([self.unseen, self.change @ hidden])
-        directions, lengths, _ = np.linalg.svd(combined, full_matrices=False)
+        directions, lengths, _ = np.linalg.svd(self.change @ hidden, full_matrices=False)
         change = self.change @ basis
         change -= directions @ (directions.T @ change)
-        unseen = directions * lengths
+        # Levels that were not told stay as they are: the others are what they were without them.
+        unseen = np.column_stack([self.unseen, directions * lengths])
         found = replace(
             self,
             change=change,
