@@ -25,8 +25,6 @@ _TOLD = 2.5
 _AS_LONG = 1.0
 # Times that the length of rows is found anew from those of levels.
 _AGAIN = 30
-# Levels that are left out take no more than this share of the rows, however they are counted.
-_MOST = 0.9
 # A correlation is seen beyond so many deviations of its noise; others are about the second.
 _CLEAR, _ALIKE = 2.5, 0.1
 # Curvature of a level may be so much more or less than its rows say.
@@ -162,7 +160,8 @@ def beginning(terms: Terms, scales: Scales, units: StandardUnits, *, small: bool
             continue
         told[at] = here
         least = np.maximum(share, _TOLD * noise)
-        least *= min(1.0, _MOST / least.sum())
+        # The most common one keeps its rows.
+        least *= min(1.0, share.sum() / least.sum())
         scale = units.scale[at - first]
         block = np.diag(least) - np.outer(least, least)
         change[np.ix_(at, at)] = (scale[:, None] * turn) @ symmetric_root(block, centred=False)

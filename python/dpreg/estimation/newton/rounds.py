@@ -86,6 +86,7 @@ class Rounds:
 
     def go(self, limit: float, share: float) -> None:
         """Release a score where the path has come to, and go on."""
+        self.path.hesitate(self._model.found.levels)
         self._aim()
         at, label = self.path.theta, f"score of round {len(self.path.observations) + 1}"
         mu = self._noise.share(share)
