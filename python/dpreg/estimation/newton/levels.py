@@ -26,7 +26,7 @@ _AS_LONG = 1.0
 # Times that the length of rows is found anew from those of levels.
 _AGAIN = 30
 # A correlation is seen beyond so many deviations of its noise; others are about the second.
-_CLEAR, _ALIKE = 2.5, 0.1
+_CLEAR, _ALIKE = 3.5, 0.1
 # Curvature of a level may be so much more or less than its rows say.
 _RARE_DOUBT = 0.5
 
@@ -60,18 +60,13 @@ class Moments:
         Rothman, Levina, Zhu (2009), "Generalized thresholding of large covariance matrices".
         """
         level = self.levels[:, None] | self.levels
-        known = np.isfinite(self.variance)
-        before = np.where(known, self.variance, 0.0)
+        before = np.where(np.isfinite(self.variance), self.variance, 2 * _ALIKE**2)
         both = (before + variance) / np.where(np.eye(len(matrix), dtype=bool), 1.0, 2.0)
+        usual = before / np.maximum(before + variance, np.finfo(float).tiny)
         clear = shrunken(matrix - self.matrix, both)
-        with np.errstate(invalid="ignore"):
-            weight = np.where(level, np.maximum(before / (before + variance), clear), 1.0)
-        left = np.where(clear > 0, variance, np.minimum(variance, 2 * _ALIKE**2))
-        left = np.where(known & (clear <= 0), weight * variance, left)
+        weight = np.where(level, np.maximum(usual, clear), 1.0)
         return Moments(
-            self.matrix + weight * (matrix - self.matrix),
-            np.where(level, left, variance),
-            self.levels,
+            self.matrix + weight * (matrix - self.matrix), weight * variance, self.levels
         )
 
     def guessed(self, doubt: float) -> Moments:

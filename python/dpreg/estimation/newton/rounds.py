@@ -44,6 +44,8 @@ _PRECISE, _SHORTEST, _LONGER = 0.15, 2.0, 2.0
 _LONG_STEP = 2.0
 # No regressor moves linear predictors by more than this in a step.
 _FARTHEST = 2.0
+# Steps of a level are left out where noise in them, and they, are more residuals than this.
+_UNTOLD = 2.0
 # Norms are counted for this share.
 NORMS = 0.03
 # Rounding rows moves coefficients by no more than this share of their sampling error.
@@ -86,7 +88,9 @@ class Rounds:
 
     def go(self, limit: float, share: float) -> None:
         """Release a score where the path has come to, and go on."""
-        self.path.hesitate(self._model.found.levels)
+        # What rows of a level have in common cannot be told where noise is more than residuals.
+        least = _UNTOLD * self.residual * self._sizes / math.sqrt(self.width)
+        self.path.hesitate(np.where(self._model.found.levels, least, np.inf))
         self._aim()
         at, label = self.path.theta, f"score of round {len(self.path.observations) + 1}"
         mu = self._noise.share(share)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpreg.estimation.newton.levels import Moments, shrunken
+from dpreg.estimation.newton.levels import Moments
 
 __all__ = ["Observation", "Path"]
 
@@ -29,6 +29,8 @@ _KNOWN = 8
 # Where a score exceeds its noise by the second number of deviations, the one before by the first,
 # and this one is more than this share of it, they do not lead to a root.
 _CLEAR, _HELD_UP, _FALLEN = 3.0, 5.0, 0.6
+# Noise may be all of a step of so many deviations of it.
+_UNCLEAR = 3.0
 # Times that weights are found anew from where they lead, half of the way each.
 _AGAIN = 10
 
@@ -163,8 +165,8 @@ class Path:
         """Go no farther than to `theta`."""
         self.beyond, self.theta = self.theta - theta, theta
 
-    def hesitate(self, levels: NDArray[np.bool_]) -> None:
-        """Stay, along coordinates of levels, while noise may be all of a step.
+    def hesitate(self, least: Doubles) -> None:
+        """Stay, along coordinates in which noise is more than `least`, while it may be all of a step.
 
         The next score says as much there, and a step that noise makes of few rows is a long one:
         clipped rows would be taken for a curvature of nearly 0, and errors were 1,200 times those
@@ -173,8 +175,8 @@ class Path:
         if self.observations:
             last = self.observations[-1]
             way = self.theta - last.at
-            part = shrunken(way, last.deviation**2)
-            self.theta = last.at + np.where(levels, part, 1.0) * way
+            unclear = (last.deviation > least) & (np.abs(way) < _UNCLEAR * last.deviation)
+            self.theta = np.where(unclear, last.at, self.theta)
 
     def bend(self, change: Doubles) -> None:
         """Add to the curvature what it is expected to be more where `theta` is."""
