@@ -48,7 +48,7 @@ from dpreg.estimation.releases.column_scaling import SCALING_PASSES, share_for
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import mapped_rows
-from dpreg.estimation.releases.spectrum import symmetric_root, without_spread
+from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.standardised import Standardised
 
 __all__ = ["newton_fit", "newton_passes"]
@@ -216,22 +216,19 @@ def _first_norms(
 ) -> Limits:
     """Count scores by their norm where they begin; rows are as long as is told, if it is."""
     noise, left = begun.noise, _left(begun) - _NORMS
-    typical = math.sqrt(max(model.squares, LEAST_RESIDUAL) * max(model.found.squares, 1))
+    width = max(model.found.squares, 1.0)
+    typical = math.sqrt(max(model.squares, LEAST_RESIDUAL) * width)
     least, most = model.event * model.usual, math.inf
     if lengths is not None:
         if least > 0:
-            events = lengths.limit(
-                noise.share(left) * along(model.found.squares), model.event, model.share
-            )
+            events = lengths.limit(noise.share(left) * along(width), model.event, model.share)
             least = max(least, _EVENTS * events)
         # Scores of the rows of a unit add up: with a cap for one row, .88 of the intervals of
         # persons with five rows covered, with this .93.
         most = max(noise.rows * model.longest * lengths.top, least)
-    expected = Limits(math.inf, None, typical, 0.0, least, most)
-    return count_norms(
-        rows, model.found.theta / model.found.sizes, expected, noise, _NORMS, left, FIRST_NORMS,
-        model.found.squares,
-    )  # fmt: skip
+    expected = Limits(math.inf, None, typical, 0.0, width, least, most)
+    at = model.found.theta / model.found.sizes
+    return count_norms(rows, at, expected, noise, _NORMS, left, FIRST_NORMS)
 
 
 def _rounds(

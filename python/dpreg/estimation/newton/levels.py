@@ -19,15 +19,17 @@ __all__ = ["Beginning", "Moments", "beginning", "shrunken", "unknown"]
 Doubles = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-# A level has rows where their number is so many deviations of its noise.
+# A level has rows where their number is so many deviations of its noise: others are left out, and
+# have no standard error.
 _TOLD = 2.5
-# Rows of a level are, for it, as long as this many times the root of what rows are on average.
-_AS_LONG = 1.0
 # Times that the length of rows is found anew from those of levels.
 _AGAIN = 30
-# A correlation is seen beyond so many deviations of its noise; others are about the second.
+# A correlation is seen beyond so many deviations of its noise; others are about the second.  With
+# 2.5, eight of 59 directions of three factors of 100,000 rows were taken to have no spread, and
+# errors of levels were 2.0 times those of least squares for 1.4.
 _CLEAR, _ALIKE = 3.5, 0.1
-# Curvature of a level may be so much more or less than its rows say.
+# The curvature of a level may be so much more or less than its share of the rows: its mean may be
+# anywhere.
 _RARE_DOUBT = 0.5
 
 
@@ -193,9 +195,7 @@ def _left_out(share: Doubles, told: Mask, turn: Doubles) -> Doubles:
 
 def unknown(width: int) -> Beginning:
     """Return coordinates that are the columns: nothing is known of them."""
-    moments = Moments(
-        np.eye(width), np.full((width, width), np.inf), np.zeros(width, dtype=bool)
-    )
+    moments = Moments(np.eye(width), np.full((width, width), np.inf), np.zeros(width, dtype=bool))
     return Beginning(np.eye(width), np.zeros((width, 0)), moments, np.ones(width))
 
 
@@ -228,5 +228,5 @@ def _sizes(shares: Doubles) -> Doubles:
     sizes = np.ones(len(shares))
     for _ in range(_AGAIN):
         usual = float(sizes @ sizes)
-        sizes = np.sqrt(np.minimum(1.0, _AS_LONG * usual * shares))
+        sizes = np.sqrt(np.minimum(1.0, usual * shares))
     return sizes

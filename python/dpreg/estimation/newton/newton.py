@@ -80,7 +80,7 @@ def newton(
         if number == 0:
             part = rounds.first(limit, left)
         if not last:
-            short = rounds.limits.best(noise.share(part), rounds.width)
+            short = rounds.limits.best(noise.share(part))
             if number == 0 or rounds.noisy(FAR_NOISE):
                 short = min(short, rounds.limits.usual)
             elif rounds.wider(limit):
@@ -130,8 +130,9 @@ def newton_small(
 
     Others are as for `newton`.
     """
-    norm = math.sqrt(residual * max(model.found.squares, 1))
-    limits = Limits(math.inf, None, norm, norm**2 * units, model.event * model.usual)
+    width = max(model.found.squares, 1.0)
+    norm = math.sqrt(residual * width)
+    limits = Limits(math.inf, None, norm, norm**2 * units, width, model.event * model.usual)
     rounds = Rounds(rows, path, units, noise, limits, model)
     for part in (_FIRST_OF_TWO, 1 - _FIRST_OF_TWO):
         rounds.go(limits.usual, part * share)

@@ -114,7 +114,9 @@ def resumed_whitening(
     least = min(least, residual + edge.max(initial=0.0))
     if seen.full or most > _LARGER or least < _SMALLER:
         return None
-    return _averaged(before, known, seen.moments, residual, centred=units.intercept, whole=seen.whole)
+    return _averaged(
+        before, known, seen.moments, residual, centred=units.intercept, whole=seen.whole
+    )
 
 
 def _look(
@@ -149,7 +151,9 @@ def _look(
     sizes, width = np.outer(before.sizes, before.sizes), before.width
     moments = Moments(gram[:width, :width] / sizes, (deviation / sizes) ** 2, before.levels)
     residual = float(gram[-1, -1]) if small else None
-    return _Seen(moments, residual, deviation, float(np.trace(gram)) / total > full, limit == wanted)
+    return _Seen(
+        moments, residual, deviation, float(np.trace(gram)) / total > full, limit == wanted
+    )
 
 
 def _sampling(start: Start, units: float) -> float:

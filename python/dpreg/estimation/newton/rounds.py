@@ -65,7 +65,7 @@ class Rounds:
         model: Linearised,
     ) -> None:
         self.rows, self.path, self._units, self._noise = rows, path, units, noise
-        self.limits, self.width = limits, max(model.found.squares, 1.0)
+        self.limits, self.width = limits, limits.width
         self._model, self._sizes = model, model.found.sizes
         self._aimed = self._curved = path.theta
         self._expected = model.curvature(model.found.theta)
@@ -199,9 +199,7 @@ class Rounds:
         See `count_norms`.
         """
         at = self.path.theta / self._sizes
-        self.limits = count_norms(
-            self.rows, at, self.limits, self._noise, NORMS, left, label, self.width
-        )
+        self.limits = count_norms(self.rows, at, self.limits, self._noise, NORMS, left, label)
         self._least = min(self._least, self._far)
 
     @property

@@ -64,9 +64,7 @@ class Observation:
         by : ndarray, shape (w, k)
             What rows are multiplied by.
         """
-        deviation, cut = (
-            np.sqrt((by**2).T @ of**2) for of in (self.deviation, self.cut)
-        )
+        deviation, cut = (np.sqrt((by**2).T @ of**2) for of in (self.deviation, self.cut))
         at = np.asarray(np.linalg.lstsq(by, self.at, rcond=None)[0])
         return Observation(at, by.T @ self.score, deviation, self.limit, cut)
 
@@ -166,7 +164,7 @@ class Path:
         self.beyond, self.theta = self.theta - theta, theta
 
     def hesitate(self, least: Doubles) -> None:
-        """Stay, along coordinates in which noise is more than `least`, while it may be all of a step.
+        """Stay, along coordinates with more noise than `least`, while it may be all of a step.
 
         The next score says as much there, and a step that noise makes of few rows is a long one:
         clipped rows would be taken for a curvature of nearly 0, and errors were 1,200 times those

@@ -16,7 +16,7 @@ from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
-from dpreg.estimation.releases.spectrum import symmetric_root, without_spread
+from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
 
 __all__ = ["MOST_LOOKS", "Whitening", "rows_with_residual", "whiten", "whiten_columns"]

@@ -7,14 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["noise_edge", "symmetric_root", "without_spread"]
+__all__ = ["symmetric_root", "without_spread"]
 
 Doubles = NDArray[np.float64]
-
-
-def noise_edge(deviation: float, width: int) -> float:
-    """Return the largest eigenvalue, about, of noise with this deviation on its diagonal."""
-    return deviation * math.sqrt(2 * max(width, 1))
 
 
 def without_spread(values: Doubles, deviation: float) -> Doubles:
