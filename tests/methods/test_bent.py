@@ -115,12 +115,12 @@ def test_effects_beyond_their_noise_are_held_and_the_rest_of_a_step_is_the_best_
     curvature = root @ root.T + np.eye(4)
     way, effects = np.array([1.0, -0.3, 0.5, 0.2]), np.diag([50.0, 1e-3, 1e-3, 1e-3])
     inverse = np.linalg.inv(curvature)
-    step = held_back(way, effects, inverse, 1.0, 2.0)
+    step = held_back(way, effects, inverse, np.ones(len(way)), 2.0)
     assert effects[0] @ step == pytest.approx(2.0 * np.sign(way[0]))
     rest = way[1:] - np.linalg.solve(curvature[1:, 1:], curvature[1:, 0] * (step[0] - way[0]))
     np.testing.assert_allclose(step[1:], rest)
     # Without noise that explains it, the whole step is shorter.
-    told = held_back(way, effects, inverse, 1e-9, 2.0)
+    told = held_back(way, effects, inverse, np.full(len(way), 1e-9), 2.0)
     np.testing.assert_allclose(told, way * 2.0 / np.abs(effects @ way).max())
 
 

@@ -18,6 +18,14 @@ from dpreg.estimation.releases.rows import mapped_rows, standard_units
 from dpreg.estimation.releases.standardisation import Scales
 
 
+def whitening(theta):
+    width = len(theta)
+    return Whitening(
+        np.eye(width), np.zeros((width, 0)), theta, 1.0, np.zeros((width, width)),
+        np.ones(width), np.zeros(width, dtype=bool),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("share", [0.15, 0.2, 0.3, 0.6])
 @pytest.mark.parametrize("seed", range(3))
 def test_norms_are_not_counted_with_what_scores_need(share, seed):
@@ -34,10 +42,9 @@ def test_norms_are_not_counted_with_what_scores_need(share, seed):
     units = standard_units(scales, intercept=False)
     rows = mapped_rows(design, scales, units, np.eye(d), 20.0, kept=True, aim=np.zeros(d))
     noise = GaussianReleases(1.0, 1e-5, _core.TestBits(seed))
-    expected = Limits(math.inf, None, math.sqrt(d), 0.0)
+    expected = Limits(math.inf, None, math.sqrt(d), 0.0, d)
     first = count_norms(rows, np.zeros(d), expected, noise, 0.02, share, FIRST_NORMS)
-    path = Path(np.eye(d), 0.0, np.zeros(d))
-    found = Whitening(np.eye(rows.width), np.zeros((rows.width, 0)), path.theta, 1.0, 0.0)
+    path, found = Path(np.ones(d), np.zeros((d, d)), np.zeros(d)), whitening(np.zeros(d))
     newton(rows, path, float(n), noise, first, share, Linearised(found, GAUSSIAN))
     spent = [(part.mu / noise.mu) ** 2 for part in noise.parts[1:]]
     assert sum(spent) == pytest.approx(share, rel=1e-3)
@@ -48,7 +55,7 @@ def test_norms_are_not_counted_with_what_scores_need(share, seed):
 @pytest.mark.parametrize("seen", [0, 1, 2])
 def test_what_is_seen_is_kept_where_all_of_the_intercept_is_hidden(seen):
     # As of nine like rows without noise, from which moments could not be told.
-    found = Whitening(np.eye(3), np.zeros((3, 0)), np.arange(3.0), 1.0, 0.0)
+    found = whitening(np.arange(3.0))
     hidden = np.delete(np.eye(3), seen, axis=1)
     left, basis = found.without(hidden, centred=True)
     np.testing.assert_allclose(np.abs(left.change.ravel()), np.eye(3)[seen], atol=1e-12)

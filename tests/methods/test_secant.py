@@ -8,6 +8,16 @@ import pytest
 from dpreg.estimation.newton.secant import Observation, Path
 
 
+def path_of(width, doubt, sizes=None):
+    """From 0, the curvature being 1 up to as much."""
+    sizes = np.ones(width) if sizes is None else sizes
+    return Path(sizes, np.full((width, width), doubt), np.zeros(width))
+
+
+def seen(at, score, deviation):
+    return Observation(at, score, np.full(len(at), deviation), 1.0, np.zeros(len(at)))
+
+
 def wrong_by(width, share, rng):
     """A true curvature, no eigenvalue further from 1 than `share`."""
     turn, _ = np.linalg.qr(rng.standard_normal((width, width)))
@@ -19,7 +29,7 @@ def walk(path, true, root, steps, deviation, rng=None):
         score = true @ (root - path.theta)
         if rng is not None:
             score = score + deviation * rng.standard_normal(len(root))
-        path.add(Observation(path.theta, score, deviation, 1.0))
+        path.add(seen(path.theta, score, deviation))
     return path
 
 
@@ -28,18 +38,20 @@ def walk(path, true, root, steps, deviation, rng=None):
 def test_exact_scores_lead_to_the_root(width, seed):
     rng = np.random.default_rng(seed)
     true, root = wrong_by(width, 0.3, rng), rng.standard_normal(width)
-    path = walk(Path(np.eye(width), 0.01, np.zeros(width)), true, root, 10, 1e-12)
+    path = walk(path_of(width, 0.01), true, root, 10, 1e-12)
     assert np.abs(path.theta - root).max() < 1e-6
     # One pair of scores is enough for one coefficient.
     if width == 1:
-        short = walk(Path(np.eye(1), 0.01, np.zeros(1)), true, root, 3, 1e-12)
+        short = walk(path_of(1, 0.01), true, root, 3, 1e-12)
         assert np.abs(short.theta - root).max() < 1e-6
 
 
 def test_the_true_curvature_needs_one_score():
     rng = np.random.default_rng(1)
     true, root = wrong_by(4, 0.3, rng), rng.standard_normal(4)
-    path = walk(Path(true, 1e-4, np.zeros(4)), true, root, 1, 1e-12)
+    path = path_of(4, 1e-4)
+    path.curvature = true
+    walk(path, true, root, 1, 1e-12)
     np.testing.assert_allclose(path.theta, root, atol=1e-12)
     assert path.weights.tolist() == [1.0]
 
@@ -48,7 +60,7 @@ def test_the_true_curvature_needs_one_score():
 def test_weights_are_shares_and_favour_quiet_scores(width):
     rng = np.random.default_rng(2)
     true, root = wrong_by(width, 0.2, rng), rng.standard_normal(width)
-    path = Path(np.eye(width), 0.01, np.zeros(width))
+    path = path_of(width, 0.01)
     for steps, deviation in [(2, 0.3), (3, 0.05), (1, 0.001)]:
         for _ in range(steps):
             walk(path, true, root, 1, deviation, rng)
@@ -67,25 +79,25 @@ def test_errors_are_as_large_as_is_said():
         rng = np.random.default_rng(seed)
         wrong = 0.1 * rng.standard_normal((3, 3)) / np.sqrt(2)
         true, root = np.eye(3) + wrong + wrong.T, rng.standard_normal(3)
-        path = walk(Path(np.eye(3), 0.01, np.zeros(3)), true, root, 4, 0.02, rng)
+        path = walk(path_of(3, 0.01), true, root, 4, 0.02, rng)
         squares.append(np.mean((true @ (path.theta - root)) ** 2) / path.variance)
     assert 0.6 < np.mean(squares) < 1.4
 
 
 def test_a_score_that_does_not_fall_is_unsettled():
-    path, root = Path(np.eye(3), 0.01, np.zeros(3)), np.array([0.5, 0.0, -0.5])
+    path, root = path_of(3, 0.01), np.array([0.5, 0.0, -0.5])
     assert not path.unsettled.any()
     for _ in range(3):
         score = root - path.theta
         score[1] = 0.7  # of clipped rows
-        path.add(Observation(path.theta, score, 0.01, 1.0))
+        path.add(seen(path.theta, score, 0.01))
         if len(path.observations) > 1:
             assert path.unsettled.tolist() == [False, True, False]
 
 
 def test_noise_alone_is_not_unsettled():
     rng = np.random.default_rng(3)
-    path = walk(Path(np.eye(40), 0.01, np.zeros(40)), np.eye(40), np.zeros(40), 6, 0.5, rng)
+    path = walk(path_of(40, 0.01), np.eye(40), np.zeros(40), 6, 0.5, rng)
     assert not path.unsettled.any()
 
 
@@ -94,7 +106,7 @@ def test_noise_over_short_steps_is_no_curvature():
     worst, missed = [], []
     for seed in range(300):
         rng = np.random.default_rng(seed)
-        path = walk(Path(np.eye(1), 1e-3, np.zeros(1)), np.eye(1), np.full(1, 0.05), 5, 0.004, rng)
+        path = walk(path_of(1, 1e-3), np.eye(1), np.full(1, 0.05), 5, 0.004, rng)
         worst.append(abs(path.curvature[0, 0] - 1))
         missed.append(abs(path.theta[0] - 0.05))
     assert np.mean(np.array(worst) > 0.2) < 0.02

@@ -95,7 +95,9 @@ def test_a_row_is_counted_for_at_most_one_level_of_each_factor():
         after = np.vstack([before, [row]])
         moved = statistic(after, np.zeros(2)) - statistic(before, np.zeros(1))
         has = [not math.isnan(value) and value >= 0.5 for value in row]
-        assert moved.tolist() == [int(has[0]), int(has[1] and not has[0]), int(has[2])]
+        none = [not (has[0] or has[1]), not has[2]]
+        cells = [has[0], has[1] and not has[0], none[0], has[2], none[1]]
+        assert moved.tolist() == [int(cell) for cell in cells]
         farthest = max(farthest, float(np.linalg.norm(moved)))
     assert farthest == pytest.approx(sensitivity)
     assert farthest == pytest.approx(math.sqrt(2))

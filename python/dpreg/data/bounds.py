@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -83,17 +84,23 @@ def column_bounds(terms: Terms) -> Doubles:
 def level_places(terms: Terms) -> tuple[NDArray[np.int64], ...]:
     """Return places, in X, of the columns from 0 to 1 that levels make, those of a term together.
 
-    Columns with bounds of the user, and weights, are left out.
+    Columns with bounds of the user, and weights, are left out, and so are the bases of a column
+    with public bounds, of which some are from 0 to 1.
     """
     if terms.within:
         return ()
+    bases = "|".join(map(re.escape, terms.data_bounds))
 
     def is_level(place: int) -> bool:
         name = terms.names[place]
         known = terms.ranges.get(name) == (0.0, 1.0) and name not in terms.bounds
         return known and place != terms.weight
 
-    found = ([j for j in places if is_level(j)] for places in terms.candidates.values())
+    found = (
+        [j for j in places if is_level(j)]
+        for term, places in terms.candidates.items()
+        if not (bases and re.search(rf"\b(?:{bases})\b", term))
+    )
     return tuple(np.array(of, dtype=np.int64) for of in found if of)
 
 

@@ -49,7 +49,8 @@ def start_of_moments(moments: DPMoments, model: Model) -> Start | None:
         unseen=np.zeros((len(change), 0)),
         theta=np.asarray(np.linalg.solve(change, found.theta)),
         residual=max(found.residual.value / moments.units, _LEAST_RESIDUAL),
-        deviation=deviation / float(values.min(initial=1.0)),
+        deviation=np.full_like(held, deviation / float(values.min(initial=1.0))),
+        sizes=np.ones(len(held)),
         longest=moments.reach * math.sqrt(len(change)),
         units=moments.units,
     )

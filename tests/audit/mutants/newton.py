@@ -50,7 +50,7 @@ SCALES = [
 COORDINATES = [
     Mutant(
         "coordinates of the exact matrix",
-        edited(whitening, "_look", ("np.linalg.eigh(matrix)", "np.linalg.eigh((" + _EXACT_GRAM + ")[:-1, :-1])")),
+        edited(whitening, "_look", ("np.linalg.eigh(moments.matrix)", "np.linalg.eigh((" + _EXACT_GRAM + ")[:-1, :-1])")),
         ("boosted_adassp",),
     ),
     Mutant(
@@ -60,7 +60,7 @@ COORDINATES = [
     ),
     Mutant(
         "the curvature from the exact matrix",
-        edited(_fit, "_measure", ("np.linalg.eigh(gram)", "np.linalg.eigh(" + _EXACT_GRAM + ")")),
+        edited(_fit, "_measure", ("np.linalg.eigh(moments.matrix)", "np.linalg.eigh(" + _EXACT_GRAM + ")")),
         ("least squares",),
     ),
     Mutant(
@@ -89,7 +89,7 @@ SCORES = [
     Mutant(
         "norms after a round are free",
         both(
-            edited(_newton, "newton", ("rounds.noisy(_LOUD), left - _NORMS", "rounds.noisy(_LOUD), left")),
+            edited(_newton, "newton", ("rounds.noisy(_LOUD), left - NORMS", "rounds.noisy(_LOUD), left")),
             no_check(),
         ),
         ("least squares",),

@@ -9,7 +9,7 @@ Doubles = NDArray[np.float64]
 
 
 def held_back(
-    way: Doubles, effects: Doubles, inverse: Doubles, deviation: float, farthest: float
+    way: Doubles, effects: Doubles, inverse: Doubles, deviation: Doubles, farthest: float
 ) -> Doubles:
     """Return a step of which no effect is larger than `farthest`.
 
@@ -24,12 +24,12 @@ def held_back(
         What steps are multiplied by to give their effects.
     inverse : ndarray, shape (w, w)
         Of the curvature of the loss.
-    deviation : float
+    deviation : ndarray, shape (w,)
         Of the noise in each entry of the score.
     farthest : float
     """
     spread = effects @ inverse
-    noisy = deviation * np.sqrt((spread**2).sum(axis=1)) > farthest
+    noisy = np.sqrt(((spread * deviation) ** 2).sum(axis=1)) > farthest
     held, step = np.zeros(len(effects), dtype=bool), way
     for _ in range(int(noisy.sum())):
         beyond = (np.abs(effects @ step) > farthest) & noisy & ~held

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 Doubles = NDArray[np.float64]
 
-_FORMAT, _LARGEST = 1, 1e300
+_FORMAT, _LARGEST = 2, 1e300
 # Letters are sizes: d columns with the response, w of standardised rows, k coordinates, h others.
 _SHAPES = {
     "low": "d", "high": "d", "centre": "d", "scale": "d", "constant": "d", "change": "wk",
-    "unseen": "wh", "theta": "k",
+    "unseen": "wh", "theta": "k", "deviation": "kk", "sizes": "k",
 }  # fmt: skip
 
 
@@ -56,8 +56,11 @@ class Start:
         Coefficients along the coordinates, for the standardised response.
     residual : float
         Mean squared residual of the standardised response.
-    deviation : float
-        Standard error, from noise, of a second moment along a coordinate.
+    deviation : ndarray, shape (k, k)
+        Standard error, from noise, of a second moment along a coordinate, and the root of 2 times
+        that of a product of two.
+    sizes : ndarray, shape (k,)
+        What coordinates are multiplied by where rows are added up: 1, and less for rare levels.
     longest : float
         Norm up to which there are rows; 0: not known.
     units : float
@@ -94,7 +97,8 @@ class Start:
     unseen: Doubles
     theta: Doubles
     residual: float
-    deviation: float
+    deviation: Doubles
+    sizes: Doubles
     longest: float
     units: float
     within: bool = False
@@ -166,8 +170,10 @@ class Start:
                 raise ValueError(f"start.{name}: finite numbers are needed")
         if sizes["k"] + sizes["h"] != sizes["w"] or (self.change.size == 0 < sizes["w"]):
             raise ValueError("start.change: its shape does not fit the others")
-        numbers = (self.residual, self.deviation, self.longest, self.units)
+        numbers = (self.residual, self.longest, self.units)
         if not all(type(v) in (int, float) and 0 <= v <= _LARGEST for v in numbers):
-            raise ValueError("start: residual, deviation, longest or units is not a size")
+            raise ValueError("start: residual, longest or units is not a size")
+        if not ((self.deviation >= 0).all() and (self.sizes > 0).all() and (self.sizes <= 1).all()):
+            raise ValueError("start: deviation or sizes is not a size")
         if not ((self.scale > 0).all() and (self.low <= self.high).all() and self.residual > 0):
             raise ValueError("start: scales must be above 0, and low not above high")

@@ -58,19 +58,21 @@ class Fit:
 
 def newton_errors(fit: Fit, begun: Standardised) -> EstimateError:
     """Return the error of the coefficients in standard units."""
-    there, n, width = fit.model.found.change, begun.scales.units, fit.model.found.width
-    way = there @ fit.path.inverse
-    dispersion = fit.limits.squares / (width * n)
-    constant = dispersion * n * fit.path.curvature
+    found, n = fit.model.found, begun.scales.units
+    way = found.change @ fit.path.inverse
+    # Of what scores are added up, where rare levels are shorter.
+    added = way / found.sizes
+    dispersion = fit.limits.squares / (found.squares * n)
+    constant = dispersion * n * fit.path.curvature * np.outer(found.sizes, found.sizes)
     products = constant if fit.products is None else fit.products
-    sampling = sandwich(way / n, constant, products, fit.deviation)
+    sampling = sandwich(added / n, constant, products, fit.deviation)
     tail, limit = fit.limits.tail, fit.limits.limit
     excess = 0.0 if tail is None else tail.cut(limit).excess / n
     return EstimateError(
         sampling=sampling,
         privacy=fit.path.variance * way @ way.T + _slow(fit, way),
         hidden=_hidden(fit.model, dispersion) + _unsettled(fit, dispersion),
-        clipping=excess**2 * way @ way.T,
+        clipping=excess**2 * added @ added.T,
     )
 
 
@@ -115,11 +117,11 @@ def _slow(fit: Fit, way: Doubles) -> Doubles:
     """
     if len(fit.path.observations) < 2 or fit.model.found.width == 1:
         return np.zeros((len(way), len(way)))
-    sizes = np.sqrt((way**2).sum(axis=1))
     before, last = fit.path.observations[-2:]
     first, moved = way @ before.score, way @ last.score
-    clear = np.abs(first) > _MOVED * before.deviation * sizes
-    clear &= (np.abs(moved) > _MOVED * last.deviation * sizes) & (first * moved > 0)
+    noise, less = (np.sqrt(way**2 @ seen.deviation**2) for seen in (before, last))
+    clear = np.abs(first) > _MOVED * noise
+    clear &= (np.abs(moved) > _MOVED * less) & (first * moved > 0)
     larger = np.where(clear, np.maximum(np.abs(first), np.abs(moved)), 1.0)
     ratio = np.minimum(np.abs(moved) / larger, _SLOWEST)
     left = np.where(clear, np.maximum(1.0, ratio / (1 - ratio)) * moved, 0.0)

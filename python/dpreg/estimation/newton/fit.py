@@ -48,7 +48,7 @@ from dpreg.estimation.releases.column_scaling import SCALING_PASSES, share_for
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import mapped_rows
-from dpreg.estimation.releases.spectrum import symmetric_root, without_spread
+from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.standardised import Standardised
 
 Doubles = NDArray[np.float64]
@@ -143,7 +143,7 @@ def newton_fit(begun: Standardised) -> Release | Declined:
     tail = fit.limits.tail
     cut = None if tail is None else tail.cut(fit.limits.limit)
     times = (
-        fit.rows.limit * fit.model.curved / math.sqrt(max(fit.model.found.width, 1)),
+        fit.rows.limit / fit.model.usual,
         fit.limits.limit / fit.limits.norm,
     )
     start = None
@@ -156,9 +156,9 @@ def _rows(begun: Standardised, model: Linearised, top: float, *, kept: bool) -> 
     """Return rows of which scores are made, `top` being the norm up to which there are some."""
     base = model.usual
     return mapped_rows(
-        begun.design, begun.scales, begun.telling_units, model.found.change,
+        begun.design, begun.scales, begun.telling_units, model.found.rows,
         max(_LONGEST * base, min(top, _RARE * base)), kept=kept, loss=model.loss,
-        aim=model.found.theta,
+        aim=model.found.theta / model.found.sizes,
     )  # fmt: skip
 
 
@@ -172,16 +172,16 @@ def _small(begun: Standardised, model: Linearised) -> Fit:
 
 def _path(model: Linearised, guess: float, units: float) -> Path:
     found, known = model.found, model.family.link == "identity"
-    doubt = min(found.deviation, 1.0) ** 2 / 2 + (0.0 if known else guess**2)
+    doubt = np.minimum(found.variance, 1.0) / 2 + (0.0 if known else guess**2)
     still = _STILL * math.sqrt(model.squares / units) * (not model.family.least_squares)
     bent = 0.0 if known else _BENT / model.curved
-    return Path(np.eye(found.width), doubt, found.theta, bent=bent, still=still)
+    return Path(found.sizes, doubt, found.theta, bent=bent, still=still)
 
 
 def _large(begun: Standardised, model: Linearised) -> Fit | None:
     noise, n, found = begun.noise, begun.scales.units, model.found
     lengths = row_lengths(
-        begun.design, begun.scales, begun.telling_units, found.change, model.usual, noise,
+        begun.design, begun.scales, begun.telling_units, found.rows, model.usual, noise,
         noise.share(_NORMS),
     )  # fmt: skip
     top = lengths.top
@@ -220,11 +220,12 @@ def _first_norms(
 ) -> Limits:
     """Count scores by their norm where they begin; rows are as long as is told, if it is."""
     noise, left = begun.noise, _left(begun) - _NORMS
-    typical = math.sqrt(max(model.squares, LEAST_RESIDUAL) * max(rows.width, 1))
+    width = max(model.found.squares, 1.0)
+    typical = math.sqrt(max(model.squares, LEAST_RESIDUAL) * width)
     least, most = model.event * model.usual, math.inf
     if lengths is not None:
         if least > 0:
-            events = lengths.limit(noise.share(left) * along(rows.width), model.event, model.share)
+            events = lengths.limit(noise.share(left) * along(width), model.event, model.share)
             least = max(least, _EVENTS * events)
         # Scores of the rows of a unit add up: with a cap for one row, .88 of the intervals of
         # persons with five rows covered, with this .93.  Those of counting processes stop, and need
@@ -232,9 +233,9 @@ def _first_norms(
         # long in one fit of four, and errors with them.
         rows_together = 1 if model.family.counting else noise.rows
         most = max(rows_together * model.longest * lengths.top, least)
-    theta = model.found.theta
-    expected = Limits(math.inf, None, typical, 0.0, least, most)
-    return count_norms(rows, theta, expected, noise, _NORMS, left, FIRST_NORMS)
+    expected = Limits(math.inf, None, typical, 0.0, width, least, most)
+    at = model.found.theta / model.found.sizes
+    return count_norms(rows, at, expected, noise, _NORMS, left, FIRST_NORMS)
 
 
 def _rounds(
@@ -248,9 +249,9 @@ def _rounds(
     mu, usual = noise.share(_PRODUCTS), max(_PRODUCT_NORMS * limits.norm, limits.least)
     tailed = not model.family.standardised and not model.family.events
     loud = _TAILED_NOISE if tailed else _PRODUCT_NOISE
-    quiet = math.sqrt(loud * mu * limits.squares / max(rows.width, 1))
+    quiet = math.sqrt(loud * mu * limits.squares / max(model.found.squares, 1))
     short = max(usual, min(limits.limit, quiet))
-    products, deviation = noisy_products(rows, path.theta, short, noise, mu)
+    products, deviation = noisy_products(rows, path.theta / model.found.sizes, short, noise, mu)
     if tailed:
         left = max(float(np.trace(products)) / limits.squares, _MOST_LOST)
         products, deviation = products / min(left, 1.0), deviation / min(left, 1.0)
@@ -272,7 +273,7 @@ def _measured(begun: Standardised, model: Linearised, top: float) -> Linearised:
 
 def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linearised, float]:
     noise, units, n, found = begun.noise, begun.telling_units, begun.scales.units, model.found
-    base = math.sqrt(found.width)
+    base = math.sqrt(found.squares)
     entries = n / math.sqrt(2) / base
     longest = top * model.curved * math.sqrt(model.most)
     wanted = max(min(longest, _LONGEST * base), _USUAL * base)
@@ -283,21 +284,25 @@ def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linear
     limit = max(min(wanted, reach), _SHORTEST * base)
     if limit == wanted:
         limit = max(wanted, min(precise, _LONGEST * base))
+    before = found.moments
     if model.family.least_squares:
-        rows = mapped_rows(begun.design, begun.scales, units, found.change, limit, kept=False)
+        rows = mapped_rows(begun.design, begun.scales, units, found.rows, limit, kept=False)
         gram, deviation = noisy_gram(rows, noise, mu, "second moments of rows")
     else:
         rows = _rows(begun, model, top, kept=False)
-        gram, deviation = noisy_curvature(rows, found.theta, limit, "curvature", noise, mu)
-    gram, deviation = gram / n, deviation / n
-    values, vectors = np.linalg.eigh(gram)
-    values = without_spread(values, deviation)
+        at = found.theta / found.sizes
+        gram, deviation = noisy_curvature(rows, at, limit, "curvature", noise, mu)
+        before = before.guessed(_GUESSED)
+    sizes = n * np.outer(found.sizes, found.sizes)
+    moments = before.seen(gram / sizes, (deviation / sizes) ** 2)
+    values, vectors = np.linalg.eigh(moments.matrix)
+    values = moments.without_spread(values)
     # Curvature may be small where means are near the end of their range, and nothing is mistaken.
-    least = min(_LEAST_MOMENT, _MISTAKEN * deviation) * model.family.least_squares
-    mistaken = values < least
+    least = np.minimum(_LEAST_MOMENT, _MISTAKEN * moments.along(vectors))
+    mistaken = values < least * model.family.least_squares
     found, basis = found.without(vectors[:, mistaken], centred=units.intercept)
     held = basis.T @ (vectors * np.maximum(values, _LEAST_MOMENT)) @ vectors.T @ basis
     turn = symmetric_root(held, centred=units.intercept)
     largest = float(values.max(initial=0.0))
-    found = replace(found.turned(turn), deviation=deviation)
+    found = replace(found.turned(turn), variance=moments.turned(basis))
     return model.turned(basis @ turn, found), largest

@@ -35,6 +35,8 @@ class Limits:
         None: norms were not counted.
     norm, squares : float
         Root mean square, and the sum of all squares.
+    width : float
+        Mean squared norm of rows with unit second moments along each coordinate, but for sizes.
     least, most : float
         No limit is less: the norm of the score of a rare event; or more: that of the longest.
     """
@@ -43,13 +45,14 @@ class Limits:
     tail: NormTail | None
     norm: float
     squares: float
+    width: float
     least: float = 0.0
     most: float = math.inf
 
-    def best(self, mu: float, width: int) -> float:
-        """Return the limit at which a score of so many entries, with this mu, is best."""
+    def best(self, mu: float) -> float:
+        """Return the limit at which a score with this mu is best."""
         assert self.tail is not None
-        limit = min(self.tail.limit(mu * along(width)), self.most)
+        limit = min(self.tail.limit(mu * along(self.width)), self.most)
         return max(limit, _LEAST_NORMS * self.norm, self.least)
 
     @property
@@ -90,10 +93,10 @@ def count_norms(
     counts, scale = noise.release(label, rows.score_norms(theta, starts), noise.share(share))
     tail = NormTail(counts, starts, scale)
     found = replace(expected, tail=tail, norm=tail.root_mean_square, squares=tail.squares)
-    return replace(found, limit=found.best(noise.share(left), rows.width))
+    return replace(found, limit=found.best(noise.share(left)))
 
 
-def along(width: int) -> float:
+def along(width: float) -> float:
     """Return how much of what limits take off scores is along one direction.
 
     Between that all of it is, and that it has no direction.

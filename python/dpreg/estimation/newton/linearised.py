@@ -96,7 +96,7 @@ class Linearised:
     @property
     def usual(self) -> float:
         """Root mean square norm of a row."""
-        return math.sqrt(max(self.found.width, 1)) / self.curved
+        return math.sqrt(max(self.found.squares, 1)) / self.curved
 
     def turned(self, by: Doubles, found: Whitening) -> Linearised:
         """Go to the coordinates of `found`, with what coordinates were multiplied by."""
@@ -162,8 +162,8 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
     level = constant / length
     across = found.theta - float(found.theta @ level) * level
     energy = float(across @ across)
-    # Noise on the diagonal is that of an entry times the root of 2.
-    noise = width * found.deviation**2 / 2
+    # Noise on the diagonal is that of an entry times the root of 2; levels have less.
+    noise = float(np.diag(found.variance)[~found.levels].sum()) / 2
     across = across * math.sqrt(max(1 - noise / energy, 0.0)) if energy > 0 else across
     if family.level is not None:
         return _quantile(terms, scales, found, across, constant)

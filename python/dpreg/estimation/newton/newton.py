@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from dpreg.estimation.newton.limits import Limits, count_norms
+from dpreg.estimation.newton.limits import Limits
 from dpreg.estimation.newton.linearised import Linearised
-from dpreg.estimation.newton.rounds import FAR_NOISE, Rounds
+from dpreg.estimation.newton.rounds import FAR_NOISE, NORMS, Rounds
 from dpreg.estimation.newton.secant import Path
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.quantised import MappedRows
 
 MOST_ROUNDS = 6
-# Norms are counted for this share, and once more while noise in coefficients is more than this
-# share of residuals.
-_NORMS, _LOUD = 0.03, 0.2
+# Norms are counted once more while noise in coefficients is more than this share of residuals.
+_LOUD = 0.2
 # and while limits are more than so many root mean square norms: rows of a rare level may be all
 # that makes them so, until its coefficient is found.
 _MANY_NORMS = 12.0
@@ -67,9 +66,9 @@ def newton(
         if number > 1 and left > _ENOUGH:
             left -= rounds.curve()
         if number > 0 and again and left > _ENOUGH:
-            loud, left = rounds.noisy(_LOUD), left - _NORMS
+            loud, left = rounds.noisy(_LOUD), left - NORMS
             label = f"norms of scores after round {number}"
-            rounds.counted(count_norms(rows, path.theta, rounds.limits, noise, _NORMS, left, label))
+            rounds.count(left, label)
             ruled = rounds.limits.limit <= rounds.limits.least
             again = (loud and not ruled) or rounds.limits.limit > _MANY_NORMS * rounds.limits.norm
         limit = rounds.limits.limit
@@ -79,7 +78,7 @@ def newton(
         if number == 0:
             part = rounds.first(limit, left)
         if not last:
-            short = rounds.limits.best(noise.share(part), rounds.width)
+            short = rounds.limits.best(noise.share(part))
             if number == 0 or rounds.noisy(FAR_NOISE):
                 short = min(short, rounds.limits.usual)
             elif rounds.wider(limit):
@@ -129,8 +128,9 @@ def newton_small(
 
     Others are as for `newton`.
     """
-    norm = math.sqrt(residual * max(rows.width, 1))
-    limits = Limits(math.inf, None, norm, norm**2 * units, model.event * model.usual)
+    width = max(model.found.squares, 1.0)
+    norm = math.sqrt(residual * width)
+    limits = Limits(math.inf, None, norm, norm**2 * units, width, model.event * model.usual)
     rounds = Rounds(rows, path, units, noise, limits, model)
     for part in (_FIRST_OF_TWO, 1 - _FIRST_OF_TWO):
         rounds.go(limits.usual, part * share)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.data.design import Design
 from dpreg.estimation.inference.start import Start
+from dpreg.estimation.newton.levels import Moments
 from dpreg.estimation.newton.whitening import Whitening, rows_with_residual
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
-from dpreg.estimation.releases.spectrum import noise_edge, symmetric_root, without_spread
+from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
 
 Doubles = NDArray[np.float64]
@@ -43,31 +44,23 @@ class _Seen:
 
     Attributes
     ----------
-    moments : ndarray, shape (k, k)
+    moments : Moments
+        What is wrong with them is their noise.
     residual : float or None
         Mean square in units of what it was; None: not asked for.
     deviation : float
-        Of the noise on the diagonal.
-    most : float
-        What the mean of second moments would be of rows that are all shortened.
+        Of the noise in it.
+    full : bool
+        Most rows were shortened, so that they are longer than they were.
     whole : bool
         Rows were shortened no more than they were for the start.
     """
 
-    moments: Doubles
+    moments: Moments
     residual: float | None
     deviation: float
-    most: float
+    full: bool
     whole: bool
-
-    @property
-    def full(self) -> bool:
-        """Whether most rows were shortened, so that they are longer than they were."""
-        squares = np.append(np.diag(self.moments), [] if self.residual is None else self.residual)
-        if not len(squares):
-            return False
-        most = 1 + _FULL * (min(self.most, 2 * _LARGER) - 1)
-        return bool(squares.mean() > most + _CLEAR * self.deviation / math.sqrt(len(squares)))
 
 
 def resumed_whitening(
@@ -102,17 +95,26 @@ def resumed_whitening(
     guarantee : as the release that is added to `noise`
     proof : resumed.md
     """
-    before = Whitening(start.change, start.unseen, start.theta, start.residual, start.deviation)
+    before = Whitening(
+        start.change, start.unseen, start.theta, start.residual, start.deviation**2, start.sizes,
+        start.sizes < 1,
+    )  # fmt: skip
     seen = _look(design, scales, units, noise, start, before, small=small)
     sampling = _sampling(start, scales.units)
     residual = _residual(seen, sampling)
-    values = without_spread(np.asarray(np.linalg.eigvalsh(seen.moments)), seen.deviation)
-    edge = _CLEAR * noise_edge(seen.deviation, before.width)
-    most = max(values.max(initial=1.0), residual)
-    least = min(values.min(initial=1.0) if seen.whole else 1.0, residual)
-    if seen.full or most > _LARGER + edge or least < _SMALLER - edge:
+    known = replace(before.moments, variance=before.variance + sampling)
+    moments = known.seen(seen.moments.matrix, seen.moments.variance)
+    values, vectors = np.linalg.eigh(moments.matrix)
+    edge = _CLEAR * moments.edge(vectors)
+    values = moments.without_spread(values)
+    most = max((values - edge).max(initial=1.0), residual - edge.max(initial=0.0))
+    least = (values + edge).min(initial=1.0) if seen.whole else 1.0
+    least = min(least, residual + edge.max(initial=0.0))
+    if seen.full or most > _LARGER or least < _SMALLER:
         return None
-    return _averaged(before, seen, sampling, residual, centred=units.intercept)
+    return _averaged(
+        before, known, seen.moments, residual, centred=units.intercept, whole=seen.whole
+    )
 
 
 def _look(
@@ -125,11 +127,11 @@ def _look(
     *,
     small: bool,
 ) -> _Seen:
-    width, n = before.width, scales.units
-    usual = math.sqrt(width + small)
+    squares, n = before.squares, scales.units
+    usual = math.sqrt(squares + small)
     # A tenth of the rows may be longer than norms were told to be from noise.
     wanted = max(min(start.longest, _LONGEST * usual), _WIDE * usual)
-    entries = n / math.sqrt(2 * max(width, 1))
+    entries = n / math.sqrt(2 * max(squares, 1))
     share = share_for(noise, noise.rows * wanted**2, _PRECISE * entries)
     share = min(max(share, _LEAST), _SMALL_MOST if small else _MOST)
     mu = noise.share(share)
@@ -138,12 +140,18 @@ def _look(
     if small:
         rows = rows_with_residual(design, scales, units, before, limit, start.residual)
     else:
-        rows = mapped_rows(design, scales, units, before.change, limit, kept=False)
+        rows = mapped_rows(design, scales, units, before.rows, limit, kept=False)
     gram, deviation = noisy_gram(rows, noise, mu, "second moments of rows, as of the start")
     gram, deviation = gram / n, deviation / n
+    total = max(squares + small, 1.0)
+    full = 1 + _FULL * (min(limit**2 / total, 2 * _LARGER) - 1)
+    full += _CLEAR * deviation * math.sqrt(max(len(gram), 1)) / total
+    sizes, width = np.outer(before.sizes, before.sizes), before.width
+    moments = Moments(gram[:width, :width] / sizes, (deviation / sizes) ** 2, before.levels)
     residual = float(gram[-1, -1]) if small else None
-    most = limit**2 / max(len(gram), 1)
-    return _Seen(gram[:width, :width], residual, deviation, most, limit == wanted)
+    return _Seen(
+        moments, residual, deviation, float(np.trace(gram)) / total > full, limit == wanted
+    )
 
 
 def _sampling(start: Start, units: float) -> float:
@@ -163,28 +171,27 @@ def _residual(seen: _Seen, sampling: float) -> float:
 
 
 def _averaged(
-    before: Whitening, seen: _Seen, sampling: float, residual: float, *, centred: bool
+    before: Whitening,
+    known: Moments,
+    seen: Moments,
+    residual: float,
+    *,
+    centred: bool,
+    whole: bool,
 ) -> Whitening:
-    width, wrong = before.width, seen.moments - np.eye(before.width)
-    doubt, noise = before.deviation**2 + sampling, seen.deviation**2
-    if not seen.whole:  # what is less may have been shortened
+    width, wrong = before.width, seen.matrix - np.eye(before.width)
+    doubt, noise = known.variance, seen.variance
+    if not whole:  # what is less may have been shortened
         values, vectors = np.linalg.eigh(wrong)
-        values[values < -noise_edge(seen.deviation, width)] = 0.0
+        values[values < -seen.edge(vectors)] = 0.0
         wrong = (vectors * values) @ vectors.T
     number = max(width * (width + 1) / 2, 1.0)
     # Entries off the diagonal have half of the variance, and are there twice.
-    mean = float((wrong**2).sum()) / number
-    if mean > (doubt + noise) * (1 + _NEWS * math.sqrt(2 / number)):
-        doubt = max(doubt, mean - noise)
+    news = float((wrong**2 / (doubt + noise)).sum()) / number
+    if news > 1 + _NEWS * math.sqrt(2 / number):
+        doubt = np.maximum(doubt, news * (doubt + noise) - noise)
     weight = doubt / (doubt + noise)
-    held = np.eye(width) + weight * wrong
-    values, vectors = np.linalg.eigh(held)
+    values, vectors = np.linalg.eigh(np.eye(width) + weight * wrong)
     held = (vectors * np.maximum(values, _SMALLER)) @ vectors.T
     found = before.turned(symmetric_root(held, centred=centred))
-    return Whitening(
-        found.change,
-        found.unseen,
-        found.theta,
-        residual * before.residual,
-        math.sqrt(doubt * (1 - weight)),
-    )
+    return replace(found, residual=residual * before.residual, variance=doubt * (1 - weight))

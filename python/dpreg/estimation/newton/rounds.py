@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.estimation.inference.curvature import held_back
-from dpreg.estimation.newton.limits import Limits, along
+from dpreg.estimation.newton.limits import Limits, along, count_norms
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.scores import noisy_curvature, noisy_score
 from dpreg.estimation.newton.secant import Observation, Path
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.quantised import MappedRows
+
+Doubles = NDArray[np.float64]
 
 # Noise of the first score is this share of residuals, for at most so much of what is left, and no
 # less than the last.
@@ -39,6 +42,10 @@ _PRECISE, _SHORTEST, _LONGER = 0.15, 2.0, 2.0
 _LONG_STEP = 2.0
 # No regressor moves linear predictors by more than this in a step.
 _FARTHEST = 2.0
+# Steps of a level are left out where noise in them, and they, are more residuals than this.
+_UNTOLD = 2.0
+# Norms are counted for this share.
+NORMS = 0.03
 # Rounding rows moves coefficients by no more than this share of their sampling error.
 _ROUNDED = 0.1
 
@@ -56,8 +63,8 @@ class Rounds:
         model: Linearised,
     ) -> None:
         self.rows, self.path, self._units, self._noise = rows, path, units, noise
-        self.limits, self.width = limits, max(rows.width, 1)
-        self._model = model
+        self.limits, self.width = limits, limits.width
+        self._model, self._sizes = model, model.found.sizes
         self._aimed = self._curved = path.theta
         self._expected = model.curvature(model.found.theta)
         self._least, self._curves = self._far, 0
@@ -79,13 +86,15 @@ class Rounds:
 
     def go(self, limit: float, share: float) -> None:
         """Release a score where the path has come to, and go on."""
+        # What rows of a level have in common cannot be told where noise is more than residuals.
+        least = _UNTOLD * self.residual * self._sizes / math.sqrt(self.width)
+        self.path.hesitate(np.where(self._model.found.levels, least, np.inf))
         self._aim()
         at, label = self.path.theta, f"score of round {len(self.path.observations) + 1}"
         mu = self._noise.share(share)
-        score, deviation = noisy_score(self.rows, at, limit, label, self._noise, mu)
-        seen = Observation(
-            at, score / self._units, deviation / self._units, limit, self._cut(limit)
-        )
+        score, deviation = noisy_score(self.rows, at / self._sizes, limit, label, self._noise, mu)
+        there = self._units * self._sizes
+        seen = Observation(at, score / there, deviation / there, limit, self._cut(limit))
         self.path.add(seen)
         self._hold(seen)
         self._bend()
@@ -118,7 +127,8 @@ class Rounds:
             return 0.0
         most = _CURVATURE if self._curves == 0 else _CURVATURE_AGAIN
         entries = self._units / math.sqrt(2 * self.width) * _PRECISE
-        usual = _SHORTEST * math.sqrt(float(np.trace(self.path.curvature)))
+        squares = float(np.diag(self.path.curvature) @ self._sizes**2)
+        usual = _SHORTEST * math.sqrt(squares)
         share = max(share_for(self._noise, self._noise.rows * usual**2, entries), _LEAST_SHARE)
         if share > most:
             return 0.0
@@ -128,8 +138,11 @@ class Rounds:
         limit = math.sqrt(entries * mu / self._noise.rows)
         label = f"curvature after round {len(self.path.observations)}"
         at = self.path.theta
-        matrix, deviation = noisy_curvature(self.rows, at, limit, label, self._noise, mu)
-        self.path.curved(matrix / self._units, deviation / self._units)
+        matrix, deviation = noisy_curvature(
+            self.rows, at / self._sizes, limit, label, self._noise, mu
+        )
+        there = self._units * np.outer(self._sizes, self._sizes)
+        self.path.curved(matrix / there, (deviation / there) ** 2, self._model.found.levels)
         self._curved = at
         self._bend()
         return share
@@ -139,16 +152,17 @@ class Rounds:
         quiet = _FIRST_NOISE * self._far / math.sqrt(self.width) * self._units
         return min(max(share_for(self._noise, limit, quiet), _LEAST_SHARE), _FIRST_MOST * left)
 
-    def _cut(self, limit: float) -> float:
-        """Return what a limit takes off an entry of the score of a row, where the path is."""
-        return _ONE_SIDED * self.limits.excess(limit) * along(self.width) / self._units
+    def _cut(self, limit: float) -> Doubles:
+        """Return what a limit takes off each entry of the score of a row, where the path is."""
+        cut = _ONE_SIDED * self.limits.excess(limit) * along(self.width) / self._units
+        return np.asarray(cut / self._sizes)
 
     def _aim(self) -> None:
         """Make rows again if their rounding would matter where the path has come to."""
         rounding = self.rows.limit / _core.ROW_STEPS / 2
-        far = float(np.linalg.norm(self.path.theta - self._aimed))
+        far = float(np.linalg.norm((self.path.theta - self._aimed) / self._sizes))
         if far * rounding > _ROUNDED * self.residual / math.sqrt(self._units):
-            self.rows.aim(self.path.theta)
+            self.rows.aim(self.path.theta / self._sizes)
             self._aimed = self.path.theta
 
     def settled(self, sigma: float) -> bool:
@@ -160,27 +174,34 @@ class Rounds:
             loud = self.width * sigma**2 > FAR_NOISE * self._least**2
             return self._expected is not None and loud and len(self.path.observations) > 2
         last = self.path.observations[-1]
-        if float(last.score @ last.score) > _FAR * self._least**2:
+        if float(((last.score * self._sizes) ** 2).sum()) > _FAR * self._least**2:
             return False
-        longest = float(np.abs(last.score).max(initial=0.0)) / last.deviation
+        longest = float(np.abs(last.score / last.deviation).max(initial=0.0))
         long = _FIRST_LONG if len(self.path.observations) == 1 else _LONG
         return self.path.ahead < _SETTLED * sigma and longest < long
 
     def noisy(self, share: float) -> bool:
-        """Whether noise in coefficients adds more than this share to the variance of residuals."""
-        return self.width * self.variance > share * self._least**2
+        """Whether noise in coefficients adds more than this share to the variance of residuals.
+
+        Of most rows: those of a rare level are left aside.
+        """
+        return float(self.variance @ self._sizes**2) > share * self._least**2
 
     def wider(self, limit: float) -> bool:
         """Whether the score with this limit has more in it than the last one had."""
         return bool(self.path.observations) and limit > _WIDER * self.path.observations[-1].limit
 
-    def counted(self, limits: Limits) -> None:
-        """Take in norms of scores where the path has come to."""
-        self.limits = limits
+    def count(self, left: float, label: str) -> None:
+        """Count scores by their norm where the path has come to; `left` is for those that follow.
+
+        See `count_norms`.
+        """
+        at = self.path.theta / self._sizes
+        self.limits = count_norms(self.rows, at, self.limits, self._noise, NORMS, left, label)
         self._least = min(self._least, self._far)
 
     @property
-    def variance(self) -> float:
-        """Of an entry of the coefficients, where the path has come to."""
+    def variance(self) -> Doubles:
+        """Of each entry of the coefficients, where the path has come to."""
         last = self.path.observations[-1]
-        return last.deviation**2 + self.path.doubt * float((last.score**2).mean())
+        return np.asarray(last.deviation**2 + self.path.doubt @ last.score**2 / len(last.score))

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from dpreg.estimation.newton.levels import Moments
+
 Doubles = NDArray[np.float64]
 
 # Standard deviation of what shortened scores add to an entry of the curvature.
@@ -25,6 +27,8 @@ _KNOWN = 8
 # Where a score exceeds its noise by the second number of deviations, the one before by the first,
 # and this one is more than this share of it, they do not lead to a root.
 _CLEAR, _HELD_UP, _FALLEN = 3.0, 5.0, 0.6
+# Noise may be all of a step of so many deviations of it.
+_UNCLEAR = 3.0
 # Times that weights are found anew from where they lead, half of the way each.
 _AGAIN = 10
 
@@ -36,50 +40,47 @@ class Observation:
     Attributes
     ----------
     at, score : ndarray, shape (w,)
-    deviation : float
+    deviation : ndarray, shape (w,)
         Of the noise in each entry.
     limit : float
         To which scores of units were clipped.
-    cut : float
-        What that takes off an entry, as expected where it was taken.
+    cut : ndarray, shape (w,)
+        What that takes off each entry, as expected where it was taken.
     """
 
     at: Doubles
     score: Doubles
-    deviation: float
+    deviation: Doubles
     limit: float
-    cut: float = 0.0
+    cut: Doubles
 
     def turned(self, by: Doubles) -> Observation:
-        """Return it in other coordinates, with at least the noise that an entry has there.
+        """Return it in other coordinates.
 
         Parameters
         ----------
         by : ndarray, shape (w, k)
             What rows are multiplied by.
         """
-        most = float(np.linalg.norm(by, 2))
-        return Observation(
-            np.asarray(np.linalg.lstsq(by, self.at, rcond=None)[0]),
-            by.T @ self.score,
-            most * self.deviation,
-            most * self.limit,
-            most * self.cut,
-        )
+        deviation, cut = (np.sqrt((by**2).T @ of**2) for of in (self.deviation, self.cut))
+        at = np.asarray(np.linalg.lstsq(by, self.at, rcond=None)[0])
+        return Observation(at, by.T @ self.score, deviation, self.limit, cut)
 
 
 class Path:
     """Scores so far, and the curvature as they have it.
 
-    Scores are `curvature` times the way to the root, and noise.  The curvature is known up to
+    Scores are `curvature` times the way to the root, and noise.  The curvature is 1 at first, up to
     independent errors of variance `doubt` in its entries, and each pair of scores corrects it along
     their difference, by what is expected of it given that (a secant step with noise).
 
     Parameters
     ----------
-    curvature : ndarray, shape (w, w)
-    doubt : float
-        Variance of an entry, of second moments of about 1, from noise.
+    sizes : ndarray, shape (w,)
+        What coordinates were multiplied by where rows were added up: noise in entries of scores
+        goes as their inverse.
+    doubt : ndarray, shape (w, w)
+        Variance of each entry, from noise.
     start : ndarray, shape (w,)
         Where the first score is to be taken.
     bent : float
@@ -105,24 +106,24 @@ class Path:
 
     def __init__(
         self,
-        curvature: Doubles,
-        doubt: float,
+        sizes: Doubles,
+        doubt: Doubles,
         start: Doubles,
         *,
         bent: float = 0.0,
         still: float = 0.0,
     ) -> None:
-        self.curvature, self._known = curvature, _KNOWN * (still > 0)
-        self._bent, self._still = bent, still
+        self.curvature, self._known = np.eye(len(sizes)), _KNOWN * (still > 0)
+        self._bent, self._still, self._squares = bent, still, sizes**2
         self._first, self._surprises = doubt + _BENT**2, list[float]()
         self.observations: list[Observation] = []
         self.weights, self.theta, self.beyond = np.ones(1), start, np.zeros_like(start)
 
     @property
-    def doubt(self) -> float:
-        """Variance of an entry of the curvature, from noise and as differences of scores say."""
+    def doubt(self) -> Doubles:
+        """Variance of entries of the curvature, from noise and as differences of scores say."""
         surprise = sum(self._surprises) / len(self._surprises) if self._surprises else 0.0
-        return max(self._first, surprise)
+        return np.minimum(max(surprise, 1.0) * self._first, np.maximum(self._first, _MOST))
 
     @property
     def inverse(self) -> Doubles:
@@ -133,7 +134,7 @@ class Path:
     def ahead(self) -> float:
         """What doubt of the curvature makes of the way from the last score to `theta`, an entry."""
         way = self.curvature @ (self.theta - self.observations[-1].at)
-        return math.sqrt(self.doubt / max(len(way), 1)) * float(np.linalg.norm(way))
+        return math.sqrt(float(self._squares @ self.doubt @ way**2)) / max(len(way), 1)
 
     @property
     def unsettled(self) -> NDArray[np.bool_]:
@@ -146,11 +147,10 @@ class Path:
         return np.asarray(clear & (np.abs(last.score) > _FALLEN * np.abs(before.score)))
 
     @property
-    def variance(self) -> float:
-        """Of an entry of the score at `theta`, but for sampling error."""
-        noise = float(self.weights**2 @ self._noise())
+    def variance(self) -> Doubles:
+        """Of each entry of the score at `theta`, but for sampling error."""
         left = self.weights @ self._ways(self.theta)
-        return noise + self.doubt * float(left @ left)
+        return np.asarray(self.weights**2 @ self._noise() + self.doubt @ left**2)
 
     @property
     def held(self) -> bool:
@@ -161,17 +161,39 @@ class Path:
         """Go no farther than to `theta`."""
         self.beyond, self.theta = self.theta - theta, theta
 
+    def hesitate(self, least: Doubles) -> None:
+        """Stay, along coordinates with more noise than `least`, while it may be all of a step.
+
+        The next score says as much there, and a step that noise makes of few rows is a long one:
+        clipped rows would be taken for a curvature of nearly 0, and errors were 1,200 times those
+        of least squares for 60 of 300,000 rows.
+        """
+        if self.observations:
+            last = self.observations[-1]
+            way = self.theta - last.at
+            unclear = (last.deviation > least) & (np.abs(way) < _UNCLEAR * last.deviation)
+            self.theta = np.where(unclear, last.at, self.theta)
+
     def bend(self, change: Doubles) -> None:
         """Add to the curvature what it is expected to be more where `theta` is."""
         values, vectors = np.linalg.eigh(self.curvature + change)
         self.curvature = (vectors * np.clip(values, _LEAST, _LARGEST)) @ vectors.T
 
-    def curved(self, curvature: Doubles, deviation: float) -> None:
-        """Take in another noisy curvature; `deviation` is that of the noise on its diagonal."""
-        values, vectors = np.linalg.eigh(curvature)
-        size = max(float(np.trace(curvature)) / len(curvature), _LEAST)
+    def curved(self, curvature: Doubles, variance: Doubles, levels: NDArray[np.bool_]) -> None:
+        """Take in another noisy curvature.
+
+        Parameters
+        ----------
+        variance : ndarray, shape (w, w)
+            Of the noise of an entry on its diagonal, and twice that of others.
+        levels : ndarray of bool, shape (w,)
+            Coordinates of levels.
+        """
+        found = Moments(self.curvature, 2 * self.doubt, levels).seen(curvature, variance)
+        values, vectors = np.linalg.eigh(found.matrix)
+        size = max(float(np.trace(found.matrix)) / len(curvature), _LEAST)
         self.curvature = (vectors * np.clip(values, _LEAST * size, _LARGEST)) @ vectors.T
-        self._first, self._surprises = deviation**2 / 2 + (_BENT * size) ** 2, []
+        self._first, self._surprises = found.variance / 2 + (_BENT * size) ** 2, []
         before, held = self.theta, self.held
         self._combine()
         if held:
@@ -190,41 +212,43 @@ class Path:
         fallen = before.score - after.score - self.curvature @ step
         cut = before.cut - after.cut
         noise = before.deviation**2 + after.deviation**2 + cut**2
-        length, square = float(step @ step), float(fallen @ fallen)
+        length, square = float(step @ step), float(fallen**2 @ (1 / noise))
         if not length > self._still**2:  # next to the same place: nothing is said of the curvature
             return
-        surprise = (square - width * noise) / ((width + 1) * length)
+        wrong = self._first @ step**2 + np.diag(self._first) * step**2
+        surprise = (square - width) / float(wrong @ (1 / noise))
         # What is not clear, as after a short step, would be most of what is said of the curvature.
-        if square <= noise * special.chdtri(width, _BY_CHANCE):
+        if square <= special.chdtri(width, _BY_CHANCE):
             surprise = 0.0
-        surprise = (surprise * width + self._first * self._known) / (width + self._known)
-        doubt = max(self.doubt, surprise)
-        spread = doubt * (length * np.eye(width) + np.outer(step, step)) + noise * np.eye(width)
-        part = np.linalg.solve(spread, fallen)
-        moved = doubt * np.outer(part, step)
+        surprise = (surprise * width + self._known) / (width + self._known)
+        doubt = np.maximum(self.doubt, surprise * self._first)
+        spread = np.diag(doubt @ step**2 + noise) + doubt * np.outer(step, step)
+        moved = doubt * np.outer(np.linalg.solve(spread, fallen), step)
         values, vectors = np.linalg.eigh(self.curvature + moved + moved.T)
         self.curvature = (vectors * np.clip(values, _LEAST, _LARGEST)) @ vectors.T
-        self._surprises.append(min(surprise, _MOST))
+        self._surprises.append(surprise)
 
     def _ways(self, theta: Doubles) -> Doubles:
         """Return what the scores are expected to be where they were taken, one a row."""
         return np.array([self.curvature @ (theta - seen.at) for seen in self.observations])
 
     def _noise(self) -> Doubles:
-        """Return the mean square error of each score, but for the curvature."""
+        """Return the mean square error of each score's entries, but for the curvature."""
         last = self.observations[-1].cut
         return np.array([o.deviation**2 + (o.cut - last) ** 2 for o in self.observations])
 
     def _combine(self) -> None:
         """Weigh where the scores lead by what is wrong with them: noise, limits and curvature."""
-        noise, inverse = self._noise(), self.inverse
+        width, inverse = len(self._squares), self.inverse
+        noise = self._noise() @ self._squares / width
+        doubt = self._squares @ self.doubt / width
         targets = np.array([seen.at + inverse @ seen.score for seen in self.observations])
         self.theta = targets[-1]
         for _ in range(_AGAIN):
             ways = self._ways(self.theta)
             far = np.array([((self.theta - seen.at) ** 2).sum() for seen in self.observations])
-            changed = self._bent**2 * far * (ways**2).sum(axis=1) / ways.shape[1]
-            wrong = self.doubt * ways @ ways.T + np.diag(noise + changed)
+            changed = self._bent**2 * far * (ways**2 @ self._squares) / width
+            wrong = doubt * ways @ ways.T + np.diag(noise + changed)
             size = np.sqrt(np.diag(wrong))
             alike = wrong / np.outer(size, size) + 1e-9 * np.eye(len(size))
             weights = np.maximum(np.linalg.solve(alike, 1 / size) / size, 0.0)

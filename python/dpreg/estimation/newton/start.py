@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
+
+import numpy as np
 
 from dpreg.estimation.base import Declined, Release
 from dpreg.estimation.inference.start import Start
@@ -47,8 +48,9 @@ def start_from(
         change=ended.change,
         unseen=ended.unseen,
         theta=ended.theta,
-        residual=squares / (max(found.width, 1) * scales.units),
-        deviation=math.sqrt(2 * path.doubt),
+        residual=squares / (max(found.squares, 1.0) * scales.units),
+        deviation=np.sqrt(2 * path.doubt),
+        sizes=ended.sizes,
         longest=longest,
         units=scales.units,
         within=terms.within,

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.data.design import Design
+from dpreg.estimation.newton.levels import Beginning, Moments, beginning, shrunken, unknown
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
-from dpreg.estimation.releases.spectrum import noise_edge, symmetric_root, without_spread
+from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
 
 Doubles = NDArray[np.float64]
@@ -53,26 +54,48 @@ class Whitening:
     change : ndarray, shape (w, k)
         Standardised rows times it have second moments of about 1 along each coordinate.
     unseen : ndarray, shape (w, w - k)
-        Orthogonal combinations of columns in which no spread was told from noise, as long as would
-        make it just seen.  Coordinates have nothing of them.
+        Combinations of columns in which no spread was told from noise, as long as would make it
+        just seen; coordinates have nothing of them.  First there are levels without rows, as far
+        as was told.
     theta : ndarray, shape (k,)
         Slopes of the response.
     residual : float
         Mean square of residuals.
-    deviation : float
-        Of the noise in a second moment of a row along a coordinate, at most.
+    variance : ndarray, shape (k, k)
+        Of the errors of second moments along coordinates, and twice that of their products.
+    sizes : ndarray, shape (k,)
+        What coordinates are multiplied by where rows are added up: 1, and less for rare levels.
+    levels : ndarray of bool, shape (k,)
+        Coordinates of levels.
     """
 
     change: Doubles
     unseen: Doubles
     theta: Doubles
     residual: float
-    deviation: float
+    variance: Doubles
+    sizes: Doubles
+    levels: NDArray[np.bool_]
 
     @property
     def width(self) -> int:
         """Number of coordinates."""
         return int(self.change.shape[1])
+
+    @property
+    def squares(self) -> float:
+        """Mean squared norm of a row where rows are added up."""
+        return float(self.sizes @ self.sizes)
+
+    @property
+    def moments(self) -> Moments:
+        """Second moments, as far as they are known."""
+        return Moments(np.eye(self.width), self.variance, self.levels)
+
+    @property
+    def rows(self) -> Doubles:
+        """What standardised rows are multiplied by where they are added up."""
+        return self.change * self.sizes
 
     def turned(self, by: Doubles) -> Whitening:
         """Multiply rows by `by` too."""
@@ -111,12 +134,21 @@ class Whitening:
             turn, _, right = np.linalg.svd(left[kept].T)
             left = left @ turn
         basis = left @ right
-        combined = np.column_stack([self.unseen, self.change @ hidden])
-        directions, lengths, _ = np.linalg.svd(combined, full_matrices=False)
+        directions, lengths, _ = np.linalg.svd(self.change @ hidden, full_matrices=False)
         change = self.change @ basis
         change -= directions @ (directions.T @ change)
-        unseen = directions * lengths
-        return replace(self, change=change, unseen=unseen, theta=basis.T @ self.theta), basis
+        # Levels that were not told stay as they are: the others are what they were without them.
+        unseen = np.column_stack([self.unseen, directions * lengths])
+        found = replace(
+            self,
+            change=change,
+            unseen=unseen,
+            theta=basis.T @ self.theta,
+            variance=self.moments.turned(basis),
+            sizes=self.sizes[kept],
+            levels=self.levels[kept],
+        )
+        return found, basis
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,22 +157,21 @@ class _Table:
 
     Attributes
     ----------
+    begun : Beginning
     rows : callable
         Rows of the coordinates, and with them what is left of the response if there is one,
         shortened to a limit.
-    entries : int
-        Of such a row.
-    width : int
-        Of rows in standard units.
+    response : bool
+        The response is the last entry of rows.
     units : float
         Noisy number of rows.
     centred : bool
         The first entry stands for an intercept.
     """
 
+    begun: Beginning
     rows: Callable[[Whitening, float], MappedRows]
-    entries: int
-    width: int
+    response: bool
     units: float
     centred: bool
 
@@ -181,7 +212,8 @@ def whiten(
     def rows(found: Whitening, limit: float) -> MappedRows:
         return rows_with_residual(design, scales, units, found, limit)
 
-    table = _Table(rows, units.width + 1, units.width, scales.units, units.intercept)
+    begun = beginning(design.terms, scales, units, small=small)
+    table = _Table(begun, rows, True, scales.units, units.intercept)
     return _whitened(table, noise, small=small)
 
 
@@ -204,14 +236,17 @@ def whiten_columns(
     def rows(found: Whitening, limit: float) -> MappedRows:
         return mapped_rows(design, scales, units, found.change, limit, kept=False)
 
-    table = _Table(rows, units.width, units.width, scales.units, units.intercept)
+    table = _Table(unknown(units.width), rows, False, scales.units, units.intercept)
     return _whitened(table, noise, small=small)
 
 
 def _whitened(table: _Table, noise: GaussianReleases, *, small: bool) -> Whitening:
-    width = table.width
-    found = Whitening(np.eye(width), np.zeros((width, 0)), np.zeros(width), 1.0, 0.0)
-    known = np.zeros((width, 0))
+    begun = table.begun
+    found = Whitening(
+        begun.change, begun.unseen, np.zeros(len(begun.sizes)), 1.0,
+        begun.moments.variance, begun.sizes, begun.moments.levels,
+    )  # fmt: skip
+    known = np.zeros((found.width, 0))
     farthest = _FARTHEST * math.sqrt(table.units)
     for number in range(2 if small else MOST_LOOKS):
         stage = number if small else None
@@ -220,9 +255,7 @@ def _whitened(table: _Table, noise: GaussianReleases, *, small: bool) -> Whiteni
         lengths = _lengths(found.change @ hidden) / _lengths(by @ hidden)
         if not small and lengths.min(initial=math.inf) > farthest:
             break
-    found, basis = found.without(hidden, centred=table.centred)
-    stretched = float(((by @ basis) ** 2).sum(axis=0).max(initial=0.0))
-    return replace(found, deviation=found.deviation * stretched)
+    return found.without(hidden, centred=table.centred)[0]
 
 
 def _look(
@@ -234,30 +267,36 @@ def _look(
     small: int | None,
 ) -> tuple[Whitening, Doubles, Doubles]:
     """Release a matrix; return coordinates, what is hidden in them, and the map from others."""
-    width, n = table.width, table.units
-    limit, share = _plan(table, noise, small, again)
+    width, n = before.width, table.units
+    limit, share = _plan(table, before, noise, small, again)
     rows = table.rows(before, limit)
-    beside = " and response" * (table.entries > width)
+    beside = " and response" * table.response
     label = f"second moments of rows{beside}, {again + 1}"
-    gram, deviation = noisy_gram(rows, noise, noise.share(share), label)
-    gram, deviation = gram / n, deviation / n
+    gram, scale = noisy_gram(rows, noise, noise.share(share), label)
+    sizes = np.append(before.sizes, np.ones(int(table.response)))
+    gram, deviation = gram / np.outer(sizes, sizes) / n, scale / n / before.sizes
+    doubt = np.outer(deviation, 1 / before.sizes) ** 2
     # Without a response there are no products with it, and nothing is left of it.
-    matrix, products = gram[:width, :width], gram[:width, width:].sum(axis=1)
-    square = float(gram[width:, width:].sum())
-    values, vectors = np.linalg.eigh(matrix)
-    values = without_spread(values, deviation)
-    seen = values > (_SEEN if small is None else _SMALL_SEEN) * deviation
-    step = vectors @ (seen / np.maximum(values, 2 * deviation) * (vectors.T @ products))
-    held = np.maximum(values, _HELD * noise_edge(deviation, width))
+    products, square = gram[:width, width:].sum(axis=1), float(gram[width:, width:].sum())
+    told = shrunken(products, deviation**2 / 2)
+    products = products * np.where(before.levels, told, 1.0)
+    moments = before.moments.seen(gram[:width, :width], doubt)
+    values, vectors = np.linalg.eigh(moments.matrix)
+    values, unsure = moments.without_spread(values), moments.along(vectors)
+    seen = values > (_SEEN if small is None else _SMALL_SEEN) * unsure
+    step = vectors @ (seen / np.maximum(values, 2 * unsure) * (vectors.T @ products))
+    held = np.maximum(values, _HELD * moments.edge(vectors))
     few = ((known.T @ vectors) ** 2).sum(axis=0) > _SAME
-    few &= (values > _TOLD * deviation) & (values < _SHORT)
+    few &= (values > _TOLD * unsure) & (values < _SHORT)
     held = np.where(few, 1.0, held)
     by = symmetric_root((vectors * held) @ vectors.T, centred=table.centred)
     found = replace(
         before,
         theta=before.theta + step,
-        residual=max(square - 2 * float(step @ products) + float(step @ matrix @ step), 0.0),
-        deviation=deviation,
+        residual=max(
+            square - 2 * float(step @ products) + float(step @ moments.matrix @ step), 0.0
+        ),
+        variance=moments.turned(by),
     )
     hidden, _ = np.linalg.qr(np.linalg.solve(by, vectors[:, ~seen]))
     return found.turned(by), hidden, by
@@ -268,11 +307,12 @@ def _lengths(columns: Doubles) -> Doubles:
 
 
 def _plan(
-    table: _Table, noise: GaussianReleases, small: int | None, again: int
+    table: _Table, before: Whitening, noise: GaussianReleases, small: int | None, again: int
 ) -> tuple[float, float]:
     """Return the limit of rows and the share of a matrix."""
-    n, usual = table.units, math.sqrt(max(table.entries, 1))
-    entries = math.sqrt(2 * max(table.width, 1))
+    squares = before.squares
+    n, usual = table.units, math.sqrt(max(squares + table.response, 1))
+    entries = math.sqrt(2 * max(squares, 1))
     limit = _USUAL * usual
     quiet = _NOISE if small is None else _SMALL_NOISE[small]
     share = share_for(noise, noise.rows * limit**2, quiet * n / entries)
@@ -296,7 +336,7 @@ def rows_with_residual(
     Residuals are divided by the root of `square`.
     """
     change = np.zeros((units.width + 1, found.width + 1))
-    change[:-1, :-1] = found.change
+    change[:-1, :-1] = found.rows
     change[:-1, -1] = -found.change @ found.theta / math.sqrt(square)
     change[-1, -1] = 1 / math.sqrt(square)
     last = units.with_response(design.columns)

@@ -36,12 +36,13 @@ _LEAST = 1e-4
 # A column whose scale is less than this share of its centre is looked at more closely, with so many
 # bins, while all of its values are in few of them, so many times at most.
 _FAR, _BINS, _ZOOMS = 0.4, 32, 3
-# Noise in numbers of rows of a level is this share of the rows, for less than the second of the
-# squared mu.  Indicators are centred by them, and have the largest deviation that one can have:
-# rows of a rare level would be long.  Centred at half of their bounds, all rows were: errors of
-# levels of four factors of 20,000 wages were 119 times those of least squares, and are 2 times with
-# this; of two factors of flights 476 and 48 (tests/benchmarks/factors.md).
-_LEVEL_NOISE, _LEVEL_MOST, _LEVEL_SCALE = 1 / 200, 0.02, 0.5
+# Of the squared mu, for numbers of rows of levels.  Indicators are centred by them, and have the
+# largest deviation that one can have: rows of a rare level would be long.  Centred at half of their
+# bounds, all rows were: errors of levels of four factors of 20,000 wages were 119 times those of
+# least squares, and are 2 times with this (tests/benchmarks/factors.md).
+_LEVELS, _LEVEL_SCALE = 0.02, 0.5
+# No count is less than this.
+_LEAST_COUNT = 0.5
 # Public limits are so many scales apart.
 _BOUNDED = 6.0
 # Passes over the rows at most, one of which counts levels, but for that which counts events.
@@ -106,7 +107,7 @@ def column_scales(
         low[j], high[j], centre[j], scale[j] = size.low, size.high, size.centre, size.scale
     if levels:
         places = np.concatenate(levels)
-        centre[places] = _level_shares(rows.total(LevelCounts(levels)), units, noise)
+        centre[places], precision = _level_shares(rows.total(LevelCounts(levels)), levels, noise)
         scale[places] = _LEVEL_SCALE
     if events:
         # A mean that is too far from its end is left by short steps, and one too near by long ones.
@@ -122,6 +123,8 @@ def column_scales(
             centre[-1] = max(centre[-1], high[-1] / 2 * given[-1], share / 2)
     spread = np.full(len(bounds), np.inf)
     spread[still] = 0.0
+    if levels:
+        spread[places] = centre[places] * (1 - centre[places]) * precision
     return Scales(
         low=low,
         high=high,
@@ -153,12 +156,23 @@ def _events(exact: ExactSums, noise: GaussianReleases) -> tuple[float, float, fl
     return max(float(counts.sum()), 1.0), float(counts[1]), float(deviation)
 
 
-def _level_shares(exact: ExactSums, units: float, noise: GaussianReleases) -> Doubles:
-    """Release numbers of rows of each level; return their shares of the rows."""
-    share = share_for(noise, exact.sensitivity * noise.rows, units * _LEVEL_NOISE)
-    mu = noise.share(max(min(share, _LEVEL_MOST), _LEAST))
-    counts, _ = noise.release("number of rows of each level", exact, mu)
-    return np.clip(counts / units, 0.0, 1.0)
+def _level_shares(
+    exact: ExactSums, levels: tuple[NDArray[np.int64], ...], noise: GaussianReleases
+) -> tuple[Doubles, float]:
+    """Release numbers of rows of each level.
+
+    Returns
+    -------
+    shares : ndarray
+        Of the rows.
+    precision : float
+        The inverse of the deviation of the noise in them.
+    """
+    counts, deviation = noise.release("number of rows of each level", exact, noise.share(_LEVELS))
+    ends = np.cumsum([len(places) + 1 for places in levels])
+    cells = [np.maximum(of, _LEAST_COUNT) for of in np.split(counts, ends[:-1])]
+    rows = float(np.mean([of.sum() for of in cells]))
+    return np.concatenate([of[:-1] / of.sum() for of in cells]), rows / deviation
 
 
 def _cells_share(cells: ExactSums, units: float, noise: GaussianReleases) -> float:

@@ -10,11 +10,6 @@ from numpy.typing import NDArray
 Doubles = NDArray[np.float64]
 
 
-def noise_edge(deviation: float, width: int) -> float:
-    """Return the largest eigenvalue, about, of noise with this deviation on its diagonal."""
-    return deviation * math.sqrt(2 * max(width, 1))
-
-
 def without_spread(values: Doubles, deviation: float) -> Doubles:
     """Return the second moments along the eigenvectors of a noisy matrix, of the one without noise.
 

@@ -139,7 +139,7 @@ class EventCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelCounts:
-    """Numbers of rows of each level of factors.
+    """Numbers of rows of each level of factors, and of rows of none, each last.
 
     Attributes
     ----------
@@ -150,16 +150,19 @@ class LevelCounts:
     groups: tuple[NDArray[np.int64], ...]
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
-        """Return one number an indicator; a row counts for the first of a factor that it has."""
+        """Return one number an indicator, and one more a factor.
+
+        A row counts for the first indicator of a factor that it has.
+        """
         counts = []
         for places in self.groups:
             has = X[:, places] >= 0.5
             first = np.where(has.any(axis=1), has.argmax(axis=1), len(places))
-            counts.append(np.bincount(first, minlength=len(places) + 1)[:-1])
+            counts.append(np.bincount(first, minlength=len(places) + 1))
         return np.concatenate(counts)
 
     def seal(self, sums: Sums) -> ExactSums:
-        """Return them: a row adds 1 to one indicator of each factor."""
+        """Return them: a row adds 1 to one number of each factor."""
         return ExactSums(sums, _core.counts_sensitivity(np.ones(len(self.groups))))
 
 

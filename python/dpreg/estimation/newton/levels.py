@@ -1,0 +1,230 @@
+"""What counts of levels say of second moments.  Everything here is public."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.data.bounds import level_places
+from dpreg.data.design import Terms
+from dpreg.estimation.releases.rows import StandardUnits
+from dpreg.estimation.releases.spectrum import symmetric_root, without_spread
+from dpreg.estimation.releases.standardisation import Scales
+
+Doubles = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+# A level has rows where their number is so many deviations of its noise: others are left out, and
+# have no standard error.
+_TOLD = 2.5
+# Times that the length of rows is found anew from those of levels.
+_AGAIN = 30
+# A correlation is seen beyond so many deviations of its noise; others are about the second.  With
+# 2.5, eight of 59 directions of three factors of 100,000 rows were taken to have no spread, and
+# errors of levels were 2.0 times those of least squares for 1.4.
+_CLEAR, _ALIKE = 3.5, 0.1
+# The curvature of a level may be so much more or less than its share of the rows: its mean may be
+# anywhere.
+_RARE_DOUBT = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Second moments in coordinates where they are about 1, and what is wrong with them.
+
+    Attributes
+    ----------
+    matrix : ndarray, shape (k, k)
+    variance : ndarray, shape (k, k)
+        Of the error of an entry on the diagonal, and twice that of others; infinite: not known.
+    levels : ndarray of bool, shape (k,)
+        Coordinates of levels.
+    """
+
+    matrix: Doubles
+    variance: Doubles
+    levels: Mask
+
+    def seen(self, matrix: Doubles, variance: Doubles) -> Moments:
+        """Take in noisy second moments.
+
+        Where no level is concerned they are taken as they are.  A correlation of a level is one of
+        many, most of which are small: it is shrunk to what is known, and to 0 at first, while it
+        does not differ from it by more than noise would.
+
+        References
+        ----------
+        Rothman, Levina, Zhu (2009), "Generalized thresholding of large covariance matrices".
+        """
+        level = self.levels[:, None] | self.levels
+        before = np.where(np.isfinite(self.variance), self.variance, 2 * _ALIKE**2)
+        both = (before + variance) / np.where(np.eye(len(matrix), dtype=bool), 1.0, 2.0)
+        usual = before / np.maximum(before + variance, np.finfo(float).tiny)
+        clear = shrunken(matrix - self.matrix, both)
+        weight = np.where(level, np.maximum(usual, clear), 1.0)
+        return Moments(
+            self.matrix + weight * (matrix - self.matrix), weight * variance, self.levels
+        )
+
+    def guessed(self, doubt: float) -> Moments:
+        """Return them for entries that differ by about so much from what they were, more so levels.
+
+        Where no level is concerned nothing is changed.
+        """
+        off = np.where(np.eye(len(self.matrix), dtype=bool), _RARE_DOUBT**2, 2 * doubt**2)
+        return Moments(self.matrix, self.variance + off, self.levels)
+
+    def along(self, vectors: Doubles) -> Doubles:
+        """Return the deviation of the error of second moments along vectors of length 1."""
+        squares = vectors**2
+        return np.asarray(np.sqrt(np.einsum("iv,ij,jv->v", squares, self.variance, squares)))
+
+    def turned(self, by: Doubles) -> Doubles:
+        """Return the variance of errors in coordinates times `by`."""
+        return np.asarray((by**2).T @ self.variance @ by**2)
+
+    def without_spread(self, values: Doubles) -> Doubles:
+        """See `spectrum.without_spread`, with the noise that entries have on average."""
+        mean = float(self.variance.sum()) / max(self.variance.size, 1)
+        return without_spread(values, math.sqrt(mean))
+
+    def edge(self, vectors: Doubles) -> Doubles:
+        """Return the largest second moment along vectors, about, that errors alone would make."""
+        return np.asarray(np.sqrt(2 * self.variance.sum(axis=1) @ vectors**2))
+
+
+def shrunken(seen: Doubles, variance: Doubles) -> Doubles:
+    """Return what numbers with this noise are to be multiplied by: 0 where it may be all of them.
+
+    References
+    ----------
+    Breiman (1995), "Better subset regression using the nonnegative garrote".
+    """
+    square = np.maximum(seen**2, np.finfo(float).tiny)
+    return np.asarray(np.maximum(1 - _CLEAR**2 * variance / square, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Coordinates before any second moment was measured.
+
+    Attributes
+    ----------
+    change : ndarray, shape (w, k)
+        Standardised rows times it have unit second moments, as far as counts of levels say.
+    unseen : ndarray, shape (w, w - k)
+        What a level whose rows were not told from none does to coefficients, for an effect of 1.
+    moments : Moments
+    sizes : ndarray, shape (k,)
+        What coordinates are multiplied by where rows are added up: 1, and less for rare levels.
+    """
+
+    change: Doubles
+    unseen: Doubles
+    moments: Moments
+    sizes: Doubles
+
+
+def beginning(terms: Terms, scales: Scales, units: StandardUnits, *, small: bool) -> Beginning:
+    """Return coordinates in which levels have unit second moments.
+
+    Parameters
+    ----------
+    terms : Terms
+    scales : Scales
+        Released, with the shares of rows of levels for their centres.
+    units : StandardUnits
+    small : bool
+        There are few rows: levels that are not told are columns like others.
+    """
+    width, first = units.width, int(units.intercept)
+    change, variance = np.eye(width), np.full((width, width), np.inf)
+    shares, told, unseen = np.ones(width), np.ones(width, dtype=bool), []
+    groups = level_places(terms) if first and terms.weight is None else ()
+    for places in groups:
+        at = first + np.flatnonzero(np.isin(units.columns, places))
+        if len(at) != len(places):
+            continue
+        share, spread = scales.centre[places], scales.spread[places]
+        noise = share * (1 - share) / spread
+        turn, share, here = _without_most(share, noise)
+        if small and not here.all():
+            continue
+        told[at] = here
+        least = np.maximum(share, _TOLD * noise)
+        # The most common one keeps its rows.
+        least *= min(1.0, share.sum() / least.sum())
+        scale = units.scale[at - first]
+        block = np.diag(least) - np.outer(least, least)
+        change[np.ix_(at, at)] = (scale[:, None] * turn) @ symmetric_root(block, centred=False)
+        doubt = noise / least
+        variance[np.ix_(at, at)] = np.outer(doubt, doubt) * np.add.outer(least, least) ** 2
+        variance[at, at] = doubt**2
+        variance[0, at] = variance[at, 0] = 2 * noise**2 / least
+        shares[at] = least
+        effects = np.zeros((width, int((~here).sum())))
+        effects[at] = scale[:, None] * _left_out(share, here, turn)
+        unseen.append(effects)
+    levels = np.isfinite(np.diag(variance))
+    moments = Moments(np.eye(width), variance, levels)
+    kept = np.flatnonzero(told)
+    return Beginning(
+        change[:, told],
+        np.column_stack([np.zeros((width, 0)), *unseen]),
+        Moments(np.eye(len(kept)), moments.variance[np.ix_(kept, kept)], levels[kept]),
+        _sizes(shares)[kept],
+    )
+
+
+def _left_out(share: Doubles, told: Mask, turn: Doubles) -> Doubles:
+    """Return what levels that are not told do to slopes where they are left out, one a column.
+
+    A level with an effect of 1 does not have it in the fit, and moves the mean of the rows that it
+    is left with, those of the most common level.  Without the latter, an intercept missed by two
+    errors where 60 of 20,000 rows had been left out.
+    """
+    left = share[~told]
+    part = left / max(1 - float(share[told].sum()), np.finfo(float).tiny)
+    return np.asarray(turn[:, ~told] + turn[:, told].sum(axis=1)[:, None] * np.minimum(part, 1.0))
+
+
+def unknown(width: int) -> Beginning:
+    """Return coordinates that are the columns: nothing is known of them."""
+    moments = Moments(np.eye(width), np.full((width, width), np.inf), np.zeros(width, dtype=bool))
+    return Beginning(np.eye(width), np.zeros((width, 0)), moments, np.ones(width))
+
+
+def _without_most(share: Doubles, noise: Doubles) -> tuple[Doubles, Doubles, Mask]:
+    """Let the most common level stand for none.
+
+    A reference that few rows have would make them long in the coordinates of all levels.
+
+    Returns
+    -------
+    turn : ndarray, shape (k, k)
+        What indicators about their means are multiplied by.
+    share : ndarray, shape (k,)
+        Of rows, of what they then indicate.
+    told : ndarray of bool, shape (k,)
+    """
+    turn, share = np.eye(len(share)), share.copy()
+    none, most = max(1 - float(share.sum()), 0.0), int(np.argmax(share))
+    if share[most] > none:
+        turn[:, most], share[most] = -1.0, none
+    return turn, share, share > _TOLD * noise
+
+
+def _sizes(shares: Doubles) -> Doubles:
+    """Return sizes at which no level makes its rows longer than others are.
+
+    Rows are shortened by their norm: were coordinates of a level of one row in a thousand as long
+    as those of others, its rows would lose what they have, or limits and noise be wide for all.
+    """
+    sizes = np.ones(len(shares))
+    for _ in range(_AGAIN):
+        usual = float(sizes @ sizes)
+        sizes = np.sqrt(np.minimum(1.0, usual * shares))
+    return sizes

@@ -1,0 +1,170 @@
+"""What counts of levels say of coordinates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpreg
+from dpreg.data.bounds import level_places
+from dpreg.data.design import Terms
+from dpreg.estimation.newton.levels import Moments, beginning
+from dpreg.estimation.releases.rows import standard_units
+from dpreg.estimation.releases.standardisation import Scales
+
+N = 20_000
+
+
+def table(shares, rng):
+    """Indicators of all levels but the first, in exact shares, and a column beside."""
+    level = np.repeat(np.arange(len(shares)), np.rint(np.array(shares) * N).astype(int))
+    rng.shuffle(level)
+    return np.column_stack(
+        [rng.standard_normal(len(level)), *(level == k for k in range(1, len(shares)))]
+    )
+
+
+def begun(shares, X, *, precision=np.inf, small=False):
+    """Return coordinates, and standardised rows."""
+    k = len(shares) - 1
+    names = ("x", *(f"g{j}" for j in range(k)))
+    terms = Terms(
+        response="y", names=names, intercept=True, ranges=dict.fromkeys(names[1:], (0.0, 1.0)),
+        groups={"x": names[:1], "g": names[1:]},
+    )  # fmt: skip
+    centre = np.append(X.mean(axis=0), 0.0)
+    scale = np.append(np.append(1.0, np.full(k, 0.5)), 1.0)
+    spread = np.full(k + 2, np.inf)
+    spread[1 : k + 1] = centre[1 : k + 1] * (1 - centre[1 : k + 1]) * precision
+    scales = Scales(
+        low=centre - 1, high=centre + 1, centre=centre, scale=scale,
+        given=np.ones(k + 2, dtype=bool), spread=spread, seen=np.ones(k + 2, dtype=bool),
+        response_found=True, units=float(len(X)),
+    )  # fmt: skip
+    units = standard_units(scales, intercept=True)
+    rows = np.column_stack([np.ones(len(X)), (X - units.centre) / units.scale])
+    return beginning(terms, scales, units, small=small), rows
+
+
+@pytest.mark.parametrize(
+    "shares", [(0.5, 0.3, 0.2), (0.6, 0.39, 0.01), (0.01, 0.6, 0.39), (0.001, 0.499, 0.3, 0.2)]
+)
+def test_levels_have_unit_second_moments_however_rare_the_reference(shares):
+    X = table(shares, np.random.default_rng(1))
+    found, rows = begun(shares, X)
+    coordinates = rows @ found.change
+    places = [0, *range(2, len(shares) + 1)]
+    moments = coordinates.T @ coordinates / len(rows)
+    np.testing.assert_allclose(moments[np.ix_(places, places)], np.eye(len(places)), atol=1e-9)
+    assert found.unseen.shape[1] == 0
+    assert found.moments.levels.tolist() == [False, False, *[True] * (len(shares) - 1)]
+
+
+def test_rows_of_a_rare_level_are_no_longer_than_others():
+    shares = (0.6, 0.3, 0.099, 0.001)
+    X = table(shares, np.random.default_rng(2))
+    found, rows = begun(shares, X)
+    squares = ((rows @ found.change * found.sizes) ** 2).sum(axis=1)
+    # They have what others have, and as much again.
+    assert squares[X[:, 3] == 1].mean() < 2.1 * squares.mean()
+    assert ((rows @ found.change) ** 2).sum(axis=1).max() > 200 * squares.mean()
+
+
+@pytest.mark.parametrize("shares", [(0.7, 0.299, 0.001), (0.001, 0.7, 0.299), (0.3, 0.699, 0.001)])
+def test_a_level_that_is_not_told_does_to_others_what_is_said(shares):
+    """Reference: least squares with and without it."""
+    rng = np.random.default_rng(3)
+    X = table(shares, rng)[:, 1:]
+    X = np.column_stack([rng.permutation(np.linspace(-1, 1, len(X))), X])
+    found, rows = begun(shares, X, precision=1 / 0.002)
+    assert found.unseen.shape[1] == 1
+    # A response that is what the level adds, in standard units.
+    response = rows @ found.unseen[:, 0]
+    fit = np.linalg.lstsq(rows @ found.change, response, rcond=None)[0]
+    rare = np.flatnonzero(np.isclose(shares, 0.001))[0]
+    has = X[:, rare] == 1 if rare else ~X[:, 1:].any(axis=1)
+    # Left out, it has an effect of 1 on its rows, and none on others but what it takes along.
+    np.testing.assert_allclose(response[has] - response[~has].max(), 1.0, atol=3e-3)
+    assert np.abs(rows @ (found.change @ fit)).max() < 0.05
+
+
+def test_without_noise_in_counts_nothing_is_doubted():
+    shares = (0.6, 0.39, 0.01)
+    found, _ = begun(shares, table(shares, np.random.default_rng(4)))
+    assert found.moments.variance[2:, 2:].max() == 0.0
+    assert np.isinf(found.moments.variance[1]).all()
+
+
+def test_in_a_small_study_levels_that_are_not_told_are_columns_like_others():
+    shares = (0.7, 0.299, 0.001)
+    X = table(shares, np.random.default_rng(5))
+    found, _ = begun(shares, X, precision=1 / 0.002, small=True)
+    np.testing.assert_array_equal(found.change, np.eye(4))
+    assert not found.moments.levels.any()
+
+
+def test_second_moments_of_columns_are_taken_as_they_are():
+    rng = np.random.default_rng(6)
+    seen = rng.standard_normal((4, 4))
+    seen, noise = seen + seen.T, np.full((4, 4), 0.01)
+    unknown = Moments(np.eye(4), np.full((4, 4), np.inf), np.zeros(4, dtype=bool))
+    found = unknown.seen(seen, noise)
+    np.testing.assert_allclose(found.matrix, seen, rtol=1e-14)
+    np.testing.assert_array_equal(found.variance, noise)
+
+
+def test_correlations_of_levels_that_noise_makes_are_left_out_and_others_are_kept():
+    rng = np.random.default_rng(7)
+    width, deviation = 60, 0.1
+    noise = rng.standard_normal((width, width)) * deviation / np.sqrt(2)
+    true = np.eye(width)
+    true[3, 7] = true[7, 3] = 0.8
+    seen = true + np.triu(noise) + np.triu(noise, 1).T
+    variance = np.where(np.eye(width, dtype=bool), 0.0, np.inf)
+    known = Moments(np.eye(width), variance, np.ones(width, dtype=bool))
+    found = known.seen(seen, np.full((width, width), deviation**2))
+    error = found.matrix - true
+    assert np.abs(np.linalg.eigvalsh(seen - true)).max() > 1.0
+    assert np.abs(np.linalg.eigvalsh(error)).max() < 0.75
+    assert abs(found.matrix[3, 7] - 0.8) < 0.3
+    np.testing.assert_array_equal(np.diag(found.matrix), 1.0)
+
+
+def test_errors_along_a_direction_are_those_of_entries():
+    """Reference: the variance of v' E v over many symmetric E with independent entries."""
+    rng = np.random.default_rng(8)
+    deviation = np.array([[0.3, 0.1], [0.1, 0.2]])
+    errors = rng.standard_normal((200_000, 2, 2)) * deviation
+    errors[:, 0, 1] = errors[:, 1, 0] = errors[:, 0, 1] / np.sqrt(2)
+    vector = np.array([[0.6], [0.8]])
+    along = (vector.T @ errors @ vector).std()
+    found = Moments(np.eye(2), deviation**2, np.zeros(2, dtype=bool)).along(vector)
+    assert found[0] == pytest.approx(along, rel=0.02)
+
+
+def test_a_level_of_one_row_in_fifty_costs_others_nothing():
+    """One in a thousand made errors of the intercept six times those of least squares."""
+    rng = np.random.default_rng(9)
+    n = 60_000
+    place = rng.random(n)
+    g = np.where(place < 0.02, "c", np.where(place < 0.05, "b", "a"))
+    x = rng.standard_normal(n)
+    y = 1 + 0.5 * x + 1.5 * (g == "b") - 2.0 * (g == "c") + rng.standard_normal(n)
+    df = pd.DataFrame({"y": y, "x": x, "g": pd.Categorical(g, categories=list("abc"))})
+    fit = dpreg.dp_lm("y ~ x + g", df, 1.0, 1e-6, levels={"g": ["a", "b", "c"]}, rng=1)
+    exact = np.array([1 / np.sqrt(0.95), 1.0, 1 / np.sqrt(0.03), 1 / np.sqrt(0.02)]) / np.sqrt(n)
+    assert (fit.bse.to_numpy() / exact < [1.5, 1.5, 2.5, 2.5]).all()
+    truth = np.array([1.0, 0.5, 1.5, -2.0])
+    assert (np.abs(fit.params.to_numpy() - truth) < 4 * fit.bse.to_numpy()).all()
+
+
+def test_bases_and_columns_with_bounds_are_no_levels():
+    names = ("bs(x, 2)[1]", "bs(x, 2)[2]", "g[T.b]", "flag")
+    ranges = dict.fromkeys(names, (0.0, 1.0))
+    groups = {"bs(x, 2)": names[:2], "g": names[2:3], "flag": names[3:]}
+    terms = Terms(
+        response="y", names=names, intercept=True, ranges=ranges, groups=groups,
+        data_bounds={"x": (0.0, 1.0)}, bounds={"flag": (0.0, 1.0)},
+    )  # fmt: skip
+    assert [places.tolist() for places in level_places(terms)] == [[2]]
