@@ -31,8 +31,6 @@ from dpreg.estimation.planning.power import LEVEL, exact_error, least_effect, po
 from dpreg.estimation.planning.question import between, count, question_from
 from dpreg.privacy.gdp import gdp_mu
 
-__all__ = ["SurvivalPlan", "survival_plan"]
-
 # Of the table: intervals and covariates, eps and delta.
 _INTERVALS, _COVARIATES = 6, 2
 _EPS, _DELTA = 1.0, 1e-5
@@ -200,14 +198,41 @@ class SurvivalPlan:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Cohort:
+    """What is asked of how many persons have an event; arguments are those of `dp_plan`."""
+
+    n: object
+    events: object
+    event_rate: object
+
+    @property
+    def rate(self) -> float:
+        """Share of the persons who have one."""
+        if self.event_rate is None:
+            return _USUAL_RATE
+        return between("event_rate", self.event_rate, 0, 1, 0.3)
+
+    @property
+    def expected(self) -> int | None:
+        """Number of events; None: it is to be found."""
+        if self.n is not None and self.events is not None:
+            problem = ("and ", Argument("n"), " say the same, with ", Argument("event_rate"))
+            raise ArgumentError("events", problem, leave_out("n"), leave_out("events"))
+        if self.n is None:
+            return None if self.events is None else count("events", self.events)
+        if self.event_rate is None:
+            needed = ("is needed with ", Argument("n"), ": events decide")
+            raise ArgumentError("event_rate", needed, write("event_rate", 0.3))
+        return max(1, round(count("n", self.n) * self.rate))
+
+
 def survival_plan(
-    *,
-    n: object,
-    events: object,
-    event_rate: object,
+    cohort: Cohort,
     d: object,
     eps: object,
     delta: float,
+    *,
     effect: object,
     power: object,
 ) -> SurvivalPlan:
@@ -217,8 +242,7 @@ def survival_plan(
     ------
     ArgumentError
     """
-    rate = _USUAL_RATE if event_rate is None else between("event_rate", event_rate, 0, 1, 0.3)
-    expected = _events(n, events, event_rate, rate)
+    rate, expected = cohort.rate, cohort.expected
     if expected is None:
         for name, value, usual in (
             ("eps", eps, 1.0),
@@ -246,19 +270,6 @@ def survival_plan(
         power=found_power, solved=solved, least_events=of.least_units(asked.d, asked.eps, delta),
         least_eps=of.least_epsilon(asked.n, asked.d, delta),
     )  # fmt: skip
-
-
-def _events(n: object, events: object, event_rate: object, rate: float) -> int | None:
-    """Return the number of events; None: it is to be found."""
-    if n is not None and events is not None:
-        problem = ("and ", Argument("n"), " say the same, with ", Argument("event_rate"))
-        raise ArgumentError("events", problem, leave_out("n"), leave_out("events"))
-    if n is None:
-        return None if events is None else count("events", events)
-    if event_rate is None:
-        needed = ("is needed with ", Argument("n"), ": events decide")
-        raise ArgumentError("event_rate", needed, write("event_rate", 0.3))
-    return max(1, round(count("n", n) * rate))
 
 
 def _hazard_ratio(value: object) -> float:

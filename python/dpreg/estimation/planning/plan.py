@@ -14,7 +14,7 @@ from dpreg.base.text import drawn
 from dpreg.estimation.planning.auto import TABULATED, WITH_INFERENCE
 from dpreg.estimation.planning.expected import Expected
 from dpreg.estimation.planning.forecast import Model
-from dpreg.estimation.planning.hazards import SurvivalPlan, survival_plan
+from dpreg.estimation.planning.hazards import Cohort, SurvivalPlan, survival_plan
 from dpreg.estimation.planning.power import exact_error, least_effect, power_of
 from dpreg.estimation.planning.question import Question, question_from
 from dpreg.estimation.planning.wording import as_html, as_text
@@ -205,10 +205,8 @@ def dp_plan(
         raise BudgetError("delta", "regressions need delta > 0", write("delta", 1e-6))
     if family == _SURVIVAL:
         _check_survival(method, link)
-        return survival_plan(
-            n=n, events=events, event_rate=event_rate, d=d, eps=eps, delta=delta, effect=effect,
-            power=power,
-        )  # fmt: skip
+        cohort = Cohort(n, events, event_rate)
+        return survival_plan(cohort, d, eps, delta, effect=effect, power=power)
     for name, value in (("events", events), ("event_rate", event_rate)):
         if value is not None:
             raise ArgumentError(
