@@ -173,7 +173,7 @@ def _small(begun: Standardised, model: Linearised) -> Fit:
 def _path(model: Linearised, guess: float, units: float) -> Path:
     found, known = model.found, model.family.link == "identity"
     doubt = np.minimum(found.variance, 1.0) / 2 + (0.0 if known else guess**2)
-    still = _STILL * math.sqrt(model.squares / units) * (not model.family.least_squares)
+    still = _STILL * math.sqrt(max(model.squares, 0.0) / units) * (not model.family.least_squares)
     bent = 0.0 if known else _BENT / model.curved
     return Path(found.sizes, doubt, found.theta, bent=bent, still=still)
 

@@ -28,6 +28,8 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 # Linear predictors at the start have no larger deviation than this, by link, and are no farther.
 _MOST_SPREAD = {"logit": 3.0, "probit": 1.8, "cloglog": 1.8, "log": 1.5}
 _MOST_PREDICTOR = 30.0
+# The interval of it is halved so many times.
+_HALVES = 40
 # No regressor moves them by more.
 _MOST_EFFECT = {"logit": 3.0, "probit": 2.0, "cloglog": 2.0, "log": 1.0}
 # A mean is this share of the range inside of it, at least.
@@ -293,7 +295,9 @@ def _start(family: Family, mean: float | None, slope: float) -> tuple[float, flo
     most = _MOST_SPREAD[family.link]
     low, high = 0.0, most
     if slope < float(_expected(family, mean, most)[1]) * most:
-        for _ in range(40):
+        if slope == 0:  # every half would be too steep
+            high = most / 2**_HALVES
+        for _ in range(_HALVES if slope > 0 else 0):
             spread = (low + high) / 2
             if float(_expected(family, mean, spread)[1]) * spread < slope:
                 low = spread
