@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
+from collections import defaultdict
 
 import numpy as np
 import pytest
 from audit.mutants import MUTANTS
 from audit.replayed import BROKEN, found_after
 
+import dpreg
 from dpreg import _core
 from dpreg.audit import ReplayReport, replay, replay_options
 from dpreg.audit.recordings import Leak, Luck
@@ -18,11 +21,14 @@ from dpreg.audit.replay_calls import PublicCall
 from dpreg.audit.replay_options import random_call
 from dpreg.audit.replay_shrink import shrunk
 from dpreg.audit.replay_tables import random_case
+from dpreg.audit.replay_varied import varied
 from dpreg.audit.watches import _with_units
-from dpreg.estimation.methods import BoostedAdaSSP
+from dpreg.estimation.methods import METHODS, BoostedAdaSSP
+from dpreg.estimation.selection import SELECTORS
 from dpreg.faces.cli.commands import main
 
 PAIRS = 60
+SEED = 20260101
 # Found within so few pairs; `make audit` tries all, and says how soon each is found.
 FEW = 40
 SOON = (
@@ -75,25 +81,49 @@ def test_random_calls_have_all_functions_families_and_options():
         "dp_effect", "dp_lm", "dp_glm", "dp_moments", "dp_select", "dp_survival", "dp_curve",
         "dp_ordinal", "dp_multinomial",
     }  # fmt: skip
-    assert {"adassp", "dp_sis", "dp_frank_wolfe"} < {c.function for c in calls if c.of_arrays}
     families = {call.family.loss for call in calls}
     assert families == {
         "squared", "logistic", "probit", "cloglog", "poisson", "gamma", "negative_binomial",
         "quantile",
     }  # fmt: skip
     used = {name for call in calls if not call.of_arrays for name in call.options}
-    from inspect import signature
-
-    import dpreg
-
     for function in {call.function for call in calls if not call.of_arrays}:
-        public = set(signature(getattr(dpreg, function)).parameters)
-        # What is not in `PublicCall.options`.
-        public -= {"formula", "data", "eps", "delta", "budget", "rng"}
-        assert public <= used, function
+        assert arguments_of(getattr(dpreg, function)) <= used, function
     assert {call.stratum for call in calls} == {None, "north", "south"}
     assert any("offset(" in call.formula for call in calls)
     assert any("| who + p" in call.formula for call in calls)
+
+
+def arguments_of(function):
+    """Those that are in `PublicCall.options`."""
+    public = set(inspect.signature(function).parameters)
+    return public - {"formula", "data", "X", "y", "eps", "delta", "budget", "rng"}
+
+
+def test_random_calls_have_all_mechanisms_that_take_rows_and_their_options():
+    rng, used = np.random.default_rng(SEED), defaultdict(set)
+    for _ in range(2000):
+        call = varied(rng, replay_options._arrays(rng))
+        used[call.function] |= set(call.options)
+    # Others are of scores, whose laws are audited exactly.
+    scored = {"peel", "canonical_lipschitz", "rnm_screen", "adp_screen"}
+    functions = {name for name in dpreg.mechanisms.__all__ if name[0].islower()}
+    assert set(used) == functions - scored
+    for function, names in used.items():
+        assert arguments_of(getattr(dpreg.mechanisms, function)) == names, function
+
+
+@pytest.mark.parametrize("kind", [*METHODS.values(), *SELECTORS.values()])
+def test_methods_have_other_options_than_their_defaults(kind):
+    rng, plain, other = np.random.default_rng(SEED), kind(), set()
+    call = PublicCall("dp_lm", "y ~ a", (1.0, 1e-5), {"method": plain})
+    fields = {field.name for field in dataclasses.fields(plain)}
+    for _ in range(200):
+        one = varied(rng, call).options["method"]
+        other |= {name for name in fields if getattr(one, name) != getattr(plain, name)}
+    # Those that the replay draws by itself, but for the rate: noise for others takes seconds.
+    assert other >= fields - {"max_rows", "share", "rate", "steps", "rounds", "average",
+                              "candidates"}  # fmt: skip
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
 from dpreg.data.weights import check_weights
 from dpreg.estimation.inference.start import Start
+from dpreg.mechanisms._inputs import design_of
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.sealed import opened
 
@@ -114,8 +115,8 @@ class PublicCall:
     def counts_units(self) -> bool:
         """Whether a noisy number of units is drawn, or units are assigned to models."""
         asked = (self.options.get("method"), self.options.get("select"))
-        names = {getattr(one, "name", "") for one in asked}
-        return bool(names & {"tukey", "auto", "sub_lasso", "two_stage"})
+        names = {getattr(one, "name", "") for one in asked} | {self.function}
+        return bool(names & {"tukey", "auto", "sub_lasso", "two_stage", "tukey_em"})
 
     @property
     def of_arrays(self) -> bool:
@@ -144,6 +145,8 @@ class PublicCall:
         """Count the units of complete rows, as the call does; 0 if it does not, or is refused."""
         if not self.counts_units:
             return 0
+        if self.of_arrays:
+            return opened(design_of(*self._arrays(table)).records).unit_count
         options = self.options
         try:
             weights = check_weights(options.get("weights"), options.get("weight_limit"))
@@ -166,15 +169,17 @@ class PublicCall:
             arguments["budget"] = budget
         try:
             if self.of_arrays:
-                y, *x = self.formula.split()
-                arrays = table[x].to_numpy(), table[y].to_numpy()
-                found = getattr(mechanisms, self.function)(*arrays, **arguments)
+                found = getattr(mechanisms, self.function)(*self._arrays(table), **arguments)
             else:
                 found = _FUNCTIONS[self.function](self.formula, self.data(table), **arguments)
         except ArgumentError as error:
             return f"refused: {error}"
         text = found.to_json() if hasattr(found, "to_json") else repr(found)
         return text if budget is None else text + repr(budget)
+
+    def _arrays(self, table: pd.DataFrame) -> tuple[Any, Any]:
+        y, *x = self.formula.split()
+        return table[x].to_numpy(), table[y].to_numpy()
 
     def _budget(self) -> Any:
         if self.stratum is None:

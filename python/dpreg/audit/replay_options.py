@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpreg.audit.replay_calls import LEVELS, STRATA, PublicCall
+from dpreg.audit.replay_varied import varied
 from dpreg.base.families import (
     BINOMIAL,
     CLOGLOG,
@@ -47,6 +48,7 @@ def random_call(rng: Generator) -> PublicCall:
     kinds, weights = zip(*_KINDS, strict=True)
     kind = int(rng.choice(len(kinds), p=np.array(weights) / sum(weights)))
     call: PublicCall = kinds[kind](rng)
+    call = varied(rng.spawn(1)[0], call)
     if call.of_arrays:
         return call
     stratum = _one(rng, STRATA) if rng.random() < 0.08 else None

@@ -214,7 +214,7 @@ def _mechanism_watch(name: str, real: Watch, here: Recording, script: Script) ->
 
     def call(*private: Any, bits: Any, **options: Any) -> Any:
         said = _scripted(here, script, name)
-        public = {key: value for key, value in options.items() if key not in _PRIVATE}
+        public = _listed({key: value for key, value in options.items() if key not in _PRIVATE})
         public["shape of the data"] = shape(*private)
         kept = keep(*private, options)
         result = real(*private, bits=bits, **options) if said is None else said.result
@@ -224,6 +224,12 @@ def _mechanism_watch(name: str, real: Watch, here: Recording, script: Script) ->
     return call
 
 
+def _listed(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options that can be compared: lists for arrays."""
+    arrays = {key: one.tolist() for key, one in options.items() if isinstance(one, np.ndarray)}
+    return {**options, **arrays}
+
+
 def _gradient_watch(name: str, real: Watch, here: Recording, script: Script) -> Watch:
     def make(design: Any, y: Doubles, *, l1: float, **start: Any) -> Any:
         _scripted(here, script, name)
@@ -231,7 +237,7 @@ def _gradient_watch(name: str, real: Watch, here: Recording, script: Script) -> 
         def again() -> Any:
             return real(design, y, l1=l1, **start)
 
-        here.calls.append(Call(name, {"l1": l1, **start}, again, None))
+        here.calls.append(Call(name, {"l1": l1, **_listed(start)}, again, None))
         return again()
 
     return make

@@ -1,0 +1,105 @@
+"""Options of methods, selectors and mechanisms other than their defaults, for some replays."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from dpreg.audit.replay_calls import PublicCall
+from dpreg.estimation.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
+from dpreg.estimation.releases.standardisation import Standardisation
+from dpreg.estimation.selection import DPSIS, DPKendall, SubLasso, TwoStage
+
+__all__ = ["varied"]
+
+Generator = np.random.Generator
+Options = dict[str, Any]
+
+# So many calls have other options of their method or selector.
+_SHARE = 0.25
+_SCALING = {"standardisation": Standardisation(zooms=1, bins=8, moment_share=0.2)}
+_MODELS: tuple[Options, ...] = (
+    {"penalty": 0.01}, {"count_share": 0.5}, {"partition": "independent"}, {"models": 3},
+)  # fmt: skip
+_OTHERS: dict[type, tuple[Options, ...]] = {
+    AdaSSP: (
+        {"cov_type": "nonrobust"}, {"cov_type": "bootstrap"}, {"scatter_share": 0.2},
+        {"row_factor": 4.0, "response_limit": 1.0}, _SCALING,
+    ),
+    BoostedAdaSSP: (
+        {"gram_share": 0.6}, {"first_clip": 1.0, "clip": 1.0}, {"row_factor": 3.0}, _SCALING,
+    ),
+    DPSGD: ({"clip": 0.1}, {"learning_rate": 0.5}, {"row_factor": 3.0}, _SCALING),
+    FrankWolfe: ({"l1": 5.0}, {"reach": 0.5}, {"count_share": 0.5}, {"screen": "adp"}, _SCALING),
+    TukeyEM: (
+        {"ridge": 0.1, "models": 4}, {"refinements": 2, "partition": "independent"},
+        {"count_share": 0.5}, {"limits_share": 0.0}, {"grid_exponent": -20},
+    ),
+    Auto: ({"count_share": 0.2},),
+    DPKendall: ({"ranges": "published"},),
+    DPSIS: ({"gamma": 0.1}, {"top_k": "peel", "noise": "gumbel"}),
+    SubLasso: (*_MODELS, {"batch": "d"}),
+    TwoStage: _MODELS,
+}  # fmt: skip
+# Of mechanisms on arrays, and those with options of a method.
+_ARRAYS: dict[str, tuple[Options, ...]] = {
+    "dp_frank_wolfe": ({"start": "random"}, {"screen": "adp"}),
+    "dp_kendall": ({"ranges": "published"},),
+    "dp_sis": ({"gamma": 0.1}, {"top_k": "peel"}, {"top_k": "peel", "noise": "gumbel"}),
+}  # fmt: skip
+_FITS: dict[str, type] = {
+    "adassp": AdaSSP, "boosted_adassp": BoostedAdaSSP, "dpsgd": DPSGD, "tukey_em": TukeyEM,
+}  # fmt: skip
+
+
+def varied(rng: Generator, call: PublicCall) -> PublicCall:
+    """Give some calls other options, or call another function instead.
+
+    Parameters
+    ----------
+    rng : Generator
+        Not that which calls and tables are drawn by, which would be others.
+    """
+    if rng.random() >= _SHARE * (1 + 2 * call.of_arrays):
+        return call
+    if call.of_arrays:
+        return _of_arrays(rng, call)
+    options = dict(call.options)
+    for name in ("method", "select"):
+        others = _OTHERS.get(type(options.get(name)))
+        if others is not None:
+            options[name] = dataclasses.replace(options[name], **_one(rng, others))
+    if call.function == "dp_moments":
+        options["memory"] = 1e6
+    function = call.function
+    if "select" in options and rng.random() < 0.5:
+        function = "dp_glm"
+        options["family"] = _one(rng, ("gaussian", "binomial", "poisson"))
+    return dataclasses.replace(call, function=function, options=options)
+
+
+def _of_arrays(rng: Generator, call: PublicCall) -> PublicCall:
+    options = dict(call.options)
+    if call.function in _ARRAYS:
+        if call.function == "dp_kendall" and rng.random() < 0.5:
+            models = _one(rng, ("sqrt(n)", "n/k", "n/d", 3))
+            options |= {"models": models, **_one(rng, _MODELS)}
+            return dataclasses.replace(call, function="sub_lasso", options=options)
+        options |= _one(rng, _ARRAYS[call.function])
+        return dataclasses.replace(call, options=options)
+    function = _one(rng, tuple(_FITS))
+    method, claim = _FITS[function], call.claim
+    changed = method(**_one(rng, _OTHERS[method]))
+    if function == "tukey_em":
+        options.pop("bounds", None)
+    if function == "dpsgd":
+        # Its noise takes seconds to find, once for each claim.
+        changed, claim = dataclasses.replace(changed, steps=3), (1.0, 1e-5)
+    options["options"] = changed
+    return dataclasses.replace(call, function=function, claim=claim, options=options)
+
+
+def _one(rng: Generator, choices: Any) -> Any:
+    return choices[int(rng.integers(len(choices)))]
