@@ -225,7 +225,7 @@ assert replayed.holds
 # | `dp_glm(family="negativebinomial")` | 0.01 | 0.65 |
 # | `dp_glm(family="quantile")` | 0.01 | 0.57 |
 # | `dp_effect(method="difference")` | 0.01 | 0.71 |
-# | `dp_survival()` * | 1e-5 | 0.54 |
+# | `dp_survival()` | 0.01 | 0.52 |
 # | `dp_moments()` * | 1e-5 | 0.75 |
 # | `dp_curve()` * | 0 | 0.89 |
 # | `dp_test()` * | 0 | 0.91 |
