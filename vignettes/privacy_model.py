@@ -214,7 +214,7 @@ assert replayed.holds
 #
 # | call | delta | eps is at least |
 # |---|---|---|
-# | `dp_lm()` * | 1e-5 | 0.65 |
+# | `dp_lm()` | 1e-5 | 0.66 |
 # | `dp_lm(method=AdaSSP(...), inference=False)` | 1e-5 | 0.65 |
 # | `dp_lm(method=BoostedAdaSSP(rounds=1), inference=False)` * | 1e-5 | 0.53 |
 # | `dp_lm(method=DPSGD(steps=20))` * | 1e-5 | 0.75 |
