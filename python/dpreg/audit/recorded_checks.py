@@ -142,7 +142,7 @@ def extras_and_weights(effort: Effort) -> Finding:
     both = {**counts, "fit_stats": True}
     fits: tuple[tuple[Family, _Bounded, dict[str, bool]], ...] = (
         (GAUSSIAN, boosted, both), (GAUSSIAN, (AdaSSP(), None), both),
-        (BINOMIAL, boosted, counts), (POISSON, boosted, counts),
+        (BINOMIAL, (BoostedAdaSSP(), None), counts), (POISSON, boosted, counts),
     )  # fmt: skip
     runs = [
         run_of(method, "y ~ a + b", pair, inference, family=family, bounds=bounds, **extras)
