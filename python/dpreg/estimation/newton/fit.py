@@ -292,7 +292,7 @@ def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linear
         rows = _rows(begun, model, top, kept=False)
         at = found.theta / found.sizes
         gram, deviation = noisy_curvature(rows, at, limit, "curvature", noise, mu)
-        before = before.guessed(_GUESSED)
+        before = before.guessed()
     sizes = n * np.outer(found.sizes, found.sizes)
     moments = before.seen(gram / sizes, (deviation / sizes) ** 2)
     values, vectors = np.linalg.eigh(moments.matrix)

@@ -69,13 +69,14 @@ class Moments:
             self.matrix + weight * (matrix - self.matrix), weight * variance, self.levels
         )
 
-    def guessed(self, doubt: float) -> Moments:
-        """Return them for entries that differ by about so much from what they were, more so levels.
+    def guessed(self) -> Moments:
+        """Return them for a curvature that was guessed from them: levels may have another mean.
 
         Where no level is concerned nothing is changed.
         """
-        off = np.where(np.eye(len(self.matrix), dtype=bool), _RARE_DOUBT**2, 2 * doubt**2)
-        return Moments(self.matrix, self.variance + off, self.levels)
+        diagonal = np.eye(len(self.matrix), dtype=bool)
+        more = np.where(diagonal, _RARE_DOUBT**2, 2 * _ALIKE**2)
+        return Moments(self.matrix, self.variance + more, self.levels)
 
     def along(self, vectors: Doubles) -> Doubles:
         """Return the deviation of the error of second moments along vectors of length 1."""
