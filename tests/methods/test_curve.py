@@ -325,7 +325,7 @@ def test_an_event_of_2_is_noticed_from_what_was_released():
 
 @pytest.mark.parametrize(("formula", "said"), [
     ("time ~ arm", "must have Surv\\(\\) on its left-hand side"),
-    ("Surv(time) ~ arm", "needs a time and an event, and was given 1 arguments"),
+    ("Surv(time) ~ arm", "needs a time and an event, and was given 1 argument;"),
     ("Surv(time, event, type='left') ~ arm", "times to one event, censored on the right"),
     ("Surv(time, event)", "must have Surv"),
     ("Surv(time, event) ~ strata(arm)", r"strata\(\) cannot be used.*write the groups themselves"),

@@ -364,7 +364,7 @@ def test_little_overlap_is_said():
     found = dpreg.dp_effect("y ~ a + b", data, 1.0, treatment="t", rng=1)
     true = ((1 / (1 + np.exp(-3 * data["a"])) - 0.5).abs() > 0.45).sum()
     assert abs(found.overlap.rows - true) < 1500
-    assert "rests on the model of the outcome" in found.notes[0]
+    assert "depends on the model of the outcome" in found.notes[0]
 
 
 @pytest.mark.parametrize(("given", "kind", "says"), [

@@ -175,15 +175,16 @@ class DPResults(Saved, LinearTests):
         shown = np.exp if exp else np.asarray
         with np.errstate(invalid="ignore", over="ignore"):
             privacy = np.sqrt(np.maximum(error**2 - sampling**2, 0.0))
+            coef, lower, upper = map(shown, (self.estimates, found["lower"], found["upper"]))
         return pd.DataFrame(
             {
-                "coef": shown(self.estimates),
+                "coef": coef,
                 "std err": error,
                 "sampling": sampling,
                 "privacy": privacy,
                 **found,
-                "lower": shown(found["lower"]),
-                "upper": shown(found["upper"]),
+                "lower": lower,
+                "upper": upper,
                 "clipping": unknown if self.clipping is None else self.clipping,
             },
             index=pd.Index(self.names, name="term"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -166,7 +166,8 @@ def release_multinomial(
     for part, least in _STEPS:
         noise = spending.stage(part * spending.left)
         noise.rows = max_rows * classes.count
-        rows = _step(design, classes, units, begun, (theta, before), shares, least, noise)
+        place = _Place(theta, before, shares, least)
+        rows = _step(design, classes, units, begun, place, noise)
         last = part == 1.0
         step = newton_fit(replace(rows, back=back if last else None))
         spending.add("step: ", noise)
@@ -192,17 +193,43 @@ def _as_likelihood(
     )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a step is taken.  Released.
+
+    Attributes
+    ----------
+    theta, before : ndarray
+        The last two estimates, from the first of which it goes.
+    shares : ndarray, shape (classes,)
+        Of the records.
+    least : float
+        No curvature of a record is less than this share of the mean one.
+    """
+
+    theta: Doubles
+    before: Doubles
+    shares: Doubles
+    least: float
+
+
 def _step(
-    design: Design, classes: Baseline, units: _Units, begun: Standardised,
-    thetas: tuple[Doubles, Doubles], shares: Doubles, least: float, noise: GaussianReleases,
-) -> Standardised:  # fmt: skip
-    """Return the least squares that are a step, from the first of two estimates."""
+    design: Design,
+    classes: Baseline,
+    units: _Units,
+    begun: Standardised,
+    place: _Place,
+    noise: GaussianReleases,
+) -> Standardised:
+    """Return the least squares that are a step."""
     weight, count = begun.design.terms.weight, classes.count
-    spread = np.clip(shares, _LEAST_SHARE, 1 - _LEAST_SHARE)
+    spread = np.clip(place.shares, _LEAST_SHARE, 1 - _LEAST_SHARE)
     own = np.delete(spread * (1 - spread), classes.base)
     expansion = RowsOfStep(
         classes, weight is not None, tuple(units.centre.tolist()), tuple(units.scale.tolist()),
-        thetas[0].reshape(count, -1), ((thetas[0] + thetas[1]) / 2).reshape(count, -1), least * own,
+        place.theta.reshape(count, -1),
+        ((place.theta + place.before) / 2).reshape(count, -1),
+        place.least * own,
     )  # fmt: skip
     terms = replace(begun.design.terms, family=GAUSSIAN)
     rows = expanded(design, expansion, count, noise.rows // count, terms)
