@@ -39,7 +39,7 @@ _FAR, _BINS, _ZOOMS = 0.4, 32, 3
 # Of the squared mu, for numbers of rows of levels.  Indicators are centred by them, and have the
 # largest deviation that one can have: rows of a rare level would be long.  Centred at half of their
 # bounds, all rows were: errors of levels of four factors of 20,000 wages were 119 times those of
-# least squares, and are 2 times with this (tests/benchmarks/factors.md).
+# least squares, and are 1.4 times with this and `newton/levels.py`.
 _LEVELS, _LEVEL_SCALE = 0.02, 0.5
 # No count is less than this.
 _LEAST_COUNT = 0.5
