@@ -72,21 +72,18 @@ def test_rows_of_a_rare_level_are_no_longer_than_others():
 
 
 @pytest.mark.parametrize("shares", [(0.7, 0.299, 0.001), (0.001, 0.7, 0.299), (0.3, 0.699, 0.001)])
-def test_a_level_that_is_not_told_does_to_others_what_is_said(shares):
-    """Reference: least squares with and without it."""
-    rng = np.random.default_rng(3)
-    X = table(shares, rng)[:, 1:]
-    X = np.column_stack([rng.permutation(np.linspace(-1, 1, len(X))), X])
+def test_a_level_that_is_not_told_is_as_others_are_on_average(shares):
+    X = table(shares, np.random.default_rng(3))
     found, rows = begun(shares, X, precision=1 / 0.002)
     assert found.unseen.shape[1] == 1
-    # A response that is what the level adds, in standard units.
-    response = rows @ found.unseen[:, 0]
-    fit = np.linalg.lstsq(rows @ found.change, response, rcond=None)[0]
-    rare = np.flatnonzero(np.isclose(shares, 0.001))[0]
+    rare = int(np.flatnonzero(np.isclose(shares, 0.001))[0])
     has = X[:, rare] == 1 if rare else ~X[:, 1:].any(axis=1)
-    # Left out, it has an effect of 1 on its rows, and none on others but what it takes along.
-    np.testing.assert_allclose(response[has] - response[~has].max(), 1.0, atol=3e-3)
-    assert np.abs(rows @ (found.change @ fit)).max() < 0.05
+    # Left out, it has an effect of 1 on its rows, and none on others but by the mean.
+    effect = rows @ found.unseen[:, 0]
+    np.testing.assert_allclose(effect, has - 0.001, atol=1e-9)
+    told = (rows @ found.change)[:, 2:]
+    np.testing.assert_allclose(told[has], 0.0, atol=1e-2)
+    assert np.abs(effect @ told).max() / N < 1e-4
 
 
 def test_without_noise_in_counts_nothing_is_doubted():
@@ -168,3 +165,16 @@ def test_bases_and_columns_with_bounds_are_no_levels():
         data_bounds={"x": (0.0, 1.0)}, bounds={"flag": (0.0, 1.0)},
     )  # fmt: skip
     assert [places.tolist() for places in level_places(terms)] == [[2]]
+
+
+def test_a_reference_that_few_rows_have_is_said():
+    rng = np.random.default_rng(10)
+    n = 20_000
+    g = np.where(np.arange(n) < 5, "a", np.where(rng.random(n) < 0.5, "b", "c"))
+    df = pd.DataFrame({"y": rng.standard_normal(n) + (g == "b"), "g": g})
+    fit = dpreg.dp_lm("y ~ g", df, 1.0, 1e-6, levels={"g": ["a", "b", "c"]}, rng=1)
+    assert fit.bse.isna().all()
+    assert any("its reference level: choose another" in note for note in fit.notes)
+    fit = dpreg.dp_lm("y ~ g", df, 1.0, 1e-6, levels={"g": ["b", "a", "c"]}, rng=1)
+    assert fit.bse.isna().tolist() == [False, True, False]
+    assert not any("reference" in note for note in fit.notes)

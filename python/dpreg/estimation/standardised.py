@@ -176,6 +176,7 @@ class Standardised:
         else:
             limits = regressor_limits(self.scales)
             limits[list(terms.given)] = np.nan
+        levels = [int(units.intercept) + of for of in level_places(terms)]
         stats, diagnostics = released_extras(
             self.design, self.scales, params, self.noise, self.extras
         )
@@ -197,7 +198,9 @@ class Standardised:
                 *(() if dispersion is None else (dispersion.note,)),
                 *notes,
                 *self._about_weights(),
-                *hidden_note(hidden, terms.coefficients, inference=error is not None),
+                *hidden_note(
+                    hidden, terms.coefficients, inference=error is not None, levels=levels
+                ),
             ),
             limits=limits[of_model],
             stats=stats,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -152,7 +153,11 @@ def clipping_bounds(
 
 
 def hidden_note(
-    hidden: NDArray[np.bool_], coefficients: tuple[str, ...], *, inference: bool
+    hidden: NDArray[np.bool_],
+    coefficients: tuple[str, ...],
+    *,
+    inference: bool,
+    levels: Sequence[NDArray[np.int64]] = (),
 ) -> tuple[str, ...]:
     """Name the coefficients that are not estimable at this eps, if there are any.
 
@@ -162,16 +167,21 @@ def hidden_note(
     coefficients : tuple of str
     inference : bool
         False: only columns that are not used are hidden, and their coefficients are 0.
+    levels : sequence of ndarray of int
+        Places of the coefficients of the levels of each factor.
     """
     if not hidden.any():
         return ()
     advice = "give bounds, first of the response, or use fewer columns, more rows or a larger eps"
-    if hidden.all():
-        what = "standard errors" if inference else "coefficients"
-        return (f"the {what} are not estimable at this eps; {advice}",)
-    names = ", ".join(name for name, h in zip(coefficients, hidden, strict=True) if h)
     what = "standard errors" if inference else "coefficients"
-    return (
-        f"{what} not estimable at this eps: {names}; a term whose coefficient is 0 is not in the "
-        "model",
-    )
+    rare = ""
+    if any(hidden[of].all() for of in levels):
+        rare = (
+            ".  Where all levels of a factor have none, few rows have its reference level: choose "
+            "another"
+        )
+    if hidden.all():
+        return (f"the {what} are not estimable at this eps; {advice}{rare}",)
+    names = ", ".join(name for name, h in zip(coefficients, hidden, strict=True) if h)
+    absent = "a term whose coefficient is 0 is not in the model"
+    return (f"{what} not estimable at this eps: {names}; {absent}{rare}",)
