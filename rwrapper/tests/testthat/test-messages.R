@@ -27,10 +27,14 @@ test_that("what is missing or long is named without its length", {
   expect_match(wrong(dp_curve(Surv(carat, cut) ~ 1, diamonds, eps = 1)), "^cuts must be increasing numbers, such as")
   expect_match(wrong(dp_curve(Surv(carat, cut) ~ 1, diamonds, cuts = 1)), "^eps must be given")
   expect_match(wrong(dp_plan(n = 1000, eps = 1)), "^d must be given")
-  expect_match(wrong(dp_glm(carat ~ depth, diamonds, eps = 1, bounds = list(carat = c(1, 2)))),
-               "write I(carat == 2)", fixed = TRUE)
   expect_match(wrong(dp_lm(price ~ carat, diamonds, eps = diamonds$carat)), "not a long vector$")
   expect_match(wrong(dp_lm(price ~ carat, diamonds, eps = as.list(diamonds$carat))), "not a long list$")
+})
+
+test_that("a response of 1 and 2 is refused with what to write", {
+  needs_python()
+  expect_error(dp_glm(carat ~ depth, diamonds, eps = 1, bounds = list(carat = c(1, 2))),
+               "write I(carat == 2)", fixed = TRUE, class = "dpreg_usage")
 })
 
 test_that("options are checked by name", {
