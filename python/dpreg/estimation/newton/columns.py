@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.estimation.newton.row_lengths import row_norms
-from dpreg.estimation.newton.whitening import MOST_LOOKS, whiten_columns
+from dpreg.estimation.newton.whitening import MOST_LOOKS, Whitening, whiten_columns
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.spectrum import symmetric_root, without_spread
@@ -24,6 +24,8 @@ _NORMS = 0.06
 # are looked for, and are left too long: without this, intervals of dummies are half as wide again
 # at n = 20,000.
 _EVENING, _NOISE, _SHORTEST, _LONGEST = 0.05, 0.5, 1.3, 8.0
+# Second moments of rare levels are this many times what noise alone makes.
+_CLEAR = 3.0
 # Passes over the rows, at most.
 COLUMN_PASSES = MOST_LOOKS + 3
 
@@ -69,8 +71,9 @@ def column_moments(begun: Standardised, units: StandardUnits, aside: float) -> C
     """
     design, scales, noise = begun.design, begun.scales, begun.noise
     found = whiten_columns(design, scales, units, noise, small=begun.few_rows)
+    mu = noise.share(begun.left - aside - _NORMS)
     # Directions without a spread are as long as would make it just seen.
-    change = np.column_stack([found.change, found.unseen])
+    change = np.column_stack([_added(found, scales.units * mu / noise.rows), found.unseen])
     if not begun.few_rows:
         turn = _evening(begun, units, change)
         # and are not to come into others with the noise.
@@ -88,6 +91,19 @@ def column_moments(begun: Standardised, units: StandardUnits, aside: float) -> C
         reach=limit / math.sqrt(max(units.width, 1)),
         kurtosis=norms.kurtosis(limit),
     )
+
+
+def _added(found: Whitening, clear: float) -> Doubles:
+    """Return the coordinates of rows that are added up, `clear` being how many rows make noise 1.
+
+    Those of rare levels are short, so that their rows are no longer than others, unless their
+    second moments would not be told from noise.  Without it three factors of 100,000 rows have
+    errors of 5.5 times those of least squares, and with it 2.2 times; a factor of 40 levels of
+    20,000 rows would have no error at all, and has some.
+    """
+    noise = (_SHORTEST**2 * found.squares) * math.sqrt(2 * found.squares) / clear
+    short = float((found.sizes**2).min(initial=1.0)) > _CLEAR * noise
+    return found.rows if short else found.change
 
 
 def _evening(begun: Standardised, units: StandardUnits, change: Doubles) -> Doubles:

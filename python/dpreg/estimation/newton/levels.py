@@ -177,12 +177,6 @@ def beginning(terms: Terms, scales: Scales, units: StandardUnits, *, small: bool
     )
 
 
-def unknown(width: int) -> Beginning:
-    """Return coordinates that are the columns: nothing is known of them."""
-    moments = Moments(np.eye(width), np.full((width, width), np.inf), np.zeros(width, dtype=bool))
-    return Beginning(np.eye(width), np.zeros((width, 0)), moments, np.ones(width))
-
-
 def _without_most(share: Doubles, noise: Doubles) -> tuple[Doubles, Doubles, Mask]:
     """Let the most common level stand for none.
 

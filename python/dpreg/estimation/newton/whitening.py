@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.data.design import Design
-from dpreg.estimation.newton.levels import Beginning, Moments, beginning, shrunken, unknown
+from dpreg.estimation.newton.levels import Beginning, Moments, beginning, shrunken
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.moments import noisy_gram
@@ -234,9 +234,10 @@ def whiten_columns(
     """
 
     def rows(found: Whitening, limit: float) -> MappedRows:
-        return mapped_rows(design, scales, units, found.change, limit, kept=False)
+        return mapped_rows(design, scales, units, found.rows, limit, kept=False)
 
-    table = _Table(unknown(units.width), rows, False, scales.units, units.intercept)
+    begun = beginning(design.terms, scales, units, small=small)
+    table = _Table(begun, rows, False, scales.units, units.intercept)
     return _whitened(table, noise, small=small)
 
 
