@@ -146,7 +146,8 @@ def test_a_response_coded_1_and_2_has_a_note(rows):
     rng = np.random.default_rng(rows)
     x, age = rng.normal(size=rows), rng.uniform(20, 80, rows)
     event = rng.random(rows) < 1 / (1 + np.exp(-x))
-    wanted = "values of y above 1 were clipped to 1; if it is coded 1 and 2, write I(y == 2)"
+    asked = "if y is coded 1 and 2, all of its values counted as 1: write I(y == 2)"
+    wanted = f"little is known of the intercept; {asked}"
     for y, said in ((event + 1, True), (1 * event, False), (event, False)):
         fit = dpreg.dp_glm("y ~ x + age", {"x": x, "age": age, "y": y}, 1.0, 1e-6, rng=1)
         assert (wanted in fit.notes) == said

@@ -291,8 +291,8 @@ def test_thresholds_out_of_order_are_said_and_taken_in_order(fitted):
     other, new = replace(fit, estimates=swapped, covariance=covariance), people(5)
     pd.testing.assert_frame_equal(other.predict(new), fit.predict(new))
     pd.testing.assert_frame_equal(*(f.predict(new, interval="confidence") for f in (other, fit)))
-    assert "thresholds are not in rising order" in str(other)
-    assert "rising" not in str(fit)
+    assert "thresholds are not in increasing order" in str(other)
+    assert "increasing" not in str(fit)
 
 
 @both

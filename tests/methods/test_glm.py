@@ -68,8 +68,8 @@ def test_intervals_cover_and_are_about_as_wide_as_without_noise(family):
         covered += int((np.abs(fit.estimates - truth) <= 1.96 * fit.bse.to_numpy()).sum())
         ratios.append(fit.bse.to_numpy() / fit.sampling)
     assert covered > 102
-    # One intercept of these 200 fits has no error: the scale of a column was misread.
-    assert np.isnan(ratios).sum() <= 1
+    # One intercept has no error: of these counts, the scale of a column was misread seven times.
+    assert np.isnan(ratios).sum() <= (family == COUNTS)
     assert np.nanmedian(ratios) < 4
 
 

@@ -51,8 +51,8 @@ def about_coding(response: str, family: Family, schema: Schema, error: float) ->
     if family.name != "binomial" or truth or error < _VAGUE:
         return ()
     return (
-        f"values of {response} above 1 were clipped to 1; if it is coded 1 and 2, write "
-        f"I({response} == 2)",
+        f"little is known of the intercept; if {response} is coded 1 and 2, all of its values "
+        f"counted as 1: write I({response} == 2)",
     )
 
 

@@ -204,11 +204,11 @@ def _made(value: Any, hint: Any) -> Any:
 
 
 def _check_bounds(schema: Mapping[str, Any]) -> None:
-    """Raise a ValueError for bounds of a column that are not two rising numbers."""
+    """Raise a ValueError for bounds of a column that are not two increasing numbers."""
     for name, column in schema.items():
         bounds = column.get("bounds")
         if bounds is not None and (len(bounds) != 2 or not bounds[0] < bounds[1]):
-            raise ValueError(f"schema.{name}.bounds must be two rising numbers")
+            raise ValueError(f"schema.{name}.bounds must be two increasing numbers")
 
 
 def check_fit(data: Mapping[str, Any]) -> None:

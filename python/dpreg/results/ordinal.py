@@ -67,7 +67,7 @@ class DPOrdinal(OfClasses):
         shown = super().summary(alpha, exp=exp)
         if (np.diff(self.thresholds) > 0).all():
             return shown
-        note = "Note: the thresholds are not in rising order; predictions take them in order."
+        note = "Note: the thresholds are not in increasing order; predictions take them in order."
         return replace(shown, notes=(*shown.notes, note))
 
     @property
@@ -91,7 +91,7 @@ class DPOrdinal(OfClasses):
         return np.tile(estimates[: len(self.classes.covariates)], (self.classes.count, 1))
 
     def _predictors(self, X: Doubles, estimates: Doubles) -> Doubles:
-        """Return those of being above each threshold, which are taken in rising order."""
+        """Return those of being above each threshold, which are taken in increasing order."""
         size = len(self.classes.covariates)
         return np.asarray((X @ estimates[:size])[:, None] - np.sort(estimates[size:]))
 

@@ -204,7 +204,7 @@ class DPSurvival(StackedResults):
     def _model(cls, **parts: Any) -> tuple[Periods, tuple[str, ...]]:
         periods = Periods(**parts)
         if len(periods.edges) < 2 or any(a >= b for a, b in itertools.pairwise(periods.edges)):
-            raise ValueError("periods.edges must be two or more rising numbers")
+            raise ValueError("periods.edges must be two or more increasing numbers")
         if not set(periods.varying) <= set(periods.covariates):
             raise ValueError("periods.varying are not among the covariates")
         return periods, ("Intercept", *periods.names, EXPOSURE)

@@ -53,7 +53,7 @@ def b_splines(
     ----------
     x : ndarray, shape (n,)
     knots : sequence of float
-        Between `low` and `high`, rising.
+        Between `low` and `high`, increasing.
 
     Returns
     -------

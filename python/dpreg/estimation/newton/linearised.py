@@ -294,10 +294,10 @@ def _start(family: Family, mean: float | None, slope: float) -> tuple[float, flo
     """
     most = _MOST_SPREAD[family.link]
     low, high = 0.0, most
-    if slope < float(_expected(family, mean, most)[1]) * most:
-        if slope == 0:  # every half would be too steep
-            high = most / 2**_HALVES
-        for _ in range(_HALVES if slope > 0 else 0):
+    if slope == 0:  # every half would be too steep
+        high = most / 2**_HALVES
+    elif slope < float(_expected(family, mean, most)[1]) * most:
+        for _ in range(_HALVES):
             spread = (low + high) / 2
             if float(_expected(family, mean, spread)[1]) * spread < slope:
                 low = spread

@@ -64,7 +64,7 @@ class Screen:
         if self.after is not None and any(
             b <= a for a, b in zip((0, *self.after), self.after, strict=False)
         ):
-            raise unusable("screen", "a Screen with rising steps from 1 in after", self.after)
+            raise unusable("screen", "a Screen with increasing steps from 1 in after", self.after)
 
     def steps_after(self, steps: int, d: int) -> tuple[int, ...]:
         """Return the steps after which coordinates are screened in a run of `steps`."""
