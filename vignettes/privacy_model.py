@@ -171,10 +171,11 @@ for name in ("choice worlds", "adassp"):
 # ### Replays
 #
 # `dpreg audit --replay --pairs 5000 --json replay.json` makes random calls of all public functions
-# (families, weights, offsets, bounds, units of several rows, panels, strata, selections) on small
-# random tables, and each call again on a neighbouring table with one unit more or less: an extreme
-# row, a missing value, an undeclared level, a person of six rows. The second call is given the
-# numbers that the first one released, so both take the same public path. Then
+# (families, weights, offsets, bounds, factors with rare levels, units of several rows, panels,
+# strata, selections) on small random tables, in memory, in Parquet files or in partitions, and each
+# call again on a neighbouring table with one unit more or less: an extreme row, a missing value, an
+# undeclared level, a person of six rows. The second call is given the numbers that the first one
+# released, so both take the same public path. Then
 #
 # - every exact sum may differ by at most the sensitivity that its noise was made for;
 # - the releases, their noise scales and everything that comes out at the end must be equal;
@@ -186,9 +187,10 @@ for name in ("choice worlds", "adassp"):
 # Every noise is possible, so every path must be safe: some replays release the sums of a table as
 # if it were 100,000 times as large, some release them without noise, and some with four times the
 # noise. Where the analysis assumes it, random draws are coupled: the units that are in both tables
-# have the same rows sampled and are in the same models. A failure is reduced to a few rows and
-# printed with the call. The report can be filed: it has the version, the seed, the number of pairs
-# per call and option, and the largest change per release.
+# have the same rows sampled, are in the same models and in the same samples of DP-SGD, whose steps
+# are taken once more row by row. A failure is reduced to a few rows and printed with the call. The
+# report can be filed: it has the version, the seed, the number of pairs per call and option, and
+# the largest change per release.
 
 # %%
 replayed = replay(10, seed=1)
