@@ -210,8 +210,8 @@ assert replayed.holds
 # tables are chosen so that the canary moves what is shown by as much as any row can: a bound of at
 # least half of eps shows that the audit would have noticed a method with half of its noise.
 #
-# Claimed is eps = 1. Each bound holds with probability 0.99; tests/audit/report.md has the numbers of
-# runs and the options.
+# Claimed is eps = 1. Each bound holds with probability 0.99; tests/audit/report.md has the numbers
+# of runs and the options.
 #
 # | call | delta | eps is at least |
 # |---|---|---|
