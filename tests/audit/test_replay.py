@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import inspect
 import json
@@ -10,20 +11,24 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from audit.mutants import MUTANTS
+from audit.patches import edited
+from audit.planted import LEAKS
 from audit.replayed import BROKEN, found_after
 
 import dpreg
 from dpreg import _core
-from dpreg.audit import ReplayReport, replay, replay_options
+from dpreg.audit import ReplayReport, replay, replay_options, replay_varied
 from dpreg.audit.recordings import Leak, Luck
 from dpreg.audit.replay import measure
-from dpreg.audit.replay_calls import PublicCall
+from dpreg.audit.replay_calls import LEVELS, PublicCall
+from dpreg.audit.replay_held import CONTAINERS, FILES
 from dpreg.audit.replay_options import random_call
 from dpreg.audit.replay_shrink import shrunk
 from dpreg.audit.replay_tables import random_case
 from dpreg.audit.replay_varied import varied
 from dpreg.audit.watches import _with_units
 from dpreg.estimation.methods import METHODS, BoostedAdaSSP
+from dpreg.estimation.releases.statistics import LevelCounts
 from dpreg.estimation.selection import SELECTORS
 from dpreg.faces.cli.commands import main
 
@@ -92,6 +97,9 @@ def test_random_calls_have_all_functions_families_and_options():
     assert {call.stratum for call in calls} == {None, "north", "south"}
     assert any("offset(" in call.formula for call in calls)
     assert any("| who + p" in call.formula for call in calls)
+    assert {call.container for call in calls} == {*CONTAINERS, *FILES}
+    factors = {call.function for call in calls if call.formula == "y ~ c + p + r"}
+    assert factors == {"dp_lm", "dp_glm", "dp_moments"}
 
 
 def arguments_of(function):
@@ -144,6 +152,65 @@ def test_what_is_wrong_with_tables_of_exits_is_found(mutant, monkeypatch):
     found = found_after(mutant, 150)
     assert found is not None
     assert not BROKEN.search(found[1]), found[1]
+
+
+@pytest.fixture
+def of_kind(monkeypatch):
+    """Draw calls of one kind only."""
+    return lambda kind: monkeypatch.setattr(replay_options, "_KINDS", ((kind, 1),))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["sampled gradients: every row in every step, noise for a sample",
+     "sampled gradients: noise of half the scale",
+     "sampled gradients: clip of the step is twice that of the noise",
+     "all rows of a person in sampled gradients"],
+)  # fmt: skip
+@pytest.mark.slow
+def test_what_is_wrong_with_sampled_steps_is_found(name, of_kind):
+    """Samples of neighbours are coupled: the same rows are in both."""
+    of_kind(replay_options._dpsgd)
+    assert replay(2, seed=4, shrink=False).holds
+    (mutant,) = (one for one in MUTANTS if one.name == name)
+    found = found_after(mutant, 4)
+    assert found is not None
+    assert not BROKEN.search(found[1]), found[1]
+
+
+def test_a_factor_more_than_was_paid_for_is_found(of_kind, monkeypatch):
+    of_kind(replay_options._moments)
+    monkeypatch.setattr(replay_varied, "_FACTORS_SHARE", 1.0)
+    assert replay(10, seed=4, shrink=False).holds
+    with contextlib.ExitStack() as stack:
+        edited(LevelCounts, "seal", ("np.ones(len(self.groups))", "np.ones(1)"))(stack)
+        report = replay(10, seed=4, shrink=False)
+    assert "number of rows of each level" in report.failures[0].why
+
+
+@pytest.mark.parametrize("container", FILES)
+def test_a_table_is_the_same_wherever_it_is_held(container):
+    call = dataclasses.replace(
+        BOOSTED, formula="y ~ a + r", options={"levels": {"r": list(LEVELS["r"])}}
+    )
+    table = case_of(call).table
+    said = [dataclasses.replace(call, container=where)(table, _core.TestBits(7))
+            for where in ("pandas", container)]  # fmt: skip
+    assert said[0] == said[1]
+    assert not said[0].startswith("refused")
+
+
+def test_a_row_that_counts_twice_in_a_partition_is_found(of_kind, monkeypatch):
+    """The leak of planted.py that rows in one place do not show."""
+    pytest.importorskip("dask")
+    of_kind(replay_options._moments)
+    monkeypatch.setattr(replay_varied, "_FILES_SHARE", 1.0)
+    monkeypatch.setattr(replay_varied, "FILES", ("dask",))
+    (leak,) = (leak for leak in LEAKS if leak.name == "a row that counts twice over partitions")
+    with contextlib.ExitStack() as stack:
+        leak.apply(leak.forced, stack)
+        report = replay(15, seed=4, shrink=False)
+    assert "moved by" in report.failures[0].why
 
 
 def planted(monkeypatch):

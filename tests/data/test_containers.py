@@ -191,6 +191,23 @@ def test_a_list_has_no_type_of_its_own():
     assert codes(tables[2], "x", ["a", "b"]).tolist() == [0]
 
 
+@pytest.mark.parametrize("kind", ["MODIN", "CUDF"])
+def test_a_table_that_would_have_to_be_read_for_its_types_is_refused(kind, monkeypatch):
+    """What becomes of a column of another package may depend on a missing cell."""
+    import narwhals.stable.v1 as nw
+
+    class Elsewhere:
+        implementation = getattr(nw.Implementation, kind)
+
+        def to_pandas(self):
+            raise AssertionError("read before the charge")
+
+    monkeypatch.setattr(nw, "from_native", lambda data: data)
+    monkeypatch.setattr(nw, "to_native", lambda data: data)
+    with pytest.raises(SchemaError, match=f"a table of {kind.lower()} cannot be read"):
+        schema(Elsewhere())
+
+
 def test_the_schema_does_not_depend_on_cells():
     """narwhals, for one, calls a column of objects text if all its first cells are."""
     kinds = {

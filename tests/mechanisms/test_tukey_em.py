@@ -165,6 +165,18 @@ def test_choose_index_follows_its_law(bits):
     assert_follows(np.bincount(draws, minlength=6), law)
 
 
+@pytest.mark.parametrize("weights", [*itertools.permutations([0.0, math.nan, -math.inf, 1.0])])
+def test_what_is_no_number_is_never_chosen(weights, bits):
+    """Wherever it stands: the largest one of a list that begins with NaN would be NaN."""
+    drawn = {_core.choose_index(np.array(weights), bits) for _ in range(200)}
+    assert drawn == {weights.index(0.0), weights.index(1.0)}
+
+
+def test_without_a_number_all_are_alike(bits):
+    drawn = {_core.choose_index(np.array([math.nan, -math.inf]), bits) for _ in range(100)}
+    assert drawn == {0, 1}
+
+
 def test_outputs_are_on_the_grid(bits):
     models = np.random.default_rng(1).standard_normal((600, 2))
     r = _core.DepthRegions(models, -20)

@@ -230,3 +230,35 @@ def test_wrong_groups_are_refused():
             call(7)
     with pytest.raises(ValueError, match="tracked"):
         _core.VertexBounds(g, 1.0).remove(0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda g: g.step(0, True), lambda g: g.drop(0),
+     lambda g: _core.VertexBounds(g, active=np.ones(3))],
+    ids=["a step", "a drop", "other bounds"],
+)  # fmt: skip
+def test_bounds_that_have_not_followed_are_not_drawn_from(change, bits):
+    """Of a stale bound the law would be another one, and slots would be of other columns."""
+    g = gradient(np.eye(3), [1.0, -0.5, 0.25])
+    bounds = _core.VertexBounds(g, active=np.array([1.0, 0.0, 1.0]))
+    walk(g, bounds, (1, -3))
+    kept = change(g)
+    calls = (
+        lambda: _core.draw_vertex(g, bounds, 1.0, bits), lambda: bounds.numerators(0),
+        lambda: bounds.refresh(0), lambda: bounds.remove(0),
+    )  # fmt: skip
+    for call in calls:
+        with pytest.raises(ValueError, match="follow each step"):
+            call()
+    del kept
+
+
+def test_two_steps_cannot_be_followed_at_once():
+    """What the first of them touched is no longer known."""
+    g = gradient(np.eye(3), [1.0, -0.5, 0.25])
+    bounds = _core.VertexBounds(g, active=np.ones(3))
+    g.step(0, True)
+    g.step(1, False)
+    with pytest.raises(ValueError, match="follow each step"):
+        bounds.follow(g.total, g.touched)

@@ -1,8 +1,8 @@
 #include "dpreg/mechanisms/exponential.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "dpreg/error.hpp"
 #include "dpreg/int128.hpp"
@@ -12,15 +12,17 @@ namespace dpreg {
 namespace {
 
 constexpr int kWeightBits = 96;
+constexpr double kNever = -std::numeric_limits<double>::infinity();
 
-/// ceil(2^kWeightBits * exp(log_weight - largest)), but 0 for a log-weight of -infinity.
+/// ceil(2^kWeightBits * exp(log_weight - largest)), but 0 for a log-weight of -infinity, or NaN.
 ///
 /// Rounding up and not down, so that what is possible on one data set stays possible on its
 /// neighbour.
 uint128 integer_weight(double log_weight, double largest) {
+    if (std::isnan(log_weight)) log_weight = kNever;
     // The difference of two infinities is not a number, but equal weights are equal.
     if (log_weight == largest) return uint128{1} << kWeightBits;
-    if (!(log_weight > -std::numeric_limits<double>::infinity())) return 0;
+    if (!(log_weight > kNever)) return 0;
     return static_cast<uint128>(std::ceil(std::ldexp(std::exp(log_weight - largest), kWeightBits)));
 }
 
@@ -29,7 +31,9 @@ uint128 integer_weight(double log_weight, double largest) {
 std::size_t choose_index(const std::vector<double>& log_weights, BitSource& bits) {
     require(!log_weights.empty() && log_weights.size() <= (std::size_t{1} << 30),
             "there must be between 1 and 2^30 weights");
-    const double largest = *std::max_element(log_weights.begin(), log_weights.end());
+    // What is not a number is never the largest, wherever it stands.
+    const double largest = std::accumulate(log_weights.begin(), log_weights.end(), kNever,
+                                           [](double a, double b) { return std::fmax(a, b); });
     uint128 total = 0;
     for (const double w : log_weights) total += integer_weight(w, largest);
     uint128 left = uniform_below(total, bits);

@@ -77,6 +77,7 @@ void L1Gradient::drop(std::size_t j) {
 }
 
 void L1Gradient::add(std::size_t j, std::int64_t change) {
+    ++version_;
     moved_[j] += change;
     if (pending_.emplace(j, 0).second) pending_cells_ += design_.column(j).size;
     pending_[j] += change;
@@ -118,6 +119,7 @@ std::int64_t L1Gradient::response_product(std::size_t j) const {
 }
 
 void L1Gradient::track(std::vector<std::uint32_t> columns) {
+    ++version_;
     ColumnSet set(cols(), std::move(columns));
     std::vector<int128> sums(set.size(), 0);
     std::vector<std::int64_t> crossprod(set.size());

@@ -84,6 +84,7 @@ VertexBounds::VertexBounds(L1Gradient& gradient, const std::vector<std::uint8_t>
 
 void VertexBounds::track(std::vector<std::uint32_t> columns) {
     gradient_.track(std::move(columns));
+    version_ = gradient_.version();
     const std::size_t slots = gradient_.tracked().size();
     run_ = std::max<std::size_t>(1, static_cast<std::size_t>(std::sqrt(slots)));
     removed_.assign(slots, 0);
@@ -111,7 +112,13 @@ int128 VertexBounds::bound(std::size_t g) const {
     return group.largest == kNone ? -1 : group.lift + int128{total_} * group.crossprod;
 }
 
+void VertexBounds::check_current() const {
+    require(version_ == gradient_.version(),
+            "bounds must follow each step and drop of their gradient, and be the last made for it");
+}
+
 std::optional<int128> VertexBounds::numerator(std::size_t g, std::size_t k) {
+    check_current();
     if (is_tracked(g)) {
         const std::size_t slot = first_slot(g) + k;
         if (removed_[slot] != 0) return {};
@@ -128,6 +135,8 @@ int128 VertexBounds::size_at(std::size_t slot) const {
 }
 
 void VertexBounds::follow(std::int64_t total, const std::vector<std::uint32_t>& touched) {
+    ++version_;
+    check_current();
     total_ = total;
     for (const std::uint32_t slot : touched) {
         require(slot < removed_.size(), "only tracked columns have slots");
@@ -141,6 +150,7 @@ void VertexBounds::follow(std::int64_t total, const std::vector<std::uint32_t>& 
 }
 
 void VertexBounds::remove(std::size_t j) {
+    check_current();
     require(j < gradient_.cols() && gradient_.tracked().contains(j),
             "only tracked columns can be removed");
     const std::size_t slot = gradient_.tracked().slot(j);
@@ -150,6 +160,7 @@ void VertexBounds::remove(std::size_t j) {
 }
 
 void VertexBounds::refresh(std::size_t g) {
+    check_current();
     auto& group = tracked_[g - fixed_.size()];
     int128 largest = -1;
     group.largest = kNone;
@@ -169,6 +180,7 @@ void VertexBounds::reject(std::size_t g) {
 }
 
 VertexBounds::Attained VertexBounds::attain(int128 slack) {
+    check_current();
     if (tracked_.empty()) return {0, -1};
     for (;;) {
         std::size_t top = fixed_.size();

@@ -78,7 +78,11 @@ def _ordinal() -> Attack:
 
 
 def _multinomial() -> Attack:
-    """Attack by a record of a class, which moves the coefficient of that class alone."""
+    """Attack by a record of a class, which moves the coefficient of that class alone.
+
+    Coefficients show the last of two steps, whose scores have 0.38 of the squared mu: an epsilon of
+    0.52 of 1.
+    """
     return _classes("dp_multinomial", dp_multinomial, ["a", *_CLASSES], "b", _first, runs=5000)
 
 

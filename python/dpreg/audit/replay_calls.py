@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dpreg import _core, mechanisms
+from dpreg.audit.replay_held import held
 from dpreg.base.errors import ArgumentError
 from dpreg.base.families import BINOMIAL, GAUSSIAN, Family, family_from, with_link
 from dpreg.calls.classes import dp_multinomial, dp_ordinal
@@ -31,8 +32,9 @@ from dpreg.privacy.sealed import opened
 
 Generator = np.random.Generator
 
-# Declared levels of the categorical columns, and strata of the budget.
-LEVELS = {"c": ("u", "v", "w"), "p": ("1", "2", "3")}
+# Declared levels of the categorical columns, most of the last of which few rows have; and strata
+# of the budget.
+LEVELS = {"c": ("u", "v", "w"), "p": ("1", "2", "3"), "r": tuple("ABCDEFGH")}
 STRATA = ("north", "south")
 
 _FUNCTIONS: dict[str, Any] = {
@@ -62,8 +64,8 @@ class PublicCall:
         Epsilon and delta.
     options : mapping
         All other arguments.
-    container : {"pandas", "dict", "pyarrow"}
-        Of the data.
+    container : str
+        Of the data; see `held`.
     stratum : str or None
         A level of column ``s``, whose budget pays.
     """
@@ -119,6 +121,11 @@ class PublicCall:
         return bool(names & {"tukey", "auto", "sub_lasso", "two_stage", "tukey_em"})
 
     @property
+    def samples_rows(self) -> bool:
+        """Whether steps are of samples of the rows."""
+        return "dpsgd" in (self.function, getattr(self.options.get("method"), "name", ""))
+
+    @property
     def of_arrays(self) -> bool:
         """Whether it takes arrays."""
         return self.function not in _FUNCTIONS
@@ -127,19 +134,6 @@ class PublicCall:
     def has_delta(self) -> bool:
         """Whether it takes a delta."""
         return bool(self.claim[1]) or not (self.of_arrays or self.function == "dp_curve")
-
-    def data(self, table: pd.DataFrame) -> Any:
-        """Return the table in its container."""
-        if self.container == "dict":
-            return {name: table[name].to_numpy() for name in table.columns}
-        if self.container == "pyarrow":
-            import pyarrow as pa
-
-            # With a declared type for text, or a column without a row would have another one.
-            kinds = {"f": pa.float64(), "O": pa.string()}
-            schema = pa.schema([(name, kinds[table[name].dtype.kind]) for name in table.columns])
-            return pa.Table.from_pandas(table, schema, preserve_index=False)
-        return table
 
     def count_units(self, table: pd.DataFrame) -> int:
         """Count the units of complete rows, as the call does; 0 if it does not, or is refused."""
@@ -151,11 +145,12 @@ class PublicCall:
         try:
             weights = check_weights(options.get("weights"), options.get("weight_limit"))
             budget = self._budget()
-            problem = pose(
-                self.formula, self.data(table), options.get("levels"), self.unit,
-                None if budget is None else budget.stratum, weights,
-            )  # fmt: skip
-            return opened(problem.design(default_memory()).records).unit_count
+            stratum = None if budget is None else budget.stratum
+            with held(table, self.container) as data:
+                problem = pose(
+                    self.formula, data, options.get("levels"), self.unit, stratum, weights
+                )
+                return opened(problem.design(default_memory()).records).unit_count
         except ArgumentError:
             return 0
 
@@ -171,7 +166,8 @@ class PublicCall:
             if self.of_arrays:
                 found = getattr(mechanisms, self.function)(*self._arrays(table), **arguments)
             else:
-                found = _FUNCTIONS[self.function](self.formula, self.data(table), **arguments)
+                with held(table, self.container) as data:
+                    found = _FUNCTIONS[self.function](self.formula, data, **arguments)
         except ArgumentError as error:
             return f"refused: {error}"
         text = found.to_json() if hasattr(found, "to_json") else repr(found)
@@ -185,6 +181,13 @@ class PublicCall:
         if self.stratum is None:
             return None
         return Budget(*self.claim).partition("s", list(STRATA))[self.stratum]
+
+
+def with_levels(formula: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Declare the levels of the columns that a formula names."""
+    words = "".join(c if c.isalnum() else " " for c in formula).split()
+    used = {name: list(levels) for name, levels in LEVELS.items() if name in words}
+    return {**options, "levels": used} if used else options
 
 
 class _Raw(str):

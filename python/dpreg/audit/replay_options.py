@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dpreg.audit.replay_calls import LEVELS, STRATA, PublicCall
-from dpreg.audit.replay_varied import varied
+from dpreg.audit.replay_calls import LEVELS, STRATA, PublicCall, with_levels
+from dpreg.audit.replay_held import CONTAINERS
+from dpreg.audit.replay_varied import elsewhere, varied, with_factors
 from dpreg.base.families import (
     BINOMIAL,
     CLOGLOG,
@@ -38,7 +39,6 @@ _FAMILIES = (
     BINOMIAL, BINOMIAL, PROBIT, CLOGLOG, POISSON, POISSON, GAMMA, NegativeBinomial(0.5),
     NegativeBinomial(), Quantile(0.5), Quantile(0.9), GAUSSIAN,
 )  # fmt: skip
-_CONTAINERS = ("pandas", "pandas", "pandas", "dict", "pyarrow")
 # At little epsilon small tables are declined; at much, all stages are reached.
 _EPSILONS, _DELTAS = (0.1, 1.0, 1.0, 5.0, 20.0, 100.0), (1e-5, 1e-5, 1e-2)
 
@@ -48,11 +48,12 @@ def random_call(rng: Generator) -> PublicCall:
     kinds, weights = zip(*_KINDS, strict=True)
     kind = int(rng.choice(len(kinds), p=np.array(weights) / sum(weights)))
     call: PublicCall = kinds[kind](rng)
-    call = varied(rng.spawn(1)[0], call)
+    call = with_factors(rng.spawn(1)[0], varied(rng.spawn(1)[0], call))
     if call.of_arrays:
         return call
     stratum = _one(rng, STRATA) if rng.random() < 0.08 else None
-    return dataclasses.replace(call, container=_one(rng, _CONTAINERS), stratum=stratum)
+    call = dataclasses.replace(call, container=_one(rng, CONTAINERS), stratum=stratum)
+    return elsewhere(rng.spawn(1)[0], call)
 
 
 def _one(rng: Generator, choices: Any) -> Any:
@@ -96,7 +97,7 @@ def _tukey(rng: Generator) -> PublicCall:
     formula = _one(rng, _FORMULAS[:8])
     if rng.random() < 0.3:
         options["unit"] = "who"
-    return PublicCall("dp_glm", formula, _claim(rng), _with_levels(formula, options))
+    return PublicCall("dp_glm", formula, _claim(rng), with_levels(formula, options))
 
 
 def _dpsgd(rng: Generator) -> PublicCall:
@@ -153,7 +154,7 @@ def _fit(rng: Generator, function: str, method: Any, family: Family | None = Non
     if (linear and plain and rng.random() < 0.25) or rng.random() < 0.01:
         # `random_case` has tables to start from.
         options["start"] = None
-    options = _with_levels(formula, options)
+    options = with_levels(formula, options)
     return PublicCall(function, formula, _claim(rng), _with_bounds(rng, formula, options))
 
 
@@ -162,7 +163,7 @@ def _moments(rng: Generator) -> PublicCall:
     options: dict[str, Any] = {}
     if rng.random() < 0.4:
         options |= {"unit": "who", "max_rows": int(rng.integers(1, 5))}
-    options = _with_bounds(rng, formula, _with_levels(formula, options))
+    options = _with_bounds(rng, formula, with_levels(formula, options))
     return PublicCall("dp_moments", formula, _claim(rng), options)
 
 
@@ -183,7 +184,7 @@ def random_hazards(rng: Generator) -> PublicCall:
     if rng.random() < 0.2:
         options["time_varying"] = ["a"]
     used = " ".join([formula, str(options.get("strata", ""))])
-    return PublicCall("dp_survival", formula, _claim(rng), _with_levels(used, options))
+    return PublicCall("dp_survival", formula, _claim(rng), with_levels(used, options))
 
 
 def _curve(rng: Generator) -> PublicCall:
@@ -192,7 +193,7 @@ def _curve(rng: Generator) -> PublicCall:
     surv = call.formula.partition(" ~ ")[0]
     formula = f"{surv} ~ {_one(rng, ('1', 'c', 'p', 'c + p', 'C(p)'))}"
     kept = {k: v for k, v in call.options.items() if k in ("cuts", "start", "unit", "max_rows")}
-    return PublicCall("dp_curve", formula, (call.claim[0], 0.0), _with_levels(formula, kept))
+    return PublicCall("dp_curve", formula, (call.claim[0], 0.0), with_levels(formula, kept))
 
 
 def _effect(rng: Generator) -> PublicCall:
@@ -211,7 +212,7 @@ def _effect(rng: Generator) -> PublicCall:
         options["memory"] = 1e6
     if rng.random() < 0.3:
         options["bounds"] = {"y": _one(rng, ((-3.0, 3.0), (0.0, 1.0)))}
-    options = _with_levels(right, options)
+    options = with_levels(right, options)
     if options["treatment"] == "c":
         # Rows of the third level are in neither arm.
         options["levels"] = {**options.get("levels", {}), "c": ["u", "v"]}
@@ -233,7 +234,7 @@ def _classes(rng: Generator) -> PublicCall:
     if rng.random() < 0.1:
         options["memory"] = 1e6
     formula = f"p ~ {right}"
-    return PublicCall(function, formula, _claim(rng), _with_levels(formula, options))
+    return PublicCall(function, formula, _claim(rng), with_levels(formula, options))
 
 
 def _selector(rng: Generator) -> Any:
@@ -252,7 +253,7 @@ def _select(rng: Generator) -> PublicCall:
     options: dict[str, Any] = {"method": selector, "k": int(rng.integers(1, 3))}
     if rng.random() < 0.3:
         options["unit"] = "who"
-    options = _with_levels(formula, options)
+    options = with_levels(formula, options)
     if selector.uses_bounds:
         options = _with_bounds(rng, formula, options, everything=True)
     epsilon, delta = _claim(rng)
@@ -269,7 +270,7 @@ def _selected(rng: Generator) -> PublicCall:
         options["split"] = _one(rng, (0.25, 0.5, 0.9))
     if rng.random() < 0.3:
         options["unit"] = "who"
-    options = _with_levels(formula, options)
+    options = with_levels(formula, options)
     options = _with_bounds(rng, formula, options, everything=selector.uses_bounds)
     return PublicCall("dp_lm", formula, _claim(rng), options)
 
@@ -298,16 +299,6 @@ _KINDS = (
     (_frank_wolfe, 3), (_moments, 10), (_select, 6), (_selected, 5),
     (random_hazards, 4), (_curve, 2), (_arrays, 4), (_effect, 6), (_classes, 6),
 )  # fmt: skip
-
-
-def _with_levels(formula: str, options: dict[str, Any]) -> dict[str, Any]:
-    used = {name: list(levels) for name, levels in LEVELS.items() if _names(formula, name)}
-    return {**options, "levels": used} if used else options
-
-
-def _names(formula: str, column: str) -> bool:
-    words = "".join(c if c.isalnum() else " " for c in formula).split()
-    return column in words
 
 
 def _with_bounds(

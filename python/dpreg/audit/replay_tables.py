@@ -22,6 +22,9 @@ _NUMBERS = ("a", "b", "t", "w", "y")
 _SIZES = (0, 1, 2, 5, 12, 20, 20, 30, 30, 40, 60)
 # Cells that no statistician would write, and those that arithmetic finds hardest.
 _ODD = (np.nan, np.inf, -np.inf, 1e300, -1e300, 1e308, 5e-324, -1e-310, 2.0**62, 0.0, -0.0)
+# Shares of levels, of which the last have no row in most tables.
+_RARE = np.array([0.5**k for k in range(len(LEVELS["r"]))])
+_RARE /= _RARE.sum()
 _ODD_LEVELS = ("zzz", "", None, "U", "u ", "\x00")
 
 
@@ -76,8 +79,9 @@ def random_case(rng: Generator, call: PublicCall) -> Case:
         call = _started(call, table if rng.random() < 0.5 else _table(rng, call, 60))
     size = int(rng.integers(1, 7)) if call.unit else 1
     unit = _unit(rng, call, table, size)
-    # Where units are drawn, those that are in both tables are numbered alike, so it comes last.
-    anywhere = call.unit is None and not (call.counts_units or "split" in call.options)
+    # Where units or rows are drawn, those in both tables are numbered alike, so it comes last.
+    drawn = call.counts_units or call.samples_rows or "split" in call.options
+    anywhere = call.unit is None and not drawn
     place = int(rng.integers(rows + 1)) if anywhere else rows
     luck = Luck(int(rng.choice((1, 1, 1, 10, 1000, 100_000))), int(rng.choice((1, 1, 1, 0, 4))))
     goes = bool(rng.random() < 0.5)
@@ -89,7 +93,7 @@ def _started(call: PublicCall, table: pd.DataFrame) -> PublicCall:
     options = {k: v for k, v in call.options.items() if k not in ("family", "link", "start")}
     start = None
     with contextlib.suppress(ArgumentError), contextlib.redirect_stderr(io.StringIO()):
-        fit = dp_lm(call.formula, call.data(table), 500.0, 1e-2, **options, rng=7)
+        fit = dp_lm(call.formula, table, 500.0, 1e-2, **options, rng=7)
         start = getattr(fit, "start", None)
     return replace(call, options={**call.options, "start": start})
 
@@ -106,6 +110,7 @@ def _table(rng: Generator, call: PublicCall, rows: int) -> pd.DataFrame:
         "a": a, "b": b, "t": t, "w": w, "y": _response(rng, call, a, b),
         "c": rng.choice(LEVELS["c"], rows).astype(object),
         "p": rng.choice(LEVELS["p"], rows).astype(object),
+        "r": rng.spawn(1)[0].choice(LEVELS["r"], rows, p=_RARE).astype(object),
         "s": rng.choice(STRATA, rows).astype(object),
         "who": np.array([f"person {k}" for k in who], dtype=object),
     }  # fmt: skip
@@ -190,7 +195,8 @@ def _row(rng: Generator, call: PublicCall, table: pd.DataFrame, kind: float) -> 
         for name in set(corner) & set(_NUMBERS):
             row[name] = _one(rng, corner[name])
     for name, levels in (*LEVELS.items(), ("s", STRATA)):
-        row[name] = _one(rng, _ODD_LEVELS if rng.random() < 0.05 else levels)
+        by = rng.spawn(1)[0] if name == "r" else rng
+        row[name] = _one(by, _ODD_LEVELS if by.random() < 0.05 else levels)
     return row
 
 

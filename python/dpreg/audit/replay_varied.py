@@ -1,4 +1,7 @@
-"""Options of methods, selectors and mechanisms other than their defaults, for some replays."""
+"""Other options, factors and containers, for some replays.
+
+Each takes a generator of its own: calls and tables are drawn by another, and would be others.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from dpreg.audit.replay_calls import PublicCall
+from dpreg.audit.replay_calls import PublicCall, with_levels
+from dpreg.audit.replay_held import FILES
 from dpreg.estimation.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
 from dpreg.estimation.releases.standardisation import Standardisation
 from dpreg.estimation.selection import DPSIS, DPKendall, SubLasso, TwoStage
 
-__all__ = ["varied"]
+__all__ = ["elsewhere", "varied", "with_factors"]
 
 Generator = np.random.Generator
 Options = dict[str, Any]
@@ -54,14 +58,17 @@ _FITS: dict[str, type] = {
 }  # fmt: skip
 
 
-def varied(rng: Generator, call: PublicCall) -> PublicCall:
-    """Give some calls other options, or call another function instead.
+# So many calls have factors, and so many tables are in files or partitions.
+_FACTORS_SHARE, _FILES_SHARE = 0.15, 0.15
+_FACTORS = (
+    "y ~ r", "y ~ a + r", "y ~ a + c + p", "y ~ c + p + r", "y ~ a + b + r + p", "y ~ c * p",
+    "y ~ a + c:r", "y ~ 0 + r + p",
+)  # fmt: skip
+_WITH_FACTORS = ("dp_lm", "dp_glm", "dp_moments")
 
-    Parameters
-    ----------
-    rng : Generator
-        Not that which calls and tables are drawn by, which would be others.
-    """
+
+def varied(rng: Generator, call: PublicCall) -> PublicCall:
+    """Give some calls other options, or call another function instead."""
     if rng.random() >= _SHARE * (1 + 2 * call.of_arrays):
         return call
     if call.of_arrays:
@@ -78,6 +85,28 @@ def varied(rng: Generator, call: PublicCall) -> PublicCall:
         function = "dp_glm"
         options["family"] = _one(rng, ("gaussian", "binomial", "poisson"))
     return dataclasses.replace(call, function=function, options=options)
+
+
+def with_factors(rng: Generator, call: PublicCall) -> PublicCall:
+    """Give some fits, and moments, several factors, or one with levels that few rows have."""
+    plain = call.function in _WITH_FACTORS and "select" not in call.options
+    plain &= "|" not in call.formula and getattr(call.options.get("method"), "name", "") != "tukey"
+    if rng.random() >= _FACTORS_SHARE or not plain:
+        return call
+    moments = call.function == "dp_moments"
+    formula = _one(rng, _FACTORS[:-1] if moments else _FACTORS)
+    options = {k: v for k, v in call.options.items() if k not in ("levels", "bounds")}
+    bounds = call.options.get("bounds")
+    if bounds and "y" in bounds:
+        options["bounds"] = {"y": bounds["y"]}
+    return dataclasses.replace(call, formula=formula, options=with_levels(formula, options))
+
+
+def elsewhere(rng: Generator, call: PublicCall) -> PublicCall:
+    """Hold some tables in files, or in partitions."""
+    if rng.random() >= _FILES_SHARE:
+        return call
+    return dataclasses.replace(call, container=_one(rng, FILES))
 
 
 def _of_arrays(rng: Generator, call: PublicCall) -> PublicCall:

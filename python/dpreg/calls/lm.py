@@ -58,11 +58,11 @@ def dp_lm(
         must be declared.  ``offset(t)`` is a term with coefficient 1: it is subtracted from the
         response, and bounds of the response apply to the difference.
     data : data frame, dict of arrays, path, dataset, stream or query
-        Private.  Any data frame that narwhals reads (pandas, polars, pyarrow and others); Parquet
-        files, by path, folder, pattern or list; polars LazyFrames, pyarrow datasets and record
-        batch readers, DuckDB relations and ibis tables, which are read once, in batches, and only
-        the columns of the formula; Dask and Spark DataFrames, whose workers sum their own
-        partitions.  A Python list in a dict has no declared type and is read as numbers.
+        Private.  A data frame of pandas, polars or pyarrow; Parquet files, by path, folder,
+        pattern or list; polars LazyFrames, pyarrow datasets and record batch readers, DuckDB
+        relations and ibis tables, which are read once, in batches, and only the columns of the
+        formula; Dask and Spark DataFrames, whose workers sum their own partitions.  A Python list
+        in a dict has no declared type and is read as numbers.
     eps : float
         Privacy parameter epsilon, greater than 0; smaller is more private.
     delta : float, optional

@@ -23,7 +23,7 @@ _UNITS = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
 
 
 def frame_source(data: Any) -> RowSource:
-    """Return whatever narwhals knows as a source."""
+    """Return a table of pandas, polars or pyarrow as a source; narwhals tells which it is."""
     import narwhals.stable.v1 as nw
 
     if type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns"):
@@ -43,13 +43,15 @@ def frame_source(data: Any) -> RowSource:
         return _polars_source(native)
     if kind.is_pyarrow():
         return table_source(native)
-    if isinstance(frame, nw.LazyFrame):
-        raise SchemaError(
-            "data",
-            f"a lazy table of {kind.name.lower()} cannot be read",
-            "collect it as a pandas, polars or pyarrow table",
-        )
-    return _pandas_source(native if kind.is_pandas() else frame.to_pandas())
+    if kind.is_pandas():
+        return _pandas_source(native)
+    # To make it one of pandas would be to read it before the charge, and what types come out may
+    # depend on a missing cell.
+    raise SchemaError(
+        "data",
+        f"a table of {kind.name.lower()} cannot be read",
+        "make a pandas, polars or pyarrow table of it",
+    )
 
 
 def _named(names: Sequence[Any]) -> list[str]:

@@ -13,8 +13,8 @@ namespace dpreg {
 /// drawn by an exact integer uniform, so the only approximation is the rounding of the
 /// weights: relative error below 2^-45 each, plus 2^-96 of the largest.
 ///
-/// Domain   1 to 2^30 weights, none NaN or +infinity; -infinity means never.  If all are
-///          -infinity the choice is uniform.
+/// Domain   1 to 2^30 weights, none +infinity; -infinity means never, and so does NaN.  If all
+///          mean never the choice is uniform.
 /// Returns  an index.
 /// Privacy  if for any two neighbouring data sets the changes of the log-weights have
 ///          range (largest less smallest) at most epsilon <= 600, the choice is

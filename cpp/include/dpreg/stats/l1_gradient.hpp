@@ -72,6 +72,9 @@ public:
         return tracked_->sum(slot) * kAlign - int128{total_} * crossprod_[slot];
     }
 
+    /// How often v, or what is tracked, has changed.
+    std::uint64_t version() const { return version_; }
+
     /// W.
     std::int64_t total() const { return total_; }
 
@@ -123,6 +126,7 @@ private:
     std::vector<std::int32_t> y_;
     std::vector<std::int32_t> row_reach_;  ///< largest |w.x_i - y_i| in the ball
     double l1_;
+    std::uint64_t version_ = 0;
     std::int64_t steps_ = 0;
     std::int64_t total_ = kStartWeight;          ///< W
     std::vector<std::int32_t> start_;            ///< empty at 0

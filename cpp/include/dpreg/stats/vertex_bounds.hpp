@@ -23,6 +23,9 @@ inline constexpr double kMostListed = 16.0;
 ///
 /// A gradient tracks the columns of the last bounds that were made for it.
 ///
+/// Throws   InvalidArgument where bounds are used that have not followed each step and drop of
+///          their gradient, or are not the last that were made for it.
+///
 /// Cost  a step takes the touched slots of the tracked columns.
 class VertexBounds {
 public:
@@ -91,6 +94,7 @@ private:
 
     static constexpr std::size_t kNone = SIZE_MAX;
 
+    void check_current() const;
     bool is_tracked(std::size_t g) const { return g >= fixed_.size(); }
     std::vector<std::uint32_t> unlist(double epsilon);
     void track(std::vector<std::uint32_t> columns);
@@ -98,7 +102,8 @@ private:
     int128 size_at(std::size_t slot) const;
 
     L1Gradient& gradient_;
-    std::int64_t total_;  ///< W
+    std::uint64_t version_ = 0;  ///< of the gradient, when they followed it
+    std::int64_t total_;         ///< W
     std::vector<Fixed> fixed_;
     std::vector<Tracked> tracked_;
     std::size_t run_ = 1;  ///< slots in a tracked group
