@@ -47,18 +47,11 @@ _WHOLE = "all releases of a call together, of eps"
 
 @dataclass(slots=True)
 class Measured:
-    """What one pair showed.
+    """What one pair showed."""
 
-    Attributes
-    ----------
-    moved : list of (str, float)
-        Label of each release, and how far it moved, as a share of its sensitivity.
-    refused : bool
-        The call was refused, with the same words on both sides.
-    """
-
+    # Label of each release, and how far it moved, as a share of its sensitivity.
     moved: list[tuple[str, float]] = field(default_factory=list)
-    refused: bool = False
+    refused: bool = False  # The call was refused, with the same words on both sides.
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +74,8 @@ class _Call:
 def measure(case: Case) -> Measured:
     """Fit both tables of a case.
 
-    Raises
-    ------
-    Leak
-        If a sum moved by more than its sensitivity, if the fits differ in anything else, or if the
-        releases together may lose more than epsilon.
+    Raises Leak if a sum moved by more than its sensitivity, if the fits differ in anything else, or
+        if the releases together may lose more than epsilon.
     """
     claim = case.call.claim
     # A call that fails says on stderr that its budget is spent.

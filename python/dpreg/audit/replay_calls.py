@@ -50,30 +50,14 @@ _FUNCTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class PublicCall:
-    """One call of a public function, but for its data.
+    """One call of a public function, but for its data."""
 
-    Attributes
-    ----------
-    function : str
-        Of `dpreg`, or of `dpreg.mechanisms`, which takes arrays.
-    formula : str
-        For arrays: names of the columns, the response first.
-    claim : tuple of float
-        Epsilon and delta.
-    options : mapping
-        All other arguments.
-    container : {"pandas", "dict", "pyarrow"}
-        Of the data.
-    stratum : str or None
-        A level of column ``s``, whose budget pays.
-    """
-
-    function: str
-    formula: str
-    claim: tuple[float, float]
-    options: Mapping[str, Any] = field(default_factory=dict)
-    container: str = "pandas"
-    stratum: str | None = None
+    function: str  # Of `dpreg`, or of `dpreg.mechanisms`, which takes arrays.
+    formula: str  # For arrays: names of the columns, the response first.
+    claim: tuple[float, float]  # Epsilon and delta.
+    options: Mapping[str, Any] = field(default_factory=dict)  # All other arguments.
+    container: str = "pandas"  # One of "pandas", "dict", "pyarrow": of the data.
+    stratum: str | None = None  # A level of column ``s``, whose budget pays.
 
     def __str__(self) -> str:
         options = {"eps": self.claim[0], "delta": self.claim[1], **self.options}

@@ -27,30 +27,16 @@ _ODD_LEVELS = ("zzz", "", None, "U", "u ", "\x00")
 
 @dataclass(frozen=True)
 class Case:
-    """A call, a table, and a unit that comes or goes.
-
-    Attributes
-    ----------
-    call : PublicCall
-    table, unit : DataFrame
-        `unit` has the rows of one unit that is not in `table`.
-    place : int
-        Row of `table` that the unit comes before.
-    other : DataFrame
-        Any other rows: with the same released numbers the result is the same.
-    goes : bool
-        The first fit is of all rows, the second one without the unit.
-    luck : Luck
-        Which noise is drawn.
-    """
+    """A call, a table, and a unit that comes or goes."""
 
     call: PublicCall
+    # table, unit: `unit` has the rows of one unit that is not in `table`.
     table: pd.DataFrame
     unit: pd.DataFrame
-    place: int
-    other: pd.DataFrame
-    goes: bool = False
-    luck: Luck = AS_DRAWN
+    place: int  # Row of `table` that the unit comes before.
+    other: pd.DataFrame  # Any other rows: with the same released numbers the result is the same.
+    goes: bool = False  # The first fit is of all rows, the second one without the unit.
+    luck: Luck = AS_DRAWN  # Which noise is drawn.
 
     @property
     def pair(self) -> Pair:

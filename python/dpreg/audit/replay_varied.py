@@ -57,10 +57,7 @@ _FITS: dict[str, type] = {
 def varied(rng: Generator, call: PublicCall) -> PublicCall:
     """Give some calls other options, or call another function instead.
 
-    Parameters
-    ----------
-    rng : Generator
-        Not that which calls and tables are drawn by, which would be others.
+    rng: not that which calls and tables are drawn by, which would be others.
     """
     if rng.random() >= _SHARE * (1 + 2 * call.of_arrays):
         return call

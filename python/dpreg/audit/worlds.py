@@ -10,16 +10,10 @@ import pandas as pd
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two tables that differ in one row.
-
-    Attributes
-    ----------
-    label : str
-    without, having : DataFrame
-        `having` is `without` and, last, one row more.
-    """
+    """Two tables that differ in one row."""
 
     label: str
+    # without, having: `having` is `without` and, last, one row more.
     without: pd.DataFrame
     having: pd.DataFrame
 

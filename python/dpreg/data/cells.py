@@ -50,18 +50,10 @@ class Cells(Protocol):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Numbers:
-    """Integers, floats or booleans.
+    """Integers, floats or booleans."""
 
-    Attributes
-    ----------
-    values : ndarray
-        Of any numeric type.
-    missing : ndarray of bool, or None
-        None: no cell is, NaN apart.
-    """
-
-    values: NDArray[Any]
-    missing: NDArray[np.bool_] | None = None
+    values: NDArray[Any]  # Of any numeric type.
+    missing: NDArray[np.bool_] | None = None  # None: no cell is, NaN apart.
 
     def __len__(self) -> int:
         return len(self.values)
@@ -140,16 +132,10 @@ def _as_type(level: Level, dtype: np.dtype[Any]) -> Any:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Texts:
-    """Text, as bytes that need not be valid UTF-8, or plain bytes.
-
-    Attributes
-    ----------
-    tag : bytes
-        ``b"s"`` for text, ``b"y"`` for bytes.
-    """
+    """Text, as bytes that need not be valid UTF-8, or plain bytes."""
 
     values: pyarrow.LargeBinaryArray
-    tag: bytes = b"s"
+    tag: bytes = b"s"  # ``b"s"`` for text, ``b"y"`` for bytes.
 
     def __len__(self) -> int:
         return len(self.values)
@@ -187,18 +173,10 @@ def _by_entry(encoded: Any, wanted: dict[Any, int]) -> Codes:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Ticks:
-    """Dates, times, timestamps or durations, which are neither numbers nor levels.
-
-    Attributes
-    ----------
-    values : ndarray of int64
-    per_second : int
-        1, 1000, 10**6 or 10**9; or 0: days.
-    missing : ndarray of bool, or None
-    """
+    """Dates, times, timestamps or durations, which are neither numbers nor levels."""
 
     values: NDArray[np.int64]
-    per_second: int
+    per_second: int  # 1, 1000, 10**6 or 10**9; or 0: days.
     tag: bytes
     missing: NDArray[np.bool_] | None = None
 
@@ -224,15 +202,9 @@ class Ticks:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Coded:
-    """Cells that are positions in a list of entries: categories and dictionaries.
+    """Cells that are positions in a list of entries: categories and dictionaries."""
 
-    Attributes
-    ----------
-    positions : ndarray of int
-        Negative where a cell is missing.
-    """
-
-    positions: NDArray[np.signedinteger[Any]]
+    positions: NDArray[np.signedinteger[Any]]  # Negative where a cell is missing.
     entries: Cells
 
     def __len__(self) -> int:
@@ -259,15 +231,9 @@ class Coded:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Joined:
-    """Cells of parts of a column, one part after another.
+    """Cells of parts of a column, one part after another."""
 
-    Attributes
-    ----------
-    parts : sequence of Cells
-        At least one.
-    """
-
-    parts: Sequence[Cells]
+    parts: Sequence[Cells]  # At least one.
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))

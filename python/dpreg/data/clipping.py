@@ -14,13 +14,9 @@ from dpreg.data.observations import Doubles
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Clipped:
-    """Rows within the limits of regressors and, last, of the response.  Public.
+    """Rows within the limits of regressors and, last, of the response.  Public."""
 
-    Attributes
-    ----------
-    low, high : ndarray, shape (d + 1,)
-    """
-
+    # low, high: shape (d + 1,).
     low: Doubles
     high: Doubles
 

@@ -45,12 +45,9 @@ def dataset_source(dataset: pyarrow.dataset.Dataset) -> RowSource:
 def files_source(paths: str | Sequence[str | os.PathLike[str]]) -> RowSource:
     """Return Parquet files as one source.
 
-    Parameters
-    ----------
-    paths : str, or sequence of paths
-        A folder, a pattern such as ``sales/*.parquet``, or files.  Names and types of columns are
-        those of the first file by name; a folder named ``region=north`` makes a column ``region``
-        of text.
+    paths: a folder, a pattern such as ``sales/*.parquet``, or files.  Names and types of columns
+        are those of the first file by name; a folder named ``region=north`` makes a column
+        ``region`` of text.
     """
     import pyarrow
     import pyarrow.dataset as ds
@@ -97,10 +94,7 @@ _read: weakref.WeakSet[Any] = weakref.WeakSet()
 def reader_source(reader: pyarrow.RecordBatchReader) -> RowSource:
     """Return a stream that can be read once as a source.
 
-    Raises
-    ------
-    SchemaError
-        If it was read before.
+    Raises SchemaError if it was read before.
     """
     if reader in _read:
         raise SchemaError(

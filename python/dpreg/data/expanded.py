@@ -31,22 +31,12 @@ _ROWS = 1 << 16
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ExpandedRows:
-    """Rows that are functions of one record each; see `Observations`.
+    """Rows that are functions of one record each; see `Observations`."""
 
-    Attributes
-    ----------
-    records : Observations
-        In this process.
-    expansion : callable
-    most : int
-        A record has at most so many rows.
-    order : int or None
-        Column of the records in whose order those of a group are; None: as they lie.
-    """
-
-    records: Observations
+    records: Observations  # In this process.
     expansion: Expansion
-    most: int
+    most: int  # A record has at most so many rows.
+    # Column of the records in whose order those of a group are; None: as they lie.
     order: int | None = None
 
     @property
@@ -138,23 +128,12 @@ def expanded(
 ) -> Design:
     """Return the design of the rows of records.
 
-    Parameters
-    ----------
-    design : Design
-        Private: of records, at most `max_rows` of each unit.
-    expansion : callable
-        A record has at most `periods` rows.
-    periods, max_rows : int
-    terms : Terms
-        Of the rows.
-    order : int, optional
-        Column of the records in whose order those of a unit are.
-
-    Returns
-    -------
-    Design
-        Adding or removing a unit of `design` adds or removes at most periods * max_rows rows of it.
-        Without units, records are the units.
+    design: private: of records, at most `max_rows` of each unit.
+    expansion: a record has at most `periods` rows.
+    terms: of the rows.
+    order: column of the records in whose order those of a unit are.
+    Returns: adding or removing a unit of `design` adds or removes at most periods * max_rows rows
+        of it. Without units, records are the units.
     """
     sealed = opened(design.records)
     records, units = _brought(sealed.rows), sealed.units

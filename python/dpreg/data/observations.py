@@ -64,14 +64,9 @@ class Totals(Protocol):
 class Observations(Totals, Protocol):
     """Rows of regressors and a response.  Private: for this room only.
 
-    Attributes
-    ----------
-    count : int
-        The number of rows.
-    local : bool
-        They are in this process, so that what is made of them can be kept.
-    memory : float
-        Bytes that what is made of them may take before it goes to a temporary file.
+    count: the number of rows.
+    local: they are in this process, so that what is made of them can be kept.
+    memory: bytes that what is made of them may take before it goes to a temporary file.
     """
 
     @property
@@ -96,16 +91,10 @@ class Observations(Totals, Protocol):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class InMemory:
-    """One block; see `Observations`.
+    """One block; see `Observations`."""
 
-    Attributes
-    ----------
-    X : ndarray, shape (n, d)
-    y : ndarray, shape (n,)
-    """
-
-    X: Doubles
-    y: Doubles
+    X: Doubles  # Shape (n, d).
+    y: Doubles  # Shape (n,).
     memory: float = field(default_factory=lambda: default_memory())
     local: bool = True
 
@@ -176,10 +165,7 @@ class _Spooled:
 class Collector:
     """Takes rows block after block.
 
-    Parameters
-    ----------
-    memory : float
-        Bytes; half of them for the rows, half for what is made of them.
+    memory: bytes; half of them for the rows, half for what is made of them.
     """
 
     def __init__(self, memory: float) -> None:
@@ -219,11 +205,8 @@ def _stacked(blocks: list[NDArray[Any]], none: NDArray[Any]) -> NDArray[Any]:
 def check_memory(memory: float | None) -> float:
     """Return how many bytes rows may take; by default as `default_memory`.
 
-    Raises
-    ------
-    ArgumentError
-        If it is not such a number, or there is no room for a temporary file, which is found out
-        before the charge, whether rows will need one or not.
+    Raises ArgumentError if it is not such a number, or there is no room for a temporary file, which
+        is found out before the charge, whether rows will need one or not.
     """
     if memory is None:
         return default_memory()

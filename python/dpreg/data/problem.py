@@ -37,10 +37,7 @@ class Problem(Protocol):
     def design(self, memory: float) -> Design:
         """Read the records; to be called when they have been paid for.
 
-        Parameters
-        ----------
-        memory : float
-            Bytes that rows may take before others go to temporary files.
+        memory: bytes that rows may take before others go to temporary files.
         """
 
 
@@ -86,18 +83,11 @@ def pose(
 ) -> Problem:
     """Check a formula against the schema of the data, and read nothing else.
 
-    Parameters
-    ----------
-    formula : str
-        For a `ModelMatrix` it is a label only.
-    unit : str, optional
-        Column that names the protected unit: it is no part of the formula, nor of its ``.``.
-    stratum : Stratum, optional
-        Whose rows are wanted.  Its column is no part of the formula either: it has one value.
-    weights : Weights, optional
-        Of the rows; ``.`` leaves their column out.
-    bounds : dict, optional
-        As for `dp_lm`; here those of columns of the data, for terms that make a basis of them.
+    formula: for a `ModelMatrix` it is a label only.
+    unit: column that names the protected unit: it is no part of the formula, nor of its ``.``.
+    stratum: whose rows are wanted.  Its column is no part of the formula either: it has one value.
+    weights: of the rows; ``.`` leaves their column out.
+    bounds: as for `dp_lm`; here those of columns of the data, for terms that make a basis of them.
     """
     if isinstance(data, ModelMatrix):
         columns = {} if data.unit is None else {data.unit: Column(data.unit, "other")}

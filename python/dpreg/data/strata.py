@@ -13,10 +13,7 @@ class StratumRows:
     none of them, complete or not, has another of the declared levels: a unit is of one stratum
     at most, whatever the formula and in whatever order its rows come.
 
-    Parameters
-    ----------
-    position : int
-        Of the level of the stratum among the declared ones.
+    position: of the level of the stratum among the declared ones.
     """
 
     def __init__(self, position: int) -> None:
@@ -28,12 +25,9 @@ class StratumRows:
     ) -> NDArray[np.bool_]:
         """Return which rows of a batch have the level.
 
-        Parameters
-        ----------
-        codes : ndarray of int, shape (n,)
-            Position of the level of each row among the declared ones, -1 where it has none.
-        labels : ndarray of int64, shape (n,), or None
-            The unit of each row, -1 where it is missing.  None: a row is a unit.
+        codes: shape (n,): position of the level of each row among the declared ones, -1 where it
+            has none.
+        labels: the unit of each row, -1 where it is missing.  None: a row is a unit.
         """
         inside: NDArray[np.bool_] = codes == self._position
         if labels is not None:

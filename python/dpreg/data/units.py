@@ -14,20 +14,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Units:
-    """The rows of each protected unit.  Private.
+    """The rows of each protected unit.  Private."""
 
-    Attributes
-    ----------
-    offsets : ndarray, shape (units + 1,)
-    rows : ndarray, shape (n,)
-        Unit u has the rows ``rows[offsets[u]:offsets[u + 1]]``; of `ExpandedRows` the records.
-    most : int or None
-        No unit has more rows, as they were made so.  None: it is not known.
-    """
-
-    offsets: NDArray[np.uint64]
+    offsets: NDArray[np.uint64]  # Shape (units + 1,).
+    # Shape (n,): unit u has the rows ``rows[offsets[u]:offsets[u + 1]]``; of `ExpandedRows` the
+    # records.
     rows: NDArray[np.uint64]
-    most: int | None = None
+    most: int | None = None  # No unit has more rows, as they were made so.  None: it is not known.
 
     @classmethod
     def from_labels(cls, labels: NDArray[np.int64]) -> Units:

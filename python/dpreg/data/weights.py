@@ -15,16 +15,10 @@ _LARGEST = 1e60
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights of rows, as they were asked for.  Public.
-
-    Attributes
-    ----------
-    limit : float or None
-        Larger weights count as this; None: it is found privately.
-    """
+    """Weights of rows, as they were asked for.  Public."""
 
     column: str
-    limit: float | None = None
+    limit: float | None = None  # Larger weights count as this; None: it is found privately.
 
     @property
     def ranges(self) -> dict[str, tuple[float, float]]:

@@ -16,10 +16,7 @@ def composed(accounting: Accounting, charges: Iterable[Charge], of: Stratum | No
 
     Charges of all units count in full, and of each partition the largest of its strata.
 
-    Parameters
-    ----------
-    of : Stratum, optional
-        For a unit of this stratum.
+    of: for a unit of this stratum.
     """
     shared: list[Cost] = []
     partitions: dict[str, dict[int, list[Cost]]] = {}

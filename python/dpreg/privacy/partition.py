@@ -144,10 +144,7 @@ def declaration(
 ) -> tuple[str, tuple[Level, ...]]:
     """Return column and levels of a partition: those declared before, in the order of then.
 
-    Raises
-    ------
-    BudgetError, SchemaError
-        If they cannot be used, or are not those that were declared.
+    Raises BudgetError, SchemaError if they cannot be used, or are not those that were declared.
     """
     if not isinstance(column, str) or not column:
         raise BudgetError("column", ("must be the name of a column, got ", got(column)))

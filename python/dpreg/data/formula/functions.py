@@ -40,27 +40,14 @@ def _identity(x: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a function of a formula may be given.
+    """What a function of a formula may be given."""
 
-    Attributes
-    ----------
-    usage : str
-        An example.
-    columns : int
-        How many expressions of columns come first.
-    literals : mapping of str to callable
-        Further arguments, in order: literals that the callable says yes to.
-    optional : frozenset of str
-        Those of them that may be left out.
-    one_of : frozenset of str
-        Those of which exactly one must be given.
-    """
-
-    usage: str
-    columns: int = 1
+    usage: str  # An example.
+    columns: int = 1  # How many expressions of columns come first.
+    # Further arguments, in order: literals that the callable says yes to.
     literals: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
-    optional: frozenset[str] = frozenset()
-    one_of: frozenset[str] = frozenset()
+    optional: frozenset[str] = frozenset()  # Those of them that may be left out.
+    one_of: frozenset[str] = frozenset()  # Those of which exactly one must be given.
 
     @property
     def required(self) -> set[str]:
@@ -214,10 +201,7 @@ FOREIGN: dict[str, tuple[str, str]] = {
 def context(*, learn: bool) -> dict[str, Any]:
     """Return the names a formula is evaluated with, besides the columns.
 
-    Parameters
-    ----------
-    learn : bool
-        It is evaluated on a table of the schema alone, for the first time.
+    learn: it is evaluated on a table of the schema alone, for the first time.
     """
     functions = {name: known.function for name, known in ROW_FUNCTIONS.items()}
     bases = {name: over_interval(name, learn=learn) for name in BASES}

@@ -49,59 +49,31 @@ _INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """A call that takes its interval from public bounds.
+    """A call that takes its interval from public bounds."""
 
-    Attributes
-    ----------
-    term : str
-        The factor that it is in.
-    call : str
-        As formulaic writes it.
-    variables : tuple of str
-        The columns that it reads.
-    """
-
-    term: str
+    term: str  # The factor that it is in.
     function: str
-    call: str
-    variables: tuple[str, ...]
+    call: str  # As formulaic writes it.
+    variables: tuple[str, ...]  # The columns that it reads.
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """What one factor of a formula refers to.
+    """What one factor of a formula refers to."""
 
-    Attributes
-    ----------
-    variables : tuple of str
-        The columns it reads.
-    levels : mapping of str to tuple
-        The levels that `C(column, levels=[...])` declares.
-    categories : tuple of str
-        The columns it encodes with `C(column)`, which must be categorical already.
-    offset : bool
-        It is one.
-    """
-
-    variables: tuple[str, ...]
-    levels: Mapping[str, tuple[Level, ...]]
+    variables: tuple[str, ...]  # The columns it reads.
+    levels: Mapping[str, tuple[Level, ...]]  # The levels that `C(column, levels=[...])` declares.
+    # The columns it encodes with `C(column)`, which must be categorical already.
     categories: tuple[str, ...]
-    offset: bool = False
+    offset: bool = False  # It is one.
     bases: tuple[Basis, ...] = ()
 
 
 def read_factor(expression: str) -> Factor:
     """Parse a factor and check that it is allowed.
 
-    Parameters
-    ----------
-    expression : str
-        Python, with names that are not identifiers in backticks.
-
-    Raises
-    ------
-    FormulaError
-        Naming the term, why it is refused, and a public alternative.
+    expression: Python, with names that are not identifiers in backticks.
+    Raises FormulaError naming the term, why it is refused, and a public alternative.
     """
     from formulaic.utils.code import sanitize_variable_names
 
