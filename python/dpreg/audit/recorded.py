@@ -26,7 +26,7 @@ from dpreg.calls.moments import released_moments
 from dpreg.calls.request import Request
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
-from dpreg.data.weights import Weights
+from dpreg.data.roles import Weights
 from dpreg.estimation.base import Method
 from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.privacy.sealed import opened

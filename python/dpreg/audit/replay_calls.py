@@ -23,7 +23,7 @@ from dpreg.calls.select import dp_select
 from dpreg.calls.survival import dp_survival
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
-from dpreg.data.weights import check_weights
+from dpreg.data.roles import check_weights
 from dpreg.estimation.inference.start import Start
 from dpreg.mechanisms._inputs import design_of
 from dpreg.privacy.budget import Budget

@@ -16,10 +16,9 @@ from dpreg.base.passes import passed
 from dpreg.data.formula import FormulaSpec, Rows
 from dpreg.data.observations import Collector, InMemory, Made, Observations, Statistic
 from dpreg.data.partitioned import PartitionedRows, PartitionedSource
+from dpreg.data.roles import Weights, weight_name
 from dpreg.data.source import RowSource
-from dpreg.data.strata import StratumRows
-from dpreg.data.units import UnitNumbers, Units
-from dpreg.data.weights import Weights, weight_name
+from dpreg.data.units import StratumRows, UnitNumbers, Units
 from dpreg.privacy.sealed import Counts, Sealed, opened
 from dpreg.privacy.stratum import Stratum
 

@@ -89,6 +89,30 @@ class Observations(Totals, Protocol):
         """Return these regressors only."""
 
 
+class ByBlock:
+    """What `Observations` can be asked of, for rows that are best read block after block."""
+
+    __slots__ = ()
+
+    def arrays(self: Observations) -> tuple[Doubles, Doubles]:
+        X, y = zip(*self.blocks(), strict=True)
+        return _stacked(list(X), np.empty((0, 0))), _stacked(list(y), np.empty(0))
+
+    def where(self: Observations, chosen: NDArray[np.bool_]) -> Observations:
+        collector, start = Collector(self.memory), 0
+        for X, y in self.blocks():
+            here = chosen[start : start + len(y)]
+            collector.append(X[here], y[here])
+            start += len(y)
+        return collector.observations(0)
+
+    def columns(self: Observations, kept: list[int]) -> Observations:
+        collector = Collector(self.memory)
+        for X, y in self.blocks():
+            collector.append(np.ascontiguousarray(X[:, kept]), y)
+        return collector.observations(len(kept))
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class InMemory:
     """One block; see `Observations`."""
@@ -121,7 +145,7 @@ class InMemory:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class _Spooled:
+class _Spooled(ByBlock):
     """Blocks in a temporary file."""
 
     spool: Spool[tuple[Doubles, Doubles]]
@@ -129,10 +153,6 @@ class _Spooled:
     memory: float
     kept: list[int] | None = None
     local: bool = True
-
-    def arrays(self) -> tuple[Doubles, Doubles]:
-        X, y = zip(*self.blocks(), strict=True)
-        return _stacked(list(X), np.empty((0, 0))), _stacked(list(y), np.empty(0))
 
     def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
         for block in self.spool:
@@ -147,15 +167,6 @@ class _Spooled:
     def _of_kept(self, block: tuple[Doubles, Doubles]) -> tuple[Doubles, Doubles]:
         X, y = block
         return (X if self.kept is None else np.ascontiguousarray(X[:, self.kept])), y
-
-    def where(self, chosen: NDArray[np.bool_]) -> Observations:
-        collector = Collector(self.memory)
-        start = 0
-        for X, y in self.blocks():
-            here = chosen[start : start + len(y)]
-            collector.append(X[here], y[here])
-            start += len(y)
-        return collector.observations(0)
 
     def columns(self, kept: list[int]) -> _Spooled:
         places = kept if self.kept is None else [self.kept[j] for j in kept]

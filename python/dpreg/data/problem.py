@@ -13,12 +13,11 @@ from dpreg.data.bounds import Bounds, column_pairs
 from dpreg.data.containers import open_source
 from dpreg.data.design import Design, Terms, read_design, weighed_terms
 from dpreg.data.formula import FormulaSpec, bound_formula
-from dpreg.data.formula.effects import effects_of_unit
+from dpreg.data.formula.parse import effects_of_unit
 from dpreg.data.matrix import ModelMatrix, check_column_names
-from dpreg.data.roles import check_stratum, check_unit, check_weight_column
+from dpreg.data.roles import Weights, check_stratum, check_unit, check_weight_column
 from dpreg.data.schema import Column, Schema
 from dpreg.data.source import RowSource
-from dpreg.data.weights import Weights
 from dpreg.data.within import within_terms, within_units
 from dpreg.privacy.stratum import Stratum
 

@@ -25,9 +25,9 @@ from dpreg.base.errors import FormulaError
 from dpreg.data.formula.functions import context
 from dpreg.data.formula.parse import factors_of, lookups, parsed, schema_of
 from dpreg.data.formula.tables import anything, categorical, grid, probe
+from dpreg.data.roles import usable_weights
 from dpreg.data.schema import Schema
 from dpreg.data.source import Batch
-from dpreg.data.weights import usable_weights
 
 _INTERCEPT = "Intercept"
 # Formulas of more columns are not kept: each takes megabytes.
