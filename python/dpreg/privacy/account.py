@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from decimal import ROUND_DOWN, Context, Decimal
 from fractions import Fraction
 
 from dpreg.base.errors import BudgetError, got
@@ -22,7 +23,7 @@ from dpreg.privacy.charge import (
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.ledger import FileLedger, Ledger, untrusted
 from dpreg.privacy.stratum import Stratum
-from dpreg.privacy.totals import shortage
+from dpreg.privacy.totals import cost_from, shortage
 
 
 def composed(accounting: Accounting, charges: Iterable[Charge], of: Stratum | None = None) -> Sums:
@@ -161,6 +162,66 @@ class Account:
     def _allows(self, entries: tuple[Entry, ...]) -> bool:
         spent = composed(self.accounting, self._charges(entries))
         return all(spent[name] <= limit for name, limit in self.accounting.limits.items())
+
+
+class Spendable:
+    """What releases are charged to: a budget, or a stratum of one."""
+
+    account: Account
+    # The units whose releases are charged; None: all.
+    stratum: Stratum | None = None
+
+    @property
+    def eps(self) -> float:
+        """The total epsilon; of `mu` and `rho`, what they come to with `delta`."""
+        return self.account.accounting.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The total delta."""
+        return self.account.accounting.delta
+
+    @property
+    def spent(self) -> tuple[float, float]:
+        """Epsilon and delta of all releases so far together, had they been planned at once.
+
+        Of a stratum: of all releases that one of its units may be in.
+        """
+        return self.account.spent(self.stratum)
+
+    @property
+    def remaining(self) -> tuple[float, float]:
+        """Epsilon and delta of the largest release that can still be paid for.
+
+        With "gdp" and "zcdp" that of one release by Gaussian noise, such as a fit by
+        ``"boosted_adassp"``; several smaller ones have more.  A stratum may have more too.
+        """
+        return self.account.remaining(self.stratum)
+
+    def spend(
+        self, label: str, eps: float | None = None, delta: float = 0.0, *, mu: float | None = None
+    ) -> None:
+        """Charge a release that is made elsewhere, or raise `BudgetError` and charge nothing.
+
+        That a release charged to a stratum sees no other unit is for the caller to make sure: of a
+        unit that has rows with several levels it must not see any.
+
+        Parameters
+        ----------
+        label : str
+            What it is, for those who read the ledger.
+        eps, delta : float
+            The release is (eps, delta)-DP.
+        mu : float, optional
+            Instead of `eps`: it is mu-GDP, such as Gaussian noise of scale sensitivity / mu.
+        """
+        self.account.reserve(label, cost_from(eps, delta, mu, self.delta), self.stratum)
+
+    def delta_for(self, epsilon: float) -> float:
+        """Return the share of `delta` that `epsilon` is of `eps`, rounded down."""
+        context = Context(prec=12, rounding=ROUND_DOWN)
+        share = context.divide(Decimal(repr(epsilon)), Decimal(repr(self.eps)))
+        return float(context.multiply(Decimal(repr(self.delta)), min(share, Decimal(1))))
 
 
 def now() -> str:
