@@ -16,7 +16,7 @@ from typing import Any
 from dpreg.base.errors import Blank, FormulaError, Words, write
 from dpreg.base.levels import Level
 from dpreg.data.formula.basis_terms import needs_interval
-from dpreg.data.formula.functions import FOREIGN, LEARNS_FROM_DATA, ROW_FUNCTIONS, Signature
+from dpreg.data.formula.functions import FOREIGN, LEARNS_FROM_DATA, ROW_FUNCTIONS, RowFunction
 from dpreg.data.schema import Schema
 
 _CONTRASTS = {"Treatment", "Sum", "Helmert", "Diff", "Poly"}
@@ -187,9 +187,9 @@ class _Reader:
                 f"{name}() is not known to work row by row",
                 f"use one of {allowed}, C() by itself, or {_MAKE_IT}",
             )
-        signature = ROW_FUNCTIONS[name].signature
-        values = self.read_literals(name, signature, node)
-        for argument in node.args[: signature.columns]:
+        known = ROW_FUNCTIONS[name]
+        values = self.read_literals(name, known, node)
+        for argument in node.args[: known.columns]:
             self.read_row(argument)
         if needs_interval(name, values):
             self.read_basis(name, node)
@@ -201,28 +201,28 @@ class _Reader:
         read.read_row(node.args[0])
         self.bases.append(Basis(self.term, name, format_expr(node), tuple(read.variables)))
 
-    def read_literals(self, name: str, signature: Signature, node: ast.Call) -> dict[str, Any]:
+    def read_literals(self, name: str, known: RowFunction, node: ast.Call) -> dict[str, Any]:
         """Everything but the columns must be a literal of its kind."""
-        names = list(signature.literals)
-        positional = node.args[signature.columns :]
-        wrong = self.refuse(f"{name}() cannot be called like this", f"write {signature.usage}")
-        if len(node.args) < signature.columns or len(positional) > len(names):
+        names = known.literals
+        positional = node.args[known.columns :]
+        wrong = self.refuse(f"{name}() cannot be called like this", f"write {known.usage}")
+        if len(node.args) < known.columns or len(positional) > len(names):
             raise wrong
         given = dict(zip(names, positional, strict=False))
         for keyword in node.keywords:
             if keyword.arg not in names or keyword.arg in given:
                 raise self.learns(name) or wrong
             given[keyword.arg] = keyword.value
-        if not signature.required <= set(given):
+        if not known.required <= set(given):
             raise self.learns(name) or wrong
         try:
             values = {key: ast.literal_eval(value) for key, value in given.items()}
         except (ValueError, TypeError, SyntaxError, MemoryError):
             raise self.refuse(
                 f"what {name}() is given beside columns must be numbers",
-                f"write {signature.usage}",
+                f"write {known.usage}",
             ) from None
-        if not signature.allows(values):
+        if not known.allows(values):
             raise wrong
         if len(_ENDS & set(values)) == 1:
             raise wrong
