@@ -65,7 +65,7 @@ def fresh(made):
 
     def budget():
         new = dpreg.Budget.__new__(dpreg.Budget)
-        new._account = Account(made.account.accounting, MemoryLedger(), "somebody")
+        new.account = Account(made.account.accounting, MemoryLedger(), "somebody")
         return new
 
     return budget

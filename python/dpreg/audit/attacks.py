@@ -15,14 +15,6 @@ from dpreg.audit._finding import Finding
 from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.privacy.zcdp import zcdp_epsilon
 
-__all__ = [
-    "Attack",
-    "attacked",
-    "guessed_epsilon_bound",
-    "guessed_mu_bound",
-    "guessed_rho_bound",
-]
-
 Bits = _core.BitSource
 # Numbers are clipped to as many times the median distance from the median: a few wild results must
 # not decide what the direction is.
@@ -53,6 +45,25 @@ class Attack:
     # them.
     bound: Literal["guesses", "concentrated", "events"] = "guesses"
     remark: str = ""  # What limits the bound.
+
+
+def of_call(
+    name: str, function: Callable[..., Any], formula: str, tables: tuple[Any, Any],
+    options: dict[str, Any], seen: Callable[[Any], tuple[float, ...]], delta: float, runs: int,
+) -> Attack:  # fmt: skip
+    """Attack a public function of a formula and a table."""
+    return Attack(
+        name=name,
+        call=lambda table, epsilon, bits: function(
+            formula, table, epsilon, delta, **options, rng=bits
+        ),
+        tables=tables, seen=seen, delta=delta, runs=runs,
+    )  # fmt: skip
+
+
+def first_coefficient(fit: Any) -> tuple[float, ...]:
+    """What an attacker looks at; 0 where nothing was released."""
+    return (float(fit.params.iloc[0]) if fit.released else 0.0,)
 
 
 def attacked(attack: Attack, epsilon: float, runs: int, seed: int, error: float) -> Finding:

@@ -16,12 +16,10 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from dpreg import _core
-from dpreg.audit.block_counts import counted_pair
+from dpreg.audit.counts import counted_pair
 from dpreg.audit.frank_wolfe import zcdp_loss
 from dpreg.audit.recorded import (
     SCORED,
@@ -54,23 +52,6 @@ class Measured:
     refused: bool = False  # The call was refused, with the same words on both sides.
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A case, as `replayed` calls it."""
-
-    case: Case
-
-    @property
-    def pair(self) -> Any:
-        return self.case.pair
-
-    def count_units(self, table: Any) -> int:
-        return self.case.call.count_units(table)
-
-    def outcome(self, table: Any, claim: Claim) -> str:
-        return self.case.call(table, _core.TestBits(7))
-
-
 def measure(case: Case) -> Measured:
     """Fit both tables of a case.
 
@@ -80,8 +61,8 @@ def measure(case: Case) -> Measured:
     claim = case.call.claim
     # A call that fails says on stderr that its budget is spent.
     with contextlib.redirect_stderr(io.StringIO()):
-        first, second = replayed(_Call(case), claim, case.luck)
-        same_path(_Call(case), case.other, claim, first)
+        first, second = replayed(case, claim, case.luck)
+        same_path(case, case.other, claim, first)
     if first.outcome.startswith("refused"):
         if first.stages or first.calls:
             raise Leak(f"refused after a record was read: {first.outcome}")
