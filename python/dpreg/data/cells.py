@@ -130,8 +130,20 @@ def _as_type(level: Level, dtype: np.dtype[Any]) -> Any:
         return None
 
 
+class _NoNumbers:
+    """Cells that are not numbers, whatever they spell, nor levels unless a class says so."""
+
+    __slots__ = ()
+
+    def numbers(self: Cells) -> Doubles:
+        return np.full(len(self), np.nan)
+
+    def codes(self: Cells, levels: Sequence[Level]) -> Codes:
+        return np.full(len(self), -1, dtype=np.int32)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Texts:
+class Texts(_NoNumbers):
     """Text, as bytes that need not be valid UTF-8, or plain bytes."""
 
     values: pyarrow.LargeBinaryArray
@@ -140,13 +152,9 @@ class Texts:
     def __len__(self) -> int:
         return len(self.values)
 
-    def numbers(self) -> Doubles:
-        """See `Cells.numbers`: text is not a number, whatever it spells."""
-        return np.full(len(self.values), np.nan)
-
     def codes(self, levels: Sequence[Level]) -> Codes:
         if self.tag != b"s":
-            return np.full(len(self.values), -1, dtype=np.int32)
+            return _NoNumbers.codes(self, levels)
         wanted = {
             level.encode("utf-8", "surrogatepass"): position
             for position, level in enumerate(levels)
@@ -172,7 +180,7 @@ def _by_entry(encoded: Any, wanted: dict[Any, int]) -> Codes:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Ticks:
+class Ticks(_NoNumbers):
     """Dates, times, timestamps or durations, which are neither numbers nor levels."""
 
     values: NDArray[np.int64]
@@ -182,12 +190,6 @@ class Ticks:
 
     def __len__(self) -> int:
         return len(self.values)
-
-    def numbers(self) -> Doubles:
-        return np.full(len(self.values), np.nan)
-
-    def codes(self, levels: Sequence[Level]) -> Codes:
-        return np.full(len(self.values), -1, dtype=np.int32)
 
     def keys(self) -> pyarrow.LargeBinaryArray:
         """See `Cells.keys`: whole seconds, and nanoseconds beyond them."""
