@@ -48,15 +48,12 @@ class Attack:
 
 
 def of_call(
-    name: str, function: Callable[..., Any], formula: str, tables: tuple[Any, Any],
-    options: dict[str, Any], seen: Callable[[Any], tuple[float, ...]], delta: float, runs: int,
+    name: str, asked: Callable[..., Any], tables: tuple[Any, Any],
+    seen: Callable[[Any], tuple[float, ...]], delta: float, runs: int,
 ) -> Attack:  # fmt: skip
-    """Attack a public function of a formula and a table."""
+    """Attack a public function that is ``asked(table, epsilon, delta, rng=bits)``."""
     return Attack(
-        name=name,
-        call=lambda table, epsilon, bits: function(
-            formula, table, epsilon, delta, **options, rng=bits
-        ),
+        name=name, call=lambda table, epsilon, bits: asked(table, epsilon, delta, rng=bits),
         tables=tables, seen=seen, delta=delta, runs=runs,
     )  # fmt: skip
 

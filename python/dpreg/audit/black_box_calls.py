@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,8 @@ def _lm(
 ) -> Attack:  # fmt: skip
     """Attack the first coefficient of `dp_lm` with public bounds."""
     bounds = dict.fromkeys(tables[0].columns, (-1.0, 1.0))
-    options = {"method": method, "bounds": bounds, "inference": inference}
-    return of_call(name, dp_lm, formula, tables, options, first_coefficient, _DELTA, runs)
+    asked = partial(dp_lm, formula, method=method, bounds=bounds, inference=inference)
+    return of_call(name, asked, tables, first_coefficient, _DELTA, runs)
 
 
 def _mean() -> Attack:

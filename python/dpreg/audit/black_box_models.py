@@ -7,6 +7,7 @@ are so few rows that hardly anything is released but two scores; coefficients sh
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,8 @@ def _attack(
     seen: Any = None, runs: int = _RUNS,
 ) -> Attack:  # fmt: skip
     """Attack by all coefficients, unless something else is `seen`."""
-    return of_call(name, function, formula, tables, options, seen or _coefficients, _DELTA, runs)
+    asked = partial(function, formula, **options)
+    return of_call(name, asked, tables, seen or _coefficients, _DELTA, runs)
 
 
 def _glm(family: str, tables: Tables, options: dict[str, Any]) -> Attack:
