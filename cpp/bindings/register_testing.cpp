@@ -6,9 +6,9 @@
 #include "dpreg/mechanisms/bounded_choice.hpp"
 #include "dpreg/mechanisms/grouped_exponential.hpp"
 #include "dpreg/mechanisms/tukey_em.hpp"
-#include "dpreg/noise/bernoulli.hpp"
 #include "dpreg/noise/bits.hpp"
 #include "dpreg/noise/chacha20.hpp"
+#include "dpreg/noise/discrete.hpp"
 #include "dpreg/noise/largest.hpp"
 #include "dpreg/noise/uniform.hpp"
 #include "dpreg/stats/column_counts.hpp"
@@ -85,12 +85,6 @@ void register_counts(py::module_& m) {
         [](Ranks values, std::uint32_t bound) {
             Ranks scratch(values.size());
             return inversions_by_partition(values.data(), values.size(), bound, scratch.data());
-        },
-        "values"_a, "bound"_a);
-    m.def(
-        "inversions_by_tree",
-        [](const Ranks& values, std::uint32_t bound) {
-            return inversions_by_tree(values.data(), values.size(), bound);
         },
         "values"_a, "bound"_a);
     m.def("ranks", [](const VectorView& x) { return to_array(rank_column(x).ranks); }, "x"_a);

@@ -6,6 +6,7 @@
 #include <vector>
 
 namespace dpreg {
+
 namespace {
 
 thread_local std::size_t threads_of_this_one = 0;

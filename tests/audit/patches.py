@@ -9,9 +9,9 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
+from unittest.mock import patch
 
 from dpreg import _core
-from dpreg.audit._patch import replaced
 
 REAL = {
     name: getattr(owner, name)
@@ -61,7 +61,7 @@ def _replace_everywhere(stack, owner, name, value):
         dpreg = (m for key, m in sorted(sys.modules.items()) if key.partition(".")[0] == "dpreg")
         owners = [m for m in dpreg if m.__dict__.get(name) is real]
     for one in owners:
-        stack.enter_context(replaced(one, name, value))
+        stack.enter_context(patch.object(one, name, value))
 
 
 def swapped(owner, name, make):
@@ -76,7 +76,7 @@ def swapped(owner, name, make):
 
 def both(*patches):
     def apply(stack):
-        for patch in patches:
-            patch(stack)
+        for each in patches:
+            each(stack)
 
     return apply

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -12,7 +13,6 @@ from laws import hockey_stick
 
 from dpreg.audit import CHECKS, Effort, Finding, Report
 from dpreg.audit._bounds import epsilon_between, sampled_epsilon_bound
-from dpreg.audit._patch import replaced
 from dpreg.audit.watches import WATCHED
 from dpreg.faces.cli.commands import main
 
@@ -83,7 +83,7 @@ def test_replaced_puts_back_what_was_there_after_an_error():
         value = 1
 
     def fail():
-        with replaced(Owner, "value", 2):
+        with patch.object(Owner, "value", 2):
             assert Owner.value == 2
             raise KeyError
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from scipy import special, stats
 
 from dpreg import _core, mechanisms
 from dpreg.audit import black_box_calls, black_box_mechanisms
-from dpreg.audit._patch import replaced
 from dpreg.audit.attacks import (
     _statistic,
     attacked,
@@ -94,7 +95,7 @@ def of_half_the_noise(name):
 def test_half_the_noise_is_noticed(name, draw, runs):
     epsilon = 4.0 if draw == "discrete_gaussian" else 2.0
     assert attacked(ATTACKS[name], epsilon, runs, SEED, SURE).holds
-    with replaced(_core, draw, of_half_the_noise(draw)):
+    with patch.object(_core, draw, of_half_the_noise(draw)):
         assert not attacked(ATTACKS[name], epsilon, runs, SEED, SURE).holds
 
 
@@ -113,7 +114,7 @@ def test_the_attacker_knows_all_moments_but_those_of_the_canary():
     attack = ATTACKS["dp_moments()"]
     for table in attack.tables:
         design = black_box_calls._moments_design(table["y"].to_numpy())
-        with replaced(_core, "discrete_gaussian", lambda scale, bits, n: np.zeros(n, np.int64)):
+        with patch.object(_core, "discrete_gaussian", lambda scale, bits, n: np.zeros(n, np.int64)):
             found = dp_moments(
                 "~ y", table, 1.0, 1e-5, bounds={"y": (-1.0, 1.0)}, rng=_core.TestBits(1)
             )

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
+from unittest.mock import patch
 
 import numpy as np
 
 from dpreg import _core
-from dpreg.audit._patch import replaced
 from dpreg.estimation.newton import fit as newton_fit
 
 # The mean of the scores is 0 within this share of their typical norm.
@@ -65,5 +65,5 @@ def watched():
         found.fit, found.begun = fit, begun
         return errors(fit, begun)
 
-    with replaced(newton_fit, "newton_errors", kept):
+    with patch.object(newton_fit, "newton_errors", kept):
         yield found

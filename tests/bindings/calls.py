@@ -248,7 +248,6 @@ def scalar_calls():
         yield _core.fixed_assignment(range(size), [0, size]).members
         values = np.arange(size)[::-1]
         yield from (testing.inversions_by_partition(values, size), _core.poisson_rate(2.0**-33))
-        yield testing.inversions_by_tree(values, size)
     yield testing.chacha20_block([0] * 8, 2**32 - 1, [0] * 3)
     for x in (-(2**63), 0, 2**63 - 1):
         yield _core.discrete_laplace_tail(x, 1e-300)

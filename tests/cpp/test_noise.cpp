@@ -7,10 +7,9 @@
 #include "check.hpp"
 #include "dpreg/error.hpp"
 #include "dpreg/noise/assignment.hpp"
-#include "dpreg/noise/bernoulli.hpp"
 #include "dpreg/noise/bits.hpp"
 #include "dpreg/noise/chacha20.hpp"
-#include "dpreg/noise/discrete_laplace.hpp"
+#include "dpreg/noise/discrete.hpp"
 #include "dpreg/noise/uniform.hpp"
 
 using namespace dpreg;

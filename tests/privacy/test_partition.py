@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 import dpreg
 from dpreg.base.errors import BudgetError
-from dpreg.privacy.account import Account
+from dpreg.privacy.account import Account, composed
 from dpreg.privacy.accounting import Basic, Concentrated, Gaussian, sums
 from dpreg.privacy.charge import Charge
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.ledger import MemoryLedger
-from dpreg.privacy.parallel import composed
 from dpreg.privacy.stratum import Stratum
 
 REGIONS = ("north", "south")
@@ -66,7 +65,7 @@ def fresh(made):
 
     def budget():
         new = dpreg.Budget.__new__(dpreg.Budget)
-        new._account = Account(made.account.accounting, MemoryLedger(), "somebody")
+        new.account = Account(made.account.accounting, MemoryLedger(), "somebody")
         return new
 
     return budget

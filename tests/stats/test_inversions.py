@@ -1,4 +1,4 @@
-"""Three counts of inversions, against the definition and one another."""
+"""Two counts of inversions, against the definition and one another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ def all_counts(values, bound):
     return {
         _core.testing.inversions_by_partition(values, bound),
         _core.inversions_by_merging(values),
-        _core.testing.inversions_by_tree(values, bound),
     }
 
 

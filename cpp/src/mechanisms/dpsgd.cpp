@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "dpreg/error.hpp"
-#include "dpreg/noise/discrete_gaussian.hpp"
+#include "dpreg/noise/discrete.hpp"
 
 namespace dpreg {
 namespace {

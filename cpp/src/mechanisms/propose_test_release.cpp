@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "dpreg/error.hpp"
-#include "dpreg/noise/discrete_laplace.hpp"
+#include "dpreg/noise/discrete.hpp"
 
 namespace dpreg {
 

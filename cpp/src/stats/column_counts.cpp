@@ -7,7 +7,7 @@
 
 #include "dpreg/error.hpp"
 #include "dpreg/linalg/simd.hpp"
-#include "dpreg/stats/sum_over_rows.hpp"
+#include "dpreg/parallel.hpp"
 
 namespace dpreg {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
+#include <utility>
 
 namespace dpreg {
 namespace {
@@ -71,17 +71,6 @@ std::uint64_t inversions_by_merging(std::uint32_t* v, std::size_t n, std::uint32
         std::swap(from, to);
     }
     if (from != v) std::memcpy(v, from, n * sizeof *v);
-    return inversions;
-}
-
-std::uint64_t inversions_by_tree(const std::uint32_t* v, std::size_t n, std::uint32_t bound) {
-    // counts[i] covers the values in (i - (i & -i), i], values counted from 1.
-    std::vector<std::uint32_t> counts(std::size_t{bound} + 1, 0);
-    std::uint64_t inversions = 0;
-    for (std::size_t i = n; i-- > 0;) {
-        for (std::size_t k = v[i]; k > 0; k &= k - 1) inversions += counts[k];
-        for (std::size_t k = std::size_t{v[i]} + 1; k <= bound; k += k & (~k + 1)) ++counts[k];
-    }
     return inversions;
 }
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "dpreg/linalg/simd.hpp"
+#include "dpreg/parallel.hpp"
 #include "dpreg/stats/quantised_rows.hpp"
 #include "dpreg/stats/row_losses.hpp"
-#include "dpreg/stats/sum_over_rows.hpp"
 #include "short_rows.hpp"
 
 namespace dpreg {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "dpreg/error.hpp"
-#include "dpreg/stats/sum_over_rows.hpp"
+#include "dpreg/parallel.hpp"
 
 namespace dpreg {
 namespace {

@@ -1,6 +1,7 @@
 #include "dpreg/stats/unit_design.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 
@@ -77,6 +78,172 @@ private:
 
 std::unique_ptr<GramRows> DenseUnitDesign::gram_rows(const ColumnSet& columns) const {
     return std::make_unique<DenseGramRows>(*this, columns);
+}
+
+namespace {
+
+/// Whether the columns of each row rise, so that no cell has two entries.
+bool rows_rise(const SparseView& x) {
+    bool rise = true;
+    for (std::size_t i = 0; i < x.rows; ++i) {
+        for (auto e = x.row_start[i] + 1; e < x.row_start[i + 1]; ++e) {
+            rise &= x.columns[e - 1] < x.columns[e];
+        }
+    }
+    return rise;
+}
+
+/// Asks for what the next rows need while a row is worked on: they are anywhere in memory.
+template <class Start, class Entry, class Visit>
+void visit_ahead(const UnitColumn& column, const Start* start, const Entry* entries, Visit visit) {
+    constexpr std::size_t kStarts = 16, kEntries = 8;
+    for (std::size_t k = 0; k < column.size; ++k) {
+        if (k + kStarts < column.size) __builtin_prefetch(start + column.rows[k + kStarts]);
+        if (k + kEntries < column.size) {
+            __builtin_prefetch(entries + start[column.rows[k + kEntries]]);
+        }
+        visit(std::size_t{column.rows[k]}, std::int32_t{column.cells[k]});
+    }
+}
+
+/// Goes through the rows in which a column is not 0, or, where that is less, through the columns
+/// of the set with this one laid out by rows.
+class SparseGramRows final : public GramRows {
+public:
+    SparseGramRows(const SparseUnitDesign& design, const SparseView& rows, const ColumnSet& columns)
+        : design_(design), rows_(rows), columns_(columns) {
+        for (const std::size_t j : columns.columns()) cells_ += design.column(j).size;
+    }
+
+    std::size_t add(std::size_t j, SlotSums& products) override {
+        const UnitColumn column = design_.column(j);
+        const std::size_t in_rows = column.size * (rows_.entries / (rows_.rows + 1) + 1);
+        if (in_rows * kRowsOverColumns <= cells_) return add_from_rows(column, products);
+        add_from_columns(column, products);
+        return cells_;
+    }
+
+private:
+    /// An entry of a row, which may not be in the set, takes as long as this many of a column.
+    static constexpr std::size_t kRowsOverColumns = 8;
+
+    std::size_t add_from_rows(const UnitColumn& column, SlotSums& products) const {
+        std::size_t cells = 0;
+        visit_ahead(column, rows_.row_start, rows_.columns, [&](std::size_t i, std::int32_t cell) {
+            cells += static_cast<std::size_t>(rows_.row_start[i + 1] - rows_.row_start[i]);
+            for (auto e = rows_.row_start[i]; e < rows_.row_start[i + 1]; ++e) {
+                const auto k = static_cast<std::size_t>(rows_.columns[e]);
+                if (!columns_.contains(k)) continue;
+                products.add(columns_.slot(k), std::int64_t{cell} * to_cell(rows_.values[e]));
+            }
+        });
+        return cells;
+    }
+
+    void add_from_columns(const UnitColumn& column, SlotSums& products) {
+        by_row_.resize(rows_.rows);
+        column.visit([&](std::size_t i, std::int16_t cell) { by_row_[i] = cell; });
+        for (std::size_t slot = 0; slot < columns_.size(); ++slot) {
+            std::int64_t sum = 0;
+            design_.column(columns_[slot]).visit([&](std::size_t i, std::int16_t cell) {
+                // Below 2^28, so the product fits 32 bits.
+                sum += static_cast<std::int64_t>(std::int32_t{cell} * std::int32_t{by_row_[i]});
+            });
+            products.add(slot, sum);
+        }
+        column.visit([&](std::size_t i, std::int16_t) { by_row_[i] = 0; });
+    }
+
+    const SparseUnitDesign& design_;
+    const SparseView& rows_;
+    const ColumnSet& columns_;
+    std::size_t cells_ = 0;             ///< of the columns of the set
+    std::vector<std::int16_t> by_row_;  ///< zeros between calls
+};
+
+}  // namespace
+
+SparseRows::SparseRows(const SparseView& x) : view_(x) {
+    const auto entries = static_cast<std::int64_t>(x.entries);
+    require(x.row_start[0] == 0 && x.row_start[x.rows] == entries &&
+                std::is_sorted(x.row_start, x.row_start + x.rows + 1),
+            "X: the row starts of a sparse matrix must rise from 0 to the number of entries");
+    require(
+        std::all_of(x.columns, x.columns + x.entries,
+                    [&](std::int32_t j) { return j >= 0 && static_cast<std::size_t>(j) < x.cols; }),
+        "X: the column indices of a sparse matrix must be below its number of columns");
+    if (!rows_rise(x) && has_duplicates()) merge_duplicates();
+}
+
+bool SparseRows::has_duplicates() const {
+    std::vector<std::uint32_t> last_row(view_.cols, 0);  // plus 1
+    for (std::size_t i = 0; i < view_.rows; ++i) {
+        const auto mark = static_cast<std::uint32_t>(i + 1);
+        for (auto e = view_.row_start[i]; e < view_.row_start[i + 1]; ++e) {
+            auto& seen = last_row[static_cast<std::size_t>(view_.columns[e])];
+            if (seen == mark) return true;
+            seen = mark;
+        }
+    }
+    return false;
+}
+
+void SparseRows::merge_duplicates() {
+    // Entries of a cell are added in the order in which they are stored.
+    std::vector<std::int64_t> place(view_.cols, -1);
+    merged_start_.reserve(view_.rows + 1);
+    merged_start_.push_back(0);
+    for (std::size_t i = 0; i < view_.rows; ++i) {
+        const auto first = static_cast<std::int64_t>(merged_columns_.size());
+        for (auto e = view_.row_start[i]; e < view_.row_start[i + 1]; ++e) {
+            auto& at = place[static_cast<std::size_t>(view_.columns[e])];
+            if (at >= first) {
+                merged_values_[static_cast<std::size_t>(at)] += view_.values[e];
+                continue;
+            }
+            at = static_cast<std::int64_t>(merged_columns_.size());
+            merged_columns_.push_back(view_.columns[e]);
+            merged_values_.push_back(view_.values[e]);
+        }
+        merged_start_.push_back(static_cast<std::int64_t>(merged_columns_.size()));
+    }
+    view_ = {merged_start_.data(), merged_columns_.data(), merged_values_.data(), view_.rows,
+             view_.cols,           merged_columns_.size()};
+}
+
+SparseUnitDesign::SparseUnitDesign(const SparseView& x)
+    : UnitDesign(x.rows, x.cols), rows_(x), columns_(rows_.view()) {}
+
+int128 SparseUnitDesign::row_product(std::size_t i, const Changes& v) const {
+    const SparseView& x = rows_.view();
+    int128 sum = 0;
+    for (auto e = x.row_start[i]; e < x.row_start[i + 1]; ++e) {
+        const auto found = v.find(static_cast<std::size_t>(x.columns[e]));
+        if (found != v.end()) sum += int128{found->second} * to_cell(x.values[e]);
+    }
+    return sum;
+}
+
+std::size_t SparseUnitDesign::row_cost(const Changes& v) const {
+    return v.empty() ? 0 : rows_.view().entries / std::max<std::size_t>(rows(), 1) + 1;
+}
+
+std::vector<std::int16_t> SparseUnitDesign::largest_by_row() const {
+    const SparseView& x = rows_.view();
+    std::vector<std::int16_t> largest(rows());
+    for (std::size_t i = 0; i < rows(); ++i) {
+        double size = 0.0;
+        // fmax passes over NaN, which is a cell of 0.
+        for (auto e = x.row_start[i]; e < x.row_start[i + 1]; ++e) {
+            size = std::fmax(size, std::fabs(x.values[e]));
+        }
+        largest[i] = to_cell(size);
+    }
+    return largest;
+}
+
+std::unique_ptr<GramRows> SparseUnitDesign::gram_rows(const ColumnSet& columns) const {
+    return std::make_unique<SparseGramRows>(*this, rows_.view(), columns);
 }
 
 }  // namespace dpreg

@@ -14,10 +14,9 @@ from collections.abc import Callable
 
 from dpreg.audit import (
     behaviour,
-    block_counts,
     containers,
+    counts,
     exact,
-    exits,
     frank_wolfe,
     moments,
     recorded_checks,
@@ -48,8 +47,7 @@ CHECKS: dict[str, Check] = {
         exact,
         recorded_checks,
         moments,
-        block_counts,
-        exits,
+        counts,
         containers,
         behaviour,
         sampled,

@@ -16,15 +16,8 @@ ERROR = 1e-5
 def epsilon_between(p: Doubles, q: Doubles, delta: float) -> float:
     """Return the least epsilon for which p and q are (epsilon, delta)-indistinguishable.
 
-    Parameters
-    ----------
-    p, q : ndarray
-        Probabilities of the same outcomes.
-
-    Returns
-    -------
-    float
-        Infinite when outcomes of more than `delta` are possible on one side only.
+    p, q: probabilities of the same outcomes.
+    Returns: infinite when outcomes of more than `delta` are possible on one side only.
     """
     return max(_one_way(p, q, delta), _one_way(q, p, delta))
 
@@ -56,12 +49,8 @@ def sampled_epsilon_bound(a: Doubles, b: Doubles, delta: float, error: float = E
     Pearson (1934).  Half of the runs choose it, the other half count; when the statistic
     takes two values there is nothing to choose but the sides, and all runs count.
 
-    Parameters
-    ----------
-    a, b : ndarray, shape (runs,)
-        A statistic of the output, on either neighbour, runs independent.
-    delta : float
-        Claimed.
+    a, b: shape (runs,): a statistic of the output, on either neighbour, runs independent.
+    delta: claimed.
     """
     sides = [(sign * p, sign * q) for p, q in ((a, b), (b, a)) for sign in (1.0, -1.0)]
     if len(np.unique(np.concatenate([a, b]))) <= 2:

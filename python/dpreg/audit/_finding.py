@@ -89,10 +89,7 @@ class Finding:
 def first_fault(mechanism: str, said: Iterable[str]) -> Finding:
     """Claim that nothing at all is lost in any case, and stop where something is.
 
-    Parameters
-    ----------
-    said : iterable of str
-        Of each case what is wrong with it; empty where nothing is.
+    said: of each case what is wrong with it; empty where nothing is.
     """
     cases, fault = 0, ""
     for fault in said:

@@ -15,14 +15,6 @@ from dpreg.audit._finding import Finding
 from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.privacy.zcdp import zcdp_epsilon
 
-__all__ = [
-    "Attack",
-    "attacked",
-    "guessed_epsilon_bound",
-    "guessed_mu_bound",
-    "guessed_rho_bound",
-]
-
 Bits = _core.BitSource
 # Numbers are clipped to as many times the median distance from the median: a few wild results must
 # not decide what the direction is.
@@ -37,58 +29,46 @@ _DIRECTING, _CUTTING = 0.25, 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attack:
-    """A public call on two neighbouring tables, and what an attacker looks at in its result.
+    """A public call on two neighbouring tables, and what an attacker looks at in its result."""
 
-    Attributes
-    ----------
-    name : str
-        Of the call.
-    call : callable
-        ``call(table, epsilon, bits)`` returns what is published.
-    tables : tuple
-        Without the canary, and with it.
-    seen : callable
-        Numbers of a result that the canary moves; as many for every result.
-    delta : float
-        Claimed, for any epsilon.
-    runs : int, default 10,000
-        On either side, in the full audit.
-    bound : {"guesses", "concentrated", "events"}
-        ``"guesses"``: the most that guesses show, as if the loss were Gaussian, which it is for
-        releases with Gaussian noise.  ``"concentrated"``: what they show of rho, for claims of
-        zero-concentrated differential privacy.  ``"events"``: for pure mechanisms and few releases
-        of them.
-    remark : str
-        What limits the bound.
-    """
-
-    name: str
+    name: str  # Of the call.
+    # ``call(table, epsilon, bits)`` returns what is published.
     call: Callable[[Any, float, Bits], Any]
-    tables: tuple[Any, Any]
+    tables: tuple[Any, Any]  # Without the canary, and with it.
+    # Numbers of a result that the canary moves; as many for every result.
     seen: Callable[[Any], tuple[float, ...]]
-    delta: float
-    runs: int = 10_000
+    delta: float  # Claimed, for any epsilon.
+    runs: int = 10_000  # On either side, in the full audit.
+    # ``"guesses"``: the most that guesses show, as if the loss were Gaussian, which it is for
+    # releases with Gaussian noise.  ``"concentrated"``: what they show of rho, for claims of
+    # zero-concentrated differential privacy.  ``"events"``: for pure mechanisms and few releases of
+    # them.
     bound: Literal["guesses", "concentrated", "events"] = "guesses"
-    remark: str = ""
+    remark: str = ""  # What limits the bound.
+
+
+def of_call(
+    name: str, asked: Callable[..., Any], tables: tuple[Any, Any],
+    seen: Callable[[Any], tuple[float, ...]], delta: float, runs: int,
+) -> Attack:  # fmt: skip
+    """Attack a public function that is ``asked(table, epsilon, delta, rng=bits)``."""
+    return Attack(
+        name=name, call=lambda table, epsilon, bits: asked(table, epsilon, delta, rng=bits),
+        tables=tables, seen=seen, delta=delta, runs=runs,
+    )  # fmt: skip
+
+
+def first_coefficient(fit: Any) -> tuple[float, ...]:
+    """What an attacker looks at; 0 where nothing was released."""
+    return (float(fit.params.iloc[0]) if fit.released else 0.0,)
 
 
 def attacked(attack: Attack, epsilon: float, runs: int, seed: int, error: float) -> Finding:
     """Run an attack.
 
-    Parameters
-    ----------
-    attack : Attack
-    epsilon : float
-        Claimed.
-    runs : int
-        On either side.
-    seed : int
-    error : float
-        Probability that the lower bound is above the truth.
-
-    Returns
-    -------
-    Finding
+    epsilon: claimed.
+    runs: on either side.
+    error: probability that the lower bound is above the truth.
     """
     sides = []
     for side, table in enumerate(attack.tables):
@@ -118,13 +98,8 @@ def guessed_mu_bound(a: Doubles, b: Doubles, first: int, error: float) -> float:
     binomial ones with probability Phi(mu / 2) (Hoeffding, 1956, Theorem 5), which Clopper and
     Pearson (1934) bound.  This takes half as many runs as bounds for either side.
 
-    Parameters
-    ----------
-    a, b : ndarray, shape (runs,)
-        A statistic of the results, without the canary and with it.
-    first : int
-        So many of either choose the cut and the side; the others count.
-    error : float
+    a, b: shape (runs,): a statistic of the results, without the canary and with it.
+    first: so many of either choose the cut and the side; the others count.
     """
     return 2 * float(special.ndtri(_right_at_least(a, b, first, error)))
 

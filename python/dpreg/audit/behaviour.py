@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.audit._finding import Check, Effort, Finding, first_fault
-from dpreg.audit._patch import replaced
 from dpreg.audit.worlds import hostile_pairs, regression
 from dpreg.calls.lm import dp_lm
 from dpreg.estimation.base import Method
@@ -40,7 +40,7 @@ def _before_the_charge(seed: int) -> Iterator[str]:
             seen: list[str] = []
             table = regression(30).assign(who=np.arange(30))
             data = {name: _Tripwire(table[name].to_numpy(), seen) for name in table}
-            with replaced(Account, "reserve", _noting(Account, "reserve", seen, "charge")):
+            with patch.object(Account, "reserve", _noting(Account, "reserve", seen, "charge")):
                 dp_lm("y ~ a", data, *_CLAIM, method=method, unit=unit, rng=seed)
             first = seen.count("charge") == 1 and seen.index("charge") < seen.index("read")
             yield "" if first else f"{method.name}: {seen}"
@@ -84,9 +84,9 @@ def _repeated() -> Iterator[str]:
         outcomes: list[str] = []
         with ExitStack() as stack:
             for clock in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter_ns"):
-                stack.enter_context(replaced(time, clock, lambda: 1_800_000_000))
+                stack.enter_context(patch.object(time, clock, lambda: 1_800_000_000))
             stack.enter_context(
-                replaced(_core, "discrete_gaussian", _keeping(_core.discrete_gaussian, draws))
+                patch.object(_core, "discrete_gaussian", _keeping(_core.discrete_gaussian, draws))
             )
             for _ in range(3):
                 fit = dp_lm("y ~ a", regression(2000), 20.0, 1e-2, method=method)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dpreg import _core
 from dpreg.audit._bounds import Doubles
-from dpreg.audit.attacks import Attack
+from dpreg.audit.attacks import Attack, first_coefficient, of_call
 from dpreg.audit.black_box_mechanisms import MECHANISMS
 from dpreg.audit.black_box_models import MODELS
-from dpreg.audit.black_box_tables import Tables, joined, one_column
+from dpreg.audit.worlds import Tables, joined, one_column
 from dpreg.calls.block_test import dp_test
 from dpreg.calls.lm import dp_lm
 from dpreg.calls.moments import dp_moments
@@ -22,16 +23,8 @@ from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.privacy.sealed import opened
 
-__all__ = ["ATTACKS"]
-
-Bits = _core.BitSource
-
 _DELTA = 1e-5
 _BOUNDS = {"y": (-1.0, 1.0)}
-
-
-def _first(fit: Any) -> tuple[float, ...]:
-    return (float(fit.params.iloc[0]) if fit.released else 0.0,)
 
 
 def _lm(
@@ -40,14 +33,8 @@ def _lm(
 ) -> Attack:  # fmt: skip
     """Attack the first coefficient of `dp_lm` with public bounds."""
     bounds = dict.fromkeys(tables[0].columns, (-1.0, 1.0))
-    return Attack(
-        name=name,
-        call=lambda table, epsilon, bits: dp_lm(
-            formula, table, epsilon, _DELTA, method=method, bounds=bounds, inference=inference,
-            rng=bits,
-        ),
-        tables=tables, seen=_first, delta=_DELTA, runs=runs,
-    )  # fmt: skip
+    asked = partial(dp_lm, formula, method=method, bounds=bounds, inference=inference)
+    return of_call(name, asked, tables, first_coefficient, _DELTA, runs)
 
 
 def _mean() -> Attack:

@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dpreg import _core, mechanisms
+from dpreg import mechanisms
+from dpreg._core import BitSource
 from dpreg.audit.attacks import Attack
-
-__all__ = ["MECHANISMS"]
-
-Bits = _core.BitSource
 
 _DELTA = 1e-5
 
@@ -37,7 +34,7 @@ def _frank_wolfe() -> Attack:
 
 
 def _selected(
-    name: str, call: Callable[[Any, float, Bits], Any], tables: tuple[Any, Any], runs: int
+    name: str, call: Callable[[Any, float, BitSource], Any], tables: tuple[Any, Any], runs: int
 ) -> Attack:
     """Attack a selection by whether it is of the first columns."""
     return Attack(

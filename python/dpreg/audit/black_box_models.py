@@ -7,19 +7,18 @@ are so few rows that hardly anything is released but two scores; coefficients sh
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dpreg.audit.attacks import Attack
-from dpreg.audit.black_box_tables import Tables, joined, one_column, weighted
+from dpreg.audit.attacks import Attack, first_coefficient, of_call
+from dpreg.audit.worlds import Tables, joined, one_column, weighted
 from dpreg.calls.classes import dp_multinomial, dp_ordinal
 from dpreg.calls.curve import dp_curve
 from dpreg.calls.effect import dp_effect
 from dpreg.calls.glm import dp_glm
 from dpreg.calls.survival import dp_survival
-
-__all__ = ["MODELS"]
 
 # At a larger delta noise is less for the same epsilon, and half as many runs tell as much of it as
 # at 1e-5.
@@ -27,25 +26,23 @@ _DELTA, _RUNS = 1e-2, 2500
 # So few that there are no more releases than have to be: coordinates, and two scores.
 _ROWS = 400
 _LIGHT = 0.1
+_WEIGHTS = {"weights": "w", "weight_limit": 1.0}
 _CLASSES = ["a", "b", "c"]
 
 
-def _glm(
-    family: str,
-    tables: Tables,
-    bounds: dict[str, tuple[float, float]] | None = None,
-    weights: str | None = None,
-) -> Attack:
+def _attack(
+    name: str, function: Any, formula: str, tables: Tables, options: dict[str, Any],
+    seen: Any = None, runs: int = _RUNS,
+) -> Attack:  # fmt: skip
+    """Attack by all coefficients, unless something else is `seen`."""
+    asked = partial(function, formula, **options)
+    return of_call(name, asked, tables, seen or _coefficients, _DELTA, runs)
+
+
+def _glm(family: str, tables: Tables, options: dict[str, Any]) -> Attack:
     """Attack the mean, or the median, of a response."""
-    limit = None if weights is None else 1.0
-    return Attack(
-        name=f"dp_glm(family={family!r})",
-        call=lambda table, epsilon, bits: dp_glm(
-            "y ~ 1", table, epsilon, _DELTA, family=family, bounds=bounds, weights=weights,
-            weight_limit=limit, rng=bits,
-        ),
-        tables=tables, seen=_coefficients, delta=_DELTA, runs=_RUNS,
-    )  # fmt: skip
+    options = {"family": family, **options}
+    return _attack(f"dp_glm(family={family!r})", dp_glm, "y ~ 1", tables, options)
 
 
 def _coefficients(fit: Any) -> tuple[float, ...]:
@@ -55,21 +52,20 @@ def _coefficients(fit: Any) -> tuple[float, ...]:
 
 def _binomial() -> Attack:
     values = np.resize([0.0, 1.0], _ROWS)
-    return _glm("binomial", weighted(one_column(values, 1.0), _LIGHT), weights="w")
+    return _glm("binomial", weighted(one_column(values, 1.0), _LIGHT), _WEIGHTS)
 
 
 def _quantile() -> Attack:
     values = np.linspace(-1.0, 1.0, _ROWS)
-    return _glm(
-        "quantile", weighted(one_column(values, 1.0), _LIGHT), {"y": (-1.0, 1.0)}, weights="w"
-    )
+    options = {"bounds": {"y": (-1.0, 1.0)}, **_WEIGHTS}
+    return _glm("quantile", weighted(one_column(values, 1.0), _LIGHT), options)
 
 
 def _log_link(family: str, middle: float) -> Attack:
     """Attack by a response half as large again as the mean, where others are near it."""
     values = middle * np.resize([0.85, 1.15], _ROWS)
     bounds = {"y": (0.5 * middle, 1.5 * middle)}
-    return _glm(family, one_column(values, 1.5 * middle), bounds)
+    return _glm(family, one_column(values, 1.5 * middle), {"bounds": bounds})
 
 
 def _ordinal() -> Attack:
@@ -83,11 +79,8 @@ def _multinomial() -> Attack:
     Coefficients show the last of two steps, whose scores have 0.38 of the squared mu: an epsilon of
     0.52 of 1.
     """
-    return _classes("dp_multinomial", dp_multinomial, ["a", *_CLASSES], "b", _first, runs=5000)
-
-
-def _first(fit: Any) -> tuple[float, ...]:
-    return (float(fit.params.iloc[0]) if fit.released else 0.0,)
+    known = ["a", *_CLASSES]
+    return _classes("dp_multinomial", dp_multinomial, known, "b", first_coefficient, 5000)
 
 
 def _classes(
@@ -96,43 +89,29 @@ def _classes(
     tables = joined(
         {"y": np.resize(known, _ROWS), "w": np.full(_ROWS, _LIGHT)}, {"y": canary, "w": 1.0}
     )
-    return Attack(
-        name=f"{name}()",
-        call=lambda table, epsilon, bits: call(
-            "y ~ 1", table, epsilon, _DELTA, levels={"y": _CLASSES}, weights="w",
-            weight_limit=1.0, rng=bits,
-        ),
-        tables=tables, seen=seen, delta=_DELTA, runs=runs,
-    )  # fmt: skip
+    options = {"levels": {"y": _CLASSES}, **_WEIGHTS}
+    return _attack(f"{name}()", call, "y ~ 1", tables, options, seen, runs)
 
 
 def _effect() -> Attack:
     """Attack by the mean of the arm that the canary is in."""
     values, arms = np.resize([-0.3, 0.3], _ROWS), np.resize([0.0, 0.0, 1.0, 1.0], _ROWS)
-    return Attack(
-        name="dp_effect(method='difference')",
-        call=lambda table, epsilon, bits: dp_effect(
-            "y ~ 1", table, epsilon, _DELTA, treatment="arm", method="difference",
-            bounds={"y": (-1.0, 1.0)}, rng=bits,
-        ),
-        tables=joined({"y": values, "arm": arms}, {"y": 1.0, "arm": 1.0}),
-        seen=lambda found: (float(found.means[1]) if found.released else 0.0,),
-        delta=_DELTA, runs=_RUNS,
-    )  # fmt: skip
+    options = {"treatment": "arm", "method": "difference", "bounds": {"y": (-1.0, 1.0)}}
+    tables = joined({"y": values, "arm": arms}, {"y": 1.0, "arm": 1.0})
+    name = "dp_effect(method='difference')"
+    return _attack(name, dp_effect, "y ~ 1", tables, options, _second_mean)
+
+
+def _second_mean(found: Any) -> tuple[float, ...]:
+    return (float(found.means[1]) if found.released else 0.0,)
 
 
 def _survival() -> Attack:
     """Attack by a person who lives on, and counts twice as much as others."""
     known = {"y": np.full(_ROWS, 0.5), "event": np.ones(_ROWS)}
-    return Attack(
-        name="dp_survival()",
-        call=lambda table, epsilon, bits: dp_survival(
-            "Surv(y, event) ~ 1", table, epsilon, _DELTA, cuts=[1.0], weights="w",
-            weight_limit=1.0, rng=bits,
-        ),
-        tables=weighted(joined(known, {"y": 1.0, "event": 0.0}), 0.5),
-        seen=_coefficients, delta=_DELTA, runs=_RUNS,
-    )  # fmt: skip
+    tables = weighted(joined(known, {"y": 1.0, "event": 0.0}), 0.5)
+    options = {"cuts": [1.0], **_WEIGHTS}
+    return _attack("dp_survival()", dp_survival, "Surv(y, event) ~ 1", tables, options)
 
 
 def _curve() -> Attack:

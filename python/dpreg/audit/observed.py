@@ -57,29 +57,14 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What came out of one call.
+    """What came out of one call."""
 
-    Attributes
-    ----------
-    failure : tuple of str, or None
-        Type and text of the exception.
-    warned : tuple of str
-    said : bytes
-        What was written to the output of the process, by whatever language.
-    charges : tuple
-        Label and epsilon of each.
-    document : str or None
-        The result as JSON and as text.
-    design : Design or None
-        What the method got.
-    """
-
-    failure: tuple[str, str] | None
+    failure: tuple[str, str] | None  # Type and text of the exception.
     warned: tuple[str, ...]
-    said: bytes
-    charges: tuple[tuple[str, float], ...]
-    document: str | None
-    design: Design | None
+    said: bytes  # What was written to the output of the process, by whatever language.
+    charges: tuple[tuple[str, float], ...]  # Label and epsilon of each.
+    document: str | None  # The result as JSON and as text.
+    design: Design | None  # What the method got.
 
     @property
     def visible(self) -> tuple[Any, ...]:

@@ -26,7 +26,7 @@ from dpreg.calls.moments import released_moments
 from dpreg.calls.request import Request
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
-from dpreg.data.weights import Weights
+from dpreg.data.roles import Weights
 from dpreg.estimation.base import Method
 from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.privacy.sealed import opened
@@ -54,16 +54,9 @@ class Replayable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One call on neighbours, to be replayed.
+    """One call on neighbours, to be replayed."""
 
-    Attributes
-    ----------
-    request : Request
-        Without epsilon and delta, which are those of a claim.
-    pair : Pair
-    """
-
-    request: Request
+    request: Request  # Without epsilon and delta, which are those of a claim.
     pair: Pair
 
     def __str__(self) -> str:
@@ -98,18 +91,9 @@ def run_of(method: Method, formula: str, pair: Pair, inference: bool = True, **a
 def replayed(run: Replayable, claim: Claim, luck: Luck = AS_DRAWN) -> tuple[Recording, Recording]:
     """Fit both sides of a pair, the second on the path of the first.
 
-    Parameters
-    ----------
-    run : Replayable
-    claim : tuple of float
-    luck : Luck
-        Which noise the first fit draws.
-
-    Raises
-    ------
-    Leak
-        If the outcomes differ, if a stage is missing on one side, if public parameters of
-        a mechanism differ, or if either fit raises or warns.
+    luck: which noise the first fit draws.
+    Raises Leak if the outcomes differ, if a stage is missing on one side, if public parameters of a
+        mechanism differ, or if either fit raises or warns.
     """
     pair = run.pair
     first = _recorded(run, pair.without, claim, luck, None)
@@ -122,10 +106,7 @@ def replayed(run: Replayable, claim: Claim, luck: Luck = AS_DRAWN) -> tuple[Reco
 def same_path(run: Replayable, table: pd.DataFrame, claim: Claim, first: Recording) -> None:
     """Fit any other table on the path of the first: what comes out is a function of the path.
 
-    Raises
-    ------
-    Leak
-        If anything but the sums differs.
+    Raises Leak if anything but the sums differs.
     """
     _compare_paths(first, _recorded(run, table, claim, first.luck, first))
 
@@ -182,10 +163,7 @@ def composed_loss(first: Recording, second: Recording, claim: Claim) -> float:
     A range or a sensitivity counts by what the unit moves.  What a test or a draw is told
     that it may lose counts as it is, its law being audited elsewhere.
 
-    Raises
-    ------
-    Leak
-        If what the stages are told that they may lose is more than the claim.
+    Raises Leak if what the stages are told that they may lose is more than the claim.
     """
     told = [_told(call) for call in first.calls]
     failure = math.fsum(failed for _, failed in told)

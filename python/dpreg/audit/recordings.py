@@ -17,22 +17,14 @@ class Leak(Exception):  # noqa: N818
 
 @dataclass(slots=True)
 class Stage:
-    """One Gaussian release.
-
-    Attributes
-    ----------
-    label : str
-    exact, scales, out : ndarray
-        What is released, the scale of the noise of each entry, and what came out.
-    mu : float
-        What it says that it costs.
-    """
+    """One Gaussian release."""
 
     label: str
+    # exact, scales, out: what is released, the scale of the noise of each entry, and what came out.
     exact: Doubles
     scales: Doubles
     out: Doubles
-    mu: float
+    mu: float  # What it says that it costs.
 
     def moved(self, other: Stage) -> float:
         """Return how far the sums are from another's, in deviations of the noise."""
@@ -51,18 +43,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Luck:
-    """Which noise is drawn: all integers are possible, so that every path has to be safe.
+    """Which noise is drawn: all integers are possible, so that every path has to be safe."""
 
-    Attributes
-    ----------
-    magnified : int
-        Sums come out as of so many tables: a small table takes the path of a large one.
-    noise : int
-        As many times the noise.
-    """
-
+    # Sums come out as of so many tables: a small table takes the path of a large one.
     magnified: int = 1
-    noise: int = 1
+    noise: int = 1  # As many times the noise.
 
     def of(self, exact: Any, out: Any) -> Any:
         """Return what comes out instead of `out`, on the same grid."""
@@ -75,28 +60,15 @@ AS_DRAWN = Luck()
 
 @dataclass(slots=True)
 class Recording:
-    """All releases of one fit.
+    """All releases of one fit."""
 
-    Attributes
-    ----------
-    units : int
-        How many there are.
-    luck : Luck
-        Which of the noise that is possible is drawn.
-    stages : list of Stage
-    calls : list of Call
-    models : list of ndarray, shape (models, p)
-        Fits on parts of the units.
-    outcome : str
-        All that came out.
-    """
-
-    units: int
-    luck: Luck = AS_DRAWN
+    units: int  # How many there are.
+    luck: Luck = AS_DRAWN  # Which of the noise that is possible is drawn.
     stages: list[Stage] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
+    # Shape (models, p): fits on parts of the units.
     models: list[Doubles] = field(default_factory=list)
-    outcome: str = ""
+    outcome: str = ""  # All that came out.
 
     def mu_against(self, other: Recording) -> float:
         """Return the root of the sum of squared shifts, in deviations of the noise."""

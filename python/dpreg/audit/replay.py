@@ -15,12 +15,10 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from dpreg import _core
-from dpreg.audit.block_counts import counted_pair
+from dpreg.audit.counts import counted_pair
 from dpreg.audit.frank_wolfe import zcdp_loss
 from dpreg.audit.recorded import (
     SCORED,
@@ -48,51 +46,24 @@ _WHOLE = "all releases of a call together, of eps"
 
 @dataclass(slots=True)
 class Measured:
-    """What one pair showed.
+    """What one pair showed."""
 
-    Attributes
-    ----------
-    moved : list of (str, float)
-        Label of each release, and how far it moved, as a share of its sensitivity.
-    refused : bool
-        The call was refused, with the same words on both sides.
-    """
-
+    # Label of each release, and how far it moved, as a share of its sensitivity.
     moved: list[tuple[str, float]] = field(default_factory=list)
-    refused: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A case, as `replayed` calls it."""
-
-    case: Case
-
-    @property
-    def pair(self) -> Any:
-        return self.case.pair
-
-    def count_units(self, table: Any) -> int:
-        return self.case.call.count_units(table)
-
-    def outcome(self, table: Any, claim: Claim) -> str:
-        return self.case.call(table, _core.TestBits(7))
+    refused: bool = False  # The call was refused, with the same words on both sides.
 
 
 def measure(case: Case) -> Measured:
     """Fit both tables of a case.
 
-    Raises
-    ------
-    Leak
-        If a sum moved by more than its sensitivity, if the fits differ in anything else, or if the
-        releases together may lose more than epsilon.
+    Raises Leak if a sum moved by more than its sensitivity, if the fits differ in anything else, or
+        if the releases together may lose more than epsilon.
     """
     claim = case.call.claim
     # A call that fails says on stderr that its budget is spent.
     with contextlib.redirect_stderr(io.StringIO()):
-        first, second = replayed(_Call(case), claim, case.luck)
-        same_path(_Call(case), case.other, claim, first)
+        first, second = replayed(case, claim, case.luck)
+        same_path(case, case.other, claim, first)
     if first.outcome.startswith("refused"):
         if first.stages or first.calls:
             raise Leak(f"refused after a record was read: {first.outcome}")

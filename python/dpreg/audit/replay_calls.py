@@ -24,7 +24,7 @@ from dpreg.calls.select import dp_select
 from dpreg.calls.survival import dp_survival
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
-from dpreg.data.weights import check_weights
+from dpreg.data.roles import check_weights
 from dpreg.estimation.inference.start import Start
 from dpreg.mechanisms._inputs import design_of
 from dpreg.privacy.budget import Budget
@@ -52,30 +52,14 @@ _FUNCTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class PublicCall:
-    """One call of a public function, but for its data.
+    """One call of a public function, but for its data."""
 
-    Attributes
-    ----------
-    function : str
-        Of `dpreg`, or of `dpreg.mechanisms`, which takes arrays.
-    formula : str
-        For arrays: names of the columns, the response first.
-    claim : tuple of float
-        Epsilon and delta.
-    options : mapping
-        All other arguments.
-    container : str
-        Of the data; see `held`.
-    stratum : str or None
-        A level of column ``s``, whose budget pays.
-    """
-
-    function: str
-    formula: str
-    claim: tuple[float, float]
-    options: Mapping[str, Any] = field(default_factory=dict)
-    container: str = "pandas"
-    stratum: str | None = None
+    function: str  # Of `dpreg`, or of `dpreg.mechanisms`, which takes arrays.
+    formula: str  # For arrays: names of the columns, the response first.
+    claim: tuple[float, float]  # Epsilon and delta.
+    options: Mapping[str, Any] = field(default_factory=dict)  # All other arguments.
+    container: str = "pandas"  # Of the data; see `held`.
+    stratum: str | None = None  # A level of column ``s``, whose budget pays.
 
     def __str__(self) -> str:
         options = {"eps": self.claim[0], "delta": self.claim[1], **self.options}

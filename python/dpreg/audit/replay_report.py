@@ -15,20 +15,11 @@ from dpreg.version import __version__
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A pair of tables whose fits differ by more than they may.
+    """A pair of tables whose fits differ by more than they may."""
 
-    Attributes
-    ----------
-    case : Case or None
-        Shrunk; None for `dp_test`.
-    why : str
-    pairs : int
-        The number of the pair that failed.
-    """
-
-    case: Case | None
+    case: Case | None  # Shrunk; None for `dp_test`.
     why: str
-    pairs: int
+    pairs: int  # The number of the pair that failed.
 
     @property
     def document(self) -> dict[str, Any]:

@@ -20,15 +20,9 @@ def shrunk(
 ) -> tuple[Case, str]:
     """Remove rows, options and digits for as long as the case fails.
 
-    Parameters
-    ----------
-    case : Case
-    why : str
-        What it fails with.
-    leak_of : callable
-        What a case fails with; None if it does not.
-    seconds : float
-        How long to try.
+    why: what it fails with.
+    leak_of: what a case fails with; None if it does not.
+    seconds: how long to try.
     """
     end = time.monotonic() + seconds
     found = True

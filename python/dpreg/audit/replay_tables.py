@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpreg import _core
 from dpreg.audit.recordings import AS_DRAWN, Luck
 from dpreg.audit.replay_calls import LEVELS, STRATA, PublicCall
 from dpreg.audit.worlds import Pair
@@ -30,30 +31,16 @@ _ODD_LEVELS = ("zzz", "", None, "U", "u ", "\x00")
 
 @dataclass(frozen=True)
 class Case:
-    """A call, a table, and a unit that comes or goes.
-
-    Attributes
-    ----------
-    call : PublicCall
-    table, unit : DataFrame
-        `unit` has the rows of one unit that is not in `table`.
-    place : int
-        Row of `table` that the unit comes before.
-    other : DataFrame
-        Any other rows: with the same released numbers the result is the same.
-    goes : bool
-        The first fit is of all rows, the second one without the unit.
-    luck : Luck
-        Which noise is drawn.
-    """
+    """A call, a table, and a unit that comes or goes."""
 
     call: PublicCall
+    # table, unit: `unit` has the rows of one unit that is not in `table`.
     table: pd.DataFrame
     unit: pd.DataFrame
-    place: int
-    other: pd.DataFrame
-    goes: bool = False
-    luck: Luck = AS_DRAWN
+    place: int  # Row of `table` that the unit comes before.
+    other: pd.DataFrame  # Any other rows: with the same released numbers the result is the same.
+    goes: bool = False  # The first fit is of all rows, the second one without the unit.
+    luck: Luck = AS_DRAWN  # Which noise is drawn.
 
     @property
     def pair(self) -> Pair:
@@ -67,6 +54,14 @@ class Case:
         )
         tables = (having, self.table) if self.goes else (self.table, having)
         return Pair("a unit goes" if self.goes else "a unit comes", *tables)
+
+    def count_units(self, table: pd.DataFrame) -> int:
+        """Count the units of complete rows, where the call does."""
+        return self.call.count_units(table)
+
+    def outcome(self, table: pd.DataFrame, claim: tuple[float, float]) -> str:
+        """Make the call, whose claim is its own."""
+        return self.call(table, _core.TestBits(7))
 
 
 def random_case(rng: Generator, call: PublicCall) -> Case:

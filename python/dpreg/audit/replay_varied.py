@@ -68,7 +68,10 @@ _WITH_FACTORS = ("dp_lm", "dp_glm", "dp_moments")
 
 
 def varied(rng: Generator, call: PublicCall) -> PublicCall:
-    """Give some calls other options, or call another function instead."""
+    """Give some calls other options, or call another function instead.
+
+    rng: not that which calls and tables are drawn by, which would be others.
+    """
     if rng.random() >= _SHARE * (1 + 2 * call.of_arrays):
         return call
     if call.of_arrays:

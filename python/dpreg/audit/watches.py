@@ -11,12 +11,12 @@ import copy
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.audit._patch import replaced
 from dpreg.audit.recordings import Call, Leak, Recording, Stage
 from dpreg.base.arrays import Doubles
 from dpreg.estimation.releases import exits
@@ -34,12 +34,12 @@ def watching(here: Recording, script: Script) -> Iterator[None]:
     """Record every release in `here`; with a `script`, return what it says instead."""
     with ExitStack() as stack:
         release = _gaussian_watch(GaussianReleases.release, here, script)
-        stack.enter_context(replaced(GaussianReleases, "release", release))
+        stack.enter_context(patch.object(GaussianReleases, "release", release))
         tables = _table_watch(exits.__dict__["noisy_counts"], _core.discrete_laplace, here, script)
-        stack.enter_context(replaced(exits, "noisy_counts", tables))
+        stack.enter_context(patch.object(exits, "noisy_counts", tables))
         for name, watch in _WATCHES.items():
             function = watch(name, _core.__dict__[name], here, script)
-            stack.enter_context(replaced(_core, name, function))
+            stack.enter_context(patch.object(_core, name, function))
         yield
 
 
@@ -55,7 +55,7 @@ def _gaussian_watch(real: Watch, here: Recording, script: Script) -> Watch:
 
             trial = copy.copy(self)
             trial.parts = list(self.parts)
-            with replaced(_core, "discrete_gaussian", constant):
+            with patch.object(_core, "discrete_gaussian", constant):
                 noisy, _ = real(trial, label, exact, mu)
                 return noisy.ravel(), drawn
 
@@ -110,7 +110,7 @@ def _table_watch(real: Watch, laplace: Watch, here: Recording, script: Script) -
         label: str, counts: Counts, epsilon: float, bits: Any, rows: int = 1
     ) -> tuple[NDArray[np.int64], Part]:
         said, exact = _scripted(here, script, "noisy_counts"), opened(counts)
-        with replaced(_core, "discrete_laplace", laplace):
+        with patch.object(_core, "discrete_laplace", laplace):
             drawn, part = real(label, counts, epsilon, bits, rows)
         out = np.array(said.result if said is not None else here.luck.of(exact, drawn))
         most = 1 if counts.of_units else rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,16 +11,10 @@ import pandas as pd
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two tables that differ in one row.
-
-    Attributes
-    ----------
-    label : str
-    without, having : DataFrame
-        `having` is `without` and, last, one row more.
-    """
+    """Two tables that differ in one row."""
 
     label: str
+    # without, having: `having` is `without` and, last, one row more.
     without: pd.DataFrame
     having: pd.DataFrame
 
@@ -62,3 +57,26 @@ def hostile_pairs(rows: int = 60) -> tuple[Pair, ...]:
 
 def _with_row(table: pd.DataFrame, row: dict[str, float]) -> pd.DataFrame:
     return pd.DataFrame({name: np.append(table[name], row[name]) for name in table.columns})
+
+
+__all__ = ["Tables", "joined", "one_column", "weighted"]
+
+Tables = tuple[pd.DataFrame, pd.DataFrame]
+
+
+def joined(known: dict[str, Any], canary: dict[str, Any]) -> Tables:
+    """Return a table, and the same with the canary for its last row."""
+    without = pd.DataFrame(known)
+    return without, pd.concat([without, pd.DataFrame([canary])], ignore_index=True)
+
+
+def one_column(values: Any, canary: float) -> Tables:
+    """Return tables of a column y."""
+    return joined({"y": np.asarray(values, dtype=np.float64)}, {"y": float(canary)})
+
+
+def weighted(tables: Tables, each: float) -> Tables:
+    """Give the canary a weight of 1, and all other rows another."""
+    without, having = (table.assign(w=each) for table in tables)
+    having.loc[len(without), "w"] = 1.0
+    return without, having

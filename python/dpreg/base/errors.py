@@ -51,22 +51,11 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """An options object: the argument it is for, its class, and some of its options.
+    """An options object: the argument it is for, its class, and some of its options."""
 
-    Attributes
-    ----------
-    argument : str
-        ``"method"`` or ``"select"``; empty where it is chosen already.
-    name : str
-        What the argument calls it by default, such as ``"tukey"``.
-    kind : str
-        Its class, such as ``"TukeyEM"``.
-    settings : mapping
-    """
-
-    argument: str
-    name: str
-    kind: str
+    argument: str  # ``"method"`` or ``"select"``; empty where it is chosen already.
+    name: str  # What the argument calls it by default, such as ``"tukey"``.
+    kind: str  # Its class, such as ``"TukeyEM"``.
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 

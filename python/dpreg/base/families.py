@@ -40,27 +40,17 @@ _FLAT = (-700.0, 6.6)
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A family with its link, named as statsmodels and R name them.
+    """A family with its link, named as statsmodels and R name them."""
 
-    Attributes
-    ----------
-    name : {"gaussian", "binomial", "poisson", "gamma", "negativebinomial", "quantile"}
-    link : {"identity", "logit", "probit", "cloglog", "log"}
-    loss : Loss
-        Of a row: minus the logarithm of its likelihood, or what stands for it.  Those of a probit
-        and of a complementary log-log link are the ones with derivative `mean` - response: the
-        likelihood's have no bound.
-    level : float or None
-        Of the quantile; None for all others.
-    alpha : float or None
-        Dispersion of the negative binomial, whose variance is mean + alpha mean^2; None for all
-        others, and where it is to be estimated.
-    """
-
-    name: str
-    link: str
+    name: str  # One of "gaussian", "binomial", "poisson", "gamma", "negativebinomial", "quantile".
+    link: str  # One of "identity", "logit", "probit", "cloglog", "log".
+    # Of a row: minus the logarithm of its likelihood, or what stands for it.  Those of a probit and
+    # of a complementary log-log link are the ones with derivative `mean` - response: the
+    # likelihood's have no bound.
     loss: Loss
-    level: float | None = None
+    level: float | None = None  # Of the quantile; None for all others.
+    # Dispersion of the negative binomial, whose variance is mean + alpha mean^2; None for all
+    # others, and where it is to be estimated.
     alpha: float | None = None
 
     @property
@@ -155,11 +145,7 @@ class Family:
     def curvature(self, predictor: Doubles, mean: Doubles | None = None) -> Doubles:
         """Return minus the derivative of the expected score, per row.
 
-        Parameters
-        ----------
-        predictor : ndarray
-        mean : ndarray, optional
-            Of the response; by default that at `predictor`.
+        mean: of the response; by default that at `predictor`.
         """
         if mean is None:
             return np.asarray(self.slope(predictor) * self.weight(predictor))

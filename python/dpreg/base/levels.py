@@ -15,10 +15,7 @@ _SPELLED = "a list of strings or numbers"
 def listed(name: str, values: Any) -> tuple[Level, ...]:
     """Return declared levels as plain values, from a list, an array, an index or a series.
 
-    Parameters
-    ----------
-    values : iterable
-        At least two levels, all different.
+    values: at least two levels, all different.
     """
     import numpy as np
 

@@ -17,10 +17,7 @@ def check_options(options: object) -> None:
 
     Limits on its value are the business of the class.
 
-    Parameters
-    ----------
-    options : dataclass
-        Annotated with int, float, str, literals, tuples, mappings, classes, None and unions.
+    options: annotated with int, float, str, literals, tuples, mappings, classes, None and unions.
     """
     for name, hint in typing.get_type_hints(type(options)).items():
         value = getattr(options, name)

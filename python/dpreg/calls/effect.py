@@ -27,7 +27,7 @@ from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_st
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
 from dpreg.data.bounds import Bounds
-from dpreg.data.clipping import clipped
+from dpreg.data.changed_rows import clipped
 from dpreg.data.design import Terms
 from dpreg.data.matrix import ModelMatrix
 from dpreg.data.problem import Problem

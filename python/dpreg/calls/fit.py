@@ -21,10 +21,9 @@ from dpreg.calls.notes import (
 from dpreg.calls.request import Request
 from dpreg.calls.session import begin
 from dpreg.calls.starts import about_start, completed, public_start_of, start_for
-from dpreg.data.clipping import clipped
+from dpreg.data.changed_rows import clipped, without_offset_terms, without_offsets
 from dpreg.data.design import Terms
 from dpreg.data.observations import memory_to_hold
-from dpreg.data.offsets import without_offset_terms, without_offsets
 from dpreg.estimation.base import Declined, Method, Release, with_offsets
 from dpreg.estimation.inference.estimand import clipping_note
 from dpreg.estimation.methods import method_from

@@ -14,12 +14,11 @@ from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_st
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, Session, begin
 from dpreg.data.bounds import Bounds, checked_bounds, column_pairs
-from dpreg.data.clipping import clipped
+from dpreg.data.changed_rows import clipped, refuse_offsets
 from dpreg.data.containers import open_source
 from dpreg.data.formula import bound_formula
-from dpreg.data.formula.effects import split_effects
+from dpreg.data.formula.parse import split_effects
 from dpreg.data.matrix import ModelMatrix
-from dpreg.data.offsets import refuse_offsets
 from dpreg.data.problem import Problem
 from dpreg.data.schema import Schema
 from dpreg.estimation.methods.moments import MomentsRelease, SecondMoments

@@ -10,8 +10,8 @@ import numpy as np
 from dpreg.base.errors import ArgumentError
 from dpreg.base.levels import Level
 from dpreg.base.text import counted
+from dpreg.data.changed_rows import without_offsets
 from dpreg.data.observations import default_memory
-from dpreg.data.offsets import without_offsets
 from dpreg.data.problem import pose
 from dpreg.estimation.inference.start import Start
 from dpreg.estimation.releases.spectrum import symmetric_root

@@ -13,8 +13,7 @@ from dpreg.calls.notes import about_columns, about_privacy, about_stratum, about
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
 from dpreg.data.bounds import Bounds
-from dpreg.data.clipping import clipped
-from dpreg.data.offsets import refuse_offsets
+from dpreg.data.changed_rows import clipped, refuse_offsets
 from dpreg.estimation.selection import selector_from
 from dpreg.estimation.selection.base import Selector, check_k
 from dpreg.privacy.certificate import public_with

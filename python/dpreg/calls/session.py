@@ -16,7 +16,7 @@ from dpreg.base.passes import starting
 from dpreg.calls.request import Request
 from dpreg.data.observations import check_memory
 from dpreg.data.problem import Problem, pose
-from dpreg.data.weights import Weights, check_weights
+from dpreg.data.roles import Weights, check_weights
 from dpreg.estimation.base import Allowance
 from dpreg.estimation.releases.residuals import Extras
 from dpreg.privacy.bits import bit_source

@@ -11,7 +11,7 @@ from dpreg.calls.fit import published
 from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_stratum
 from dpreg.calls.request import Request
 from dpreg.calls.session import Session
-from dpreg.data.clipping import clipped
+from dpreg.data.changed_rows import clipped
 from dpreg.data.design import Design, Terms
 from dpreg.data.periods import limits_of_dummy
 from dpreg.data.problem import Problem

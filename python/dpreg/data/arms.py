@@ -22,20 +22,11 @@ _FARTHEST = 1e100
 def one_row_each(design: Design, expansion: Expansion, terms: Terms) -> Design:
     """Return the design of rows that an expansion makes, one of a record or none.
 
-    Parameters
-    ----------
-    design : Design
-        Private: of records whose first regressor is the treatment.
-    expansion : callable
-        One of those below.
-    terms : Terms
-        Of the rows.
-
-    Returns
-    -------
-    Design
-        With the units of `design`: a unit that comes or goes changes no row of another one, and has
-        no more rows than records.
+    design: private: of records whose first regressor is the treatment.
+    expansion: one of those below.
+    terms: of the rows.
+    Returns: with the units of `design`: a unit that comes or goes changes no row of another one,
+        and has no more rows than records.
     """
     records = opened(design.records)
     return Design.of_rows(ExpandedRows(records.rows, expansion, 1), terms, records.units)
@@ -60,15 +51,9 @@ class Alone:
 
 @dataclass(frozen=True, slots=True)
 class Treatments:
-    """The treatment as response, of the other regressors.
+    """The treatment as response, of the other regressors."""
 
-    Attributes
-    ----------
-    columns : bool
-        False: of none.
-    """
-
-    columns: bool
+    columns: bool  # False: of none.
 
     def __call__(self, X: Doubles, y: Doubles) -> Made:
         others = X[:, 1:] if self.columns else X[:, :0]
@@ -77,15 +62,9 @@ class Treatments:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interacted:
-    """The treatment, the covariates, and the treatment times each of them.
+    """The treatment, the covariates, and the treatment times each of them."""
 
-    Attributes
-    ----------
-    centre : ndarray, shape (k,)
-        Taken off a covariate before it is multiplied.
-    """
-
-    centre: Doubles
+    centre: Doubles  # Shape (k,): taken off a covariate before it is multiplied.
 
     def __call__(self, X: Doubles, y: Doubles) -> Made:
         with np.errstate(all="ignore"):
@@ -95,19 +74,10 @@ class Interacted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """A model of which only released numbers are known, for predictions.
+    """A model of which only released numbers are known, for predictions."""
 
-    Attributes
-    ----------
-    params : ndarray, shape (1 + k,)
-        The intercept first.
-    limits : ndarray, shape (k, 2)
-        To which covariates are moved.
-    family : Family
-    """
-
-    params: Doubles
-    limits: Doubles
+    params: Doubles  # Shape (1 + k,): the intercept first.
+    limits: Doubles  # Shape (k, 2): to which covariates are moved.
     family: Family
 
     def moved(self, X: Doubles) -> Doubles:
@@ -132,23 +102,13 @@ class Line:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EffectScores:
-    """Scores whose mean is a mean outcome under treatment, under none, or their difference.
+    """Scores whose mean is a mean outcome under treatment, under none, or their difference."""
 
-    Attributes
-    ----------
-    outcomes : tuple of two Line
-        Without and with the treatment.
-    propensity : Line, float or None
-        Probability of the treatment; None: scores are predictions alone.
-    overlap : tuple of float
-        To which probabilities are moved.
-    weights : tuple of float
-        Of the scores without and with the treatment: (-1, 1) for the effect.
-    """
-
-    outcomes: tuple[Line, Line]
+    outcomes: tuple[Line, Line]  # Without and with the treatment.
+    # Probability of the treatment; None: scores are predictions alone.
     propensity: Line | float | None
-    overlap: tuple[float, float]
+    overlap: tuple[float, float]  # To which probabilities are moved.
+    # Of the scores without and with the treatment: (-1, 1) for the effect.
     weights: tuple[float, float]
 
     @np.errstate(all="ignore")
@@ -171,13 +131,7 @@ class EffectScores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AtLimits:
-    """Whether the probability of the treatment is at a public limit: a response of 0 or 1.
-
-    Attributes
-    ----------
-    propensity : Line
-    overlap : tuple of float
-    """
+    """Whether the probability of the treatment is at a public limit: a response of 0 or 1."""
 
     propensity: Line
     overlap: tuple[float, float]
@@ -192,12 +146,7 @@ class AtLimits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slopes:
-    """Derivatives of predictions by the coefficients of both outcome models; the response is 0.
-
-    Attributes
-    ----------
-    outcomes : tuple of two Line
-    """
+    """Derivatives of predictions by the coefficients of both outcome models; the response is 0."""
 
     outcomes: tuple[Line, Line]
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.errors import SchemaError
 from dpreg.data.cells import Cells, Coded, Numbers, Texts, Ticks
 from dpreg.data.objects import Objects
-from dpreg.data.schema import Column
+from dpreg.data.schema import Column, Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,6 +36,15 @@ def arrow_column(name: str, kind: pa.DataType) -> Column:
     if _is_text(kind):
         return Column(name, "text", holds="text")
     return Column(name, "other", holds=_holds(kind))
+
+
+def arrow_schema(schema: pa.Schema) -> Schema:
+    """Return what is public about columns of Arrow types."""
+    columns = {field.name: arrow_column(field.name, field.type) for field in schema}
+    if len(columns) < len(schema):
+        again = next(name for name in schema.names if schema.names.count(name) > 1)
+        raise SchemaError("data", f"two columns are both named {again!r}", "rename one")
+    return Schema(columns)
 
 
 def _is_text(kind: Any) -> bool:

@@ -25,10 +25,7 @@ def of_blocks(blocks: Iterable[Block], of: Callable[[Block], Result]) -> Iterato
     The first has all processors to itself, and of others each has one: that they share a block
     costs more than they gain, as blocks are small.
 
-    Parameters
-    ----------
-    of : callable
-        Called in other threads.
+    of: called in other threads.
     """
     rest, workers = iter(blocks), os.cpu_count() or 1
     for first in itertools.islice(rest, 1):

@@ -36,11 +36,8 @@ def column_pairs(bounds: Mapping[str, Bounds] | None, schema: Schema) -> dict[st
 def checked_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> dict[str, Bounds]:
     """Return what `Terms.bounds` may be: the bounds that were given, by column of the design.
 
-    Parameters
-    ----------
-    bounds : mapping or None
-        As for `dp_lm`.  Those of a term with several columns, such as a factor, are of each
-        of them that has none of its own.
+    bounds: as for `dp_lm`.  Those of a term with several columns, such as a factor, are of each of
+        them that has none of its own.
     """
     if bounds is None:
         return {}

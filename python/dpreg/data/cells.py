@@ -50,18 +50,10 @@ class Cells(Protocol):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Numbers:
-    """Integers, floats or booleans.
+    """Integers, floats or booleans."""
 
-    Attributes
-    ----------
-    values : ndarray
-        Of any numeric type.
-    missing : ndarray of bool, or None
-        None: no cell is, NaN apart.
-    """
-
-    values: NDArray[Any]
-    missing: NDArray[np.bool_] | None = None
+    values: NDArray[Any]  # Of any numeric type.
+    missing: NDArray[np.bool_] | None = None  # None: no cell is, NaN apart.
 
     def __len__(self) -> int:
         return len(self.values)
@@ -138,29 +130,31 @@ def _as_type(level: Level, dtype: np.dtype[Any]) -> Any:
         return None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Texts:
-    """Text, as bytes that need not be valid UTF-8, or plain bytes.
+class _NoNumbers:
+    """Cells that are not numbers, whatever they spell, nor levels unless a class says so."""
 
-    Attributes
-    ----------
-    tag : bytes
-        ``b"s"`` for text, ``b"y"`` for bytes.
-    """
+    __slots__ = ()
+
+    def numbers(self: Cells) -> Doubles:
+        return np.full(len(self), np.nan)
+
+    def codes(self: Cells, levels: Sequence[Level]) -> Codes:
+        return np.full(len(self), -1, dtype=np.int32)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Texts(_NoNumbers):
+    """Text, as bytes that need not be valid UTF-8, or plain bytes."""
 
     values: pyarrow.LargeBinaryArray
-    tag: bytes = b"s"
+    tag: bytes = b"s"  # ``b"s"`` for text, ``b"y"`` for bytes.
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def numbers(self) -> Doubles:
-        """See `Cells.numbers`: text is not a number, whatever it spells."""
-        return np.full(len(self.values), np.nan)
-
     def codes(self, levels: Sequence[Level]) -> Codes:
         if self.tag != b"s":
-            return np.full(len(self.values), -1, dtype=np.int32)
+            return _NoNumbers.codes(self, levels)
         wanted = {
             level.encode("utf-8", "surrogatepass"): position
             for position, level in enumerate(levels)
@@ -186,30 +180,16 @@ def _by_entry(encoded: Any, wanted: dict[Any, int]) -> Codes:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Ticks:
-    """Dates, times, timestamps or durations, which are neither numbers nor levels.
-
-    Attributes
-    ----------
-    values : ndarray of int64
-    per_second : int
-        1, 1000, 10**6 or 10**9; or 0: days.
-    missing : ndarray of bool, or None
-    """
+class Ticks(_NoNumbers):
+    """Dates, times, timestamps or durations, which are neither numbers nor levels."""
 
     values: NDArray[np.int64]
-    per_second: int
+    per_second: int  # 1, 1000, 10**6 or 10**9; or 0: days.
     tag: bytes
     missing: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.values)
-
-    def numbers(self) -> Doubles:
-        return np.full(len(self.values), np.nan)
-
-    def codes(self, levels: Sequence[Level]) -> Codes:
-        return np.full(len(self.values), -1, dtype=np.int32)
 
     def keys(self) -> pyarrow.LargeBinaryArray:
         """See `Cells.keys`: whole seconds, and nanoseconds beyond them."""
@@ -224,15 +204,9 @@ class Ticks:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Coded:
-    """Cells that are positions in a list of entries: categories and dictionaries.
+    """Cells that are positions in a list of entries: categories and dictionaries."""
 
-    Attributes
-    ----------
-    positions : ndarray of int
-        Negative where a cell is missing.
-    """
-
-    positions: NDArray[np.signedinteger[Any]]
+    positions: NDArray[np.signedinteger[Any]]  # Negative where a cell is missing.
     entries: Cells
 
     def __len__(self) -> int:
@@ -259,15 +233,9 @@ class Coded:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Joined:
-    """Cells of parts of a column, one part after another.
+    """Cells of parts of a column, one part after another."""
 
-    Attributes
-    ----------
-    parts : sequence of Cells
-        At least one.
-    """
-
-    parts: Sequence[Cells]
+    parts: Sequence[Cells]  # At least one.
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))

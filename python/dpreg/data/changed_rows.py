@@ -1,4 +1,4 @@
-"""Rows each of which is a function of a row that was read."""
+"""Rows each of which is a function of a row that was read: clipped, and without offsets."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Generic
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.errors import FormulaError
+from dpreg.data.bounds import column_bounds
 from dpreg.data.design import Design, Terms
 from dpreg.data.observations import (
-    Collector,
+    ByBlock,
     Doubles,
     InMemory,
     Made,
@@ -51,9 +52,7 @@ class _OfChanged(Generic[Made]):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _ChangedRows:
-    """See `Observations`."""
-
+class _ChangedRows(ByBlock):
     rows: Observations
     change: RowChange
 
@@ -69,9 +68,6 @@ class _ChangedRows:
     def memory(self) -> float:
         return self.rows.memory
 
-    def arrays(self) -> tuple[Doubles, Doubles]:
-        return self.change(*self.rows.arrays())
-
     def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
         for X, y in self.rows.blocks():
             yield self.change(X, y)
@@ -79,11 +75,73 @@ class _ChangedRows:
     def total(self, statistic: Statistic[Made]) -> Made:
         return self.rows.total(_OfChanged(self.change, statistic))
 
-    def where(self, chosen: NDArray[np.bool_]) -> Observations:
-        return _ChangedRows(self.rows.where(chosen), self.change)
 
-    def columns(self, kept: list[int]) -> Observations:
-        collector = Collector(self.memory)
-        for X, y in self.blocks():
-            collector.append(np.ascontiguousarray(X[:, kept]), y)
-        return collector.observations(len(kept))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Clipped:
+    """Rows within the limits of regressors and, last, of the response.  Public."""
+
+    # low, high: shape (d + 1,).
+    low: Doubles
+    high: Doubles
+
+    def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
+        """Return regressors and response."""
+        low, high = self.low, self.high
+        return np.clip(X, low[:-1], high[:-1]), np.clip(y, low[-1], high[-1])
+
+
+def clipped(design: Design) -> Design:
+    """Move values beyond public bounds to these; the same design if no bounds were given.
+
+    Each row is a function of what it was, so a unit that comes or goes changes no other rows.
+    """
+    if not design.terms.bounds:
+        return design
+    bounds = column_bounds(design.terms)
+    unknown = np.isnan(bounds[:, 0])
+    low, high = (np.where(unknown, end, bounds[:, j]) for j, end in enumerate((-np.inf, np.inf)))
+    return changed(design, _Clipped(low, high), design.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class _LessOffsets:
+    """Rows without some columns, which are taken off the response.  Public, and can be pickled."""
+
+    offsets: tuple[int, ...]
+    kept: tuple[int, ...]
+
+    def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
+        """Return regressors and response; a response that overflows is 0."""
+        # Column by column, so that what a row gets does not depend on its place; and an
+        # overflow is no news, as it would be of a record.
+        with np.errstate(all="ignore"):
+            for j in self.offsets:
+                y = y - X[:, j]
+        return np.ascontiguousarray(X[:, list(self.kept)]), np.where(np.isfinite(y), y, 0.0)
+
+
+def refuse_offsets(terms: Terms, function: str) -> None:
+    """Refuse offsets where no model is fitted."""
+    if terms.given:
+        problem = f"{function} does not support {terms.names[terms.given[0]]}"
+        raise FormulaError("formula", problem, "leave it out")
+
+
+def without_offset_terms(terms: Terms) -> Terms:
+    """Return the terms of a design without its offsets; the same ones if there are none."""
+    if not terms.given:
+        return terms
+    return terms.keeping([j for j in range(len(terms.names)) if j not in terms.given])
+
+
+def without_offsets(design: Design) -> Design:
+    """Take offsets off the response.
+
+    Each row is a function of what it was, so a unit that comes or goes changes no other rows.
+    """
+    terms = design.terms
+    if not terms.given:
+        return design
+    kept = tuple(j for j in range(len(terms.names)) if j not in terms.given)
+    changes = _LessOffsets(terms.given, kept)
+    return changed(design, changes, without_offset_terms(terms))

@@ -26,26 +26,18 @@ class RowsOfStep:
     says which of them it is, and L L' = diag(q) - q q', in closed form, with the probabilities q in
     the middle of the step.  So the rows add up to the score (e - p) kron (1, x) of the record, and
     to its information there.  Public, and can be pickled.
-
-    Attributes
-    ----------
-    classes : Baseline
-    weighted : bool
-        As of `RowsOfClasses`.
-    centre, scale : tuple of float
-    start, middle : ndarray, shape (K - 1, 1 + d)
-        Coefficients of the covariates in these units, each class compared with the base.
-    least : ndarray, shape (K - 1,)
-        Squares of entries of the diagonal of L are no less, so that no response is far from 0; the
-        information is larger then, and the step shorter.
     """
 
     classes: Baseline
-    weighted: bool
+    weighted: bool  # As of `RowsOfClasses`.
     centre: tuple[float, ...]
     scale: tuple[float, ...]
+    # start, middle: shape (K - 1, 1 + d): coefficients of the covariates in these units, each class
+    # compared with the base.
     start: Doubles
     middle: Doubles
+    # Shape (K - 1,): squares of entries of the diagonal of L are no less, so that no response is
+    # far from 0; the information is larger then, and the step shorter.
     least: Doubles
 
     def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Places]:

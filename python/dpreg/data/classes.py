@@ -21,18 +21,10 @@ _FARTHEST = 1e300
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """The classes of a response, and the columns of a record.  Public.
+    """The classes of a response, and the columns of a record.  Public."""
 
-    Attributes
-    ----------
-    levels : tuple, length K
-        Of the response, in their order.
-    covariates : tuple of str
-        Columns of a record; offsets are among them.
-    """
-
-    levels: tuple[Level, ...]
-    covariates: tuple[str, ...]
+    levels: tuple[Level, ...]  # Length K: of the response, in their order.
+    covariates: tuple[str, ...]  # Columns of a record; offsets are among them.
 
     @property
     def count(self) -> int:
@@ -91,14 +83,9 @@ class Baseline(Classes):
     A record of a class other than `base` has one row, whose response is 1, in the block of columns
     of its class; one of that class has a row in each of the K - 1 blocks, whose responses are 0.
     Coefficients of the user compare with the first class, whichever `base` is.
-
-    Attributes
-    ----------
-    base : int, default 0
-        Number of the class that rows are compared with.
     """
 
-    base: int = 0
+    base: int = 0  # Number of the class that rows are compared with.
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -143,19 +130,11 @@ class Baseline(Classes):
 
 @dataclass(frozen=True, slots=True)
 class RowsOfClasses:
-    """What makes rows of records.  Public, and can be pickled.
-
-    Attributes
-    ----------
-    classes : Ordered or Baseline
-    weighted : bool
-        The last column of a record is its weight, and is that of its rows.
-    centre, scale : tuple of float
-        Of covariates: rows have what they are less the centre, over the scale.
-    """
+    """What makes rows of records.  Public, and can be pickled."""
 
     classes: Ordered | Baseline
-    weighted: bool
+    weighted: bool  # The last column of a record is its weight, and is that of its rows.
+    # centre, scale: of covariates: rows have what they are less the centre, over the scale.
     centre: tuple[float, ...]
     scale: tuple[float, ...]
 

@@ -16,10 +16,9 @@ from dpreg.base.passes import passed
 from dpreg.data.formula import FormulaSpec, Rows
 from dpreg.data.observations import Collector, InMemory, Made, Observations, Statistic
 from dpreg.data.partitioned import PartitionedRows, PartitionedSource
+from dpreg.data.roles import Weights, weight_name
 from dpreg.data.source import RowSource
-from dpreg.data.strata import StratumRows
-from dpreg.data.units import UnitNumbers, Units
-from dpreg.data.weights import Weights, weight_name
+from dpreg.data.units import StratumRows, UnitNumbers, Units
 from dpreg.privacy.sealed import Counts, Sealed, opened
 from dpreg.privacy.stratum import Stratum
 
@@ -28,40 +27,25 @@ _NO_LABELS = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is public about a regression problem.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Of the columns of X, the intercept not among them.
-    ranges : mapping of str to pair
-        Limits of those columns that are known from declared levels.
-    bounds : mapping of str to pair
-        Those that the user gives, of columns and of the response; see `checked_bounds`.  Columns
-        that a private selection left out may be among them.
-    within : bool
-        Rows are deviations from the means of their unit.
-    groups : mapping of str to tuple of str
-        Columns that a selection keeps or leaves together, in the order of `names`: those of each
-        term of the formula.  None: each column by itself.
-    offsets : tuple of str
-        Those of `names` whose coefficient is 1.
-    weights : str or None
-        Column of the data with the weights of rows, which are the last of `names`.
-    data_bounds : mapping of str to pair
-        Public limits of columns of the data of which a term makes a basis.
-    """
+    """What is public about a regression problem."""
 
     response: str
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # Of the columns of X, the intercept not among them.
     intercept: bool
+    # Limits of those columns that are known from declared levels.
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    # Those that the user gives, of columns and of the response; see `checked_bounds`.  Columns that
+    # a private selection left out may be among them.
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    within: bool = False
+    within: bool = False  # Rows are deviations from the means of their unit.
     family: Family = GAUSSIAN
+    # Columns that a selection keeps or leaves together, in the order of `names`: those of each term
+    # of the formula.  None: each column by itself.
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    offsets: tuple[str, ...] = ()
+    offsets: tuple[str, ...] = ()  # Those of `names` whose coefficient is 1.
+    # Column of the data with the weights of rows, which are the last of `names`.
     weights: str | None = None
+    # Public limits of columns of the data of which a term makes a basis.
     data_bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
@@ -111,16 +95,10 @@ def weighed_terms(terms: Terms, weights: Weights | None) -> Terms:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Records:
-    """What a design has of its records.
-
-    Attributes
-    ----------
-    units : Units or None
-        None: a unit is a row.
-    """
+    """What a design has of its records."""
 
     rows: Observations
-    units: Units | None
+    units: Units | None  # None: a unit is a row.
 
     @property
     def unit_count(self) -> int:
@@ -135,38 +113,22 @@ class Records:
 
 
 class Arrays(NamedTuple):
-    """All rows of a design in memory.
+    """All rows of a design in memory."""
 
-    Attributes
-    ----------
-    X : ndarray, shape (n, d)
-        Regressors without the intercept.
-    y : ndarray, shape (n,)
-    unit_offsets, unit_rows : ndarray of int, or None
-        See `Units`; None: a unit is a row.
-    """
-
-    X: Doubles
-    y: Doubles
+    X: Doubles  # Shape (n, d): regressors without the intercept.
+    y: Doubles  # Shape (n,).
+    # unit_offsets, unit_rows: see `Units`; None: a unit is a row.
     unit_offsets: NDArray[np.uint64] | None = None
     unit_rows: NDArray[np.uint64] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:
-    """Records as numbers, and what is public about them.
+    """Records as numbers, and what is public about them."""
 
-    Attributes
-    ----------
-    records : Sealed
-        The rows, and which of them are of one unit.
-    by_unit : bool
-        A unit may have several rows.
-    """
-
-    records: Sealed[Records]
+    records: Sealed[Records]  # The rows, and which of them are of one unit.
     terms: Terms
-    by_unit: bool
+    by_unit: bool  # A unit may have several rows.
 
     @classmethod
     def of_rows(cls, rows: Observations, terms: Terms, units: Units | None = None) -> Design:
@@ -187,10 +149,7 @@ class Design:
     def total(self, statistic: Statistic[Made]) -> Made:
         """Return a sum over the rows, sealed.
 
-        Raises
-        ------
-        TypeError
-            If the statistic has not sealed it.
+        Raises TypeError if the statistic has not sealed it.
         """
         made = opened(self.records).rows.total(statistic)
         parts: tuple[object, ...] = made if isinstance(made, tuple) else (made,)
@@ -225,20 +184,12 @@ class Design:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Block:
-    """Some rows of a table as numbers.  Private.
+    """Some rows of a table as numbers.  Private."""
 
-    Attributes
-    ----------
-    rows : Rows
-        The complete ones of n.
-    labels : ndarray of int64, shape (n,), or None
-        The unit of each row, complete or not, -1 where it is missing.  None: a row is a unit.
-    codes : ndarray of int, shape (n,), or None
-        Position of the level of each row's stratum, -1 where it has none.
-    """
-
-    rows: Rows
+    rows: Rows  # The complete ones of n.
+    # The unit of each row, complete or not, -1 where it is missing.  None: a row is a unit.
     labels: NDArray[np.int64] | None = None
+    # Position of the level of each row's stratum, -1 where it has none.
     codes: NDArray[np.int32] | None = None
 
 
@@ -252,12 +203,8 @@ def read_design(
 ) -> Design:
     """Read the records: evaluate the formula on every complete row.
 
-    Parameters
-    ----------
-    unit : str or None
-        Column that names the protected unit; rows without one are incomplete.
-    stratum : Stratum, optional
-        Whose rows are wanted; None: all.
+    unit: column that names the protected unit; rows without one are incomplete.
+    stratum: whose rows are wanted; None: all.
     """
     if unit is None and stratum is None and isinstance(source, PartitionedSource):
         return Design.of_rows(PartitionedRows(spec, source, memory), terms)

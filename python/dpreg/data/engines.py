@@ -1,4 +1,4 @@
-"""Dask and Spark: what a task is run on, and how what it returns is added up."""
+"""Databases and clusters as sources: DuckDB, ibis, Dask and Spark."""
 
 from __future__ import annotations
 
@@ -6,23 +6,86 @@ import itertools
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.base.arrays import Doubles
+from dpreg.base.errors import SchemaError, a_kind
 from dpreg.base.levels import Level
+from dpreg.data.arrow import arrow_schema
 from dpreg.data.cells import Cells
-from dpreg.data.dataset import arrow_schema, pieces
 from dpreg.data.frames import frame_source
 from dpreg.data.objects import Objects
 from dpreg.data.observations import Sums
+from dpreg.data.parquet import pieces
 from dpreg.data.partitioned import PartitionedSource, Task
-from dpreg.data.source import Batch, RowSource, StreamSource, quietly
+from dpreg.data.schema import Column, Schema
+from dpreg.data.source import BATCH_ROWS, Batch, RowSource, StreamSource, quietly
 
 
-class _DaskSource:
+def duckdb_source(relation: Any) -> RowSource:
+    """Return a DuckDB relation as a source.  An ENUM declares the levels of a factor."""
+    import duckdb
+    import pyarrow
+
+    if not isinstance(relation, duckdb.DuckDBPyRelation):
+        problem = f"must be a relation of DuckDB, not {a_kind(relation)}"
+        raise SchemaError("data", problem, "write connection.sql('select ...')")
+    kinds: list[tuple[str, Any]] = list(zip(relation.columns, relation.types, strict=True))
+    schema = arrow_schema(pyarrow.schema([(name, _arrow_type(str(kind))) for name, kind in kinds]))
+    levels = {name: tuple(kind.children[0][1]) for name, kind in kinds if kind.id == "enum"}
+    columns = {
+        name: Column(name, "categorical", levels[name], holds="text") if name in levels else column
+        for name, column in schema.columns.items()
+    }
+
+    def read(names: Sequence[str]) -> Any:
+        chosen = relation.select(*(duckdb.ColumnExpression(name) for name in names))
+        return pieces(chosen.to_arrow_reader(BATCH_ROWS))
+
+    return StreamSource(Schema(columns), read)
+
+
+@lru_cache(maxsize=1024)
+def _arrow_type(kind: str) -> Any:
+    """Return what a type of DuckDB is in Arrow, by a query that has nothing to do with the data.
+
+    Whatever is asked of the relation itself, if only for no rows, may run a part of it.
+    """
+    import duckdb
+    import pyarrow
+
+    try:
+        table = duckdb.connect().sql(f"select null::{kind} as x").to_arrow_table()
+    except duckdb.Error:  # a type of an extension
+        return pyarrow.null()
+    return table.schema.types[0]
+
+
+def ibis_source(table: Any) -> RowSource:
+    """Return an ibis table as a source."""
+
+    def read(names: Sequence[str]) -> Any:
+        return pieces(table.select(*names).to_pyarrow_batches(chunk_size=BATCH_ROWS))
+
+    return StreamSource(arrow_schema(_as_batches_have_it(table.schema())), read)
+
+
+def _as_batches_have_it(schema: Any) -> Any:
+    """Return the Arrow schema of an ibis table; batches have durations as DuckDB's intervals."""
+    import pyarrow
+
+    interval = pyarrow.month_day_nano_interval()
+    fields = schema.to_pyarrow()
+    return pyarrow.schema(
+        [(f.name, interval if pyarrow.types.is_duration(f.type) else f.type) for f in fields]
+    )
+
+
+class DaskSource(PartitionedSource):
     """A Dask DataFrame: one task a partition, and a tree of additions."""
 
     def __init__(self, frame: Any) -> None:
@@ -86,7 +149,7 @@ def _added(sums: list[Sums]) -> Sums:
     return total
 
 
-class _SparkSource:
+class SparkSource(PartitionedSource):
     """A Spark DataFrame: one row of sums a partition, added up here."""
 
     def __init__(self, frame: Any) -> None:
@@ -130,13 +193,3 @@ def _of_batches(task: Task) -> Callable[[Iterator[Any]], Iterator[Any]]:
         yield pa.RecordBatch.from_pydict({"sums": [pickle.dumps(task(source))]})
 
     return run
-
-
-def dask_source(frame: Any) -> PartitionedSource:
-    """Return a `dask.dataframe.DataFrame` as a source."""
-    return _DaskSource(frame)
-
-
-def spark_source(frame: Any) -> PartitionedSource:
-    """Return a `pyspark.sql.DataFrame` as a source."""
-    return _SparkSource(frame)

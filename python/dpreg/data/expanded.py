@@ -13,7 +13,7 @@ from dpreg.base.passes import passed
 from dpreg.data.block_sums import sum_of_blocks
 from dpreg.data.design import Design, Terms
 from dpreg.data.grouped import GroupBlock, by_group
-from dpreg.data.observations import Collector, Doubles, Made, Observations, Statistic
+from dpreg.data.observations import ByBlock, Collector, Doubles, Made, Observations, Statistic
 from dpreg.data.units import Units
 from dpreg.privacy.sealed import opened
 
@@ -30,47 +30,28 @@ _ROWS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ExpandedRows:
-    """Rows that are functions of one record each; see `Observations`.
+class ExpandedRows(ByBlock):
+    """Rows that are functions of one record each; see `Observations`."""
 
-    Attributes
-    ----------
-    records : Observations
-        In this process.
-    expansion : callable
-    most : int
-        A record has at most so many rows.
-    order : int or None
-        Column of the records in whose order those of a group are; None: as they lie.
-    """
-
-    records: Observations
+    records: Observations  # In this process.
     expansion: Expansion
-    most: int
+    most: int  # A record has at most so many rows.
+    # Column of the records in whose order those of a group are; None: as they lie.
     order: int | None = None
 
     @property
     def count(self) -> int:
-        """See `Observations`."""
         return sum(len(y) for _, y in self.blocks())
 
     @property
     def local(self) -> bool:
-        """See `Observations`."""
         return True
 
     @property
     def memory(self) -> float:
-        """See `Observations`."""
         return self.records.memory
 
-    def arrays(self) -> tuple[Doubles, Doubles]:
-        """See `Observations.arrays`."""
-        X, y = zip(*self.blocks(), strict=True)
-        return np.concatenate(X), np.concatenate(y)
-
     def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
-        """See `Observations.blocks`."""
         size = self._records_a_block
         for X, y in self.records.blocks():
             for begin in range(0, max(len(y), 1), size):
@@ -101,26 +82,9 @@ class ExpandedRows:
         return own[np.lexsort((X[own, self.order], np.repeat(np.arange(len(sizes)), sizes)))]
 
     def total(self, statistic: Statistic[Made]) -> Made:
-        """See `Observations.total`."""
         sums = sum_of_blocks(self.blocks(), lambda block: statistic(*block))
         passed()
         return statistic.seal(sums)
-
-    def where(self, chosen: NDArray[np.bool_]) -> Observations:
-        """See `Observations.where`."""
-        collector, start = Collector(self.memory), 0
-        for X, y in self.blocks():
-            here = chosen[start : start + len(y)]
-            collector.append(X[here], y[here])
-            start += len(y)
-        return collector.observations(0)
-
-    def columns(self, kept: list[int]) -> Observations:
-        """See `Observations.columns`."""
-        collector = Collector(self.memory)
-        for X, y in self.blocks():
-            collector.append(np.ascontiguousarray(X[:, kept]), y)
-        return collector.observations(len(kept))
 
     @property
     def _records_a_block(self) -> int:
@@ -138,23 +102,12 @@ def expanded(
 ) -> Design:
     """Return the design of the rows of records.
 
-    Parameters
-    ----------
-    design : Design
-        Private: of records, at most `max_rows` of each unit.
-    expansion : callable
-        A record has at most `periods` rows.
-    periods, max_rows : int
-    terms : Terms
-        Of the rows.
-    order : int, optional
-        Column of the records in whose order those of a unit are.
-
-    Returns
-    -------
-    Design
-        Adding or removing a unit of `design` adds or removes at most periods * max_rows rows of it.
-        Without units, records are the units.
+    design: private: of records, at most `max_rows` of each unit.
+    expansion: a record has at most `periods` rows.
+    terms: of the rows.
+    order: column of the records in whose order those of a unit are.
+    Returns: adding or removing a unit of `design` adds or removes at most periods * max_rows rows
+        of it. Without units, records are the units.
     """
     sealed = opened(design.records)
     records, units = _brought(sealed.rows), sealed.units

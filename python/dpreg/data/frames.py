@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpreg.base.errors import SchemaError
-from dpreg.data.arrow import arrow_cells, arrow_column
+from dpreg.data.arrow import arrow_cells, arrow_column, arrow_schema
 from dpreg.data.cells import Cells, Coded, Joined, Numbers, Ticks
 from dpreg.data.objects import Objects
 from dpreg.data.schema import LIST, Column, Kind, Schema
@@ -42,7 +42,7 @@ def frame_source(data: Any) -> RowSource:
     if kind.is_polars():
         return _polars_source(native)
     if kind.is_pyarrow():
-        return table_source(native)
+        return _table_source(native)
     if kind.is_pandas():
         return _pandas_source(native)
     # To make it one of pandas would be to read it before the charge, and what types come out may
@@ -63,18 +63,12 @@ def _named(names: Sequence[Any]) -> list[str]:
     return named
 
 
-def table_source(table: Any) -> RowSource:
-    """Return a pyarrow table as a source."""
-    names = _named(table.column_names)
-    schema = Schema({name: arrow_column(name, table.schema.types[i])
-                     for i, name in enumerate(names)})  # fmt: skip
-
-    def read(columns: Sequence[str]) -> Any:
-        chosen = table.select([names.index(name) for name in columns])
-        # A table without columns has no batches, but rows.
-        return chosen.to_batches(max_chunksize=BATCH_ROWS)
-
-    return StreamSource(schema, read)
+def _table_source(table: Any) -> RowSource:
+    # A table without columns has no batches, but rows.
+    return StreamSource(
+        arrow_schema(table.schema),
+        lambda columns: table.select(list(columns)).to_batches(max_chunksize=BATCH_ROWS),
+    )
 
 
 def _polars_source(frame: Any) -> RowSource:

@@ -24,24 +24,15 @@ _MOST_BLOCKS = 256
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GroupBlock:
-    """All rows of some groups.  Private.
+    """All rows of some groups.  Private."""
 
-    Attributes
-    ----------
-    first, last : int
-        Groups ``first, ..., last - 1``.
-    X : ndarray, shape (n, d)
-    y : ndarray, shape (n,)
-    offsets : ndarray, shape (last - first + 1,)
-    rows : ndarray
-        Group ``first + g`` has ``rows[offsets[g]:offsets[g + 1]]``, in the order that was given.
-    """
-
+    # first, last: groups ``first, ..., last - 1``.
     first: int
     last: int
-    X: Doubles
-    y: Doubles
-    offsets: NDArray[np.uint64]
+    X: Doubles  # Shape (n, d).
+    y: Doubles  # Shape (n,).
+    offsets: NDArray[np.uint64]  # Shape (last - first + 1,).
+    # Group ``first + g`` has ``rows[offsets[g]:offsets[g + 1]]``, in the order that was given.
     rows: NDArray[np.uint64]
 
 
@@ -66,12 +57,8 @@ def by_group(
     Rows that are in memory are one block.  Others go to another temporary file first, divided by
     block.
 
-    Parameters
-    ----------
-    offsets, rows : ndarray of int
-        Group g has ``rows[offsets[g]:offsets[g + 1]]``; no row is in two groups.
-    even : bool
-        Blocks begin at groups of even number.
+    offsets, rows: group g has ``rows[offsets[g]:offsets[g + 1]]``; no row is in two groups.
+    even: blocks begin at groups of even number.
 
     Notes
     -----

@@ -12,8 +12,8 @@ from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, FormulaError
 from dpreg.data.design import Block, Design, Terms, design_of, weighed_terms
 from dpreg.data.formula import Rows
+from dpreg.data.roles import Weights, usable_weights
 from dpreg.data.schema import Schema
-from dpreg.data.weights import Weights, usable_weights
 from dpreg.data.within import within_terms, within_units
 from dpreg.privacy.stratum import Stratum
 
@@ -29,26 +29,17 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Records:
-    """Rows whose columns another program made, each row by itself.  Private.
+    """Rows whose columns another program made, each row by itself.  Private."""
 
-    Attributes
-    ----------
-    columns : sequence of d arrays, shape (n,)
-        Without the intercept.  A row with a value that is not finite is incomplete, and dropped.
-    y : ndarray, shape (n,)
-    labels : ndarray of int64, shape (n,), or None
-        The unit of each row, -1 where it is missing.  None: a row is a unit.
-    strata : ndarray of int, shape (n,), or None
-        Position of the level of each row's stratum, -1 where it has none.
-    weights : ndarray, shape (n,), or None
-        Of the rows, when there are any.
-    """
-
+    # Shape (n,): without the intercept.  A row with a value that is not finite is incomplete, and
+    # dropped.
     columns: Sequence[Doubles]
-    y: Doubles
+    y: Doubles  # Shape (n,).
+    # The unit of each row, -1 where it is missing.  None: a row is a unit.
     labels: NDArray[np.int64] | None = None
+    # Position of the level of each row's stratum, -1 where it has none.
     strata: NDArray[np.int32] | None = None
-    weights: Doubles | None = None
+    weights: Doubles | None = None  # Of the rows, when there are any.
 
     def all_columns(self) -> list[Doubles]:
         """Return the columns, and weights as the last of them."""
@@ -60,39 +51,23 @@ class ModelMatrix:
     """A problem whose formula another program evaluates, which `dp_lm` takes for its `data`.
 
     R has formulas, factors and contrasts of its own.  Public, all but what `read` returns.
-
-    Attributes
-    ----------
-    names : tuple of str, length d
-        Of the columns, the intercept not among them.
-    read : callable
-        Returns an iterable of `Records`; called once, after the budget was charged.
-    ranges : mapping of str to pair
-        Limits of those columns that are known from declared levels.
-    unit : str or None
-        What the labels of the records number, for messages.
-    stratum : Stratum or None
-        Whose rows are wanted of the records; their strata are numbered as its levels are.
-    within : bool
-        The model has an effect of each unit.
-    weights : Weights or None
-        The records have weights.
-    data_bounds : mapping of str to pair
-        As in `Terms`.
     """
 
     response: str
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # Length d: of the columns, the intercept not among them.
     intercept: bool
+    # Returns an iterable of `Records`; called once, after the budget was charged.
     read: Callable[[], Iterable[Records]]
+    # Limits of those columns that are known from declared levels.
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    unit: str | None = None
+    unit: str | None = None  # What the labels of the records number, for messages.
+    # Whose rows are wanted of the records; their strata are numbered as its levels are.
     stratum: Stratum | None = None
-    within: bool = False
-    weights: Weights | None = None
+    within: bool = False  # The model has an effect of each unit.
+    weights: Weights | None = None  # The records have weights.
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     offsets: tuple[str, ...] = ()
-    data_bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    data_bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # As in `Terms`.
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):

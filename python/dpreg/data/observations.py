@@ -64,14 +64,9 @@ class Totals(Protocol):
 class Observations(Totals, Protocol):
     """Rows of regressors and a response.  Private: for this room only.
 
-    Attributes
-    ----------
-    count : int
-        The number of rows.
-    local : bool
-        They are in this process, so that what is made of them can be kept.
-    memory : float
-        Bytes that what is made of them may take before it goes to a temporary file.
+    count: the number of rows.
+    local: they are in this process, so that what is made of them can be kept.
+    memory: bytes that what is made of them may take before it goes to a temporary file.
     """
 
     @property
@@ -94,18 +89,36 @@ class Observations(Totals, Protocol):
         """Return these regressors only."""
 
 
+class ByBlock:
+    """What `Observations` can be asked of, for rows that are best read block after block."""
+
+    __slots__ = ()
+
+    def arrays(self: Observations) -> tuple[Doubles, Doubles]:
+        X, y = zip(*self.blocks(), strict=True)
+        return _stacked(list(X), np.empty((0, 0))), _stacked(list(y), np.empty(0))
+
+    def where(self: Observations, chosen: NDArray[np.bool_]) -> Observations:
+        collector, start = Collector(self.memory), 0
+        for X, y in self.blocks():
+            here = chosen[start : start + len(y)]
+            collector.append(X[here], y[here])
+            start += len(y)
+        return collector.observations(0)
+
+    def columns(self: Observations, kept: list[int]) -> Observations:
+        collector = Collector(self.memory)
+        for X, y in self.blocks():
+            collector.append(np.ascontiguousarray(X[:, kept]), y)
+        return collector.observations(len(kept))
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class InMemory:
-    """One block; see `Observations`.
+    """One block; see `Observations`."""
 
-    Attributes
-    ----------
-    X : ndarray, shape (n, d)
-    y : ndarray, shape (n,)
-    """
-
-    X: Doubles
-    y: Doubles
+    X: Doubles  # Shape (n, d).
+    y: Doubles  # Shape (n,).
     memory: float = field(default_factory=lambda: default_memory())
     local: bool = True
 
@@ -132,7 +145,7 @@ class InMemory:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class _Spooled:
+class _Spooled(ByBlock):
     """Blocks in a temporary file."""
 
     spool: Spool[tuple[Doubles, Doubles]]
@@ -140,10 +153,6 @@ class _Spooled:
     memory: float
     kept: list[int] | None = None
     local: bool = True
-
-    def arrays(self) -> tuple[Doubles, Doubles]:
-        X, y = zip(*self.blocks(), strict=True)
-        return _stacked(list(X), np.empty((0, 0))), _stacked(list(y), np.empty(0))
 
     def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
         for block in self.spool:
@@ -159,15 +168,6 @@ class _Spooled:
         X, y = block
         return (X if self.kept is None else np.ascontiguousarray(X[:, self.kept])), y
 
-    def where(self, chosen: NDArray[np.bool_]) -> Observations:
-        collector = Collector(self.memory)
-        start = 0
-        for X, y in self.blocks():
-            here = chosen[start : start + len(y)]
-            collector.append(X[here], y[here])
-            start += len(y)
-        return collector.observations(0)
-
     def columns(self, kept: list[int]) -> _Spooled:
         places = kept if self.kept is None else [self.kept[j] for j in kept]
         return _Spooled(self.spool, self.count, self.memory, places)
@@ -176,10 +176,7 @@ class _Spooled:
 class Collector:
     """Takes rows block after block.
 
-    Parameters
-    ----------
-    memory : float
-        Bytes; half of them for the rows, half for what is made of them.
+    memory: bytes; half of them for the rows, half for what is made of them.
     """
 
     def __init__(self, memory: float) -> None:
@@ -219,11 +216,8 @@ def _stacked(blocks: list[NDArray[Any]], none: NDArray[Any]) -> NDArray[Any]:
 def check_memory(memory: float | None) -> float:
     """Return how many bytes rows may take; by default as `default_memory`.
 
-    Raises
-    ------
-    ArgumentError
-        If it is not such a number, or there is no room for a temporary file, which is found out
-        before the charge, whether rows will need one or not.
+    Raises ArgumentError if it is not such a number, or there is no room for a temporary file, which
+        is found out before the charge, whether rows will need one or not.
     """
     if memory is None:
         return default_memory()

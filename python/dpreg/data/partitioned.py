@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg.base.passes import passed
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.observations import (
     BlockSums,
+    ByBlock,
     Collector,
     Doubles,
     Made,
@@ -62,7 +62,7 @@ class PartitionedSource(Protocol):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class PartitionedRows:
+class PartitionedRows(ByBlock):
     """Complete rows that stay with an engine; see `Observations`.
 
     Brought to this process they are read once: an engine need not return them in the same order
@@ -89,17 +89,8 @@ class PartitionedRows:
         passed()
         return sums
 
-    def arrays(self) -> tuple[Doubles, Doubles]:
-        return self._here().arrays()
-
     def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
         yield from self._here().blocks()
-
-    def where(self, chosen: NDArray[np.bool_]) -> Observations:
-        return self._here().where(chosen)
-
-    def columns(self, kept: list[int]) -> Observations:
-        return self._here().columns(kept)
 
     def _here(self) -> Observations:
         """Bring the rows to this process."""

@@ -23,23 +23,14 @@ _LEAST_EXPOSURE = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class Periods:
-    """The columns of rows of persons and periods.  Public.
+    """The columns of rows of persons and periods.  Public."""
 
-    Attributes
-    ----------
-    edges : tuple of float, length K + 1
-        Interval k of K is (edges[k], edges[k + 1]].
-    covariates : tuple of str
-        Columns that are the same in each row of a record, offsets among them.
-    strata : tuple of str
-        Columns that code the strata, each of which has a baseline of its own.
-    varying : tuple of str
-        Those of the covariates that are also multiplied by the centred logarithm of time.
-    """
-
-    edges: tuple[float, ...]
+    edges: tuple[float, ...]  # Length K + 1: interval k of K is (edges[k], edges[k + 1]].
+    # Columns that are the same in each row of a record, offsets among them.
     covariates: tuple[str, ...] = ()
+    # Columns that code the strata, each of which has a baseline of its own.
     strata: tuple[str, ...] = ()
+    # Those of the covariates that are also multiplied by the centred logarithm of time.
     varying: tuple[str, ...] = ()
 
     @property
@@ -109,24 +100,16 @@ def limits_of_dummy(cells: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class RowsOfPeriods:
-    """What makes rows of records.  Public, and can be pickled.
-
-    Attributes
-    ----------
-    entry : bool
-        The first column of a record is the time from which it is at risk; then, or else first,
-        comes the event.  The response is the time.
-    covariates, strata : tuple of int
-        Their places in a record.
-    weighted : bool
-        The last column of a record is its weight, and is that of its rows.
-    """
+    """What makes rows of records.  Public, and can be pickled."""
 
     periods: Periods
+    # The first column of a record is the time from which it is at risk; then, or else first, comes
+    # the event.  The response is the time.
     entry: bool
+    # covariates, strata: their places in a record.
     covariates: tuple[int, ...]
     strata: tuple[int, ...]
-    weighted: bool = False
+    weighted: bool = False  # The last column of a record is its weight, and is that of its rows.
 
     @np.errstate(all="ignore")  # a warning would be about a cell
     def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Places]:

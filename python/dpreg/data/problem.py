@@ -13,12 +13,11 @@ from dpreg.data.bounds import Bounds, column_pairs
 from dpreg.data.containers import open_source
 from dpreg.data.design import Design, Terms, read_design, weighed_terms
 from dpreg.data.formula import FormulaSpec, bound_formula
-from dpreg.data.formula.effects import effects_of_unit
+from dpreg.data.formula.parse import effects_of_unit
 from dpreg.data.matrix import ModelMatrix, check_column_names
-from dpreg.data.roles import check_stratum, check_unit, check_weight_column
+from dpreg.data.roles import Weights, check_stratum, check_unit, check_weight_column
 from dpreg.data.schema import Column, Schema
 from dpreg.data.source import RowSource
-from dpreg.data.weights import Weights
 from dpreg.data.within import within_terms, within_units
 from dpreg.privacy.stratum import Stratum
 
@@ -37,10 +36,7 @@ class Problem(Protocol):
     def design(self, memory: float) -> Design:
         """Read the records; to be called when they have been paid for.
 
-        Parameters
-        ----------
-        memory : float
-            Bytes that rows may take before others go to temporary files.
+        memory: bytes that rows may take before others go to temporary files.
         """
 
 
@@ -86,18 +82,11 @@ def pose(
 ) -> Problem:
     """Check a formula against the schema of the data, and read nothing else.
 
-    Parameters
-    ----------
-    formula : str
-        For a `ModelMatrix` it is a label only.
-    unit : str, optional
-        Column that names the protected unit: it is no part of the formula, nor of its ``.``.
-    stratum : Stratum, optional
-        Whose rows are wanted.  Its column is no part of the formula either: it has one value.
-    weights : Weights, optional
-        Of the rows; ``.`` leaves their column out.
-    bounds : dict, optional
-        As for `dp_lm`; here those of columns of the data, for terms that make a basis of them.
+    formula: for a `ModelMatrix` it is a label only.
+    unit: column that names the protected unit: it is no part of the formula, nor of its ``.``.
+    stratum: whose rows are wanted.  Its column is no part of the formula either: it has one value.
+    weights: of the rows; ``.`` leaves their column out.
+    bounds: as for `dp_lm`; here those of columns of the data, for terms that make a basis of them.
     """
     if isinstance(data, ModelMatrix):
         columns = {} if data.unit is None else {data.unit: Column(data.unit, "other")}

@@ -27,10 +27,7 @@ def check_max_rows(max_rows: int) -> None:
 def sample_rows(design: Design, max_rows: int, bits: _core.BitSource) -> Design:
     """Keep at most `max_rows` random rows of each unit.
 
-    Returns
-    -------
-    Design
-        Adding or removing a unit of `design` adds or removes at most `max_rows` rows of it,
+    Returns: adding or removing a unit of `design` adds or removes at most `max_rows` rows of it,
         given the random numbers of the other units.  With one row a unit, rows are the units.
     """
     rows, units = _records(design)
@@ -51,15 +48,8 @@ def sample_rows(design: Design, max_rows: int, bits: _core.BitSource) -> Design:
 def split_units(design: Design, share: float, bits: _core.BitSource) -> tuple[Design, Design]:
     """Divide the units in two, each by a coin of its own.
 
-    Parameters
-    ----------
-    share : float
-        Chance of a unit to be in the first part.
-
-    Returns
-    -------
-    tuple of Design
-        A unit that comes or goes changes one of them, given the coins of the others.
+    share: chance of a unit to be in the first part.
+    Returns: a unit that comes or goes changes one of them, given the coins of the others.
     """
     first = np.asarray(_core.uniform_open(bits, opened(design.records).unit_count)) < share
     return _of_units(design, first), _of_units(design, ~first)
@@ -101,10 +91,8 @@ def one_row_a_unit(design: Design, bounds: Doubles) -> Design:
     A linear model of the rows is one of the means, with the same coefficients.  A unit that
     comes or goes is one row that comes or goes.
 
-    Parameters
-    ----------
-    bounds : ndarray, shape (d + 1, 2)
-        Values are moved to these limits first, of the response last; NaN where there are none.
+    bounds: shape (d + 1, 2): values are moved to these limits first, of the response last; NaN
+        where there are none.
     """
     rows, units = _records(design)
     if units is None:

@@ -19,31 +19,20 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What is public about a column.
-
-    Attributes
-    ----------
-    kind : {"numeric", "categorical", "text", "other"}
-    levels : tuple or None
-        The declared levels of a categorical column, in their order.
-    holds : str
-        What cells of the declared type are, in words, for messages: "numbers", "text", "dates".
-        It says no more than that: whether integers or floats may depend on a missing cell.
-    taken_on_trust : bool
-        True: the levels are those of a pandas category, which may have been read from cells.
-    truth : bool
-        True: the declared type is boolean.
-    bounds : pair of float or None
-        Public limits of a column of numbers, as the user gives them, of which a term makes a basis.
-    """
+    """What is public about a column."""
 
     name: str
     kind: Kind
+    # The declared levels of a categorical column, in their order.
     levels: tuple[Level, ...] | None = None
     ordered: bool = False
+    # What cells of the declared type are, in words, for messages: "numbers", "text", "dates". It
+    # says no more than that: whether integers or floats may depend on a missing cell.
     holds: str = ""
+    # True: the levels are those of a pandas category, which may have been read from cells.
     taken_on_trust: bool = False
-    truth: bool = False
+    truth: bool = False  # True: the declared type is boolean.
+    # Public limits of a column of numbers, as the user gives them, of which a term makes a basis.
     bounds: tuple[float, float] | None = None
 
 

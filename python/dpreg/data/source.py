@@ -18,48 +18,30 @@ BATCH_ROWS = 1 << 16
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Batch:
-    """Some rows of a table.  Private.
+    """Some rows of a table.  Private."""
 
-    Attributes
-    ----------
-    cells : mapping of str to Cells
-        Of the columns that were asked for.
-    """
-
-    cells: Mapping[str, Cells]
+    cells: Mapping[str, Cells]  # Of the columns that were asked for.
     rows: int
 
 
 class RowSource(Protocol):
-    """A table that can be read, more than once, in batches of rows.
+    """A table that can be read, more than once, in batches of rows."""
 
-    Attributes
-    ----------
-    schema : Schema
-        Known without a look at a row.
-    """
-
-    schema: Schema
+    schema: Schema  # Known without a look at a row.
 
     def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
         """Read these columns; which rows are in which batch must not matter to the caller.
 
-        Raises
-        ------
-        SourceError
-            If the source fails; whatever it says of that, which may be about a record, is kept.
+        Raises SourceError if the source fails; whatever it says of that, which may be about a
+            record, is kept.
         """
 
 
 class MemorySource:
     """Columns in memory, each sliced on demand.
 
-    Parameters
-    ----------
-    columns : mapping of str to (Column, callable)
-        What is public, and ``cells(slice)``.
-    rows : callable
-        Returns the number of rows; called when batches are read.
+    columns: what is public, and ``cells(slice)``.
+    rows: returns the number of rows; called when batches are read.
     """
 
     def __init__(
@@ -82,10 +64,7 @@ class MemorySource:
 class StreamSource:
     """Record batches of Arrow, from whatever can make them again.
 
-    Parameters
-    ----------
-    read : callable
-        ``read(columns)`` starts anew and returns an iterable of record batches.
+    read: ``read(columns)`` starts anew and returns an iterable of record batches.
     """
 
     def __init__(self, schema: Schema, read: Callable[[Sequence[str]], Any]) -> None:

@@ -49,15 +49,8 @@ class Spool(Generic[Block]):
     when the spool is.  Arrays of a block that was in one cannot be written to: they are where the
     system keeps the file, and the memory of a process has them only as long as they are used.
 
-    Parameters
-    ----------
-    memory : float
-        Bytes that blocks may take before others go to files; without a limit there are none.
-
-    Raises
-    ------
-    SourceError
-        If there is a limit and no room for temporary files.
+    memory: bytes that blocks may take before others go to files; without a limit there are none.
+    Raises SourceError if there is a limit and no room for temporary files.
     """
 
     def __init__(self, memory: float) -> None:
@@ -84,10 +77,7 @@ class Spool(Generic[Block]):
     def append(self, block: Block, size: int) -> None:
         """Add a block of `size` bytes.
 
-        Raises
-        ------
-        SourceError
-            If the disk is full.
+        Raises SourceError if the disk is full.
         """
         self._left -= size
         if self._left >= 0:

@@ -1,4 +1,4 @@
-"""The protected units: which rows belong to which of them."""
+"""The protected units: which rows belong to which of them, and which are of a stratum."""
 
 from __future__ import annotations
 
@@ -14,20 +14,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Units:
-    """The rows of each protected unit.  Private.
+    """The rows of each protected unit.  Private."""
 
-    Attributes
-    ----------
-    offsets : ndarray, shape (units + 1,)
-    rows : ndarray, shape (n,)
-        Unit u has the rows ``rows[offsets[u]:offsets[u + 1]]``; of `ExpandedRows` the records.
-    most : int or None
-        No unit has more rows, as they were made so.  None: it is not known.
-    """
-
-    offsets: NDArray[np.uint64]
+    offsets: NDArray[np.uint64]  # Shape (units + 1,).
+    # Shape (n,): unit u has the rows ``rows[offsets[u]:offsets[u + 1]]``; of `ExpandedRows` the
+    # records.
     rows: NDArray[np.uint64]
-    most: int | None = None
+    most: int | None = None  # No unit has more rows, as they were made so.  None: it is not known.
 
     @classmethod
     def from_labels(cls, labels: NDArray[np.int64]) -> Units:
@@ -57,3 +50,40 @@ class UnitNumbers:
         table = np.array([*numbers, -1], dtype=np.int64)
         places = encoded.indices.fill_null(len(entries)).to_numpy(zero_copy_only=False)
         return np.asarray(table[places])
+
+
+class StratumRows:
+    """Finds the rows of one stratum, batch after batch.  Private.
+
+    A row is of the stratum if its column has the level.  A unit with several rows is of it only if
+    none of them, complete or not, has another of the declared levels: a unit is of one stratum
+    at most, whatever the formula and in whatever order its rows come.
+
+    position: of the level of the stratum among the declared ones.
+    """
+
+    def __init__(self, position: int) -> None:
+        self._position = position
+        self._elsewhere: list[NDArray[np.int64]] = []
+
+    def inside(
+        self, codes: NDArray[np.signedinteger], labels: NDArray[np.int64] | None
+    ) -> NDArray[np.bool_]:
+        """Return which rows of a batch have the level.
+
+        codes: shape (n,): position of the level of each row among the declared ones, -1 where it
+            has none.
+        labels: the unit of each row, -1 where it is missing.  None: a row is a unit.
+        """
+        inside: NDArray[np.bool_] = codes == self._position
+        if labels is not None:
+            self._elsewhere.append(np.unique(labels[(codes >= 0) & ~inside]))
+        return inside
+
+    def of_one_stratum(self, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of these rows are of units without a row in another stratum.
+
+        To be asked when `inside` has seen all rows.
+        """
+        elsewhere = np.concatenate([np.empty(0, dtype=np.int64), *self._elsewhere])
+        return ~np.isin(labels, elsewhere)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpreg.calls.fit import published
 from dpreg.calls.session import certified
 from dpreg.data.bounds import Bounds, checked_bounds
-from dpreg.data.clipping import clipped
+from dpreg.data.changed_rows import clipped
 from dpreg.estimation.base import Allowance, Method
 from dpreg.estimation.methods import DPSGD, AdaSSP, BoostedAdaSSP, TukeyEM
 from dpreg.mechanisms._inputs import design_of

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from decimal import ROUND_DOWN, Context, Decimal
+from fractions import Fraction
 
 from dpreg.base.errors import BudgetError, got
 from dpreg.base.levels import Level
-from dpreg.privacy.accounting import Accounting
+from dpreg.privacy.accounting import Accounting, Sums, sums
 from dpreg.privacy.charge import (
     Charge,
     Entry,
@@ -20,27 +22,47 @@ from dpreg.privacy.charge import (
 )
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.ledger import FileLedger, Ledger, untrusted
-from dpreg.privacy.parallel import composed
 from dpreg.privacy.stratum import Stratum
-from dpreg.privacy.totals import shortage
+from dpreg.privacy.totals import cost_from, shortage
+
+
+def composed(accounting: Accounting, charges: Iterable[Charge], of: Stratum | None = None) -> Sums:
+    """Return the most that the charges come to for any one unit, each sum by itself.
+
+    Charges of all units count in full, and of each partition the largest of its strata.
+
+    of: for a unit of this stratum.
+    """
+    shared: list[Cost] = []
+    partitions: dict[str, dict[int, list[Cost]]] = {}
+    for charge in charges:
+        if charge.stratum is None:
+            shared.append(charge.paid)
+        else:
+            strata = partitions.setdefault(charge.stratum.column, {})
+            strata.setdefault(charge.stratum.position, []).append(charge.paid)
+    found = sums(accounting, shared)
+    for column, strata in partitions.items():
+        if of is not None and of.column == column:
+            counted = [strata.get(of.position, [])]
+        else:
+            counted = list(strata.values())
+        found = _plus(found, [sums(accounting, costs) for costs in counted])
+    return found
+
+
+def _plus(total: Sums, alternatives: list[Mapping[str, Fraction]]) -> Sums:
+    """Add the largest of the alternatives, in each sum."""
+    return {name: amount + max(a[name] for a in alternatives) for name, amount in total.items()}
 
 
 class Account:
     """Charges against a total.
 
-    Parameters
-    ----------
-    accounting : Accounting
-        The total, and how costs add up against it.
-    ledger : Ledger
-        Where the charges are kept.
-    user : str, optional
-        Who is charged.  Default: the user of the operating system.
-
-    Raises
-    ------
-    BudgetError
-        If the ledger cannot be trusted, or `user` is not a name.
+    accounting: the total, and how costs add up against it.
+    ledger: where the charges are kept.
+    user: who is charged.  Default: the user of the operating system.
+    Raises BudgetError if the ledger cannot be trusted, or `user` is not a name.
     """
 
     def __init__(self, accounting: Accounting, ledger: Ledger, user: str | None) -> None:
@@ -92,19 +114,9 @@ class Account:
     ) -> int:
         """Charge what a release may cost at most; return the number of the charge.
 
-        Parameters
-        ----------
-        label : str
-        cost : Cost
-        of : Stratum, optional
-            The units that the release is of; None: all.
-        data, formula, method, unit : str
-            For the ledger.
-
-        Raises
-        ------
-        BudgetError
-            If the total cannot cover it; nothing is charged then.
+        of: the units that the release is of; None: all.
+        data, formula, method, unit: for the ledger.
+        Raises BudgetError if the total cannot cover it; nothing is charged then.
         """
         told = (now(), self._user, data, formula, method)
         charge = Charge(label, cost, 0, *told, stratum=of, unit=unit)
@@ -117,14 +129,8 @@ class Account:
     def settle(self, number: int, status: Status, paid: Cost, certificate: str = "") -> None:
         """Enter what became of a charge, and what it costs in the end: no more than was charged.
 
-        Parameters
-        ----------
-        number : int
-            Of the charge.
-        status : {"released", "declined"}
-        paid : Cost
-        certificate : str
-            JSON.
+        number: of the charge.
+        certificate: JSON.
         """
         entry = outcome_of(number, status, paid, certificate, now())
         self._ledger.append(entry, self._allows)
@@ -156,6 +162,66 @@ class Account:
     def _allows(self, entries: tuple[Entry, ...]) -> bool:
         spent = composed(self.accounting, self._charges(entries))
         return all(spent[name] <= limit for name, limit in self.accounting.limits.items())
+
+
+class Spendable:
+    """What releases are charged to: a budget, or a stratum of one."""
+
+    account: Account
+    # The units whose releases are charged; None: all.
+    stratum: Stratum | None = None
+
+    @property
+    def eps(self) -> float:
+        """The total epsilon; of `mu` and `rho`, what they come to with `delta`."""
+        return self.account.accounting.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The total delta."""
+        return self.account.accounting.delta
+
+    @property
+    def spent(self) -> tuple[float, float]:
+        """Epsilon and delta of all releases so far together, had they been planned at once.
+
+        Of a stratum: of all releases that one of its units may be in.
+        """
+        return self.account.spent(self.stratum)
+
+    @property
+    def remaining(self) -> tuple[float, float]:
+        """Epsilon and delta of the largest release that can still be paid for.
+
+        With "gdp" and "zcdp" that of one release by Gaussian noise, such as a fit by
+        ``"boosted_adassp"``; several smaller ones have more.  A stratum may have more too.
+        """
+        return self.account.remaining(self.stratum)
+
+    def spend(
+        self, label: str, eps: float | None = None, delta: float = 0.0, *, mu: float | None = None
+    ) -> None:
+        """Charge a release that is made elsewhere, or raise `BudgetError` and charge nothing.
+
+        That a release charged to a stratum sees no other unit is for the caller to make sure: of a
+        unit that has rows with several levels it must not see any.
+
+        Parameters
+        ----------
+        label : str
+            What it is, for those who read the ledger.
+        eps, delta : float
+            The release is (eps, delta)-DP.
+        mu : float, optional
+            Instead of `eps`: it is mu-GDP, such as Gaussian noise of scale sensitivity / mu.
+        """
+        self.account.reserve(label, cost_from(eps, delta, mu, self.delta), self.stratum)
+
+    def delta_for(self, epsilon: float) -> float:
+        """Return the share of `delta` that `epsilon` is of `eps`, rounded down."""
+        context = Context(prec=12, rounding=ROUND_DOWN)
+        share = context.divide(Decimal(repr(epsilon)), Decimal(repr(self.eps)))
+        return float(context.multiply(Decimal(repr(self.delta)), min(share, Decimal(1))))
 
 
 def now() -> str:

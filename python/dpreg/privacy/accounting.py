@@ -108,22 +108,14 @@ class Basic:
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:
-    """Squares of mu add up (Gaussian differential privacy).
+    """Squares of mu add up (Gaussian differential privacy)."""
 
-    Attributes
-    ----------
-    epsilon, delta, mu : float
-        But for failures, which have half of delta, all releases together are mu-GDP, and so
-        (epsilon, delta)-DP with the other half.
-    discreteness : float
-        What discrete noise may cost in all; it is part of epsilon.
-    typed : mapping of str to float
-    """
-
+    # epsilon, delta, mu: but for failures, which have half of delta, all releases together are
+    # mu-GDP, and so (epsilon, delta)-DP with the other half.
     epsilon: float
     delta: float
     mu: float
-    discreteness: float
+    discreteness: float  # What discrete noise may cost in all; it is part of epsilon.
     typed: Mapping[str, float] = field(compare=False)
 
     @classmethod
@@ -183,16 +175,10 @@ def _root(square: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Concentrated:
-    """Rhos add up (zero-concentrated differential privacy).
+    """Rhos add up (zero-concentrated differential privacy)."""
 
-    Attributes
-    ----------
-    epsilon, delta, rho : float
-        But for failures, which have half of delta, all releases together are rho-zCDP, and so
-        (epsilon, delta)-DP with the other half.
-    typed : mapping of str to float
-    """
-
+    # epsilon, delta, rho: but for failures, which have half of delta, all releases together are
+    # rho-zCDP, and so (epsilon, delta)-DP with the other half.
     epsilon: float
     delta: float
     rho: float

@@ -15,17 +15,10 @@ from dpreg.base.errors import Value, unusable
 def bit_source(rng: int | _core.BitSource | None) -> _core.BitSource:
     """Turn the `rng` argument of a public function into a source of bits.
 
-    Parameters
-    ----------
-    rng : int, BitSource or None
-        ``None`` keys a fresh ChaCha20 stream from the operating system.  An integer
-        gives a reproducible stream, and a result that says it is not private.  A
-        source is used as it is, and goes on where it stopped.
-
-    Raises
-    ------
-    ValueError
-        If `rng` is an integer outside [0, 2**64) or something else altogether.
+    rng: ``None`` keys a fresh ChaCha20 stream from the operating system.  An integer gives a
+        reproducible stream, and a result that says it is not private.  A source is used as it is,
+        and goes on where it stopped.
+    Raises ValueError if `rng` is an integer outside [0, 2**64) or something else altogether.
     """
     if rng is None:
         return _core.SystemBits()

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from decimal import ROUND_DOWN, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 from dpreg.base.errors import BudgetError, got
 from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level
 from dpreg.base.text import drawn
-from dpreg.privacy.account import Account, now
+from dpreg.privacy.account import Account, Spendable, now
 from dpreg.privacy.charge import Charge
 from dpreg.privacy.ledger import FileLedger, MemoryLedger
 from dpreg.privacy.partition import Partition, declaration
 from dpreg.privacy.statement import frame_of, line_of, page_of, shares_of
-from dpreg.privacy.stratum import Stratum
-from dpreg.privacy.totals import accounting_from, accounting_of, check_header, cost_from
+from dpreg.privacy.totals import accounting_from, accounting_of, check_header
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 DELTA = 1e-5
 
 
-class Budget:
+class Budget(Spendable):
     """An allowance over many releases from one data set.
 
     Parameters
@@ -94,9 +92,6 @@ class Budget:
     proof : privacy/composition.md
     """
 
-    # Charges to the whole are of all units.
-    stratum: Stratum | None = None
-
     @hinted("Budget")
     def __init__(
         self,
@@ -114,41 +109,26 @@ class Budget:
         if not isinstance(name, str):
             raise BudgetError("name", ("must be a text, got ", got(name)))
         if ledger is None:
-            self._account, self._name = Account(found, MemoryLedger(), user), name
+            self.account, self._name = Account(found, MemoryLedger(), user), name
             return
         header = {"accounting": found.name, **found.typed, "name": name, "made": now()}
         file = FileLedger(ledger, header)
         check_header(file, header)
-        self._account, self._name = Account(found, file, user), file.header["name"]
+        self.account, self._name = Account(found, file, user), file.header["name"]
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, user: str | None = None) -> Budget:
         """Open the budget that a ledger keeps, with the totals that it was made with."""
         ledger = FileLedger(path)
         budget = cls.__new__(cls)
-        budget._account = Account(accounting_of(ledger), ledger, user)
+        budget.account = Account(accounting_of(ledger), ledger, user)
         budget._name = str(ledger.header.get("name", ""))
         return budget
 
     @property
-    def account(self) -> Account:
-        """Where releases are charged."""
-        return self._account
-
-    @property
-    def eps(self) -> float:
-        """The total epsilon; of `mu` and `rho`, what they come to with `delta`."""
-        return self._account.accounting.epsilon
-
-    @property
-    def delta(self) -> float:
-        """The total delta."""
-        return self._account.accounting.delta
-
-    @property
     def accounting(self) -> str:
         """How releases add up: "basic", "gdp" or "zcdp"."""
-        return self._account.accounting.name
+        return self.account.accounting.name
 
     @property
     def name(self) -> str:
@@ -158,26 +138,12 @@ class Budget:
     @property
     def charges(self) -> tuple[Charge, ...]:
         """All charges so far, oldest first."""
-        return self._account.charges
-
-    @property
-    def spent(self) -> tuple[float, float]:
-        """Epsilon and delta of all releases so far together, had they been planned at once."""
-        return self._account.spent()
-
-    @property
-    def remaining(self) -> tuple[float, float]:
-        """Epsilon and delta of the largest release that can still be paid for.
-
-        With "gdp" and "zcdp" that of one release by Gaussian noise, such as a fit by
-        ``"boosted_adassp"``; several smaller ones have more.  A stratum may have more too.
-        """
-        return self._account.remaining()
+        return self.account.charges
 
     @property
     def seal(self) -> str:
         """The last hash of the ledger, to be noted elsewhere; empty without a ledger."""
-        return next(reversed(self._account.hashes), "")
+        return next(reversed(self.account.hashes), "")
 
     def verify(self, seal: str | None = None) -> int:
         """Read the whole ledger again; return the number of its entries.
@@ -192,7 +158,7 @@ class Budget:
         BudgetError
             If the ledger cannot be trusted.
         """
-        return self._account.verify(seal)
+        return self.account.verify(seal)
 
     def partition(self, column: str, levels: Any = None) -> Partition:
         """Divide the units into strata, with parallel composition of their releases.
@@ -244,35 +210,13 @@ class Budget:
         proof : privacy/composition.md, section 4
         """
         column, public = declaration(column, levels, self.partitions)
-        self._account.declare(column, public)
+        self.account.declare(column, public)
         return Partition(self, column, declaration(column, public, self.partitions)[1])
 
     @property
     def partitions(self) -> Mapping[str, tuple[Level, ...]]:
         """The levels of each column that was declared to divide the units."""
-        return self._account.partitions
-
-    def spend(
-        self, label: str, eps: float | None = None, delta: float = 0.0, *, mu: float | None = None
-    ) -> None:
-        """Charge a release that is made elsewhere, or raise `BudgetError` and charge nothing.
-
-        Parameters
-        ----------
-        label : str
-            What it is, for those who read the ledger.
-        eps, delta : float
-            The release is (eps, delta)-DP.
-        mu : float, optional
-            Instead of `eps`: it is mu-GDP, such as Gaussian noise of scale sensitivity / mu.
-        """
-        self._account.reserve(label, cost_from(eps, delta, mu, self.delta))
-
-    def delta_for(self, epsilon: float) -> float:
-        """Return the share of `delta` that `epsilon` is of `eps`, rounded down."""
-        context = Context(prec=12, rounding=ROUND_DOWN)
-        share = context.divide(Decimal(repr(epsilon)), Decimal(repr(self.eps)))
-        return float(context.multiply(Decimal(repr(self.delta)), min(share, Decimal(1))))
+        return self.account.partitions
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per charge, oldest first.
@@ -288,11 +232,11 @@ class Budget:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw what each release took, and what is left; needs matplotlib."""
         charges = self.charges
-        name, shares = shares_of(self._account.accounting, charges)
+        name, shares = shares_of(self.account.accounting, charges)
         return drawn("plot_shares", [c.label for c in charges], shares, name, repr(self), ax)
 
     def _repr_html_(self) -> str:
-        return page_of(self._account.accounting, self.charges)
+        return page_of(self.account.accounting, self.charges)
 
     def __repr__(self) -> str:
-        return line_of(self._account.accounting, self.charges)
+        return line_of(self.account.accounting, self.charges)

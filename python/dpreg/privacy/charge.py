@@ -19,18 +19,10 @@ _FIELDS = [f.name for f in fields(Cost)]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a ledger keeps: a charge, the outcome of one, or the declaration of a partition.
+    """What a ledger keeps: a charge, the outcome of one, or the declaration of a partition."""
 
-    Attributes
-    ----------
-    content : mapping
-        Plain data.
-    certificate : str
-        JSON; empty where there is none.
-    """
-
-    content: Mapping[str, Any]
-    certificate: str = ""
+    content: Mapping[str, Any]  # Plain data.
+    certificate: str = ""  # JSON; empty where there is none.
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +123,8 @@ def partition_entry(column: str, levels: tuple[Level, ...], time: str) -> Entry:
 def partitions_from(entries: Iterable[Entry]) -> dict[str, tuple[Level, ...]]:
     """Return the levels of each column that was declared to divide the units.
 
-    Raises
-    ------
-    ValueError
-        If an entry declares no levels, or those of a column a second time: a unit of one of the
-        first could be in two of the second.
+    Raises ValueError if an entry declares no levels, or those of a column a second time: a unit of
+        one of the first could be in two of the second.
     """
     found: dict[str, tuple[Level, ...]] = {}
     for number, entry in enumerate(entries, start=1):
@@ -157,10 +146,8 @@ def _levels(content: Any) -> tuple[Level, ...] | None:
 def charges_from(entries: Iterable[Entry]) -> tuple[Charge, ...]:
     """Put charges and their outcomes together.
 
-    Raises
-    ------
-    ValueError
-        If an entry is not one that this module makes; an amount below 0 would be money.
+    Raises ValueError if an entry is not one that this module makes; an amount below 0 would be
+        money.
     """
     entries = tuple(entries)
     found: dict[int, Charge] = {}

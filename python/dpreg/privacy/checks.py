@@ -25,10 +25,7 @@ def _refused(name: str, problem: str, value: object, *suggestion: Words) -> Budg
 def check_epsilon(value: object, name: str = "eps") -> float:
     """Return `value` as a float if it is a valid epsilon: at least 1e-9, at most 500.
 
-    Raises
-    ------
-    BudgetError
-        Otherwise, naming the argument and what to write instead.
+    Raises BudgetError otherwise, naming the argument and what to write instead.
     """
     epsilon = _real(name, value, 1.0)
     if not 0 < epsilon < math.inf:
@@ -44,10 +41,7 @@ def check_epsilon(value: object, name: str = "eps") -> float:
 def check_delta(value: object, name: str = "delta") -> float:
     """Return `value` as a float if it is a valid delta: 0, or in [1e-15, 1).
 
-    Raises
-    ------
-    BudgetError
-        Otherwise, naming the argument and what to write instead.
+    Raises BudgetError otherwise, naming the argument and what to write instead.
     """
     delta = _real(name, value, 1e-6)
     if not 0 <= delta < 1:

@@ -18,28 +18,17 @@ _UP = 1 + 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a release costs at most.
+    """What a release costs at most."""
 
-    Attributes
-    ----------
-    epsilon, delta : float
-        It is (epsilon, delta)-DP.
-    mu : float
-        But for an event of probability `failure` at most, it is mu-GDP, up to factors of
-        probabilities whose logarithms add up to `discreteness`.
-    rho : float
-        But for such an event, it is rho-zCDP.
-    failure : float
-    discreteness : float
-        What discrete noise differs by from rounded Gaussian noise.
-    """
-
+    # epsilon, delta: it is (epsilon, delta)-DP.
     epsilon: float
     delta: float
+    # But for an event of probability `failure` at most, it is mu-GDP, up to factors of
+    # probabilities whose logarithms add up to `discreteness`.
     mu: float
-    rho: float
+    rho: float  # But for such an event, it is rho-zCDP.
     failure: float = 0.0
-    discreteness: float = 0.0
+    discreteness: float = 0.0  # What discrete noise differs by from rounded Gaussian noise.
 
     @classmethod
     def approximate(cls, epsilon: float, delta: float) -> Cost:
@@ -55,12 +44,7 @@ class Cost:
     def choices(cls, each: float, times: int, epsilon: float, delta: float) -> Cost:
         """Return the cost of choices that have bounded range, (epsilon, delta)-DP together.
 
-        Parameters
-        ----------
-        each : float
-            Bounded range of one choice.
-        times : int
-        epsilon, delta : float
+        each: bounded range of one choice.
         """
         mu = math.sqrt(times) * bounded_range_mu(each) * _UP
         return cls(epsilon, delta, mu, times * bounded_range_rho(each))

@@ -39,12 +39,8 @@ def gdp_delta(mu: float, epsilon: float) -> float:
 def gdp_mu(epsilon: float, delta: float) -> float:
     """Return the largest mu for which mu-GDP implies (epsilon, delta)-DP, rounded down.
 
-    Parameters
-    ----------
-    epsilon : float
-        Greater than 0.
-    delta : float
-        In (0, 1).
+    epsilon: greater than 0.
+    delta: in (0, 1).
     """
     from scipy import optimize
 

@@ -68,10 +68,7 @@ class MemoryLedger:
     def append(self, entry: Entry, allowed: Callable[[Entries], bool]) -> int | None:
         """See `Ledger.append`.
 
-        Raises
-        ------
-        BudgetError
-            In a process that was forked from the one that has the ledger.
+        Raises BudgetError in a process that was forked from the one that has the ledger.
         """
         if os.getpid() != self._process:
             raise _not_shared()
@@ -94,17 +91,8 @@ class MemoryLedger:
 class FileLedger:
     """A ledger on disk, shared by all processes that name it.
 
-    Parameters
-    ----------
-    path : path
-    header : mapping, optional
-        What the ledger is for: the file is made with it when it is not there.
-
-    Attributes
-    ----------
-    path : str
-    header : mapping
-        That of the file.
+    The file is made with `header`, what the ledger is for, when it is not there; the attribute of
+    that name is that of the file.
     """
 
     def __init__(

@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Protocol
 
 from dpreg.base.errors import BudgetError, Choice, SchemaError, closest, got, write
 from dpreg.base.levels import Level, listed
-from dpreg.privacy.account import Account
+from dpreg.privacy.account import Spendable
 from dpreg.privacy.charge import Charge
 from dpreg.privacy.stratum import Stratum
-from dpreg.privacy.totals import cost_from
 
 
-class Whole(Protocol):
-    """The budget that is divided: `Budget`."""
-
-    @property
-    def account(self) -> Account: ...
-    @property
-    def eps(self) -> float: ...
-    @property
-    def delta(self) -> float: ...
-    @property
-    def charges(self) -> tuple[Charge, ...]: ...
-    def delta_for(self, epsilon: float) -> float: ...
-
-
-class StratumBudget:
+class StratumBudget(Spendable):
     """What releases from one stratum are charged to; of `Budget.partition`.
 
     Give it to `dp_lm` or `dp_select` as ``budget=``, with the whole table: the call itself takes
@@ -40,53 +24,13 @@ class StratumBudget:
     stratum : Stratum
     """
 
-    def __init__(self, budget: Whole, stratum: Stratum) -> None:
-        self.budget = budget
-        self.stratum = stratum
-
-    @property
-    def account(self) -> Account:
-        """Where releases are charged."""
-        return self.budget.account
-
-    @property
-    def eps(self) -> float:
-        """The total epsilon of the whole budget."""
-        return self.budget.eps
-
-    @property
-    def delta(self) -> float:
-        """The total delta of the whole budget."""
-        return self.budget.delta
+    def __init__(self, budget: Spendable, stratum: Stratum) -> None:
+        self.budget, self.account, self.stratum = budget, budget.account, stratum
 
     @property
     def charges(self) -> tuple[Charge, ...]:
         """Those of this stratum alone, oldest first."""
-        return tuple(c for c in self.budget.charges if c.stratum == self.stratum)
-
-    @property
-    def spent(self) -> tuple[float, float]:
-        """Epsilon and delta of all releases that a unit of this stratum may be in."""
-        return self.budget.account.spent(self.stratum)
-
-    @property
-    def remaining(self) -> tuple[float, float]:
-        """Epsilon and delta of the largest release from this stratum that can be paid for."""
-        return self.budget.account.remaining(self.stratum)
-
-    def spend(
-        self, label: str, eps: float | None = None, delta: float = 0.0, *, mu: float | None = None
-    ) -> None:
-        """Charge a release that is made elsewhere, from units of this stratum alone.
-
-        See `Budget.spend`.  That the release sees no other unit is for the caller to make sure: of
-        a unit that has rows with several levels it must not see any.
-        """
-        cost = cost_from(eps, delta, mu, self.delta)
-        self.account.reserve(label, cost, self.stratum)
-
-    def delta_for(self, epsilon: float) -> float:
-        return self.budget.delta_for(epsilon)
+        return tuple(c for c in self.account.charges if c.stratum == self.stratum)
 
     def __repr__(self) -> str:
         left = "eps={:.6g}, delta={:g} left".format(*self.remaining)
@@ -103,7 +47,7 @@ class Partition(Mapping[Level, StratumBudget]):
     levels : tuple
     """
 
-    def __init__(self, budget: Whole, column: str, levels: tuple[Level, ...]) -> None:
+    def __init__(self, budget: Spendable, column: str, levels: tuple[Level, ...]) -> None:
         self.column = column
         self._strata = {
             level: StratumBudget(budget, Stratum(column, levels, position))
@@ -144,10 +88,7 @@ def declaration(
 ) -> tuple[str, tuple[Level, ...]]:
     """Return column and levels of a partition: those declared before, in the order of then.
 
-    Raises
-    ------
-    BudgetError, SchemaError
-        If they cannot be used, or are not those that were declared.
+    Raises BudgetError, SchemaError if they cannot be used, or are not those that were declared.
     """
     if not isinstance(column, str) or not column:
         raise BudgetError("column", ("must be the name of a column, got ", got(column)))

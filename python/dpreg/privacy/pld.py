@@ -26,16 +26,10 @@ def sampled_epsilon(
 ) -> float:
     """Return an epsilon of `steps` sampled Gaussian releases beside one plain release.
 
-    Parameters
-    ----------
-    multiplier : float
-        Noise over sensitivity of each step.
-    rate : float
-        Of Poisson sampling.
-    beside : float
-        mu of Gaussian releases that are composed with them; may be 0.
-    discretisation : float
-        Losses are rounded up to multiples of this.
+    multiplier: noise over sensitivity of each step.
+    rate: of Poisson sampling.
+    beside: mu of Gaussian releases that are composed with them; may be 0.
+    discretisation: losses are rounded up to multiples of this.
 
     Notes
     -----
@@ -61,10 +55,7 @@ def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int, besi
 
     See `sampled_epsilon` for the other parameters.
 
-    Raises
-    ------
-    BudgetError
-        If no multiplier below 2^18 will do; it depends on public numbers only.
+    Raises BudgetError if no multiplier below 2^18 will do; it depends on public numbers only.
     """
     from scipy import optimize
 

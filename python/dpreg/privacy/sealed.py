@@ -40,10 +40,7 @@ _DOORS: Final = frozenset(
 def opened(sealed: Sealed[Content]) -> Content:
     """Return what is inside.  For doors only, which add noise to it: see sealed.md.
 
-    Raises
-    ------
-    TypeError
-        If a module of this package asks that is no door, whatever is inside.
+    Raises TypeError if a module of this package asks that is no door, whatever is inside.
     """
     asks = str(sys._getframe(1).f_globals.get("__name__"))
     if asks.startswith("dpreg.") and asks not in _DOORS and not asks.startswith(_ROOMS):
@@ -52,12 +49,7 @@ def opened(sealed: Sealed[Content]) -> Content:
 
 
 class Sealed(Generic[Content]):
-    """A value that was computed from records.
-
-    Parameters
-    ----------
-    content : object
-    """
+    """A value that was computed from records."""
 
     __slots__ = ("__content",)
 
@@ -91,16 +83,10 @@ class ExactSums(Sealed[Sums]):
 
     Made beside each statistic, by its `seal`, so that no other sensitivity can be stated for it.
 
-    Parameters
-    ----------
-    sums : ndarray of int
-        Entry k counts `weights[k]` times.
-    sensitivity : float
-        In l2 norm.
-    of_units : bool, default False
-        A unit moves them by no more; otherwise a row does.
-    weights : ndarray, optional
-        Default 1 each.
+    sums: entry k counts `weights[k]` times.
+    sensitivity: in l2 norm.
+    of_units: a unit moves them by no more; otherwise a row does.
+    weights: default 1 each.
     """
 
     __slots__ = ("of_units", "sensitivity", "weights")
@@ -120,13 +106,7 @@ class ExactSums(Sealed[Sums]):
 
 
 class Counts(ExactSums):
-    """Counts of which a row, or a unit, adds 1 to one at most: as much in any norm.
-
-    Parameters
-    ----------
-    counts : ndarray of int
-    of_units : bool, default False
-    """
+    """Counts of which a row, or a unit, adds 1 to one at most: as much in any norm."""
 
     __slots__ = ()
 
@@ -137,11 +117,7 @@ class Counts(ExactSums):
 class Scores(Sealed[Doubles]):
     """Scores of candidates, and the range of their changes by a unit.
 
-    Parameters
-    ----------
-    scores : ndarray
-    range : float
-        The largest change of a score less the smallest one, at most.
+    range: the largest change of a score less the smallest one, at most.
     """
 
     __slots__ = ("range",)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpreg.base.text import counted
+from dpreg.privacy.account import composed
 from dpreg.privacy.accounting import Accounting
 from dpreg.privacy.charge import Charge
-from dpreg.privacy.parallel import composed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -24,10 +24,7 @@ def accounting_from(
 ) -> Accounting:
     """Return the accounting that the arguments of `Budget` ask for.
 
-    Raises
-    ------
-    BudgetError
-        Naming the argument that cannot be used.
+    Raises BudgetError naming the argument that cannot be used.
     """
     given = [name for name, x in (("eps", eps), ("mu", mu), ("rho", rho)) if x is not None]
     if not given:

@@ -84,10 +84,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
 def zcdp_rho(epsilon: float, delta: float) -> float:
     """Return the largest rho for which `zcdp_delta` is at most `delta`, rounded down.
 
-    Raises
-    ------
-    BudgetError
-        If delta is 0: no rho above 0 implies pure differential privacy.
+    Raises BudgetError if delta is 0: no rho above 0 implies pure differential privacy.
     """
     if delta <= 0:
         raise BudgetError(

@@ -15,7 +15,7 @@ from dpreg.base.errors import ArgumentError, SchemaError, write
 from dpreg.base.families import Family
 from dpreg.data.containers import open_source
 from dpreg.data.formula import bound_formula
-from dpreg.data.formula.effects import split_effects
+from dpreg.data.formula.parse import split_effects
 from dpreg.data.schema import Column, Schema
 from dpreg.results.contrasts import covariances_known
 from dpreg.results.fitted import Fitted

@@ -7,7 +7,7 @@ from typing import Any
 
 from dpreg.base.errors import ArgumentError
 from dpreg.data.formula import bound_formula
-from dpreg.data.formula.effects import effects_as_terms, split_effects
+from dpreg.data.formula.parse import effects_as_terms, split_effects
 from dpreg.results.predict import schema_from_dict
 
 

@@ -6,7 +6,7 @@ from audit.patches import EXACT_GRAM, OPEN, Mutant, both, edited, swapped
 
 import dpreg.calls.fit
 from dpreg import _core
-from dpreg.data import clipping, offsets, weights, within
+from dpreg.data import changed_rows, roles, within
 from dpreg.data import sampling as _units
 from dpreg.estimation.blocks import model_rows
 from dpreg.estimation.methods.adassp import AdaSSP
@@ -149,17 +149,17 @@ BOOSTED = [
     ),
     Mutant(
         "values clipped to bounds after their mean is taken off",
-        edited(clipping._Clipped, "__call__", ("np.clip(X, ", "np.clip(X - X.mean(axis=0), ")),
+        edited(changed_rows._Clipped, "__call__", ("np.clip(X, ", "np.clip(X - X.mean(axis=0), ")),
         ("adassp",),
     ),
     Mutant(
         "offsets less their mean",
-        edited(offsets._LessOffsets, "__call__", ("y = y - X[:, j]", "y = y - (X[:, j] - X[:, j].mean())")),
+        edited(changed_rows._LessOffsets, "__call__", ("y = y - X[:, j]", "y = y - (X[:, j] - X[:, j].mean())")),
         ("units",),
     ),
     Mutant(
         "weights in units of the largest one",
-        edited(weights, "usable_weights", ("cells, np.nan)", "cells / np.nanmax(cells, initial=1e-300), np.nan)")),
+        edited(roles, "usable_weights", ("cells, np.nan)", "cells / np.nanmax(cells, initial=1e-300), np.nan)")),
         ("least squares",),
     ),
     Mutant(

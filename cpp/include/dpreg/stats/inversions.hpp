@@ -5,9 +5,9 @@
 
 namespace dpreg {
 
-// Three counts of the pairs i < j with v[i] > v[j]; equal values are no inversion.  They
-// agree on every input; `inversions_by_partition` is the fastest and the one in use, the
-// other two are its checks (tests/benchmarks/bench_selection.py has their times).
+// Two counts of the pairs i < j with v[i] > v[j]; equal values are no inversion.  They agree on
+// every input; `inversions_by_partition` is the faster and the one in use, the other is that of
+// published code, and its check (tests/benchmarks/bench_selection.py has their times).
 
 /// By halving the values: a stable partition by the highest bit of the values moves each
 /// value below it past the larger ones before it, and then each half is done by itself.  A
@@ -20,8 +20,5 @@ std::uint64_t inversions_by_partition(std::uint32_t* v, std::size_t n, std::uint
 
 /// By merge sort (Knight, 1966).  Sorts `v`; `scratch` has room for n values.
 std::uint64_t inversions_by_merging(std::uint32_t* v, std::size_t n, std::uint32_t* scratch);
-
-/// By a binary indexed tree over the values (Fenwick, 1994), which are below `bound`.
-std::uint64_t inversions_by_tree(const std::uint32_t* v, std::size_t n, std::uint32_t bound);
 
 }  // namespace dpreg

@@ -8,10 +8,8 @@
 
 #include "dpreg/int128.hpp"
 #include "dpreg/matrix.hpp"
-#include "dpreg/stats/cell_columns.hpp"
 #include "dpreg/stats/cells.hpp"
 #include "dpreg/stats/column_set.hpp"
-#include "dpreg/stats/gram_rows.hpp"
 
 namespace dpreg {
 

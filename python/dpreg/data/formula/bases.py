@@ -21,16 +21,9 @@ _CUBIC = 3
 def polynomials(x: Doubles, low: float, high: float, degree: int) -> list[Doubles]:
     """Return Legendre polynomials of degrees 1 to `degree`, with mean 0 and variance 1.
 
-    Parameters
-    ----------
-    x : ndarray, shape (n,)
-    low, high : float
-        Ends of the interval.
-
-    Returns
-    -------
-    list of ndarray, shape (n,)
-        Their span, with 1, is that of the powers up to `degree`.
+    x: shape (n,).
+    low, high: ends of the interval.
+    Returns: shape (n,): their span, with 1, is that of the powers up to `degree`.
     """
     t = (np.clip(x, low, high) - (low + high) / 2) / ((high - low) / 2)
     found = [np.ones_like(t), t]
@@ -49,15 +42,9 @@ def b_splines(
 ) -> list[Doubles]:
     """Return all B-splines of a degree on [low, high], which add up to 1.
 
-    Parameters
-    ----------
-    x : ndarray, shape (n,)
-    knots : sequence of float
-        Between `low` and `high`, increasing.
-
-    Returns
-    -------
-    list of ndarray, shape (n,), of length ``len(knots) + degree + 1``
+    x: shape (n,).
+    knots: between `low` and `high`, increasing.
+    Returns: length ``len(knots) + degree + 1``.
     """
     x = np.clip(x, low, high)
     places = [*[low] * (degree + 1), *knots, *[high] * (degree + 1)]
@@ -86,16 +73,10 @@ def natural_splines(x: Doubles, knots: Sequence[float], low: float, high: float)
 
     It is that of R's ``splines::ns``: cubic B-splines but the first, times `natural_coefficients`.
 
-    Parameters
-    ----------
-    x : ndarray, shape (n,)
-    knots, low, high
-        As for `b_splines`.
-
-    Returns
-    -------
-    list of ndarray, shape (n,), of length ``len(knots) + 1``
-        Their span, with 1, is that of all natural splines with these knots.
+    x: shape (n,).
+    knots, low, high: as for `b_splines`.
+    Returns: length ``len(knots) + 1``: their span, with 1, is that of all natural splines with
+        these knots.
     """
     splines = b_splines(x, knots, low, high, _CUBIC)[1:]
     found = []

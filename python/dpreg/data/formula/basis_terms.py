@@ -154,13 +154,9 @@ def needs_interval(name: str, given: dict[str, Any]) -> bool:
 def over_interval(name: str, *, learn: bool) -> Any:
     """Return the function of a formula that takes its interval from what it was shown first.
 
-    Parameters
-    ----------
-    name : str
-        One of `BASES`.
-    learn : bool
-        True: what it is shown is made of the bounds of its column, from which it notes the interval
-        and limits of its columns.  False: it is shown rows, and learns nothing.
+    name: one of `BASES`.
+    learn: True: what it is shown is made of the bounds of its column, from which it notes the
+        interval and limits of its columns.  False: it is shown rows, and learns nothing.
     """
     from formulaic.transforms import stateful_transform
 

@@ -7,9 +7,9 @@ becomes incomplete.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,57 +38,6 @@ def _identity(x: Any) -> Any:
     return x
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """What a function of a formula may be given.
-
-    Attributes
-    ----------
-    usage : str
-        An example.
-    columns : int
-        How many expressions of columns come first.
-    literals : mapping of str to callable
-        Further arguments, in order: literals that the callable says yes to.
-    optional : frozenset of str
-        Those of them that may be left out.
-    one_of : frozenset of str
-        Those of which exactly one must be given.
-    """
-
-    usage: str
-    columns: int = 1
-    literals: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
-    optional: frozenset[str] = frozenset()
-    one_of: frozenset[str] = frozenset()
-
-    @property
-    def required(self) -> set[str]:
-        """Names of the literals that must be given."""
-        return set(self.literals) - self.optional
-
-    def allows(self, given: Mapping[str, Any]) -> bool:
-        """Whether the literals are of their kinds, and limits and knots in order."""
-        if not all(self.literals[name](value) for name, value in given.items()):
-            return False
-        if self.one_of and len(self.one_of & set(given)) != 1:
-            return False
-        low = given.get("lower_bound", given.get("lower"))
-        high = given.get("upper_bound", given.get("upper"))
-        knots = given.get("knots", ())
-        places = [low, *(knots if isinstance(knots, list | tuple) else ()), high]
-        places = [p for p in places if p is not None]
-        return all(a < b for a, b in itertools.pairwise(places))
-
-
-@dataclass(frozen=True, slots=True)
-class RowFunction:
-    """A function of a formula, and what it may be given."""
-
-    function: Callable[..., Any]
-    signature: Signature
-
-
 def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
 
@@ -101,20 +50,49 @@ def _numbers(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(_number(v) for v in value)
 
 
-def _truth(value: Any) -> bool:
-    return isinstance(value, bool)
+# What a literal must be, by the annotation of its parameter.
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    "float": _number,
+    "int": _degree,
+    "bool": lambda value: isinstance(value, bool),
+    "Sequence[float]": _numbers,
+    # By place, the number of columns may come where knots come.
+    "Sequence[float] | int | None": lambda value: _numbers(value) or _degree(value),
+    "int | None": _degree,
+}
 
 
-def _knots(value: Any) -> bool:
-    """By place, the number of columns may come where knots come."""
-    return _numbers(value) or _degree(value)
+class RowFunction:
+    """A function of a formula, an example of its use, and what it may be given.
 
+    Expressions of columns come first, as many as its parameters without a kind of `_KINDS`; the
+    others are literals, of which those without a default must be given.
+    """
 
-_BOUNDS = {"lower_bound": _number, "upper_bound": _number}
-_KNOTS = frozenset({"knots", "df"})
-_CUBIC = Signature(
-    "cr(x, knots=[2, 4], lower_bound=0, upper_bound=6)", literals={"knots": _numbers, **_BOUNDS}
-)
+    def __init__(
+        self, function: Callable[..., Any], usage: str, columns: int | None = None
+    ) -> None:
+        self.function, self.usage = function, usage
+        found = {} if columns else inspect.signature(function).parameters
+        literals = {name: p for name, p in found.items() if p.annotation in _KINDS}
+        self.columns = columns or len(found) - len(literals)
+        self.literals = list(literals)
+        self.required = {n for n, p in literals.items() if p.default is inspect.Parameter.empty}
+        self._kinds = {name: _KINDS[p.annotation] for name, p in literals.items()}
+
+    def allows(self, given: Mapping[str, Any]) -> bool:
+        """Whether the literals are of their kinds, and limits and knots in order."""
+        if not all(self._kinds[name](value) for name, value in given.items()):
+            return False
+        if "df" in self._kinds and ("df" in given) == ("knots" in given):
+            return False  # either says how many columns there are
+        low = given.get("lower_bound", given.get("lower"))
+        high = given.get("upper_bound", given.get("upper"))
+        knots = given.get("knots", ())
+        places = [low, *(knots if isinstance(knots, list | tuple) else ()), high]
+        places = [p for p in places if p is not None]
+        return all(a < b for a, b in itertools.pairwise(places))
+
 
 _OF_ONE: dict[str, Callable[..., Any]] = {
     "I": _identity, "abs": np.abs, "ceil": np.ceil, "cos": np.cos, "exp": np.exp,
@@ -122,51 +100,22 @@ _OF_ONE: dict[str, Callable[..., Any]] = {
     "log1p": np.log1p, "log2": np.log2, "offset": _identity, "sign": np.sign, "sin": np.sin,
     "sqrt": np.sqrt, "tan": np.tan, "tanh": np.tanh,
 }  # fmt: skip
+_CR = RowFunction(cr, "cr(x, knots=[2, 4], lower_bound=0, upper_bound=6)")
+_BASES = {
+    "poly": "poly(x, 3) or poly(x, 3, raw=True)",
+    "bs": "bs(x, df=5) or bs(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
+    "ns": "ns(x, df=3) or ns(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
+}
 
 ROW_FUNCTIONS: dict[str, RowFunction] = {
-    **{name: RowFunction(function, Signature(f"{name}(x)")) for name, function in _OF_ONE.items()},
-    "maximum": RowFunction(np.maximum, Signature("maximum(x, z)", columns=2)),
-    "minimum": RowFunction(np.minimum, Signature("minimum(x, z)", columns=2)),
-    "clip": RowFunction(
-        _clip, Signature("clip(x, 0, 100)", literals={"lower": _number, "upper": _number})
-    ),
-    "yeo_johnson": RowFunction(
-        _yeo_johnson, Signature("yeo_johnson(x, 0.5)", literals={"power": _number})
-    ),
-    "poly": RowFunction(
-        BASES["poly"].function,
-        Signature(
-            "poly(x, 3) or poly(x, 3, raw=True)",
-            literals={"degree": _degree, "raw": _truth, **_BOUNDS},
-            optional=frozenset({"degree", "raw", *_BOUNDS}),
-        ),
-    ),
-    "bs": RowFunction(
-        BASES["bs"].function,
-        Signature(
-            "bs(x, df=5) or bs(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
-            literals={
-                "knots": _knots,
-                **_BOUNDS,
-                "degree": _degree,
-                "include_intercept": _truth,
-                "df": _degree,
-            },
-            optional=frozenset({"degree", "include_intercept", *_KNOTS, *_BOUNDS}),
-            one_of=_KNOTS,
-        ),
-    ),
-    "ns": RowFunction(
-        BASES["ns"].function,
-        Signature(
-            "ns(x, df=3) or ns(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
-            literals={"knots": _knots, **_BOUNDS, "df": _degree},
-            optional=frozenset({*_KNOTS, *_BOUNDS}),
-            one_of=_KNOTS,
-        ),
-    ),
-    "cr": RowFunction(cr, _CUBIC),
-    "cs": RowFunction(cr, _CUBIC),
+    **{name: RowFunction(function, f"{name}(x)", 1) for name, function in _OF_ONE.items()},
+    "maximum": RowFunction(np.maximum, "maximum(x, z)", 2),
+    "minimum": RowFunction(np.minimum, "minimum(x, z)", 2),
+    "clip": RowFunction(_clip, "clip(x, 0, 100)"),
+    "yeo_johnson": RowFunction(_yeo_johnson, "yeo_johnson(x, 0.5)"),
+    **{name: RowFunction(BASES[name].function, usage) for name, usage in _BASES.items()},
+    "cr": _CR,
+    "cs": _CR,
 }
 
 # What to write instead of a function that looks at the other rows.
@@ -214,10 +163,7 @@ FOREIGN: dict[str, tuple[str, str]] = {
 def context(*, learn: bool) -> dict[str, Any]:
     """Return the names a formula is evaluated with, besides the columns.
 
-    Parameters
-    ----------
-    learn : bool
-        It is evaluated on a table of the schema alone, for the first time.
+    learn: it is evaluated on a table of the schema alone, for the first time.
     """
     functions = {name: known.function for name, known in ROW_FUNCTIONS.items()}
     bases = {name: over_interval(name, learn=learn) for name in BASES}

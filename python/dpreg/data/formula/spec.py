@@ -25,9 +25,9 @@ from dpreg.base.errors import FormulaError
 from dpreg.data.formula.functions import context
 from dpreg.data.formula.parse import factors_of, lookups, parsed, schema_of
 from dpreg.data.formula.tables import anything, categorical, grid, probe
+from dpreg.data.roles import usable_weights
 from dpreg.data.schema import Schema
 from dpreg.data.source import Batch
-from dpreg.data.weights import usable_weights
 
 _INTERCEPT = "Intercept"
 # Formulas of more columns are not kept: each takes megabytes.
@@ -36,21 +36,13 @@ _FEW_COLUMNS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The complete rows of a batch, as numbers.  Private.
+    """The complete rows of a batch, as numbers.  Private."""
 
-    Attributes
-    ----------
-    X : ndarray, shape (n, width)
-        Regressors without the intercept, row-major; with the response, weights are the last.
-    y : ndarray, shape (n,), or None
-        Response, when it was asked for.
-    kept : ndarray, shape (n,)
-        Where each row was in the batch.
-    """
-
+    # Shape (n, width): regressors without the intercept, row-major; with the response, weights are
+    # the last.
     X: Doubles
-    y: Doubles | None
-    kept: NDArray[np.int64]
+    y: Doubles | None  # Response, when it was asked for.
+    kept: NDArray[np.int64]  # Shape (n,): where each row was in the batch.
 
 
 @lru_cache(maxsize=16)
@@ -72,28 +64,13 @@ def bound_formula(formula: str, schema: Schema, weights: str | None = None) -> F
 class FormulaSpec:
     """A parsed and checked formula.  Public.
 
-    Parameters
-    ----------
-    formula : str
-        Wilkinson formula with one response, as `"price ~ carat + cut"`.
-    schema : Schema
-        Of the data; columns that the formula does not use are ignored.
-    weights : str, optional
-        Column of weights of rows, which is read with the response.
-
-    Attributes
-    ----------
-    schema : Schema
-        Of the columns the formula uses.
-    regressors : tuple of str
-        The columns that the right-hand side reads.
-    names : tuple of str, length d
-        Of the columns of X.
-
-    Raises
-    ------
-    FormulaError, SchemaError
-        Depending on the formula and the schema only.
+    formula: wilkinson formula with one response, as `"price ~ carat + cut"`.
+    schema: of the data; columns that the formula does not use are ignored.
+    weights: column of weights of rows, which is read with the response.
+    schema: of the columns the formula uses.
+    regressors: the columns that the right-hand side reads.
+    names: length d: of the columns of X.
+    Raises FormulaError, SchemaError depending on the formula and the schema only.
     """
 
     def __init__(self, formula: str, schema: Schema, weights: str | None = None) -> None:

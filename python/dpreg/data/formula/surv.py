@@ -28,20 +28,12 @@ _TERMS = {
 
 @dataclass(frozen=True, slots=True)
 class SurvFormula:
-    """The parts of a formula with `Surv()` on the left.  Public.
+    """The parts of a formula with `Surv()` on the left.  Public."""
 
-    Attributes
-    ----------
-    start : str or None
-        Of the time from which a row is at risk; None: all are from the beginning.
-    right : str
-        What is on the right.
-    """
-
-    start: str | None
+    start: str | None  # Of the time from which a row is at risk; None: all are from the beginning.
     time: str
     event: str
-    right: str
+    right: str  # What is on the right.
 
     @property
     def left(self) -> str:
@@ -59,10 +51,7 @@ class SurvFormula:
 def read_surv(formula: object, instead: Mapping[str, str] | None = None) -> SurvFormula:
     """Divide a formula into its parts.
 
-    Parameters
-    ----------
-    instead : mapping of str to str, optional
-        What a call has in place of a term of R's survival, where that is not what others have.
+    instead: what a call has in place of a term of R's survival, where that is not what others have.
     """
     if not isinstance(formula, str):
         problem = f"must be a string such as 'Surv(time, event) ~ x', not {type(formula).__name__}"

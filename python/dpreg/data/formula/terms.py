@@ -16,7 +16,7 @@ from typing import Any
 from dpreg.base.errors import Blank, FormulaError, Words, write
 from dpreg.base.levels import Level
 from dpreg.data.formula.basis_terms import needs_interval
-from dpreg.data.formula.functions import FOREIGN, LEARNS_FROM_DATA, ROW_FUNCTIONS, Signature
+from dpreg.data.formula.functions import FOREIGN, LEARNS_FROM_DATA, ROW_FUNCTIONS, RowFunction
 from dpreg.data.schema import Schema
 
 _CONTRASTS = {"Treatment", "Sum", "Helmert", "Diff", "Poly"}
@@ -49,59 +49,31 @@ _INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """A call that takes its interval from public bounds.
+    """A call that takes its interval from public bounds."""
 
-    Attributes
-    ----------
-    term : str
-        The factor that it is in.
-    call : str
-        As formulaic writes it.
-    variables : tuple of str
-        The columns that it reads.
-    """
-
-    term: str
+    term: str  # The factor that it is in.
     function: str
-    call: str
-    variables: tuple[str, ...]
+    call: str  # As formulaic writes it.
+    variables: tuple[str, ...]  # The columns that it reads.
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """What one factor of a formula refers to.
+    """What one factor of a formula refers to."""
 
-    Attributes
-    ----------
-    variables : tuple of str
-        The columns it reads.
-    levels : mapping of str to tuple
-        The levels that `C(column, levels=[...])` declares.
-    categories : tuple of str
-        The columns it encodes with `C(column)`, which must be categorical already.
-    offset : bool
-        It is one.
-    """
-
-    variables: tuple[str, ...]
-    levels: Mapping[str, tuple[Level, ...]]
+    variables: tuple[str, ...]  # The columns it reads.
+    levels: Mapping[str, tuple[Level, ...]]  # The levels that `C(column, levels=[...])` declares.
+    # The columns it encodes with `C(column)`, which must be categorical already.
     categories: tuple[str, ...]
-    offset: bool = False
+    offset: bool = False  # It is one.
     bases: tuple[Basis, ...] = ()
 
 
 def read_factor(expression: str) -> Factor:
     """Parse a factor and check that it is allowed.
 
-    Parameters
-    ----------
-    expression : str
-        Python, with names that are not identifiers in backticks.
-
-    Raises
-    ------
-    FormulaError
-        Naming the term, why it is refused, and a public alternative.
+    expression: Python, with names that are not identifiers in backticks.
+    Raises FormulaError naming the term, why it is refused, and a public alternative.
     """
     from formulaic.utils.code import sanitize_variable_names
 
@@ -215,9 +187,9 @@ class _Reader:
                 f"{name}() is not known to work row by row",
                 f"use one of {allowed}, C() by itself, or {_MAKE_IT}",
             )
-        signature = ROW_FUNCTIONS[name].signature
-        values = self.read_literals(name, signature, node)
-        for argument in node.args[: signature.columns]:
+        known = ROW_FUNCTIONS[name]
+        values = self.read_literals(name, known, node)
+        for argument in node.args[: known.columns]:
             self.read_row(argument)
         if needs_interval(name, values):
             self.read_basis(name, node)
@@ -229,28 +201,28 @@ class _Reader:
         read.read_row(node.args[0])
         self.bases.append(Basis(self.term, name, format_expr(node), tuple(read.variables)))
 
-    def read_literals(self, name: str, signature: Signature, node: ast.Call) -> dict[str, Any]:
+    def read_literals(self, name: str, known: RowFunction, node: ast.Call) -> dict[str, Any]:
         """Everything but the columns must be a literal of its kind."""
-        names = list(signature.literals)
-        positional = node.args[signature.columns :]
-        wrong = self.refuse(f"{name}() cannot be called like this", f"write {signature.usage}")
-        if len(node.args) < signature.columns or len(positional) > len(names):
+        names = known.literals
+        positional = node.args[known.columns :]
+        wrong = self.refuse(f"{name}() cannot be called like this", f"write {known.usage}")
+        if len(node.args) < known.columns or len(positional) > len(names):
             raise wrong
         given = dict(zip(names, positional, strict=False))
         for keyword in node.keywords:
             if keyword.arg not in names or keyword.arg in given:
                 raise self.learns(name) or wrong
             given[keyword.arg] = keyword.value
-        if not signature.required <= set(given):
+        if not known.required <= set(given):
             raise self.learns(name) or wrong
         try:
             values = {key: ast.literal_eval(value) for key, value in given.items()}
         except (ValueError, TypeError, SyntaxError, MemoryError):
             raise self.refuse(
                 f"what {name}() is given beside columns must be numbers",
-                f"write {signature.usage}",
+                f"write {known.usage}",
             ) from None
-        if not signature.allows(values):
+        if not known.allows(values):
             raise wrong
         if len(_ENDS & set(values)) == 1:
             raise wrong
