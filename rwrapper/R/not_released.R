@@ -13,6 +13,7 @@
 #'   rows; the others stop with a condition of class `dpreg_not_released`.
 #' @seealso [dp_plan()], which gives the probability of this in advance.
 #' @name dp_not_released
+#' @eval usage_of(OF_MODELS, "dp_not_released")
 #' @examples
 #' if (dpreg_available()) {
 #'   fit <- dp_lm(price ~ carat, head(diamonds, 50), eps = 0.1)
@@ -34,78 +35,3 @@ summary.dp_not_released <- function(object, ...) object
 #' @rdname dp_not_released
 #' @export
 nobs.dp_not_released <- function(object, ...) object$nobs
-
-#' @rdname dp_not_released
-#' @export
-coef.dp_not_released <- function(object, ...) not_released_stop("coef()")
-
-#' @rdname dp_not_released
-#' @export
-vcov.dp_not_released <- function(object, ...) not_released_stop("vcov()")
-
-#' @rdname dp_not_released
-#' @export
-confint.dp_not_released <- function(object, ...) not_released_stop("confint()")
-
-#' @rdname dp_not_released
-#' @export
-predict.dp_not_released <- function(object, ...) not_released_stop("predict()")
-
-#' @rdname dp_not_released
-#' @export
-plot.dp_not_released <- function(x, ...) not_released_stop("plot()")
-
-#' @rdname dp_not_released
-#' @export
-tidy.dp_not_released <- function(x, ...) not_released_stop("tidy()")
-
-#' @rdname dp_not_released
-#' @export
-glance.dp_not_released <- function(x, ...) not_released_stop("glance()")
-
-#' @rdname dp_not_released
-#' @export
-residuals.dp_not_released <- function(object, ...) not_released_stop("residuals()")
-
-#' @rdname dp_not_released
-#' @export
-fitted.dp_not_released <- function(object, ...) not_released_stop("fitted()")
-
-#' @rdname dp_not_released
-#' @export
-deviance.dp_not_released <- function(object, ...) not_released_stop("deviance()")
-
-#' @rdname dp_not_released
-#' @export
-logLik.dp_not_released <- function(object, ...) not_released_stop("logLik()")
-
-#' @rdname dp_not_released
-#' @export
-df.residual.dp_not_released <- function(object, ...) not_released_stop("df.residual()")
-
-#' @rdname dp_not_released
-#' @export
-sigma.dp_not_released <- function(object, ...) not_released_stop("sigma()")
-
-#' @rdname dp_not_released
-#' @export
-terms.dp_not_released <- function(x, ...) not_released_stop("terms()")
-
-#' @rdname dp_not_released
-#' @export
-anova.dp_not_released <- function(object, ...) not_released_stop("anova()")
-
-#' @rdname dp_not_released
-#' @export
-model.frame.dp_not_released <- function(formula, ...) not_released_stop("model.frame()")
-
-#' @rdname dp_not_released
-#' @export
-model.matrix.dp_not_released <- function(object, ...) not_released_stop("model.matrix()")
-
-#' @rdname dp_not_released
-#' @export
-augment.dp_not_released <- function(x, ...) not_released_stop("augment()")
-
-# emmeans stops with what is returned as text.
-recover_data.dp_not_released <- function(object, ...) not_released("emmeans()")

@@ -1,58 +1,40 @@
-# What lm() gives and a private fit does not: functions of the records.
+# What lm() gives and a private fit does not: functions of the records. And what there is no model for
+# where a mechanism declined. Each is a method that stops.
 
-#' @rdname dp_lm_methods
-#' @export
-residuals.dp_lm <- function(object, ...) private_stop("residuals()")
+# With the first argument of its generic, and others; `body` is a call.
+method_of <- function(generic, body, home = parent.frame()) {
+  arguments <- formals(match.fun(generic))
+  as.function(c(arguments[c(names(arguments)[1L], "...")], body), home)
+}
 
-#' @rdname dp_lm_methods
-#' @export
-fitted.dp_lm <- function(object, ...) private_stop("fitted()")
+# How they are registered, and shown on a help page.
+registered <- function(generics, class) sprintf("S3method(%s,%s)", generics, class)
+usage_of <- function(generics, class) c(
+  paste("@aliases", paste0(generics, ".", class, collapse = " ")),
+  "@usage", sprintf("\\method{%s}{%s}(%s)", generics, class, vapply(generics, function(generic)
+    paste(names(formals(paste0(generic, ".", class))), collapse = ", "), "")))
 
-#' @rdname dp_lm_methods
-#' @export
-deviance.dp_lm <- function(object, ...) private_stop("deviance()")
+WITHHELD <- c("residuals", "fitted", "deviance", "logLik")
+# What else lm() has, and the records with it.
+OF_RECORDS <- c(WITHHELD, "case.names", "weights", "rstandard", "rstudent", "hatvalues", "cooks.distance",
+                "influence", "dfbeta", "dfbetas", "drop1", "add1", "simulate")
+for (generic in OF_RECORDS)
+  assign(paste0(generic, ".dp_lm"), method_of(generic, call("private_stop", paste0(generic, "()"))))
+# step() asks it first.
+extractAIC.dp_lm <- method_of("extractAIC", quote(private_stop("extractAIC(), which step() needs,")))
 
-#' @export
-case.names.dp_lm <- function(object, ...) private_stop("case.names()")
+#' @evalNamespace registered(c(OF_RECORDS, "extractAIC"), "dp_lm")
+NULL
 
-# What else lm() has, and the records with it: step() asks extractAIC() first.
-#' @export
-weights.dp_lm <- function(object, ...) private_stop("weights()")
+OF_MODELS <- c("coef", "vcov", "confint", "predict", "plot", "tidy", "glance", "residuals", "fitted", "deviance",
+               "logLik", "df.residual", "sigma", "terms", "anova", "model.frame", "model.matrix", "augment")
+for (generic in OF_MODELS)
+  assign(paste0(generic, ".dp_not_released"),
+         method_of(generic, call("not_released_stop", paste0(generic, "()"))))
+rm(generic)
 
-#' @export
-rstandard.dp_lm <- function(model, ...) private_stop("rstandard()")
+#' @evalNamespace registered(OF_MODELS, "dp_not_released")
+NULL
 
-#' @export
-rstudent.dp_lm <- function(model, ...) private_stop("rstudent()")
-
-#' @export
-hatvalues.dp_lm <- function(model, ...) private_stop("hatvalues()")
-
-#' @export
-cooks.distance.dp_lm <- function(model, ...) private_stop("cooks.distance()")
-
-#' @export
-influence.dp_lm <- function(model, ...) private_stop("influence()")
-
-#' @export
-dfbeta.dp_lm <- function(model, ...) private_stop("dfbeta()")
-
-#' @export
-dfbetas.dp_lm <- function(model, ...) private_stop("dfbetas()")
-
-#' @export
-drop1.dp_lm <- function(object, ...) private_stop("drop1()")
-
-#' @export
-add1.dp_lm <- function(object, ...) private_stop("add1()")
-
-#' @export
-extractAIC.dp_lm <- function(fit, ...) private_stop("extractAIC(), which step() needs,")
-
-#' @export
-simulate.dp_lm <- function(object, ...) private_stop("simulate()")
-
-#' @rdname dp_lm_methods
-#' @export
-logLik.dp_lm <- function(object, ...) private_stop("logLik()")
-
+# emmeans stops with what is returned as text.
+recover_data.dp_not_released <- function(object, ...) not_released("emmeans()")
