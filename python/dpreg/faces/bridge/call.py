@@ -34,9 +34,8 @@ from dpreg.faces.bridge.budgets import budget_state, new_budget, partition, paye
 from dpreg.faces.bridge.rows import column_kinds, model_matrix
 from dpreg.faces.bridge.words import in_r, told_in_r
 from dpreg.privacy.certificate import Certificate
-from dpreg.results.instruments import two_stage_fit
-from dpreg.results.model_tables import rsquared
 from dpreg.results.models import Model
+from dpreg.results.moment_models import rsquared, two_stage_fit
 
 Sent = Mapping[str, Any]
 
@@ -311,7 +310,7 @@ def _public_start(request: Sent) -> dict[str, Any]:
 def _moments(request: Sent) -> dict[str, Any]:
     """Release moments; what R asks of them later, it asks with the whole of `json`."""
     found = _release(dpreg.dp_moments, request)
-    from dpreg.results.correlations import correlations
+    from dpreg.results.moment_models import correlations
 
     values, errors = correlations(found)
     centre, scale = np.full((2, len(found.names)), np.nan)
