@@ -18,7 +18,7 @@ class Terminal(io.StringIO):
 def shown(monkeypatch, stream, patience, seconds):
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(shell, "_PATIENCE", patience)
-    with progress.working("fitting"):
+    with shell.working("fitting"):
         starting()
         passed()
         time.sleep(seconds)

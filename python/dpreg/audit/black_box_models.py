@@ -16,7 +16,7 @@ from dpreg.audit.black_box_tables import Tables, joined, one_column, weighted
 from dpreg.calls.classes import dp_multinomial, dp_ordinal
 from dpreg.calls.curve import dp_curve
 from dpreg.calls.effect import dp_effect
-from dpreg.calls.glm import dp_glm
+from dpreg.calls.lm import dp_glm
 from dpreg.calls.survival import dp_survival
 
 __all__ = ["MODELS"]
