@@ -148,7 +148,4 @@ summary.dp_effect <- function(object, ...) object
 
 #' @rdname dp_effect
 #' @export
-print.dp_effect <- function(x, ...) {
-  cat(x$text, "\n", sep = "")
-  invisible(x)
-}
+print.dp_effect <- print_text

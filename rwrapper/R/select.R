@@ -106,7 +106,4 @@ summary.dp_selection <- function(object, ...) object
 
 #' @rdname dp_select
 #' @export
-print.dp_selection <- function(x, ...) {
-  cat(x$text, "\n", sep = "")
-  invisible(x)
-}
+print.dp_selection <- print_text
