@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from dpreg.calls.classes import dp_multinomial, dp_ordinal
     from dpreg.calls.curve import dp_curve
     from dpreg.calls.effect import dp_effect
-    from dpreg.calls.glm import dp_glm
-    from dpreg.calls.lm import dp_lm
+    from dpreg.calls.lm import dp_glm, dp_lm
     from dpreg.calls.moments import dp_moments
     from dpreg.calls.public_data import public_start
     from dpreg.calls.select import dp_select
@@ -124,8 +123,7 @@ _HOMES = {
         "SourceError",
     ),
     "dpreg.base.families": ("NegativeBinomial", "Quantile"),
-    "dpreg.calls.glm": ("dp_glm",),
-    "dpreg.calls.lm": ("dp_lm",),
+    "dpreg.calls.lm": ("dp_glm", "dp_lm"),
     "dpreg.estimation.inference.start": ("Start",),
     "dpreg.estimation.methods": (
         "DPSGD",

@@ -8,6 +8,12 @@ as_sent <- function(x) {
   x
 }
 
+# What a call sends: the public side of its problem, and what was given; what is NULL is left to Python.
+request_of <- function(formula, design, data, eps, unit, budget, rng, ..., weights = NULL)
+  c(list(formula = deparsed(formula), eps = eps,
+         matrix = sent_design(design, data, unit, budget$stratum, weights)),
+    Filter(Negate(is.null), list(..., weights = weights, budget = budget_sent(budget), rng = seed_sent(rng))))
+
 # As text: R has no integers beyond 2^31.
 seed_sent <- function(rng) {
   if (is.null(rng)) return(NULL)
@@ -15,6 +21,12 @@ seed_sent <- function(rng) {
     refuse("rng must be NULL (private) or a whole number below 2^53, for a reproducible result ",
            "that is not private")
   format(rng, scientific = FALSE, digits = 17)
+}
+
+# What is shown as Python says it.
+print_text <- function(x, ...) {
+  cat(x$text, "\n", sep = "")
+  invisible(x)
 }
 
 unpack_doubles <- function(packed) {
@@ -49,3 +61,31 @@ call_release <- function(name, request, ask = call_python) {
   })
   ask(name, request)
 }
+
+# Every refusal is a condition of class "dpreg_error", beside one that says of which kind.
+
+dpreg_stop <- function(kind, ...) {
+  message <- paste0(...)
+  stop(structure(class = c(paste0("dpreg_", kind), "dpreg_error", "error", "condition"),
+                 list(message = message, call = NULL)))
+}
+
+# Wrong use.
+refuse <- function(...) dpreg_stop("usage", ...)
+
+refuse_term <- function(term, why, instead) {
+  refuse("formula: the term '", paste(deparse(term, width.cutoff = 500L), collapse = " "),
+         "' cannot be used: ", why, "; ", instead)
+}
+
+# What would need the records, or numbers that were not released.
+private_stop <- function(what, instead = NULL) {
+  dpreg_stop("private", what, " is not available: it would be a function of the private records, ",
+             "and the fit holds released numbers only", if (!is.null(instead)) "; ", instead)
+}
+
+not_released <- function(what)
+  paste0(what, ": the mechanism did not release a model; print the object to see why, or test ",
+         "inherits(fit, \"dp_not_released\")")
+
+not_released_stop <- function(what) dpreg_stop("not_released", not_released(what))

@@ -69,10 +69,7 @@ dp_test <- function(statistic, data, eps, blocks = NULL, threshold = 0.2, unit =
 
 #' @rdname dp_test
 #' @export
-print.dp_test <- function(x, ...) {
-  cat(x$text, "\n", sep = "")
-  invisible(x)
-}
+print.dp_test <- print_text
 
 # Of some rows, numbered from 0; what goes wrong counts as 1, and nothing is heard of it.
 p_value_of <- function(statistic, data, block) {

@@ -99,9 +99,7 @@ CLASS_HINTS <- c(
 
 class_fit <- function(model, call, formula, data, eps, given, levels, bounds, unit, budget) {
   check_number(eps, "eps", "1")
-  examples <- c(delta = "1e-6", max_rows = "5", weight_limit = "10", memory = "2e9")
-  for (name in names(examples))
-    if (!is.null(given[[name]])) check_number(given[[name]], name, examples[[name]])
+  check_numbers(given)
   data <- data_of(data)
   check_unit(unit, data)
   given$budget <- budget_sent(budget)

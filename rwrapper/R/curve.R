@@ -57,22 +57,17 @@ dp_curve <- function(formula, data, eps, cuts, start = 0, levels = NULL, unit = 
   data <- data_of(data)
   needs_eps(missing(eps))
   check_number(eps, "eps", "1")
-  if (!is.null(max_rows)) check_number(max_rows, "max_rows", "5")
+  check_numbers(list(max_rows = max_rows))
   check_cuts(if (missing(cuts)) NULL else cuts, start)
   check_unit(unit, data)
-  sent_budget <- budget_sent(budget)
+  budget_sent(budget)
   formula <- as_formula(formula)
   columns <- surv_columns(formula)
   check_groups(columns, data, levels)
-  design <- design_of(columns, seen_by_formula(data, columns, unit, budget$stratum),
-                      levels_seen(levels, unit, budget$stratum))
-  groups <- group_levels(design, attr(columns, "given"))
-  request <- list(formula = deparsed(formula), eps = eps, cuts = as.list(as.double(cuts)), start = start,
-                  levels = groups, matrix = sent_design(design, data, unit, budget$stratum))
-  request$max_rows <- max_rows
-  request$budget <- sent_budget
-  request$rng <- seed_sent(rng)
-  answer <- call_release("curve", request)
+  design <- seen_design(columns, data, unit, budget, levels)
+  answer <- call_release("curve", request_of(
+    formula, design, data, eps, unit, budget, rng, cuts = as.list(as.double(cuts)), start = start,
+    levels = group_levels(design, attr(columns, "given")), max_rows = max_rows))
   environment(formula) <- globalenv()
   found <- structure(list(
     formula = formula, groups = as.character(unlist(answer$groups)), nobs = answer$nobs,

@@ -36,6 +36,11 @@ design_of <- function(formula, data, levels = NULL, bounds = NULL) {
   design
 }
 
+# That of the data as a formula may see them.
+seen_design <- function(formula, data, unit, budget, levels, bounds = NULL)
+  design_of(formula, seen_by_formula(data, formula, unit, budget$stratum),
+            levels_seen(levels, unit, budget$stratum), bounds)
+
 # A name that is not a column. Values of the session are not taken silently: were they made from
 # the records, the formula would publish them.
 refuse_unknown <- function(name, formula, columns) {

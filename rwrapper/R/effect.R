@@ -54,31 +54,21 @@ dp_effect <- function(formula, data, eps, delta = 1e-5, treatment, method = "aip
   call <- public_call(match.call(), "dp_effect")
   data <- data_of(data)
   check_number(eps, "eps", "1")
-  if (!missing(delta)) check_number(delta, "delta", "1e-6")
-  if (!is.null(propensity)) check_number(propensity, "propensity", "0.5")
-  if (!is.null(max_rows)) check_number(max_rows, "max_rows", "5")
-  if (!is.null(memory)) check_number(memory, "memory", "2e9")
+  check_numbers(list(delta = delta, propensity = propensity, max_rows = max_rows, memory = memory))
   if (!is.numeric(overlap) || length(overlap) != 2L || anyNA(overlap))
     refuse("overlap must be two increasing numbers, such as c(0.05, 0.95), not ", described(overlap))
   check_unit(unit, data)
-  sent_budget <- budget_sent(budget)
+  budget_sent(budget)
   formula <- as_formula(formula)
   columns <- with_treatment(formula, if (missing(treatment)) NULL else treatment, data, levels)
-  design <- design_of(columns, seen_by_formula(data, columns, unit, budget$stratum),
-                      levels_seen(levels, unit, budget$stratum), bounds)
+  design <- seen_design(columns, data, unit, budget, levels, bounds)
   arms <- levels(design$frame[[2L]])
-  request <- list(formula = deparsed(formula), eps = eps, treatment = treatment, method = method,
-                  family = family_sent(family), overlap = as.list(as.double(overlap)),
-                  matrix = sent_design(design, data, unit, budget$stratum))
-  if (length(arms)) request$levels <- stats::setNames(list(as.list(arms)), treatment)
-  if (!missing(delta)) request$delta <- delta
-  request$propensity <- propensity
-  request$bounds <- bounds_sent(bounds)
-  request$max_rows <- max_rows
-  request$memory <- memory
-  request$budget <- sent_budget
-  request$rng <- seed_sent(rng)
-  answer <- call_release("effect", request)
+  answer <- call_release("effect", request_of(
+    formula, design, data, eps, unit, budget, rng, treatment = treatment, method = method,
+    family = family_sent(family), overlap = as.list(as.double(overlap)),
+    levels = if (length(arms)) stats::setNames(list(as.list(arms)), treatment),
+    delta = if (!missing(delta)) delta, propensity = propensity, bounds = bounds_sent(bounds),
+    max_rows = max_rows, memory = memory))
   if (!isTRUE(answer$released)) return(new_fit(answer, list(formula = formula), call))
   environment(formula) <- globalenv()
   names <- as.character(unlist(answer$names))
@@ -148,7 +138,4 @@ summary.dp_effect <- function(object, ...) object
 
 #' @rdname dp_effect
 #' @export
-print.dp_effect <- function(x, ...) {
-  cat(x$text, "\n", sep = "")
-  invisible(x)
-}
+print.dp_effect <- print_text

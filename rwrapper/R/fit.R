@@ -136,7 +136,6 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
   call <- public_call(match.call(), "dp_lm")
   # Before all else: dp_records() stops here when the call is evaluated again.
   force(data)
-  if (!is.null(memory)) check_number(memory, "memory", "2e9")
   # What is not given is left to Python, whose defaults these are; delta may be a share of the budget's.
   given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method,
                 weights = weight_column(substitute(weights), function() weights, data),
@@ -158,14 +157,10 @@ flag_sent <- function(x, name) {
 private_fit <- function(name, call, formula, data, eps, given, select, k, split, levels, unit, budget,
                         inference, rng) {
   check_number(eps, "eps", "1")
-  sent_budget <- budget_sent(budget)
-  if (!is.null(given$delta)) check_number(given$delta, "delta", "1e-6")
+  budget_sent(budget)
   if (!is.null(given$method)) check_method(given$method, "method")
   if (!is.null(select)) check_method(select, "select")
-  if (!is.null(k)) check_number(k, "k", "5")
-  if (!is.null(split)) check_number(split, "split", "0.5")
-  if (!is.null(given$max_rows)) check_number(given$max_rows, "max_rows", "5")
-  if (!is.null(given$weight_limit)) check_number(given$weight_limit, "weight_limit", "10")
+  check_numbers(c(given, list(k = k, split = split)))
   check_flag(inference, "inference")
   data <- data_of(data)
   check_unit(unit, data)
@@ -183,18 +178,13 @@ private_fit <- function(name, call, formula, data, eps, given, select, k, split,
             else chosen_design(chosen, seen, levels, bounds)
   check_start_levels(given$start, design)
   given$start <- given$start$json
-  request <- list(
-    formula = deparsed(design$formula), eps = eps, inference = inference,
-    matrix = sent_design(design, data, unit, budget$stratum, given$weights)
-  )
-  if (within) request$matrix$within <- TRUE
+  weights <- given$weights
+  given$weights <- NULL
   given$bounds <- bounds_sent(bounds)
-  for (argument in names(given)) request[[argument]] <- as_sent(given[[argument]])
-  request$select <- as_sent(select)
-  request$k <- k
-  request$split <- split
-  request$budget <- sent_budget
-  request$rng <- seed_sent(rng)
+  request <- do.call(request_of, c(
+    list(design$formula, design, data, eps, unit, budget, rng, weights = weights, inference = inference, k = k,
+         select = as_sent(select), split = split), lapply(given, as_sent)))
+  if (within) request$matrix$within <- TRUE
   fit <- new_fit(call_release(name, request), design, call)
   if (within) fit$within <- unit
   fit

@@ -55,3 +55,111 @@ labels.dp_lm <- function(object, ...) attr(stats::terms(object), "term.labels")
 
 #' @export
 family.dp_lm <- function(object, ...) stats::gaussian()
+
+# New rows for a fit: columns of the kinds that it was made from, and limits of what it learned.
+
+#' The model matrix of new rows
+#' @noRd
+new_rows <- function(object, newdata) {
+  new <- new_frame(object, newdata)
+  model_rows(new$design, new$frame)[, names(object$coefficients), drop = FALSE]
+}
+
+# What offsets add to the linear predictors of new rows.
+new_offset <- function(object, newdata) {
+  if (!length(attr(object$terms, "offset"))) return(0)
+  new <- new_frame(object, newdata)
+  offset_sum(new$design$terms, new$frame)
+}
+
+new_frame <- function(object, newdata) {
+  if (!is.null(object$within))
+    private_stop(paste0("predictions: the effect of each ", sQuote(object$within, FALSE)))
+  if (is.null(object$terms))
+    refuse("predict(): this fit was made in Python from a formula that R cannot read; predict there")
+  if (!is.data.frame(newdata))
+    refuse("newdata must be a data frame, not an object of class ", class(newdata)[1L])
+  terms <- stats::delete.response(object$terms)
+  needed <- regressors_of(object)
+  missing <- setdiff(needed, names(newdata))
+  if (length(missing)) refuse("newdata has no column ", listed(missing))
+  columns <- unclass(newdata)[needed]
+  for (name in needed) columns[[name]] <- new_column(columns[[name]], object$source[[name]], name)
+  design <- list(terms = terms, source = object$source, contrasts = object$contrasts)
+  list(design = design, frame = model_variables(design, columns, .row_names_info(newdata, 2L)))
+}
+
+# Not all names in a formula are columns: C(g, contr.sum), I(x * pi).
+regressors_of <- function(object)
+  intersect(all.vars(attr(stats::delete.response(object$terms), "variables")), names(object$source))
+
+# A column of the kind that it had in the fit, or a refusal.
+new_column <- function(x, source, name) {
+  shown <- sQuote(name, FALSE)
+  wrong <- function(...) refuse("newdata: column ", shown, " ", ...)
+  if (!is.null(source$levels)) {
+    odd <- setdiff(as.character(unique(x)), c(source$levels, NA))
+    if (length(odd)) wrong("has the new level ", paste(sQuote(odd, FALSE), collapse = ", "))
+    return(x)
+  }
+  found <- bare_kind(x)
+  # NA alone is logical.
+  if (identical(found, "logical") && all(is.na(x)) && source$kind %in% c("number", "text"))
+    return(if (source$kind == "text") as.character(x) else as.numeric(x))
+  if (source$kind == "text" && found %in% c("factor", "ordered")) return(as.character(x))
+  if (!identical(found, source$kind))
+    wrong("was ", in_words(source$kind), " in the fit, and is ",
+          if (is.na(found)) paste("of class", class(x)[1L]) else in_words(found), " here")
+  if (source$kind == "matrix" && ncol(x) != source$width)
+    wrong("had ", source$width, " columns in the fit, and has ", ncol(x))
+  if (source$kind == "span") units(x) <- source$units
+  x
+}
+
+in_words <- function(kind) {
+  switch(kind, number = "numeric", factor = "a factor", ordered = "an ordered factor",
+         date = "a date",
+         time = "a date-time", span = "a difftime", matrix = "a matrix", kind)
+}
+
+# Beyond the limits of the fit nothing was learned: values are moved to them. The response has the
+# last ones.
+winsorised <- function(X, limits) {
+  if (is.null(limits)) return(X)
+  slopes <- which(colnames(X) != "(Intercept)")
+  for (i in seq_along(slopes)) X[, slopes[i]] <- within_limits(X[, slopes[i]], limits[i, ])
+  X
+}
+
+# Unknown limits are NaN.
+within_limits <- function(x, limits) {
+  if (!is.na(limits[1L])) x[] <- pmax(x, limits[1L])
+  if (!is.na(limits[2L])) x[] <- pmin(x, limits[2L])
+  x
+}
+
+# Predictions where the response lies.
+response_within <- function(value, limits) {
+  if (is.null(limits)) return(value)
+  kept <- within_limits(value, limits[nrow(limits), ])
+  if (any(kept != value, na.rm = TRUE))
+    warning("predictions beyond the limits of the response ", as_they_are(), call. = FALSE)
+  kept
+}
+
+# The interval is that of the line; it reaches to the prediction, which stays where the response lies.
+interval_within <- function(value, limits) {
+  value[, "fit"] <- response_within(value[, "fit"], limits)
+  value[, "lwr"] <- pmin(value[, "lwr"], value[, "fit"])
+  value[, "upr"] <- pmax(value[, "upr"], value[, "fit"])
+  value
+}
+
+warn_of_moved <- function(X, moved) {
+  odd <- colnames(X)[colSums(X != moved, na.rm = TRUE) > 0]
+  if (length(odd))
+    warning("newdata: values of ", paste(sQuote(odd, FALSE), collapse = ", "),
+            " beyond the limits of the fit ", as_they_are(), call. = FALSE)
+}
+
+as_they_are <- function() "were moved to them; winsorise = FALSE leaves them as they are"

@@ -42,7 +42,6 @@ dp_glm <- function(formula, data, eps, delta = 1e-5, family = stats::binomial(),
   needs_eps(missing(eps))
   call <- public_call(match.call(), "dp_glm")
   force(data)
-  if (!is.null(memory)) check_number(memory, "memory", "2e9")
   given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method,
                 family = family_sent(family), link = link_sent(family),
                 weights = weight_column(substitute(weights), function() weights, data),

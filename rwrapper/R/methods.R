@@ -33,6 +33,7 @@
 #'   and Privacy add up to that of Std. Error. The others: as for [lm()].
 #' @seealso [dp_lm_packages] for generics of other packages, [dp_plots], [dp_lm_tidiers].
 #' @name dp_lm_methods
+#' @eval usage_of(WITHHELD, "dp_lm")
 #' @examples
 #' if (dpreg_available()) {
 #'   fit <- dp_lm(price ~ carat + depth, diamonds, eps = 1)

@@ -44,26 +44,17 @@ dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = N
   needs_eps(missing(eps))
   data <- data_of(data)
   check_number(eps, "eps", "1")
-  sent_budget <- budget_sent(budget)
-  check_number(delta, "delta", "1e-6")
-  if (!is.null(memory)) check_number(memory, "memory", "2e9")
-  if (!is.null(max_rows)) check_number(max_rows, "max_rows", "5")
+  budget_sent(budget)
+  check_numbers(list(delta = delta, memory = memory, max_rows = max_rows))
   check_unit(unit, data)
   formula <- all_columns(as_formula(formula), data, c(unit, budget$stratum$column))
-  design <- design_of(formula, seen_by_formula(data, formula, unit, budget$stratum),
-                      levels_seen(levels, unit, budget$stratum), bounds)
+  design <- seen_design(formula, data, unit, budget, levels, bounds)
   refuse_offsets(design, "dp_moments()")
   if (!"(Intercept)" %in% design$names)
     refuse("formula: keep the intercept; models fitted from the moments may omit it")
-  request <- list(formula = deparsed(design$formula), eps = eps,
-                  matrix = sent_design(design, data, unit, budget$stratum))
-  if (!missing(delta)) request$delta <- delta
-  request$max_rows <- max_rows
-  request$memory <- memory
-  request$bounds <- bounds_sent(bounds)
-  request$budget <- sent_budget
-  request$rng <- seed_sent(rng)
-  answer <- call_release("moments", request)
+  answer <- call_release("moments", request_of(
+    design$formula, design, data, eps, unit, budget, rng, delta = if (!missing(delta)) delta,
+    max_rows = max_rows, memory = memory, bounds = bounds_sent(bounds)))
   names <- as.character(unlist(answer$names))
   named <- function(packed) missing_as_na(with_names(unpack_doubles(packed), names))
   structure(list(

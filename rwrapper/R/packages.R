@@ -41,6 +41,27 @@
 #' @seealso [anova.dp_lm()], [predict.dp_lm()], [dp_records()].
 NULL
 
+# Their generics; methods are registered when the package is loaded.
+OF_PACKAGES <- list(
+  bayestestR = "ci",
+  car = c("avPlot", "Boot", "boxCox", "ceresPlot", "crPlot", "durbinWatsonTest", "hccm", "infIndexPlot",
+          "influencePlot", "inverseResponsePlot", "invTranPlot", "leveragePlot", "mmp", "ncvTest",
+          "outlierTest", "qqPlot", "residualPlots", "sigmaHat", "spreadLevelPlot"),
+  datawizard = "standardize", effects = "effSources", emmeans = c("emm_basis", "recover_data"),
+  insight = c("get_data", "get_deviance", "get_df", "get_residuals", "get_statistic"),
+  lmtest = c("lrtest", "waldtest"), marginaleffects = c("get_coef", "get_predict", "get_vcov", "set_coef"),
+  MASS = "boxcox", parameters = c("model_parameters", "p_value"),
+  performance = c("check_model", "check_normality", "check_predictions", "model_performance",
+                  "performance_mse", "r2"),
+  prediction = c("find_data", "prediction"), sandwich = c("bread", "estfun", "vcovBS", "vcovHC"),
+  xtable = "xtable"
+)
+
+of_packages <- function()
+  c(unlist(lapply(names(OF_PACKAGES), function(package)
+      sprintf("S3method(%s::%s, dp_lm)", package, OF_PACKAGES[[package]]))),
+    "S3method(emmeans::recover_data, dp_not_released)")
+
 # Packages that ask for the records, and what to do instead.
 records_stop <- function(what, instead) {
   dpreg_stop("private", what, " would read the private records of the fit; ", instead)
@@ -51,10 +72,9 @@ stopping <- function(what, instead = NULL) {
   force(what)
   function(...) private_stop(what, instead)
 }
-for (generic in c("avPlot", "Boot", "boxCox", "ceresPlot", "crPlot", "durbinWatsonTest", "hccm",
-                  "infIndexPlot", "influencePlot", "inverseResponsePlot", "invTranPlot",
-                  "leveragePlot", "mmp", "ncvTest", "outlierTest", "qqPlot", "residualPlots", "sigmaHat", "spreadLevelPlot"))
-  assign(paste0(generic, ".dp_lm"), stopping(paste0("car::", generic, "()")))
+for (package in c("car", "performance"))
+  for (generic in OF_PACKAGES[[package]])
+    assign(paste0(generic, ".dp_lm"), stopping(paste0(package, "::", generic, "()")))
 
 # effects
 effSources.dp_lm <- function(mod, ...) records_stop(
@@ -73,9 +93,6 @@ get_statistic.dp_lm <- function(x, ...) {
 }
 # Standard deviations of the columns are private.
 standardize.dp_lm <- stopping("standardize()", "divide by public constants in the formula, as in scale(x, 50, 10)")
-for (generic in c("check_model", "check_normality", "check_predictions", "model_performance",
-                  "performance_mse", "r2"))
-  assign(paste0(generic, ".dp_lm"), stopping(paste0("performance::", generic, "()")))
 
 # parameters, and sjPlot, which draws what it returns
 model_parameters.dp_lm <- function(model, ci = 0.95, exponentiate = FALSE, bootstrap = FALSE,
@@ -132,9 +149,9 @@ boxcox.dp_lm <- stopping("boxcox()")
 xtable.dp_lm <- function(x, ...) xtable::xtable(as.data.frame(summary(x)$coefficients), ...)
 
 # sandwich
-for (generic in c("bread", "estfun", "vcovBS", "vcovHC"))
+for (generic in OF_PACKAGES$sandwich)
   assign(paste0(generic, ".dp_lm"), stopping(paste0(generic, "()"), "vcov(fit) is what was released"))
-rm(generic)
+rm(generic, package)
 
 # marginaleffects
 get_coef.dp_lm <- function(model, ...) stats::coef(model, complete = FALSE)

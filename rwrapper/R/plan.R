@@ -69,7 +69,4 @@ dp_plan <- function(n = NULL, d, eps = NULL, delta = 1e-5, method = "auto",
 summary.dp_plan <- function(object, ...) object
 
 #' @export
-print.dp_plan <- function(x, ...) {
-  cat(x$text, "\n", sep = "")
-  invisible(x)
-}
+print.dp_plan <- print_text

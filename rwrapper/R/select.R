@@ -54,19 +54,12 @@ dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", leve
   check_method(method, "method")
   data <- data_of(data)
   check_unit(unit, data)
-  sent_budget <- budget_sent(budget)
-  formula <- as_formula(formula)
-  design <- design_of(formula, seen_by_formula(data, formula, unit, budget$stratum),
-                      levels_seen(levels, unit, budget$stratum), bounds)
+  budget_sent(budget)
+  design <- seen_design(as_formula(formula), data, unit, budget, levels, bounds)
   refuse_offsets(design, "dp_select()")
-  request <- list(
-    formula = deparsed(design$formula), k = k, eps = eps, delta = delta, method = as_sent(method),
-    matrix = sent_design(design, data, unit, budget$stratum)
-  )
-  request$bounds <- bounds_sent(bounds)
-  request$budget <- sent_budget
-  request$rng <- seed_sent(rng)
-  answer <- call_release("select", request)
+  answer <- call_release("select", request_of(
+    design$formula, design, data, eps, unit, budget, rng, k = k, delta = delta, method = as_sent(method),
+    bounds = bounds_sent(bounds)))
   answer$formula <- design$formula
   environment(answer$formula) <- globalenv()
   answer$privacy <- certificate(answer)
@@ -106,7 +99,4 @@ summary.dp_selection <- function(object, ...) object
 
 #' @rdname dp_select
 #' @export
-print.dp_selection <- function(x, ...) {
-  cat(x$text, "\n", sep = "")
-  invisible(x)
-}
+print.dp_selection <- print_text

@@ -24,7 +24,7 @@
 public_start <- function(formula, data, levels = NULL) {
   data <- data_of(data)
   formula <- as_formula(formula)
-  design <- design_of(formula, seen_by_formula(data, formula, NULL, NULL), levels)
+  design <- design_of(formula, data, levels)
   request <- list(formula = deparsed(design$formula), matrix = sent_design(design, data, NULL, NULL))
   answer <- call_python("public_start", request)
   structure(list(json = answer$json, source = answer$source, names = as.character(unlist(answer$names)),

@@ -72,10 +72,7 @@ dp_survival <- function(formula, data, eps, delta = 1e-5, cuts, start = 0, strat
   call <- public_call(match.call(), "dp_survival")
   force(data)
   check_number(eps, "eps", "1")
-  check_number(delta, "delta", "1e-6")
-  for (given in list(list(max_rows, "max_rows", "5"), list(weight_limit, "weight_limit", "10"),
-                     list(memory, "memory", "2e9")))
-    if (!is.null(given[[1L]])) do.call(check_number, given)
+  check_numbers(list(delta = delta, max_rows = max_rows, weight_limit = weight_limit, memory = memory))
   check_cuts(if (missing(cuts)) NULL else cuts, start)
   check_text(strata, "strata", "\"site\"")
   if (!is.null(time_varying) && !is.character(time_varying))
@@ -83,7 +80,7 @@ dp_survival <- function(formula, data, eps, delta = 1e-5, cuts, start = 0, strat
   weights <- weight_column(substitute(weights), function() weights, data)
   data <- data_of(data)
   check_unit(unit, data)
-  sent_budget <- budget_sent(budget)
+  budget_sent(budget)
   formula <- as_formula(formula)
   parts <- hazard_formulas(formula, strata)
   seen <- seen_by_formula(data, parts$records, unit, budget$stratum)
@@ -93,13 +90,11 @@ dp_survival <- function(formula, data, eps, delta = 1e-5, cuts, start = 0, strat
   check_event(design$frame, parts$given)
   # What is left without the event is what new persons have.
   own <- design_of(parts$persons, seen, levels, bounds)
-  request <- list(formula = deparsed(formula), eps = eps, cuts = as.list(as.double(cuts)), start = start,
-                  matrix = sent_design(design, data, unit, budget$stratum, weights),
-                  strata = strata, time_varying = if (!is.null(time_varying)) as.list(time_varying),
-                  max_rows = max_rows, weights = weights, weight_limit = weight_limit, memory = memory,
-                  bounds = bounds_sent(bounds), budget = sent_budget, rng = seed_sent(rng))
-  if (!missing(delta)) request$delta <- delta
-  answer <- call_release("survival", Filter(Negate(is.null), request))
+  answer <- call_release("survival", request_of(
+    formula, design, data, eps, unit, budget, rng, weights = weights, cuts = as.list(as.double(cuts)),
+    start = start, strata = strata, time_varying = if (!is.null(time_varying)) as.list(time_varying),
+    max_rows = max_rows, weight_limit = weight_limit, memory = memory, bounds = bounds_sent(bounds),
+    delta = if (!missing(delta)) delta))
   own$formula <- formula
   fit <- new_fit(answer, own, call)
   if (inherits(fit, "dp_not_released")) return(fit)

@@ -7,7 +7,7 @@ import sys
 import time
 
 from dpreg.base.passes import passed, starting
-from dpreg.faces.cli import progress
+from dpreg.faces.cli import shell
 
 
 class Terminal(io.StringIO):
@@ -17,8 +17,8 @@ class Terminal(io.StringIO):
 
 def shown(monkeypatch, stream, patience, seconds):
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(progress, "_PATIENCE", patience)
-    with progress.working("fitting"):
+    monkeypatch.setattr(shell, "_PATIENCE", patience)
+    with shell.working("fitting"):
         starting()
         passed()
         time.sleep(seconds)

@@ -131,7 +131,7 @@ def test_a_start_has_the_coefficients_that_were_released():
     assert from_moments.released
     np.testing.assert_allclose(user_coefficients(fit.start), fit.params)
     np.testing.assert_allclose(user_coefficients(public), exact(data, 3)[0])
-    from dpreg.results.moments_start import start_of_moments
+    from dpreg.calls.starts import start_of_moments
 
     start = start_of_moments(moments, moments.model(formula(3)))
     np.testing.assert_allclose(user_coefficients(start), theirs.params)

@@ -132,7 +132,7 @@ def test_canonical_lipschitz_as_printed(k, gamma, bits):
 
 def test_the_printed_noise_of_large_classes_has_its_law(bits):
     """-log(1 - U^(1/m)), patched by Taylor's formula from m = 10^8 on, on both sides of it."""
-    from dpreg.reference.canonical_lipschitz import _noise
+    from dpreg.reference.selection import _noise
 
     for m in (1.0, 50.0, 9e7, 2e8, 1e30):
         noise = _noise(np.full(20_000, math.log(m)), bits)

@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate, stats
 
 from dpreg import reference
-from dpreg.reference.sketches import sketch_epsilon
+from dpreg.reference.sums import sketch_epsilon
 
 
 @pytest.mark.parametrize(("level", "order"), [(3.0, 1.5), (20.0, 4.0)])

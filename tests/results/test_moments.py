@@ -13,8 +13,7 @@ from statsmodels.stats.outliers_influence import variance_inflation_factor
 
 import dpreg
 from dpreg.base.errors import ArgumentError, FormulaError
-from dpreg.results.correlations import correlations
-from dpreg.results.model_tables import compare_models, rsquared
+from dpreg.results.moment_models import compare_models, correlations, rsquared
 
 COLUMNS = "~ y + x + z + w + g"
 

@@ -79,7 +79,7 @@ def figure_1(repeats):
 def theorem_a3(draws):
     from scipy.special import digamma
 
-    from dpreg.reference.canonical_lipschitz import _noise
+    from dpreg.reference.selection import _noise
 
     bits, rows = _core.SystemBits(), []
     for m in (1, 2, 10, 1000, 10**6, 10**12):

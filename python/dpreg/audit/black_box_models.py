@@ -17,7 +17,7 @@ from dpreg.audit.worlds import Tables, joined, one_column, weighted
 from dpreg.calls.classes import dp_multinomial, dp_ordinal
 from dpreg.calls.curve import dp_curve
 from dpreg.calls.effect import dp_effect
-from dpreg.calls.glm import dp_glm
+from dpreg.calls.lm import dp_glm
 from dpreg.calls.survival import dp_survival
 
 # At a larger delta noise is less for the same epsilon, and half as many runs tell as much of it as

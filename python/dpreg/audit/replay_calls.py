@@ -17,8 +17,7 @@ from dpreg.base.families import BINOMIAL, GAUSSIAN, Family, family_from, with_li
 from dpreg.calls.classes import dp_multinomial, dp_ordinal
 from dpreg.calls.curve import dp_curve
 from dpreg.calls.effect import dp_effect
-from dpreg.calls.glm import dp_glm
-from dpreg.calls.lm import dp_lm
+from dpreg.calls.lm import dp_glm, dp_lm
 from dpreg.calls.moments import dp_moments
 from dpreg.calls.select import dp_select
 from dpreg.calls.survival import dp_survival

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpreg.calls.fit import published
 from dpreg.calls.session import certified
@@ -21,7 +22,82 @@ from dpreg.results.not_released import NotReleased
 if TYPE_CHECKING:
     from dpreg import _core
 
+T = TypeVar("T", bound=Callable[..., Any])
 
+_BOUNDS = """
+    bounds : dict, optional
+        ``{column: (low, high)}``, public limits of columns x0, x1, ... and of y."""
+_INFERENCE = "Also release what standard errors and intervals need."
+# What the functions have in common, beneath their first lines.
+_ON_ARRAYS = """
+
+    Parameters
+    ----------
+    X : array, shape (n, d)
+        Regressors without a column of ones.  Private.  Rows that are not finite are passed
+        over.
+    y : array, shape (n,)
+        Response.  Private.
+    eps, delta : float
+        Privacy loss in nats, and failure probability, greater than 0.
+    options : {options}, optional
+        Default: ``dpreg.{options}()``.{bounds}
+    intercept : bool, default True
+        Fit one.
+    inference : bool, default True
+        {inference}
+    rng : int or bit source, optional
+        An integer makes the result reproducible and **not private**.
+
+    Returns
+    -------
+    DPResults{declines}
+        Coefficients are named Intercept, x0, x1, ...; there is no `predict`, multiply new
+        rows with `params`.
+
+    Raises
+    ------
+    ValueError
+        For shapes, types and options; never depending on a cell.
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP
+    neighbours : add or remove one row
+    public : d{limits} and all options; not the number of rows
+    proof : {name}.md, in dpreg/estimation/methods
+
+    References
+    ----------
+    {paper} listed in {name}.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpreg.mechanisms import {name}
+    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
+    >>> {name}(X, X[:, 0] + 1, 1.0, 1e-6).params.index.tolist()
+    ['Intercept', 'x0', 'x1', 'x2']
+    """
+
+
+def _on_arrays(paper: str, inference: str = _INFERENCE, declines: str = "") -> Callable[[T], T]:
+    """Return a decorator that completes a docstring; `paper` is what has been changed."""
+
+    def completed(function: T) -> T:
+        bounds = "bounds" in inspect.signature(function).parameters
+        rest = _ON_ARRAYS.format(
+            name=function.__name__, options=function.__annotations__["options"].split()[0],
+            paper=paper, inference=inference, declines=declines,
+            bounds=_BOUNDS if bounds else "", limits=", bounds" if bounds else "",
+        )  # fmt: skip
+        function.__doc__ = f"{function.__doc__}{rest}"
+        return function
+
+    return completed
+
+
+@_on_arrays("Wang (2018), Algorithm 2, with the changes")
 def adassp(
     X: Any,
     y: Any,
@@ -34,61 +110,11 @@ def adassp(
     inference: bool = True,
     rng: int | _core.BitSource | None = None,
 ) -> DPResults | NotReleased:
-    """Fit a linear regression by AdaSSP on arrays.
-
-    Parameters
-    ----------
-    X : array, shape (n, d)
-        Regressors without a column of ones.  Private.  Rows that are not finite are passed
-        over.
-    y : array, shape (n,)
-        Response.  Private.
-    eps, delta : float
-        Privacy loss in nats, and failure probability, greater than 0.
-    options : AdaSSP, optional
-        Default: ``dpreg.AdaSSP()``.
-    bounds : dict, optional
-        ``{column: (low, high)}``, public limits of columns x0, x1, ... and of y.
-    intercept : bool, default True
-        Fit one.
-    inference : bool, default True
-        Also release what standard errors and intervals need.
-    rng : int or bit source, optional
-        An integer makes the result reproducible and **not private**.
-
-    Returns
-    -------
-    DPResults
-        Coefficients are named Intercept, x0, x1, ...; there is no `predict`, multiply new
-        rows with `params`.
-
-    Raises
-    ------
-    ValueError
-        For shapes, types and options; never depending on a cell.
-
-    Privacy
-    -------
-    guarantee : (eps, delta)-DP
-    neighbours : add or remove one row
-    public : d, bounds and all options; not the number of rows
-    proof : adassp.md, in dpreg/estimation/methods
-
-    References
-    ----------
-    Wang (2018), Algorithm 2, with the changes listed in adassp.md.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dpreg.mechanisms import adassp
-    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
-    >>> adassp(X, X[:, 0] + 1, 1.0, 1e-6).params.index.tolist()
-    ['Intercept', 'x0', 'x1', 'x2']
-    """
+    """Fit a linear regression by AdaSSP on arrays."""
     return _fitted(AdaSSP(), locals())
 
 
+@_on_arrays("Tang et al. (2023), Algorithm 1, with the changes")
 def boosted_adassp(
     X: Any,
     y: Any,
@@ -101,50 +127,14 @@ def boosted_adassp(
     inference: bool = True,
     rng: int | _core.BitSource | None = None,
 ) -> DPResults | NotReleased:
-    """Fit a linear regression by Boosted AdaSSP on arrays.
-
-    Parameters
-    ----------
-    X, y, eps, delta
-        As for `adassp`.
-    options : BoostedAdaSSP, optional
-        Default: ``dpreg.BoostedAdaSSP()``.
-    bounds, intercept, inference, rng
-        As for `adassp`.
-
-    Returns
-    -------
-    DPResults
-        Coefficients are named Intercept, x0, x1, ...; there is no `predict`, multiply new
-        rows with `params`.
-
-    Raises
-    ------
-    ValueError
-        For shapes, types and options; never depending on a cell.
-
-    Privacy
-    -------
-    guarantee : (eps, delta)-DP
-    neighbours : add or remove one row
-    public : d, bounds and all options; not the number of rows
-    proof : boosted_adassp.md, in dpreg/estimation/methods
-
-    References
-    ----------
-    Tang et al. (2023), Algorithm 1, with the changes listed in boosted_adassp.md.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dpreg.mechanisms import boosted_adassp
-    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
-    >>> boosted_adassp(X, X[:, 0] + 1, 1.0, 1e-6).params.index.tolist()
-    ['Intercept', 'x0', 'x1', 'x2']
-    """
+    """Fit a linear regression by Boosted AdaSSP on arrays."""
     return _fitted(BoostedAdaSSP(), locals())
 
 
+@_on_arrays(
+    "Amin, Joseph, Ribero and Vassilvitskii (2023), Algorithm 2, with the corrections",
+    declines=" or NotReleased",
+)
 def tukey_em(
     X: Any,
     y: Any,
@@ -156,51 +146,14 @@ def tukey_em(
     inference: bool = True,
     rng: int | _core.BitSource | None = None,
 ) -> DPResults | NotReleased:
-    """Fit a linear regression by TukeyEM on arrays.
-
-    Parameters
-    ----------
-    X, y, eps, delta
-        As for `adassp`.
-    options : TukeyEM, optional
-        Default: ``dpreg.TukeyEM()``.
-    intercept, inference, rng
-        As for `adassp`.
-
-    Returns
-    -------
-    DPResults or NotReleased
-        Coefficients are named Intercept, x0, x1, ...; there is no `predict`, multiply new
-        rows with `params`.
-
-    Raises
-    ------
-    ValueError
-        For shapes, types and options; never depending on a cell.
-
-    Privacy
-    -------
-    guarantee : (eps, delta)-DP
-    neighbours : add or remove one row
-    public : d and all options; not the number of rows
-    proof : tukey_em.md, in dpreg/estimation/methods
-
-    References
-    ----------
-    Amin, Joseph, Ribero and Vassilvitskii (2023), Algorithm 2, with the corrections listed in
-    tukey_em.md.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dpreg.mechanisms import tukey_em
-    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
-    >>> tukey_em(X, X[:, 0] + 1, 1.0, 1e-6).params.index.tolist()
-    ['Intercept', 'x0', 'x1', 'x2']
-    """
+    """Fit a linear regression by TukeyEM on arrays."""
     return _fitted(TukeyEM(), locals())
 
 
+@_on_arrays(
+    "Abadi et al. (2016), Algorithm 1, with the changes",
+    inference="There are no standard errors; a note says why.",
+)
 def dpsgd(
     X: Any,
     y: Any,
@@ -213,51 +166,7 @@ def dpsgd(
     inference: bool = True,
     rng: int | _core.BitSource | None = None,
 ) -> DPResults | NotReleased:
-    """Fit a linear regression by DP-SGD on arrays.
-
-    Parameters
-    ----------
-    X, y, eps, delta
-        As for `adassp`.
-    options : DPSGD, optional
-        Default: ``dpreg.DPSGD()``.
-    bounds, intercept
-        As for `adassp`.
-    inference : bool, default True
-        There are no standard errors; a note says why.
-    rng
-        As for `adassp`.
-
-    Returns
-    -------
-    DPResults
-        Coefficients are named Intercept, x0, x1, ...; there is no `predict`, multiply new
-        rows with `params`.
-
-    Raises
-    ------
-    ValueError
-        For shapes, types and options; never depending on a cell.
-
-    Privacy
-    -------
-    guarantee : (eps, delta)-DP
-    neighbours : add or remove one row
-    public : d, bounds and all options; not the number of rows
-    proof : dpsgd.md, in dpreg/estimation/methods
-
-    References
-    ----------
-    Abadi et al. (2016), Algorithm 1, with the changes listed in dpsgd.md.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dpreg.mechanisms import dpsgd
-    >>> X = np.sin(np.outer(np.arange(20_000), [1.0, 2.0, 3.0]))
-    >>> dpsgd(X, X[:, 0] + 1, 1.0, 1e-6).params.index.tolist()
-    ['Intercept', 'x0', 'x1', 'x2']
-    """
+    """Fit a linear regression by DP-SGD on arrays."""
     return _fitted(DPSGD(), locals())
 
 

@@ -30,8 +30,7 @@ import rpy2.robjects as ro
 
 from dpreg import DPResults, NotReleased
 from dpreg.faces.bridge import call as bridge
-from dpreg.r._convert import frame_from_r, from_sexp, to_sexp
-from dpreg.r._results import in_notebooks, result_from
+from dpreg.r._convert import frame_from_r, from_sexp, in_notebooks, result_from, to_sexp
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,7 +23,7 @@ function(sources, namespace, call_python) {
   environment(e$load_diamonds) <- environment(e$python_backend)
   environment(e$dpreg_available) <- e
 
-  # What a result in Python is made of; see _results.py.
+  # What a result in Python is made of; see _convert.py.
   e$fit_to_python <- function(fit) {
     packed <- function(x) {
       if (is.null(x)) return(NULL)

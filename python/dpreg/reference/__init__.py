@@ -7,20 +7,31 @@ say "published calibration, guarantee not claimed"; for data that matter use
 
 from __future__ import annotations
 
-from dpreg.reference._published import PublishedSelection
-from dpreg.reference.canonical_lipschitz import canonical_lipschitz
+from dpreg.reference._published import PublishedFit, PublishedSelection
 from dpreg.reference.frank_wolfe import (
     PublishedRun,
     adp_screen,
     dp_frank_wolfe,
     np_frank_wolfe,
+    raj_scores,
     rnm_screen,
+    screening_sensitivity,
 )
-from dpreg.reference.objective import objective_perturbation
-from dpreg.reference.screening import raj_scores, screening_sensitivity
-from dpreg.reference.selection import dp_kendall, dp_sis, peel, sis, sub_lasso, two_stage
-from dpreg.reference.sketches import iterative_hessian_mixing
-from dpreg.reference.sums import PublishedFit, adassp, boosted_adassp
+from dpreg.reference.selection import (
+    canonical_lipschitz,
+    dp_kendall,
+    dp_sis,
+    peel,
+    sis,
+    sub_lasso,
+    two_stage,
+)
+from dpreg.reference.sums import (
+    adassp,
+    boosted_adassp,
+    iterative_hessian_mixing,
+    objective_perturbation,
+)
 from dpreg.reference.tukey import (
     PublishedTukeyEM,
     model_fits,

@@ -1,14 +1,24 @@
-"""What a published form returns: its outcome, and what may be claimed for it."""
+"""What published forms have in common: outcomes, what may be claimed for them, and noise."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
+
+from dpreg import _core
+from dpreg.mechanisms._inputs import doubles
+
+Rng = int | _core.BitSource | None
+Doubles = NDArray[np.float64]
 
 NOT_CLAIMED = "published calibration, guarantee not claimed"
 NOT_PRIVATE = "published form without noise: not private"
+CONTINUOUS = f"{NOT_CLAIMED}: continuous noise is rounded to doubles"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,3 +42,57 @@ class PublishedSelection:
         return f"{self.form}: columns {self.columns.tolist()}\n{self.claim}"
 
     __repr__ = __str__
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PublishedFit:
+    """Coefficients made by a form as printed.
+
+    Attributes
+    ----------
+    params : ndarray, shape (d,)
+        No intercept: add a column of ones to X.
+    form : str
+        Paper and algorithm.
+    claim : str
+        What is known of its privacy.
+    """
+
+    params: Doubles
+    form: str
+    claim: str
+
+    def __str__(self) -> str:
+        return f"{self.form}: {self.params}\n{self.claim}"
+
+    __repr__ = __str__
+
+
+def gaussian(shape: tuple[int, ...], bits: _core.BitSource) -> Doubles:
+    """Return normal numbers, as exact as doubles are."""
+    uniforms = _core.uniform_open(bits, math.prod(shape)).reshape(shape)
+    return np.asarray(stats.norm.ppf(uniforms))
+
+
+def laplace(scale: float, size: int, bits: _core.BitSource) -> Doubles:
+    """Return Laplace noise."""
+    return scale * (_core.standard_exponential(bits, size) - _core.standard_exponential(bits, size))
+
+
+def clipped_rows(X: Any, bound: float) -> Doubles:
+    """Return rows, those longer than `bound` scaled to it."""
+    rows = doubles("X", X, 2)
+    if not 0 < bound < np.inf:
+        raise ValueError(f"x_bound must be finite and greater than 0, got {bound!r}")
+    norms = np.linalg.norm(rows, axis=1)
+    return np.asarray(rows * (bound / np.maximum(norms, bound))[:, None])
+
+
+def responses(y: Any, n: int, bound: float) -> Doubles:
+    """Return one response for each of n rows, within `bound` of 0."""
+    if not 0 < bound < np.inf:
+        raise ValueError(f"y_bound must be finite and greater than 0, got {bound!r}")
+    response = doubles("y", y, 1)
+    if len(response) != n:
+        raise ValueError("X and y must have the same number of rows")
+    return np.clip(response, -bound, bound)

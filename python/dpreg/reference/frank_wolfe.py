@@ -13,9 +13,93 @@ from scipy import special
 
 from dpreg import _core
 from dpreg.privacy.bits import bit_source
-from dpreg.reference.screening import LeastSquares, screening_sensitivity
+from dpreg.reference._published import NOT_CLAIMED, Doubles, Rng, laplace
 
 Start = Literal["zero", "random"]
+
+
+class LeastSquares:
+    """X'X, X'y and a point w: all that the rule and Frank-Wolfe need.
+
+    f(u) = (u - y)'(u - y) / 2n, as in the proof of Khanna et al. (2025), Appendix A, so that
+    L = mu = 1/n; the main text has 1/n in place of 1/2n.
+
+    Attributes
+    ----------
+    n, d : int
+    w, gram_w : ndarray, shape (d,)
+        The point, and X'X w.
+    """
+
+    def __init__(self, X: Any, y: Any) -> None:
+        X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        self.n, self.d = X.shape
+        self.gram, self.moment = X.T @ X, X.T @ y
+        self.norms = np.sqrt(np.diag(self.gram))
+        self.move_to(np.zeros(self.d))
+
+    def move_to(self, w: Doubles) -> None:
+        """Put the point at `w`."""
+        self.w, self.gram_w = w.copy(), self.gram @ w
+
+    def step_towards(self, j: int, value: float, gamma: float) -> None:
+        """Move the point to (1 - gamma) w + gamma value e_j."""
+        self.w *= 1 - gamma
+        self.gram_w *= 1 - gamma
+        self.w[j] += gamma * value
+        self.gram_w += gamma * value * self.gram[:, j]
+
+    def zero(self, columns: NDArray[np.int64]) -> None:
+        """w_j <- 0 for j in `columns`."""
+        columns = columns[self.w[columns] != 0]
+        self.gram_w -= self.gram[:, columns] @ self.w[columns]
+        self.w[columns] = 0.0
+
+    @property
+    def gradient(self) -> Doubles:
+        """X'(Xw - y) / n."""
+        return np.asarray((self.gram_w - self.moment) / self.n)
+
+    def wolfe_gap(self, l1: float) -> float:
+        """G_C(w) = max over z in the l1 ball of (Xw - Xz)' grad f(Xw)."""
+        g = self.gradient
+        return max(0.0, float(self.w @ g + l1 * np.abs(g).max()))
+
+    def raj_scores(self, l1: float) -> Doubles:
+        """The left side of equation 1 for every coordinate."""
+        g = self.gradient
+        fitted = math.sqrt(max(0.0, float(self.w @ self.gram_w)))
+        root = math.sqrt(self.n * self.wolfe_gap(l1))
+        return np.asarray(np.abs(g) + self.w @ g + (self.norms + fitted) / self.n * root)
+
+
+def raj_scores(X: Any, y: Any, w: Any, *, l1: float) -> Doubles:
+    """Return s_i of Khanna et al. (2025), equation 1; coordinates below 0 are screened.
+
+    The rule is sound on the unit l1 ball only: for l1 > 1 it screens coordinates that are
+    active at the optimum (cpp/src/stats/screening.md, section 5).  **Not private.**
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+    y : array_like, shape (n,)
+    w : array_like, shape (d,)
+        In the l1 ball.
+    l1 : float
+    """
+    problem = LeastSquares(X, y)
+    problem.move_to(np.asarray(w, dtype=np.float64))
+    return problem.raj_scores(l1)
+
+
+def screening_sensitivity(n: int, l1: float) -> float:
+    """Theorem 3.1: 2 l1 / n + 2 l1^2 / n + (1 + l1) sqrt(4 l1^2 / n / (1/n)) / n.
+
+    What is printed.  The true value is about 2 l1 (1 + l1) / sqrt(n).
+    """
+    return (2 * l1 + 2 * l1**2 + 2 * l1 * (1 + l1)) / n
+
+
 Choose = Callable[[LeastSquares], tuple[int, float]]
 Rule = Callable[[LeastSquares], NDArray[np.int64]]
 
@@ -34,20 +118,13 @@ class PublishedRun:
     claim : str
     """
 
-    weights: NDArray[np.float64]
-    gaps: NDArray[np.float64]
+    weights: Doubles
+    gaps: Doubles
     screened: int
     claim: str
 
     def __str__(self) -> str:
         return f"{np.count_nonzero(self.weights)} weights are not 0; {self.claim}"
-
-
-_PUBLISHED = "published calibration, guarantee not claimed"
-
-
-def _laplace(scale: float, size: int, bits: _core.BitSource) -> NDArray[np.float64]:
-    return scale * (_core.standard_exponential(bits, size) - _core.standard_exponential(bits, size))
 
 
 def _run(
@@ -79,7 +156,7 @@ def _noisy_vertex(scale: float, bits: _core.BitSource) -> Choose:
 
     def choose(problem: LeastSquares) -> tuple[int, float]:
         g, d = problem.gradient, problem.d
-        k = int(np.argmin(np.concatenate([g, -g]) + _laplace(scale, 2 * d, bits)))
+        k = int(np.argmin(np.concatenate([g, -g]) + laplace(scale, 2 * d, bits)))
         return k % d, 1.0 if k < d else -1.0
 
     return choose
@@ -93,7 +170,7 @@ def np_frank_wolfe(
     steps: int,
     screen_after: Collection[int] = (),
     start: Start = "zero",
-    rng: int | _core.BitSource | None = None,
+    rng: Rng = None,
 ) -> PublishedRun:
     """NP-FW: Frank-Wolfe for (Xw - y)'(Xw - y) / 2n on the l1 ball.
 
@@ -121,7 +198,7 @@ def dp_frank_wolfe(
     steps: int,
     lipschitz: float = 1.0,
     start: Start = "random",
-    rng: int | _core.BitSource | None = None,
+    rng: Rng = None,
 ) -> PublishedRun:
     """DP-FW of Talwar et al. (2015) with the advanced composition of the paper.
 
@@ -135,7 +212,7 @@ def dp_frank_wolfe(
     """
     bits = bit_source(rng)
     scale = _vertex_scale(eps, delta, steps, len(y), lipschitz)
-    return _run(X, y, l1, steps, start, _noisy_vertex(scale, bits), None, (), bits, _PUBLISHED)
+    return _run(X, y, l1, steps, start, _noisy_vertex(scale, bits), None, (), bits, NOT_CLAIMED)
 
 
 def rnm_screen(
@@ -148,7 +225,7 @@ def rnm_screen(
     steps: int,
     lipschitz: float = 1.0,
     start: Start = "random",
-    rng: int | _core.BitSource | None = None,
+    rng: Rng = None,
 ) -> PublishedRun:
     """RNM-Screen: Khanna et al. (2025), Algorithm 2, as printed.
 
@@ -164,13 +241,13 @@ def rnm_screen(
     noise = screening_sensitivity(n, l1) / epsilon_step
 
     def rule(problem: LeastSquares) -> NDArray[np.int64]:
-        scores = problem.raj_scores(l1) + _laplace(noise, problem.d, bits)
+        scores = problem.raj_scores(l1) + laplace(noise, problem.d, bits)
         j = int(np.argmin(scores))
         return np.array([j] if scores[j] < 0 else [], dtype=np.int64)
 
     choose = _noisy_vertex(_vertex_scale(eps[0], delta[0], steps, n, lipschitz), bits)
     after = range(1, steps + 1)
-    return _run(X, y, l1, steps, start, choose, rule, after, bits, _PUBLISHED)
+    return _run(X, y, l1, steps, start, choose, rule, after, bits, NOT_CLAIMED)
 
 
 def adp_screen(
@@ -184,7 +261,7 @@ def adp_screen(
     after: Collection[int],
     lipschitz: float = 1.0,
     start: Start = "random",
-    rng: int | _core.BitSource | None = None,
+    rng: Rng = None,
 ) -> PublishedRun:
     """ADP-Screen: Khanna et al. (2025), Algorithm 1, as printed.
 
@@ -208,4 +285,4 @@ def adp_screen(
         return np.flatnonzero(problem.raj_scores(l1) + noise < 0)
 
     choose = _noisy_vertex(_vertex_scale(eps[0], delta[0], steps, n, lipschitz), bits)
-    return _run(X, y, l1, steps, start, choose, rule, set(after), bits, _PUBLISHED)
+    return _run(X, y, l1, steps, start, choose, rule, set(after), bits, NOT_CLAIMED)

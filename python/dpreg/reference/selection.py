@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.privacy.bits import bit_source
-from dpreg.reference._published import NOT_CLAIMED, NOT_PRIVATE, PublishedSelection
-
-Rng = int | _core.BitSource | None
-Floats = NDArray[np.float64]
+from dpreg.reference._published import (
+    NOT_CLAIMED,
+    NOT_PRIVATE,
+    Doubles,
+    PublishedSelection,
+    Rng,
+)
 
 _TIES = (
     f"{NOT_CLAIMED}: (n/2) tau_b of data with ties changes by up to n/4 when one row does, and a "
@@ -30,19 +33,23 @@ _NO_TIES = (
 _PARTS = (
     f"{NOT_CLAIMED}: m equal parts of the true n rows all change when n crosses a multiple of m"
 )
+_CLASSES = (
+    f"{NOT_CLAIMED}: the printed class sizes count sets several times, which can cost log(k) "
+    "beyond eps"
+)
 _PEELED = "published calibration, (eps, 0)-DP up to the rounding of continuous noise"
 
 
-def _gumbel(scale: float, size: int, bits: _core.BitSource) -> Floats:
+def _gumbel(scale: float, size: int, bits: _core.BitSource) -> Doubles:
     return scale * _core.standard_gumbel(bits, size)
 
 
-def _largest(values: Floats, k: int) -> NDArray[np.intp]:
+def _largest(values: Doubles, k: int) -> NDArray[np.intp]:
     """Return the k largest in descending order, as numpy sorts: NaN is larger than all."""
     return np.argsort(values, kind="stable")[::-1][:k]
 
 
-def _peeled(scores: Floats, k: int, eps: float, sensitivity: float, rng: Rng) -> NDArray[np.intp]:
+def _peeled(scores: Doubles, k: int, eps: float, sensitivity: float, rng: Rng) -> NDArray[np.intp]:
     noise = _gumbel(2 * k * sensitivity / eps, len(scores), bit_source(rng))
     return _largest(scores + noise, k)
 
@@ -93,13 +100,13 @@ def dp_kendall(
     )
 
 
-def _tau_b(x: Floats, y: Floats) -> float:
+def _tau_b(x: Doubles, y: Doubles) -> float:
     from scipy import stats
 
     return float(len(x) / 2 * stats.kendalltau(x, y).statistic)
 
 
-def _tau(x: Floats, y: Floats) -> float:
+def _tau(x: Doubles, y: Doubles) -> float:
     """Definition 3.1; a tied pair is not discordant, so it counts as concordant."""
     n = len(x)
     order = np.lexsort((y, x))
@@ -145,13 +152,13 @@ def two_stage(
     return PublishedSelection(_peeled(support, k, eps, 1.0, bits), form, _PARTS)
 
 
-def _lasso_of_parts(X: Any, y: Any, models: int, penalty: float, bits: _core.BitSource) -> Floats:
+def _lasso_of_parts(X: Any, y: Any, models: int, penalty: float, bits: _core.BitSource) -> Doubles:
     X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     order = np.argsort(_core.uniform_open(bits, len(y)))
     return _lasso_of_blocks(X[order], y[order], models, penalty)
 
 
-def _lasso_of_blocks(X: Floats, y: Floats, models: int, penalty: float) -> Floats:
+def _lasso_of_blocks(X: Doubles, y: Doubles, models: int, penalty: float) -> Doubles:
     # Equal parts; the remainder of n / models is spread over the first ones.
     offsets = np.linspace(0, len(y), models + 1).astype(int)
     return _core.fit_lasso_batches(
@@ -176,9 +183,54 @@ def dp_sis(
 
     Infinity norms of at most 1 are assumed and not enforced.
     """
-    from dpreg.reference.canonical_lipschitz import canonical_lipschitz
-
     scores = np.abs(np.asarray(X, dtype=np.float64).T @ np.asarray(y, dtype=np.float64))
     found = canonical_lipschitz(scores, k, eps, 1.0, gamma, rng=rng)
     claim = f"{found.claim}; |x| <= 1 and |y| <= 1 are assumed, not enforced"
     return PublishedSelection(found.columns, "DP-SIS, Swope et al. (2024), Algorithm 1", claim)
+
+
+def canonical_lipschitz(
+    scores: Any,
+    k: int,
+    eps: float,
+    sensitivity: float,
+    gamma: float = 0.5,
+    *,
+    rng: Rng = None,
+) -> PublishedSelection:
+    """Algorithm 2, 1 <= k < d, exponential noise: O(dk) classes, each with noise of its own.
+
+    A class has C(t - h - 1, k - h - 1) sets, the utility
+    eps gamma / 2 x_[t] - eps (1 - gamma) / 2 x_[h+1], x = scores / sensitivity, and the noise
+    -log(1 - U^(1/size)), by Taylor's formula from size 10^8 on.
+    """
+    bits = bit_source(rng)
+    x = np.asarray(scores, dtype=np.float64) / sensitivity
+    order = np.argsort(-x, kind="stable")
+    x, d = x[order], len(x)
+    best = (eps * (2 * gamma - 1) / 2 * x[k - 1] + float(_noise(np.zeros(1), bits)[0]), k - 1, k)
+    t = np.arange(k + 1, d + 1)
+    log_size = np.zeros(d - k)
+    for h in range(k - 1, -1, -1):
+        if h < k - 1:
+            log_size += np.log((t - h - 1) / (k - h - 1))
+        value = eps * gamma / 2 * x[t - 1] - eps * (1 - gamma) / 2 * x[h] + _noise(log_size, bits)
+        i = int(np.argmax(value))
+        best = max(best, (float(value[i]), h, int(t[i])))
+    _, h, last = best
+    chosen = [*range(h), last - 1]
+    if last > k:
+        chosen += [h + int(b) for b in _core.random_subset(last - h - 1, k - h - 1, bits)]
+    return PublishedSelection(
+        np.sort(order[chosen]), "canonical Lipschitz, Swope et al. (2024), Algorithm 2", _CLASSES
+    )
+
+
+def _noise(log_size: Doubles, bits: _core.BitSource) -> Doubles:
+    """-log(1 - u^y), y = 1/size; 1 - u^y is -y log u - (y log u)^2 / 2 where y <= 1e-8."""
+    log_u = np.log(_core.uniform_open(bits, len(log_size)))
+    with np.errstate(divide="ignore"):
+        exact = -np.log1p(-np.exp(np.exp(-log_size) * log_u))
+    y = np.exp(-np.maximum(log_size, math.log(1e8)))
+    patched = log_size - np.log(-log_u * (1 + y * log_u / 2))
+    return np.where(log_size >= math.log(1e8), patched, exact)

@@ -1,4 +1,4 @@
-"""AdaSSP and Boosted AdaSSP exactly as printed, with bounds as arguments.
+"""Linear and logistic regression by noisy sums exactly as printed, with bounds as arguments.
 
 Noise is continuous, in double precision; rows are clipped to the bounds that are given.
 """
@@ -6,77 +6,28 @@ Noise is continuous, in double precision; rows are clipped to the bounds that ar
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import stats
+from scipy import optimize, sparse, special
 
 from dpreg import _core
-from dpreg.mechanisms._inputs import doubles
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.gdp import gdp_mu
-from dpreg.reference._published import NOT_CLAIMED
-
-Rng = int | _core.BitSource | None
-Floats = NDArray[np.float64]
-
-_CONTINUOUS = f"{NOT_CLAIMED}: continuous noise is rounded to doubles"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PublishedFit:
-    """Coefficients made by a form as printed.
-
-    Attributes
-    ----------
-    params : ndarray, shape (d,)
-        No intercept: add a column of ones to X.
-    form : str
-        Paper and algorithm.
-    claim : str
-        What is known of its privacy.
-    """
-
-    params: Floats
-    form: str
-    claim: str
-
-    def __str__(self) -> str:
-        return f"{self.form}: {self.params}\n{self.claim}"
-
-    __repr__ = __str__
+from dpreg.reference._published import (
+    CONTINUOUS,
+    Doubles,
+    PublishedFit,
+    Rng,
+    clipped_rows,
+    gaussian,
+    responses,
+)
 
 
-def gaussian(shape: tuple[int, ...], bits: _core.BitSource) -> Floats:
-    """Return normal numbers, as exact as doubles are."""
-    uniforms = _core.uniform_open(bits, math.prod(shape)).reshape(shape)
-    return np.asarray(stats.norm.ppf(uniforms))
-
-
-def _symmetric(d: int, bits: _core.BitSource) -> Floats:
+def _symmetric(d: int, bits: _core.BitSource) -> Doubles:
     upper = np.triu(gaussian((d, d), bits))
     return np.asarray(upper + np.triu(upper, 1).T)
-
-
-def clipped_rows(X: Any, bound: float) -> Floats:
-    """Return rows, those longer than `bound` scaled to it."""
-    rows = doubles("X", X, 2)
-    if not 0 < bound < np.inf:
-        raise ValueError(f"x_bound must be finite and greater than 0, got {bound!r}")
-    norms = np.linalg.norm(rows, axis=1)
-    return np.asarray(rows * (bound / np.maximum(norms, bound))[:, None])
-
-
-def responses(y: Any, n: int, bound: float) -> Floats:
-    """Return one response for each of n rows, within `bound` of 0."""
-    if not 0 < bound < np.inf:
-        raise ValueError(f"y_bound must be finite and greater than 0, got {bound!r}")
-    response = doubles("y", y, 1)
-    if len(response) != n:
-        raise ValueError("X and y must have the same number of rows")
-    return np.clip(response, -bound, bound)
 
 
 def adassp(
@@ -119,7 +70,7 @@ def adassp(
     theta = np.asarray(
         np.linalg.lstsq(noisy_gram + ridge * np.eye(d), noisy_cross, rcond=None)[0], np.float64
     )
-    return PublishedFit(theta, "AdaSSP, Wang (2018), Algorithm 2", _CONTINUOUS)
+    return PublishedFit(theta, "AdaSSP, Wang (2018), Algorithm 2", CONTINUOUS)
 
 
 def boosted_adassp(
@@ -158,4 +109,192 @@ def boosted_adassp(
         residual = np.clip(response - rows @ theta, -y_bound, y_bound)
         noisy = rows.T @ residual + unit * x_bound * y_bound * gaussian((d,), bits)
         theta = theta + np.linalg.lstsq(noisy_gram, noisy, rcond=None)[0]
-    return PublishedFit(theta, "Boosted AdaSSP, Tang et al. (2023), Algorithm 1", _CONTINUOUS)
+    return PublishedFit(theta, "Boosted AdaSSP, Tang et al. (2023), Algorithm 1", CONTINUOUS)
+
+
+def sketch_epsilon(level: float, rows: int, times: int, delta: float) -> float:
+    """Return epsilon of sketches of rows of norm 1.
+
+    A sketch has `rows` normal vectors of covariance X'X + s I, of which the least eigenvalue is
+    `level` or more. The Renyi divergence of order a between sketches of neighbours is at most
+    rows / (2 (a - 1)) (a log(1 - 1/level) - log(1 - a/level)); Lev et al. (2025).
+
+    Parameters
+    ----------
+    level : float
+        Greater than 1.
+    rows, times : int
+        Rows of a sketch, and how many independent sketches there are.
+    delta : float
+    """
+
+    def epsilon(order: float) -> float:
+        loss = order * math.log1p(-1 / level) - math.log1p(-order / level)
+        renyi = times * rows * loss / (2 * (order - 1))
+        return renyi + math.log1p(-1 / order) - math.log(delta * order) / (order - 1)
+
+    def of_share(share: float) -> float:
+        return epsilon(1 + (level - 1) * math.exp(share))
+
+    found = optimize.minimize_scalar(of_share, bounds=(-14.0, -1e-9), method="bounded")
+    return float(found.fun)
+
+
+def _level(eps: float, delta: float, rows: int, times: int) -> float:
+    """Return the least eigenvalue that sketches and a noisy least eigenvalue need."""
+
+    def excess(log_level: float) -> float:
+        level = math.exp(log_level)
+        noisy_least = math.sqrt(2 * math.log(1.25 / delta) * rows) / level
+        return sketch_epsilon(level, rows, times, delta) + noisy_least - eps
+
+    return math.exp(optimize.brentq(excess, math.log(1.01), 40.0))
+
+
+def iterative_hessian_mixing(
+    X: Any,
+    y: Any,
+    eps: float,
+    delta: float,
+    *,
+    x_bound: float,
+    y_bound: float,
+    rounds: int = 3,
+    factor: float = 6.0,
+    rng: Rng = None,
+) -> PublishedFit:
+    """Lev et al. (2026), arXiv 2601.07545: Newton steps with a sketched Hessian.
+
+    Half of eps goes to a fresh sketch of X a round and one noisy least eigenvalue, by which the
+    noise of sketches is lowered; the other half to X' of residuals clipped to `y_bound`. A
+    sketch is drawn by its law, normal rows of covariance X'X and noise.
+
+    Parameters
+    ----------
+    X : array, shape (n, d)
+    y : array, shape (n,)
+    eps, delta : float
+    x_bound, y_bound : float
+        Euclidean norm of a row and size of a residual; rows and residuals beyond are clipped.
+    rounds : int, default 3
+    factor : float, default 6
+        A sketch has `factor` times max(d, log(40 rounds / delta)) rows.
+    rng : int or bit source, optional
+    """
+    if rounds < 1:
+        raise ValueError(f"rounds must be at least 1, got {rounds}")
+    bits = bit_source(rng)
+    Z = clipped_rows(X, x_bound) / x_bound
+    response = responses(y, len(Z), np.finfo(float).max) / y_bound
+    d = Z.shape[1]
+    k = int(factor * max(d, math.log(40 * rounds / delta)))
+    level = _level(eps / 2, delta / 4, k, rounds)
+    gram = Z.T @ Z
+    noisy_least = float(np.linalg.eigvalsh(gram)[0]) + level / math.sqrt(k) * (
+        float(gaussian((1,), bits)[0]) - math.sqrt(2 * math.log(40 / delta))
+    )
+    noise = max(0.0, level - max(0.0, noisy_least))
+    values, vectors = np.linalg.eigh(gram)
+    root = vectors * np.sqrt(np.maximum(values, 0.0) + noise)
+    scale = math.sqrt(rounds) / gdp_mu(eps / 2, delta / 4)
+    theta = np.zeros(d)
+    for _ in range(rounds):
+        sketch = gaussian((k, d), bits) @ root.T
+        residual = np.clip(response - Z @ theta, -1, 1)
+        step = Z.T @ residual + scale * gaussian((d,), bits)
+        theta = theta + np.linalg.lstsq(sketch.T @ sketch / k, step, rcond=None)[0]
+    form = "iterative Hessian mixing, Lev et al. (2026)"
+    return PublishedFit(theta * y_bound / x_bound, form, CONTINUOUS)
+
+
+def objective_perturbation(
+    X: Any,
+    y: Any,
+    eps: float,
+    delta: float,
+    *,
+    x_bound: float,
+    y_bound: float = 1.0,
+    loss: Literal["squared", "logistic"] = "squared",
+    ridge: float = 0.0,
+    rng: Rng = None,
+) -> PublishedFit:
+    """Kifer, Smith and Thakurta (2012), Algorithm 1 with Gaussian noise.
+
+    The minimum of the losses, a ridge and a random linear term. Neighbours differ in the values
+    of one row. For squared loss, half the squared residual, coefficients are kept within norm
+    `y_bound` / `x_bound`, as the bound on gradients needs them bounded.
+
+    Parameters
+    ----------
+    X : array, shape (n, d)
+    y : array, shape (n,)
+        0 or 1 for logistic loss.
+    eps, delta : float
+    x_bound, y_bound : float
+        Euclidean norm of a row and size of a response; rows beyond are clipped.
+    loss : {"squared", "logistic"}
+    ridge : float, default 0
+        Added to what privacy needs; the penalty is half of it times the squared norm.
+    rng : int or bit source, optional
+
+    Raises
+    ------
+    ValueError
+        If a bound is not finite and greater than 0, or a response of logistic loss not 0 or 1.
+    """
+    bits = bit_source(rng)
+    rows = clipped_rows(X, x_bound)
+    response = responses(y, len(rows), y_bound)
+    if loss == "logistic" and not np.isin(response, (0, 1)).all():
+        raise ValueError("y must be 0 or 1 for logistic loss")
+    slope = 2 * x_bound * y_bound if loss == "squared" else x_bound
+    curvature = x_bound**2 if loss == "squared" else x_bound**2 / 4
+    scale = slope * math.sqrt(8 * math.log(2 / delta) + 4 * eps) / eps
+    noise = scale * gaussian((rows.shape[1],), bits)
+    penalty = 2 * curvature / eps + ridge
+    if loss == "squared":
+        theta = _least_squares(rows, response, noise, penalty, y_bound / x_bound)
+    else:
+        theta = _logistic(rows, response, noise, penalty)
+    return PublishedFit(
+        theta,
+        "objective perturbation, Kifer et al. (2012), Algorithm 1",
+        f"{CONTINUOUS}, and the minimum is approximate",
+    )
+
+
+def _least_squares(
+    rows: Doubles, y: Doubles, noise: Doubles, penalty: float, radius: float
+) -> Doubles:
+    """Minimise within a ball: there the ridge is the least that keeps the norm within it."""
+    values, vectors = np.linalg.eigh(rows.T @ rows)
+    target = vectors.T @ (rows.T @ y - noise)
+
+    def norm(more: float) -> float:
+        return float(np.linalg.norm(target / (values + penalty + more)))
+
+    most = float(np.linalg.norm(target)) / radius
+    more = optimize.brentq(lambda m: norm(m) - radius, 0.0, most) if norm(0.0) > radius else 0.0
+    return np.asarray(vectors @ (target / (values + penalty + more)))
+
+
+def _logistic(rows: Doubles, y: Doubles, noise: Doubles, penalty: float) -> Doubles:
+    design = sparse.csr_array(rows)  # mostly of indicators, as logistic regression often is
+    transposed = design.T.tocsr()
+
+    def objective(theta: Doubles) -> tuple[float, Doubles]:
+        eta = np.asarray(design @ theta)
+        value = np.sum(np.logaddexp(0, eta) - y * eta) + penalty * theta @ theta / 2
+        gradient = np.asarray(transposed @ (special.expit(eta) - y)) + penalty * theta + noise
+        return float(value + noise @ theta), gradient
+
+    start = np.zeros(rows.shape[1])
+    found = optimize.minimize(
+        objective,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": 10_000, "ftol": 1e-13, "gtol": 1e-6},
+    )
+    return np.asarray(found.x)

@@ -11,15 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.mechanisms._inputs import doubles
 from dpreg.privacy.bits import bit_source
-from dpreg.reference._published import NOT_CLAIMED
+from dpreg.reference._published import NOT_CLAIMED, Doubles, Rng
 
-Rng = int | _core.BitSource | None
-Floats = NDArray[np.float64]
 Form = Literal["text", "algorithm", "code"]
 
 _PARTS = "m even parts of the true n rows all change when n crosses a multiple of m"
@@ -49,7 +46,7 @@ class PublishedTukeyEM:
         What is known of its privacy.
     """
 
-    params: Floats | None
+    params: Doubles | None
     distance: int
     form: str
     claim: str
@@ -61,7 +58,7 @@ class PublishedTukeyEM:
     __repr__ = __str__
 
 
-def model_fits(X: Any, y: Any, models: int, *, form: Form = "text", rng: Rng = None) -> Floats:
+def model_fits(X: Any, y: Any, models: int, *, form: Form = "text", rng: Rng = None) -> Doubles:
     """Least squares on each of `models` parts of randomly ordered rows, shape (models, d).
 
     Parts are of n / m rows, some with one more; in the reference code all have int(n / m) and
@@ -170,19 +167,19 @@ def _laplace(scale: float, bits: _core.BitSource) -> float:
     return scale * float(first - second)
 
 
-def _sides(points: Floats) -> Floats:
+def _sides(points: Doubles) -> Doubles:
     """Return the ends of the box of depth i + 1 at [i], shape (regions, d, 2)."""
     ordered = np.sort(points, axis=0)
     regions = len(ordered) // 2
     return np.stack([ordered[:regions], ordered[::-1][:regions]], axis=2)
 
 
-def _log_volumes(sides: Floats) -> Floats:
+def _log_volumes(sides: Doubles) -> Doubles:
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(sides[:, :, 1] - sides[:, :, 0]).sum(axis=1))
 
 
-def _distance(log_volumes: Floats, eps: float, delta: float) -> int:
+def _distance(log_volumes: Doubles, eps: float, delta: float) -> int:
     limit = math.log(delta / 8) - eps
     regions = len(log_volumes)
     t, best = regions // 2, -1
@@ -196,7 +193,7 @@ def _distance(log_volumes: Floats, eps: float, delta: float) -> int:
     return best
 
 
-def _draw(sides: Floats, eps: float, form: Form, bits: _core.BitSource) -> Floats:
+def _draw(sides: Doubles, eps: float, form: Form, bits: _core.BitSource) -> Doubles:
     """Draw a depth, then a point of its shell."""
     regions = len(sides)
     t = max(1, regions // 2)
@@ -214,12 +211,14 @@ def _draw(sides: Floats, eps: float, form: Form, bits: _core.BitSource) -> Float
     return _shell_point(sides, index, bits, right_inner=form == "code")
 
 
-def _race(log_weights: Floats, bits: _core.BitSource) -> int:
+def _race(log_weights: Doubles, bits: _core.BitSource) -> int:
     weights = np.where(np.isnan(log_weights), -np.inf, log_weights)
     return int(np.argmax(weights + _core.standard_gumbel(bits, len(weights))))
 
 
-def _shell_point(sides: Floats, index: int, bits: _core.BitSource, *, right_inner: bool) -> Floats:
+def _shell_point(
+    sides: Doubles, index: int, bits: _core.BitSource, *, right_inner: bool
+) -> Doubles:
     """Algorithm 4: a point of the box `index` outside the next one.
 
     `right_inner` weighs coordinates after the first that is outside by inner lengths, as the

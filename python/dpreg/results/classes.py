@@ -16,9 +16,9 @@ from dpreg.base.levels import Level
 from dpreg.data.classes import Baseline, Ordered
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.results.fit import DPResults
+from dpreg.results.predict import term_columns
 from dpreg.results.stacked import StackedResults
 from dpreg.results.summary import Summary, summarize
-from dpreg.results.terms import term_columns
 
 if TYPE_CHECKING:
     import pandas as pd

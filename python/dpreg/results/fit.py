@@ -15,8 +15,8 @@ from dpreg.base.keywords import hinted
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.results.contrasts import wald_columns
-from dpreg.results.described import DescribedModel, why_absent
 from dpreg.results.document import Saved, check_fit
+from dpreg.results.fitted import DescribedModel, why_absent
 from dpreg.results.testing import LinearTests
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ class DPResults(Saved, LinearTests):
             Columns dy/dx, std err, z, P>|z|, lower and upper; rows are the coefficients but the
             intercept.  Of a dummy it is the derivative, not the difference.
         """
-        from dpreg.results.margins import marginal_effects
+        from dpreg.results.predict import marginal_effects
 
         return marginal_effects(self, data, check_alpha(alpha))
 
@@ -299,7 +299,7 @@ class DPResults(Saved, LinearTests):
         ValueError
             If ``fit_stats=True`` was not asked for.
         """
-        from dpreg.results.fit_stats import stats_table
+        from dpreg.results.predict import stats_table
 
         return stats_table(self.stats, check_alpha(alpha))
 

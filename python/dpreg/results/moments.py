@@ -114,7 +114,7 @@ class DPMoments(Saved, Models):
         DPResults
             Its notes have the first-stage statistic of each regressor that is not an instrument.
         """
-        from dpreg.results.instruments import exogenous_model, two_stage_fit
+        from dpreg.results.moment_models import exogenous_model, two_stage_fit
 
         model = self.model(formula)
         return two_stage_fit(self, model, exogenous_model(self, model, instruments))
@@ -149,7 +149,7 @@ class DPMoments(Saved, Models):
         """
         import pandas as pd
 
-        from dpreg.results.model_tables import rsquared
+        from dpreg.results.moment_models import rsquared
 
         return pd.Series(rsquared(self, self.model(formula), alpha))
 
@@ -162,7 +162,7 @@ class DPMoments(Saved, Models):
             One row per formula, by BIC: terms, rsquared, sigma, aic, bic and noise, the standard
             deviation that privacy noise gives the difference of its AIC from that of the first.
         """
-        from dpreg.results.model_tables import compare_models
+        from dpreg.results.moment_models import compare_models
 
         return compare_models(self, [self.model(formula) for formula in formulas])
 
@@ -172,13 +172,13 @@ class DPMoments(Saved, Models):
         Factors are kept or left out as a whole.  Intervals of a model that was chosen so are too
         narrow, as after every selection: test it on other data, or choose before looking.
         """
-        from dpreg.results.model_tables import all_subsets
+        from dpreg.results.moment_models import all_subsets
 
         return all_subsets(self, formula, best)
 
     def vif(self, formula: str) -> pd.Series:
         """Variance inflation of each regressor: 1 / (1 - R squared) on the others."""
-        from dpreg.results.model_tables import inflation
+        from dpreg.results.moment_models import inflation
 
         return inflation(self, self.model(formula))
 
@@ -196,14 +196,14 @@ class DPMoments(Saved, Models):
 
     def summary(self) -> Summary:
         """Return means, deviations and correlations, printable as text, HTML and LaTeX."""
-        from dpreg.results.correlations import summarize_moments
+        from dpreg.results.moment_models import summarize_moments
 
         return summarize_moments(self)
 
     def _labelled(self, which: int) -> pd.DataFrame:
         import pandas as pd
 
-        from dpreg.results.correlations import correlations
+        from dpreg.results.moment_models import correlations
 
         labels = pd.Index(self.names)
         return pd.DataFrame(correlations(self)[which], index=labels, columns=labels)

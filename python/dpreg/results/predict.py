@@ -1,4 +1,4 @@
-"""Design rows of new, unprotected data for a released model."""
+"""Rows of new, unprotected data for a released model, and tables that follow from the two."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.base.arrays import Doubles
-from dpreg.base.errors import ArgumentError, SchemaError, write
+from dpreg.base.errors import ArgumentError, SchemaError, add, write
 from dpreg.base.families import Family
 from dpreg.data.containers import open_source
 from dpreg.data.formula import bound_formula
-from dpreg.data.formula.parse import split_effects
+from dpreg.data.formula.parse import effects_as_terms, split_effects
 from dpreg.data.schema import Column, Schema
-from dpreg.results.contrasts import covariances_known
+from dpreg.estimation.inference.law import NORMAL
+from dpreg.estimation.inference.residuals import FitStats
+from dpreg.results.contrasts import covariances_known, wald_columns
 from dpreg.results.fitted import Fitted
 
 if TYPE_CHECKING:
@@ -209,3 +211,77 @@ def _largest_errors(X: Doubles, covariance: Doubles, *, intercept: bool) -> Doub
         return np.asarray(np.abs(rows) @ errors)
     means = -covariance[0, 1:] / np.where(variances > 0, variances, 1.0)
     return np.asarray(math.sqrt(covariance[0, 0]) + np.abs(rows - means) @ errors)
+
+
+def term_columns(
+    formula: str, schema: Mapping[str, Mapping[str, Any]], names: tuple[str, ...]
+) -> dict[str, list[int]]:
+    """Return the places in `names` of the coefficients of each term, without the intercept.
+
+    A term of which no coefficient was kept by a selection is left out.
+    """
+    if not schema:
+        why = "needs the terms of a formula, and this model was fitted from a matrix"
+        raise ArgumentError("anova", why, "use wald_test")
+    place = {name: j for j, name in enumerate(names)}
+    columns_in_use = schema_from_dict(schema)
+    text, groups = split_effects(formula)
+    # The unit is none of them.
+    declared = (group for group in groups if group in columns_in_use.columns)
+    spec = bound_formula(effects_as_terms(str(text), declared, columns_in_use), columns_in_use)
+    found = {}
+    for term, columns in spec.terms.items():
+        kept = [place[name] for name in columns if name in place]
+        if kept:
+            found[term] = kept
+    return found
+
+
+def marginal_effects(fit: Fitted, data: Any, alpha: float) -> pd.DataFrame:
+    """Return average marginal effects with standard errors by the delta method.
+
+    The average over rows i of mu'(x_i'b) b_j has the derivative, in b_k, of the average of
+    mu'(x_i'b) [j = k] + mu''(x_i'b) x_ik b_j.
+    """
+    import pandas as pd
+
+    X = design_rows(fit.formula, fit.schema, data, fit.names).X
+    if not len(X):
+        raise ArgumentError("data", "has no complete row to average over")
+    predictor, family = X @ fit.estimates, fit.family
+    slope, bend = family.slope(predictor), family.bend(predictor)
+    effects = slope.mean() * fit.estimates
+    change = slope.mean() * np.eye(X.shape[1]) + np.outer(fit.estimates, bend @ X / len(X))
+    blank = np.full((len(effects),) * 2, np.nan)
+    covariance = blank if fit.covariance is None else fit.covariance
+    variance = np.einsum("jk,kl,jl->j", change, np.nan_to_num(covariance), change)
+    # A coefficient without an error matters to the effects that depend on it.
+    unknown = (change[:, np.isnan(np.diag(covariance))] != 0).any(axis=1)
+    error = np.where(unknown, np.nan, np.sqrt(np.maximum(variance, 0)))
+    kept = [j for j, name in enumerate(fit.names) if name != "Intercept"]
+    columns = {"dy/dx": effects, "std err": error, **wald_columns(effects, error, fit.law, alpha)}
+    table = pd.DataFrame(columns, index=pd.Index(fit.names, name="term"))
+    return table.iloc[kept]
+
+
+def stats_table(stats: FitStats | None, alpha: float) -> pd.DataFrame:
+    """Return R squared and sigma with intervals; see `DPResults.fit_stats`."""
+    import pandas as pd
+
+    if stats is None:
+        raise ArgumentError("fit_stats", "was not asked for", (*add("fit_stats", True), " to the "
+                            "call, which pays for it"))  # fmt: skip
+    sigma = math.sqrt(stats.scale)
+    estimates = np.array([stats.rsquared, sigma])
+    # The root of a variance, by the delta method.
+    errors = np.array([stats.rsquared_error, stats.scale_error / (2 * sigma)])
+    margin = NORMAL.critical_value(alpha) * errors
+    return pd.DataFrame(
+        {
+            "estimate": estimates,
+            "std err": errors,
+            "lower": np.fmax(estimates - margin, [-np.inf, 0.0]) + 0 * estimates,
+            "upper": np.fmin(estimates + margin, [1.0, np.inf]) + 0 * estimates,
+        },
+        index=pd.Index(["R-squared", "sigma"], name="statistic"),
+    )

@@ -20,9 +20,9 @@ from dpreg.estimation.inference.law import check_alpha
 from dpreg.estimation.inference.life_table import largest_error
 from dpreg.results.contrasts import WaldTest
 from dpreg.results.fit import DPResults
+from dpreg.results.predict import term_columns
 from dpreg.results.stacked import StackedResults
 from dpreg.results.summary import Summary, summarize
-from dpreg.results.terms import term_columns
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,8 +1,9 @@
 """Make `auto_table.csv`: how well each method does, by simulation on public designs.
 
-Run as ``python python/tools/tables/auto.py [METHOD ...]`` (about 20 minutes on two cores); with
-methods, the rows of the others stay as they are.  Those of boosted_adassp were made last, by fewer
-repetitions: 5 of up to 3,000 rows, 3 of up to 30,000, 2 of 100,000; those of 300,000 are older.
+Run as ``python -m tables.auto [METHOD ...]`` in `python/tools` (about 20 minutes on two cores);
+with methods, the rows of the others stay as they are.  Those of boosted_adassp were made last, by
+fewer repetitions: 5 of up to 3,000 rows, 3 of up to 30,000, 2 of 100,000; those of 300,000 are
+older.
 
 Two designs, each with equally important regressors that explain 60% of the response:
 correlated Gaussian regressors, and a mixture of binary, skewed and heavy-tailed ones with
@@ -26,6 +27,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +37,6 @@ from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.methods import method_from
 
-TABLE = Path(__file__).parents[2] / "dpreg" / "estimation" / "planning" / "auto_table.csv"
 METHODS = ("tukey", "adassp", "boosted_adassp")
 ROWS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 DIMENSIONS = (1, 2, 4, 8, 16, 32, 64)
@@ -44,20 +45,15 @@ DELTA = 1e-5
 # Of the largest number of rows fewer: they take most of the time.
 REPETITIONS, REPETITIONS_LARGEST = 7, 3
 EXPLAINED = 0.6
-COLUMNS = [
-    "method",
-    "design",
-    "rows",
-    "dimension",
-    "epsilon",
-    "loss",
-    "width",
-    "released",
-    "declined",
-]
+COLUMNS = (
+    "method", "design", "rows", "dimension", "epsilon", "loss", "width", "released", "declined"
+)  # fmt: skip
+FOLDER = Path(__file__).parents[2] / "dpreg" / "estimation" / "planning"
+TABLE = FOLDER / "auto_table.csv"
 
 Doubles = NDArray[np.float64]
 Cell = tuple[int, int, float]
+T = TypeVar("T")
 
 
 def gaussian(n: int, d: int, rng: np.random.Generator) -> tuple[Doubles, Doubles]:
@@ -151,12 +147,15 @@ def others(methods: Sequence[str]) -> dict[tuple[str, ...], list[str]]:
 
 
 def write(
-    table: Path, cells: Iterable[Cell], rows_of: Callable[[Cell], list[list[object]]]
+    table: Path,
+    columns: Sequence[str],
+    cells: Iterable[T],
+    rows_of: Callable[[T], Sequence[Sequence[object]]],
 ) -> None:
     """Write the rows of all cells, as they are found."""
     with table.open("w", newline="") as file, ProcessPoolExecutor() as pool:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        writer.writerow(columns)
         for rows in pool.map(rows_of, cells):
             writer.writerows(rows)
             file.flush()
@@ -164,4 +163,5 @@ def write(
 
 if __name__ == "__main__":
     kept = others(sys.argv[1:])
-    write(TABLE, itertools.product(ROWS, DIMENSIONS, EPSILONS), partial(rows_of, kept=kept))
+    cells = itertools.product(ROWS, DIMENSIONS, EPSILONS)
+    write(TABLE, COLUMNS, cells, partial(rows_of, kept=kept))

@@ -1,6 +1,6 @@
 """Make `family_table.csv`: the other families, and one release of moments.
 
-Run as ``python python/tools/tables/families.py`` (about half an hour on one core).
+Run as ``python -m tables.families`` in `python/tools` (about half an hour on one core).
 
 Designs and columns are those of `auto.py`, with linear predictors of standard
 deviation 1.5 about 0 for a binomial response, half of which are 1, and of .7 about .5 for a Poisson
@@ -13,10 +13,10 @@ response as `auto.py` has it.
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 import numpy as np
-from tables.auto import DELTA, DIMENSIONS, EXPLAINED, Cell, gaussian, mixed, summary, write
+from tables import auto
+from tables.auto import DELTA, DIMENSIONS, EXPLAINED, Cell, gaussian, mixed, summary
 
 import dpreg
 from dpreg import _core
@@ -25,7 +25,6 @@ from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Allowance, Declined
 from dpreg.estimation.methods.boosted_adassp import BoostedAdaSSP
 
-TABLE = Path(__file__).parents[2] / "dpreg" / "estimation" / "planning" / "family_table.csv"
 FAMILIES = {"binomial": BINOMIAL, "poisson": POISSON, "quantile": Quantile()}
 WHAT = (*FAMILIES, "moments")
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -126,4 +125,5 @@ def rows_of(cell: Cell) -> list[list[object]]:
 
 
 if __name__ == "__main__":
-    write(TABLE, itertools.product(ROWS, DIMENSIONS, EPSILONS), rows_of)
+    cells = itertools.product(ROWS, DIMENSIONS, EPSILONS)
+    auto.write(auto.FOLDER / "family_table.csv", auto.COLUMNS, cells, rows_of)

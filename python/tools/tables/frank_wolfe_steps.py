@@ -1,7 +1,7 @@
 """Find the factor of `default_steps`: how many steps private Frank-Wolfe should make.
 
-Run as ``python python/tools/tables/frank_wolfe_steps.py`` (a few minutes on one core); prints
-a table and the largest factor within 5% of the least regret.
+Run as ``python -m tables.frank_wolfe_steps`` in `python/tools` (a few minutes on one core);
+prints a table and the largest factor within 5% of the least regret.
 
 For public synthetic problems of several sizes, shapes and budgets, the excess loss (mean of
 squares above its minimum on the l1 ball, averaged over seeds) of

@@ -1,6 +1,6 @@
 """Make `inference_table.csv`: what default fits give, by simulation on public designs.
 
-Run as ``python python/tools/tables/inference.py`` (five minutes on one core).
+Run as ``python -m tables.inference`` in `python/tools` (five minutes on one core).
 
 Regressors are independent and normal, their slopes are equal, and they explain half of the variance
 of a normal response.  The fits are those of `dpreg.dp_lm` with all defaults.  The noise of a fit
@@ -18,17 +18,16 @@ would not have one either.
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
-from pathlib import Path
 
 import numpy as np
+from tables.auto import FOLDER, write
 
 import dpreg
 from dpreg.privacy.gdp import gdp_epsilon
 
-TABLE = Path(__file__).parents[2] / "dpreg" / "estimation" / "planning" / "inference_table.csv"
+TABLE = FOLDER / "inference_table.csv"
 ROWS = (300, 1_500, 10_000)
 DIMENSIONS = (1, 4, 16, 60)
 RESOLUTIONS = (1.0, 1.6, 2.5, 4.0, 6.5, 10.0, 16.0)
@@ -73,8 +72,9 @@ def summary(runs: list[np.ndarray | None]) -> tuple[float, float, float]:
     return float(np.median(known)) if len(known) else math.nan, blank, declined
 
 
-def cells(n: int, d: int) -> list[tuple[object, ...]]:
+def rows_of(cell: tuple[int, int]) -> list[tuple[object, ...]]:
     """Return the rows of the table for one number of rows and dimension."""
+    n, d = cell
     rows: list[tuple[object, ...]] = []
     width, blank, declined = 1.0, 0.0, 0.0
     for resolution in reversed(RESOLUTIONS):
@@ -87,15 +87,5 @@ def cells(n: int, d: int) -> list[tuple[object, ...]]:
     return rows[::-1]
 
 
-def main() -> None:
-    """Write the table."""
-    with TABLE.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for n, d in itertools.product(ROWS, DIMENSIONS):
-            writer.writerows(cells(n, d))
-            file.flush()
-
-
 if __name__ == "__main__":
-    main()
+    write(TABLE, COLUMNS, itertools.product(ROWS, DIMENSIONS), rows_of)

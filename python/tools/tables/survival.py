@@ -1,6 +1,6 @@
 """Make `survival_table.csv`: what fits of proportional hazards give, by simulation.
 
-Run as ``python python/tools/tables/survival.py`` (five minutes on one core).
+Run as ``python -m tables.survival`` in `python/tools` (five minutes on one core).
 
 Times are exponential, with two independent normal covariates of hazard ratios exp(.2) and
 exp(-.2) for a standard deviation; studies end evenly between .5 and 1.5, and six intervals have
@@ -14,17 +14,16 @@ of events and share of persons with one
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
-from pathlib import Path
 
 import numpy as np
 from scipy.optimize import brentq
+from tables.auto import FOLDER, write
 
 import dpreg
 
-TABLE = Path(__file__).parents[2] / "dpreg" / "estimation" / "planning" / "survival_table.csv"
+TABLE = FOLDER / "survival_table.csv"
 EVENTS = (300, 1_000, 3_000)
 RATES = (0.1, 0.4, 0.7)
 INTERVALS, COVARIATES = 6, 2
@@ -90,21 +89,17 @@ def simulate(
     return np.array([fit.params.loc[names].to_numpy(), errors, errors / exact])
 
 
-def main() -> None:
-    with TABLE.open("w", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(COLUMNS)
-        effects = np.array([0.2, -0.2])
-        for events, rate in itertools.product(EVENTS, RATES):
-            runs = 12 if events / rate <= 10_000 else 6
-            ratios = np.concatenate(
-                [simulate(events, rate, effects, INTERVALS, EPS, seed)[2] for seed in range(runs)]
-            )
-            known = ratios[ratios <= WIDEST]
-            width = f"{np.median(known):.4g}" if len(known) else "nan"
-            table.writerow((events, rate, width, f"{1 - len(known) / len(ratios):.3g}"))
-            file.flush()
+def rows_of(cell: tuple[int, float]) -> list[tuple[object, ...]]:
+    """Return the row of the table for one number of events and share of persons with one."""
+    events, rate = cell
+    runs, effects = 12 if events / rate <= 10_000 else 6, np.array([0.2, -0.2])
+    ratios = np.concatenate(
+        [simulate(events, rate, effects, INTERVALS, EPS, seed)[2] for seed in range(runs)]
+    )
+    known = ratios[ratios <= WIDEST]
+    width = f"{np.median(known):.4g}" if len(known) else "nan"
+    return [(events, rate, width, f"{1 - len(known) / len(ratios):.3g}")]
 
 
 if __name__ == "__main__":
-    main()
+    write(TABLE, COLUMNS, itertools.product(EVENTS, RATES), rows_of)

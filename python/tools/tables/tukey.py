@@ -1,6 +1,6 @@
 """Make `tukey_table.csv`: how many models TukeyEM needs, and how to split epsilon.
 
-Run as ``python python/tools/tables/tukey.py`` (about two minutes on one core).
+Run as ``python -m tables.tukey`` in `python/tools` (about two minutes on one core).
 
 For each dimension p and delta, at epsilon = 1: the least number of models for which
 Gaussian models pass the test 99 times in 100, with the depth share t / m and the test
@@ -12,16 +12,18 @@ that pass.
 
 from __future__ import annotations
 
-import csv
 import math
-from pathlib import Path
 
 import numpy as np
+from tables.auto import FOLDER, write
 
 from dpreg import _core
 from dpreg.estimation.planning.tukey_law import _side_lengths, box_weights, distance, least_distance
 
-TABLE = Path(__file__).parents[2] / "dpreg" / "estimation" / "planning" / "tukey_table.csv"
+COLUMNS = (
+    "dimension", "delta", "multiple", "models", "depth_share", "test_share", "error", "pass_rate"
+)  # fmt: skip
+TABLE = FOLDER / "tukey_table.csv"
 DIMENSIONS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 DELTAS = (1e-2, 1e-4, 1e-6, 1e-8, 1e-11, 1e-15)
 MULTIPLES = (1.0, 1.25, 1.6, 2.0, 3.0, 5.0, 10.0)
@@ -83,24 +85,18 @@ def simulated_pass_rate(m: int, p: int, delta: float, test: float, depth: float)
     return passed / SIMULATIONS
 
 
-def main() -> None:
-    with TABLE.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(
-            ["dimension", "delta", "multiple", "models", "depth_share", "test_share", "error",
-             "pass_rate"]
-        )  # fmt: skip
-        for p in DIMENSIONS:
-            for delta in DELTAS:
-                least = least_models(p, delta)
-                for multiple in MULTIPLES:
-                    m = math.ceil(1.02 * multiple * least)
-                    err, depth, test = best_shares(m, p, delta)
-                    simulate = multiple == 1 and p <= 32
-                    rate = simulated_pass_rate(m, p, delta, test, depth) if simulate else ""
-                    writer.writerow([p, delta, multiple, m, depth, test, f"{err:.4g}", rate])
-                file.flush()
+def rows_of(p: int) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    for delta in DELTAS:
+        least = least_models(p, delta)
+        for multiple in MULTIPLES:
+            m = math.ceil(1.02 * multiple * least)
+            err, depth, test = best_shares(m, p, delta)
+            simulate = multiple == 1 and p <= 32
+            rate = simulated_pass_rate(m, p, delta, test, depth) if simulate else ""
+            rows.append((p, delta, multiple, m, depth, test, f"{err:.4g}", rate))
+    return rows
 
 
 if __name__ == "__main__":
-    main()
+    write(TABLE, COLUMNS, DIMENSIONS, rows_of)

@@ -34,9 +34,8 @@ from dpreg.faces.bridge.budgets import budget_state, new_budget, partition, paye
 from dpreg.faces.bridge.rows import column_kinds, model_matrix
 from dpreg.faces.bridge.words import in_r, told_in_r
 from dpreg.privacy.certificate import Certificate
-from dpreg.results.instruments import two_stage_fit
-from dpreg.results.model_tables import rsquared
 from dpreg.results.models import Model
+from dpreg.results.moment_models import rsquared, two_stage_fit
 
 Sent = Mapping[str, Any]
 
@@ -165,13 +164,19 @@ def _whole(name: str, value: Any) -> int:
     return int(value)
 
 
-def _lm(request: Sent) -> dict[str, Any]:
-    fit = _release(dpreg.dp_lm, request)
-    return result_fields(fit)
+def _fit_by(name: str) -> Callable[[Sent], dict[str, Any]]:
+    return lambda request: result_fields(_release(_newer(name), request))
 
 
-def _glm(request: Sent) -> dict[str, Any]:
-    return result_fields(_release(_newer("dp_glm"), request))
+def _stacked_by(name: str) -> Callable[[Sent], dict[str, Any]]:
+    """Return what makes a fit of which R asks more later, with the whole of `json`."""
+
+    def fitted(request: Sent) -> dict[str, Any]:
+        found = _release(_newer(name), request)
+        fields = result_fields(found)
+        return {**fields, "json": found.to_json()} if fields["released"] else fields
+
+    return fitted
 
 
 def result_fields(fit: dpreg.DPResults | dpreg.NotReleased) -> dict[str, Any]:
@@ -256,11 +261,6 @@ def _curve_table(request: Sent) -> dict[str, Any]:
     return {name.replace(" ", "_"): plain(values) for name, values in columns.items()}
 
 
-def _survival(request: Sent) -> dict[str, Any]:
-    """Fit hazards; what R asks of the fit later, it asks with the whole of `json`."""
-    return _with_json(_release(_newer("dp_survival"), request))
-
-
 def _survival_table(request: Sent) -> dict[str, Any]:
     """Return what R asks of a fit of hazards, as columns: the baseline, or curves of persons."""
     fit, alpha = dpreg.DPSurvival.from_json(request["fit"]), request["alpha"]
@@ -272,20 +272,6 @@ def _survival_table(request: Sent) -> dict[str, Any]:
     columns = dict(zip(("survival", "lower", "upper"), curves.T, strict=True))
     return {"time": plain(np.tile(fit.periods.edges[1:], persons)),
             **{name: plain(values) for name, values in columns.items()}}  # fmt: skip
-
-
-def _ordinal(request: Sent) -> dict[str, Any]:
-    return _with_json(_release(_newer("dp_ordinal"), request))
-
-
-def _multinomial(request: Sent) -> dict[str, Any]:
-    return _with_json(_release(_newer("dp_multinomial"), request))
-
-
-def _with_json(found: Any) -> dict[str, Any]:
-    """Return a fit of which R asks more later, with the whole of `json`."""
-    fields = result_fields(found)
-    return {**fields, "json": found.to_json()} if fields["released"] else fields
 
 
 def _classes_table(request: Sent) -> dict[str, Any]:
@@ -311,7 +297,7 @@ def _public_start(request: Sent) -> dict[str, Any]:
 def _moments(request: Sent) -> dict[str, Any]:
     """Release moments; what R asks of them later, it asks with the whole of `json`."""
     found = _release(dpreg.dp_moments, request)
-    from dpreg.results.correlations import correlations
+    from dpreg.results.moment_models import correlations
 
     values, errors = correlations(found)
     centre, scale = np.full((2, len(found.names)), np.nan)
@@ -380,14 +366,6 @@ def _modules() -> tuple[Any, ...]:
     return dpreg, methods, standardisation
 
 
-def _columns(request: Sent) -> dict[str, str]:
-    return column_kinds(list(request["paths"]))
-
-
-def _diamonds(request: Sent) -> dict[str, Any]:
-    return frame_columns(dpreg.load_diamonds())
-
-
 def frame_columns(frame: Any) -> dict[str, Any]:
     """Return a pandas data frame column by column; missing codes of categories are 0."""
     columns: dict[str, Any] = {}
@@ -414,20 +392,13 @@ def _defaults(request: Sent) -> dict[str, Any]:
     return found
 
 
-def _version(request: Sent) -> str:
-    return dpreg.__version__
-
-
 _FUNCTIONS: dict[str, Callable[[Sent], Any]] = {
-    "lm": _lm,
-    "glm": _glm,
+    **{name: _fit_by(f"dp_{name}") for name in ("lm", "glm")},
+    **{name: _stacked_by(f"dp_{name}") for name in ("survival", "ordinal", "multinomial")},
     "curve": _curve,
     "effect": _effect,
     "curve_table": _curve_table,
-    "survival": _survival,
     "survival_table": _survival_table,
-    "ordinal": _ordinal,
-    "multinomial": _multinomial,
     "classes_table": _classes_table,
     "public_start": _public_start,
     "moments": _moments,
@@ -439,8 +410,8 @@ _FUNCTIONS: dict[str, Callable[[Sent], Any]] = {
     "new_budget": new_budget,
     "partition": partition,
     "budget_state": budget_state,
-    "columns": _columns,
-    "diamonds": _diamonds,
+    "columns": lambda request: column_kinds(list(request["paths"])),
+    "diamonds": lambda _: frame_columns(dpreg.load_diamonds()),
     "defaults": _defaults,
-    "version": _version,
+    "version": lambda _: dpreg.__version__,
 }

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from dpreg.faces.cli.command import BROKEN, DONE, Documented
-from dpreg.faces.cli.output import needs_writable
+from dpreg.faces.cli.shell import BROKEN, DONE, Documented, needs_writable
 
 _PAIRS = 1000
 

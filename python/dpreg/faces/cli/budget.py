@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from dpreg.faces.cli.command import BROKEN, DONE, Documented
-from dpreg.faces.cli.output import needs_writable
+from dpreg.faces.cli.shell import BROKEN, DONE, Documented, needs_writable
 
 _PAGE = """\
 <!doctype html>
@@ -89,7 +88,7 @@ def partition(file: str, strata: str, text: bool) -> int:
     The levels are public, and must not be read from the data.
     """
     from dpreg.base.errors import ArgumentError
-    from dpreg.faces.cli.parameters import listed, number, pair
+    from dpreg.faces.cli.release import listed, number, pair
     from dpreg.privacy.budget import Budget
 
     column, typed = pair("COLUMN=A,B,...", strata, "the name of a column and its levels")
@@ -177,7 +176,7 @@ def spend(
     file: str, label: str, eps: float | None, delta: float, mu: float | None, stratum: str | None
 ) -> int:
     """Charge a release that is made elsewhere; LABEL says what it is."""
-    from dpreg.faces.cli.strata import stratum_of
+    from dpreg.faces.cli.release import stratum_of
     from dpreg.privacy.budget import Budget
 
     kept = Budget.open(file)
@@ -197,7 +196,7 @@ def verify(file: str, seal: str | None) -> int:
     """
     from dpreg.base.errors import BudgetError
     from dpreg.base.text import counted
-    from dpreg.faces.cli.output import refused
+    from dpreg.faces.cli.shell import refused
     from dpreg.privacy.budget import Budget
 
     if not Path(file).exists():

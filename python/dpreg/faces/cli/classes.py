@@ -6,12 +6,8 @@ from typing import Any
 
 import click
 
-from dpreg.faces.cli.command import DECLINED, DONE, Documented
-from dpreg.faces.cli.face import SHELL, in_shell
-from dpreg.faces.cli.output import Outputs
-from dpreg.faces.cli.parameters import shared
-from dpreg.faces.cli.progress import working
-from dpreg.faces.cli.release import release_options
+from dpreg.faces.cli.release import release_options, shared
+from dpreg.faces.cli.shell import Documented, Outputs, fit_and_tell
 
 
 @click.command(
@@ -36,7 +32,7 @@ def ordinal(given: dict[str, Any], outputs: Outputs) -> int:
     """
     from dpreg.calls.classes import dp_ordinal
 
-    return _fit(dp_ordinal, given, outputs)
+    return fit_and_tell(dp_ordinal, given, outputs)
 
 
 @click.command(
@@ -59,17 +55,4 @@ def multinomial(given: dict[str, Any], outputs: Outputs) -> int:
     """
     from dpreg.calls.classes import dp_multinomial
 
-    return _fit(dp_multinomial, given, outputs)
-
-
-def _fit(call: Any, given: dict[str, Any], outputs: Outputs) -> int:
-    from dpreg.estimation.inference.law import check_alpha
-    from dpreg.results.not_released import NotReleased
-
-    alpha, exp = given.pop("alpha"), given.pop("exp")
-    check_alpha(alpha)
-    with working("fitting"):
-        found = call(**given)
-    if isinstance(found, NotReleased):
-        return outputs.tell(found, found.summary(SHELL), DECLINED)
-    return outputs.tell(found, in_shell(found.summary(alpha, exp=exp)), DONE)
+    return fit_and_tell(dp_multinomial, given, outputs)

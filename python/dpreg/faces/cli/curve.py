@@ -7,12 +7,8 @@ from typing import Any
 import click
 
 from dpreg.base.errors import ArgumentError
-from dpreg.faces.cli.command import DONE, Documented
-from dpreg.faces.cli.output import Outputs, output_options
-from dpreg.faces.cli.parameters import shared, taking
-from dpreg.faces.cli.progress import working
-from dpreg.faces.cli.release import levels_from
-from dpreg.faces.cli.strata import payer_from
+from dpreg.faces.cli.release import levels_from, payer_from, shared, taking
+from dpreg.faces.cli.shell import DONE, Documented, Outputs, output_options, working
 
 
 @click.command(

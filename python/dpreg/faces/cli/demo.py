@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from dpreg.faces.cli.command import DECLINED, DONE
+from dpreg.faces.cli.shell import DECLINED, DONE
 
 if TYPE_CHECKING:
     import pandas as pd

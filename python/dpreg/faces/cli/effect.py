@@ -7,12 +7,8 @@ from typing import Any
 import click
 
 from dpreg.base.errors import ArgumentError
-from dpreg.faces.cli.command import DECLINED, DONE, Documented
-from dpreg.faces.cli.face import SHELL, in_shell
-from dpreg.faces.cli.output import Outputs
-from dpreg.faces.cli.parameters import shared
-from dpreg.faces.cli.progress import working
-from dpreg.faces.cli.release import release_options
+from dpreg.faces.cli.release import release_options, shared
+from dpreg.faces.cli.shell import Documented, Outputs, fit_and_tell
 
 
 @click.command(
@@ -45,16 +41,9 @@ def effect(given: dict[str, Any], outputs: Outputs) -> int:
     such files or a pattern.
     """
     from dpreg.calls.effect import dp_effect
-    from dpreg.estimation.inference.law import check_alpha
-    from dpreg.results.effect import DPEffect
 
-    alpha = check_alpha(given.pop("alpha"))
     given["overlap"] = _limits_from(given["overlap"])
-    with working("estimating the effect"):
-        found = dp_effect(**given)
-    if not isinstance(found, DPEffect):
-        return outputs.tell(found, found.summary(SHELL), DECLINED)
-    return outputs.tell(found, in_shell(found.summary(alpha)), DONE)
+    return fit_and_tell(dp_effect, given, outputs, "estimating the effect")
 
 
 def _limits_from(text: str) -> tuple[float, ...]:

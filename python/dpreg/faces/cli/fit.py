@@ -8,23 +8,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpreg.base.errors import ArgumentError
-from dpreg.faces.cli.command import DECLINED, DONE, Documented
-from dpreg.faces.cli.face import SHELL, in_shell
 from dpreg.faces.cli.methods import build, described
-from dpreg.faces.cli.output import Outputs
-from dpreg.faces.cli.parameters import (
+from dpreg.faces.cli.release import (
     method_names,
     method_options,
     offering,
+    release_options,
     selector_names,
     shared,
     text_of,
 )
-from dpreg.faces.cli.progress import working
-from dpreg.faces.cli.release import release_options
+from dpreg.faces.cli.shell import Documented, Outputs, fit_and_tell
 
 if TYPE_CHECKING:
     from dpreg.calls.starts import Origin
+    from dpreg.results.fit import DPResults
+    from dpreg.results.not_released import NotReleased
 
 
 def _options() -> str:
@@ -109,24 +108,21 @@ def glm(given: dict[str, Any], outputs: Outputs) -> int:
 def _fitted(given: dict[str, Any], outputs: Outputs) -> int:
     from dpreg.calls.fit import fit as fitted
     from dpreg.calls.request import Request
-    from dpreg.estimation.inference.law import check_alpha
     from dpreg.estimation.methods import METHODS
     from dpreg.estimation.selection import SELECTORS
-    from dpreg.results.fit import DPResults
 
-    alpha, exp = given.pop("alpha"), given.pop("exp", False)
-    check_alpha(alpha)
     build(given, "method", METHODS, "option")
     build(given, "select", SELECTORS, "select_option")
     if given["start"] is not None:
         given["start"] = _origin(given["start"])
     # A ledger says what was called.
     linear = given.get("family", "gaussian") == "gaussian" and given.get("link") is None
-    with working("fitting"):
-        found = fitted(Request.of("dp_lm" if linear else "dp_glm", given), given["data"])
-    if isinstance(found, DPResults):
-        return outputs.tell(found, in_shell(found.summary(alpha, exp=exp)), DONE)
-    return outputs.tell(found, found.summary(SHELL), DECLINED)
+    name = "dp_lm" if linear else "dp_glm"
+
+    def call(data: str, **asked: Any) -> DPResults | NotReleased:
+        return fitted(Request.of(name, asked), data)
+
+    return fit_and_tell(call, given, outputs)
 
 
 def _origin(path: str) -> Origin:

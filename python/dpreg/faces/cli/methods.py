@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from dpreg.base.errors import ArgumentError, Choice, Setting, Value, closest
 from dpreg.base.options import alternatives
-from dpreg.faces.cli.parameters import pair
+from dpreg.faces.cli.release import pair
 
 
 def build(given: dict[str, Any], argument: str, kinds: Mapping[str, Any], settings: str) -> None:

@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpreg.base.errors import ArgumentError
-from dpreg.faces.cli.command import DONE, Documented
-from dpreg.faces.cli.output import Outputs, output_options
-from dpreg.faces.cli.parameters import shared, taking, text_of
-from dpreg.faces.cli.progress import working
-from dpreg.faces.cli.release import release_options
+from dpreg.faces.cli.release import release_options, shared, taking, text_of
+from dpreg.faces.cli.shell import DONE, Documented, Outputs, output_options, working
 
 if TYPE_CHECKING:
     from dpreg.results.moments import DPMoments

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from dpreg.faces.cli.command import DONE, Documented
+from dpreg.faces.cli.shell import DONE, Documented
 
 
 @click.command(

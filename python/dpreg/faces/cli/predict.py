@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpreg.base.errors import ArgumentError
-from dpreg.faces.cli.command import DONE, Documented
-from dpreg.faces.cli.output import needs_writable
-from dpreg.faces.cli.parameters import text_of
+from dpreg.faces.cli.release import text_of
+from dpreg.faces.cli.shell import DONE, Documented, needs_writable
 
 if TYPE_CHECKING:
     from dpreg.results.fit import DPResults

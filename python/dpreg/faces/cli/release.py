@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import csv
 import functools
+import io
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from dpreg.base.errors import ArgumentError
+from dpreg.base.errors import ArgumentError, Choice
 from dpreg.base.padding import padded
-from dpreg.faces.cli.output import Outputs, output_options
-from dpreg.faces.cli.parameters import listed, number, pair, shared, taking
-from dpreg.faces.cli.strata import payer_from
+from dpreg.faces.cli.shell import Command, Outputs, output_options
 
-Command = Callable[..., Any]
+if TYPE_CHECKING:
+    from dpreg.calls.session import Payer
+    from dpreg.privacy.budget import Budget
+    from dpreg.privacy.partition import StratumBudget
 
 
 def release_options(*own: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -73,3 +78,143 @@ def bounds_from(declarations: Sequence[str]) -> Mapping[str, tuple[float, float]
             raise ArgumentError("--bounds", f"must be COLUMN=LOW,HIGH, got {declaration!r}")
         bounds[column] = (low, high)
     return bounds or None
+
+
+def payer_from(path: str | None, stratum: str | None) -> Payer | None:
+    """Open the budget that a command is charged to, or one stratum of it."""
+    from dpreg.privacy.budget import Budget
+
+    if path is None:
+        if stratum is not None:
+            raise ArgumentError("--stratum", "needs a budget", "add --budget FILE")
+        return None
+    if not os.path.exists(path):
+        made = f"make it with dpreg budget new {path} --eps TOTAL"
+        raise ArgumentError("--budget", f"there is no file {path!r}", made)
+    budget = Budget.open(path)
+    return budget if stratum is None else stratum_of(budget, path, stratum)
+
+
+def stratum_of(budget: Budget, path: str, typed: str) -> StratumBudget:
+    """Return the stratum that ``COLUMN=LEVEL`` names."""
+    column, text = pair("--stratum", typed, "COLUMN=LEVEL")
+    if column not in budget.partitions:
+        how = f"declare its strata with dpreg budget partition {path} {column}=A,B,..."
+        raise ArgumentError("--stratum", f"{path!r} is not divided by {column!r}", how)
+    strata = budget.partition(column)
+    for level, one in strata.items():
+        if str(level) == text:
+            return one
+    levels = Choice(tuple(strata))
+    raise ArgumentError("--stratum", (f"{column!r} has no level {text!r}; it has ", levels))
+
+
+def offering(names: Callable[[], Sequence[str]]) -> Callable[..., list[CompletionItem]]:
+    """Return what completes one of the names, which are looked up when somebody asks."""
+
+    def complete(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+        return [CompletionItem(name) for name in names() if name.startswith(begun)]
+
+    return complete
+
+
+def method_names() -> Sequence[str]:
+    """Return what ``--method`` takes."""
+    from dpreg.estimation.methods import METHODS
+
+    return list(METHODS)
+
+
+def selector_names() -> Sequence[str]:
+    """Return what ``--select`` takes."""
+    from dpreg.estimation.selection import SELECTORS
+
+    return list(SELECTORS)
+
+
+_OPTIONS = {
+    "eps": click.option("--eps", type=float, required=True, help="Privacy parameter epsilon."),
+    "delta": click.option("--delta", type=float,
+                          help="Privacy parameter delta.  [default: as in Python]"),
+    "unit": click.option("--unit", metavar="COLUMN", help="Column that names the protected unit."),
+    "budget": click.option("--budget", metavar="FILE",
+                           help="Budget to charge (see dpreg budget new)."),
+    "stratum": click.option("--stratum", metavar="COLUMN=LEVEL",
+                            help="Use and charge one stratum only (see dpreg budget partition)."),
+    "rng": click.option("--rng", type=int, metavar="SEED",
+                        help="Random seed: makes the result reproducible and NOT PRIVATE."),
+    "levels": click.option("--levels", multiple=True, metavar="COLUMN=A,B,...",
+                           help="Public levels of a column; a level with a comma goes in double "
+                           "quotes."),
+    "bounds": click.option("--bounds", multiple=True, metavar="COLUMN=LOW,HIGH",
+                           help="Public bounds of a column or of the response; they cost no "
+                           "privacy."),
+    "max_rows": click.option("--max-rows", type=int, metavar="N",
+                             help="Maximum number of rows used per unit."),
+    "pad": click.option("--pad", type=float, metavar="SECONDS",
+                        help="Take a multiple of SECONDS, also when nothing is released, so that "
+                        "the time does not depend on the data."),
+    "cuts": click.option("--cuts", metavar="TIME,TIME,...", required=True,
+                         help="Public times, increasing: the ends of the intervals."),
+    "start": click.option("--start", type=float, default=0.0, show_default=True,
+                          help="Where the first interval begins."),
+    "weights": click.option("--weights", metavar="COLUMN", help="Column of row weights."),
+    "weight_limit": click.option("--weight-limit", type=float,
+                                 help="Clip weights at this value.  [default: estimated "
+                                 "privately]"),
+    "alpha": click.option("--alpha", type=float, default=0.05, show_default=True,
+                          help="1 - coverage of the intervals in the table."),
+    "memory": click.option("--memory", type=float, metavar="BYTES",
+                           help="Memory for rows; further rows go to temporary files.  [default: a "
+                           "quarter of the machine's memory]"),
+}  # fmt: skip
+
+
+def shared(*names: str) -> list[Callable[[Command], Command]]:
+    """Return options that several commands have, in this order."""
+    return [_OPTIONS[name] for name in names]
+
+
+def taking(*parameters: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator that adds arguments and options, listed in the help in this order."""
+    return lambda command: functools.reduce(lambda c, add: add(c), reversed(parameters), command)
+
+
+def method_options(argument: str, what: str) -> Callable[[Command], Command]:
+    """Return a decorator that adds options of a method."""
+    return click.option(
+        f"--{argument}", multiple=True, metavar="NAME=VALUE",
+        help=f"An option of {what}, see below; may be repeated.",
+    )  # fmt: skip
+
+
+def pair(option: str, declaration: str, form: str) -> tuple[str, str]:
+    """Return what is on either side of the equals sign of a declaration."""
+    name, equals, value = declaration.partition("=")
+    if not equals or not name:
+        raise ArgumentError(option, f"must be {form}, got {declaration!r}")
+    return name, value
+
+
+def listed(text: str) -> list[str]:
+    """Return what commas separate; what has a comma itself is in double quotes."""
+    return next(csv.reader(io.StringIO(text)), [])
+
+
+def text_of(path: str, argument: str) -> str:
+    """Return what is in a file that was given for `argument`."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError as error:
+        raise ArgumentError(argument, f"cannot read {path!r}: {error.strerror}") from None
+
+
+def number(text: str) -> int | float | str:
+    """Return the number that a text spells, or the text."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -6,12 +6,9 @@ from typing import Any
 
 import click
 
-from dpreg.faces.cli.command import DONE, Documented
 from dpreg.faces.cli.methods import build, described
-from dpreg.faces.cli.output import Outputs
-from dpreg.faces.cli.parameters import method_options, offering, selector_names
-from dpreg.faces.cli.progress import working
-from dpreg.faces.cli.release import release_options
+from dpreg.faces.cli.release import method_options, offering, release_options, selector_names
+from dpreg.faces.cli.shell import DONE, Documented, Outputs, working
 
 
 def _options() -> str:

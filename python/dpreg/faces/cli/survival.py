@@ -6,13 +6,9 @@ from typing import Any
 
 import click
 
-from dpreg.faces.cli.command import DECLINED, DONE, Documented
 from dpreg.faces.cli.curve import times_from
-from dpreg.faces.cli.face import SHELL, in_shell
-from dpreg.faces.cli.output import Outputs
-from dpreg.faces.cli.parameters import listed, shared
-from dpreg.faces.cli.progress import working
-from dpreg.faces.cli.release import release_options
+from dpreg.faces.cli.release import listed, release_options, shared
+from dpreg.faces.cli.shell import Documented, Outputs, fit_and_tell
 
 
 @click.command(
@@ -41,16 +37,8 @@ def survival(given: dict[str, Any], outputs: Outputs) -> int:
     or a pattern.
     """
     from dpreg.calls.survival import dp_survival
-    from dpreg.estimation.inference.law import check_alpha
-    from dpreg.results.survival import DPSurvival
 
-    alpha, exp = given.pop("alpha"), given.pop("exp")
-    check_alpha(alpha)
     given["cuts"] = times_from(given["cuts"])
     if given["time_varying"] is not None:
         given["time_varying"] = listed(given["time_varying"])
-    with working("fitting"):
-        found = dp_survival(**given)
-    if not isinstance(found, DPSurvival):
-        return outputs.tell(found, found.summary(SHELL), DECLINED)
-    return outputs.tell(found, in_shell(found.summary(alpha, exp=exp)), DONE)
+    return fit_and_tell(dp_survival, given, outputs)

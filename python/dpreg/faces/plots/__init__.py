@@ -3,8 +3,7 @@
 Results, plans and budgets have `plot` methods that find a plot here by its name.
 """
 
-from dpreg.faces.plots.coefficients import plot_beside, plot_coefficients
-from dpreg.faces.plots.correlations import plot_correlations
+from dpreg.faces.plots.coefficients import plot_beside, plot_coefficients, plot_correlations
 from dpreg.faces.plots.curves import plot_curve, plot_survival
 from dpreg.faces.plots.diagnostics import plot_calibration, plot_qq, plot_residuals
 from dpreg.faces.plots.plans import plot_plan, plot_power, plot_shares

@@ -1,4 +1,4 @@
-"""Coefficients of a fit, or of several fits side by side, with their intervals."""
+"""Coefficients of a fit, or of several side by side, with their intervals; correlations."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dpreg.results.fit import DPResults
+    from dpreg.results.moments import DPMoments
 
 # Coefficients that are more standard errors from 0 than this are clear of it in any case.
 _FARTHEST = 25.0
@@ -24,6 +25,8 @@ _FARTHEST = 25.0
 _STYLES = ((SAMPLING, "s"), (ACCENT, "o"), ("#009E73", "D"), ("#CC79A7", "^"))
 # Of the distance between two terms, how much the fits of one term take.
 _SPREAD = 0.5
+# With more columns correlations have no room for numbers.
+_MOST_NUMBERS = 15
 
 
 def plot_coefficients(fit: DPResults, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
@@ -154,3 +157,26 @@ def _table(fit: DPResults | pd.DataFrame, alpha: float) -> pd.DataFrame:
     from dpreg.results.fit import DPResults
 
     return fit.tidy(alpha) if isinstance(fit, DPResults) else fit
+
+
+def plot_correlations(moments: DPMoments, ax: Axes | None = None) -> Axes:
+    """Draw the correlations as a heat map, blue below 0 and red above.
+
+    Correlations within two standard errors of 0 are printed in grey.
+    """
+    values, errors = moments.corr().to_numpy(), moments.corr_errors().to_numpy()
+    size = len(values)
+    ax = new_axes(ax, 1.5 + 0.45 * size)
+    image = ax.imshow(values, cmap="RdBu_r", vmin=-1, vmax=1)
+    ax.figure.colorbar(image, ax=ax, label="correlation")
+    ax.set_xticks(range(size), moments.names, rotation=45, ha="right")
+    ax.set_yticks(range(size), moments.names)
+    if size <= _MOST_NUMBERS:
+        for i, j in np.ndindex(size, size):
+            r, error = values[i, j], errors[i, j]
+            clear = abs(r) > 2 * error
+            dark = "white" if abs(r) > 0.6 else "black"
+            text = "n/a" if np.isnan(r) else f"{r:.2f}"
+            ax.text(j, i, text, ha="center", va="center", color=dark if clear else "0.55")
+    ax.set_title(f"Correlations, {cost_of(moments.privacy)}", loc="left")
+    return ax

@@ -1,0 +1,300 @@
+"""What commands are made of: exit codes, help, messages as they are typed, and where results go."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpreg.base.errors import (
+    Argument,
+    ArgumentError,
+    Blank,
+    Choice,
+    Code,
+    Names,
+    Options,
+    Setting,
+    Value,
+)
+from dpreg.base.passes import progress
+
+if TYPE_CHECKING:
+    from dpreg.results.summary import Summary
+
+Command = Callable[..., Any]
+
+DONE = 0
+# An audit found a broken claim, or a ledger is not what it was.
+BROKEN = 1
+# Wrong use: nothing was read and nothing charged.
+REFUSED = 2
+# The mechanism did not release; the charge was made.
+DECLINED = 3
+# The charge was made, and then a source could not be read or a result not be written; or there
+# was no entropy.
+FAILED = 4
+# The reader of the output went away, as for any SIGPIPE.
+CUT_OFF = 141
+# Somebody pressed Ctrl-C; a charge that was made stays.
+INTERRUPTED = 130
+
+# Arguments of the Python functions that a command takes by position; others are options of that
+# name, or options of a method.
+_POSITIONAL = {"formula": "FORMULA", "data": "DATA", "statistic": "STATISTIC", "ledger": "ledger"}
+# Names of the options of all commands.
+_options: set[str] = set()
+# Attributes of a fit that its summary refers to.
+_ATTRIBUTES = {"fit.clipping": "clipping in --json", "in fit.notes": "in the JSON (--json)"}
+# Seconds before the progress of long work is shown.
+_PATIENCE = 2.0
+
+
+class Documented(click.Command):
+    """A command whose help has examples, and a section that is put together when it is read.
+
+    Parameters
+    ----------
+    details : tuple of str and callable, optional
+        Title and text.
+    """
+
+    def __init__(
+        self,
+        *arguments: Any,
+        examples: Sequence[str] = (),
+        details: tuple[str, Callable[[], str]] | None = None,
+        **named: Any,
+    ) -> None:
+        super().__init__(*arguments, **named)
+        self._examples = examples
+        self._details = details
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write details and examples."""
+        if self._details is not None:
+            title, text = self._details
+            with formatter.section(title):
+                for paragraph in text().split("\n\n"):
+                    formatter.write_text(paragraph)
+        if self._examples:
+            with formatter.section("Examples"):
+                for example in self._examples:
+                    formatter.write(f"{'':{formatter.current_indent}}{example}\n")
+
+
+def know_options(command: click.Command) -> None:
+    """Take note of the options of a command and of those in it: messages spell them as such."""
+    _options.update(str(one.name) for one in command.params if isinstance(one, click.Option))
+    for inner in getattr(command, "commands", {}).values():
+        know_options(inner)
+
+
+class Shell:
+    """Messages as users of the command line read them."""
+
+    def spell(self, code: Code) -> str:
+        match code:
+            case Argument(name):
+                return _name(name)
+            case Setting(argument, value):
+                return _setting(argument, value)
+            case Value(value):
+                return repr(value) if isinstance(value, str) else _plain(value)
+            case Choice(values) | Names(values):
+                return ", ".join(map(_plain, values))
+            case Options(_, _, "Budget", _):
+                return "dpreg budget new"
+            case Options(argument, name, _, settings):
+                chosen = [f"--{argument} {name}"] if argument else []
+                return " ".join([*chosen, *(_setting(*s) for s in settings.items())])
+
+
+SHELL = Shell()
+
+
+def in_shell(summary: Summary) -> Summary:
+    """Return a summary whose notes refer to the JSON instead of attributes of the fit."""
+    notes = summary.notes
+    for attribute, place in _ATTRIBUTES.items():
+        notes = tuple(note.replace(attribute, place) for note in notes)
+    return replace(summary, notes=notes)
+
+
+def _name(argument: str) -> str:
+    if argument.startswith("-") or argument.isupper():
+        return argument
+    if argument in _POSITIONAL:
+        return _POSITIONAL[argument]
+    dashed = argument.replace("_", "-")
+    return f"--{dashed}" if argument in _options else f"--option {argument}"
+
+
+def _setting(argument: str, value: Any) -> str:
+    name = _name(argument)
+    if isinstance(value, Options):
+        return SHELL.spell(value)
+    if isinstance(value, bool) and argument in _options:
+        return name if value else f"--no-{name[2:]}"
+    if isinstance(value, dict):
+        pairs = (f"{_plain(k)}={_plain(v)}" for k, v in value.items() if k is not ...)
+        return " ".join(f"{name} {shlex.quote(pair)}" for pair in pairs)
+    between = "=" if name.startswith("--option ") else " "
+    return f"{name}{between}{shlex.quote(_plain(value))}"
+
+
+def _plain(value: Any) -> str:
+    """Return a value as an option takes it."""
+    if value is ...:
+        return "..."
+    if isinstance(value, Blank):
+        return value.name.upper()
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(_plain, value))
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Files that a result goes to; ``-`` is the standard output, and then nothing else is there."""
+
+    json: str | None
+    html: str | None
+    latex: str | None
+    quiet: bool
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Outputs:
+        """Take what `output_options` added out of the options of a command.
+
+        Refuses files that cannot be written, before anything is charged.
+        """
+        for name in ("json", "html", "latex"):
+            needs_writable(given[name], f"--{name}")
+        return cls(**{name: given.pop(name) for name in ("json", "html", "latex", "quiet")})
+
+    def tell(self, result: Any, summary: Any, code: int) -> int:
+        """Write and print what was paid for: whatever fails, nothing of it is lost."""
+        document, failures, piped = result.to_json(), [], False
+        for name, text in (("json", lambda: document), ("html", summary.as_html),
+                           ("latex", summary.as_latex)):  # fmt: skip
+            path = getattr(self, name)
+            if path == "-":
+                print(text())
+                piped = True
+            elif path is not None:
+                try:
+                    Path(path).write_text(text() + "\n", encoding="utf-8")
+                except OSError as error:
+                    failures.append(f"--{name}: cannot write {path!r}: {error.strerror}")
+        if not (self.quiet or piped):
+            print(summary)
+        if not failures:
+            return code
+        if not piped:
+            print(document)
+        print(f"dpreg: {'; '.join(failures)}; the result is printed as JSON", file=sys.stderr)
+        return FAILED
+
+
+def output_options(command: Command) -> Command:
+    """Add the options that say where a result goes."""
+    for option in (
+        click.option("--quiet", is_flag=True, help="Do not print the table."),
+        click.option(
+            "--latex", metavar="FILE", help="Write the table as LaTeX; - for standard output."
+        ),
+        click.option(
+            "--html", metavar="FILE", help="Write the table as HTML; - for standard output."
+        ),
+        click.option(
+            "--json", metavar="FILE", help="Write the whole result as JSON; - for standard output."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def needs_writable(path: str | None, option: str) -> None:
+    """Refuse a file that cannot be written, and leave it as it was."""
+    if path is None or path == "-":
+        return
+    new = not os.path.lexists(path)
+    try:
+        with open(path, "a", encoding="utf-8"):
+            pass
+        if new:
+            os.unlink(path)
+    except OSError as error:
+        raise ArgumentError(option, f"cannot write {path!r}: {error.strerror}") from None
+
+
+def refused(error: Exception) -> None:
+    """Print a refusal in the words of the shell."""
+    text = error.told(SHELL) if isinstance(error, ArgumentError) else str(error)
+    print(f"dpreg: {text}", file=sys.stderr)
+
+
+def close_quietly() -> None:
+    """Let nothing be written to a pipe that was closed, not even when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def working(text: str) -> Iterator[None]:
+    """Show `text`, passes over the rows and the time on stderr, after two seconds, on a terminal.
+
+    Of how far the work has come, `dpreg.base.passes` says what may be shown.
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(text, total=None)
+    timer = threading.Timer(_PATIENCE, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        with progress(lambda found: bar.update(task, description=f"{text}, {found}")):
+            yield
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
+
+
+def fit_and_tell(
+    call: Callable[..., Any], given: dict[str, Any], outputs: Outputs, doing: str = "fitting"
+) -> int:
+    """Make a release whose table has intervals, and say what came of it.
+
+    Parameters
+    ----------
+    given : dict
+        Arguments of `call`; ``alpha``, and ``exp`` if it is there, are those of the table.
+    """
+    from dpreg.estimation.inference.law import check_alpha
+
+    alpha = check_alpha(given.pop("alpha"))
+    shown = {"exp": given.pop("exp")} if "exp" in given else {}
+    with working(doing):
+        found = call(**given)
+    if not found.released:
+        return outputs.tell(found, found.summary(SHELL), DECLINED)
+    return outputs.tell(found, in_shell(found.summary(alpha, **shown)), DONE)
