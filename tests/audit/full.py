@@ -90,10 +90,10 @@ def inputs(options):
 
 def neighbours(options):
     """tests/boundary: one unit more, in every container and file format."""
-    times = 6 * options.times
+    times = 10 * options.times
     done = pytest(HERE.parent / "boundary", DPREG_EXAMPLES=str(times))
-    # 20 pairs each in `make test`.
-    return done.returncode == 0, f"{20 * times:,} pairs of tables a container\n{tail(done)}"
+    # 12 pairs each in `make test`.
+    return done.returncode == 0, f"{12 * times:,} pairs of tables a container\n{tail(done)}"
 
 
 def pytest(*arguments, **environment):

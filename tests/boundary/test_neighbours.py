@@ -1,6 +1,6 @@
 """One unit more changes nothing that can be seen, and no row of the others, in any container.
 
-`DPREG_EXAMPLES=70` makes as many times the pairs; `make audit` makes 20,000.
+`DPREG_EXAMPLES=100` makes as many times the pairs; `make audit` makes 20,000.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FORMULAS = [
 
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_a_unit_more_changes_nothing_that_can_be_seen(container):
-    @settings(max_examples=20 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=12 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
     @given(pairs(), st.sampled_from(FORMULAS))
     def check(pair, formula):
         call = {"levels": pair.levels, "unit": pair.unit}
@@ -44,7 +44,7 @@ def test_a_unit_more_changes_nothing_that_can_be_seen(container):
     check()
 
 
-@settings(max_examples=15 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(pairs(), st.sampled_from(FORMULAS))
 def test_every_container_gives_the_same_rows(pair, formula):
     first = None

@@ -30,8 +30,8 @@ def draw(scores, k, bits, *, score_range=2.0, epsilon=1.0, gamma=0.5, noise="exp
 
 
 @pytest.mark.parametrize("noise", list(LAWS))
-@pytest.mark.parametrize("gamma", [0.0, 0.3, 0.5, 0.9])
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("d", [1, 2, 4, 6])
 def test_sampler_follows_the_law(d, gamma, noise, bits):
     """Every k; with ties and without."""
     for scores in (np.array([0.0, 2.0, 2.0, 5.0, -1.0, 2.0])[:d],

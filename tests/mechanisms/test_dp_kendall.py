@@ -130,23 +130,35 @@ def test_sampler_of_groups_follows_the_law(bits):
     assert_follows(list(counts.values()), list(expected.values()))
 
 
+def columns_with_ties():
+    rng = np.random.default_rng(6)
+    x = rng.integers(5, size=(12, 4)).astype(float)
+    x[2, 1] = np.nan
+    return x, x[:, 0] + rng.integers(3, size=12)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_sampler_follows_the_law(k, bits):
+    x, y = columns_with_ties()
+    expected = law(np.column_stack([y, x]), k, 0.8)
+    counts = dict.fromkeys(expected, 0)
+    for _ in range(5000):
+        drawn = _core.dp_kendall(x, y, k=k, epsilon_round=0.8, bits=bits, threads=1, **RANGES)
+        counts[tuple(int(j) for j in drawn)] += 1
+    assert_follows(list(counts.values()), list(expected.values()))
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("layout", ["C", "F"])
-def test_sampler_follows_the_law(threads, layout, bits):
-    rng = np.random.default_rng(6)
-    n, d = 12, 4
-    x = np.asarray(rng.integers(5, size=(n, d)), dtype=float, order=layout)
-    x[2, 1] = np.nan
-    y = x[:, 0] + rng.integers(3, size=n)
-    for k in (1, 2, 3):
-        expected = law(np.column_stack([y, x]), k, 0.8)
-        counts = dict.fromkeys(expected, 0)
-        for _ in range(5000):
-            drawn = _core.dp_kendall(
-                x, y, k=k, epsilon_round=0.8, bits=bits, threads=threads, **RANGES
-            )
-            counts[tuple(int(j) for j in drawn)] += 1
-        assert_follows(list(counts.values()), list(expected.values()))
+def test_threads_and_layouts_draw_the_same(threads, layout):
+    x, y = columns_with_ties()
+    for seed, k in itertools.product(range(100), (1, 2, 3)):
+        drawn, same = (
+            _core.dp_kendall(table, y, k=k, epsilon_round=0.8, bits=_core.TestBits(seed),
+                             threads=count, **RANGES)
+            for table, count in ((x, 1), (np.asarray(x, order=layout), threads))
+        )  # fmt: skip
+        np.testing.assert_array_equal(drawn, same)
 
 
 def test_published_ranges_give_the_published_law(bits):

@@ -193,7 +193,7 @@ def test_declined_outcomes_explain_themselves(diamonds):
         raise small
 
 
-@pytest.mark.parametrize("share", [0.001, 0.01, 0.03, 0.1, 0.5])
+@pytest.mark.parametrize("share", [0.001, 0.03, 0.1])
 def test_a_rare_column_gets_an_honest_interval_or_none(share):
     """In how many batches a column varies decides what can be said about its slope."""
     missed = told = 0

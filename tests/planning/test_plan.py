@@ -111,7 +111,7 @@ def settings(count):
 
 @pytest.mark.slow
 def test_plans_agree_with_simulation_off_the_grid():
-    """30 settings between those of the table: widths within 10%, and who is released.
+    """18 settings between those of the table: widths within 10%, and who is released.
 
     One of AdaSSP, between 8 and 16 regressors where eps is little, is off by 11%, in 60 runs too:
     the grid is coarse there.
@@ -119,13 +119,13 @@ def test_plans_agree_with_simulation_off_the_grid():
     Those of default fits are in `test_inference.py`.
     """
     off = []
-    for n, d, eps, method in settings(30):
+    for n, d, eps, method in settings(18):
         plan = dpreg.dp_plan(n, d, eps, method=method)
-        runs = np.array([simulate(n, d, eps, method, "gaussian", s) for s in range(100, 120)])
         if plan.works:
+            runs = np.array([simulate(n, d, eps, method, "gaussian", s) for s in range(100, 110)])
             assert runs[:, 2].mean() >= 0.85, (n, d, eps, method)
             off.append((abs(np.nanmedian(runs[:, 1]) / plan.width - 1), n, d, eps, method))
-    assert len(off) >= 18
+    assert len(off) >= 14
     assert [entry for entry in off if entry[0] > (0.12 if entry[4] == "adassp" else 0.10)] == []
     assert sum(entry[0] > 0.10 for entry in off) <= 1
 
@@ -170,13 +170,13 @@ CLOSE = {"binomial": 0.12, "quantile": 0.12, "poisson": 0.25, "moments": 0.25}
 @pytest.mark.slow
 @pytest.mark.parametrize("what", OTHERS)
 def test_plans_of_families_agree_with_simulation_off_the_grid(what):
-    """Six settings each between those of the table."""
+    """Four settings each between those of the table."""
     rng = np.random.default_rng(20260101)
-    for _ in range(6):
+    for _ in range(4):
         n = int(np.exp(rng.uniform(math.log(10_000), math.log(60_000))))
         d, eps = int(rng.choice([2, 3, 5, 10])), float(np.exp(rng.uniform(math.log(0.5), 1.2)))
         plan = dpreg.dp_plan(n, d, eps, **asked(what))
-        runs = [families.simulate(n, d, eps, what, "gaussian", s) for s in range(100, 112)]
+        runs = [families.simulate(n, d, eps, what, "gaussian", s) for s in range(100, 108)]
         found = np.array(runs)
         assert plan.works
         assert found[:, 2].mean() >= 0.85
