@@ -1,16 +1,16 @@
 # %% [markdown]
-# # Errors found in papers and codes
+# # Errors found in papers and code
 #
-# While this package was written, the algorithms it implements were re-derived and public
-# implementations of private linear regression were read and run. This page lists what was found to
+# While this package was written, the algorithms it implements were re-derived, and public
+# implementations of private linear regression were read and run. This page lists those found to
 # give less privacy than stated, each with a counterexample that runs. It is not a judgement of the
-# authors: these mechanisms are easy to get wrong, a first version of this one did too, and most of
-# the slips are a factor of 2 or one forgotten term. Versions are those of November 2026 or
-# earlier; some may have been mended since.
+# authors: these mechanisms are easy to get wrong, a first version of this package had errors too,
+# and most of the slips are a factor of 2 or one forgotten term. The versions are those of November
+# 2026 or earlier; some errors may have been corrected since.
 #
-# Each counterexample is a function that returns what was claimed and what is true;
-# tests/test_vignettes.py asserts them, and tests/audit/mutants puts the same defects into
-# dpreg, where the audit must reject them.
+# Each counterexample is a function that returns the claimed value and the true one.
+# tests/test_vignettes.py asserts them, and tests/audit/mutants puts the same defects into dpreg,
+# where the audit must reject them.
 
 # %%
 from __future__ import annotations
@@ -28,9 +28,9 @@ from dpreg.privacy.gdp import gdp_delta, gdp_epsilon
 # ## TukeyEM (Amin, Joseph, Ribero and Vassilvitskii, 2023) and its reference code
 #
 # **Weight of a region.** Depth is not monotone when a model is replaced: it moves by 1 in either
-# direction. The exponential mechanism then needs exp(eps q / 2); main text and code use exp(eps
-# q). With the models {0, c} replaced by {c, 1} on [0, 1], c small, the log ratio at a deep point
-# tends to 2 eps.
+# direction. The exponential mechanism then needs exp(eps q / 2); the main text and the code use
+# exp(eps q). If the models {0, c} on [0, 1], c small, are replaced by {c, 1}, the log ratio at a
+# deep point tends to 2 eps.
 
 
 # %%
@@ -49,7 +49,8 @@ print(tukey_weight())
 
 # %% [markdown]
 # **Scale of the test.** The reference code adds Laplace(scale = eps) where 1 / eps is meant. A
-# distance moves by 1, so the answer of the test alone loses 1 / eps. At eps = ln(3) / 2:
+# distance moves by 1, so the outcome of the test alone has a privacy loss of 1 / eps. At eps =
+# ln(3) / 2:
 
 
 # %%
@@ -64,7 +65,7 @@ def laplace_scale():
 print(laplace_scale())
 
 # %% [markdown]
-# **Batches of int(n / m) rows.** When n crosses a multiple of m, all batches change and not one.
+# **Batches of int(n / m) rows.** When n crosses a multiple of m, all batches change, not one.
 
 
 # %%
@@ -82,10 +83,10 @@ print(batches())
 # %% [markdown]
 # ## DPKendall (Dick, Gillenwater and Joseph, 2023), reference code
 #
-# The paper's sensitivity of 3/2 is right for (C - D) / (n - 1). The code uses scipy's tau_b, whose
-# denominator leaves ties out: with a column that is nearly constant one row moves (n / 2) tau_b by
-# sqrt(n / 2). And a constant column is NaN, which argsort puts last, so that it is chosen with
-# probability 1.
+# The paper's sensitivity of 3/2 is correct for (C - D) / (n - 1). The code uses scipy's tau_b,
+# whose denominator leaves ties out: if a column is nearly constant, one row moves (n / 2) tau_b by
+# sqrt(n / 2). The tau_b of a constant column is NaN, which argsort puts last, so such a column is
+# chosen with probability 1.
 
 
 # %%
@@ -104,8 +105,9 @@ with np.errstate(all="ignore"):
 # %% [markdown]
 # ## Report noisy maximum with Laplace(Delta / eps)
 #
-# Right for scores that all move in one direction. When one may go up and another down, it loses up
-# to 2 eps. Two candidates, scores (0, s) become (Delta, s - Delta):
+# This is correct if all scores move in the same direction. If one may go up while another goes
+# down, the privacy loss is up to 2 eps. Two candidates whose scores (0, s) become (Delta, s -
+# Delta):
 
 
 # %%
@@ -124,9 +126,9 @@ print(noisy_maximum())
 # %% [markdown]
 # ## Canonical Lipschitz mechanism with eps / (2 Delta) for each unit of gap (Swope et al., 2024)
 #
-# A gap is a difference of two scores, which moves by 2 Delta, and the loss of a set is half of it:
-# for scores that move both ways the coefficient is eps / (4 Delta). All score vectors on a small
-# grid, exactly (Gumbel noise makes the mechanism an exponential one):
+# A gap is a difference of two scores, so it moves by up to 2 Delta. If scores can move in both
+# directions, the coefficient must be eps / (4 Delta). Computed exactly over all score vectors on a
+# small grid (with Gumbel noise the mechanism is an exponential one):
 
 
 # %%
@@ -158,9 +160,10 @@ print(canonical_gap())
 # %% [markdown]
 # ## Screening for the Lasso (Khanna et al., 2025)
 #
-# **Sensitivity.** The change of a product is bounded by the product of the changes of its factors,
-# which gives 4 lambda (1 + lambda) / n. One row moves the score by 2 lambda (1 + lambda) /
-# sqrt(n): with n rows x = 1, y = lambda and w = lambda, and one row y = -lambda more.
+# **Sensitivity.** The paper bounds the change of a product by the product of the changes of its
+# factors, which gives 4 lambda (1 + lambda) / n. But one row can move the score by
+# 2 lambda (1 + lambda) / sqrt(n): take n rows with x = 1, y = lambda and w = lambda, and add one
+# row with y = -lambda.
 
 
 # %%
@@ -180,8 +183,8 @@ def screening_sensitivity(n=3000, bound=50.0):
 print(screening_sensitivity())
 
 # %% [markdown]
-# **Soundness.** The rule is that of the l1-ball of radius 1. For X = I, y = (2, 2) and lambda = 2
-# the optimum is (1, 1), and both of its coordinates are screened.
+# **Soundness.** The rule is valid for the l1-ball of radius 1 only. For X = I, y = (2, 2) and
+# lambda = 2 the optimum is (1, 1), and both of its coordinates are screened out.
 
 
 # %%
@@ -198,8 +201,9 @@ print(screening_soundness())
 # %% [markdown]
 # ## Boosted AdaSSP, one public code: sigma = mu
 #
-# mu of Gaussian differential privacy is used as the scale of the noise, where 1 / mu is meant, and
-# T rounds, X'X and its least eigenvalue are not composed. T = 100, delta = 1e-6:
+# The parameter mu of Gaussian differential privacy is used as the scale of the noise, where 1 / mu
+# is meant, and the T rounds, X'X and its smallest eigenvalue are not composed. With T = 100 and
+# delta = 1e-6:
 
 
 # %%
@@ -212,8 +216,8 @@ print(sigma_is_mu())
 # %% [markdown]
 # ## Classical Gaussian scale beyond eps = 1
 #
-# sqrt(2 ln(1.25 / delta)) / eps is proved for eps below 1; used at eps = 20 it gives another
-# delta.
+# The scale sqrt(2 ln(1.25 / delta)) / eps is proved for eps below 1. At eps = 20 the true delta is
+# larger than the stated one:
 
 
 # %%
@@ -225,10 +229,10 @@ def classical_gaussian(eps=20.0, delta=1e-5):
 print(classical_gaussian())
 
 # %% [markdown]
-# ## A seed that serves every query
+# ## The same seed for every query
 #
 # `random_state=int` seeds each query anew. Two queries with different eps then have the same noise
-# at two scales, and two linear equations give the exact sum, without the seed being known.
+# at two scales, and two linear equations give the exact sum without knowledge of the seed.
 
 
 # %%
@@ -243,12 +247,12 @@ def one_seed(seed=42, total=12345.678):
 print(one_seed())
 
 # %% [markdown]
-# ## Bounds from the data, clipping left out, a sensitivity of 0
+# ## Clipping left out, a sensitivity of 0, bounds from the data
 #
-# One library clips only when there is an intercept, so without one the sum of squares moves by x^2
-# for any x; another takes the lower bound twice in the sensitivity of the diagonal of X'X, which
-# is 0 for bounds (0, 100) where it should be 10,000; a third reads lambda_min(X'X), column ranges
-# and row norms from the data, so that the scale of the noise itself reveals one row.
+# One library clips only if there is an intercept; without one, the sum of squares moves by x^2 for
+# any x. Another uses the lower bound twice in the sensitivity of the diagonal of X'X, which is then
+# 0 for bounds (0, 100) instead of 10,000. A third takes lambda_min(X'X), column ranges and row
+# norms from the data, so that the scale of the noise itself reveals one row.
 
 
 # %%
@@ -271,8 +275,8 @@ print(clipping_skipped(), sensitivity_of_the_diagonal(), noise_scale_from_the_da
 # %% [markdown]
 # ## An intercept that is not charged
 #
-# Means of the d columns at eps / (d + 1) in total, the mean of y at eps / (d + 1), and the rest at
-# eps d / (d + 1): for d = 1 that is 1.5 eps.
+# The means of the d columns cost eps / (d + 1) in total, the mean of y costs eps / (d + 1), and the
+# rest costs eps d / (d + 1): for d = 1 that is 1.5 eps.
 
 
 # %%
@@ -285,12 +289,12 @@ print(intercept_budget())
 # %% [markdown]
 # ## Curvature of the logistic loss (diffprivlib 0.6.6)
 #
-# Objective perturbation by Chaudhuri, Monteleoni and Sarwate (2011) pays for the curvature that a
-# row adds to the objective, a quarter of its squared norm. `LogisticRegression` allows for a
-# quarter of `data_norm`, not of its square, so that its guarantee needs rows of norm 1. (It also
-# has an intercept that is not penalised, where the proof needs every coefficient to be.) One
-# row, x = 10 and y = 1, or x = 0: the density of the coefficient at 0 is that of the linear term
-# that makes 0 the minimum, times the curvature there.
+# Objective perturbation (Chaudhuri, Monteleoni and Sarwate, 2011) has to account for the curvature
+# that a row adds to the objective, a quarter of its squared norm. `LogisticRegression` allows for a
+# quarter of `data_norm`, not of its square, so its guarantee holds only for rows of norm 1. (It
+# also leaves the intercept unpenalised, while the proof needs a penalty on every coefficient.)
+# Compare a table of one row, x = 10 and y = 1, with x = 0: the density of the coefficient at 0 is
+# the density of the linear term that makes 0 the minimum, times the curvature there.
 
 
 # %%
@@ -305,8 +309,8 @@ print(logistic_curvature())
 # %% [markdown]
 # ## Fixed effects before clipping
 #
-# Group means are taken of raw values, then one row is charged. A row of a group of 100 moves the
-# other 99 too, before anything is clipped.
+# Group means are computed from raw values, and only one row is accounted for. In a group of 100 a
+# row also moves the other 99, before anything is clipped.
 
 
 # %%
@@ -321,11 +325,11 @@ def fixed_effects(rows=100, bound=2.0, value=1e3):
 print(fixed_effects())
 
 # %% [markdown]
-# ## Pairs of rows when their number is odd
+# ## Pairs of rows when the number of rows is odd
 #
-# A Theil-Sen estimator drops the last row of an odd number before rows are paired. Taking a row
-# away from an even number ends two pairs: its own, and, as another row is dropped in its stead,
-# none or one more. One is charged.
+# A Theil-Sen estimator drops the last row before pairing if the number of rows is odd. Removing a
+# row from an even number breaks its own pair and, since another row is then dropped, up to one
+# more. Only one pair is accounted for.
 
 
 # %%
@@ -347,10 +351,10 @@ def odd_pairs():
 print(odd_pairs())
 
 # %% [markdown]
-# ## Doubles
+# ## Floating-point noise
 #
-# Laplace noise drawn as a double and added to a double: small results that are not a multiple of
-# 2^-53 occur when the true value is 0, and cannot occur when it is 1. One such result
+# Laplace noise is drawn as a double and added to a double. Small results that are not a multiple of
+# 2^-53 occur when the true value is 0 but cannot occur when it is 1, so one such result
 # distinguishes the two.
 
 
@@ -368,9 +372,9 @@ def low_bits(draws=20_000):
 print(low_bits())
 
 # %% [markdown]
-# ## What was found right
+# ## What was found correct
 #
-# The depth bound of TukeyEM's propose-test-release (with the corrected weight), the sensitivity
-# 3/2 of DPKendall, the sum sensitivities and upper-triangle noise of dp-statsmodels' least
+# The depth bound in TukeyEM's propose-test-release (with the corrected weight), the sensitivity 3/2
+# of DPKendall, the sensitivities of sums and the upper-triangle noise in dp-statsmodels' least
 # squares, the objective perturbation of DPpack, and OpenDP's samplers, against which ours are
 # tested.
