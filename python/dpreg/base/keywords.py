@@ -21,8 +21,12 @@ _SYNONYMS = {
     "levels": "categories", "k": "n_features n_features_to_select", "d": "features",
     "n": "rows nobs n_obs", "cuts": "breaks times", "start": "start_time", "ledger": "path file",
 }  # fmt: skip
-# What is written for an argument that is missing.
-_LIKE = {"cuts": [90, 180, 365], "k": 5, "formula": "y ~ x", "treatment": "arm"}
+# What is written for an argument that is missing, and for the formula of a function.
+_LIKE = {"cuts": [90, 180, 365], "k": 5, "treatment": "arm"}
+_FORMULAS = {
+    "dp_moments": "~ x + z", "dp_curve": "Surv(time, event) ~ group",
+    "dp_survival": "Surv(time, event) ~ x",
+}  # fmt: skip
 
 # By the name that was given: the arguments that it may stand for, and the advice where a function
 # has one of them; with none, the advice is for every function.
@@ -95,6 +99,8 @@ def hinted(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
                     raise _twice(name, key, ordered)
             for key in needed:
                 if key not in named and key not in ordered[:placed]:
+                    if ordered[0] == "formula" and placed and _is_table(arguments[unnamed]):
+                        raise _data_first(name)
                     raise _missing(name, key)
             return function(*arguments, **named)
 
@@ -121,7 +127,20 @@ def _missing(function: str, key: str) -> KeywordError:
     if key == "eps":
         common = (*write("eps", 1.0), ", a common choice; smaller is more private")
         return KeywordError("eps", "must be given", common, "see what dp_plan() says of yours")
-    return KeywordError(key, "must be given", write(key, _LIKE.get(key, ...)))
+    if key == "data":
+        kinds = "a data frame, a dict of arrays or the path of a Parquet file"
+        return KeywordError(key, "must be given", kinds)
+    like = _FORMULAS.get(function, "y ~ x") if key == "formula" else _LIKE.get(key, ...)
+    return KeywordError(key, "must be given", write(key, like))
+
+
+def _is_table(given: object) -> bool:
+    return isinstance(given, dict) or hasattr(given, "columns")
+
+
+def _data_first(function: str) -> KeywordError:
+    formula = _FORMULAS.get(function, "y ~ x")
+    return KeywordError("formula", "comes first", f"write {function}({formula!r}, data, ...)")
 
 
 def _too_many(function: str, ordered: list[str], known: list[str]) -> KeywordError:

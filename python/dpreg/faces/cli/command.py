@@ -22,6 +22,9 @@ CUT_OFF = 141
 # Somebody pressed Ctrl-C; a charge that was made stays.
 INTERRUPTED = 130
 
+# Characters in a line of an example, without its margin.
+_WIDEST = 90
+
 
 class Documented(click.Command):
     """A command whose help has examples, and a section that is put together when it is read.
@@ -53,4 +56,17 @@ class Documented(click.Command):
         if self._examples:
             with formatter.section("Examples"):
                 for example in self._examples:
-                    formatter.write(f"{'':{formatter.current_indent}}{example}\n")
+                    for line in _folded(example):
+                        formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+
+def _folded(example: str) -> list[str]:
+    """Return the lines of an example, which a shell reads as one; options stay whole."""
+    first, *options = example.split(" --")
+    lines = [first]
+    for option in (f" --{option}" for option in options):
+        if len(lines[-1]) + len(option) > _WIDEST:
+            lines[-1] += " \\"
+            lines.append("   ")
+        lines[-1] += option
+    return lines
