@@ -57,11 +57,37 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
     "alpha": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
     "conf_level": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
     "delta": (("cuts", "blocks"), "leave it out: the guarantee is (eps, 0)"),
+    **dict.fromkeys(
+        ("reference", "baseline", "base", "ref"),
+        (("levels",), "the first of the levels is the reference level: give levels in that order"),
+    ),
+    **dict.fromkeys(("se", "se_fit"), (("interval",), "write interval='confidence'")),
+    "type": (("which",), "write which='linear' for the linear predictor"),
     **dict.fromkeys(("out", "output"), (("json",), ("write ", Argument("json")))),
     "epsilon_total": (("ledger",), ("write ", Argument("eps"))),
     **{name: ((here,), ("write ", Argument(here)))
        for here, names in _SYNONYMS.items() for name in names.split()},
 }  # fmt: skip
+
+
+# Functions of other packages and models, without "dp_", and the function here.
+_FUNCTIONS = {
+    "dp_lm": "ols wls linear regression linear_regression",
+    "dp_glm": "logit logistic logistic_regression probit poisson gamma negbin quantreg",
+    "dp_survival": "cox coxph phreg", "dp_curve": "km kaplan_meier survfit",
+    "dp_ordinal": "polr ordered ologit", "dp_multinomial": "mnlogit multinom",
+    "dp_moments": "iv ivreg cov corr", "dp_effect": "ate treatment_effect", "dp_plan": "power",
+    "dp_select": "lasso select_features",
+}  # fmt: skip
+
+
+def function_meant_by(name: str, known: Iterable[str]) -> str | None:
+    """Return the function to call instead of one that does not exist, or None."""
+    plain = name.lower().removeprefix("dp_")
+    for function, others in _FUNCTIONS.items():
+        if plain in others.split():
+            return function
+    return None if name.startswith("_") else closest(name, known)
 
 
 def meant_by(name: str, known: Iterable[str]) -> Words | None:
@@ -144,7 +170,10 @@ def _data_first(function: str) -> KeywordError:
 
 
 def _too_many(function: str, ordered: list[str], known: list[str]) -> KeywordError:
-    first = known[len(ordered)] if len(known) > len(ordered) else known[-1]
+    if len(known) == len(ordered):
+        problem = f"is the last argument of {_call(function, ordered)}"
+        return KeywordError(known[-1], problem, "leave out what follows it")
+    first = known[len(ordered)]
     problem = f"must be given by name; the positional arguments are {_call(function, ordered)}"
     return KeywordError(first, problem, write(first, ...))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +49,12 @@ _REASONS = {
     **dict.fromkeys(("rsquared", "scale"), _PAID),
     **dict.fromkeys(("coef", "coef_", "coefficients", "beta"), "write params"),
     **dict.fromkeys(("se", "std_err", "std_errors", "stderr"), "write bse"),
-    **dict.fromkeys(("vcov", "covariance_matrix"), "write cov_params()"),
+    **dict.fromkeys(("vcov", "cov", "covariance_matrix"), "write cov_params()"),
+    **dict.fromkeys(
+        ("odds_ratio", "odds_ratios", "hazard_ratio", "hazard_ratios"), "write tidy(exp=True)"
+    ),
+    **dict.fromkeys(("predict_proba", "probabilities", "predict_prob"), "write predict(data)"),
+    "score": f"{_RESIDUALS.partition(',')[0]}; fit_stats=True in the call pays for rsquared",
     **dict.fromkeys(("to_latex", "as_latex"), "write summary().as_latex()"),
     **dict.fromkeys(("to_html", "as_html"), "write summary().as_html()"),
     "confint": "write conf_int()",
@@ -60,8 +66,26 @@ _REASONS = {
 }  # fmt: skip
 
 
-def why_absent(name: str) -> str:
-    """Return the message for an attribute that `DPResults` does not have."""
-    if name in _REASONS:
+# By a name that users look for: what the result needs to have, and what to write then.
+_SHARED = {
+    **dict.fromkeys(("save", "dump"), ("to_json", "Path(name).write_text(fit.to_json())")),
+    **dict.fromkeys(("to_csv", "to_frame", "as_frame"), ("tidy", "tidy(), a data frame")),
+    **dict.fromkeys(("ate", "att", "estimate"), ("effect", "effect")),
+    **dict.fromkeys(("median", "median_survival"), ("quantile", "quantile(0.5)")),
+    "predict": ("lm", "lm(formula).predict(data)"),
+}  # fmt: skip
+# How alike two names are of which one is meant for the other.
+_ALIKE = 0.8
+
+
+def why_absent(name: str, kind: type) -> str:
+    """Return the message for an attribute that a result of this kind does not have."""
+    known = [word for word in dir(kind) if not word.startswith("_")]
+    if name in _REASONS and "params" in known:
         return f"there is no {name!r}: {_REASONS[name]}"
-    return f"'DPResults' object has no attribute {name!r}"
+    needed, instead = _SHARED.get(name, ("", ""))
+    if needed in known:
+        return f"there is no {name!r}: write {instead}"
+    meant = [] if name.startswith("_") else difflib.get_close_matches(name, known, 1, _ALIKE)
+    advice = f"; perhaps {meant[0]!r} was meant" if meant else ""
+    return f"{kind.__name__!r} object has no attribute {name!r}{advice}"
