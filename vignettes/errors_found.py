@@ -24,6 +24,12 @@ from scipy import stats
 from dpreg.audit._bounds import epsilon_between
 from dpreg.privacy.gdp import gdp_delta, gdp_epsilon
 
+
+def show(*findings):
+    for found in findings:
+        print(", ".join(f"{name}: {value:.4g}" for name, value in found.items()))
+
+
 # %% [markdown]
 # ## TukeyEM (Amin, Joseph, Ribero and Vassilvitskii, 2023) and its reference code
 #
@@ -45,7 +51,7 @@ def tukey_weight(eps=1.0, c=1e-6):
     return {"claimed": eps, "true": math.log(first[0] / second[1])}
 
 
-print(tukey_weight())
+show(tukey_weight())
 
 # %% [markdown]
 # **Scale of the test.** The reference code adds Laplace(scale = eps) where 1 / eps is meant. A
@@ -62,7 +68,7 @@ def laplace_scale():
     return {"claimed": eps, "true": math.log(passes[1] / passes[0])}
 
 
-print(laplace_scale())
+show(laplace_scale())
 
 # %% [markdown]
 # **Batches of int(n / m) rows.** When n crosses a multiple of m, all batches change, not one.
@@ -78,7 +84,7 @@ def batches(n=1199, m=100):
     return {"claimed": 1, "true": changed}
 
 
-print(batches())
+show(batches())
 
 # %% [markdown]
 # ## DPKendall (Dick, Gillenwater and Joseph, 2023), reference code
@@ -100,7 +106,7 @@ def tau_b(n=10_000):
 
 
 with np.errstate(all="ignore"):
-    print(tau_b(1000))
+    show(tau_b(1000))
 
 # %% [markdown]
 # ## Report noisy maximum with Laplace(Delta / eps)
@@ -121,7 +127,7 @@ def noisy_maximum(eps=1.0):
     return {"claimed": eps, "true": true}
 
 
-print(noisy_maximum())
+show(noisy_maximum())
 
 # %% [markdown]
 # ## Canonical Lipschitz mechanism with eps / (2 Delta) for each unit of gap (Swope et al., 2024)
@@ -155,7 +161,7 @@ def canonical_gap(eps=1.0, candidates=4, k=2):
     return {"claimed": eps, "true": worst(eps / 2), "with eps / (4 Delta)": worst(eps / 4)}
 
 
-print(canonical_gap())
+show(canonical_gap())
 
 # %% [markdown]
 # ## Screening for the Lasso (Khanna et al., 2025)
@@ -180,7 +186,7 @@ def screening_sensitivity(n=3000, bound=50.0):
     return {"claimed": 4 * bound * (1 + bound) / n, "true": change}
 
 
-print(screening_sensitivity())
+show(screening_sensitivity())
 
 # %% [markdown]
 # **Soundness.** The rule is valid for the l1-ball of radius 1 only. For X = I, y = (2, 2) and
@@ -196,7 +202,7 @@ def screening_soundness():
     return {"claimed": 0, "true": int((scores < 0).sum())}
 
 
-print(screening_soundness())
+show(screening_soundness())
 
 # %% [markdown]
 # ## Boosted AdaSSP, one public code: sigma = mu
@@ -211,7 +217,7 @@ def sigma_is_mu(sigma=0.237, releases=102, delta=1e-6):
     return {"claimed": 1.0, "true": gdp_epsilon(math.sqrt(releases) / sigma, delta)}
 
 
-print(sigma_is_mu())
+show(sigma_is_mu())
 
 # %% [markdown]
 # ## Classical Gaussian scale beyond eps = 1
@@ -226,7 +232,7 @@ def classical_gaussian(eps=20.0, delta=1e-5):
     return {"claimed": delta, "true": gdp_delta(1 / sigma, eps)}
 
 
-print(classical_gaussian())
+show(classical_gaussian())
 
 # %% [markdown]
 # ## The same seed for every query
@@ -244,7 +250,7 @@ def one_seed(seed=42, total=12345.678):
     return {"claimed": 413.0, "true": abs(recovered - total)}
 
 
-print(one_seed())
+show(one_seed())
 
 # %% [markdown]
 # ## Clipping left out, a sensitivity of 0, bounds from the data
@@ -270,7 +276,7 @@ def noise_scale_from_the_data():
     return {"claimed": 1.0, "true": scales[1] / scales[0]}
 
 
-print(clipping_skipped(), sensitivity_of_the_diagonal(), noise_scale_from_the_data())
+show(clipping_skipped(), sensitivity_of_the_diagonal(), noise_scale_from_the_data())
 
 # %% [markdown]
 # ## An intercept that is not charged
@@ -284,7 +290,7 @@ def intercept_budget(d=1, eps=1.0):
     return {"claimed": eps, "true": eps / (d + 1) + eps / (d + 1) + eps * d / (d + 1)}
 
 
-print(intercept_budget())
+show(intercept_budget())
 
 # %% [markdown]
 # ## Curvature of the logistic loss (diffprivlib 0.6.6)
@@ -304,7 +310,7 @@ def logistic_curvature(eps=3.0, norm=10.0):
     return {"claimed": eps, "true": math.log1p(norm**2 / 4) - slope / scale}
 
 
-print(logistic_curvature())
+show(logistic_curvature())
 
 # %% [markdown]
 # ## Fixed effects before clipping
@@ -322,7 +328,7 @@ def fixed_effects(rows=100, bound=2.0, value=1e3):
     return {"claimed": bound**2, "true": sum_of_squares(np.append(x, value)) - sum_of_squares(x)}
 
 
-print(fixed_effects())
+show(fixed_effects())
 
 # %% [markdown]
 # ## Pairs of rows when the number of rows is odd
@@ -348,7 +354,7 @@ def odd_pairs():
     return {"claimed": 1, "true": fewest}
 
 
-print(odd_pairs())
+show(odd_pairs())
 
 # %% [markdown]
 # ## Floating-point noise
@@ -369,7 +375,7 @@ def low_bits(draws=20_000):
     return {"claimed": 0, "true": odd[0], "the other side": odd[1]}
 
 
-print(low_bits())
+show(low_bits())
 
 # %% [markdown]
 # ## What was found correct
