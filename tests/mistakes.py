@@ -172,6 +172,8 @@ MISTAKES = [
         ("dp_lm('city ~ x', df, 1, levels={'city': ['Oslo', 'Rome']})", "formula",
          "for a category write I(city == 'Rome')"),
         ("dp_lm('y ~', df, 1)", "formula", "'y ~ 1' for the mean alone"),
+        ("dp_lm('y ~ x**2', df, 1)", "formula", "write I(x ** 2) for the square"),
+        ("dp_lm('y ~ x^2 + k', df, 1)", "formula", "write I(x ** 2) for the square"),
         ("dp_lm('y ~ I(x^2)', df, 1)", "formula", "I(x ** 2)"),
         ("dp_lm('y ~ np.where(x > 0, 1, 0)', df, 1)", "formula", "write I(x > 0)"),
         ("dp_lm('y ~ cut(x, 3)', df, 1)", "formula", "with public breaks"),
