@@ -33,7 +33,7 @@ METHODS = [
     BoostedAdaSSP(rounds=2), DPSGD(steps=2, rate=1.0),
     FrankWolfe(steps=3), FrankWolfe(screen="adp"),
 ]  # fmt: skip
-FORMULAS = ["y ~ a + b", "y ~ 0 + a", "y ~ a + log(b)", "y ~ a * b", "y ~ exp(a) + b ** 2"]
+FORMULAS = ["y ~ a + b", "y ~ 0 + a", "y ~ a + log(b)", "y ~ a * b", "y ~ exp(a) + I(b ** 2)"]
 
 
 @st.composite

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # A year with one budget
 #
-# A hospital lets three analysts work on the visits of its patients for a year. This page is that
-# year, from the point of view of the custodian: one ledger, 200 charges, a machine that crashed in
-# the middle of a fit, a dispute about who spent what, and the report at the end.
+# A hospital lets three analysts study the visits of its patients for a year. This page follows that
+# year from the custodian's side: one ledger with 200 charges, a crash in the middle of a fit, a
+# dispute about who spent what, and the report at the end.
 #
 # Run it as `python vignettes/budget_year.py`, or open it as a notebook (percent format).
 
@@ -33,14 +33,15 @@ WARDS = ["surgery", "medicine", "maternity"]
 LEDGER, VISITS = f"{folder.name}/visits.ledger", f"{folder.name}/visits.parquet"
 
 # %% [markdown]
-# ## January: a budget is made
+# ## January: a new budget
 #
-# The data are simulated: 20,000 patients with three visits each. The budget is `eps=3` for the
-# whole year and for a patient, whatever the three analysts compute. With `accounting="gdp"` the
-# squares of the noise levels add up, so that many small releases cost far less than their sum.
+# The data are simulated: 20,000 patients with three visits each. The budget is `eps=3` per patient
+# for the whole year, whatever the three analysts compute. With `accounting="gdp"` the squares of
+# the releases' privacy parameters mu add up, so many small releases together cost far less than the
+# sum of their eps.
 #
-# `Budget.open` reads the totals, so they need not be known later. The file must be on a local disk,
-# where analysts cannot delete it.
+# `Budget.open` reads the totals from the file, so nobody has to remember them. The file must be on
+# a local disk, where analysts cannot delete it.
 
 # %%
 rng = np.random.default_rng(1)
@@ -59,13 +60,13 @@ shell(["budget", "new", LEDGER, "--eps", "3", "--accounting", "gdp", "--name", "
 # %% [markdown]
 # ## The year goes by
 #
-# Ada fits regressions, Bea counts by ward with another program and records that with `spend`, and
-# Cleo does both. Charges are recorded under the user of the operating system; here, where one
-# process plays three people, `user=` gives the name. Times are those of the computer's clock, which
+# Ada fits regressions; Bea counts visits by ward with another program and records each count with
+# `spend`; Cleo does both. A charge is recorded under the operating system's user name; here one
+# process plays three people, so `user=` gives the name. Times come from the computer's clock, which
 # this page sets.
 #
-# At the end of each month the custodian writes down the *seal*, the last hash of the ledger, in a
-# place where those who can write the file cannot: in a mail, or on paper.
+# At the end of each month the custodian keeps the *seal*, the last hash of the ledger, where people
+# who can write to the ledger cannot change it: in an e-mail, or on paper.
 
 # %%
 NEW_YEAR, DAYS = datetime(2026, 1, 1, 9, tzinfo=UTC), np.linspace(1, 362, 199)
@@ -114,9 +115,9 @@ print(dpreg.Budget.open(LEDGER))
 # %% [markdown]
 # ## May: a crash
 #
-# Ada's process is killed in the middle of a fit. Nobody can know what was released, so the charge
-# stands as it was recorded, before a record was read: status `charged`, without an outcome. The
-# ledger itself is intact, and nothing has to be repaired.
+# Ada's process is killed in the middle of a fit. Nobody knows what was released, so the charge,
+# which was written before a record was read, stands: its status is `charged`, and it has no
+# outcome. The ledger is intact, and nothing has to be repaired.
 
 # %%
 before = len(dpreg.Budget.open(LEDGER).charges)
@@ -142,8 +143,8 @@ work(summer)
 # %% [markdown]
 # ## July: a dispute
 #
-# Cleo finds less left than she remembers, and says that somebody charged fits to her name. The
-# ledger has the user, time and label of each charge, and with each fit its certificate: what was
+# Cleo finds less budget left than she remembers and says that someone charged fits to her name. The
+# ledger has the user, time and label of each charge, and for each fit its certificate: what was
 # released, and with how much noise.
 
 # %%
@@ -158,17 +159,17 @@ print(
 )
 
 # %% [markdown]
-# Could the file have been changed since? Each entry has a hash of itself and of the previous entry.
-# The seals of all months must be in that chain, and they are:
+# Has the file been changed since? Each entry contains a hash of itself and of the previous entry.
+# The seals of all months must occur in that chain, and they do:
 
 # %%
 print([month for month, seal in seals.items() if budget.verify(seal)])
 
 # %% [markdown]
-# Somebody proposes to replace the ledger with the copy of May, which would restore what was spent
-# since. The copy is intact, so its own chain is valid, but the seal of June is missing from it; and
-# a process that has seen later charges refuses it. A changed entry is detected even without a seal.
-# Exit code 1 reports it to scripts.
+# Someone proposes to replace the ledger with the backup from May, which would restore what was
+# spent since. The backup is intact, so its own chain is valid, but the seal of June is missing from
+# it, and a process that has seen later charges refuses it. A changed entry is detected even without
+# a seal. In each case `dpreg budget verify` exits with code 1, so that scripts notice.
 
 # %%
 current = f"{folder.name}/current.ledger"
@@ -177,9 +178,9 @@ shutil.copy(LEDGER, current)
 
 def verified_by_another_process(path, *options):
     command = [sys.executable, "-m", "dpreg", "budget", "verify", path, *options]
-    told = subprocess.run(command, capture_output=True, text=True, check=False)
-    print(told.returncode, (told.stdout + told.stderr).replace(folder.name, "...").strip(), "\n")
-    return told.returncode
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    print(done.returncode, (done.stdout + done.stderr).replace(folder.name, "...").strip(), "\n")
+    return done.returncode
 
 
 backup = f"{folder.name}/backup.ledger"
@@ -193,7 +194,7 @@ try:
 except dpreg.BudgetError as error:
     print(str(error).replace(folder.name, "..."), "\n")
 else:
-    raise AssertionError("an older copy was charged")
+    raise AssertionError("a fit was charged to the backup")
 shutil.copy(current, LEDGER)
 
 forged = f"{folder.name}/forged.ledger"
@@ -207,8 +208,8 @@ assert [*old, verified_by_another_process(forged)] == [0, 1, 1]
 # %% [markdown]
 # ## December: the report
 #
-# What is left at the end of the year, who spent it, and a page with all charges for the archive:
-# `dpreg budget show visits.ledger --html report.html`.
+# The report shows what is left at the end of the year and who spent the rest. For the archive,
+# `dpreg budget show visits.ledger --html report.html` writes a page with all charges.
 
 # %%
 work(DAYS[DAYS >= 200])
@@ -218,7 +219,7 @@ assert len(budget.charges) == 200
 print(f"\n{os.path.getsize(f'{folder.name}/report.html') / 1000:.0f} kB of report")
 
 # %% [markdown]
-# The rest cannot pay for a fit of `eps=2.5`, which is refused before a record is read:
+# What is left does not cover a fit with `eps=2.5`, which is refused before a record is read:
 
 # %%
 try:
@@ -229,8 +230,8 @@ else:
     raise AssertionError("more was charged than there was")
 
 # %% [markdown]
-# The gain from the accounting: each charge by itself has an eps, and without knowledge of the noise
-# these would add up. The dashed line is the total that all patients were promised.
+# What the accounting gains: without knowledge of the noise, the eps of the single charges would
+# have to be added. The dashed line is the total promised to every patient.
 
 # %%
 frame = budget.to_frame()

@@ -111,5 +111,5 @@ print(exact(women["ln_wage"], women["union"], women[["tenure", "year"]]))
 #   coverage of intervals, and standard errors beside those without noise.
 
 # %%
-print(found.overlap)
+print(f"about {found.overlap.rows:,.0f} rows, standard error {found.overlap.std_err:.0f}")
 print(found.privacy)

@@ -1,16 +1,16 @@
 # %% [markdown]
-# # Errors found in papers and codes
+# # Errors found in papers and code
 #
-# While this package was written, the algorithms it implements were re-derived and public
-# implementations of private linear regression were read and run. This page lists what was found to
+# While this package was written, the algorithms it implements were re-derived, and public
+# implementations of private linear regression were read and run. This page lists those found to
 # give less privacy than stated, each with a counterexample that runs. It is not a judgement of the
-# authors: these mechanisms are easy to get wrong, a first version of this one did too, and most of
-# the slips are a factor of 2 or one forgotten term. Versions are those of November 2026 or
-# earlier; some may have been mended since.
+# authors: these mechanisms are easy to get wrong, a first version of this package had errors too,
+# and most of the slips are a factor of 2 or one forgotten term. The versions are those of November
+# 2026 or earlier; some errors may have been corrected since.
 #
-# Each counterexample is a function that returns what was claimed and what is true;
-# tests/test_vignettes.py asserts them, and tests/audit/mutants puts the same defects into
-# dpreg, where the audit must reject them.
+# Each counterexample is a function that returns the claimed value and the true one.
+# tests/test_vignettes.py asserts them, and tests/audit/mutants puts the same defects into dpreg,
+# where the audit must reject them.
 
 # %%
 from __future__ import annotations
@@ -24,13 +24,19 @@ from scipy import stats
 from dpreg.audit._bounds import epsilon_between
 from dpreg.privacy.gdp import gdp_delta, gdp_epsilon
 
+
+def show(*findings):
+    for found in findings:
+        print(", ".join(f"{name}: {value:.4g}" for name, value in found.items()))
+
+
 # %% [markdown]
 # ## TukeyEM (Amin, Joseph, Ribero and Vassilvitskii, 2023) and its reference code
 #
 # **Weight of a region.** Depth is not monotone when a model is replaced: it moves by 1 in either
-# direction. The exponential mechanism then needs exp(eps q / 2); main text and code use exp(eps
-# q). With the models {0, c} replaced by {c, 1} on [0, 1], c small, the log ratio at a deep point
-# tends to 2 eps.
+# direction. The exponential mechanism then needs exp(eps q / 2); the main text and the code use
+# exp(eps q). If the models {0, c} on [0, 1], c small, are replaced by {c, 1}, the log ratio at a
+# deep point tends to 2 eps.
 
 
 # %%
@@ -45,11 +51,12 @@ def tukey_weight(eps=1.0, c=1e-6):
     return {"claimed": eps, "true": math.log(first[0] / second[1])}
 
 
-print(tukey_weight())
+show(tukey_weight())
 
 # %% [markdown]
 # **Scale of the test.** The reference code adds Laplace(scale = eps) where 1 / eps is meant. A
-# distance moves by 1, so the answer of the test alone loses 1 / eps. At eps = ln(3) / 2:
+# distance moves by 1, so the outcome of the test alone has a privacy loss of 1 / eps. At eps =
+# ln(3) / 2:
 
 
 # %%
@@ -61,10 +68,10 @@ def laplace_scale():
     return {"claimed": eps, "true": math.log(passes[1] / passes[0])}
 
 
-print(laplace_scale())
+show(laplace_scale())
 
 # %% [markdown]
-# **Batches of int(n / m) rows.** When n crosses a multiple of m, all batches change and not one.
+# **Batches of int(n / m) rows.** When n crosses a multiple of m, all batches change, not one.
 
 
 # %%
@@ -77,15 +84,15 @@ def batches(n=1199, m=100):
     return {"claimed": 1, "true": changed}
 
 
-print(batches())
+show(batches())
 
 # %% [markdown]
 # ## DPKendall (Dick, Gillenwater and Joseph, 2023), reference code
 #
-# The paper's sensitivity of 3/2 is right for (C - D) / (n - 1). The code uses scipy's tau_b, whose
-# denominator leaves ties out: with a column that is nearly constant one row moves (n / 2) tau_b by
-# sqrt(n / 2). And a constant column is NaN, which argsort puts last, so that it is chosen with
-# probability 1.
+# The paper's sensitivity of 3/2 is correct for (C - D) / (n - 1). The code uses scipy's tau_b,
+# whose denominator leaves ties out: if a column is nearly constant, one row moves (n / 2) tau_b by
+# sqrt(n / 2). The tau_b of a constant column is NaN, which argsort puts last, so such a column is
+# chosen with probability 1.
 
 
 # %%
@@ -99,13 +106,14 @@ def tau_b(n=10_000):
 
 
 with np.errstate(all="ignore"):
-    print(tau_b(1000))
+    show(tau_b(1000))
 
 # %% [markdown]
 # ## Report noisy maximum with Laplace(Delta / eps)
 #
-# Right for scores that all move in one direction. When one may go up and another down, it loses up
-# to 2 eps. Two candidates, scores (0, s) become (Delta, s - Delta):
+# This is correct if all scores move in the same direction. If one may go up while another goes
+# down, the privacy loss is up to 2 eps. Two candidates whose scores (0, s) become (Delta, s -
+# Delta):
 
 
 # %%
@@ -119,14 +127,14 @@ def noisy_maximum(eps=1.0):
     return {"claimed": eps, "true": true}
 
 
-print(noisy_maximum())
+show(noisy_maximum())
 
 # %% [markdown]
 # ## Canonical Lipschitz mechanism with eps / (2 Delta) for each unit of gap (Swope et al., 2024)
 #
-# A gap is a difference of two scores, which moves by 2 Delta, and the loss of a set is half of it:
-# for scores that move both ways the coefficient is eps / (4 Delta). All score vectors on a small
-# grid, exactly (Gumbel noise makes the mechanism an exponential one):
+# A gap is a difference of two scores, so it moves by up to 2 Delta. If scores can move in both
+# directions, the coefficient must be eps / (4 Delta). Computed exactly over all score vectors on a
+# small grid (with Gumbel noise the mechanism is an exponential one):
 
 
 # %%
@@ -153,14 +161,15 @@ def canonical_gap(eps=1.0, candidates=4, k=2):
     return {"claimed": eps, "true": worst(eps / 2), "with eps / (4 Delta)": worst(eps / 4)}
 
 
-print(canonical_gap())
+show(canonical_gap())
 
 # %% [markdown]
 # ## Screening for the Lasso (Khanna et al., 2025)
 #
-# **Sensitivity.** The change of a product is bounded by the product of the changes of its factors,
-# which gives 4 lambda (1 + lambda) / n. One row moves the score by 2 lambda (1 + lambda) /
-# sqrt(n): with n rows x = 1, y = lambda and w = lambda, and one row y = -lambda more.
+# **Sensitivity.** The paper bounds the change of a product by the product of the changes of its
+# factors, which gives 4 lambda (1 + lambda) / n. But one row can move the score by
+# 2 lambda (1 + lambda) / sqrt(n): take n rows with x = 1, y = lambda and w = lambda, and add one
+# row with y = -lambda.
 
 
 # %%
@@ -177,11 +186,11 @@ def screening_sensitivity(n=3000, bound=50.0):
     return {"claimed": 4 * bound * (1 + bound) / n, "true": change}
 
 
-print(screening_sensitivity())
+show(screening_sensitivity())
 
 # %% [markdown]
-# **Soundness.** The rule is that of the l1-ball of radius 1. For X = I, y = (2, 2) and lambda = 2
-# the optimum is (1, 1), and both of its coordinates are screened.
+# **Soundness.** The rule is valid for the l1-ball of radius 1 only. For X = I, y = (2, 2) and
+# lambda = 2 the optimum is (1, 1), and both of its coordinates are screened out.
 
 
 # %%
@@ -193,13 +202,14 @@ def screening_soundness():
     return {"claimed": 0, "true": int((scores < 0).sum())}
 
 
-print(screening_soundness())
+show(screening_soundness())
 
 # %% [markdown]
 # ## Boosted AdaSSP, one public code: sigma = mu
 #
-# mu of Gaussian differential privacy is used as the scale of the noise, where 1 / mu is meant, and
-# T rounds, X'X and its least eigenvalue are not composed. T = 100, delta = 1e-6:
+# The parameter mu of Gaussian differential privacy is used as the scale of the noise, where 1 / mu
+# is meant, and the T rounds, X'X and its smallest eigenvalue are not composed. With T = 100 and
+# delta = 1e-6:
 
 
 # %%
@@ -207,13 +217,13 @@ def sigma_is_mu(sigma=0.237, releases=102, delta=1e-6):
     return {"claimed": 1.0, "true": gdp_epsilon(math.sqrt(releases) / sigma, delta)}
 
 
-print(sigma_is_mu())
+show(sigma_is_mu())
 
 # %% [markdown]
 # ## Classical Gaussian scale beyond eps = 1
 #
-# sqrt(2 ln(1.25 / delta)) / eps is proved for eps below 1; used at eps = 20 it gives another
-# delta.
+# The scale sqrt(2 ln(1.25 / delta)) / eps is proved for eps below 1. At eps = 20 the true delta is
+# larger than the stated one:
 
 
 # %%
@@ -222,13 +232,13 @@ def classical_gaussian(eps=20.0, delta=1e-5):
     return {"claimed": delta, "true": gdp_delta(1 / sigma, eps)}
 
 
-print(classical_gaussian())
+show(classical_gaussian())
 
 # %% [markdown]
-# ## A seed that serves every query
+# ## The same seed for every query
 #
 # `random_state=int` seeds each query anew. Two queries with different eps then have the same noise
-# at two scales, and two linear equations give the exact sum, without the seed being known.
+# at two scales, and two linear equations give the exact sum without knowledge of the seed.
 
 
 # %%
@@ -240,15 +250,15 @@ def one_seed(seed=42, total=12345.678):
     return {"claimed": 413.0, "true": abs(recovered - total)}
 
 
-print(one_seed())
+show(one_seed())
 
 # %% [markdown]
-# ## Bounds from the data, clipping left out, a sensitivity of 0
+# ## Clipping left out, a sensitivity of 0, bounds from the data
 #
-# One library clips only when there is an intercept, so without one the sum of squares moves by x^2
-# for any x; another takes the lower bound twice in the sensitivity of the diagonal of X'X, which
-# is 0 for bounds (0, 100) where it should be 10,000; a third reads lambda_min(X'X), column ranges
-# and row norms from the data, so that the scale of the noise itself reveals one row.
+# One library clips only if there is an intercept; without one, the sum of squares moves by x^2 for
+# any x. Another uses the lower bound twice in the sensitivity of the diagonal of X'X, which is then
+# 0 for bounds (0, 100) instead of 10,000. A third takes lambda_min(X'X), column ranges and row
+# norms from the data, so that the scale of the noise itself reveals one row.
 
 
 # %%
@@ -266,13 +276,13 @@ def noise_scale_from_the_data():
     return {"claimed": 1.0, "true": scales[1] / scales[0]}
 
 
-print(clipping_skipped(), sensitivity_of_the_diagonal(), noise_scale_from_the_data())
+show(clipping_skipped(), sensitivity_of_the_diagonal(), noise_scale_from_the_data())
 
 # %% [markdown]
 # ## An intercept that is not charged
 #
-# Means of the d columns at eps / (d + 1) in total, the mean of y at eps / (d + 1), and the rest at
-# eps d / (d + 1): for d = 1 that is 1.5 eps.
+# The means of the d columns cost eps / (d + 1) in total, the mean of y costs eps / (d + 1), and the
+# rest costs eps d / (d + 1): for d = 1 that is 1.5 eps.
 
 
 # %%
@@ -280,17 +290,17 @@ def intercept_budget(d=1, eps=1.0):
     return {"claimed": eps, "true": eps / (d + 1) + eps / (d + 1) + eps * d / (d + 1)}
 
 
-print(intercept_budget())
+show(intercept_budget())
 
 # %% [markdown]
 # ## Curvature of the logistic loss (diffprivlib 0.6.6)
 #
-# Objective perturbation by Chaudhuri, Monteleoni and Sarwate (2011) pays for the curvature that a
-# row adds to the objective, a quarter of its squared norm. `LogisticRegression` allows for a
-# quarter of `data_norm`, not of its square, so that its guarantee needs rows of norm 1. (It also
-# has an intercept that is not penalised, where the proof needs every coefficient to be.) One
-# row, x = 10 and y = 1, or x = 0: the density of the coefficient at 0 is that of the linear term
-# that makes 0 the minimum, times the curvature there.
+# Objective perturbation (Chaudhuri, Monteleoni and Sarwate, 2011) has to account for the curvature
+# that a row adds to the objective, a quarter of its squared norm. `LogisticRegression` allows for a
+# quarter of `data_norm`, not of its square, so its guarantee holds only for rows of norm 1. (It
+# also leaves the intercept unpenalised, while the proof needs a penalty on every coefficient.)
+# Compare a table of one row, x = 10 and y = 1, with x = 0: the density of the coefficient at 0 is
+# the density of the linear term that makes 0 the minimum, times the curvature there.
 
 
 # %%
@@ -300,13 +310,13 @@ def logistic_curvature(eps=3.0, norm=10.0):
     return {"claimed": eps, "true": math.log1p(norm**2 / 4) - slope / scale}
 
 
-print(logistic_curvature())
+show(logistic_curvature())
 
 # %% [markdown]
 # ## Fixed effects before clipping
 #
-# Group means are taken of raw values, then one row is charged. A row of a group of 100 moves the
-# other 99 too, before anything is clipped.
+# Group means are computed from raw values, and only one row is accounted for. In a group of 100 a
+# row also moves the other 99, before anything is clipped.
 
 
 # %%
@@ -318,14 +328,14 @@ def fixed_effects(rows=100, bound=2.0, value=1e3):
     return {"claimed": bound**2, "true": sum_of_squares(np.append(x, value)) - sum_of_squares(x)}
 
 
-print(fixed_effects())
+show(fixed_effects())
 
 # %% [markdown]
-# ## Pairs of rows when their number is odd
+# ## Pairs of rows when the number of rows is odd
 #
-# A Theil-Sen estimator drops the last row of an odd number before rows are paired. Taking a row
-# away from an even number ends two pairs: its own, and, as another row is dropped in its stead,
-# none or one more. One is charged.
+# A Theil-Sen estimator drops the last row before pairing if the number of rows is odd. Removing a
+# row from an even number breaks its own pair and, since another row is then dropped, up to one
+# more. Only one pair is accounted for.
 
 
 # %%
@@ -344,13 +354,13 @@ def odd_pairs():
     return {"claimed": 1, "true": fewest}
 
 
-print(odd_pairs())
+show(odd_pairs())
 
 # %% [markdown]
-# ## Doubles
+# ## Floating-point noise
 #
-# Laplace noise drawn as a double and added to a double: small results that are not a multiple of
-# 2^-53 occur when the true value is 0, and cannot occur when it is 1. One such result
+# Laplace noise is drawn as a double and added to a double. Small results that are not a multiple of
+# 2^-53 occur when the true value is 0 but cannot occur when it is 1, so one such result
 # distinguishes the two.
 
 
@@ -365,12 +375,12 @@ def low_bits(draws=20_000):
     return {"claimed": 0, "true": odd[0], "the other side": odd[1]}
 
 
-print(low_bits())
+show(low_bits())
 
 # %% [markdown]
-# ## What was found right
+# ## What was found correct
 #
-# The depth bound of TukeyEM's propose-test-release (with the corrected weight), the sensitivity
-# 3/2 of DPKendall, the sum sensitivities and upper-triangle noise of dp-statsmodels' least
+# The depth bound in TukeyEM's propose-test-release (with the corrected weight), the sensitivity 3/2
+# of DPKendall, the sensitivities of sums and the upper-triangle noise in dp-statsmodels' least
 # squares, the objective perturbation of DPpack, and OpenDP's samplers, against which ours are
 # tested.

@@ -58,8 +58,8 @@ for eps in (0.1, 0.5, 1.0, 3.0):
 # explicit `pd.CategoricalDtype([...])`, or by a polars `Enum`. A pandas category made with
 # `astype("category")` lists what occurs in the data and cannot be distinguished from a declared
 # one, so a note names it. An Arrow dictionary, in memory or in a Parquet file, declares nothing: it
-# lists what occurred when it was written. A reader that infers types (`read_csv`) may make text of
-# a numeric column because of one value: give it the types.
+# lists what occurred when it was written. A reader that infers types (`read_csv`) may turn a
+# numeric column into text because of one value: pass it the types.
 
 # %%
 text = pd.DataFrame({"price": diamonds["price"], "cut": diamonds["cut"].astype(str)})
@@ -89,8 +89,8 @@ with warnings.catch_warnings():
 # Guarantees add up: ten releases at eps = 0.1 cost eps = 1 together. A `Budget` keeps the total,
 # charges before a record is read, and refuses what it cannot cover. With a file it is shared by
 # processes, written before the release it pays for, and survives a process that is killed: what was
-# spent stays spent. Steps within one call are composed by Gaussian differential privacy or privacy
-# loss distributions, where these are tighter.
+# spent stays spent. Steps within one call are composed by Gaussian differential privacy or by
+# privacy loss distributions where these are tighter.
 
 # %%
 with tempfile.TemporaryDirectory() as folder:
@@ -127,8 +127,8 @@ print(dpreg.dp_lm("price ~ carat", diamonds, eps=1.0, rng=1).privacy.claim)
 #
 # ## What is idealised
 #
-# - The 64-bit words of ChaCha20 are assumed independent and uniform, and the entropy of the
-#   operating system new.
+# - The 64-bit words of ChaCha20 are assumed independent and uniform, and the entropy from the
+#   operating system fresh.
 # - `exp`, `log` and `expm1` of the C library are assumed accurate to a few units in the last place
 #   in the weights of the exponential mechanism; the rounding error is bounded and paid for
 #   (cpp/src/mechanisms/tukey_em.md, section 6; bounded_choice.md).
@@ -140,8 +140,9 @@ print(dpreg.dp_lm("price ~ carat", diamonds, eps=1.0, rng=1).privacy.claim)
 #
 # ## Out of scope
 #
-# - **Time, memory, power, caches.** Fits of neighbours take about the same time, and `make audit`
-#   prints it, but nothing is guaranteed. `dpreg.padded(seconds)` makes calls take a public time.
+# - **Time, memory, power, caches.** Fits of neighbouring data sets take about the same time, and
+#   `make audit` prints the difference, but nothing is guaranteed. `dpreg.padded(seconds)` makes
+#   calls take a public time.
 # - **Access to the process or the disk.** Records are in memory during a call.
 # - **Queries beyond the ledger.** A budget protects the releases that are charged to it. An analyst
 #   with the data needs no dpreg.
@@ -172,25 +173,24 @@ for name in ("choice worlds", "adassp"):
 #
 # `dpreg audit --replay --pairs 5000 --json replay.json` makes random calls of all public functions
 # (families, weights, offsets, bounds, factors with rare levels, units of several rows, panels,
-# strata, selections) on small random tables, in memory, in Parquet files or in partitions, and each
-# call again on a neighbouring table with one unit more or less: an extreme row, a missing value, an
-# undeclared level, a person of six rows. The second call is given the numbers that the first one
-# released, so both take the same public path. Then
+# strata, selections) on small random tables, in memory, in Parquet files or in partitions. Each
+# call is repeated on a neighbouring table with one unit more or less: an extreme row, a missing
+# value, an undeclared level, a person with six rows. The second call receives the numbers that the
+# first one released, so both take the same public path. Then
 #
-# - every exact sum may differ by at most the sensitivity that its noise was made for;
-# - the releases, their noise scales and everything that comes out at the end must be equal;
-# - the parts together may lose at most epsilon.
+# - every exact sum may differ by at most the sensitivity that its noise was calibrated to;
+# - the releases, their noise scales and the final result must be equal;
+# - the privacy loss of all parts together may be at most epsilon.
 #
-# A third call, on an unrelated table, is given the same released numbers, and must give the same
-# result: whatever is computed from exact numbers instead of released ones is detected.
+# A third call, on an unrelated table, receives the same released numbers and must return the same
+# result, so anything computed from exact numbers instead of released ones is detected.
 #
-# Every noise is possible, so every path must be safe: some replays release the sums of a table as
-# if it were 100,000 times as large, some release them without noise, and some with four times the
-# noise. Where the analysis assumes it, random draws are coupled: the units that are in both tables
-# have the same rows sampled, are in the same models and in the same samples of DP-SGD, whose steps
-# are taken once more row by row. A failure is reduced to a few rows and printed with the call. The
-# report can be filed: it has the version, the seed, the number of pairs per call and option, and
-# the largest change per release.
+# Any noise can occur, so every path must be safe: some replays release sums as if the table were
+# 100,000 times as large, some without noise, and some with four times the noise. Where the analysis
+# assumes it, random draws are coupled: for units in both tables the same rows are sampled, and they
+# are in the same models and in the same samples of DP-SGD, whose steps are repeated row by row. A
+# failure is reduced to a few rows and printed with the call. The report can be filed: it has the
+# version, the seed, the number of pairs per call and option, and the largest change per release.
 
 # %%
 replayed = replay(10, seed=1)
@@ -204,14 +204,15 @@ assert replayed.holds
 # ### Whole calls as black boxes
 #
 # `dpreg audit --black-box --full` calls each method thousands of times on two tables that differ in
-# one row, the canary, and guesses from the results which table it was. The attacker knows the code
-# and all other rows. The share of right guesses bounds mu of Gaussian differential privacy from
-# below, and so eps at delta; for noise that is not Gaussian the probabilities of one event do. The
-# tables are chosen so that the canary moves what is shown by as much as any row can: a bound of at
-# least half of eps shows that the audit would have noticed a method with half of its noise.
+# one row, the canary, and guesses from each result which table was used. The attacker knows the
+# code and all other rows. The share of correct guesses bounds mu of Gaussian differential privacy
+# from below, and so eps at delta; if the noise is not Gaussian, the probabilities of one event give
+# the bound. The tables are chosen so that the canary moves the result by as much as any row can. A
+# bound of at least half of eps shows that the audit would have noticed a method with half of its
+# noise.
 #
-# Claimed is eps = 1. Each bound holds with probability 0.99; tests/audit/report.md has the numbers
-# of runs and the options.
+# The claim is eps = 1. Each bound holds with probability 0.99; tests/audit/report.md has the
+# numbers of runs and the options.
 #
 # | call | delta | eps is at least |
 # |---|---|---|
@@ -237,11 +238,12 @@ assert replayed.holds
 # | `mechanisms.dp_frank_wolfe()`, of its rho | 1e-5 | 0.53 |
 #
 # An audit must be able to fail: tests/audit/mutants has a hundred defects, including those of
-# published papers and codes, and each of them must be rejected. `vignettes/errors_found.py` lists
-# their sources.
+# published papers and code, and the audit must reject each of them. `vignettes/errors_found.py`
+# lists their sources.
 #
-# `make audit` does all this at full size, and more: fuzzers, batteries on the generator, a ledger
-# under kill -9, times of fits of neighbours. A report of it is kept in tests/audit/report.md.
+# `make audit` does all this at full size, and also runs fuzzers, test batteries on the random
+# number generator, a ledger under kill -9, and timings of fits of neighbouring data sets. Its
+# report is tests/audit/report.md.
 #
 # ## Reporting a flaw
 #

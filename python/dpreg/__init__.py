@@ -160,7 +160,11 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 def __getattr__(name: str) -> Any:
     home = _HOME.get(name)
     if home is None:
-        raise AttributeError(f"module 'dpreg' has no attribute {name!r}")
+        from dpreg.base.keywords import function_meant_by
+
+        meant = function_meant_by(name, __all__)
+        advice = "" if meant is None else f"; write {meant}"
+        raise AttributeError(f"module 'dpreg' has no attribute {name!r}{advice}")
     try:
         if home == "dpreg":
             return importlib.import_module(f"dpreg.{name}")

@@ -7,7 +7,9 @@ needs_eps <- function(missing) {
            "dp_plan() says of yours")
 }
 
-needs_data <- function(missing) {
+needs_data <- function(missing, formula) {
+  if (is.data.frame(formula))
+    refuse("formula and data are in the wrong order; write the formula first, then the data")
   if (missing) refuse("data must be given: a data frame, or the path of Parquet files")
 }
 
@@ -110,6 +112,8 @@ LM_HINTS <- c(
   offset = "write it into the formula: y ~ z + offset(x)",
   family = "dp_glm() has families", epsilon = "write eps = 1", seed = "write rng = 1",
   ledger = "write budget = dp_budget(eps, delta, ledger = \"path\")",
+  cluster = "write unit = \"id\"", clusters = "write unit = \"id\"",
+  robust = "standard errors are robust already", vcov = "standard errors are robust already",
   alpha = "confint(fit, level = 0.95) takes the level",
   level = "confint(fit, level = 0.95) takes the level"
 )

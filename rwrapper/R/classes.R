@@ -57,7 +57,7 @@ dp_ordinal <- function(formula, data, eps, delta = 1e-5, method = c("logistic", 
                        bounds = NULL, unit = NULL, max_rows = NULL, weights = NULL, weight_limit = NULL,
                        budget = NULL, memory = NULL, rng = NULL, ...) {
   no_more("dp_ordinal()", CLASS_HINTS, ...)
-  needs_data(missing(data))
+  needs_data(missing(data), if (!missing(formula)) formula)
   needs_eps(missing(eps))
   call <- public_call(match.call(), "dp_ordinal")
   force(data)
@@ -78,7 +78,7 @@ dp_multinomial <- function(formula, data, eps, delta = 1e-5, levels = NULL, boun
                            max_rows = NULL, weights = NULL, weight_limit = NULL, budget = NULL,
                            memory = NULL, rng = NULL, ...) {
   no_more("dp_multinomial()", CLASS_HINTS, ...)
-  needs_data(missing(data))
+  needs_data(missing(data), if (!missing(formula)) formula)
   needs_eps(missing(eps))
   call <- public_call(match.call(), "dp_multinomial")
   force(data)
@@ -92,7 +92,9 @@ dp_multinomial <- function(formula, data, eps, delta = 1e-5, levels = NULL, boun
 }
 
 CLASS_HINTS <- c(
-  LM_HINTS[c("subset", "na.action", "contrasts", "epsilon", "seed", "ledger", "alpha", "level")],
+  LM_HINTS[c("subset", "na.action", "contrasts", "epsilon", "seed", "ledger", "alpha", "level",
+             "cluster")],
+  ref = "make it the first level before the call: relevel(factor, ref)",
   Hess = "leave it out: standard errors are always there", start = "it finds its own start",
   link = "write method = \"probit\"", family = "leave it out: the function says which model it is"
 )

@@ -49,7 +49,7 @@ dp_effect <- function(formula, data, eps, delta = 1e-5, treatment, method = "aip
                       family = stats::gaussian(), propensity = NULL, overlap = c(0.05, 0.95),
                       levels = NULL, bounds = NULL, unit = NULL, max_rows = NULL, budget = NULL,
                       memory = NULL, rng = NULL, ...) {
-  no_more("dp_effect()", LM_HINTS[c("epsilon", "seed", "ledger", "alpha", "level")], ...)
+  no_more("dp_effect()", LM_HINTS[c("epsilon", "seed", "ledger", "alpha", "level", "cluster")], ...)
   needs_eps(missing(eps))
   call <- public_call(match.call(), "dp_effect")
   data <- data_of(data)
@@ -60,7 +60,10 @@ dp_effect <- function(formula, data, eps, delta = 1e-5, treatment, method = "aip
   check_unit(unit, data)
   budget_sent(budget)
   formula <- as_formula(formula)
-  columns <- with_treatment(formula, if (missing(treatment)) NULL else treatment, data, levels)
+  if (missing(treatment)) treatment <- NULL
+  else if (is.name(substitute(treatment)) && !exists(deparsed(substitute(treatment)), parent.frame()))
+    refuse("treatment must be in quotes, treatment = \"", deparsed(substitute(treatment)), "\"")
+  columns <- with_treatment(formula, treatment, data, levels)
   design <- seen_design(columns, data, unit, budget, levels, bounds)
   arms <- levels(design$frame[[2L]])
   answer <- call_release("effect", request_of(

@@ -131,7 +131,7 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
                   weight_limit = NULL, budget = NULL, inference = TRUE, fit_stats = FALSE, diagnostics = FALSE,
                   memory = NULL, start = NULL, rng = NULL, ...) {
   no_more("dp_lm()", LM_HINTS, ...)
-  needs_data(missing(data))
+  needs_data(missing(data), if (!missing(formula)) formula)
   needs_eps(missing(eps))
   call <- public_call(match.call(), "dp_lm")
   # Before all else: dp_records() stops here when the call is evaluated again.

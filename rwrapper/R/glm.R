@@ -38,7 +38,7 @@ dp_glm <- function(formula, data, eps, delta = 1e-5, family = stats::binomial(),
                    max_rows = NULL, weights = NULL, weight_limit = NULL, budget = NULL, inference = TRUE,
                    diagnostics = FALSE, memory = NULL, rng = NULL, ...) {
   no_more("dp_glm()", GLM_HINTS, ...)
-  needs_data(missing(data))
+  needs_data(missing(data), if (!missing(formula)) formula)
   needs_eps(missing(eps))
   call <- public_call(match.call(), "dp_glm")
   force(data)

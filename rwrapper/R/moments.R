@@ -40,7 +40,7 @@
 dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = NULL, max_rows = NULL,
                        bounds = NULL, budget = NULL, memory = NULL, rng = NULL, ...) {
   no_more("dp_moments()", LM_HINTS, ...)
-  needs_data(missing(data))
+  needs_data(missing(data), if (!missing(formula)) formula)
   needs_eps(missing(eps))
   data <- data_of(data)
   check_number(eps, "eps", "1")

@@ -45,7 +45,7 @@
 dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", levels = NULL,
                       bounds = NULL, unit = NULL, budget = NULL, rng = NULL, ...) {
   no_more("dp_select()", LM_HINTS, ...)
-  needs_data(missing(data))
+  needs_data(missing(data), if (!missing(formula)) formula)
   needs_eps(missing(eps))
   if (missing(k)) refuse("k must be given: how many terms to keep, such as k = 5")
   check_number(k, "k", "5")

@@ -30,7 +30,7 @@ CELLS = (0.0, -0.0, 1.0, -1.0, 5e-324, -1e-310, 1e-300, 1e300, -1e308, 1.7976931
          math.nan, math.inf, -math.inf, 2.0**53, 1 + 2**-52, 2.0**-128)  # fmt: skip
 METHODS = (TukeyEM(models=3), AdaSSP(), BoostedAdaSSP(rounds=2), DPSGD(steps=2, rate=1.0),
            FrankWolfe(steps=3), "auto")  # fmt: skip
-FORMULAS = ("y ~ a + b", "y ~ 0 + a", "y ~ a + log(b)", "y ~ a * b", "y ~ exp(a) + b ** 2")
+FORMULAS = ("y ~ a + b", "y ~ 0 + a", "y ~ a + log(b)", "y ~ a * b", "y ~ exp(a) + I(b ** 2)")
 QUICK = Effort(0.1, 20260101)
 
 

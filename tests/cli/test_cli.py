@@ -282,7 +282,16 @@ def commands():
 @pytest.mark.parametrize("path", [path for path, _ in commands()], ids=" ".join)
 def test_every_command_has_help(path, capsys):
     assert main([*path, "--help"]) == 0
-    assert f"Usage: dpreg {' '.join(path)}" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"Usage: dpreg {' '.join(path)}" in said
+    assert max(map(len, said.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("path", [[], ["budget"]], ids=["dpreg", "budget"])
+def test_lists_of_commands_are_whole_sentences(path, capsys):
+    main([*path, "--help"])
+    listed = capsys.readouterr().out.split("Commands:")[1]
+    assert "..." not in listed
 
 
 def examples():

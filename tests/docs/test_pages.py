@@ -94,9 +94,9 @@ def test_vignettes_of_r_have_100_columns_and_rounded_numbers(site):
             assert not re.search(r"\d\.\d{8}", text), (page.name, text)
 
 
-def test_printed_output_of_the_guide_has_100_columns(site):
+def test_printed_output_of_the_guide_and_the_vignettes_has_100_columns(site):
     blocks = []
-    for page in sorted((site / "guide").glob("*.html")):
+    for page in sorted([*(site / "guide").glob("*.html"), *(site / "vignettes").glob("*.html")]):
         text = page.read_text()
         found = re.findall(r'<div class="output[^"]*">.*?<pre>(.*?)</pre>', text, re.DOTALL)
         blocks += [(page.name, html.unescape(re.sub("<[^>]+>", "", block))) for block in found]

@@ -232,3 +232,9 @@ def test_a_probit_is_planned_as_a_logit_and_says_so():
     assert (probit.width, probit.least_n) == (logit.width, logit.least_n)
     assert "Binomial, link probit" in str(probit)
     assert "link" not in str(logit)
+
+
+def test_a_long_value_continues_below_itself():
+    lines = str(dpreg.dp_plan(20_000, 10, 0.5, 1e-6)).splitlines()
+    place = lines.index(f"{'':20}squares")
+    assert lines[place - 1].startswith("  standard errors   for 100% of coefficients")

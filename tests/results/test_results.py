@@ -248,6 +248,13 @@ def test_plots_draw_what_was_released(diamonds):
     texts = [t.get_text() for t in ax.texts]
     assert f"{z['log(carat)']:.0f}" in texts  # an arrow to what is far out
     assert f"{fit.params['depth']:.4f} ± {fit.bse['depth']:.4f}" in texts
+    clear = dpreg.dp_lm("log(price) ~ log(carat)", diamonds, 10.0, rng=1)
+    assert (clear.tvalues.abs() > 25).all()
+    around = clear.plot()
+    np.testing.assert_allclose(around.lines[0].get_xdata(), 0)
+    ends = np.array([s[1, 0] for s in around.collections[0].get_segments()])
+    np.testing.assert_allclose(ends, stats.norm.ppf(0.975))
+    assert around.get_xlabel().startswith("standard errors from the estimate")
     bare = dpreg.dp_lm("price ~ carat + depth", diamonds, 1.0, rng=1, inference=False)
     np.testing.assert_array_equal(bare.plot().lines[0].get_xdata(), bare.params.iloc[1:])
     budget = dpreg.Budget(2.0, 1e-5)

@@ -62,3 +62,17 @@ def test_pandoc_makes_word_of_the_html(fits, tmp_path):
             ["pandoc", word, "-t", "plain"], check=True, capture_output=True, text=True
         )
         assert numbers(text) <= numbers(read.stdout)
+
+
+def test_a_table_with_long_names_is_no_wider_than_a_page():
+    rng = np.random.default_rng(1)
+    name = "a_very_long_name_of_a_column_of_a_survey"
+    data = {"y": rng.normal(size=2000), name: rng.normal(size=2000), "x": rng.normal(size=2000)}
+    fit = dpreg.dp_lm(f"y ~ {name} + x", data, 5.0, rng=1)
+    lines = str(fit.summary()).splitlines()
+    assert max(map(len, lines)) <= 100
+    # The name has a line of its own, the numbers the next; short names are beside theirs.
+    place = lines.index(name)
+    assert f"{fit.params[name]:.4f}" in lines[place + 1]
+    assert any(line.startswith("x ") and f"{fit.params['x']:.4f}" in line for line in lines)
+    assert name in fit.summary().as_html()

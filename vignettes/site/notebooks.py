@@ -17,6 +17,7 @@ from pathlib import Path
 
 import jupytext
 import nbformat
+from chunks import wrapped
 from nbclient import NotebookClient
 
 import dpreg
@@ -55,11 +56,14 @@ def tables_beside(script: Path) -> list[Path]:
 
 
 def tidied(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """Leave out what is said about an object that is drawn; put pictures into words."""
+    """Leave out what is said about an object that is drawn; fold lines; put pictures into words."""
     for cell in notebook.cells:
         outputs = cell.get("outputs", [])
         if any(output.output_type == "display_data" for output in outputs):
             cell.outputs = [o for o in outputs if o.output_type != "execute_result"]
+        for output in outputs:
+            if output.output_type == "stream":
+                output.text = wrapped(output.text)
         pictures = [o.data["text/plain"] for o in outputs if "image/png" in o.get("data", {})]
         if pictures:
             cell.metadata["mystnb"] = {"image": {"alt": ". ".join(pictures)}}

@@ -21,8 +21,12 @@ _SYNONYMS = {
     "levels": "categories", "k": "n_features n_features_to_select", "d": "features",
     "n": "rows nobs n_obs", "cuts": "breaks times", "start": "start_time", "ledger": "path file",
 }  # fmt: skip
-# What is written for an argument that is missing.
-_LIKE = {"cuts": [90, 180, 365], "k": 5, "formula": "y ~ x", "treatment": "arm"}
+# What is written for an argument that is missing, and for the formula of a function.
+_LIKE = {"cuts": [90, 180, 365], "k": 5, "treatment": "arm"}
+_FORMULAS = {
+    "dp_moments": "~ x + z", "dp_curve": "Surv(time, event) ~ group",
+    "dp_survival": "Surv(time, event) ~ x",
+}  # fmt: skip
 
 # By the name that was given: the arguments that it may stand for, and the advice where a function
 # has one of them; with none, the advice is for every function.
@@ -53,11 +57,37 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
     "alpha": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
     "conf_level": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
     "delta": (("cuts", "blocks"), "leave it out: the guarantee is (eps, 0)"),
+    **dict.fromkeys(
+        ("reference", "baseline", "base", "ref"),
+        (("levels",), "the first of the levels is the reference level: give levels in that order"),
+    ),
+    **dict.fromkeys(("se", "se_fit"), (("interval",), "write interval='confidence'")),
+    "type": (("which",), "write which='linear' for the linear predictor"),
     **dict.fromkeys(("out", "output"), (("json",), ("write ", Argument("json")))),
     "epsilon_total": (("ledger",), ("write ", Argument("eps"))),
     **{name: ((here,), ("write ", Argument(here)))
        for here, names in _SYNONYMS.items() for name in names.split()},
 }  # fmt: skip
+
+
+# Functions of other packages and models, without "dp_", and the function here.
+_FUNCTIONS = {
+    "dp_lm": "ols wls linear regression linear_regression",
+    "dp_glm": "logit logistic logistic_regression probit poisson gamma negbin quantreg",
+    "dp_survival": "cox coxph phreg", "dp_curve": "km kaplan_meier survfit",
+    "dp_ordinal": "polr ordered ologit", "dp_multinomial": "mnlogit multinom",
+    "dp_moments": "iv ivreg cov corr", "dp_effect": "ate treatment_effect", "dp_plan": "power",
+    "dp_select": "lasso select_features",
+}  # fmt: skip
+
+
+def function_meant_by(name: str, known: Iterable[str]) -> str | None:
+    """Return the function to call instead of one that does not exist, or None."""
+    plain = name.lower().removeprefix("dp_")
+    for function, others in _FUNCTIONS.items():
+        if plain in others.split():
+            return function
+    return None if name.startswith("_") else closest(name, known)
 
 
 def meant_by(name: str, known: Iterable[str]) -> Words | None:
@@ -95,6 +125,8 @@ def hinted(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
                     raise _twice(name, key, ordered)
             for key in needed:
                 if key not in named and key not in ordered[:placed]:
+                    if ordered[0] == "formula" and placed and _is_table(arguments[unnamed]):
+                        raise _data_first(name)
                     raise _missing(name, key)
             return function(*arguments, **named)
 
@@ -121,11 +153,27 @@ def _missing(function: str, key: str) -> KeywordError:
     if key == "eps":
         common = (*write("eps", 1.0), ", a common choice; smaller is more private")
         return KeywordError("eps", "must be given", common, "see what dp_plan() says of yours")
-    return KeywordError(key, "must be given", write(key, _LIKE.get(key, ...)))
+    if key == "data":
+        kinds = "a data frame, a dict of arrays or the path of a Parquet file"
+        return KeywordError(key, "must be given", kinds)
+    like = _FORMULAS.get(function, "y ~ x") if key == "formula" else _LIKE.get(key, ...)
+    return KeywordError(key, "must be given", write(key, like))
+
+
+def _is_table(given: object) -> bool:
+    return isinstance(given, dict) or hasattr(given, "columns")
+
+
+def _data_first(function: str) -> KeywordError:
+    formula = _FORMULAS.get(function, "y ~ x")
+    return KeywordError("formula", "comes first", f"write {function}({formula!r}, data, ...)")
 
 
 def _too_many(function: str, ordered: list[str], known: list[str]) -> KeywordError:
-    first = known[len(ordered)] if len(known) > len(ordered) else known[-1]
+    if len(known) == len(ordered):
+        problem = f"is the last argument of {_call(function, ordered)}"
+        return KeywordError(known[-1], problem, "leave out what follows it")
+    first = known[len(ordered)]
     problem = f"must be given by name; the positional arguments are {_call(function, ordered)}"
     return KeywordError(first, problem, write(first, ...))
 

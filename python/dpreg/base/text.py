@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import importlib
+import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# A name and the blanks before its value.
+_NAMED = re.compile(r" +\S+( \S+)* {2,}(?=\S)")
 _WIDTH = 78
 
 
 def wrapped(text: str, hang: int = 2) -> list[str]:
-    """Return the lines of `text`, long ones broken, with `hang` blanks before what follows."""
+    """Return the lines of `text`, long ones broken, with `hang` blanks before what follows.
+
+    An indented line with a name, blanks and a value goes on below the value.
+    """
     pieces: list[str] = []
     for line in text.split("\n"):
-        indent = " " * (len(line) - len(line.lstrip()) + hang)
+        named = _NAMED.match(line)
+        indent = " " * (named.end() if named else len(line) - len(line.lstrip()) + hang)
         pieces += textwrap.wrap(line, _WIDTH, subsequent_indent=indent) or [""]
     return pieces
 

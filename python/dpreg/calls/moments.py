@@ -19,7 +19,7 @@ from dpreg.data.containers import open_source
 from dpreg.data.formula import bound_formula
 from dpreg.data.formula.parse import split_effects
 from dpreg.data.matrix import ModelMatrix
-from dpreg.data.problem import Problem
+from dpreg.data.problem import Problem, check_order
 from dpreg.data.schema import Schema
 from dpreg.estimation.methods.moments import MomentsRelease, SecondMoments
 from dpreg.estimation.releases.limits import widened
@@ -165,6 +165,7 @@ def _posed(session: Session) -> tuple[Session, Problem]:
     Every problem has a response: one of the numbers, which is there a second time.
     """
     asked, data = session.request, session.data
+    check_order(asked.formula, data)
 
     def put(formula: str) -> Session:
         return replace(session, request=replace(asked, formula=formula))
@@ -207,7 +208,9 @@ def _check_effects(formula: object) -> None:
 def _right_hand_side(formula: str | Sequence[str]) -> str:
     """Return all columns as the right-hand side of a formula, a response first."""
     if not isinstance(formula, str):
-        terms = list(formula) if isinstance(formula, Iterable) else []
+        # A table lists its columns.
+        named = isinstance(formula, Iterable) and not hasattr(formula, "keys")
+        terms = list(formula) if named else []
         if not terms or not all(isinstance(term, str) for term in terms):
             wanted = "a text such as '~ price + carat', or a list of terms"
             raise unusable("formula", wanted, formula)

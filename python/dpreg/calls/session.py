@@ -238,7 +238,10 @@ def _budget_for(budget: object, epsilon: float, delta: float | None) -> tuple[Pa
     if not isinstance(budget, Payer):
         example = Options("budget", "", "Budget", {"eps": 2.0, "delta": 1e-5})
         given = f", not {type(budget).__name__}"
-        raise BudgetError("budget", ("must be a budget, such as ", example, given))
+        # A path, unless it is so long that it may be of something else.
+        opened = "open the ledger: budget=dpreg.Budget.open(path)"
+        advice = [opened] if isinstance(budget, (str, os.PathLike)) else []
+        raise BudgetError("budget", ("must be a budget, such as ", example, given), *advice)
     if delta is None:
         # A budget without delta is to say itself that it has none.
         delta = budget.delta_for(epsilon) or DELTA

@@ -21,4 +21,11 @@ def posed(surv: SurvFormula, session: Session, wanted: str, *advice: str) -> Pro
         return session.pose()
     if _UNNAMED.search(surv.right):
         raise FormulaError("formula", f"{surv.right!r} must name the {wanted}", *advice)
-    return replace(session, request=replace(session.request, formula=surv.columns)).pose()
+    problem = replace(session, request=replace(session.request, formula=surv.columns)).pose()
+    for part in (surv.start, surv.event):
+        dummies = [name for name in problem.terms.names if name.startswith(f"I({part})[T.")]
+        if dummies:
+            level = dummies[-1].removeprefix(f"I({part})[T.")[:-1]
+            why = f"{part!r} in Surv() has levels, and must be one number in each row"
+            raise FormulaError("formula", why, f"write Surv({surv.time}, {part} == {level!r})")
+    return problem

@@ -49,7 +49,8 @@ def vector_source(name: str, values: Any) -> RowSource:
     source = mapping_source({name: values})
     if source.schema[name].kind != "numeric":
         kind = getattr(values, "dtype", source.schema[name].holds)
-        raise SchemaError(name, f"must hold numbers, not {kind}", "convert with astype(float)")
+        advice = (f"write {name} == 'b' for one class of several", "convert with astype(float)")
+        raise SchemaError(name, f"must hold numbers, not {kind}", *advice)
     return source
 
 

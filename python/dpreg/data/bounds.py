@@ -123,7 +123,9 @@ def _such(name: str) -> Pieces:
 
 def _not_of_the_model(name: object, names: Sequence[str]) -> ArgumentError:
     listed = ", ".join(map(repr, names))
-    meant = closest(name, names)
+    # Bounds of 'y' are those of 'log(y)' for a response that is log(y).
+    made = [known for known in names if re.search(rf"(?<!\w){re.escape(str(name))}(?!\w)", known)]
+    meant = made[0] if made else closest(name, names)
     advice = [] if meant is None else [_such(meant)]
     return ArgumentError(
         "bounds", f"{name!r} is not a column of the model, which has {listed}", *advice

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpreg.base.arrays import Doubles
-from dpreg.base.errors import unusable
+from dpreg.base.errors import unusable, write
 
 MOST_CUTS = 1000
 
@@ -24,7 +24,8 @@ def edges_of(cuts: object, start: object, most: int = MOST_CUTS) -> Doubles:
     if any(a >= b for a, b in itertools.pairwise(values)):
         raise unusable("cuts", wanted, cuts)
     if not _real(start) or not start < values[0]:
-        raise unusable("start", f"a number below the first cut, {values[0]:g}", start)
+        wanted = f"a number below the first cut, {values[0]:g}"
+        raise unusable("start", wanted, start, write("start", ...), "leave out cuts below it")
     return np.array([start, *values], dtype=np.float64)
 
 

@@ -25,6 +25,8 @@ def parquet_source(path: str | os.PathLike[str]) -> RowSource:
     import pyarrow.parquet as pq
 
     name = os.fsdecode(path)
+    if re.match(r"(https?|ftp)://", name):
+        raise SchemaError("data", f"cannot read {name!r}: it is not a file", "download it first")
     try:
         refuse_other_files(name)
         schema = pq.read_schema(name)

@@ -93,7 +93,7 @@ def pose(
         check_unit(unit, Schema(columns))
         assert data.stratum == stratum
         return data if weights is None else replace(data, weights=weights)
-    _check_order(formula, data)
+    check_order(formula, data)
     source = open_source(data)
     check_unit(unit, source.schema)
     check_weight_column(weights, source.schema)
@@ -126,7 +126,7 @@ def _names(formula: str, column: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(column)}(?!\w)", formula) is not None
 
 
-def _check_order(formula: object, data: object) -> None:
+def check_order(formula: object, data: object) -> None:
     """Refuse data in the place of the formula."""
     is_formula = [isinstance(given, str) and "~" in given for given in (formula, data)]
     if is_formula == [False, True]:

@@ -43,6 +43,9 @@ def check_delta(value: object, name: str = "delta") -> float:
 
     Raises BudgetError otherwise, naming the argument and what to write instead.
     """
+    if isinstance(value, str):
+        advice = (*write(name, 1e-6), ", and other arguments by name")
+        raise _refused(name, "must be a number", value, advice)
     delta = _real(name, value, 1e-6)
     if not 0 <= delta < 1:
         far = (*write(name, 1e-6), ", or another value far below 1 / (number of rows)")

@@ -93,6 +93,8 @@ def _totals(header: Mapping[str, Any]) -> dict[str, Any]:
 
 def cost_from(eps: object, delta: object, mu: object, total_delta: float) -> Cost:
     """Return the cost of a release that is (eps, delta)-DP, or mu-GDP."""
+    if mu is None and eps is None:
+        raise BudgetError("eps", "must be given, or mu", write("eps", 0.5))
     if mu is None:
         return Cost.approximate(check_epsilon(eps), check_delta(delta))
     if eps is not None:

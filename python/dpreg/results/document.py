@@ -18,6 +18,7 @@ import numpy as np
 from dpreg.base.families import CLOGLOG, FAMILIES, PROBIT, Family, NegativeBinomial, Quantile
 from dpreg.estimation.inference.residuals import FitStats
 from dpreg.privacy.certificate import Certificate
+from dpreg.results.described import why_absent
 
 if TYPE_CHECKING:
     from dpreg.results.summary import Summary
@@ -39,6 +40,9 @@ class Saved:
     __slots__ = ()
     _document: ClassVar[tuple[str, str, int]]
     _blank: ClassVar[bool] = False
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(why_absent(name, type(self)))
 
     def to_json(self) -> str:
         """Return everything as JSON; `from_json` reads it."""

@@ -15,8 +15,8 @@ from dpreg.base.keywords import hinted
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.results.contrasts import wald_columns
+from dpreg.results.described import DescribedModel, why_absent
 from dpreg.results.document import Saved, check_fit
-from dpreg.results.fitted import DescribedModel, why_absent
 from dpreg.results.testing import LinearTests
 
 if TYPE_CHECKING:
@@ -190,6 +190,7 @@ class DPResults(Saved, LinearTests):
             index=pd.Index(self.names, name="term"),
         )
 
+    @hinted("predict")
     @np.errstate(over="ignore", invalid="ignore")  # a warning would be about a cell
     def predict(
         self,
@@ -274,14 +275,14 @@ class DPResults(Saved, LinearTests):
     def rsquared(self) -> float:
         """Share of the variance of the response that the line explains; see `fit_stats`."""
         if self.stats is None:
-            raise AttributeError(why_absent("rsquared"))
+            raise AttributeError(why_absent("rsquared", type(self)))
         return self.stats.rsquared
 
     @property
     def scale(self) -> float:
         """Mean squared residual; see `fit_stats`."""
         if self.stats is None:
-            raise AttributeError(why_absent("scale"))
+            raise AttributeError(why_absent("scale", type(self)))
         return self.stats.scale
 
     def fit_stats(self, alpha: float = 0.05) -> pd.DataFrame:
@@ -339,6 +340,3 @@ class DPResults(Saved, LinearTests):
         import pandas as pd
 
         return pd.Series(values, index=pd.Index(self.names, name="term"), name=name)
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(why_absent(name))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpreg.base.errors import ArgumentError
+from dpreg.base.keywords import hinted
 from dpreg.base.text import drawn
 from dpreg.results.contrasts import WaldTest
 from dpreg.results.document import Saved
@@ -77,6 +78,7 @@ class DPMoments(Saved, Models):
         """Private estimate of the number of rows."""
         return self.units
 
+    @hinted("lm")
     def lm(self, formula: str) -> DPResults:
         """Fit a linear model of any of the columns by any others.
 
@@ -98,6 +100,7 @@ class DPMoments(Saved, Models):
         """
         return self.fitted(self.model(formula))
 
+    @hinted("iv")
     def iv(self, formula: str, instruments: str) -> DPResults:
         """Two-stage least squares.
 

@@ -31,6 +31,12 @@ _TITLES = {
 }
 _OF_LINKS = {"probit": "Probit", "cloglog": "Complementary Log-Log"}
 _LEAST_WIDTH = 78
+# What a page of a paper, and most terminals, have room for.
+_MOST_WIDTH = 100
+# Blanks before the numbers of a row whose name has a line of its own, at least.
+_STUB = 6
+# Width of a column of numbers with the blank before it, and of the numbers where names are long.
+_APART, _CLOSE = 11, 8
 # In the head of the table; the note on privacy has all of it.
 _LONGEST_UNIT = 24
 # The others stay in `DPResults.notes`.
@@ -56,11 +62,10 @@ class Summary:
 
     def as_text(self) -> str:
         """Return plain text."""
-        body = []
-        if self.tables:
-            from statsmodels.iolib.summary import summary_return
-
-            body = str(summary_return(list(self.tables), return_fmt="text")).split("\n")
+        body: list[str] = []
+        for table in self.tables:
+            # A rule below a table is the one above the next.
+            body = [*body[:-1], *_lines(table)]
         width = max([_LEAST_WIDTH, *(len(line) for line in body)])
         return "\n".join([*body, *(_wrap(note, width) for note in self.notes)])
 
@@ -187,7 +192,32 @@ def laid_out(
     from statsmodels.iolib.table import SimpleTable
     from statsmodels.iolib.tableformatting import fmt_params
 
-    return SimpleTable(cells, headers=headers, stubs=stubs, title=title, txt_fmt=fmt_params)
+    close = {**fmt_params, "colwidths": _CLOSE}
+    wide = max(map(len, stubs), default=0) + _APART * len(headers) > _MOST_WIDTH
+    return SimpleTable(
+        cells, headers=headers, stubs=stubs, title=title, txt_fmt=close if wide else fmt_params
+    )
+
+
+def _lines(table: Any) -> list[str]:
+    """Return a table as text; where it would be too wide, long names have lines of their own."""
+    lines = str(table).split("\n")
+    names = max(len(str(row[0].data)) for row in table)
+    room = max(_STUB, names - max(map(len, lines)) + _MOST_WIDTH)
+    if names <= room:
+        return lines
+    title, found = str(table.title or "").strip(), []
+    for line in lines:
+        name, values = line[:names].rstrip(), line[names:]
+        if title and line.strip() == title:
+            found.append(title.center(room + len(values)))
+        elif set(line) <= {"=", "-"}:
+            found.append(line[:room] + values)
+        elif len(name) <= room:
+            found.append(name.ljust(room) + values)
+        else:
+            found += [name, " " * room + values]
+    return found
 
 
 def _told(table: pd.DataFrame) -> pd.DataFrame:

@@ -27,8 +27,19 @@ test_that("what is missing or long is named without its length", {
   expect_match(wrong(dp_curve(Surv(carat, cut) ~ 1, diamonds, eps = 1)), "^cuts must be increasing numbers, such as")
   expect_match(wrong(dp_curve(Surv(carat, cut) ~ 1, diamonds, cuts = 1)), "^eps must be given")
   expect_match(wrong(dp_plan(n = 1000, eps = 1)), "^d must be given")
+  for (e in expression(dp_moments(diamonds, 1), dp_lm(diamonds, eps = 1), dp_glm(diamonds, 1)))
+    expect_match(wrong(eval(e)), "^formula and data are in the wrong order; write the formula first")
+  expect_match(wrong(dp_lm(price ~ carat, diamonds, eps = 1, cluster = "id")), "write unit = \"id\"")
+  expect_match(wrong(dp_multinomial(cut ~ carat, diamonds, eps = 1, ref = "Ideal")), "relevel")
+  expect_match(wrong(dp_effect(price ~ carat, diamonds, eps = 1, treatment = arm)), "in quotes, treatment = \"arm\"")
   expect_match(wrong(dp_lm(price ~ carat, diamonds, eps = diamonds$carat)), "not a long vector$")
   expect_match(wrong(dp_lm(price ~ carat, diamonds, eps = as.list(diamonds$carat))), "not a long list$")
+})
+
+test_that("levels are spelled as R has them", {
+  needs_python()
+  expect_error(dp_effect(price ~ carat, diamonds, eps = 1, treatment = "cut"),
+               "add levels = list(cut = c(\"control\", \"treated\"))", fixed = TRUE, class = "dpreg_usage")
 })
 
 test_that("a response of 1 and 2 is refused with what to write", {

@@ -29,6 +29,9 @@ def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
             "for those of declared periods too 'y ~ x | person + period'",
             "for levels that are public write C(g, levels=['a', 'b']) as a term",
         )
+    if _power_of_one(formula):
+        problem = "x ** 2 is an interaction of x with itself, which is x"
+        raise FormulaError("formula", problem, "write I(x ** 2) for the square")
     try:
         sides = Formula(
             formula, _context={"__formulaic_variables_available__": list(schema.columns)}
@@ -46,6 +49,14 @@ def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
         problem = f"{formula!r} must have one response and one list of terms: 'y ~ a + b'"
         raise FormulaError("formula", problem)
     return left, right
+
+
+def _power_of_one(formula: str) -> bool:
+    """Whether a single term has an exponent, outside of all brackets."""
+    plain = re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"", "x", formula)
+    while (inside := re.sub(r"(\w)\([^()]*\)", r"\1", plain)) != plain:
+        plain = inside
+    return re.search(r"(^|[~+:*-])\s*[A-Za-z_][\w.]*\s*(\*\*|\^)\s*\d", plain) is not None
 
 
 def factors_of(side: Any) -> list[Factor]:

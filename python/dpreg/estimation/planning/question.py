@@ -199,6 +199,10 @@ def count(name: str, value: object) -> int:
     ------
     ArgumentError
     """
+    if value is None:
+        raise ArgumentError(name, "must be given", write(name, 10))
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise unusable(name, "an integer of at least 1", value)
+        whole = value if isinstance(value, float) and 1 <= value < 1e15 else 0.5
+        advice = [write(name, int(whole))] if whole.is_integer() else []
+        raise unusable(name, "an integer of at least 1", value, *advice)
     return int(value)

@@ -64,6 +64,7 @@ def in_r(text: str) -> str:
     # How Python reads a CSV file is of no use there.
     text = re.sub(r"declare them, types = .*, or in R with (read\.csv\(.*\))", r"write \1", text)
     text = _LIST.sub(lambda found: f"c({found[1]})".replace("'", '"'), text)
+    text = re.sub(r"{'(\w+)': (c\([^)]*\))}", r"list(\1 = \2)", text)
     for python, r in _PHRASES.items():
         text = text.replace(python, r)
     text = re.sub(r"\bdpreg\.Budget\(", "dp_budget(", text)

@@ -57,7 +57,10 @@ def audit(
     json: str | None,
     seed: int,
 ) -> int:
-    """Check the privacy claims of this installation; exit code 1 if one is broken."""
+    """Check the privacy claims of this installation.
+
+    The exit code is 1 if one is broken.
+    """
     if replay:
         for name, used in (("--full", full), ("--black-box", black_box)):
             if used:

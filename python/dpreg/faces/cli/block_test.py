@@ -35,7 +35,7 @@ from dpreg.faces.cli.shell import DONE, Documented, Outputs, output_options, wor
 )  # fmt: skip
 @output_options
 def block_test(statistic: str, data: str, **given: Any) -> int:
-    """Test any hypothesis that has a p-value, by blocks of rows and without bounds.
+    """Test any hypothesis that has a p-value, by blocks of rows.
 
     STATISTIC is MODULE:FUNCTION, a Python function of a pandas data frame that returns a p-value;
     DATA is the path of a Parquet file.  MODULE is looked for in this folder too.

@@ -24,7 +24,7 @@ _PAGE = """\
 
 @click.group()
 def budget() -> None:
-    """Make a budget, and read who spent what of it.
+    """Make a budget, and see who spent what.
 
     FILE is the ledger, which all analysts charge and none should be able to delete.  It must be
     on a local file system: locks of network file systems may not hold.
@@ -81,7 +81,7 @@ def new(
     "--text", is_flag=True, help="Read the levels as text even if they look like numbers."
 )
 def partition(file: str, strata: str, text: bool) -> int:
-    """Divide the units by a column, once and for all.
+    """Divide the units by a column, permanently.
 
     Releases from all strata then cost as much as the most expensive stratum, not the sum, because
     each unit is in one stratum.  A unit with several of the levels, or with none, is left out.
@@ -151,7 +151,7 @@ def _needs_matplotlib() -> None:
 @click.argument("file")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON with costs and certificates.")
 def charges(file: str, as_json: bool) -> int:
-    """List all charges as CSV, or all that is known of them as JSON."""
+    """List the charges as CSV, or with all details as JSON."""
     from dpreg.privacy.budget import Budget
 
     kept = Budget.open(file)
@@ -175,7 +175,7 @@ def charges(file: str, as_json: bool) -> int:
 def spend(
     file: str, label: str, eps: float | None, delta: float, mu: float | None, stratum: str | None
 ) -> int:
-    """Charge a release that is made elsewhere; LABEL says what it is."""
+    """Charge a release made elsewhere; LABEL says what it is."""
     from dpreg.faces.cli.release import stratum_of
     from dpreg.privacy.budget import Budget
 
@@ -190,9 +190,9 @@ def spend(
 @click.argument("file")
 @click.option("--seal", metavar="HASH", help="Seal noted earlier; its charges must still be there.")
 def verify(file: str, seal: str | None) -> int:
-    """Read the chain of hashes again; exit code 1 if it is broken.
+    """Verify the chain of hashes; exit code 1 if it is broken.
 
-    Print the seal, which is to be noted where those who can write FILE cannot.
+    Print the seal: keep it where those who can write FILE cannot change it.
     """
     from dpreg.base.errors import BudgetError
     from dpreg.base.text import counted

@@ -25,7 +25,7 @@ from dpreg.faces.cli.shell import Documented, Outputs, fit_and_tell
     *shared("alpha", "memory"),
 )  # fmt: skip
 def ordinal(given: dict[str, Any], outputs: Outputs) -> int:
-    """Fit a model of ordered classes to Parquet files with differential privacy.
+    """Fit a model of ordered classes to Parquet files privately.
 
     FORMULA is 'rating ~ age + C(region)', whose response has public levels in their order; DATA is
     a Parquet file, a folder of such files or a pattern.
@@ -48,7 +48,7 @@ def ordinal(given: dict[str, Any], outputs: Outputs) -> int:
     *shared("alpha", "memory"),
 )  # fmt: skip
 def multinomial(given: dict[str, Any], outputs: Outputs) -> int:
-    """Fit a multinomial logit model to Parquet files with differential privacy.
+    """Fit a multinomial logit model to Parquet files privately.
 
     FORMULA is 'choice ~ age + income', whose response has public levels, the baseline first; DATA
     is a Parquet file, a folder of such files or a pattern.

@@ -74,9 +74,33 @@ know_options(dpreg)
 def _hint(error: click.NoSuchOption) -> None:
     """Say what an option of another package, or of Python, is called here."""
     known = [] if error.ctx is None else [str(option.name) for option in error.ctx.command.params]
-    advice = meant_by(error.option_name.lstrip("-").replace("-", "_"), known)
+    name = error.option_name.lstrip("-").replace("-", "_")
+    advice = meant_by(name, known)
+    if error.ctx is not None:
+        advice = _ELSEWHERE.get((str(error.ctx.info_name), name), advice)
     if advice is not None:
         print(f"dpreg: {error.option_name}: {told(advice, SHELL)}", file=sys.stderr)
+
+
+# Of an option that another command has.
+_ELSEWHERE = {
+    ("lm", "eps"): "saved moments cost nothing; for a table write dpreg fit",
+    ("fit", "family"): "write dpreg glm, which has families",
+}
+_EXAMPLES = {
+    "eps": "--eps 1, a common choice; smaller is more private, or see dpreg plan",
+    "cuts": "--cuts 90,180,365, in the units of the times", "k": "--k 5", "d": "--d 10",
+    "treatment": "--treatment arm", "data": "the path of a Parquet file after the formula",
+    "formula": "the formula first, in quotes: 'y ~ x'",
+}  # fmt: skip
+
+
+def _missing(error: click.MissingParameter) -> None:
+    """Say what to write for an argument that is missing."""
+    name = "" if error.param is None else str(error.param.name)
+    if name in _EXAMPLES:
+        label = f"--{name}" if isinstance(error.param, click.Option) else name.upper()
+        print(f"dpreg: {label}: write {_EXAMPLES[name]}", file=sys.stderr)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -89,6 +113,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return REFUSED
     except click.ClickException as error:
         error.show()
+        if isinstance(error, click.MissingParameter):
+            _missing(error)
         if "~" in (sys.argv[1:] if arguments is None else arguments):
             print("dpreg: FORMULA: write it in quotes: 'y ~ x'", file=sys.stderr)
         return REFUSED

@@ -31,10 +31,10 @@ from dpreg.faces.cli.shell import DONE, Documented, Outputs, output_options, wor
 )  # fmt: skip
 @output_options
 def curve(formula: str, data: str, alpha: float, simultaneous: bool, **given: Any) -> int:
-    """Estimate survival curves by group, with the log-rank test and restricted means.
+    """Estimate survival curves by group, with a log-rank test.
 
     FORMULA is 'Surv(time, event) ~ group', or ~ 1 for one curve; DATA is the path of a Parquet
-    file.
+    file.  Restricted means are estimated too.
     """
     outputs = Outputs.of(given)
     from dpreg.calls.curve import dp_curve

@@ -140,5 +140,8 @@ def _draw(fit: DPResults, exact: pd.DataFrame, path: str) -> str:
               help="File for a plot, which needs matplotlib.")  # fmt: skip
 @click.option("--no-picture", is_flag=True, help="Text only.")
 def demo_command(picture: str, no_picture: bool) -> int:
-    """Fit the bundled diamonds data, compare with least squares, and explain the result."""
+    """Fit the bundled diamonds data and explain the result.
+
+    The private fit is compared with least squares.
+    """
     return DONE if demo(sys.stdout, None if no_picture else picture) else DECLINED

@@ -35,7 +35,7 @@ from dpreg.faces.cli.shell import Documented, Outputs, fit_and_tell
     *shared("alpha", "memory"),
 )  # fmt: skip
 def effect(given: dict[str, Any], outputs: Outputs) -> int:
-    """Estimate an average treatment effect with differential privacy.
+    """Estimate an average treatment effect privately.
 
     FORMULA is 'outcome ~ age + sex', without the treatment; DATA is a Parquet file, a folder of
     such files or a pattern.

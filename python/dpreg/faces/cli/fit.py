@@ -71,7 +71,7 @@ _FITTING: tuple[Callable[..., Any], ...] = (
 )
 @release_options(*_FITTING)
 def fit(given: dict[str, Any], outputs: Outputs) -> int:
-    """Fit a linear regression to Parquet files with differential privacy.
+    """Fit a linear regression to Parquet files privately.
 
     FORMULA is a Wilkinson formula such as 'price ~ carat + cut'; DATA is a Parquet file,
     a folder of such files or a pattern.
@@ -97,10 +97,10 @@ def fit(given: dict[str, Any], outputs: Outputs) -> int:
     *_FITTING,
 )  # fmt: skip
 def glm(given: dict[str, Any], outputs: Outputs) -> int:
-    """Fit a logistic, Poisson, gamma or median regression with differential privacy.
+    """Fit a generalised linear or quantile regression privately.
 
     FORMULA is a Wilkinson formula such as 'default ~ income'; DATA is a Parquet file,
-    a folder of such files or a pattern.
+    a folder of such files or a pattern.  --family is binomial, poisson, gamma and others.
     """
     return _fitted(given, outputs)
 

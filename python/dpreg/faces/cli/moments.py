@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 )
 @release_options()
 def moments(given: dict[str, Any], outputs: Outputs) -> int:
-    """Release second moments of a Parquet file, for any number of regressions by dpreg lm.
+    """Release the moments that any number of regressions need.
 
-    FORMULA names the columns, as '~ price + carat + cut'; DATA is the path of the file.
+    FORMULA names the columns, as in '~ price + carat + cut'; DATA is the path of a Parquet file.
+    Regressions are then fitted by dpreg lm.
     """
     from dpreg.calls.moments import released_moments
     from dpreg.calls.request import Request
@@ -49,9 +50,9 @@ def moments(given: dict[str, Any], outputs: Outputs) -> int:
 @taking(*shared("alpha"))
 @output_options
 def lm(path: str, formula: str, instruments: str | None, alpha: float, **files: Any) -> int:
-    """Fit a linear regression to saved moments, which costs nothing more.
+    """Fit a linear regression to saved moments, at no further cost.
 
-    MOMENTS is what dpreg moments --json wrote, FORMULA is of its columns.
+    MOMENTS is a file that dpreg moments --json wrote; FORMULA has columns of it.
     """
     outputs = Outputs.of(files)
     saved = _read(path)

@@ -41,10 +41,10 @@ from dpreg.faces.cli.shell import DONE, Documented
 @click.option("--link", metavar="NAME", help="logit, probit or cloglog, for binomial.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(as_json: bool, **given: Any) -> int:
-    """Say what to expect of a fit, and which slopes it detects, before any data are read.
+    """Plan a fit before any data are read: which slopes it detects.
 
-    Without --effect and --power the plan has the smallest slope that is detected with power 0.8.
-    With both, leave out --n or --eps: the plan has the smallest one that is enough.
+    Without --effect and --power the plan shows the smallest slope that is detected with power 0.8.
+    With both, leave out --n or --eps: the plan shows the smallest value that is enough.
     """
     from dpreg.estimation.planning.plan import dp_plan
 

@@ -35,9 +35,10 @@ if TYPE_CHECKING:
 def predict(
     model: str, data: str, interval: str | None, alpha: float, winsorise: bool, out: str | None
 ) -> int:
-    """Predict the rows of a Parquet file, which is not protected, with a saved fit.
+    """Predict the rows of a Parquet file with a saved fit.
 
-    FIT is what dpreg fit --json wrote, NEW the path of the file.
+    FIT is a file that dpreg fit --json wrote; NEW is the path of the Parquet file, whose rows are
+    not protected.
     """
     needs_writable(out, "--out")
     fit = _read(model, data)

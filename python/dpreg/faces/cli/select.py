@@ -33,7 +33,7 @@ def _options() -> str:
     method_options("option", "the method"),
 )  # fmt: skip
 def select(given: dict[str, Any], outputs: Outputs) -> int:
-    """Choose terms of a regression with differential privacy.
+    """Choose terms of a regression privately.
 
     The terms of FORMULA are the candidates, such as 'price ~ .'; DATA is the path of the file.
     """

@@ -54,6 +54,8 @@ _POSITIONAL = {"formula": "FORMULA", "data": "DATA", "statistic": "STATISTIC", "
 _options: set[str] = set()
 # Attributes of a fit that its summary refers to.
 _ATTRIBUTES = {"fit.clipping": "clipping in --json", "in fit.notes": "in the JSON (--json)"}
+# Characters in a line of an example, without its margin.
+_WIDEST = 90
 # Seconds before the progress of long work is shown.
 _PATIENCE = 2.0
 
@@ -88,7 +90,20 @@ class Documented(click.Command):
         if self._examples:
             with formatter.section("Examples"):
                 for example in self._examples:
-                    formatter.write(f"{'':{formatter.current_indent}}{example}\n")
+                    for line in _folded(example):
+                        formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+
+def _folded(example: str) -> list[str]:
+    """Return the lines of an example, which a shell reads as one; options stay whole."""
+    first, *options = example.split(" --")
+    lines = [first]
+    for option in (f" --{option}" for option in options):
+        if len(lines[-1]) + len(option) > _WIDEST:
+            lines[-1] += " \\"
+            lines.append("   ")
+        lines[-1] += option
+    return lines
 
 
 def know_options(command: click.Command) -> None:

@@ -31,7 +31,7 @@ from dpreg.faces.cli.shell import Documented, Outputs, fit_and_tell
     *shared("alpha", "memory"),
 )  # fmt: skip
 def survival(given: dict[str, Any], outputs: Outputs) -> int:
-    """Fit a proportional hazards model to Parquet files with differential privacy.
+    """Fit a proportional hazards model to Parquet files privately.
 
     FORMULA is 'Surv(time, event) ~ age + C(stage)'; DATA is a Parquet file, a folder of such files
     or a pattern.

@@ -34,8 +34,8 @@ def plot_coefficients(fit: DPResults, ax: Axes | None = None, alpha: float = 0.0
 
     The intercept is left out.  Coefficients are divided by their standard error, so that
     columns in any unit share an axis; a line at 0 is no effect, an arrow leads to what is too
-    far out.  Their values are on the right.  Without standard errors coefficients are drawn as
-    they are.
+    far out.  Their values are on the right.  If all are too far out, intervals are drawn around the
+    estimates.  Without standard errors coefficients are drawn as they are.
     """
     table = fit.tidy(alpha).drop(index="Intercept", errors="ignore")
     ax = new_axes(ax, 1.6 + 0.32 * len(table))
@@ -67,12 +67,14 @@ def _draw_intervals(ax: Axes, place: Doubles, table: pd.DataFrame, alpha: float)
     error = table["std err"].to_numpy()
     error = np.where(np.isfinite(error) & (error > 0), error, np.nan)
     estimate = table["coef"].to_numpy()
-    z = estimate / error
-    whole = (table["upper"].to_numpy() - estimate) / error
+    half = table["upper"].to_numpy() - estimate
+    near = np.abs(estimate) + half <= _FARTHEST * error
+    # Where all are clear of 0, only the intervals themselves show anything.
+    around = not near.any()
+    z, whole = (estimate - estimate if around else estimate) / error, half / error
+    near = near | (around & np.isfinite(z))
     inner = whole * table["sampling"].to_numpy() / error
-    end = np.abs(z) + whole
-    near = end <= _FARTHEST
-    reach = max(6.0, np.max(end[near], initial=0.0))
+    reach = max(6.0, np.max((np.abs(z) + whole)[near], initial=0.0))
     for half, color, label in ((whole, TOTAL, "with privacy noise"),
                                (inner, SAMPLING, "sampling alone")):  # fmt: skip
         ax.hlines(place[near], (z - half)[near], (z + half)[near], color=color, linewidth=5,
@@ -89,7 +91,10 @@ def _draw_intervals(ax: Axes, place: Doubles, table: pd.DataFrame, alpha: float)
             ax.annotate(f"{at:.0f}", (side * reach, y), (side * 0.8 * reach, y), va="center",
                         ha="center", arrowprops={"arrowstyle": "->", "color": TOTAL})  # fmt: skip
     ax.set_xlim(-1.02 * reach, 1.02 * reach)
-    ax.set_xlabel(f"coefficient / standard error, with {100 * (1 - alpha):.3g}% intervals")
+    what = "coefficient / standard error"
+    if around:
+        what = f"standard errors from the estimate (all are beyond {_FARTHEST:g} from 0)"
+    ax.set_xlabel(f"{what}, with {100 * (1 - alpha):.3g}% intervals")
     ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2,
               borderaxespad=0.1, borderpad=0.2)  # fmt: skip
 
