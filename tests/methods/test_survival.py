@@ -335,6 +335,22 @@ def test_curves_hazards_and_ratios_are_those_of_the_coefficients(fitted):
     assert (wide["upper"] > table["upper"])[known].all()
     assert "exp(coef)" in str(fitted.summary(exp=True))
     assert "Private Proportional Hazards Results" in str(fitted)
+    assert f"No. Records: {fitted.units:>12,.0f} (private)".replace(" ", "") in str(fitted).replace(
+        " ", ""
+    )
+    assert f"No.Events:{fitted.events:,.0f}(private)" in str(fitted).replace(" ", "")
+
+
+@pytest.mark.parametrize("entry", [False, True])
+def test_events_and_numbers_at_risk_are_those_of_the_records(entry):
+    data = cohort(20000)
+    surv = "Surv(start, time, event)" if entry else "Surv(time, event)"
+    fit = dpreg.dp_survival(f"{surv} ~ x", data, 60.0, cuts=CUTS, strata="site", levels=LEVELS,
+                            rng=2)  # fmt: skip
+    assert fit.events == pytest.approx(((data.event == 1) & (data.time <= 2)).sum(), abs=20)
+    start = data["start"] if entry else 0 * data["time"]
+    wanted = [((start <= t) & (data["time"] > t)).sum() for t in (0.0, *CUTS[:-1])]
+    np.testing.assert_allclose(fit.periods.at_risk, wanted, atol=30)
 
 
 def test_bands_hold_at_all_cuts_together(fitted):

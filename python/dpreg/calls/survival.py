@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, FormulaError, add, leave_out, unusable
 from dpreg.base.families import COUNTING
 from dpreg.base.keywords import hinted
@@ -171,8 +172,12 @@ def dp_survival(
     expansion = _expansion(problem, records, tuple(edges.tolist()), asked.method, entry=entry)
     terms = _terms(records, expansion, surv.left)
 
+    exits: list[Doubles] = []
+
     def release(design: Design, allowance: Allowance) -> Release | Declined:
-        return release_hazards(design, expansion, terms, rows, allowance)
+        outcome, table = release_hazards(design, expansion, terms, rows, allowance)
+        exits.append(table)
+        return outcome
 
     model = Stacked(
         "proportional hazards", records, terms, intervals, rows, release, rows, public=("cuts",)
@@ -180,7 +185,7 @@ def dp_survival(
     result = model.fit(session, problem)
     if isinstance(result, NotReleased):
         return result
-    return DPSurvival.of(result, expansion.periods, surv)
+    return DPSurvival.of(result, expansion.periods, exits[-1], surv)
 
 
 @dataclass(frozen=True, slots=True)

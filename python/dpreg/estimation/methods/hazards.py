@@ -73,8 +73,8 @@ _SEEN = 2.0
 
 def release_hazards(
     design: Design, rows: RowsOfPeriods, terms: Terms, max_rows: int, allowance: Allowance
-) -> Release | Declined:
-    """Fit proportional hazards.
+) -> tuple[Release | Declined, Doubles]:
+    """Fit proportional hazards; return the table of exits too, see `Table`.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def release_hazards(
     units = _covariate_units(records, design.terms, rows)
     found = _whitened(design, records, units, noise) if _seen(table) else None
     if found is None:
-        return replace(begun.not_estimable(), units=records.units)
+        return replace(begun.not_estimable(), units=records.units), table.cells
     events = expanded(design, RowsOfEvents(rows), 1, max_rows, terms)
     cells = Cells.of(rows, begun.telling_units, scales, found, units)
     sums = _event_sums(events, begun, cells, table)
@@ -120,7 +120,7 @@ def release_hazards(
     model = working_hazards(cells, table, sums, moments, start, terms, scales)
     fit = scored(begun, model, _limit(events, begun, model))
     outcome = ended(begun, fit, newton_errors(fit, begun))
-    return replace(outcome, units=records.units)
+    return replace(outcome, units=records.units), table.cells
 
 
 def _seen(table: Table) -> bool:

@@ -30,7 +30,7 @@ Doubles = NDArray[np.float64]
 _LENGTH = 1.0
 # Means over the events of an interval, and second moments over all events, differ from those of
 # records by about so many deviations.
-_MEANS_DIFFER, _MOMENTS_DIFFER = 0.3, 0.3
+_MEANS_DIFFER, _MOMENTS_DIFFER = 0.3, 0.8
 # over this share of the study, and strata are so much alike.
 _DRIFT, _ALIKE = 0.5, 0.5
 # Least curvature along a covariate, as a share of that of all events.

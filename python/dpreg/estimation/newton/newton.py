@@ -25,7 +25,7 @@ MOST_KNOWN, _FIRST_KNOWN = 8, 0.12
 # much of all.
 _QUIET_KNOWN, _LAST_KNOWN = 0.2, 0.6
 # Hazards are wrong by so many sampling errors where they begin, and their logarithms by no more
-# than the second.
+# than the second; nor do slopes of a deviation of events change by more in a step.
 _DOUBT_KNOWN, _REACH_KNOWN = 5.0, 1.0
 # Norms are counted once more while noise in coefficients is more than this share of residuals.
 _LOUD = 0.2
@@ -157,7 +157,10 @@ def _damped(path: Path, model: Linearised, units: float) -> Doubles:
     gain = _DOUBT_KNOWN**2 / (_DOUBT_KNOWN**2 + path.variance * units)
     reach = model.found.sizes * _REACH_KNOWN
     moved = start + np.clip(gain * (path.theta - start), -reach, reach)
-    return np.where(levels, moved, path.theta)
+    at = path.observations[-1].at
+    step = np.where(levels, 0.0, path.theta - at)
+    step /= max(float(np.linalg.norm(step)) / _REACH_KNOWN, 1.0)
+    return np.where(levels, moved, at + step)
 
 
 def newton_small(
