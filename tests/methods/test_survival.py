@@ -15,12 +15,12 @@ from unsealed import arrays_of, opened, rows_of, units_of
 
 import dpreg
 from dpreg.base.errors import ArgumentError, FormulaError
-from dpreg.calls import survival
 from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import expanded
 from dpreg.data.observations import Collector, RowCount
-from dpreg.data.periods import EXPOSURE, Periods, RowsOfPeriods
+from dpreg.data.periods import EXPOSURE, Periods, RowsOfEvents, RowsOfPeriods
 from dpreg.data.units import Units
+from dpreg.estimation.methods import hazards
 
 CUTS = [0.5, 1.0, 1.5, 2.0]
 LEVELS = {"arm": ["a", "b"], "site": ["u", "v"]}
@@ -182,21 +182,23 @@ def test_it_is_the_fit_of_the_table_made_by_hand(monkeypatch):
     def fit():
         return dpreg.dp_survival("Surv(start, time, event) ~ x", data, 2.0, cuts=CUTS, rng=3)
 
-    lazy, made = fit(), survival.expanded
+    lazy, made = fit(), hazards.expanded
 
-    def table(design, expansion, periods, rows, terms, order):
+    def table(design, expansion, periods, rows, terms, order=None):
         edges = [0.0, *CUTS]
         records = enumerate(data[["start", "time", "event", "x"]].to_numpy())
         found = [(i, x, *row) for i, (*record, x) in records for row in by_hand(*record, edges)]
         i, x, k, exposure, y = np.array(found).T
         X = np.column_stack([x, k[:, None] == [1, 2, 3], np.log(exposure)])
+        if isinstance(expansion, RowsOfEvents):
+            i, k, X, y = i[y == 1], k[y == 1], X[y == 1], k[y == 1]
         units = replace(Units.from_labels(i.astype(np.int64)), most=periods * rows)
         same = arrays_of(made(design, expansion, periods, rows, terms))
         np.testing.assert_allclose(same[0], X, rtol=1e-13)
         np.testing.assert_array_equal(same[1], y)
         return Design.of(*same, terms, units)
 
-    monkeypatch.setattr(survival, "expanded", table)
+    monkeypatch.setattr(hazards, "expanded", table)
     assert fit().to_json() == lazy.to_json()
 
 
@@ -333,6 +335,22 @@ def test_curves_hazards_and_ratios_are_those_of_the_coefficients(fitted):
     assert (wide["upper"] > table["upper"])[known].all()
     assert "exp(coef)" in str(fitted.summary(exp=True))
     assert "Private Proportional Hazards Results" in str(fitted)
+    assert f"No. Records: {fitted.units:>12,.0f} (private)".replace(" ", "") in str(fitted).replace(
+        " ", ""
+    )
+    assert f"No.Events:{fitted.events:,.0f}(private)" in str(fitted).replace(" ", "")
+
+
+@pytest.mark.parametrize("entry", [False, True])
+def test_events_and_numbers_at_risk_are_those_of_the_records(entry):
+    data = cohort(20000)
+    surv = "Surv(start, time, event)" if entry else "Surv(time, event)"
+    fit = dpreg.dp_survival(f"{surv} ~ x", data, 60.0, cuts=CUTS, strata="site", levels=LEVELS,
+                            rng=2)  # fmt: skip
+    assert fit.events == pytest.approx(((data.event == 1) & (data.time <= 2)).sum(), abs=20)
+    start = data["start"] if entry else 0 * data["time"]
+    wanted = [((start <= t) & (data["time"] > t)).sum() for t in (0.0, *CUTS[:-1])]
+    np.testing.assert_allclose(fit.periods.at_risk, wanted, atol=30)
 
 
 def test_bands_hold_at_all_cuts_together(fitted):

@@ -21,7 +21,7 @@ def survival(effort: Effort) -> Finding:
     """A person more, with rows in all periods: no other row changes, and sums move as stated."""
     epsilon, _ = _CLAIM
     finding = Finding("dp_survival: rows of persons and periods", "grey box", *_CLAIM)
-    for number in range(effort.runs(300, 30)):
+    for number in range(effort.runs(300, 60)):
         rng = np.random.default_rng([effort.seed, number])
         call = replace(random_hazards(rng), claim=_CLAIM)
         try:

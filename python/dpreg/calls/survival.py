@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, FormulaError, add, leave_out, unusable
 from dpreg.base.families import COUNTING
 from dpreg.base.keywords import hinted
@@ -17,13 +18,12 @@ from dpreg.calls.times import posed
 from dpreg.data.bounds import Bounds
 from dpreg.data.cuts import edges_of
 from dpreg.data.design import Design, Terms
-from dpreg.data.expanded import expanded
 from dpreg.data.formula.surv import SurvFormula, read_surv
 from dpreg.data.matrix import ModelMatrix
 from dpreg.data.periods import EXPOSURE, Periods, RowsOfPeriods
 from dpreg.data.problem import Problem
 from dpreg.estimation.base import Allowance, Declined, Release
-from dpreg.estimation.methods import BoostedAdaSSP
+from dpreg.estimation.methods.hazards import release_hazards
 from dpreg.results.not_released import NotReleased
 from dpreg.results.survival import DPSurvival
 
@@ -171,19 +171,21 @@ def dp_survival(
     entry = surv.start is not None
     expansion = _expansion(problem, records, tuple(edges.tolist()), asked.method, entry=entry)
     terms = _terms(records, expansion, surv.left)
-    most = rows * intervals
+
+    exits: list[Doubles] = []
 
     def release(design: Design, allowance: Allowance) -> Release | Declined:
-        made = expanded(design, expansion, intervals, rows, terms, order=0 if entry else None)
-        return BoostedAdaSSP(max_rows=most).release(made, allowance, inference=True)
+        outcome, table = release_hazards(design, expansion, terms, rows, allowance)
+        exits.append(table)
+        return outcome
 
     model = Stacked(
-        "proportional hazards", records, terms, intervals, rows, release, most, public=("cuts",)
+        "proportional hazards", records, terms, intervals, rows, release, rows, public=("cuts",)
     )
     result = model.fit(session, problem)
     if isinstance(result, NotReleased):
         return result
-    return DPSurvival.of(result, expansion.periods, surv)
+    return DPSurvival.of(result, expansion.periods, exits[-1], surv)
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,15 @@ class RowsOfPeriods:
         record = np.repeat(np.arange(len(y)), counts)
         before = np.cumsum(counts) - counts
         interval = first[record] + np.arange(len(record)) - before[record]
+        rows = self._made(X, y, begin, record, interval)
+        happened = (event[record] == 1) & (interval == last[record])
+        return rows, happened.astype(np.float64), counts
+
+    def _made(
+        self, X: Doubles, y: Doubles, begin: Doubles, record: Places, interval: Places
+    ) -> Doubles:
+        """Return the row of each record in the interval."""
+        edges = np.array(self.periods.edges)
         low, high = edges[interval], edges[interval + 1]
         stay = np.minimum(y[record], high) - np.maximum(begin[record], low)
         exposure = np.log(np.fmax(WHOLE * (stay / (high - low)), _LEAST_EXPOSURE))
@@ -138,8 +147,18 @@ class RowsOfPeriods:
             exposure,
             *([own[:, -1]] if self.weighted else []),
         ]
-        happened = (event[record] == 1) & (interval == last[record])
-        return np.column_stack(parts), happened.astype(np.float64), counts
+        return np.column_stack(parts)
+
+    def events(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Places]:
+        """See `RowsOfEvents`."""
+        begin, _, last, event = self._stays(X, y, np.array(self.periods.edges))
+        record = np.flatnonzero(event == 1)
+        rows = self._made(X, y, begin, record, last[record])
+        stratum = np.zeros(len(record), dtype=np.int64)
+        for number, place in enumerate(self.strata, 1):
+            stratum += number * (X[record, place] == 1)
+        cells = stratum * self.periods.count + last[record]
+        return rows, cells.astype(np.float64), (event == 1).astype(np.int64)
 
     def _stays(
         self, X: Doubles, y: Doubles, edges: Doubles
@@ -161,3 +180,23 @@ class RowsOfPeriods:
         last = np.clip(np.searchsorted(edges[1:], y, side="left"), 0, most)
         event = np.where(inside, (status == 1) & (y <= edges[-1]), -1)
         return begin, first, last, event.astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class RowsOfEvents:
+    """What makes of each record the row in which its event is: one, or none.  Public.
+
+    Attributes
+    ----------
+    of : RowsOfPeriods
+    """
+
+    of: RowsOfPeriods
+
+    @np.errstate(all="ignore")  # a warning would be about a cell
+    def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Places]:
+        """Return rows of `RowsOfPeriods`, those whose response is 1.
+
+        Here the response is the number of the interval, stratum after stratum.
+        """
+        return self.of.events(X, y)

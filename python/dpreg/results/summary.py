@@ -15,7 +15,7 @@ from dpreg.base.text import counted
 from dpreg.results.fitted import Fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
@@ -96,23 +96,25 @@ def summarize(
     *,
     exp: bool = False,
     title: str | None = None,
+    counts: Mapping[str, float] | None = None,
 ) -> Summary:
     """Lay out `table`, the coefficients of `fit` with intervals of level 1 - `alpha`.
 
-    The title is that of the family unless there is one.
+    The title is that of the family unless there is one, and private counts that of `unit_noun`.
     """
-    head = _head(fit, title or f"{_title(fit.family)} Regression")
+    shown = {unit_noun(fit): fit.units} if counts is None else counts
+    head = _head(fit, title or f"{_title(fit.family)} Regression", shown)
     return Summary((head, _body(fit, table, alpha, exp)), _notes(fit))
 
 
-def _head(fit: Fitted, title: str) -> Any:
+def _head(fit: Fitted, title: str, counts: Mapping[str, float]) -> Any:
     from statsmodels.iolib.summary import Summary as Tables
 
     claim = fit.privacy
     left = [
         ("Dep. Variable:", [fit.response]),
         ("Method:", [fit.method]),
-        (f"No. {unit_noun(fit)}:", [f"{fit.units:,.0f} (private)"]),
+        *((f"No. {noun}:", [f"{count:,.0f} (private)"]) for noun, count in counts.items()),
     ]
     right = [
         ("Epsilon:", ["NOT PRIVATE" if claim.seeded else f"{claim.epsilon:.6g}"]),

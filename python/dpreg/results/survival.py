@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -33,6 +33,36 @@ _TITLE = "Proportional Hazards"
 _FARTHEST = 700.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class FittedPeriods(Periods):
+    """The intervals of a fit, and who left in them.
+
+    Attributes
+    ----------
+    exits : tuple of float
+        Noisy numbers, for each stratum and interval: of events, of records censored inside the
+        interval and at its end; and, with delayed entry, of those that entered at its beginning and
+        inside it.
+    """
+
+    exits: tuple[float, ...] = ()
+
+    @property
+    def table(self) -> Doubles:
+        """The same, shape (strata, K, 3 or 5)."""
+        return np.array(self.exits).reshape(1 + len(self.strata), self.count, -1)
+
+    @property
+    def at_risk(self) -> Doubles:
+        """Noisy number at risk at the beginning of each interval, of all strata."""
+        exits, entries = np.split(self.table.sum(axis=0), [3], axis=1)
+        left = np.concatenate([[0.0], exits.sum(axis=1).cumsum()[:-1]])
+        if not entries.size:
+            return np.asarray(exits.sum() - left)
+        inside = np.concatenate([[0.0], entries[:-1, 1].cumsum()])
+        return np.asarray(entries[:, 0].cumsum() + inside - left)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class DPSurvival(StackedResults):
     """A private proportional hazards model.  Holds released numbers; nothing here costs budget.
@@ -43,8 +73,9 @@ class DPSurvival(StackedResults):
 
     Attributes
     ----------
-    periods : Periods
-        The intervals, and which coefficients are of covariates, strata and time.
+    periods : FittedPeriods
+        The intervals, which coefficients are of covariates, strata and time, and noisy numbers of
+        events and of records at risk.
     columns : str
         The formula of the records.
 
@@ -63,20 +94,35 @@ class DPSurvival(StackedResults):
     True
     """
 
-    periods: Periods = field(default_factory=lambda: Periods(edges=(0.0, 1.0)))
+    periods: FittedPeriods = field(
+        default_factory=lambda: FittedPeriods(edges=(0.0, 1.0), exits=(0.0,) * 3)
+    )
 
     _saved: ClassVar[tuple[str, str, str]] = (
         "this is not a survival fit", "dpreg_survival", "periods",
     )  # fmt: skip
     _template: ClassVar[Mapping[str, Any]] = {
-        "edges": [float], "covariates": [str], "strata": [str], "varying": [str],
+        "edges": [float], "covariates": [str], "strata": [str], "varying": [str], "exits": [float],
     }  # fmt: skip
 
     @classmethod
-    def of(cls, fit: DPResults, periods: Periods, surv: SurvFormula) -> DPSurvival:
-        """Return a fit of rows of persons and periods as what it is."""
+    def of(cls, fit: DPResults, periods: Periods, exits: Doubles, surv: SurvFormula) -> DPSurvival:
+        """Return a fit of rows of persons and periods as what it is.
+
+        Parameters
+        ----------
+        exits : ndarray
+            See `FittedPeriods`.
+        """
         poisson = replace(fit, family=POISSON)  # to whoever reads it, as its document says
-        return cls._of(poisson, periods, surv.columns)
+        own = {each.name: getattr(periods, each.name) for each in fields(Periods)}
+        fitted = FittedPeriods(**own, exits=tuple(exits.ravel().tolist()))
+        return cls._of(poisson, fitted, surv.columns)
+
+    @property
+    def events(self) -> float:
+        """Private estimate of the number of events, at least 0."""
+        return max(float(self.periods.table[:, :, 0].sum()), 0.0)
 
     def predict(
         self,
@@ -189,7 +235,9 @@ class DPSurvival(StackedResults):
 
     def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:
         """Return the table, printable as text, HTML and LaTeX; ``exp=True``: hazard ratios."""
-        shown = summarize(self, self.tidy(alpha, exp=exp), alpha, exp=exp, title=_TITLE)
+        counts = {"Records": self.units, "Events": self.events}
+        table = self.tidy(alpha, exp=exp)
+        shown = summarize(self, table, alpha, exp=exp, title=_TITLE, counts=counts)
         if not self.periods.varying:
             return shown
         try:
@@ -201,12 +249,15 @@ class DPSurvival(StackedResults):
         return replace(shown, notes=(f"Test of proportional hazards: {found}.", *shown.notes))
 
     @classmethod
-    def _model(cls, **parts: Any) -> tuple[Periods, tuple[str, ...]]:
-        periods = Periods(**parts)
+    def _model(cls, **parts: Any) -> tuple[FittedPeriods, tuple[str, ...]]:
+        periods = FittedPeriods(**parts)
         if len(periods.edges) < 2 or any(a >= b for a, b in itertools.pairwise(periods.edges)):
             raise ValueError("periods.edges must be two or more increasing numbers")
         if not set(periods.varying) <= set(periods.covariates):
             raise ValueError("periods.varying are not among the covariates")
+        cells = (1 + len(periods.strata)) * periods.count
+        if len(periods.exits) not in (3 * cells, 5 * cells):
+            raise ValueError("periods.exits must be 3 or 5 numbers for each stratum and interval")
         return periods, ("Intercept", *periods.names, EXPOSURE)
 
     @property

@@ -14,6 +14,8 @@ from dpreg.estimation import standardised as _standardised
 from dpreg.estimation.methods import adassp
 from dpreg.estimation.releases import moments as _sums
 from dpreg.estimation.releases import rows as _rows
+from dpreg.estimation.releases.exits import ExitTable
+from dpreg.estimation.releases.quantised import ScoresByCell
 from dpreg.estimation.releases.standardisation import Standardisation
 
 
@@ -103,7 +105,17 @@ DATA = [
     ),
     Mutant(
         "the last interval ends at the last time of the data",
-        edited(RowsOfPeriods, "__call__", ("edges = np.array(self.periods.edges)", "edges = np.array(self.periods.edges)\n    edges[-1] = max(edges[-1], np.max(y, initial=0.0))")),
+        edited(RowsOfPeriods, "_made", ("edges = np.array(self.periods.edges)", "edges = np.array(self.periods.edges)\n    edges[-1] = max(edges[-1], np.max(y, initial=0.0))")),
+        ("survival",),
+    ),
+    Mutant(
+        "an event is in the sums of its interval and of all later ones",
+        edited(ScoresByCell, "__call__", ("X[y == cell], y[y == cell]", "X[y <= cell], y[y <= cell]")),
+        ("survival",),
+    ),
+    Mutant(
+        "the table of exits is said to move by half as much",
+        edited(ExitTable, "seal", ("_core.counts_sensitivity(np.ones(1 + self.of.entry))", "0.5")),
         ("survival",),
     ),
 ]  # fmt: skip

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from dpreg.base.families import Family
 from dpreg.estimation.base import Declined, Release
+from dpreg.estimation.inference.covariance import EstimateError
 from dpreg.estimation.newton.errors import Fit, bent, newton_errors
 from dpreg.estimation.newton.limits import FIRST_NORMS, Limits, along, count_norms
 from dpreg.estimation.newton.linearised import (
@@ -35,7 +36,13 @@ from dpreg.estimation.newton.linearised import (
     linearised,
     response_units,
 )
-from dpreg.estimation.newton.newton import MOST_ROUNDS, first_score, newton, newton_small
+from dpreg.estimation.newton.newton import (
+    MOST_ROUNDS,
+    first_score,
+    newton,
+    newton_known,
+    newton_small,
+)
 from dpreg.estimation.newton.resumed import resumed_whitening
 from dpreg.estimation.newton.row_lengths import RowLengths, row_lengths
 from dpreg.estimation.newton.score_estimand import estimand
@@ -68,9 +75,13 @@ _LEAST_MOMENT, _MISTAKEN = 0.25, 2.0
 # Where one is larger than this, rows were longer than could be measured, and are once more, if that
 # leaves something for scores.
 _AGAIN, _ENOUGH = 2.0, 0.18
+# Scores that stop have less curvature by about this share, and are left with the second at least.
+_FEWER, _LEAST_FOLLOWED = 0.05, 0.8
 # Entries of the curvature of a family may be wrong by this where it was guessed, and where it was
 # measured: it changes on the way to the root.
 _GUESSED, _MEASURED = 0.2, 0.1
+# and where that at the root was.
+_KNOWN = 0.05
 # by about this share where linear predictors change by 1.
 _BENT = 0.5
 # Steps shorter than this share of the sampling error say nothing of it.
@@ -134,10 +145,48 @@ def newton_fit(begun: Standardised) -> Release | Declined:
             fit = _large(begun, model) if resumed is None else _resumed(begun, model)
     if fit is None:
         return begun.not_estimable()
-    theta, error = fit.model.found.change @ fit.path.theta, newton_errors(fit, begun)
+    error = newton_errors(fit, begun)
     if not terms.family.standardised:
+        theta = fit.model.found.change @ fit.path.theta
         error = bent(error, theta, terms, begun.scales, units)
-    release = begun.released(theta, units, error, range_note(terms.family, begun.scales))
+    return ended(begun, fit, error)
+
+
+def scored(begun: Standardised, model: Linearised, limit: float) -> Fit:
+    """Release scores of units with one limit, where the curvature at their root is known.
+
+    A mean square of scores is 1 for each of `begun.scales.units`.
+    """
+    noise, n, found = begun.noise, begun.scales.units, model.found
+    rows, norm = _rows(begun, model, 0.0, kept=True), math.sqrt(found.squares)
+    doubt = np.minimum(found.variance, 1.0) / 2 + _KNOWN**2
+    path = Path(found.sizes, doubt, found.theta, bent=2 * _BENT, still=math.inf)
+    limits = Limits(limit, None, norm, norm**2 * n, found.squares)
+    newton_known(rows, path, n, noise, limits, _left(begun), model)
+    fit = with_products(begun, model, path, limits, rows, 0.0)
+    path.curvature = path.curvature * _followed(fit, n)
+    return fit
+
+
+def _followed(fit: Fit, units: float) -> float:
+    """Return the share of the curvature that is left where scores stop at their limit.
+
+    It is that of their second moments, without which intervals of 20,000 persons covered in .88.
+    """
+    assert fit.products is not None
+    own = ~fit.model.found.levels
+    count = max(int(own.sum()), 1)
+    seen = float(np.diag(fit.products)[own].sum()) / count / units
+    noise = fit.deviation / units / math.sqrt(count)
+    trust = _FEWER**2 / (_FEWER**2 + noise**2)
+    return 1 + trust * (min(max(seen, _LEAST_FOLLOWED), 1.0) - 1) * bool(own.any())
+
+
+def ended(begun: Standardised, fit: Fit, error: EstimateError) -> Release:
+    """Release where the path of a fit ended."""
+    terms, theta = begun.design.terms, fit.model.found.change @ fit.path.theta
+    notes = range_note(terms.family, begun.scales)
+    release = begun.released(theta, begun.telling_units, error, notes)
     if terms.family.counting:
         release = replace(release, clipping=None)
     tail = fit.limits.tail
@@ -246,6 +295,14 @@ def _rounds(
     if seen is not None:
         path.add(seen)
     limits = newton(rows, path, n, noise, first, _left(begun), model)
+    return with_products(begun, model, path, limits, rows, top)
+
+
+def with_products(
+    begun: Standardised, model: Linearised, path: Path, limits: Limits, rows: MappedRows, top: float
+) -> Fit:
+    """Release second moments of scores where the path ended."""
+    noise = begun.noise
     mu, usual = noise.share(_PRODUCTS), max(_PRODUCT_NORMS * limits.norm, limits.least)
     tailed = not model.family.standardised and not model.family.events
     loud = _TAILED_NOISE if tailed else _PRODUCT_NOISE

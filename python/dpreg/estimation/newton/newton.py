@@ -5,14 +5,28 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpreg.estimation.newton.limits import Limits
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.rounds import FAR_NOISE, NORMS, Rounds
 from dpreg.estimation.newton.secant import Path
 from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.quantised import MappedRows
 
+Doubles = NDArray[np.float64]
+
 MOST_ROUNDS = 6
+# Where the curvature is known; the first score costs this share.
+MOST_KNOWN, _FIRST_KNOWN = 8, 0.12
+# with noise that need be no less than this share of the sampling error; and the last one gets so
+# much of all.
+_QUIET_KNOWN, _LAST_KNOWN = 0.2, 0.6
+# Hazards are wrong by so many sampling errors where they begin, and their logarithms by no more
+# than the second; nor do slopes of a deviation of events change by more in a step.
+_DOUBT_KNOWN, _REACH_KNOWN = 5.0, 1.0
 # Norms are counted once more while noise in coefficients is more than this share of residuals.
 _LOUD = 0.2
 # and while limits are more than so many root mean square norms: rows of a rare level may be all
@@ -107,6 +121,46 @@ def first_score(
     rounds = Rounds(rows, path, units, noise, limits, model)
     limit = min(limits.limit, limits.usual)
     rounds.go(limit, rounds.first(limit, left))
+
+
+def newton_known(
+    rows: MappedRows,
+    path: Path,
+    units: float,
+    noise: GaussianReleases,
+    limits: Limits,
+    share: float,
+    model: Linearised,
+) -> None:
+    """Release scores with one limit, until the last of them is near the root.
+
+    Parameters are as for `newton`.
+    """
+    rounds, left = Rounds(rows, path, units, noise, limits, model), share
+    quiet = share_for(noise, limits.limit, _QUIET_KNOWN * math.sqrt(units))
+    for number in range(MOST_KNOWN):
+        near = rounds.near(limits.limit / (units * noise.share(left)))
+        last = number + 1 == MOST_KNOWN or near or left < _LAST_KNOWN * share
+        part = left if last else min(left * (_ROUND if number else _FIRST_KNOWN), quiet)
+        path.theta = _damped(path, model, units)
+        rounds.go(limits.limit, part)
+        left -= part
+        if last:
+            break
+
+
+def _damped(path: Path, model: Linearised, units: float) -> Doubles:
+    """Return where to take a score: hazards begin near the root, and noise in them is large."""
+    if not path.observations:
+        return path.theta
+    start, levels = model.found.theta, model.found.levels
+    gain = _DOUBT_KNOWN**2 / (_DOUBT_KNOWN**2 + path.variance * units)
+    reach = model.found.sizes * _REACH_KNOWN
+    moved = start + np.clip(gain * (path.theta - start), -reach, reach)
+    at = path.observations[-1].at
+    step = np.where(levels, 0.0, path.theta - at)
+    step /= max(float(np.linalg.norm(step)) / _REACH_KNOWN, 1.0)
+    return np.where(levels, moved, at + step)
 
 
 def newton_small(

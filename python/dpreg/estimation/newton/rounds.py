@@ -44,6 +44,8 @@ _LONG_STEP = 2.0
 _FARTHEST = 2.0
 # Steps of a level are left out where noise in them, and they, are more residuals than this.
 _UNTOLD = 2.0
+# Where the curvature was known before, it may be wrong by more than is said, and steps are shorter.
+_SHORT = 4.0
 # Norms are counted for this share.
 NORMS = 0.03
 # Rounding rows moves coefficients by no more than this share of their sampling error.
@@ -179,6 +181,14 @@ class Rounds:
         longest = float(np.abs(last.score / last.deviation).max(initial=0.0))
         long = _FIRST_LONG if len(self.path.observations) == 1 else _LONG
         return self.path.ahead < _SETTLED * sigma and longest < long
+
+    def near(self, sigma: float) -> bool:
+        """Whether the curvature adds little to noise of this deviation in the next score."""
+        if not self.path.observations:
+            return False
+        step = (self.path.theta - self.path.observations[-1].at) * self._sizes
+        short = float(np.abs(step).max(initial=0.0)) < _SHORT * sigma
+        return short and self.path.ahead < _SETTLED * sigma
 
     def noisy(self, share: float) -> bool:
         """Whether noise in coefficients adds more than this share to the variance of residuals.

@@ -13,7 +13,7 @@ from dpreg.data.design import Design
 from dpreg.data.sampling import sample_rows
 from dpreg.estimation.releases.doors import epsilon_of_row, noisy_counts
 from dpreg.privacy.certificate import Part
-from dpreg.privacy.sealed import Counts
+from dpreg.privacy.sealed import Counts, ExactSums
 
 Doubles = NDArray[np.float64]
 Sums = NDArray[np.int64]
@@ -92,6 +92,27 @@ class ExitCounts:
         at = (group * self._intervals + place) * kinds + np.where(at_end, 2, kind)
         size = self.groups * self._intervals * kinds
         return np.bincount(at, minlength=size).reshape(self.groups, -1, kinds)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExitTable:
+    """The same numbers, for Gaussian noise: a `Statistic`.
+
+    Attributes
+    ----------
+    of : ExitCounts
+    """
+
+    of: ExitCounts
+
+    def __call__(self, X: Doubles, y: Doubles) -> Sums:
+        """Return what `ExitCounts` does."""
+        return self.of(X, y)
+
+    def seal(self, sums: Sums) -> ExactSums:
+        """Return exits and entries, shape (groups, K, kinds): a row adds 1 to one of each."""
+        cells = sums.reshape(self.of.groups, len(self.of.edges) - 1, -1)
+        return ExactSums(cells, _core.counts_sensitivity(np.ones(1 + self.of.entry)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,6 +155,36 @@ class OfMapped:
         return np.append(*found) if isinstance(found, tuple) else found
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoresByCell:
+    """Sums of the scores of rows at 0, each shortened to a limit, by the cell that is the response.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        With a loss whose residual at 0 does not depend on the response.
+    limit : float
+    cells : int
+    """
+
+    recipe: Recipe
+    limit: float
+    cells: int
+
+    def __call__(self, X: Doubles, y: Doubles) -> Sums:
+        """Return an array of shape (cells, width); a row is in one cell, or in none."""
+        how = self.recipe.standardisation()
+        parts = []
+        for cell in range(self.cells):
+            rows = _core.QuantisedRows(X[y == cell], y[y == cell], how)
+            parts.append(rows.score(np.zeros(rows.width), self.limit))
+        return np.stack(parts)
+
+    def seal(self, sums: Sums) -> ExactSums:
+        """See `Statistic.seal`: a row moves one of the sums, by a score."""
+        return ExactSums(sums, _core.score_sensitivity(sums.shape[1]))
+
+
 def _triangle(sums: Sums, sensitivity: float, *, of_units: bool) -> ExactSums:
     """Seal the upper triangle of a symmetric matrix, by rows: `symmetric_from` puts it together.
 
@@ -238,6 +268,10 @@ class MappedRows:
         # Of rows by themselves, a unit moves it by as many scores as it has rows.
         seal = functools.partial(_score, width=self.width, of_units=self._design.by_unit)
         return self._total(seal, "score", theta, limit)
+
+    def scores_by_cell(self, limit: float, cells: int) -> ExactSums:
+        """See `ScoresByCell`."""
+        return self._design.total(ScoresByCell(self._recipe, limit, cells))
 
     def curvature(self, theta: Doubles, limit: float) -> ExactSums:
         """Return the upper triangle of `_core.QuantisedRows.curvature`."""

@@ -34,11 +34,7 @@ def plot_curve(
         ax.plot(curve.edges, lines[0], color=colour, marker="o", markersize=3, label=label)
         ax.fill_between(curve.edges, lines[1], lines[2], color=colour, alpha=0.2, linewidth=0)
         for time, count in zip(curve.edges[:-1:step], rows["at_risk"][::step], strict=True):
-            ax.annotate(
-                f"{max(count, 0):,.0f}", (time, 0), (0, -30 - 11 * number), color=colour,
-                xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=8,
-                ha="center",
-            )  # fmt: skip
+            _written(ax, time, count, number, colour)
     if len(curve.groups) > 1:
         ax.legend(frameon=False)
     below = f"time; below the axis, private numbers at risk; {limits} {1 - alpha:.0%} bands"
@@ -56,7 +52,7 @@ def plot_survival(
     alpha: float = 0.05,
     limits: str = "simultaneous",
 ) -> Axes:
-    """Draw survival of new persons as lines between the cuts, with bands."""
+    """Draw survival of new persons as lines between the cuts, with bands, and numbers at risk."""
     table = fit.predict_survival(data, alpha, simultaneous=limits == "simultaneous")
     ax = new_axes(ax, 3.6)
     size, edges = len(fit.periods.edges) - 1, fit.periods.edges
@@ -69,8 +65,20 @@ def plot_survival(
         ax.fill_between(edges, lines[1], lines[2], color=colour, alpha=0.2, linewidth=0)
     if len(table) > size:
         ax.legend(frameon=False)
-    ax.set_xlabel(f"time; {limits} {1 - alpha:.0%} bands")
+    step = -(-size // _MOST_NUMBERS)
+    for time, count in zip(edges[:-1:step], fit.periods.at_risk[::step], strict=True):
+        _written(ax, time, count, 0, "#000000")
+    below = f"time; below the axis, private numbers at risk; {limits} {1 - alpha:.0%} bands"
+    ax.set_xlabel(below, labelpad=25)
     ax.set_ylabel("survival")
     ax.set_ylim(0, 1.02)
     ax.set_title(f"Survival, {cost_of(fit.privacy)}", loc="left")
     return ax
+
+
+def _written(ax: Axes, time: float, count: float, line: int, colour: str) -> None:
+    """Write a number at risk below the axis."""
+    ax.annotate(
+        f"{max(count, 0):,.0f}", (time, 0), (0, -30 - 11 * line), color=colour,
+        xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=8, ha="center",
+    )  # fmt: skip

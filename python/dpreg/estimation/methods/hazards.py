@@ -1,0 +1,259 @@
+"""Proportional hazards from few noisy sums over persons, none of which has intervals times one.
+
+What is released, and of the squared mu:
+
+- the number of records, and counts and second moments of covariates, of records alone: the
+  coordinates in which these have unit spread;
+- a table of events and of who was censored, by interval (.04): baseline hazards to start from;
+- second moments of covariates and intervals over events: at the root they are the curvature,
+  whatever the root is;
+- scores of persons, and second moments of these, as `newton/fit.py` has them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg import _core
+from dpreg.base.passes import expect
+from dpreg.data.bounds import column_bounds, level_places
+from dpreg.data.design import Design, Terms
+from dpreg.data.expanded import expanded
+from dpreg.data.periods import RowsOfEvents, RowsOfPeriods
+from dpreg.estimation.base import Allowance, Declined, Release
+from dpreg.estimation.newton.errors import newton_errors
+from dpreg.estimation.newton.fit import ended, newton_passes, scored
+from dpreg.estimation.newton.hazards import (
+    Cells,
+    EventMoments,
+    EventSums,
+    Table,
+    starting_slopes,
+    working_hazards,
+)
+from dpreg.estimation.newton.limits import along
+from dpreg.estimation.newton.linearised import Linearised
+from dpreg.estimation.newton.row_lengths import row_lengths
+from dpreg.estimation.newton.whitening import Whitening, whiten_columns
+from dpreg.estimation.newton.working_model import CONSTANT_LOSS, CONSTANT_RESIDUAL
+from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.column_scaling import SCALING_PASSES, column_scales
+from dpreg.estimation.releases.exits import ExitCounts, ExitTable
+from dpreg.estimation.releases.moments import noisy_gram
+from dpreg.estimation.releases.rows import StandardUnits, mapped_rows, standard_units
+from dpreg.estimation.releases.spectrum import symmetric_root
+from dpreg.estimation.releases.standardisation import Scales
+from dpreg.estimation.standardised import Standardised, releases_for, with_scales
+
+__all__ = ["release_hazards"]
+
+Doubles = NDArray[np.float64]
+
+_TABLE = 0.04
+# Sums over the events of intervals.
+_SUMS = 0.05
+# Second moments over records, a second time, and over events: noise is this share of their number,
+# for shares between these.
+_FINE, _PRECISE = (0.05, 0.005, 0.04), (0.1, 0.02, 0.12)
+# Rows are shortened to so many times the root of their entries, and to more, up to the second,
+# where that is as precise.
+_WIDE, _WIDEST, _LONGEST = 1.7, 4.0, 8.0
+_LEAST_MOMENT = 0.1
+# Counts of events by the norm of their row; limits of scores are between so many times the usual.
+_NORMS, _LIMITS = 0.02, (1.7, 3.0)
+# Records times the mu of 4% are fewer than this: two matrices have to do.
+_FEW, _FEW_SHARE = 60.0, 0.04
+# A table says that there are events where they are so many deviations of its noise.
+_SEEN = 2.0
+
+
+def release_hazards(
+    design: Design, rows: RowsOfPeriods, terms: Terms, max_rows: int, allowance: Allowance
+) -> tuple[Release | Declined, Doubles]:
+    """Fit proportional hazards; return the table of exits too, see `Table`.
+
+    Parameters
+    ----------
+    design : Design
+        Private: of records, at most `max_rows` of each unit, which are clipped to their bounds.
+        The response is the time.
+    rows : RowsOfPeriods
+        Makes rows of records.
+    terms : Terms
+        Of the rows.
+    max_rows : int
+    allowance : Allowance
+
+    Privacy
+    -------
+    guarantee : (epsilon, delta)-DP of the allowance
+    neighbours : add or remove one unit
+    public : rows, terms, max_rows
+    proof : hazards.md
+    """
+    expect(SCALING_PASSES + newton_passes(terms.family))
+    noise = releases_for(design, allowance, max_rows)
+    first = 1 + rows.entry
+    bounds = column_bounds(design.terms)
+    # The time, the event and when a record entered are in the table.
+    bounds[[*range(first), -1]] = 0.0, 1.0
+    records = column_scales(design, noise, bounds, levels=level_places(design.terms))
+    table = _table(design, rows, noise)
+    scales = _row_scales(records, rows, terms, table)
+    of_rows = expanded(design, rows, rows.periods.count, max_rows, terms, order=_order(rows))
+    begun = with_scales(of_rows, noise, scales, 0.0)
+    units = _covariate_units(records, design.terms, rows)
+    found = _whitened(design, records, units, noise) if _seen(table) else None
+    if found is None:
+        return replace(begun.not_estimable(), units=records.units), table.cells
+    events = expanded(design, RowsOfEvents(rows), 1, max_rows, terms)
+    cells = Cells.of(rows, begun.telling_units, scales, found, units)
+    sums = _event_sums(events, begun, cells, table)
+    mean = sums.sums.sum(axis=0) / scales.units
+    start = starting_slopes(table, sums, cells)
+    cells = cells.centred(mean)
+    moments = _event_moments(events, begun, cells)
+    model = working_hazards(cells, table, sums, moments, start, terms, scales)
+    fit = scored(begun, model, _limit(events, begun, model))
+    outcome = ended(begun, fit, newton_errors(fit, begun))
+    return replace(outcome, units=records.units), table.cells
+
+
+def _seen(table: Table) -> bool:
+    """Whether there are events."""
+    return table.total > _SEEN * table.deviation * math.sqrt(table.events.size)
+
+
+def _order(rows: RowsOfPeriods) -> int | None:
+    """Return the column in whose order records of a unit follow each other."""
+    return 0 if rows.entry else None
+
+
+def _table(design: Design, rows: RowsOfPeriods, noise: GaussianReleases) -> Table:
+    """Release numbers of events and of who was censored, by stratum and interval."""
+    first = 1 + rows.entry
+    codes = np.zeros(design.columns - first)
+    codes[[place - first for place in rows.strata]] = np.arange(1, len(rows.strata) + 1)
+    counts = ExitCounts(np.array(rows.periods.edges), 1 + len(rows.strata), codes, rows.entry)
+    exact = design.total(ExitTable(counts))
+    values, deviation = noise.release("exits by interval", exact, noise.share(_TABLE))
+    return Table(values, deviation)
+
+
+def _covariate_units(scales: Scales, terms: Terms, rows: RowsOfPeriods) -> StandardUnits:
+    """Return standard units of the covariates of records that have a spread."""
+    units = standard_units(scales, intercept=True)
+    used = np.isin(units.columns, rows.covariates) & ~scales.constant[units.columns]
+    used[list(terms.given)] = False
+    return units.keeping(used)
+
+
+def _row_scales(records: Scales, rows: RowsOfPeriods, terms: Terms, table: Table) -> Scales:
+    """Return scales of the columns of rows: those of covariates, and of what is public."""
+    periods, size = rows.periods, len(terms.names) + 1
+    low, high, centre, scale = np.zeros(size), np.ones(size), np.zeros(size), np.ones(size)
+    given, spread = np.ones(size, dtype=bool), np.full(size, np.inf)
+    own = list(rows.covariates)
+    places = [*range(len(own)), *([size - 2] if rows.weighted else [])]
+    own += [len(records.low) - 2] if rows.weighted else []
+    low[places], high[places] = records.low[own], records.high[own]
+    centre[places], scale[places] = records.centre[own], records.scale[own]
+    given[places], spread[places] = records.given[own], records.spread[own]
+    varying = [periods.covariates.index(name) for name in periods.varying]
+    most = float(np.abs(periods.log_time).max(initial=0.0))
+    for place, column in enumerate(varying, len(rows.covariates)):
+        reach = most * max(abs(low[column]), abs(high[column]))
+        low[place], high[place], scale[place] = -reach, reach, scale[column]
+        given[place], spread[place] = given[column], spread[column]
+    exposure = len(terms.names) - 1 - rows.weighted
+    low[exposure], high[exposure] = 0.0, math.log(100.0)
+    return Scales(
+        low=low, high=high, centre=centre, scale=scale, given=given, spread=spread,
+        seen=np.ones(size, dtype=bool), response_found=True, units=table.total,
+    )  # fmt: skip
+
+
+def _reach(
+    noise: GaussianReleases, number: float, width: int, costs: tuple[float, float, float]
+) -> tuple[float, float]:
+    """Return the limit of rows, and the mu of their second moments.
+
+    Parameters
+    ----------
+    number : float
+        Of rows.
+    width : int
+    costs : tuple of three floats
+        See `_FINE`.
+    """
+    precise, least, most = costs
+    usual = math.sqrt(width)
+    quiet = precise * number / math.sqrt(2) / usual / noise.rows
+    share = min(max((((_WIDE * usual) ** 2 / quiet) / noise.mu) ** 2, least), most)
+    mu = noise.share(share)
+    return min(max(_WIDE * usual, math.sqrt(quiet * mu)), _WIDEST * usual), mu
+
+
+def _whitened(
+    design: Design, scales: Scales, units: StandardUnits, noise: GaussianReleases
+) -> Whitening | None:
+    """Return coordinates in which covariates of records have mean 0 and unit spread.
+
+    None: not even their number is seen.
+    """
+    small = scales.units * noise.share(_FEW_SHARE) / noise.rows < _FEW
+    found = whiten_columns(design, scales, units, noise, small=small)
+    if not found.width or small:  # then another matrix would leave little for scores
+        return found if found.width else None
+    limit, mu = _reach(noise, scales.units, found.width, _FINE)
+    mapped = mapped_rows(design, scales, units, found.rows, limit, kept=False)
+    gram, deviation = noisy_gram(mapped, noise, mu, "second moments of rows, again")
+    sizes = scales.units * np.outer(found.sizes, found.sizes)
+    moments = found.moments.seen(gram / sizes, (deviation / sizes) ** 2)
+    values, vectors = np.linalg.eigh(moments.matrix)
+    held = (vectors * np.maximum(values, _LEAST_MOMENT)) @ vectors.T
+    by = symmetric_root(held, centred=True)
+    return replace(found.turned(by), variance=moments.turned(by))
+
+
+def _event_sums(events: Design, begun: Standardised, cells: Cells, table: Table) -> EventSums:
+    """Release sums over the events of each cell."""
+    noise, count = begun.noise, table.events.size
+    if not cells.size:
+        return EventSums(np.zeros((count, 0)), 0.0)
+    limit = _WIDE * math.sqrt(cells.size) * CONSTANT_RESIDUAL
+    mapped = mapped_rows(
+        events, begun.scales, begun.telling_units, cells.own, _LONGEST * limit,
+        kept=False, loss=CONSTANT_LOSS,
+    )  # fmt: skip
+    exact = mapped.scores_by_cell(limit, count)
+    found, scale = noise.release("sums over events by interval", exact, noise.share(_SUMS))
+    step = limit / _core.SCORE_STEPS / CONSTANT_RESIDUAL
+    return EventSums(found * step, scale * step)
+
+
+def _event_moments(events: Design, begun: Standardised, cells: Cells) -> EventMoments:
+    """Release second moments over all events."""
+    noise, scales = begun.noise, begun.scales
+    if not cells.size:
+        return EventMoments(np.zeros((0, 0)), 0.0)
+    limit, mu = _reach(noise, scales.units, cells.size, _PRECISE)
+    mapped = mapped_rows(events, scales, begun.telling_units, cells.own, limit, kept=False)
+    gram, deviation = noisy_gram(mapped, noise, mu, "second moments over events")
+    return EventMoments(gram, deviation)
+
+
+def _limit(events: Design, begun: Standardised, model: Linearised) -> float:
+    """Return the limit of scores, from counts of events by the norm of their row."""
+    noise, usual = begun.noise, model.usual
+    lengths = row_lengths(
+        events, begun.scales, begun.telling_units, model.found.rows, usual, noise,
+        noise.share(_NORMS),
+    )  # fmt: skip
+    best = lengths.limit(noise.share(begun.left / 2) * along(model.found.squares), 1.0, 1.0)
+    low, high = _LIMITS
+    return min(max(best, low * usual), high * usual)

@@ -1,0 +1,281 @@
+"""Proportional hazards where scores begin.  Everything here is public.
+
+At the root, the sum over events of a function of covariates and time is expected to be its sum over
+who is at risk, weighted by hazards: so second moments over events are the curvature.  A covariate
+less its mean over the events of an interval has curvature 0 with the hazard of that interval.  In
+these coordinates hazards of intervals need not be as precise as hazard ratios, and take little of
+the length of scores.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.data.design import Terms
+from dpreg.data.periods import WHOLE, RowsOfPeriods
+from dpreg.estimation.newton.linearised import Linearised
+from dpreg.estimation.newton.tilted import tilted_start
+from dpreg.estimation.newton.whitening import Whitening
+from dpreg.estimation.newton.working_model import loss_of
+from dpreg.estimation.releases.rows import StandardUnits
+from dpreg.estimation.releases.standardisation import Scales
+
+Doubles = NDArray[np.float64]
+
+# Length of the coordinate of an interval where rows are added up; those of covariates have 1.
+_LENGTH = 1.0
+# Means over the events of an interval, and second moments over all events, differ from those of
+# records by about so many deviations.
+_MEANS_DIFFER, _MOMENTS_DIFFER = 0.3, 0.8
+# over this share of the study, and strata are so much alike.
+_DRIFT, _ALIKE = 0.5, 0.5
+# Least curvature along a covariate, as a share of that of all events.
+_LEAST = 0.2
+# Events of an interval that are too few to be told from none count as so many deviations of noise.
+_HIDDEN = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Noisy numbers of who leaves, and enters, by stratum and interval.
+
+    Attributes
+    ----------
+    cells : ndarray, shape (strata, K, 3 or 5)
+        See `ExitCounts`.
+    deviation : float
+        Of the noise in each.
+    """
+
+    cells: Doubles
+    deviation: float
+
+    @property
+    def events(self) -> Doubles:
+        """Noisy numbers of events, stratum after stratum."""
+        return np.asarray(self.cells[:, :, 0].ravel())
+
+    @property
+    def seen(self) -> Doubles:
+        """The same, where they are told from none."""
+        return np.maximum(self.events, max(_HIDDEN * self.deviation, 1.0))
+
+    @property
+    def total(self) -> float:
+        """Of events, at least 1."""
+        return max(float(self.events.sum()), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class EventSums:
+    """Noisy sums, over the events of cells, of the coordinates of `Cells` that are no cells.
+
+    Attributes
+    ----------
+    sums : ndarray, shape (cells, k)
+    deviation : float
+        Of the noise in each.
+    """
+
+    sums: Doubles
+    deviation: float
+
+
+@dataclass(frozen=True, slots=True)
+class EventMoments:
+    """Noisy second moments, over all events, of the same coordinates, less `Cells.at`.
+
+    Attributes
+    ----------
+    gram : ndarray, shape (k, k)
+    deviation : float
+        Of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
+    """
+
+    gram: Doubles
+    deviation: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Coordinates of rows: covariates, their effects that change, and intervals of strata.
+
+    Attributes
+    ----------
+    change : ndarray, shape (w, k + cells)
+        What standardised rows are multiplied by: covariates have unit spread over records, and a
+        row is 1 in its cell and 0 in others.
+    unseen : ndarray, shape (w, h)
+        See `Whitening`.
+    size : int
+        k.
+    main : int
+        So many of these do not change with time.
+    at : ndarray, shape (k,)
+        What is taken off covariates and their effects that change.
+    """
+
+    change: Doubles
+    unseen: Doubles
+    size: int
+    main: int
+    at: Doubles
+
+    @property
+    def own(self) -> Doubles:
+        """What makes covariates and their effects that change."""
+        return np.ascontiguousarray(self.change[:, : self.size])
+
+    def centred(self, at: Doubles) -> Cells:
+        """Take so much off covariates and their effects that change."""
+        change = self.change.copy()
+        change[0, : self.size] -= at
+        return replace(self, change=change, at=self.at + at)
+
+    @classmethod
+    def of(
+        cls,
+        rows: RowsOfPeriods,
+        units: StandardUnits,
+        scales: Scales,
+        found: Whitening,
+        records: StandardUnits,
+    ) -> Cells:
+        """Return those of rows.
+
+        Parameters
+        ----------
+        units : StandardUnits
+            Of the rows.
+        scales : Scales
+            Of the rows.
+        found : Whitening
+            Of the covariates of records, with their intercept.
+        records : StandardUnits
+            Of these.
+        """
+        periods = rows.periods
+        count, strata, covariates = periods.count, len(rows.strata), len(rows.covariates)
+        row_of = {int(column): 1 + j for j, column in enumerate(units.columns)}
+        own = [0, *(row_of[rows.covariates.index(int(column))] for column in records.columns)]
+        first = covariates + len(periods.varying)
+        of_cells = _indicators(count, strata)
+        cells = np.zeros((units.width, count * (1 + strata)))
+        cells[[0, *(row_of[first + j] for j in range(len(of_cells) - 1))]] = np.linalg.inv(of_cells)
+        main = np.zeros((units.width, found.width - 1))
+        main[own] = found.change[:, 1:]
+        unseen = np.zeros((units.width, found.unseen.shape[1]))
+        unseen[own] = found.unseen
+        # Means and deviations of standardised covariates, from the coordinates where they are 0, 1.
+        back = np.linalg.pinv(found.change)
+        changing = np.zeros((units.width, len(periods.varying)))
+        times = np.tile(periods.log_time, 1 + strata)
+        spread = max(float(np.sqrt(np.mean(periods.log_time**2))), np.finfo(float).tiny)
+        for j, name in enumerate(periods.varying):
+            place = periods.covariates.index(name)
+            if covariates + j not in row_of or place not in row_of:
+                continue
+            at = own.index(row_of[place])
+            shift = float(scales.centre[place] / scales.scale[place]) + float(back[0, at])
+            deviation = max(float(np.linalg.norm(back[1:, at])), _LEAST)
+            changing[row_of[covariates + j], j] = 1.0
+            changing[:, j] -= shift * (cells @ times)
+            changing[:, j] /= deviation * spread
+        kept = np.abs(changing).max(axis=0, initial=0.0) > 0
+        change = np.column_stack([main, changing[:, kept], cells])
+        size = change.shape[1] - cells.shape[1]
+        return cls(change, unseen, size, main.shape[1], np.zeros(size))
+
+
+def _indicators(count: int, strata: int) -> Doubles:
+    """Return what the constant, intervals, strata and their products are in each cell."""
+    interval = np.tile(np.arange(count), 1 + strata)
+    stratum = np.repeat(np.arange(1 + strata), count)
+    later = (interval[:, None] == np.arange(1, count)).astype(np.float64)
+    others = (stratum[:, None] == np.arange(1, 1 + strata)).astype(np.float64)
+    crossed = (others[:, :, None] * later[:, None, :]).reshape(len(interval), -1)
+    return np.column_stack([np.ones(len(interval)), later, others, crossed])
+
+
+def working_hazards(
+    cells: Cells,
+    table: Table,
+    sums: EventSums,
+    moments: EventMoments,
+    start: tuple[Doubles, Doubles],
+    terms: Terms,
+    scales: Scales,
+) -> Linearised:
+    """Return where scores begin, in coordinates in which the curvature of an event is 1.
+
+    Parameters
+    ----------
+    start : tuple of two arrays
+        Slopes along coordinates, and logarithms of hazards of cells.
+    scales : Scales
+        Their units are events.
+
+    Others are what was released.
+    """
+    k, total, (slopes, log_hazards) = cells.size, scales.units, start
+    noise = sums.deviation
+    seen = table.seen
+    means = sums.sums - seen[:, None] * cells.at
+    known = _alike(*table.cells.shape[:2])
+    gain = known @ np.linalg.inv(known + np.diag((noise / seen) ** 2))
+    centre = gain @ (means / seen[:, None])
+    between = np.diag(known - gain @ known)
+    trust = np.diag(gain)
+    within = moments.gram[:k, :k] - means.T @ centre - centre.T @ means
+    within += (centre.T * seen) @ centre
+    # Noise in means is in their squares.
+    within += float(((2 * trust - trust**2) * noise**2 / seen).sum()) * np.eye(k)
+    square = within / total
+    error = (moments.deviation / total) ** 2 + 2 / total
+    weight = 1 / (1 + error / _MOMENTS_DIFFER**2)
+    square = weight * square + (1 - weight) * np.eye(k)
+    values, vectors = np.linalg.eigh(square)
+    root = (vectors / np.sqrt(np.maximum(values, _LEAST))) @ vectors.T
+    size = np.sqrt(total / seen)
+    turn = np.zeros((len(cells.change.T),) * 2)
+    turn[:k, :k] = root
+    turn[k:, :k] = -centre @ root
+    turn[k:, k:] = np.diag(size)
+    variance = np.zeros_like(turn)
+    variance[:k, :k] = weight * error * np.outer(*[(root**2).sum(axis=0)] * 2)
+    variance[k:, k:] = np.diag((table.deviation / seen) ** 2 + 2 / seen)
+    # Twice that of products.
+    variance[:k, k:] = 2 * np.outer((root**2).sum(axis=0), seen / total * between + 1 / total)
+    variance[k:, :k] = variance[:k, k:].T
+    begin = np.append(slopes, log_hazards + cells.at @ slopes)
+    begin[k:] -= math.log(WHOLE) + sum(float(scales.centre[j]) for j in terms.given[:-1])
+    found = Whitening(
+        change=cells.change @ turn,
+        unseen=cells.unseen,
+        theta=np.asarray(np.linalg.solve(turn, begin)),
+        residual=1.0,
+        variance=variance,
+        sizes=np.append(np.ones(k), _LENGTH / size),
+        levels=np.arange(len(turn)) >= k,
+    )
+    return Linearised(found, terms.family, loss=loss_of(terms.family, scales), event=1.0)
+
+
+def _alike(strata: int, count: int) -> Doubles:
+    """Return the prior covariance of means over the events of cells, which drift with time."""
+    place, stratum = np.tile(np.arange(count), strata), np.repeat(np.arange(strata), count)
+    near = np.exp(-np.abs(place[:, None] - place) / (_DRIFT * count))
+    same = np.where(stratum[:, None] == stratum, 1.0, _ALIKE)
+    return np.asarray(1.0 + _MEANS_DIFFER**2 * near * same)
+
+
+def starting_slopes(table: Table, sums: EventSums, cells: Cells) -> tuple[Doubles, Doubles]:
+    """Return slopes along coordinates, and logarithms of hazards of cells where these are 0."""
+    seen = table.seen
+    means = sums.sums[:, : cells.main] / seen[:, None]
+    slopes, log_hazards = tilted_start(table.cells, means, sums.deviation / seen)
+    return np.append(slopes, np.zeros(cells.size - cells.main)), log_hazards.ravel()

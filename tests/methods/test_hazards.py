@@ -1,0 +1,165 @@
+"""How `dp_survival` comes to its coordinates: sums over events, and where scores start."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from unsealed import arrays_of, opened
+
+import dpreg
+from dpreg import _core
+from dpreg.data.periods import Periods, RowsOfEvents, RowsOfPeriods
+from dpreg.estimation.methods import hazards
+from dpreg.estimation.newton.tilted import tilted_start
+from dpreg.estimation.newton.working_model import CONSTANT_LOSS
+from dpreg.estimation.releases.exits import ExitCounts, ExitTable
+from dpreg.estimation.releases.quantised import Recipe, ScoresByCell
+from dpreg.privacy.gdp import gdp_mu
+
+EDGES = (0.0, 1.0, 2.0, 4.0)
+TIMES = (-1.0, 0.0, 0.5, 1.5, 2.0, 4.0, 9.0)
+DELTA = 1e-6
+
+
+def recipe(width):
+    return Recipe(
+        columns=np.arange(width), low=np.full(width, -np.inf), high=np.full(width, np.inf),
+        centre=np.zeros(width), scale=np.ones(width), y_centre=0.0, y_scale=1.0, intercept=False,
+        row_limit=50.0, loss=CONSTANT_LOSS,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("entry", [False, True])
+def test_rows_of_events_are_the_rows_with_an_event_and_say_in_which_cell(entry):
+    starts = TIMES if entry else (-np.inf,)
+    records = list(itertools.product(starts, TIMES, (0.0, 1.0, 2.0), (0.0, 1.0)))
+    start, stop, event, site = np.array(records).T
+    X = np.column_stack([*([start] if entry else []), event, np.arange(len(stop)), site])
+    periods = Periods(edges=EDGES, covariates=("x",), strata=("s",))
+    of = RowsOfPeriods(periods, entry, (1 + entry,), (2 + entry,))
+    rows, response, counts = of(X, stop)
+    events, cells, number = RowsOfEvents(of)(X, stop)
+    np.testing.assert_array_equal(events, rows[response == 1])
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    wanted = [response[a:b].sum() for a, b in itertools.pairwise(ends)]
+    np.testing.assert_array_equal(number, wanted)
+    interval = events[:, 1:3] @ [1, 2]
+    np.testing.assert_array_equal(cells, interval + 3 * events[:, 3])
+    assert set(cells) == set(range(6))
+
+
+def test_a_unit_moves_the_table_by_its_sensitivity_at_most():
+    counts = ExitCounts(np.array(EDGES), 2, np.array([0.0, 1.0]), entry=True)
+    statistic, largest = ExitTable(counts), 0.0
+    for start, stop, event, site in itertools.product(TIMES, TIMES, (0.0, 1.0, 2.0), (0.0, 1.0)):
+        X = np.array([[0.5, 1.0, 7.0, 1.0], [start, event, 1e308, site]])
+        y = np.array([3.0, stop])
+        both, alone = (statistic.seal(statistic(X[:k], y[:k])) for k in (2, 1))
+        moved = float(np.linalg.norm((opened(both) - opened(alone)).ravel()))
+        assert moved <= both.sensitivity
+        largest = max(largest, moved)
+    assert largest == both.sensitivity == math.sqrt(2)
+
+
+def test_a_row_moves_one_of_the_sums_by_cell_by_no_more_than_a_score():
+    rng = np.random.default_rng(4)
+    statistic = ScoresByCell(recipe(3), 1.0, 4)
+    others, cells = rng.normal(size=(5, 3)), rng.integers(0, 4, 5).astype(float)
+    alone = statistic(others, cells)
+    largest = 0.0
+    sizes, places = (0.0, 1e-3, 0.5, 3.0, 1e9, np.nan), (-1.0, 0.0, 3.0, 3.5, 4.0, np.nan)
+    for size, cell in itertools.product(sizes, places):
+        row = size * rng.normal(size=3)
+        both = statistic(np.vstack([row, others]), np.append(cell, cells))
+        moved = both - alone
+        where = np.flatnonzero(moved.any(axis=1))
+        assert set(where) <= {int(cell)} if cell in range(4) else not len(where)
+        largest = max(largest, float(np.linalg.norm(moved)))
+    sealed = statistic.seal(alone)
+    assert 0.99 * sealed.sensitivity < largest <= sealed.sensitivity
+    assert not sealed.of_units
+
+
+def test_the_sums_by_cell_are_half_of_the_rows():
+    rng = np.random.default_rng(2)
+    X, cells = rng.normal(size=(400, 2)), rng.integers(0, 3, 400).astype(float)
+    sums = ScoresByCell(recipe(2), 40.0, 3)(X, cells) * 40.0 / _core.SCORE_STEPS
+    wanted = np.array([X[cells == c].sum(axis=0) for c in range(3)])
+    np.testing.assert_allclose(2 * sums, wanted, atol=0.2)
+
+
+@pytest.mark.parametrize("slopes", [(0.0, 0.0), (0.5, -0.3), (-0.6, 0.6)])
+def test_a_start_from_normal_covariates_is_near_the_truth(slopes):
+    rng, n = np.random.default_rng(1), 200_000
+    x = rng.normal(size=(n, 2))
+    time = rng.exponential(1 / (0.4 * np.exp(x @ slopes)))
+    end = rng.uniform(0.5, 4, n)
+    edges, stop, event = np.arange(0.0, 4.0), np.minimum(time, end), time <= end
+    counts = ExitCounts(edges, 1, np.zeros(0), entry=False)
+    table = counts(event[:, None].astype(float), stop).reshape(1, 3, 3).astype(float)
+    inside = event & (stop <= 3)
+    place = np.ceil(stop[inside]).astype(int) - 1
+    means = np.array([x[inside][place == k].mean(axis=0) for k in range(3)])
+    found, log_hazards = tilted_start(table, means, np.zeros(3))
+    np.testing.assert_allclose(found, slopes, atol=0.15)
+    np.testing.assert_allclose(log_hazards, np.log(0.4), atol=0.1)
+
+
+def cohort(n, seed):
+    rng = np.random.default_rng(seed)
+    x, z = rng.normal(size=n), (rng.random(n) < 0.4).astype(float)
+    time = rng.exponential(1 / (0.4 * np.exp(0.5 * x - 0.7 * z + 0.8)))
+    end = rng.uniform(0.5, 4, n)
+    return pd.DataFrame({"time": np.minimum(time, end), "event": (time <= end) * 1, "x": x, "z": z})
+
+
+def test_moments_over_events_are_the_curvature_at_the_root(monkeypatch):
+    """In the coordinates of the model the curvature of the exact fit is 1, and the root is near."""
+    seen, scored = [], hazards.scored
+
+    def spy(begun, model, limit):
+        seen.append((begun, model))
+        return scored(begun, model, limit)
+
+    monkeypatch.setattr(hazards, "scored", spy)
+    dpreg.dp_survival("Surv(time, event) ~ x + z", cohort(30_000, 3), 30.0, DELTA,
+                      cuts=[0.5, 1, 2, 3], time_varying="x", rng=1)  # fmt: skip
+    ((begun, model),) = seen
+    X, y = arrays_of(begun.design)
+    units, given = begun.telling_units, list(begun.design.terms.given)
+    standard = (X[:, units.columns] - units.centre) / units.scale
+    rows = np.column_stack([np.ones(len(y)), standard]) @ model.found.change
+    exact = sm.GLM(y, rows, family=sm.families.Poisson(), offset=X[:, given].sum(axis=1)).fit()
+    curvature = (rows * exact.fittedvalues[:, None]).T @ rows / begun.scales.units
+    np.testing.assert_allclose(curvature, np.eye(len(curvature)), atol=0.06)
+    assert np.abs(exact.params - model.found.theta).max() < 0.3
+
+
+def test_nothing_is_spent_twice_and_intervals_cost_nothing_by_themselves():
+    for n, eps, cuts in ((2_000, 1.0, 4), (20_000, 1.0, 8), (20_000, 5.0, 40)):
+        fit = dpreg.dp_survival("Surv(time, event) ~ x + z", cohort(n, 5), eps, DELTA,
+                                cuts=np.linspace(0, 3.2, cuts + 1)[1:], rng=2)  # fmt: skip
+        parts, whole = fit.privacy.parts, gdp_mu(eps, DELTA) ** 2
+        spent = math.fsum(part.mu**2 for part in parts)
+        assert 0.97 * whole <= spent <= whole
+        counted = [part for part in parts if not part.label.startswith(("s", "m", "c"))]
+        assert counted
+        assert all(part.sensitivity <= 2 for part in counted)
+
+
+def test_two_thousand_persons_have_intervals_that_hold():
+    truth, held, wide = np.array([0.5, -0.7]), [], []
+    for seed in range(30):
+        fit = dpreg.dp_survival("Surv(time, event) ~ x + z", cohort(2_000, seed), 1.0, DELTA,
+                                cuts=[0.5, 1, 1.5, 2, 3], rng=seed)  # fmt: skip
+        error = fit.bse[["x", "z"]].to_numpy()
+        held.extend(np.abs(fit.params[["x", "z"]].to_numpy() - truth) < 1.96 * error)
+        wide.extend(error / [0.028, 0.055])
+    assert np.isfinite(wide).all()
+    assert np.median(wide) < 1.6
+    assert np.mean(held) > 0.87
