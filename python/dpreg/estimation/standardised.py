@@ -41,10 +41,6 @@ VOTE_SHARE = 0.01
 # Rows times the mu of 4% are fewer than this: matrices of rows, norms and products of scores would
 # leave little for scores, and tell little.
 _FEW, _FEW_SHARE = 60.0, 0.04
-# A mean has no matrix of rows to pay for, and norms say how skewed its scores are: with 60, errors
-# of doubly robust scores of 2,000 rows were 16% too small, and .08 of the intervals of the mean of
-# 1,000 zeros and ones held, with this .88.
-_FEW_OF_MEAN = 40.0
 # Shares are added up in doubles.
 _ROUNDED_DOWN = 1 - 1e-9
 _BOUNDED = {Blank("response"): (Blank("low"), Blank("high"))}
@@ -88,6 +84,7 @@ class Standardised:
     start: Start | None = None
     back: Doubles | None = None
     rare: tuple[float, float] | None = None
+    few: float = _FEW
 
     @property
     def telling_units(self) -> StandardUnits:
@@ -114,9 +111,7 @@ class Standardised:
     @property
     def few_rows(self) -> bool:
         """Whether there are too few rows for many releases, as their noisy number has it."""
-        terms = self.design.terms
-        few = _FEW if terms.regressors or not terms.family.least_squares else _FEW_OF_MEAN
-        return self.scales.units * self.noise.share(_FEW_SHARE) / self.noise.rows < few
+        return self.scales.units * self.noise.share(_FEW_SHARE) / self.noise.rows < self.few
 
     @property
     def left(self) -> float:
