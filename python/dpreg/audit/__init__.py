@@ -20,9 +20,9 @@ from dpreg.audit import (
     frank_wolfe,
     moments,
     recorded_checks,
+    rows_made,
     sampled,
     selections,
-    survival,
 )
 from dpreg.audit._finding import Check, Effort, Finding, Report
 from dpreg.audit.black_box import black_box
@@ -53,7 +53,7 @@ CHECKS: dict[str, Check] = {
         sampled,
         selections,
         frank_wolfe,
-        survival,
+        rows_made,
     )
     for check in module.CHECKS
 }

@@ -196,7 +196,7 @@ def _curve(rng: Generator) -> PublicCall:
     return PublicCall("dp_curve", formula, (call.claim[0], 0.0), with_levels(formula, kept))
 
 
-def _effect(rng: Generator) -> PublicCall:
+def random_effect(rng: Generator) -> PublicCall:
     """A treatment of two levels, or of numbers that are 0, 1 or others."""
     method = _one(rng, ("aipw", "aipw", "aipw", "regression", "difference"))
     right = "1" if method == "difference" else _one(rng, ("b", "b + t", "t + p", "b + b:p", "1"))
@@ -219,7 +219,7 @@ def _effect(rng: Generator) -> PublicCall:
     return PublicCall("dp_effect", f"y ~ {right}", _claim(rng), options)
 
 
-def _classes(rng: Generator) -> PublicCall:
+def random_classes(rng: Generator) -> PublicCall:
     """Rows of classes of a column with levels; cells may hold others."""
     right = _one(rng, ("1", "a", "a + b", "b + c", "a + a:b"))
     options: dict[str, Any] = {"bounds": {"b": (-3.0, 3.0)} if "+ b" in right else None}
@@ -297,7 +297,7 @@ def _arrays(rng: Generator) -> PublicCall:
 _KINDS = (
     (_linear, 24), (_generalized, 30), (_adassp, 8), (_auto, 5), (_tukey, 4), (_dpsgd, 2),
     (_frank_wolfe, 3), (_moments, 10), (_select, 6), (_selected, 5),
-    (random_hazards, 4), (_curve, 2), (_arrays, 4), (_effect, 6), (_classes, 6),
+    (random_hazards, 4), (_curve, 2), (_arrays, 4), (random_effect, 6), (random_classes, 6),
 )  # fmt: skip
 
 

@@ -192,9 +192,10 @@ def dp_multinomial(
     Notes
     -----
     It estimates by maximum likelihood.  A first fit compares each class with the class that has
-    most records by noisy counts, and two steps of the likelihood go from there, each record having
-    a row for each class but one, made in batches and never stored.  Covariances are clustered by
-    unit.  Intervals of comparisons with a class of a few hundred records may be too short.
+    most records by noisy counts, and three steps of the likelihood go from there, each record
+    having a row for each class but one, made in batches and never stored.  Covariances are
+    clustered by unit.  Intervals of comparisons with a class of a few hundred records may be too
+    short.
 
     References
     ----------

@@ -84,6 +84,7 @@ class Standardised:
     start: Start | None = None
     back: Doubles | None = None
     rare: tuple[float, float] | None = None
+    few: float = _FEW
 
     @property
     def telling_units(self) -> StandardUnits:
@@ -110,7 +111,7 @@ class Standardised:
     @property
     def few_rows(self) -> bool:
         """Whether there are too few rows for many releases, as their noisy number has it."""
-        return self.scales.units * self.noise.share(_FEW_SHARE) / self.noise.rows < _FEW
+        return self.scales.units * self.noise.share(_FEW_SHARE) / self.noise.rows < self.few
 
     @property
     def left(self) -> float:

@@ -9,6 +9,7 @@ from audit.mutants.frank_wolfe import FRANK_WOLFE
 from audit.mutants.gaussian import GAUSSIAN
 from audit.mutants.newton import NEWTON
 from audit.mutants.randomness import RANDOMNESS
+from audit.mutants.rows_made import ROWS_MADE
 from audit.mutants.selection import SELECTION
 from audit.mutants.tukey import TUKEY
 
@@ -22,4 +23,5 @@ MUTANTS = [
     *SELECTION,
     *FRANK_WOLFE,
     *COMPOSED,
+    *ROWS_MADE,
 ]

@@ -1,0 +1,74 @@
+"""Rows of classes, steps of a likelihood, and scores of arms."""
+
+from __future__ import annotations
+
+from audit.patches import OPEN, Mutant, edited
+
+from dpreg.data import arms, class_steps
+from dpreg.data.class_steps import RowsOfStep
+from dpreg.data.classes import RowsOfClasses
+from dpreg.estimation.methods import class_rows, effect
+from dpreg.estimation.methods.effect_stages import Stages
+
+CLASSES = [
+    Mutant(
+        "rows of all thresholds, noise for one",
+        edited(class_rows, "_begun", ("scales = column_scales(", "noise.rows = max_rows\n    scales = column_scales(")),
+        ("classes",),
+    ),
+    Mutant(
+        "rows of a step of all classes, noise for one",
+        edited(class_rows, "_step", ("terms = replace(", "noise.rows //= count\n    terms = replace("), ("noise.rows // count, terms)", "noise.rows, terms)")),
+        ("classes",),
+    ),
+    Mutant(
+        "the class that rows are compared with, by exact counts",
+        edited(class_rows, "_shares", ("counts[0, :-1]", f"{OPEN}(cells)[0, :-1].astype(float)"), ("counts[0, -1]", f"float({OPEN}(cells)[0, -1])")),
+        ("classes",),
+    ),
+    Mutant(
+        "the first step is not put down",
+        edited(Stages, "add", ("self.parts += [", "first = label == 'step: ' and not any(part.label.startswith(label) for part in self.parts)\n    self.parts += [] if first and len(noise.parts) else [")),
+        ("classes",),
+    ),
+    Mutant(
+        "surprises are centred within a block",
+        edited(RowsOfStep, "__call__", ("factor, response = _parts(", "surprise = surprise - surprise.mean(axis=0) * bool(len(surprise))\n    factor, response = _parts(")),
+        ("classes",),
+    ),
+    Mutant(
+        "the least curvature is that of the rows there are",
+        edited(class_steps, "_parts", ("np.maximum(own * later / from_here, least)", "np.maximum(own * later / from_here, np.maximum(least, (own * later / from_here).mean(axis=0) if len(own) else 0.0))")),
+        ("classes",),
+    ),
+    Mutant(
+        "covariates are centred within a block",
+        edited(RowsOfClasses, "__call__", ("covariates = covariates_in_units(own, self.centre, self.scale)", "covariates = covariates_in_units(own, self.centre, self.scale)\n    covariates = covariates - (np.median(covariates, axis=0) if len(own) else 0.0)")),
+        ("classes",),
+    ),
+]  # fmt: skip
+
+EFFECTS = [
+    Mutant(
+        "what the stages before have spent is left",
+        edited(Stages, "add", ("self.parts += [", "self.parts = [")),
+        ("effects",),
+    ),
+    Mutant(
+        "the share of rows in an arm from exact counts",
+        edited(effect.TreatmentEffect, "release", ("known = known_scales(design, spending, self.family)", f"known = known_scales(design, spending, self.family)\n    known = known._replace(share=float(min(max({OPEN}(design.arrays()).X[:, 0].mean() if {OPEN}(design.arrays()).X.size else 0.5, 0.1), 0.9)))")),
+        ("effects",),
+    ),
+    Mutant(
+        "rows at the limits of overlap without noise",
+        edited(effect.TreatmentEffect, "_at_limits", ("return float(found[1])", f"return float({OPEN}(counts)[1])")),
+        ("effects",),
+    ),
+    Mutant(
+        "weights of arms that add up to the number of rows",
+        edited(arms.EffectScores, "__call__", ("own = chance if arm else 1 - chance", "own = chance if arm else 1 - chance\n            own = own * np.where(treated == arm, 1 / own, 0.0).mean() if len(y) else own")),
+        ("effects",),
+    ),
+]  # fmt: skip
+
+ROWS_MADE = [*CLASSES, *EFFECTS]
