@@ -144,3 +144,24 @@ def test_many_columns_of_few_rows_have_errors_after_twenty_releases():
     assert np.mean(blank) < 0.2
     assert max(steps) <= 20
     assert np.nanmean(np.array(away) > 4) < 0.02
+
+
+def rare(rng, n):
+    return 1.0 * (rng.random(n) < 0.05)
+
+
+def uneven(rng, n):
+    return rng.exponential(size=n)
+
+
+@pytest.mark.parametrize(("draw", "n"), [(rare, 2_000), (uneven, 1_000), (uneven, 5_000)])
+def test_means_of_what_is_mostly_small_miss_by_no_more_than_they_say(draw, n):
+    """Ones among zeros were told to have a mean of 1e-5, with an error of 1e-6."""
+    for seed in range(20):
+        rng = np.random.default_rng([n, seed])
+        y = draw(rng, n)
+        fit = dpreg.dp_lm("y ~ 1", pd.DataFrame({"y": y}), 1.0, 1e-6, rng=seed)
+        if fit.released and np.isfinite(fit.bse.iloc[0]):
+            clipped = float(np.asarray(fit.clipping)[0])
+            assert abs(fit.params.iloc[0] - y.mean()) < 4 * fit.bse.iloc[0] + clipped
+            assert fit.bse.iloc[0] > 0.5 * y.std() / np.sqrt(n)
