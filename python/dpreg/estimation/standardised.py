@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -24,7 +23,7 @@ from dpreg.estimation.inference.covariance import (
     user_errors,
 )
 from dpreg.estimation.inference.start import Start
-from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.accountant import ROUNDED_DOWN, GaussianReleases
 from dpreg.estimation.releases.column_scaling import column_scales
 from dpreg.estimation.releases.dispersion import released_dispersion
 from dpreg.estimation.releases.limits import prediction_limits, regressor_limits
@@ -41,8 +40,6 @@ VOTE_SHARE = 0.01
 # Rows times the mu of 4% are fewer than this: matrices of rows, norms and products of scores would
 # leave little for scores, and tell little.
 _FEW, _FEW_SHARE = 60.0, 0.04
-# Shares are added up in doubles.
-_ROUNDED_DOWN = 1 - 1e-9
 _BOUNDED = {Blank("response"): (Blank("low"), Blank("high"))}
 
 
@@ -116,8 +113,7 @@ class Standardised:
     @property
     def left(self) -> float:
         """Share of the squared mu that was not spent; a public number."""
-        spent = math.fsum((part.mu or 0.0) ** 2 for part in self.noise.parts)
-        return (1 - spent / self.noise.mu**2) * _ROUNDED_DOWN
+        return self.noise.left
 
     @property
     def declined(self) -> Declined | None:
@@ -185,7 +181,7 @@ class Standardised:
         if self.extras.dispersion:
             dispersion = released_dispersion(
                 self.design, self.scales, line_of(self.design, params), self.noise,
-                self.noise.put_aside(DISPERSION / self.extras.share * _ROUNDED_DOWN),
+                self.noise.put_aside(DISPERSION / self.extras.share * ROUNDED_DOWN),
             )  # fmt: skip
         return Release(
             params=params,

@@ -79,12 +79,14 @@ def newton_errors(fit: Fit, begun: Standardised) -> EstimateError:
 def _hidden(model: Linearised, dispersion: float) -> Doubles:
     """Return second moments of what unseen combinations of columns may do to coefficients.
 
-    They are as large as would explain all residuals, or as would move the response by a standard
-    deviation for one of theirs.
+    They are as large as would explain all residuals, or as coefficients that are, in deviations of
+    the response, the root of what the combination is stretched by until it would be seen.  With 1
+    for that root, raw powers up to the fourth, of which 20,000 rows had an effect, missed by 48 to
+    390 errors; without a bound, no column of the model had an error beside one unseen power.
     """
     unseen = model.found.unseen
     lengths = np.linalg.norm(unseen, axis=0)
-    most = np.minimum(dispersion, model.scale**2 / np.maximum(lengths, 1.0) ** 2)
+    most = np.minimum(dispersion, model.scale**2 / np.maximum(lengths, 1.0))
     return np.asarray(unseen * most @ unseen.T)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,24 +167,14 @@ def newton_small(
     path: Path,
     units: float,
     noise: GaussianReleases,
-    residual: float,
+    limits: Limits,
     share: float,
     model: Linearised,
-) -> Limits:
-    """Release two scores, with a limit that follows from a mean square residual.
+) -> None:
+    """Release two scores.
 
-    Parameters
-    ----------
-    residual : float
-        Mean square of an entry of a score.
-    model : Linearised
-
-    Others are as for `newton`.
+    Parameters are as for `newton`.
     """
-    width = max(model.found.squares, 1.0)
-    norm = math.sqrt(residual * width)
-    limits = Limits(math.inf, None, norm, norm**2 * units, width, model.event * model.usual)
     rounds = Rounds(rows, path, units, noise, limits, model)
-    for part in (_FIRST_OF_TWO, 1 - _FIRST_OF_TWO):
-        rounds.go(limits.usual, part * share)
-    return replace(limits, limit=limits.usual)
+    rounds.go(min(limits.limit, limits.usual), _FIRST_OF_TWO * share)
+    rounds.go(limits.limit, (1 - _FIRST_OF_TWO) * share)

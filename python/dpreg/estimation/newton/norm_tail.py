@@ -22,8 +22,8 @@ _BELOW, _WIDER = 6, (1, 1, 2, 2)
 # many deviations of its noise.
 _BULK, _SEEN = 0.7, 3.0
 # and so many to be one by itself, apart from all shapes, as the rows of a rare level are before
-# its coefficient is found.
-_ALONE = 5.0
+# its coefficient is found, and responses of 1 among zeros.
+_ALONE = 4.0
 # Half octaves of the tail, in so many fine steps each.
 _HALVES, _STEPS = 44, 8
 # So many steps are always looked at together: a sum over shapes has the same bits, however few.

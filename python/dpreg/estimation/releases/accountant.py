@@ -37,6 +37,10 @@ class Noisy(NamedTuple):
     scale: float
 
 
+# Shares are added up in doubles.
+ROUNDED_DOWN = 1 - 1e-9
+
+
 @dataclass(slots=True)
 class GaussianReleases:
     """All Gaussian releases of one call: a total mu, and the parts that use it up.
@@ -76,6 +80,12 @@ class GaussianReleases:
     def __post_init__(self, total: float | None) -> None:
         self._most = _total_mu(self.epsilon, self.delta) if total is None else total
         self.mu = self._most * math.sqrt(1 - self.aside)
+
+    @property
+    def left(self) -> float:
+        """Share of the squared `mu` that was not spent; a public number."""
+        spent = math.fsum((part.mu or 0.0) ** 2 for part in self.parts)
+        return (1 - spent / self.mu**2) * ROUNDED_DOWN
 
     def share(self, fraction: float) -> float:
         """Return the mu of a release that uses `fraction` of the squared `mu`."""
