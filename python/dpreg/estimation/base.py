@@ -33,118 +33,59 @@ def check_size(name: str, size: float | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What one release may spend, and what it has to use for it.
+    """What one release may spend, and what it has to use for it."""
 
-    Attributes
-    ----------
-    epsilon, delta : float
-        Charged already.
-    bits : BitSource
-        The source of all noise of the release.
-    extras : Extras
-        What to release beside the coefficients, out of the same allowance.
-    start : Start or None
-        Public: where to start; None: nowhere.
-    """
-
+    # epsilon, delta: charged already.
     epsilon: float
     delta: float
-    bits: _core.BitSource
+    bits: _core.BitSource  # The source of all noise of the release.
+    # What to release beside the coefficients, out of the same allowance.
     extras: Extras = NOTHING_MORE
-    start: Start | None = None
+    start: Start | None = None  # Public: where to start; None: nowhere.
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Numbers that may be published.  Shapes: c = len(terms.coefficients).
+    """Numbers that may be published.  Shapes: c = len(terms.coefficients)."""
 
-    Attributes
-    ----------
-    params : ndarray, shape (c,)
-        In units of the response per unit of each regressor, the intercept first.
-    covariance : ndarray, shape (c, c), or None
-        Of `params`: sampling error and privacy noise together.
-    sampling : ndarray, shape (c,), or None
-        The part of the standard errors that least squares without noise would have.
-    clipping : ndarray, shape (c,), or None
-        What shortened scores may have moved each coefficient by, at most; see `DPResults`.
-    law : TailLaw
-        Of (params - truth) / standard error.
-    units : float
-        Private estimate of the number of units.
-    parts : tuple of Part
-        How the budget was used, with every noise scale.
-    composition : str
-    notes : tuple of str
-        Printed under the model, the most important first.
-    estimand : Estimand or None
-        What `params` estimate.
-    limits : ndarray, shape (d + 1, 2), or None
-        Where predictions move each column of X and, last, themselves; NaN where nothing is
-        known.
-    method : str or None
-        What was used, when that is another method.
-    no_errors : str
-        Why there are no standard errors though they were asked for; empty otherwise.
-    cost : Cost or None
-        What it has cost, when that is less than `Method.cost` said.
-    stats : FitStats or None
-    diagnostics : Diagnostics or None
-    start : Start or None
-        For later fits.
-    alpha : float or None
-        Dispersion of the family, where it was estimated.
-    """
-
+    # Shape (c,): in units of the response per unit of each regressor, the intercept first.
     params: NDArray[np.float64]
+    # Of `params`: sampling error and privacy noise together.
     covariance: NDArray[np.float64] | None
+    # The part of the standard errors that least squares without noise would have.
     sampling: NDArray[np.float64] | None
-    units: float
-    parts: tuple[Part, ...]
+    units: float  # Private estimate of the number of units.
+    parts: tuple[Part, ...]  # How the budget was used, with every noise scale.
     composition: str = "basic"
-    law: TailLaw = NORMAL
-    notes: tuple[str, ...] = field(default=())
+    law: TailLaw = NORMAL  # Of (params - truth) / standard error.
+    notes: tuple[str, ...] = field(default=())  # Printed under the model, the most important first.
+    # Where predictions move each column of X and, last, themselves; NaN where nothing is known.
     limits: NDArray[np.float64] | None = None
-    method: str | None = None
+    method: str | None = None  # What was used, when that is another method.
+    # Why there are no standard errors though they were asked for; empty otherwise.
     no_errors: str = ""
-    cost: Cost | None = None
+    cost: Cost | None = None  # What it has cost, when that is less than `Method.cost` said.
     stats: FitStats | None = None
     diagnostics: Diagnostics | None = None
+    # What shortened scores may have moved each coefficient by, at most; see `DPResults`.
     clipping: NDArray[np.float64] | None = None
-    estimand: Estimand | None = None
-    start: Start | None = None
-    alpha: float | None = None
+    estimand: Estimand | None = None  # What `params` estimate.
+    start: Start | None = None  # For later fits.
+    alpha: float | None = None  # Dispersion of the family, where it was estimated.
 
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """The mechanism did not release.  The budget is spent.
+    """The mechanism did not release.  The budget is spent."""
 
-    Attributes
-    ----------
-    reason : str
-        Depends on public numbers only.
-    advice : words
-    units : float
-    parts : tuple of Part
-        Of what was done before declining.
-    composition : str
-    unspent : float
-        Epsilon that no part has used; delta is taken to be used.
-    method : str or None
-        What was used, when that is another method.
-    cost : Cost or None
-        What it has cost, when that is less than `Method.cost` said.
-    """
-
-    reason: str
+    reason: str  # Depends on public numbers only.
     advice: Words
     units: float
-    parts: tuple[Part, ...]
+    parts: tuple[Part, ...]  # Of what was done before declining.
     composition: str = "basic"
-    unspent: float = 0.0
-    method: str | None = None
-    cost: Cost | None = None
+    unspent: float = 0.0  # Epsilon that no part has used; delta is taken to be used.
+    method: str | None = None  # What was used, when that is another method.
+    cost: Cost | None = None  # What it has cost, when that is less than `Method.cost` said.
 
 
 def with_offsets(release: Release, terms: Terms) -> Release:

@@ -50,36 +50,19 @@ class _Options(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Standardised:
-    """A design, its private standard units, and the releases of the call.
+    """A design, its private standard units, and the releases of the call."""
 
-    Attributes
-    ----------
-    design : Design
-        Private: at most so many rows of each unit as the method takes.
-    noise : GaussianReleases
-    scales : Scales
-    units : StandardUnits
-        Of all columns.
-    tail_share : float
-        Of the squared mu, for the limits of predictions.
-    extras : Extras
-    start : Start or None
-        Where `scales` are from.
-    back : ndarray, shape (c, c), or None
-        What makes coefficients of the user of those of the rows; None: they are the same.
-    rare : tuple of two floats, or None
-        Of least squares: residual of a rare event, in deviations of a residual, which none is said
-        to exceed, and the share of rows that have one.
-    """
-
-    design: Design
+    design: Design  # Private: at most so many rows of each unit as the method takes.
     noise: GaussianReleases
     scales: Scales
-    units: StandardUnits
-    tail_share: float
+    units: StandardUnits  # Of all columns.
+    tail_share: float  # Of the squared mu, for the limits of predictions.
     extras: Extras = NOTHING_MORE
-    start: Start | None = None
+    start: Start | None = None  # Where `scales` are from.
+    # What makes coefficients of the user of those of the rows; None: they are the same.
     back: Doubles | None = None
+    # Of least squares: residual of a rare event, in deviations of a residual, which none is said to
+    # exceed, and the share of rows that have one.
     rare: tuple[float, float] | None = None
     few: float = _FEW
 

@@ -19,54 +19,31 @@ _ROOM = 1 << 18
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Rows:
-    """Some rows of blocks.  Private.
+    """Some rows of blocks.  Private."""
 
-    Attributes
-    ----------
-    x : ndarray, shape (rows, d)
-    y : ndarray, shape (rows,)
-    block, place : ndarray of int, shape (rows,)
-        Which block a row is of, and how many rows of it come before.
-    unit : ndarray of int, shape (rows,)
-        How many units of all blocks come before that of the row.
-    turn : ndarray of int, shape (rows,)
-        How many units of its own block do.
-    """
-
-    x: Doubles
-    y: Doubles
+    x: Doubles  # Shape (rows, d).
+    y: Doubles  # Shape (rows,).
+    # block, place: shape (rows,): which block a row is of, and how many rows of it come before.
     block: Places
     place: Places
-    unit: Places
-    turn: Places
+    unit: Places  # Shape (rows,): how many units of all blocks come before that of the row.
+    turn: Places  # Shape (rows,): how many units of its own block do.
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BlockRows:
-    """Rows of all blocks, block after block.  Private.
+    """Rows of all blocks, block after block.  Private."""
 
-    Attributes
-    ----------
-    count : int
-        Of blocks.
-    X : ndarray, shape (n, d)
-    y : ndarray, shape (n,)
-    rows : ndarray of int, shape (rows,)
-        Where in X and y a row is.
-    block, place, unit, turn : ndarray of int, shape (rows,)
-        As for `Rows`.
-    block_of_unit : ndarray of int, shape (units,)
-    """
-
-    count: int
-    X: Doubles
-    y: Doubles
-    rows: Places
+    count: int  # Of blocks.
+    X: Doubles  # Shape (n, d).
+    y: Doubles  # Shape (n,).
+    rows: Places  # Shape (rows,): where in X and y a row is.
+    # block, place, unit, turn: shape (rows,): as for `Rows`.
     block: Places
     place: Places
     unit: Places
     turn: Places
-    block_of_unit: Places
+    block_of_unit: Places  # Shape (units,).
 
     def parts(self) -> Iterator[Rows]:
         """Yield all rows in order, some at a time."""

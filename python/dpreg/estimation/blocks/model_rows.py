@@ -20,21 +20,12 @@ Partition = Literal["slots", "independent"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ModelRows:
-    """All rows of some models, in the words of `_core.fit_batches`.  Private.
+    """All rows of some models, in the words of `_core.fit_batches`.  Private."""
 
-    Attributes
-    ----------
-    X : ndarray, shape (n, d)
-    y : ndarray, shape (n,)
-    assignment : Assignment
-        Of units to these models.
-    unit_offsets, unit_rows : ndarray of int, or None
-        None: a unit is a row.
-    """
-
-    X: NDArray[np.float64]
-    y: NDArray[np.float64]
-    assignment: _core.Assignment
+    X: NDArray[np.float64]  # Shape (n, d).
+    y: NDArray[np.float64]  # Shape (n,).
+    assignment: _core.Assignment  # Of units to these models.
+    # unit_offsets, unit_rows: None: a unit is a row.
     unit_offsets: NDArray[Any] | None
     unit_rows: NDArray[Any] | None
 

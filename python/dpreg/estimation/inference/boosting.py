@@ -18,28 +18,13 @@ _LEAST_SEEN = 3.0
 
 @dataclass(frozen=True, slots=True)
 class BoostingPath:
-    """What boosting released, in standardised units; w is the width of a row.
+    """What boosting released, in standardised units; w is the width of a row."""
 
-    Attributes
-    ----------
-    estimate : ndarray, shape (w,)
-        Mean of the last `average` iterates.
-    gram : ndarray, shape (w, w)
-        Noisy.
-    gram_deviation : float
-        Of the noise on its diagonal.
-    step : ndarray, shape (w, w)
-        What gradients were multiplied by.
-    deviations : ndarray, shape (rounds,)
-        Of the noise of each gradient.
-    average : int
-    """
-
-    estimate: Doubles
-    gram: Doubles
-    gram_deviation: float
-    step: Doubles
-    deviations: Doubles
+    estimate: Doubles  # Shape (w,): mean of the last `average` iterates.
+    gram: Doubles  # Shape (w, w): noisy.
+    gram_deviation: float  # Of the noise on its diagonal.
+    step: Doubles  # Shape (w, w): what gradients were multiplied by.
+    deviations: Doubles  # Shape (rounds,): of the noise of each gradient.
     average: int
 
     @property

@@ -11,24 +11,13 @@ class Clarity:
     """How far apart scores had to be for the noise not to decide, from public numbers only.
 
     How far apart they were is private.
-
-    Attributes
-    ----------
-    score : str
-        What a term is scored by, with its unit.
-    scale : float
-        Scale of the noise, in that unit.
-    margin : float or None
-        A lead over all other candidates that wins with probability 95% or more; None if no
-        lead does.
-    reading : str
-        What `margin` means in everyday units.
     """
 
-    score: str
-    scale: float
+    score: str  # What a term is scored by, with its unit.
+    scale: float  # Scale of the noise, in that unit.
+    # A lead over all other candidates that wins with probability 95% or more; None if no lead does.
     margin: float | None
-    reading: str
+    reading: str  # What `margin` means in everyday units.
 
     @staticmethod
     def margin_of(scale: float, log_rivals: float) -> float:

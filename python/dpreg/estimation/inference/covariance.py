@@ -25,23 +25,15 @@ _LEAST_VARIANCE = 4.0
 
 @dataclass(frozen=True, slots=True)
 class EstimateError:
-    """Error of an estimate in standardised units.
+    """Error of an estimate in standardised units."""
 
-    Attributes
-    ----------
-    sampling, privacy : ndarray, shape (w, w)
-        Covariances; they add up.
-    hidden : ndarray, shape (w, w)
-        Second moment of what regularisation may hide.
-    clipping : ndarray, shape (w, w), or None
-        The root of m' clipping m is what m' estimate may be moved by, at most, because long scores
-        were shortened: all that was taken off them, times the norm of m' inverse curvature.  None:
-        not known.
-    """
-
+    # sampling, privacy: shape (w, w): covariances; they add up.
     sampling: Doubles
     privacy: Doubles
-    hidden: Doubles
+    hidden: Doubles  # Shape (w, w): second moment of what regularisation may hide.
+    # The root of m' clipping m is what m' estimate may be moved by, at most, because long scores
+    # were shortened: all that was taken off them, times the norm of m' inverse curvature.  None:
+    # not known.
     clipping: Doubles | None = None
 
     def along(self, map: Doubles, hidden: Doubles) -> EstimateError:

@@ -12,30 +12,21 @@ _NEGLIGIBLE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Estimand:
-    """What the coefficients estimate.
+    """What the coefficients estimate."""
 
-    Attributes
-    ----------
-    name : str
-        Such as ``"least squares"``, or ``"clipped least squares"`` where influential rows were
-        clipped with an effect of half a standard error or more.
-    row_limit, score_limit : float or None
-        Clipping thresholds of the norms of rows and of scores (row times residual), as multiples
-        of the typical norm.
-    units_clipped : float or None
-        At most so many units had their score clipped, by two deviations of noisy counts.
-    clipping_effect : float or None
-        Largest possible effect of clipping on a coefficient, in standard errors; None: not
-        estimated.  `DPResults.clipping` has it by coefficient, in the coefficient's unit.
-    surely_clipped : float or None
-        At least so many units had their score clipped, by the same counts; 0: perhaps none had.
-    """
-
+    # Such as ``"least squares"``, or ``"clipped least squares"`` where influential rows were
+    # clipped with an effect of half a standard error or more.
     name: str
+    # row_limit, score_limit: clipping thresholds of the norms of rows and of scores (row times
+    # residual), as multiples of the typical norm.
     row_limit: float | None = None
     score_limit: float | None = None
+    # At most so many units had their score clipped, by two deviations of noisy counts.
     units_clipped: float | None = None
+    # Largest possible effect of clipping on a coefficient, in standard errors; None: not estimated.
+    # `DPResults.clipping` has it by coefficient, in the coefficient's unit.
     clipping_effect: float | None = None
+    # At least so many units had their score clipped, by the same counts; 0: perhaps none had.
     surely_clipped: float | None = None
 
     @property

@@ -29,60 +29,31 @@ _TOLD, _UNTOLD = 1.5, 100.0
 
 @dataclass(frozen=True, slots=True)
 class SquaredNorm:
-    """Sum of squares of a combination of columns, and the vector of the combination.
+    """Sum of squares of a combination of columns, and the vector of the combination."""
 
-    Attributes
-    ----------
-    value : float
-        Noisy, corrected for what fitting adds to it.
-    vector : ndarray, shape (w,)
-    """
-
-    value: float
-    vector: Doubles
+    value: float  # Noisy, corrected for what fitting adds to it.
+    vector: Doubles  # Shape (w,).
 
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """Coefficients of the regressors, in the units of the vectors that were given.
+    """Coefficients of the regressors, in the units of the vectors that were given."""
 
-    Attributes
-    ----------
-    theta : ndarray, shape (k,)
-    error : EstimateError
-        With rows of an elliptical law.
-    residual : SquaredNorm
-        Of the residuals.
-    """
-
-    theta: Doubles
-    error: EstimateError
-    residual: SquaredNorm
+    theta: Doubles  # Shape (k,).
+    error: EstimateError  # With rows of an elliptical law.
+    residual: SquaredNorm  # Of the residuals.
 
 
 @dataclass(frozen=True, slots=True)
 class JointMoments:
-    """Second moments of all columns together.
+    """Second moments of all columns together."""
 
-    Attributes
-    ----------
-    basis : ndarray, shape (w, w)
-        Column j is the vector of the j-th standardised column, the 1 first.
-    matrix : ndarray, shape (w, w)
-        Noisy.
-    deviation : float
-        Of the noise on its diagonal; 1 / sqrt 2 of it elsewhere.
-    units : float
-        Noisy number of rows.
-    kurtosis : float
-        Sampling variances are those of a normal law times this.
-    """
-
+    # Shape (w, w): column j is the vector of the j-th standardised column, the 1 first.
     basis: Doubles
-    matrix: Doubles
-    deviation: float
-    units: float
-    kurtosis: float = 1.0
+    matrix: Doubles  # Shape (w, w): noisy.
+    deviation: float  # Of the noise on its diagonal; 1 / sqrt 2 of it elsewhere.
+    units: float  # Noisy number of rows.
+    kurtosis: float = 1.0  # Sampling variances are those of a normal law times this.
 
     def product(self, first: Doubles, second: Doubles) -> Doubles:
         """Noisy sums of products, of vectors or of matrices of them."""

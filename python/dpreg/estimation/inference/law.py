@@ -29,18 +29,11 @@ def check_alpha(alpha: object) -> float:
 
 @dataclass(frozen=True, slots=True)
 class TailLaw:
-    """Two-sided tails of (estimate - truth) / standard error.
+    """Two-sided tails of (estimate - truth) / standard error."""
 
-    Attributes
-    ----------
-    tail : tuple of float
-        Probabilities, falling.  Empty: the normal law.
-    critical : tuple of float
-        ``|ratio| > critical[i]`` has probability ``tail[i]``.  Between entries the
-        logarithm of the probability is linear in the ratio, and beyond the last too.
-    """
-
-    tail: tuple[float, ...] = ()
+    tail: tuple[float, ...] = ()  # Probabilities, falling.  Empty: the normal law.
+    # ``|ratio| > critical[i]`` has probability ``tail[i]``.  Between entries the logarithm of the
+    # probability is linear in the ratio, and beyond the last too.
     critical: tuple[float, ...] = ()
 
     def critical_value(self, alpha: float) -> float:

@@ -34,30 +34,15 @@ _DRAWS, _SEED = 20_000, 20260101
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LifeTable:
-    """What the table of one group says.  Arrays of length K; NaN where it is not estimable.
+    """What the table of one group says.  Arrays of length K; NaN where it is not estimable."""
 
-    Attributes
-    ----------
-    at_risk : ndarray
-        At the beginning of each interval.
-    events, censored : ndarray
-    persons : ndarray
-        As `at_risk`, with half of those that enter inside the interval.
-    cumulative : ndarray
-        Estimates of minus the logarithm of survival; they need not rise.
-    covariance : ndarray, shape (K, K)
-        Of `cumulative`, sampling error and noise.
-    noise : ndarray
-        The part of its diagonal that noise has.
-    """
-
-    at_risk: Doubles
+    at_risk: Doubles  # At the beginning of each interval.
     events: Doubles
     censored: Doubles
-    persons: Doubles
-    cumulative: Doubles
-    covariance: Doubles
-    noise: Doubles
+    persons: Doubles  # As `at_risk`, with half of those that enter inside the interval.
+    cumulative: Doubles  # Estimates of minus the logarithm of survival; they need not rise.
+    covariance: Doubles  # Shape (K, K): of `cumulative`, sampling error and noise.
+    noise: Doubles  # The part of its diagonal that noise has.
 
     @property
     def known(self) -> int:

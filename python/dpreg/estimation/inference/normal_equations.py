@@ -17,21 +17,11 @@ Doubles = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class NoisyMoments:
-    """Noisy second moments of w standardised regressors and the response.
+    """Noisy second moments of w standardised regressors and the response."""
 
-    Attributes
-    ----------
-    matrix : ndarray, shape (w + 1, w + 1)
-        The response last.
-    deviation : float
-        Of the noise on its diagonal; 1 / sqrt 2 of it elsewhere.
-    units : float
-        Noisy number of units.
-    """
-
-    matrix: Doubles
-    deviation: float
-    units: float
+    matrix: Doubles  # Shape (w + 1, w + 1): the response last.
+    deviation: float  # Of the noise on its diagonal; 1 / sqrt 2 of it elsewhere.
+    units: float  # Noisy number of units.
 
     @property
     def gram(self) -> Doubles:

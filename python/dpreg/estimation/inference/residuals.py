@@ -18,51 +18,28 @@ _CLEAR = 2.0
 
 @dataclass(frozen=True, slots=True)
 class FitStats:
-    """How far responses are from the line that was released.
+    """How far responses are from the line that was released."""
 
-    Attributes
-    ----------
-    rsquared : float
-        Share of the variance of the response that the line explains; NaN if noise hides it.
-    rsquared_error : float
-        Its standard error, sampling and privacy together.
-    scale : float
-        Mean squared residual, as statsmodels calls it; its root is R's sigma.  NaN if hidden.
-    scale_error : float
-    most_residual : float
-        Larger residuals count as this.
-    """
-
+    # Share of the variance of the response that the line explains; NaN if noise hides it.
     rsquared: float
-    rsquared_error: float
+    rsquared_error: float  # Its standard error, sampling and privacy together.
+    # Mean squared residual, as statsmodels calls it; its root is R's sigma.  NaN if hidden.
     scale: float
     scale_error: float
-    most_residual: float
+    most_residual: float  # Larger residuals count as this.
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
-    """Noisy numbers of rows by fitted mean and by residual.
+    """Noisy numbers of rows by fitted mean and by residual."""
 
-    Attributes
-    ----------
-    kind : {"residual", "pearson", "response"}
-        What the second axis is of: responses less means; that over the root of the mean (of
-        Poisson counts); or responses, below one half or not (of a binomial family).
-    counts : ndarray, shape (a, b)
-        The first and the last of each axis have the rest.
-    deviation : float
-        Of the noise in each.
-    fitted : ndarray, shape (a + 1,)
-    residual : ndarray, shape (b + 1,)
-        Ends of the bins.
-    """
-
+    # What the second axis is of: responses less means; that over the root of the mean (of Poisson
+    # counts); or responses, below one half or not (of a binomial family).
     kind: Literal["residual", "pearson", "response"]
-    counts: Doubles
-    fitted: Doubles
-    residual: Doubles
-    deviation: float
+    counts: Doubles  # Shape (a, b): the first and the last of each axis have the rest.
+    fitted: Doubles  # Shape (a + 1,).
+    residual: Doubles  # Shape (b + 1,): ends of the bins.
+    deviation: float  # Of the noise in each.
 
 
 def fit_stats_from(sums: Doubles, deviations: Doubles, most: float, reach: float) -> FitStats:

@@ -197,22 +197,13 @@ def _as_likelihood(
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a step is taken.  Released.
+    """Where a step is taken.  Released."""
 
-    Attributes
-    ----------
-    theta, before : ndarray
-        The last two estimates, from the first of which it goes.
-    shares : ndarray, shape (classes,)
-        Of the records.
-    least : float
-        No curvature of a record is less than this share of the mean one.
-    """
-
+    # theta, before: the last two estimates, from the first of which it goes.
     theta: Doubles
     before: Doubles
-    shares: Doubles
-    least: float
+    shares: Doubles  # Shape (classes,): of the records.
+    least: float  # No curvature of a record is less than this share of the mean one.
 
 
 def _step(

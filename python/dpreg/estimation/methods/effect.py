@@ -56,63 +56,34 @@ _SCORES = {"effect": (-1.0, 1.0), "untreated": (1.0, 0.0), "treated": (0.0, 1.0)
 
 
 class EffectRelease(NamedTuple):
-    """Numbers that may be published.
+    """Numbers that may be published."""
 
-    Attributes
-    ----------
-    means : ndarray, shape (2,)
-        Mean outcomes without and with the treatment.
-    covariance : ndarray, shape (2, 2)
-        Of `means`: sampling error and privacy noise; NaN where it is not estimable.
-    sampling : ndarray, shape (2, 2)
-        The part without noise.
-    units, treated : float
-        Noisy numbers of rows.
-    at_limits : float or None
-        Noisy number of rows whose probability of the treatment is at a limit.
-    deviation : float
-        Of its noise.
-    propensity : ndarray or None
-        Coefficients of the model of the treatment.
-    parts : tuple of Part
-    notes : tuple of str
-    """
-
-    means: Doubles
+    means: Doubles  # Shape (2,): mean outcomes without and with the treatment.
+    # Shape (2, 2): of `means`: sampling error and privacy noise; NaN where it is not estimable.
     covariance: Doubles
-    sampling: Doubles
+    sampling: Doubles  # Shape (2, 2): the part without noise.
+    # units, treated: noisy numbers of rows.
     units: float
     treated: float
+    # Noisy number of rows whose probability of the treatment is at a limit.
     at_limits: float | None
-    deviation: float
-    propensity: Doubles | None
+    deviation: float  # Of its noise.
+    propensity: Doubles | None  # Coefficients of the model of the treatment.
     parts: tuple[Part, ...]
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreatmentEffect:
-    """How `dp_effect` estimates, all public; see there.
-
-    Attributes
-    ----------
-    estimator : {"aipw", "regression", "difference"}
-    family : Family
-        Of the outcome.
-    propensity : float or None
-        None: estimated.
-    overlap : tuple of float
-    max_rows : int
-        Of a unit.
-    """
+    """How `dp_effect` estimates, all public; see there."""
 
     name: ClassVar[str] = "effect"
 
-    estimator: str = "aipw"
-    family: Family = GAUSSIAN
-    propensity: float | None = None
+    estimator: str = "aipw"  # One of "aipw", "regression", "difference".
+    family: Family = GAUSSIAN  # Of the outcome.
+    propensity: float | None = None  # None: estimated.
     overlap: tuple[float, float] = (0.05, 0.95)
-    max_rows: int = 1
+    max_rows: int = 1  # Of a unit.
 
     def cost(self, epsilon: float, delta: float) -> Cost:
         """See `dpreg.estimation.base.Method`."""

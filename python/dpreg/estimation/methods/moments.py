@@ -23,20 +23,10 @@ _PASSES = SCALING_PASSES + COLUMN_PASSES
 
 @dataclass(frozen=True, slots=True)
 class MomentsRelease:
-    """What was released.
-
-    Attributes
-    ----------
-    scales : Scales
-    units : StandardUnits
-        Of the columns that have a spread.
-    found : ColumnMoments
-    parts : tuple of Part
-    composition : str
-    """
+    """What was released."""
 
     scales: Scales
-    units: StandardUnits
+    units: StandardUnits  # Of the columns that have a spread.
     found: ColumnMoments
     parts: tuple[Part, ...]
     composition: str

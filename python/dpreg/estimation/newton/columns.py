@@ -32,25 +32,13 @@ COLUMN_PASSES = MOST_LOOKS + 3
 
 @dataclass(frozen=True, slots=True)
 class ColumnMoments:
-    """What was released.
+    """What was released."""
 
-    Attributes
-    ----------
-    basis : ndarray, shape (w, w)
-        See `JointMoments`.
-    matrix : ndarray, shape (w, w)
-    deviation : float
-    reach : float
-        Rows that are this many times as long as expected count less.
-    kurtosis : float
-        Of the rows, in that of normal ones; at least 1.
-    """
-
-    basis: Doubles
-    matrix: Doubles
+    basis: Doubles  # Shape (w, w): see `JointMoments`.
+    matrix: Doubles  # Shape (w, w).
     deviation: float
-    reach: float
-    kurtosis: float
+    reach: float  # Rows that are this many times as long as expected count less.
+    kurtosis: float  # Of the rows, in that of normal ones; at least 1.
 
 
 def column_moments(begun: Standardised, units: StandardUnits, aside: float) -> ColumnMoments:

@@ -30,30 +30,15 @@ _MOVED, _SLOWEST = 2.0, 0.8
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What a fit ended with: public, but for the rows.
-
-    Attributes
-    ----------
-    model : Linearised
-    path : Path
-    limits : Limits
-    rows : MappedRows
-        Private.
-    top : float
-        Norm up to which there are rows; 0: not counted.
-    products : ndarray, shape (w, w), or None
-        Second moments of scores.
-    deviation : float
-        Of the noise on their diagonal; inf: nothing is known.
-    """
+    """What a fit ended with: public, but for the rows."""
 
     model: Linearised
     path: Path
     limits: Limits
-    rows: MappedRows
-    top: float
-    products: Doubles | None
-    deviation: float
+    rows: MappedRows  # Private.
+    top: float  # Norm up to which there are rows; 0: not counted.
+    products: Doubles | None  # Second moments of scores.
+    deviation: float  # Of the noise on their diagonal; inf: nothing is known.
 
 
 def newton_errors(fit: Fit, begun: Standardised) -> EstimateError:

@@ -41,18 +41,10 @@ _HIDDEN = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Noisy numbers of who leaves, and enters, by stratum and interval.
+    """Noisy numbers of who leaves, and enters, by stratum and interval."""
 
-    Attributes
-    ----------
-    cells : ndarray, shape (strata, K, 3 or 5)
-        See `ExitCounts`.
-    deviation : float
-        Of the noise in each.
-    """
-
-    cells: Doubles
-    deviation: float
+    cells: Doubles  # Shape (strata, K, 3 or 5): see `ExitCounts`.
+    deviation: float  # Of the noise in each.
 
     @property
     def events(self) -> Doubles:
@@ -72,58 +64,31 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class EventSums:
-    """Noisy sums, over the events of cells, of the coordinates of `Cells` that are no cells.
+    """Noisy sums, over the events of cells, of the coordinates of `Cells` that are no cells."""
 
-    Attributes
-    ----------
-    sums : ndarray, shape (cells, k)
-    deviation : float
-        Of the noise in each.
-    """
-
-    sums: Doubles
-    deviation: float
+    sums: Doubles  # Shape (cells, k).
+    deviation: float  # Of the noise in each.
 
 
 @dataclass(frozen=True, slots=True)
 class EventMoments:
-    """Noisy second moments, over all events, of the same coordinates, less `Cells.at`.
+    """Noisy second moments, over all events, of the same coordinates, less `Cells.at`."""
 
-    Attributes
-    ----------
-    gram : ndarray, shape (k, k)
-    deviation : float
-        Of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
-    """
-
-    gram: Doubles
-    deviation: float
+    gram: Doubles  # Shape (k, k).
+    deviation: float  # Of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Coordinates of rows: covariates, their effects that change, and intervals of strata.
+    """Coordinates of rows: covariates, their effects that change, and intervals of strata."""
 
-    Attributes
-    ----------
-    change : ndarray, shape (w, k + cells)
-        What standardised rows are multiplied by: covariates have unit spread over records, and a
-        row is 1 in its cell and 0 in others.
-    unseen : ndarray, shape (w, h)
-        See `Whitening`.
-    size : int
-        k.
-    main : int
-        So many of these do not change with time.
-    at : ndarray, shape (k,)
-        What is taken off covariates and their effects that change.
-    """
-
+    # Shape (w, k + cells): what standardised rows are multiplied by: covariates have unit spread
+    # over records, and a row is 1 in its cell and 0 in others.
     change: Doubles
-    unseen: Doubles
-    size: int
-    main: int
-    at: Doubles
+    unseen: Doubles  # Shape (w, h): see `Whitening`.
+    size: int  # k.
+    main: int  # So many of these do not change with time.
+    at: Doubles  # Shape (k,): what is taken off covariates and their effects that change.
 
     @property
     def own(self) -> Doubles:

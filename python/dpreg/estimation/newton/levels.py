@@ -33,20 +33,13 @@ _RARE_DOUBT = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Second moments in coordinates where they are about 1, and what is wrong with them.
+    """Second moments in coordinates where they are about 1, and what is wrong with them."""
 
-    Attributes
-    ----------
-    matrix : ndarray, shape (k, k)
-    variance : ndarray, shape (k, k)
-        Of the error of an entry on the diagonal, and twice that of others; infinite: not known.
-    levels : ndarray of bool, shape (k,)
-        Coordinates of levels.
-    """
-
-    matrix: Doubles
+    matrix: Doubles  # Shape (k, k).
+    # Shape (k, k): of the error of an entry on the diagonal, and twice that of others; infinite:
+    # not known.
     variance: Doubles
-    levels: Mask
+    levels: Mask  # Shape (k,): coordinates of levels.
 
     def seen(self, matrix: Doubles, variance: Doubles) -> Moments:
         """Take in noisy second moments.
@@ -110,22 +103,17 @@ def shrunken(seen: Doubles, variance: Doubles) -> Doubles:
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """Coordinates before any second moment was measured.
+    """Coordinates before any second moment was measured."""
 
-    Attributes
-    ----------
-    change : ndarray, shape (w, k)
-        Standardised rows times it have unit second moments, as far as counts of levels say.
-    unseen : ndarray, shape (w, w - k)
-        Levels whose rows were not told from none: what an effect of 1 is to coefficients.
-    moments : Moments
-    sizes : ndarray, shape (k,)
-        What coordinates are multiplied by where rows are added up: 1, and less for rare levels.
-    """
-
+    # Shape (w, k): standardised rows times it have unit second moments, as far as counts of levels
+    # say.
     change: Doubles
+    # Shape (w, w - k): levels whose rows were not told from none: what an effect of 1 is to
+    # coefficients.
     unseen: Doubles
     moments: Moments
+    # Shape (k,): what coordinates are multiplied by where rows are added up: 1, and less for rare
+    # levels.
     sizes: Doubles
 
 

@@ -26,33 +26,23 @@ _LEAST_NORMS = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limit of scores, and what is known of their norms.
-
-    Attributes
-    ----------
-    limit : float
-    tail : NormTail or None
-        None: norms were not counted.
-    norm, squares : float
-        Root mean square, and the sum of all squares.
-    width : float
-        Mean squared norm of rows with unit second moments along each coordinate, but for sizes.
-    least, most : float
-        No limit is less: the norm of the score of a rare event; or more: that of the longest.
-    told, far : float
-        What second moments say that the sum of all squares is at least; where counts show less, the
-        rest are few and long, and no limit is less than the norm `far` of those that are longest.
-        Without it, the mean of zeros and of ones, which one of 20 of 2,000 rows had, was told to be
-        1e-5 with an error of 1e-6.
-    """
+    """The limit of scores, and what is known of their norms."""
 
     limit: float
-    tail: NormTail | None
+    tail: NormTail | None  # None: norms were not counted.
+    # norm, squares: root mean square, and the sum of all squares.
     norm: float
     squares: float
+    # Mean squared norm of rows with unit second moments along each coordinate, but for sizes.
     width: float
+    # least, most: no limit is less: the norm of the score of a rare event; or more: that of the
+    # longest.
     least: float = 0.0
     most: float = math.inf
+    # told, far: what second moments say that the sum of all squares is at least; where counts show
+    # less, the rest are few and long, and no limit is less than the norm `far` of those that are
+    # longest. Without it, the mean of zeros and of ones, which one of 20 of 2,000 rows had, was
+    # told to be 1e-5 with an error of 1e-6.
     told: float = 0.0
     far: float = 0.0
 

@@ -47,53 +47,33 @@ _LEAST = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Linearised:
-    """What is expected of scores where they begin.
+    """What is expected of scores where they begin."""
 
-    Attributes
-    ----------
-    found : Whitening
-        Coordinates in which the curvature of a row is about 1, and where scores begin.
-    family : Family
-    loss : RowLoss
-    squares : float
-        Mean square of an entry of the score of a row.
-    event, share : float
-        Residual of a rare event, and the share of rows that have one; 0: there are none.
-    curved : float
-        Root mean square of the curvature of a row, over its predictor; coordinates of rows are
-        longer by its inverse.
-    most : float
-        The largest curvature of a row, over the mean.
-    scale : float
-        What a standard deviation of the response is worth in the linear predictor.
-    effects : ndarray, shape (width, k), or None
-        What coordinates are multiplied by to give what each regressor does to linear predictors
-        far from its mean; None: steps may be as long as they are.
-    white : ndarray, shape (k, k), or None
-        What coordinates are multiplied by to give those in which rows have unit second moments;
-        None: the curvature is the same everywhere.
-    constant : ndarray, shape (k,)
-        What rows in these are multiplied by to give 1; 0 without an intercept.
-    offset : float
-        Mean of what is added to linear predictors.
-    longest : float
-        No residual is longer.
-    """
-
+    # Coordinates in which the curvature of a row is about 1, and where scores begin.
     found: Whitening
     family: Family
     loss: RowLoss = SQUARED
-    squares: float = 1.0
+    squares: float = 1.0  # Mean square of an entry of the score of a row.
+    # event, share: residual of a rare event, and the share of rows that have one; 0: there are
+    # none.
     event: float = 0.0
     share: float = 1.0
+    # Root mean square of the curvature of a row, over its predictor; coordinates of rows are longer
+    # by its inverse.
     curved: float = 1.0
-    most: float = 1.0
+    most: float = 1.0  # The largest curvature of a row, over the mean.
+    # What a standard deviation of the response is worth in the linear predictor.
     scale: float = 1.0
+    # What coordinates are multiplied by to give what each regressor does to linear predictors far
+    # from its mean; None: steps may be as long as they are.
     effects: Doubles | None = None
+    # What coordinates are multiplied by to give those in which rows have unit second moments; None:
+    # the curvature is the same everywhere.
     white: Doubles | None = None
+    # Shape (k,): what rows in these are multiplied by to give 1; 0 without an intercept.
     constant: Doubles | None = None
-    offset: float = 0.0
-    longest: float = math.inf
+    offset: float = 0.0  # Mean of what is added to linear predictors.
+    longest: float = math.inf  # No residual is longer.
 
     @property
     def usual(self) -> float:

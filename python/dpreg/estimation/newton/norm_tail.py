@@ -59,19 +59,14 @@ def bins_around(norm: float, octaves: int) -> Edges:
 
 @dataclass(frozen=True, slots=True)
 class ScoreCut:
-    """What a limit takes off the scores of units, as noisy counts have it.
+    """What a limit takes off the scores of units, as noisy counts have it."""
 
-    Attributes
-    ----------
-    units, surely : float
-        So many have a longer score, at most and at least, by two deviations of the noise.
-    excess : float
-        What their norms exceed the limit by, added up: a standard deviation over shapes above what
-        is expected.
-    """
-
+    # units, surely: so many have a longer score, at most and at least, by two deviations of the
+    # noise.
     units: float
     surely: float
+    # What their norms exceed the limit by, added up: a standard deviation over shapes above what is
+    # expected.
     excess: float
 
 

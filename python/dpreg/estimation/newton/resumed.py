@@ -40,27 +40,13 @@ _RESIDUAL_DOUBT = 0.1
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """Noisy second moments of rows along the coordinates of a start.
+    """Noisy second moments of rows along the coordinates of a start."""
 
-    Attributes
-    ----------
-    moments : Moments
-        What is wrong with them is their noise.
-    residual : float or None
-        Mean square in units of what it was; None: not asked for.
-    deviation : float
-        Of the noise in it.
-    full : bool
-        Most rows were shortened, so that they are longer than they were.
-    whole : bool
-        Rows were shortened no more than they were for the start.
-    """
-
-    moments: Moments
-    residual: float | None
-    deviation: float
-    full: bool
-    whole: bool
+    moments: Moments  # What is wrong with them is their noise.
+    residual: float | None  # Mean square in units of what it was; None: not asked for.
+    deviation: float  # Of the noise in it.
+    full: bool  # Most rows were shortened, so that they are longer than they were.
+    whole: bool  # Rows were shortened no more than they were for the start.
 
 
 def resumed_whitening(

@@ -28,18 +28,10 @@ _OCTAVES = 3
 
 @dataclass(frozen=True, slots=True)
 class RowLengths:
-    """Noisy counts of rows by their norm, read.
+    """Noisy counts of rows by their norm, read."""
 
-    Attributes
-    ----------
-    top : float
-        Norm up to which there are told to be some.
-    tail : NormTail
-        Of half of the norms: those of scores with a residual of 1/2.
-    """
-
-    top: float
-    tail: NormTail
+    top: float  # Norm up to which there are told to be some.
+    tail: NormTail  # Of half of the norms: those of scores with a residual of 1/2.
 
     def limit(self, mu: float, residual: float, share: float) -> float:
         """Return the best limit for a sum of `residual` times rows, of this share of them."""

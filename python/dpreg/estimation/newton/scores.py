@@ -101,17 +101,10 @@ def products_limit(norms: ScoreNorms, width: int, mu: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ScoreNorms:
-    """Noisy numbers of units by the norm of their score, in half octaves.
-
-    Attributes
-    ----------
-    counts : ndarray
-    deviation : float
-        Of the noise in each.
-    """
+    """Noisy numbers of units by the norm of their score, in half octaves."""
 
     counts: Doubles
-    deviation: float
+    deviation: float  # Of the noise in each.
 
     @property
     def bulk(self) -> int:

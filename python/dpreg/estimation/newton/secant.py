@@ -35,24 +35,14 @@ _AGAIN = 10
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A noisy score of a row, on average.
+    """A noisy score of a row, on average."""
 
-    Attributes
-    ----------
-    at, score : ndarray, shape (w,)
-    deviation : ndarray, shape (w,)
-        Of the noise in each entry.
-    limit : float
-        To which scores of units were clipped.
-    cut : ndarray, shape (w,)
-        What that takes off each entry, as expected where it was taken.
-    """
-
+    # at, score: shape (w,).
     at: Doubles
     score: Doubles
-    deviation: Doubles
-    limit: float
-    cut: Doubles
+    deviation: Doubles  # Shape (w,): of the noise in each entry.
+    limit: float  # To which scores of units were clipped.
+    cut: Doubles  # Shape (w,): what that takes off each entry, as expected where it was taken.
 
     def turned(self, by: Doubles) -> Observation:
         """Return it in other coordinates.

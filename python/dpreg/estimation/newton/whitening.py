@@ -50,35 +50,23 @@ _SMALL_MOST, _SMALL_NOISE, _SMALL_SEEN = (0.15, 0.3), (0.25, 0.2), 2.5
 
 @dataclass(frozen=True, slots=True)
 class Whitening:
-    """Coordinates, and what the matrices said beside.  Everything here is public.
+    """Coordinates, and what the matrices said beside.  Everything here is public."""
 
-    Attributes
-    ----------
-    change : ndarray, shape (w, k)
-        Standardised rows times it have second moments of about 1 along each coordinate.
-    unseen : ndarray, shape (w, w - k)
-        Combinations of columns in which no spread was told from noise, as long as would make it
-        just seen; coordinates have nothing of them.  First there are levels without rows, as far
-        as was told.
-    theta : ndarray, shape (k,)
-        Slopes of the response.
-    residual : float
-        Mean square of residuals.
-    variance : ndarray, shape (k, k)
-        Of the errors of second moments along coordinates, and twice that of their products.
-    sizes : ndarray, shape (k,)
-        What coordinates are multiplied by where rows are added up: 1, and less for rare levels.
-    levels : ndarray of bool, shape (k,)
-        Coordinates of levels.
-    """
-
+    # Shape (w, k): standardised rows times it have second moments of about 1 along each coordinate.
     change: Doubles
+    # Shape (w, w - k): combinations of columns in which no spread was told from noise, as long as
+    # would make it just seen; coordinates have nothing of them.  First there are levels without
+    # rows, as far as was told.
     unseen: Doubles
-    theta: Doubles
-    residual: float
+    theta: Doubles  # Shape (k,): slopes of the response.
+    residual: float  # Mean square of residuals.
+    # Shape (k, k): of the errors of second moments along coordinates, and twice that of their
+    # products.
     variance: Doubles
+    # Shape (k,): what coordinates are multiplied by where rows are added up: 1, and less for rare
+    # levels.
     sizes: Doubles
-    levels: NDArray[np.bool_]
+    levels: NDArray[np.bool_]  # Shape (k,): coordinates of levels.
 
     @property
     def width(self) -> int:
@@ -156,27 +144,15 @@ class Whitening:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """What matrices are made of.
-
-    Attributes
-    ----------
-    begun : Beginning
-    rows : callable
-        Rows of the coordinates, and with them what is left of the response if there is one,
-        shortened to a limit.
-    response : bool
-        The response is the last entry of rows.
-    units : float
-        Noisy number of rows.
-    centred : bool
-        The first entry stands for an intercept.
-    """
+    """What matrices are made of."""
 
     begun: Beginning
+    # Rows of the coordinates, and with them what is left of the response if there is one, shortened
+    # to a limit.
     rows: Callable[[Whitening, float], MappedRows]
-    response: bool
-    units: float
-    centred: bool
+    response: bool  # The response is the last entry of rows.
+    units: float  # Noisy number of rows.
+    centred: bool  # The first entry stands for an intercept.
 
 
 def whiten(

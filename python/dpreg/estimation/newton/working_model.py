@@ -41,28 +41,16 @@ CONSTANT_RESIDUAL = 0.5
 
 @dataclass(frozen=True, slots=True)
 class WorkingModel:
-    """What rounds know before they release anything.
+    """What rounds know before they release anything."""
 
-    Attributes
-    ----------
-    start : ndarray, shape (w,)
-        Coefficients to start from, and to shrink to.
-    curvature : float
-        Of the loss of a row there.
-    scale : float
-        What one standard deviation of the response is worth in the linear predictor.
-    deviation : float
-        Of the residual, as weighted in the score; 0: scores are counted to see how large they are.
-    family : Family
-    constant : ndarray, shape (w,), or None
-        What rows are multiplied by to give 1; None without an intercept.
-    """
-
-    start: Doubles
-    curvature: float = 1.0
+    start: Doubles  # Shape (w,): coefficients to start from, and to shrink to.
+    curvature: float = 1.0  # Of the loss of a row there.
+    # What one standard deviation of the response is worth in the linear predictor.
     scale: float = 1.0
+    # Of the residual, as weighted in the score; 0: scores are counted to see how large they are.
     deviation: float = 0.0
     family: Family = GAUSSIAN
+    # What rows are multiplied by to give 1; None without an intercept.
     constant: Doubles | None = None
 
 

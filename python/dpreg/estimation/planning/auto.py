@@ -36,25 +36,15 @@ _SAME = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a method is expected to give on data like those of the table.
+    """What a method is expected to give on data like those of the table."""
 
-    Attributes
-    ----------
-    loss : float
-        Excess prediction error as a share of the explained variance, or deviance, at most 1; the
-        mean over the designs of the table.
-    width : float
-        Standard error of a slope over that without privacy, for Gaussian regressors.
-    released : float
-        Share of slopes that get a standard error, for Gaussian data; between 0 and 1.
-    declined : float
-        Probability that nothing is released, for Gaussian data.
-    """
-
+    # Excess prediction error as a share of the explained variance, or deviance, at most 1; the mean
+    # over the designs of the table.
     loss: float
-    width: float
+    width: float  # Standard error of a slope over that without privacy, for Gaussian regressors.
+    # Share of slopes that get a standard error, for Gaussian data; between 0 and 1.
     released: float
-    declined: float
+    declined: float  # Probability that nothing is released, for Gaussian data.
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,10 +45,7 @@ class Forecast:
 class Model:
     """What is planned.
 
-    Raises
-    ------
-    ValueError
-        If the method does not fit the family.
+    Raises ValueError if the method does not fit the family.
     """
 
     method: str

@@ -79,30 +79,16 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class FrankWolfePlan:
-    """Public parameters of one run.
-
-    Attributes
-    ----------
-    steps : int
-    epsilon_step : float
-        Bounded range of the choice of one vertex.
-    rho_steps, rho_screening : float
-        What all steps and all screening cost, in zCDP.
-    after : tuple of int
-        Steps after which coordinates are screened.
-    epsilon_screen : float
-        Bounded range of one screening choice; 0 without screening.
-    margin : float
-        What a score has to beat, in units of the noise scale of screening.
-    """
+    """Public parameters of one run."""
 
     steps: int
-    epsilon_step: float
+    epsilon_step: float  # Bounded range of the choice of one vertex.
+    # rho_steps, rho_screening: what all steps and all screening cost, in zCDP.
     rho_steps: float
-    after: tuple[int, ...] = ()
-    epsilon_screen: float = 0.0
+    after: tuple[int, ...] = ()  # Steps after which coordinates are screened.
+    epsilon_screen: float = 0.0  # Bounded range of one screening choice; 0 without screening.
     rho_screening: float = 0.0
-    margin: float = 0.0
+    margin: float = 0.0  # What a score has to beat, in units of the noise scale of screening.
 
 
 def check_steps(steps: object) -> int:

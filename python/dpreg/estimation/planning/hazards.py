@@ -41,15 +41,9 @@ _USUAL_RATE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class HazardModel(Model):
-    """Proportional hazards with six intervals; the units that are counted are events.
+    """Proportional hazards with six intervals; the units that are counted are events."""
 
-    Attributes
-    ----------
-    rate : float
-        Share of persons with an event.
-    """
-
-    rate: float = _USUAL_RATE
+    rate: float = _USUAL_RATE  # Share of persons with an event.
 
     @property
     def powered(self) -> bool:
@@ -81,34 +75,6 @@ class HazardModel(Model):
 class SurvivalPlan:
     """What to expect of `dp_survival`; nothing in it comes from data.
 
-    Attributes
-    ----------
-    events : int
-        Persons with an event, who decide how much is learned.
-    n : int
-        Persons, at this `event_rate`.
-    event_rate : float
-    d : int
-        Covariates.
-    eps, delta : float
-    released : float
-        Probability that a coefficient has a standard error of at most five times that without
-        privacy.
-    width : float
-        Standard error relative to the fit without privacy.
-    effect : float or None
-        Hazard ratio above 1, of one standard deviation of a covariate, that is detected; so is its
-        inverse.  None: none is with this power.
-    power : float
-        Probability that it is detected by the two-sided 5% test.
-    solved : {"effect", "power", "events", "eps"}
-        Which one was computed from the others.
-    least_events : int or None
-        Fewest with which the plan works at this eps: `released` at least 0.9, standard errors at
-        most 3 times those without privacy.  None: more than 10^9.
-    least_eps : float or None
-        Least eps with which it works.  None: more than 500.
-
     Examples
     --------
     >>> import dpreg
@@ -117,19 +83,26 @@ class SurvivalPlan:
     (12500, 'effect')
     """
 
-    events: int
-    n: int
+    events: int  # Persons with an event, who decide how much is learned.
+    n: int  # Persons, at this `event_rate`.
     event_rate: float
-    d: int
+    d: int  # Covariates.
     eps: float
     delta: float
+    # Probability that a coefficient has a standard error of at most five times that without
+    # privacy.
     released: float
-    width: float
+    width: float  # Standard error relative to the fit without privacy.
+    # Hazard ratio above 1, of one standard deviation of a covariate, that is detected; so is its
+    # inverse.  None: none is with this power.
     effect: float | None
-    power: float
+    power: float  # Probability that it is detected by the two-sided 5% test.
+    # One of "effect", "power", "events", "eps": which one was computed from the others.
     solved: str
+    # Fewest with which the plan works at this eps: `released` at least 0.9, standard errors at most
+    # 3 times those without privacy.  None: more than 10^9.
     least_events: int | None
-    least_eps: float | None
+    least_eps: float | None  # Least eps with which it works.  None: more than 500.
 
     @property
     def works(self) -> bool:

@@ -30,37 +30,20 @@ _FEW = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """What inference with a default fit is expected to give.
+    """What inference with a default fit is expected to give."""
 
-    Attributes
-    ----------
-    width : float
-        Standard error of a slope over that of least squares; infinite where none is released.
-    released : float
-        Probability that a slope has a standard error.
-    declined : float
-        Probability that nothing is released.
-    """
-
+    # Standard error of a slope over that of least squares; infinite where none is released.
     width: float
-    released: float
-    declined: float
+    released: float  # Probability that a slope has a standard error.
+    declined: float  # Probability that nothing is released.
 
 
 @dataclass(frozen=True, slots=True)
 class InferenceTable:
-    """The table: logarithms of rows, dimensions and resolutions, and values over them.
-
-    Attributes
-    ----------
-    axes : tuple of arrays
-    excess : array
-        Logarithm of the squared width less 1.
-    released, declined : array
-    """
+    """The table: logarithms of rows, dimensions and resolutions, and values over them."""
 
     axes: tuple[Doubles, Doubles, Doubles]
-    excess: Doubles
+    excess: Doubles  # Logarithm of the squared width less 1.
     released: Doubles
     declined: Doubles
 

@@ -22,26 +22,18 @@ _LEAST_EPSILON = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a plan is for.
-
-    Attributes
-    ----------
-    of : Model
-    n, d : int
-    eps, delta : float
-    effect, power : float or None
-        As given; of ``solved`` None.
-    solved : {"effect", "power", "n", "eps"} or None
-        None: neither effect nor power is planned for this family.
-    """
+    """What a plan is for."""
 
     of: Model
     n: int
     d: int
     eps: float
     delta: float
+    # effect, power: as given; of ``solved`` None.
     effect: float | None
     power: float | None
+    # One of "effect", "power", "n", "eps": None: neither effect nor power is planned for this
+    # family.
     solved: str | None
 
 

@@ -34,26 +34,17 @@ def most_units(epsilon_count: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TukeyPlan:
-    """Public parameters of one TukeyEM release.
+    """Public parameters of one TukeyEM release."""
 
-    Attributes
-    ----------
-    models, batch : int
-        How many models, and how many units each may have.
-    depth : int
-        Least depth of a released point.
-    epsilon_test, epsilon_sample : float
-        They add up to the epsilon of the plan.
-    error : float
-        Predicted standard deviation of a released coordinate relative to that of least
-        squares on all units, for Gaussian data; infinite when batches are too small.
-    """
-
+    # models, batch: how many models, and how many units each may have.
     models: int
     batch: int
-    depth: int
+    depth: int  # Least depth of a released point.
+    # epsilon_test, epsilon_sample: they add up to the epsilon of the plan.
     epsilon_test: float
     epsilon_sample: float
+    # Predicted standard deviation of a released coordinate relative to that of least squares on all
+    # units, for Gaussian data; infinite when batches are too small.
     error: float
 
 

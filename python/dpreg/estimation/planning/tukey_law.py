@@ -62,28 +62,16 @@ def box_weights(models: int, dimension: int, epsilon: float, depth: int) -> Doub
 
 @dataclass(frozen=True, slots=True)
 class ReleaseLaw:
-    """How far a released coordinate is from what it estimates.
+    """How far a released coordinate is from what it estimates."""
 
-    Attributes
-    ----------
-    scale : float
-        Standard deviation, in standard deviations of one model.
-    sampling : float
-        The part of `scale` that a noiseless average of the models would have.
-    tail : tuple of float
-        Two-sided tail probabilities, falling.
-    critical : tuple of float
-        |estimate - truth| / (scale * estimated spread) exceeds ``critical[i]`` with
-        probability ``tail[i]``.
-    spread_divisor : float
-        The exponential of a released log spread, divided by this, estimates the
-        standard deviation of one model.
-    """
-
-    scale: float
-    sampling: float
-    tail: tuple[float, ...]
+    scale: float  # Standard deviation, in standard deviations of one model.
+    sampling: float  # The part of `scale` that a noiseless average of the models would have.
+    tail: tuple[float, ...]  # Two-sided tail probabilities, falling.
+    # |estimate - truth| / (scale * estimated spread) exceeds ``critical[i]`` with probability
+    # ``tail[i]``.
     critical: tuple[float, ...]
+    # The exponential of a released log spread, divided by this, estimates the standard deviation of
+    # one model.
     spread_divisor: float
 
 

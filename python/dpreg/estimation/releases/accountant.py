@@ -24,16 +24,10 @@ _MOST_SCALE = 2.0**43
 
 
 class Noisy(NamedTuple):
-    """Numbers with noise, and how much.
-
-    Attributes
-    ----------
-    values : ndarray
-    scale : float
-        Standard deviation of the noise; of an entry that counted with a weight, by that weight.
-    """
+    """Numbers with noise, and how much."""
 
     values: NDArray[np.float64]
+    # Standard deviation of the noise; of an entry that counted with a weight, by that weight.
     scale: float
 
 
@@ -45,19 +39,6 @@ ROUNDED_DOWN = 1 - 1e-9
 class GaussianReleases:
     """All Gaussian releases of one call: a total mu, and the parts that use it up.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        What the releases may cost together.
-    bits : BitSource
-    rows : int, default 1
-        How many rows the protected unit may have: sensitivities are stated for one row.
-    total : float, optional
-        The total mu, for callers that do the accounting: releases whose squared mu add up to
-        at most total^2 are total^2/2-zCDP together.  Default: as below.
-    aside : float, default 0
-        Share of the squared total that `share` knows nothing of, and `put_aside` hands out.
-
     Notes
     -----
     With mu the largest for which mu-GDP implies (epsilon', delta')-DP, both one part in a
@@ -66,11 +47,16 @@ class GaussianReleases:
     Gaussian noise, summed over all draws (``accountant.md``).
     """
 
+    # epsilon, delta: what the releases may cost together.
     epsilon: float
     delta: float
     bits: _core.BitSource
+    # How many rows the protected unit may have: sensitivities are stated for one row.
     rows: int = 1
+    # The total mu, for callers that do the accounting: releases whose squared mu add up to at most
+    # total^2 are total^2/2-zCDP together.  Default: as below.
     total: InitVar[float | None] = None
+    # Share of the squared total that `share` knows nothing of, and `put_aside` hands out.
     aside: float = 0.0
     mu: float = field(init=False)
     parts: list[Part] = field(init=False, default_factory=list)

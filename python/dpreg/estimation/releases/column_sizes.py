@@ -38,23 +38,15 @@ _RANGE = 1 / 12
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Where the values of a column lie.
+    """Where the values of a column lie."""
 
-    Attributes
-    ----------
-    low, high : float
-        Nearly all are between these.
-    centre, scale : float
-        About their mean and standard deviation.
-    cells : int
-        In how many cells they were counted.
-    """
-
+    # low, high: nearly all are between these.
     low: float
     high: float
+    # centre, scale: about their mean and standard deviation.
     centre: float
     scale: float
-    cells: int
+    cells: int  # In how many cells they were counted.
 
 
 def read_magnitudes(cells: Doubles, deviation: float) -> Size | None:

@@ -37,17 +37,10 @@ DISPERSION_SENSITIVITY = _STEPS * float(np.linalg.norm(_WEIGHTS))
 
 @dataclass(frozen=True, slots=True)
 class Dispersion:
-    """What was released of it.
+    """What was released of it."""
 
-    Attributes
-    ----------
-    alpha : float
-        Of the variance mean + alpha mean^2.
-    error : float
-        Its standard error, noise included; NaN: it is the one that scores were weighted with.
-    """
-
-    alpha: float
+    alpha: float  # Of the variance mean + alpha mean^2.
+    # Its standard error, noise included; NaN: it is the one that scores were weighted with.
     error: float
 
     @property
@@ -65,15 +58,9 @@ class DispersionSums:
     A = w ((y - mean)^2 - mean) and B = w mean^2 with w = (1 + alpha mean)^-2, or less so that B is
     no more than `means`: in expectation A is the dispersion times B.  One row moves them, times
     `_WEIGHTS`, by at most `DISPERSION_SENSITIVITY` together.
-
-    Attributes
-    ----------
-    line : Line
-        Of a family with the dispersion alpha of the weights.
-    most, means : float
     """
 
-    line: Line
+    line: Line  # Of a family with the dispersion alpha of the weights.
     most: float
     means: float
 

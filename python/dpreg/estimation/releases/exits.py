@@ -33,21 +33,13 @@ class ExitCounts:
     cell of exits, and to one of entries if there are any, or nothing: if it is not at risk between
     the first edge and the last, or its event is neither 0 nor 1.  What is beyond the last edge was
     censored there.
-
-    Attributes
-    ----------
-    edges : ndarray, shape (K + 1,)
-    groups : int
-    codes : ndarray
-        The columns of X behind start and event times these are the number of the group.
-    entry : bool
-        The first column of X is the time from which a row is at risk.
     """
 
-    edges: Doubles
+    edges: Doubles  # Shape (K + 1,).
     groups: int
+    # The columns of X behind start and event times these are the number of the group.
     codes: Doubles
-    entry: bool
+    entry: bool  # The first column of X is the time from which a row is at risk.
 
     def seal(self, sums: Sums) -> tuple[Counts, Counts]:
         """Return exits and entries, each of shape (groups, K, kinds); see `Statistic.seal`."""
@@ -96,12 +88,7 @@ class ExitCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExitTable:
-    """The same numbers, for Gaussian noise: a `Statistic`.
-
-    Attributes
-    ----------
-    of : ExitCounts
-    """
+    """The same numbers, for Gaussian noise: a `Statistic`."""
 
     of: ExitCounts
 
@@ -117,21 +104,11 @@ class ExitTable:
 
 @dataclass(frozen=True, slots=True)
 class NoisyExits:
-    """Tables that may be published.
+    """Tables that may be published."""
 
-    Attributes
-    ----------
-    exits : ndarray of int, shape (groups, K, 3)
-    entries : ndarray of int, shape (groups, K, 2), or None
-        None: all were at risk from the beginning.
-    variances : tuple of float
-        Of the noise of each cell, of exits and of entries.
-    parts : tuple of Part
-    """
-
-    exits: Sums
-    entries: Sums | None
-    variances: tuple[float, float]
+    exits: Sums  # Shape (groups, K, 3).
+    entries: Sums | None  # None: all were at risk from the beginning.
+    variances: tuple[float, float]  # Of the noise of each cell, of exits and of entries.
     parts: tuple[Part, ...]
 
 

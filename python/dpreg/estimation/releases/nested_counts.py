@@ -29,24 +29,16 @@ def nested_bins(bins: int, zooms: int, columns: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NestedCounts:
-    """Counts of values in equal bins, from which those in other bins follow.  Private.
+    """Counts of values in equal bins, from which those in other bins follow.  Private."""
 
-    Attributes
-    ----------
-    cells : ExactSums, shape (columns, size + 1)
-        The last of each column counts zeros, which are in no bin.
-    size : int
-    low, high : ndarray, shape (columns,)
-        Limits of the bins; what is beyond them is in the first or the last.
-    weights : ndarray, shape (columns,)
-        How much each column counts.
-    """
-
+    # Shape (columns, size + 1): the last of each column counts zeros, which are in no bin.
     cells: ExactSums
     size: int
+    # low, high: shape (columns,): limits of the bins; what is beyond them is in the first or the
+    # last.
     low: Doubles
     high: Doubles
-    weights: Doubles
+    weights: Doubles  # Shape (columns,): how much each column counts.
 
     def counts(self, low: Doubles, high: Doubles, bins: int) -> ExactSums | None:
         """Return counts within other limits, what is beyond them at the ends.

@@ -28,26 +28,16 @@ Sums = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class RowLoss:
-    """The loss of a row.  Public, and can be pickled; see `_core.Loss`.
+    """The loss of a row.  Public, and can be pickled; see `_core.Loss`."""
 
-    Attributes
-    ----------
-    kind : str
-        Of `_core.LossKind`.
-    response, predictor : tuple of two floats
-        Limits to which responses and linear predictors are clipped.
-    level, bandwidth : float
-        Of the quantile.
-    dispersion : float
-        Of the negative binomial.
-    """
-
-    kind: str
+    kind: str  # Of `_core.LossKind`.
+    # response, predictor: limits to which responses and linear predictors are clipped.
     response: tuple[float, float] = (0.0, 0.0)
     predictor: tuple[float, float] = (-1.0, 1.0)
+    # level, bandwidth: of the quantile.
     level: float = 0.5
     bandwidth: float = 1.0
-    dispersion: float = 1.0
+    dispersion: float = 1.0  # Of the negative binomial.
 
     def loss(self) -> _core.Loss:
         """Return it in the words of the core."""
@@ -65,28 +55,10 @@ SQUARED = RowLoss("squared")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recipe:
-    """How a record becomes a row.  Public, and can be pickled; see `_core.Standardisation`.
+    """How a record becomes a row.  Public, and can be pickled; see `_core.Standardisation`."""
 
-    Attributes
-    ----------
-    columns : ndarray of int, shape (k,)
-    low, high, centre, scale : ndarray, shape (k,)
-    y_centre, y_scale : float
-    intercept : bool
-    row_limit, response_limit : float
-    change : ndarray, shape (width, width), or None
-    aim : ndarray, shape (width,), or None
-        Coefficients of rows at which their rounding does not matter.
-    loss : RowLoss
-    given : tuple of int
-        Columns that are added to the linear predictor as they are.
-    weight : int or None
-        Column of the weights of rows, which count in units of `usual_weight`, up to
-        `most_weight`.
-    usual_weight, most_weight : float
-    """
-
-    columns: NDArray[np.int64]
+    columns: NDArray[np.int64]  # Shape (k,).
+    # low, high, centre, scale: shape (k,).
     low: Doubles
     high: Doubles
     centre: Doubles
@@ -97,9 +69,10 @@ class Recipe:
     row_limit: float
     response_limit: float = 0.0
     change: Doubles | None = None
-    aim: Doubles | None = None
+    aim: Doubles | None = None  # Coefficients of rows at which their rounding does not matter.
     loss: RowLoss = SQUARED
-    given: tuple[int, ...] = ()
+    given: tuple[int, ...] = ()  # Columns that are added to the linear predictor as they are.
+    # Column of the weights of rows, which count in units of `usual_weight`, up to `most_weight`.
     weight: int | None = None
     usual_weight: float = 1.0
     most_weight: float = 1.0
@@ -125,23 +98,12 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OfMapped:
-    """A sum over mapped rows as a `Statistic`.
-
-    Attributes
-    ----------
-    recipe : Recipe
-    name : str
-        Of a method of `_core.QuantisedRows`.
-    arguments : tuple
-        Public.
-    seal : callable
-        See `Statistic.seal`.
-    """
+    """A sum over mapped rows as a `Statistic`."""
 
     recipe: Recipe
-    name: str
-    arguments: tuple[Any, ...]
-    seal: Callable[[Sums], ExactSums]
+    name: str  # Of a method of `_core.QuantisedRows`.
+    arguments: tuple[Any, ...]  # Public.
+    seal: Callable[[Sums], ExactSums]  # See `Statistic.seal`.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return what this block adds."""
@@ -157,17 +119,9 @@ class OfMapped:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoresByCell:
-    """Sums of the scores of rows at 0, each shortened to a limit, by the cell that is the response.
+    """Sums of the scores of rows at 0, each shortened to a limit, by the cell of the response."""
 
-    Attributes
-    ----------
-    recipe : Recipe
-        With a loss whose residual at 0 does not depend on the response.
-    limit : float
-    cells : int
-    """
-
-    recipe: Recipe
+    recipe: Recipe  # With a loss whose residual at 0 does not depend on the response.
     limit: float
     cells: int
 

@@ -50,21 +50,11 @@ RESIDUAL_SUMS_SENSITIVITY = _STEPS * float(np.linalg.norm(_SUM_WEIGHTS))
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What is asked for beside a fit.  Public.
+    """What is asked for beside a fit.  Public."""
 
-    Attributes
-    ----------
-    fit_stats : bool
-        R squared and the residual scale.
-    diagnostics : bool
-        Numbers of rows by fitted mean and residual.
-    dispersion : bool
-        Of negative binomial counts; see `released_dispersion`.
-    """
-
-    fit_stats: bool = False
-    diagnostics: bool = False
-    dispersion: bool = False
+    fit_stats: bool = False  # R squared and the residual scale.
+    diagnostics: bool = False  # Numbers of rows by fitted mean and residual.
+    dispersion: bool = False  # Of negative binomial counts; see `released_dispersion`.
 
     @property
     def share(self) -> float:
@@ -80,17 +70,10 @@ class Extras:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """Released coefficients, and what a residual is.  Public, and can be pickled.
-
-    Attributes
-    ----------
-    intercept : float
-    slopes : ndarray, shape (columns of X,)
-    family : Family
-    """
+    """Released coefficients, and what a residual is.  Public, and can be pickled."""
 
     intercept: float
-    slopes: Doubles
+    slopes: Doubles  # Shape (columns of X,).
     family: Family
 
     def means(self, X: Doubles) -> Doubles:

@@ -22,25 +22,14 @@ _MOST_NOISE = 8.0
 
 @dataclass(frozen=True, slots=True)
 class RowNorms:
-    """Noisy numbers of rows by their norm.
+    """Noisy numbers of rows by their norm."""
 
-    Attributes
-    ----------
-    counts, middles : ndarray
-        In bins, and the norm in the middle of each.
-    deviation : float
-        Of the noise in each.
-    width : int
-        Directions, along each of which rows have about unit spread.
-    units : float
-        Noisy number of rows.
-    """
-
+    # counts, middles: in bins, and the norm in the middle of each.
     counts: Doubles
     middles: Doubles
-    deviation: float
-    width: int
-    units: float
+    deviation: float  # Of the noise in each.
+    width: int  # Directions, along each of which rows have about unit spread.
+    units: float  # Noisy number of rows.
 
     def limit(self, mu: float) -> float:
         """Return a norm to shorten rows to.

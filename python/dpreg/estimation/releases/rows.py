@@ -22,19 +22,10 @@ _LEAST_USUAL = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class StandardUnits:
-    """Standardised columns, and the way back to the user's units.  Everything here is public.
+    """Standardised columns, and the way back to the user's units.  Everything here is public."""
 
-    Attributes
-    ----------
-    columns : ndarray of int, shape (k,)
-        The columns of X that are used.
-    centre, scale : ndarray, shape (k,)
-        Of those columns.
-    y_centre, y_scale : float
-    intercept : bool
-    """
-
-    columns: NDArray[np.int64]
+    columns: NDArray[np.int64]  # Shape (k,): the columns of X that are used.
+    # centre, scale: shape (k,): of those columns.
     centre: Doubles
     scale: Doubles
     y_centre: float

@@ -14,19 +14,12 @@ Doubles = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """An affine map of each column and, last, of the response.
+    """An affine map of each column and, last, of the response."""
 
-    Attributes
-    ----------
-    centre, scale : ndarray, shape (d + 1,)
-        A value x becomes (x - centre) / scale.
-    used : ndarray of bool, shape (d,)
-        False: the column becomes 0 everywhere.
-    """
-
+    # centre, scale: shape (d + 1,): a value x becomes (x - centre) / scale.
     centre: Doubles
     scale: Doubles
-    used: NDArray[np.bool_]
+    used: NDArray[np.bool_]  # Shape (d,): False: the column becomes 0 everywhere.
 
     @property
     def limits(self) -> Doubles:

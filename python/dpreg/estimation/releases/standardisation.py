@@ -30,37 +30,23 @@ _LEAST_SHARE, _MOST_ZOOMS, _MOST_BINS = 1e-4, 200, 256
 
 @dataclass(frozen=True, slots=True)
 class Scales:
-    """What was released about each column.
+    """What was released about each column."""
 
-    Attributes
-    ----------
-    low, high : ndarray, shape (D,)
-        Where the values lie; D columns, the response last.
-    centre, scale : ndarray, shape (D,)
-        Mean and standard deviation within the limits.
-    spread : ndarray, shape (D,)
-        Variance within the limits, in deviations of its noise.
-    given : ndarray of bool, shape (D,)
-        True: the limits are public bounds.
-    seen : ndarray of bool, shape (D,)
-        False: not even the order of magnitude was found, so `low` and `high` have nothing to do
-        with the values.
-    response_found : bool
-        False: the response has no bounds, and where it lies cannot be told from noise; neither
-        could anything that is said about it, so a fit must decline.
-    units : float
-        Noisy number of rows, at least 1.
-    """
-
+    # low, high: shape (D,): where the values lie; D columns, the response last.
     low: Doubles
     high: Doubles
+    # centre, scale: shape (D,): mean and standard deviation within the limits.
     centre: Doubles
     scale: Doubles
-    given: NDArray[np.bool_]
-    spread: Doubles
+    given: NDArray[np.bool_]  # Shape (D,): True: the limits are public bounds.
+    spread: Doubles  # Shape (D,): variance within the limits, in deviations of its noise.
+    # Shape (D,): False: not even the order of magnitude was found, so `low` and `high` have nothing
+    # to do with the values.
     seen: NDArray[np.bool_]
+    # False: the response has no bounds, and where it lies cannot be told from noise; neither could
+    # anything that is said about it, so a fit must decline.
     response_found: bool
-    units: float
+    units: float  # Noisy number of rows, at least 1.
 
     @property
     def identified(self) -> NDArray[np.bool_]:

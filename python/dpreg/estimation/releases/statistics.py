@@ -21,18 +21,10 @@ Sums = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MagnitudeCounts:
-    """Numbers of values of each order of magnitude.
+    """Numbers of values of each order of magnitude."""
 
-    Attributes
-    ----------
-    searched : ndarray of int
-        Which columns, the response being the last.
-    weights : ndarray
-        How much each of them counts.
-    """
-
-    searched: NDArray[np.int64]
-    weights: Doubles
+    searched: NDArray[np.int64]  # Which columns, the response being the last.
+    weights: Doubles  # How much each of them counts.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return an array of shape (columns, cells)."""
@@ -47,15 +39,9 @@ class MagnitudeCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SizeCounts:
-    """The number of rows, and numbers of values of each sign and order of magnitude.
+    """The number of rows, and numbers of values of each sign and order of magnitude."""
 
-    Attributes
-    ----------
-    searched : ndarray of int
-        Which columns, the response being the last.
-    """
-
-    searched: NDArray[np.int64]
+    searched: NDArray[np.int64]  # Which columns, the response being the last.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return one number, then those of each column, in the order of values."""
@@ -70,16 +56,9 @@ class SizeCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntervalCounts:
-    """Numbers of values in equal bins, those of zeros left out.
+    """Numbers of values in equal bins, those of zeros left out."""
 
-    Attributes
-    ----------
-    low, high : ndarray, shape (d + 1,)
-        Limits of the bins of each column, the response being the last.
-    bins : int
-    searched : ndarray of int
-    """
-
+    # low, high: shape (d + 1,): limits of the bins of each column, the response being the last.
     low: Doubles
     high: Doubles
     bins: int
@@ -96,22 +75,14 @@ class IntervalCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NestedCells:
-    """As `IntervalCounts`, with a last cell for zeros: see `NestedCounts`.
+    """As `IntervalCounts`, with a last cell for zeros: see `NestedCounts`."""
 
-    Attributes
-    ----------
-    low, high : ndarray, shape (d + 1,)
-    bins : int
-    searched : ndarray of int
-    weights : ndarray
-        How much each searched column counts.
-    """
-
+    # low, high: shape (d + 1,).
     low: Doubles
     high: Doubles
     bins: int
     searched: NDArray[np.int64]
-    weights: Doubles
+    weights: Doubles  # How much each searched column counts.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return an array of shape (columns, bins + 1)."""
@@ -139,15 +110,9 @@ class EventCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelCounts:
-    """Numbers of rows of each level of factors, and of rows of none, each last.
+    """Numbers of rows of each level of factors, and of rows of none, each last."""
 
-    Attributes
-    ----------
-    groups : tuple of ndarray of int
-        Places in X of the indicators of each factor.
-    """
-
-    groups: tuple[NDArray[np.int64], ...]
+    groups: tuple[NDArray[np.int64], ...]  # Places in X of the indicators of each factor.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return one number an indicator, and one more a factor.
@@ -168,19 +133,12 @@ class LevelCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MomentSums:
-    """The number of rows, then sums, then sums of squares of columns mapped to [-1, 1].
+    """The number of rows, then sums, then sums of squares of columns mapped to [-1, 1]."""
 
-    Attributes
-    ----------
-    middle, half : ndarray, shape (d + 1,)
-        Of the limits of each column, the response being the last.
-    weights : ndarray, shape (d + 1,)
-        How much each column counts.
-    """
-
+    # middle, half: shape (d + 1,): of the limits of each column, the response being the last.
     middle: Doubles
     half: Doubles
-    weights: Doubles
+    weights: Doubles  # Shape (d + 1,): how much each column counts.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return an array of shape (1 + 2 (d + 1),)."""
@@ -197,18 +155,11 @@ class MomentSums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TailVotes:
-    """Votes of the rows on sets of limits of a prediction; see `_core.tail_votes`.
+    """Votes of the rows on sets of limits of a prediction; see `_core.tail_votes`."""
 
-    Attributes
-    ----------
-    slopes : ndarray, shape (d,)
-    intercept : float
-    low, high : ndarray, shape (sets, d + 1)
-    unit : float
-    """
-
-    slopes: Doubles
+    slopes: Doubles  # Shape (d,).
     intercept: float
+    # low, high: shape (sets, d + 1).
     low: Doubles
     high: Doubles
     unit: float
@@ -226,22 +177,13 @@ class TailVotes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClippedProducts:
-    """Sums of products of each column and the response, both mapped to [-1, 1] and clipped.
+    """Sums of products of each column and the response, both mapped to [-1, 1] and clipped."""
 
-    Attributes
-    ----------
-    centres, halves : ndarray, shape (d + 1,)
-        Of the limits of each column, the response being the last.
-    starts : tuple of int
-        First column of each term, whose score is the largest of its columns.
-    rows : int
-        How many rows a unit may have.
-    """
-
+    # centres, halves: shape (d + 1,): of the limits of each column, the response being the last.
     centres: Doubles
     halves: Doubles
-    starts: tuple[int, ...]
-    rows: int
+    starts: tuple[int, ...]  # First column of each term, whose score is the largest of its columns.
+    rows: int  # How many rows a unit may have.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return an array of shape (d,)."""

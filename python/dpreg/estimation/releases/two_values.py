@@ -15,16 +15,10 @@ Doubles = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class TwoValues:
-    """Regressors as if each had two values, with the mean and the variance that it has.
+    """Regressors as if each had two values, with the mean and the variance that it has."""
 
-    Attributes
-    ----------
-    means : ndarray, shape (w,)
-    values, shares : ndarray, shape (2, w)
-        What the values are, and the shares of the rows that have them.
-    """
-
-    means: Doubles
+    means: Doubles  # Shape (w,).
+    # values, shares: shape (2, w): what the values are, and the shares of the rows that have them.
     values: Doubles
     shares: Doubles
 

@@ -19,31 +19,14 @@ _LEAST_CHOICE = 4e-12
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A choice that may be published.
+    """A choice that may be published."""
 
-    Attributes
-    ----------
-    chosen : tuple of int, length k
-        Places among `terms.candidates`.
-    ordered : bool
-        True: in the order they were chosen.  False: the order says nothing.
-    parts : tuple of Part
-        How the budget was used, with every noise scale.
-    clarity : Clarity
-        How far apart scores had to be, from public numbers.
-    composition : str
-        How the parts add up.
-    units : float or None
-        Private estimate of the number of units, if one was made.
-    notes : tuple of str
-    """
-
-    chosen: tuple[int, ...]
-    ordered: bool
-    parts: tuple[Part, ...]
-    clarity: Clarity
-    composition: str = "basic"
-    units: float | None = None
+    chosen: tuple[int, ...]  # Length k: places among `terms.candidates`.
+    ordered: bool  # True: in the order they were chosen.  False: the order says nothing.
+    parts: tuple[Part, ...]  # How the budget was used, with every noise scale.
+    clarity: Clarity  # How far apart scores had to be, from public numbers.
+    composition: str = "basic"  # How the parts add up.
+    units: float | None = None  # Private estimate of the number of units, if one was made.
     notes: tuple[str, ...] = field(default=())
 
     def of(self, terms: Terms) -> dict[str, tuple[int, ...]]:

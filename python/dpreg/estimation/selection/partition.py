@@ -18,19 +18,10 @@ _MOST_MODELS = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """A partition.
+    """A partition."""
 
-    Attributes
-    ----------
-    count : int
-        How many models.
-    batch : int
-        How many units each may have, about.
-    assignment : Sealed
-    """
-
-    count: int
-    batch: int
+    count: int  # How many models.
+    batch: int  # How many units each may have, about.
     assignment: Sealed[_core.Assignment]
 
 

@@ -8,20 +8,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """The epsilon of each round and how the rounds add up.
+    """The epsilon of each round and how the rounds add up."""
 
-    Attributes
-    ----------
-    epsilon : float
-        Of one round, which must be an exponential mechanism (epsilon-bounded range).
-    composition : str
-    delta : float
-        What is used of the delta of the budget.
-    """
-
-    epsilon: float
+    epsilon: float  # Of one round, which must be an exponential mechanism (epsilon-bounded range).
     composition: str
-    delta: float
+    delta: float  # What is used of the delta of the budget.
 
 
 def plan_rounds(epsilon: float, delta: float, k: int) -> Rounds:

@@ -17,42 +17,22 @@ from dpreg.privacy.cost import Cost
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a first stage released.
+    """What a first stage released."""
 
-    Attributes
-    ----------
-    names : tuple of str or None
-        Of the terms; None: there was no selection.
-    parts : tuple of Part
-    notes : tuple of str
-    """
-
-    names: tuple[str, ...] | None = None
+    names: tuple[str, ...] | None = None  # Of the terms; None: there was no selection.
     parts: tuple[Part, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class FirstStage:
-    """A selection that has been checked, or none.  Public.
-
-    Attributes
-    ----------
-    selector : Selector or None
-    kept : int
-        How many terms the regression gets.
-    epsilon : float
-        What the selection spends.
-    epsilon_fit : float
-        What is left for the regression.
-    split : float or None
-        Chance of a unit to be used for the selection, and not for the regression.
-    """
+    """A selection that has been checked, or none.  Public."""
 
     selector: Selector | None
-    kept: int
-    epsilon: float
-    epsilon_fit: float
+    kept: int  # How many terms the regression gets.
+    epsilon: float  # What the selection spends.
+    epsilon_fit: float  # What is left for the regression.
+    # Chance of a unit to be used for the selection, and not for the regression.
     split: float | None = None
 
     @property
