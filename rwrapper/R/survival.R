@@ -20,9 +20,8 @@
 #' @param formula `Surv(time, event) ~ age + stage`, or `Surv(start, stop, event) ~ age + stage` with delayed
 #'   entry, left truncation or covariates that change over time: a row is at risk in (start, stop\].
 #' @param cuts Public increasing times: the ends of the intervals. Do not choose them by looking at the
-#'   data. Times after the last are censored there. Each interval costs a coefficient: six to ten are
-#'   enough for hazard ratios. Where few persons are at risk intervals should be long: one that very few
-#'   reach makes all standard errors larger.
+#'   data. Times after the last are censored there. Six to twelve are enough for hazard ratios, and more
+#'   make standard errors larger, as does an interval that very few reach.
 #' @param start Where the first interval begins, itself included.
 #' @param strata Name of a factor, each level of which has a baseline hazard of its own.
 #' @param time_varying Terms of the formula whose effect may change with time: their columns are also

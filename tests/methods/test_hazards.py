@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ import dpreg
 from dpreg import _core
 from dpreg.data.periods import Periods, RowsOfEvents, RowsOfPeriods
 from dpreg.estimation.methods import hazards
+from dpreg.estimation.newton.fit import _followed
 from dpreg.estimation.newton.tilted import tilted_start
 from dpreg.estimation.newton.working_model import CONSTANT_LOSS
 from dpreg.estimation.releases.exits import ExitCounts, ExitTable
@@ -51,6 +53,42 @@ def test_rows_of_events_are_the_rows_with_an_event_and_say_in_which_cell(entry):
     interval = events[:, 1:3] @ [1, 2]
     np.testing.assert_array_equal(cells, interval + 3 * events[:, 3])
     assert set(cells) == set(range(6))
+
+
+ODD = (0.0, -0.0, 0.5, 1.0, 2.0, 4.0, 9.0, -1.0, 5e-324, 1e308, np.inf, -np.inf, np.nan)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("entry", [False, True])
+def test_what_a_record_adds_is_the_same_whichever_others_there_are(entry, weighted):
+    """Bit by bit, with odd cells: the row of its event, its sums by cell and its place."""
+    rng, own = np.random.default_rng(6), 1 + entry
+    periods = Periods(edges=EDGES, covariates=("x",), strata=("s", "t"), varying=("x",))
+    events = RowsOfEvents(RowsOfPeriods(periods, entry, (own,), (own + 1, own + 2), weighted))
+    codes = np.array([0.0, 1.0, 2.0, 0.0])
+    table = ExitTable(ExitCounts(np.array(EDGES), 3, codes, entry))
+    width = 1 + len(periods.names)
+    weight = width if weighted else None
+    how = replace(
+        recipe(width - 1), intercept=True, given=(width - 1,), weight=weight, most_weight=3.0
+    )
+    sums = ScoresByCell(how, 3.0, 9)
+    for size in (1, 2, 7, 30) * 15:
+        X, y = rng.choice(ODD, (size, own + 4)), rng.choice(ODD, size)
+        rows, cells, counts = events(X, y)
+        alone = [(X[[i]], y[[i]]) for i in range(size)]
+        made = [events(*one) for one in alone]
+        assert rows.tobytes() == np.concatenate([one[0] for one in made]).tobytes()
+        assert cells.tolist() == [cell for one in made for cell in one[1]]
+        assert counts.tolist() == [len(one[1]) for one in made]
+        assert max(counts) <= 1
+        for statistic, records in ((sums, [one[:2] for one in made]), (table, alone)):
+            every = statistic(*((rows, cells) if statistic is sums else (X, y)))
+            each = [statistic(*record) for record in records]
+            np.testing.assert_array_equal(every, np.sum(each, axis=0))
+            most = statistic.seal(every).sensitivity
+            assert max(float(np.linalg.norm(one)) for one in each) <= most
 
 
 def test_a_unit_moves_the_table_by_its_sensitivity_at_most():
@@ -138,6 +176,40 @@ def test_moments_over_events_are_the_curvature_at_the_root(monkeypatch):
     curvature = (rows * exact.fittedvalues[:, None]).T @ rows / begun.scales.units
     np.testing.assert_allclose(curvature, np.eye(len(curvature)), atol=0.06)
     assert np.abs(exact.params - model.found.theta).max() < 0.3
+
+
+def test_scores_that_stop_have_the_curvature_of_their_second_moments(monkeypatch):
+    """By differences of exact scores: long rows of x stop first, and those of z hardly do."""
+    seen, errors = [], hazards.newton_errors
+
+    def spy(fit, begun):
+        seen.append((fit, begun))
+        return errors(fit, begun)
+
+    monkeypatch.setattr(hazards, "newton_errors", spy)
+    dpreg.dp_survival("Surv(time, event) ~ x + z", cohort(20_000, 3), 1.0, DELTA,
+                      cuts=[0.5, 1, 2, 3], rng=1)  # fmt: skip
+    ((fit, begun),) = seen
+    sizes, limit, n = fit.model.found.sizes, 1.7 * fit.model.usual, begun.scales.units
+
+    def score(theta):
+        return opened(fit.rows.score(theta / sizes, limit)) * limit / _core.SCORE_STEPS / n
+
+    root = fit.path.theta
+    for _ in range(6):
+        root = root + score(root) / sizes
+    assert np.abs(score(root)).max() < 1e-3
+    steps = 0.2 * np.eye(len(root))[:2]
+    fallen = [(score(root - step) - score(root + step))[j] / 0.4 for j, step in enumerate(steps)]
+    products = np.zeros((len(root),) * 2)
+    products[np.triu_indices(len(root))] = opened(fit.rows.score_products(root / sizes, limit))
+    products = (products + np.triu(products, 1).T) * (limit / _core.ROW_STEPS) ** 2
+    known = _followed(replace(fit, products=products, deviation=0.0), n)
+    found = np.diag(known @ known)[:2]
+    np.testing.assert_allclose(found, fallen, atol=0.04)
+    assert found[0] < 0.95 < 0.97 < found[1]
+    unknown = _followed(replace(fit, products=products, deviation=math.inf), n)
+    np.testing.assert_allclose(unknown, np.eye(len(root)), atol=1e-12)
 
 
 def test_nothing_is_spent_twice_and_intervals_cost_nothing_by_themselves():

@@ -80,10 +80,9 @@ def dp_survival(
         Privacy parameter delta, as for `dp_lm`.
     cuts : sequence of float
         Public increasing times: the ends of the intervals (0, cuts[0]], (cuts[0], cuts[1]], ...  Do
-        not choose them by looking at the data.  What is after the last is censored there.  Each
-        interval costs a coefficient: six to ten are enough for hazard ratios.  Where few
-        persons are at risk intervals should be long: one that very few reach makes all
-        standard errors larger.
+        not choose them by looking at the data.  What is after the last is censored there.  Six to
+        twelve are enough for hazard ratios, and more make standard errors larger (Notes), as does
+        an interval that very few reach.
     start : float, default 0.0
         Where the first interval begins, itself included.
     strata : str, optional
@@ -119,7 +118,7 @@ def dp_survival(
     guarantee : (eps, delta)-DP
     neighbours : add or remove one unit
     public : formula, schema, levels, bounds, cuts and all options; not the number of rows
-    proof : data/expanded.md and estimation/methods/boosted_adassp.md
+    proof : data/expanded.md and estimation/methods/hazards.md
 
     Notes
     -----
@@ -135,6 +134,10 @@ def dp_survival(
     alone, so what is left out has mean 0, whereas clipping takes most off persons who stay far
     longer than the model expects, and biases hazard ratios.  Only the score of an event that
     ends beyond the limit is clipped.
+
+    Noise in baseline hazards barely moves hazard ratios.  In simulations at eps = 1 with 30%
+    censored, standard errors with 12 intervals were 1.00 to 1.04 times those with 6, and with 48
+    intervals 1.8 times for 5,000 persons and 1.4 times for 20,000.
 
     References
     ----------

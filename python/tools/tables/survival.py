@@ -1,6 +1,6 @@
 """Make `survival_table.csv`: what fits of proportional hazards give, by simulation.
 
-Run as ``python -m tables.survival`` in `python/tools` (five minutes on one core).
+Run as ``python -m tables.survival`` in `python/tools` (a minute on one core).
 
 Times are exponential, with two independent normal covariates of hazard ratios exp(.2) and
 exp(-.2) for a standard deviation; studies end evenly between .5 and 1.5, and six intervals have
@@ -92,7 +92,7 @@ def simulate(
 def rows_of(cell: tuple[int, float]) -> list[tuple[object, ...]]:
     """Return the row of the table for one number of events and share of persons with one."""
     events, rate = cell
-    runs, effects = 12 if events / rate <= 10_000 else 6, np.array([0.2, -0.2])
+    runs, effects = 40 if events / rate <= 10_000 else 20, np.array([0.2, -0.2])
     ratios = np.concatenate(
         [simulate(events, rate, effects, INTERVALS, EPS, seed)[2] for seed in range(runs)]
     )

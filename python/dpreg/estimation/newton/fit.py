@@ -169,22 +169,34 @@ def scored(begun: Standardised, model: Linearised, limit: float) -> Fit:
     limits = Limits(limit, None, norm, norm**2 * n, found.squares)
     newton_known(rows, path, n, noise, limits, _left(begun), model)
     fit = with_products(begun, model, path, limits, rows, 0.0)
-    path.curvature = path.curvature * _followed(fit, n)
+    followed = _followed(fit, n)
+    path.curvature = followed @ path.curvature @ followed
     return fit
 
 
-def _followed(fit: Fit, units: float) -> float:
-    """Return the share of the curvature that is left where scores stop at their limit.
+def _followed(fit: Fit, units: float) -> Doubles:
+    """Return the root of the share of the curvature that is left where scores stop at their limit.
 
     It is that of their second moments, without which intervals of 20,000 persons covered in .88.
+    Long rows stop first: with one share for all coordinates, 60 fits of 20,000 persons were from
+    those without noise 1.6 times as far as they said in a normal covariate, and .55 times in one
+    of two values.
     """
     assert fit.products is not None
     own = ~fit.model.found.levels
-    count = max(int(own.sum()), 1)
-    seen = float(np.diag(fit.products)[own].sum()) / count / units
-    noise = fit.deviation / units / math.sqrt(count)
-    trust = _FEWER**2 / (_FEWER**2 + noise**2)
-    return 1 + trust * (min(max(seen, _LEAST_FOLLOWED), 1.0) - 1) * bool(own.any())
+    count = int(own.sum())
+    if not count:
+        return np.eye(len(own))
+    seen = fit.products[np.ix_(own, own)] / units
+    noise, mean = fit.deviation / units, float(np.trace(seen)) / count
+    of_mean, of_each = (_FEWER**2 / (_FEWER**2 + noise**2 / of) for of in (count, 1))
+    share = 1 + of_mean * (min(max(mean, _LEAST_FOLLOWED), 1.0) - 1)
+    apart = of_each * (seen - mean * np.eye(count))
+    values, vectors = np.linalg.eigh(share * np.eye(count) + apart)
+    root = math.sqrt(share) * np.eye(len(own))
+    held = np.sqrt(np.clip(values, _LEAST_FOLLOWED, 1.0))
+    root[np.ix_(own, own)] = (vectors * held) @ vectors.T
+    return root
 
 
 def ended(begun: Standardised, fit: Fit, error: EstimateError) -> Release:
@@ -287,11 +299,8 @@ def _first_norms(
             events = lengths.limit(noise.share(left) * along(width), model.event, model.share)
             least = max(least, _EVENTS * events)
         # Scores of the rows of a unit add up: with a cap for one row, .88 of the intervals of
-        # persons with five rows covered, with this .93.  Those of counting processes stop, and need
-        # room for an event: with more, noise in counts of 8,000 persons made limits ten times as
-        # long in one fit of four, and errors with them.
-        rows_together = 1 if model.family.counting else noise.rows
-        most = max(rows_together * model.longest * lengths.top, least)
+        # persons with five rows covered, with this .93.
+        most = max(noise.rows * model.longest * lengths.top, least)
     told = far = 0.0
     if model.family.least_squares:
         told = _TOLD * model.squares * width * scales.units
