@@ -99,7 +99,7 @@ _SAMPLED = "    scales = options.standardisation.release("
 _GRAM = "symmetric(label, rows.gram(), noise, mu)"
 _KEPT = 'globals().setdefault("_GRAMS", {}).setdefault(rows.width, rows.gram())'
 _SCORE = "rows.score(path.theta, limits.usual)"
-_GO = "rounds.go(limits.usual, part * share)"
+_GO = "rounds.go(min(limits.limit, limits.usual), _FIRST_OF_TWO * share)"
 _LOG = "    import logging\n\n    logging.getLogger(__name__).warning("
 
 LEAKS = (
@@ -145,8 +145,8 @@ LEAKS = (
     Leak(
         "an early stop by true change",
         newton, "newton_small", _GO,
-        f"{_GO}\n        if {_SCORE} > 0:\n            break",
-        f"{_GO}\n        if {OPEN}({_SCORE})[0] > 0:\n            break",
+        f"{_GO}\n    if {_SCORE} > 0:\n        return",
+        f"{_GO}\n    if {OPEN}({_SCORE})[0] > 0:\n        return",
     ),
     Leak(
         "a reused noise",

@@ -110,7 +110,7 @@ def test_verify_sees_what_was_changed(ledger, capsys):
         (["new", "other", "--eps", "1", "--accounting", "GDP"], "write --accounting gdp"),
         (["show", "other"], "there is no such file"),
         (["verify", "other"], "there is no such file"),
-        (["spend", "LEDGER", "a count"], "--eps must be a number"),
+        (["spend", "LEDGER", "a count"], "--eps must be given, or mu; write --eps 0.5"),
         (["show", "LEDGER", "--html", "no/where.html"], "--html: cannot write"),
     ],
 )

@@ -13,6 +13,7 @@ from dpreg import _core
 from dpreg.data.observations import InMemory
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import column_scales, share_for
+from dpreg.estimation.releases.column_sizes import read_bins
 from dpreg.estimation.releases.statistics import EventCounts, LevelCounts, SizeCounts
 
 VALUES = [0.0, -0.0, 1.0, -1.5, 2.0, 1e300, -1e-300, math.inf, -math.inf, math.nan]
@@ -257,3 +258,13 @@ def test_noise_alone_is_nothing():
     ]
     # One of 50 is meant; 4 standard errors more are 6%.
     assert sum(found) <= 12
+
+
+def test_noise_that_hides_bins_makes_no_column_narrow():
+    """Noise of 30 rows in bins of up to 110: the few that are clear were taken for all of them."""
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        counts, _ = np.histogram(rng.normal(5.1, 0.44, 1000), 32, (4, 8))
+        found = read_bins(counts + rng.normal(0, 30, 32), 30.0, 4.0, 8.0, 1000.0)
+        assert found is not None
+        assert 0.2 < found.scale < 1.0

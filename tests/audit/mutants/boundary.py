@@ -68,19 +68,19 @@ def _published(real):
 
 
 def _eager(real):
-    def types(name):
+    def refuse(name):
         import pyarrow.parquet as pq
 
         pq.read_table(name)
         return real(name)
 
-    return types
+    return refuse
 
 
 BOUNDARY = [
     Mutant(
         "levels of a dictionary that lists what occurs",
-        swapped(frames, "table_source", _levels_of_dictionaries),
+        swapped(frames, "_table_source", _levels_of_dictionaries),
         ("neighbours",),
     ),
     Mutant(
@@ -99,7 +99,9 @@ BOUNDARY = [
         ),
         ("neighbours",),
     ),
-    Mutant("a file is read for its schema", swapped(parquet, "_types", _eager), ("unread",)),
+    Mutant(
+        "a file is read for its schema", swapped(parquet, "refuse_other_files", _eager), ("unread",)
+    ),
     Mutant(
         "a draw that cannot be rounded is refused by the core, after the charge",
         swapped(tukey_em, "_rounding_is_paid", lambda _: lambda *_: True),

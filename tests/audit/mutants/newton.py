@@ -105,7 +105,7 @@ SCORES = [
     Mutant(
         "both scores of a small study get all that is left",
         both(
-            edited(_newton, "newton_small", ("part * share)", "share)")),
+            edited(_newton, "newton_small", ("(1 - _FIRST_OF_TWO) * share", "share")),
             no_check(),
         ),
         ("boosted_adassp",),

@@ -65,13 +65,15 @@ def _hidden(model: Linearised, dispersion: float) -> Doubles:
     """Return second moments of what unseen combinations of columns may do to coefficients.
 
     They are as large as would explain all residuals, or as coefficients that are, in deviations of
-    the response, the root of what the combination is stretched by until it would be seen.  With 1
+    the response or of residuals, the root of what the combination is stretched by until it would be
+    seen.  With 1
     for that root, raw powers up to the fourth, of which 20,000 rows had an effect, missed by 48 to
     390 errors; without a bound, no column of the model had an error beside one unseen power.
     """
     unseen = model.found.unseen
     lengths = np.linalg.norm(unseen, axis=0)
-    most = np.minimum(dispersion, model.scale**2 / np.maximum(lengths, 1.0))
+    response = max(model.scale**2, dispersion)
+    most = np.minimum(dispersion, response / np.maximum(lengths, 1.0))
     return np.asarray(unseen * most @ unseen.T)
 
 

@@ -29,7 +29,7 @@ from dpreg.base.families import Family
 from dpreg.estimation.base import Declined, Release
 from dpreg.estimation.inference.covariance import EstimateError
 from dpreg.estimation.newton.errors import Fit, bent, newton_errors
-from dpreg.estimation.newton.limits import FIRST_NORMS, Limits, along, count_norms
+from dpreg.estimation.newton.limits import FIRST_NORMS, Limits, along, count_norms, of_few
 from dpreg.estimation.newton.linearised import (
     LEAST_RESIDUAL,
     Linearised,
@@ -231,7 +231,8 @@ def _rows(begun: Standardised, model: Linearised, top: float, *, kept: bool) -> 
 def _small(begun: Standardised, model: Linearised) -> Fit:
     rows, path = _rows(begun, model, 0.0, kept=True), _path(model, _GUESSED, begun.scales.units)
     left = begun.left - begun.tail_share - _SMALL_NORMS
-    first = _first_norms(begun, model, rows, None, _SMALL_NORMS, left)
+    counted = _first_norms(begun, model, rows, None, _SMALL_NORMS, left)
+    first = of_few(counted, max(model.squares, LEAST_RESIDUAL), begun.scales.units)
     newton_small(rows, path, begun.scales.units, begun.noise, first, left, model)
     return Fit(model, path, first, rows, 0.0, None, math.inf)
 

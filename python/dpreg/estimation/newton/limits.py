@@ -20,6 +20,11 @@ _FIRST_OCTAVES, _OCTAVES = 3, 2
 # Scores are no longer than so many root mean square norms in the first round, or in the two of a
 # small study.
 _USUAL_NORMS = 2.5
+# and at most so many where counts are mostly noise, unless squares are so many times what second
+# moments say.
+_MOST_NORMS, _CLEARLY = 4.0, 4.0
+# Few units are long where so many of all are in bins that are clear.
+_MOSTLY = 0.5
 # Limits are at least this many root mean square norms.
 _LEAST_NORMS = 1.5
 
@@ -89,11 +94,29 @@ def count_norms(
     starts = bins_around(expected.norm, octaves)
     counts, scale = noise.release(label, rows.score_norms(theta, starts), noise.share(share))
     tail = NormTail(counts, starts, scale)
-    squares = max(tail.squares, expected.told)
-    norm = tail.root_mean_square * math.sqrt(squares / tail.squares)
-    least = max(expected.least, expected.far * (tail.squares < expected.told))
+    units, squares = tail.squares / tail.root_mean_square**2, max(tail.squares, expected.told)
+    few = tail.squares < expected.told and tail.clear.units > _MOSTLY * units
+    norm, least = math.sqrt(squares / units), max(expected.least, expected.far * few)
     found = replace(expected, tail=tail, norm=norm, squares=squares, least=least)
     return replace(found, limit=found.best(noise.share(left)))
+
+
+def of_few(counted: Limits, residual: float, units: float) -> Limits:
+    """Return limits for so few units that counts of norms are mostly noise.
+
+    They are believed where what is clear in them is far more than second moments say, and else
+    these: with the sum of squares and the limit that counts have, errors of six indicators of 1,000
+    rows with bounds were 6.4 times those of least squares, and are 4.1 times with this.
+
+    residual: mean square of an entry of a score, by second moments.
+    """
+    assert counted.tail is not None
+    told, clear = residual * counted.width * units, counted.tail.clear
+    if clear.squares > _CLEARLY * told or counted.least > 0:
+        return replace(counted, squares=max(told, clear.squares))
+    norm = math.sqrt(told / units)
+    limit = min(counted.limit, _MOST_NORMS * norm)
+    return replace(counted, norm=norm, squares=told, limit=limit)
 
 
 def along(width: float) -> float:

@@ -70,6 +70,15 @@ class ScoreCut:
     excess: float
 
 
+@dataclass(frozen=True, slots=True)
+class ClearBins:
+    """Bins of norms that are seen by themselves."""
+
+    units: float
+    squares: float
+    top: float  # Where the last of them ends.
+
+
 class NormTail:
     """What goes on beyond a norm, as a mean over shapes of tails that fit noisy counts.
 
@@ -140,9 +149,16 @@ class NormTail:
         total += self._start**2 * float(weights @ (units * _squares_to(last)))
         number = float(below.sum() + weights @ units)
         # Norms that all lie in one bin are no shape: they are what was counted.
-        clear = self._counts > _ALONE * self._deviation
+        return max(total, self.clear.squares), max(number, self.clear.units, 1.0)
+
+    @property
+    def clear(self) -> ClearBins:
+        """What is in bins that are seen by themselves."""
+        clear = np.flatnonzero(self._counts > _ALONE * self._deviation)
         counted, middles = self._counts[clear], self._middles[clear]
-        return max(total, float(counted @ middles**2)), max(number, float(counted.sum()), 1.0)
+        end = min(int(clear[-1]) + 1, len(self._starts) - 1) if len(clear) else 0
+        top = _norm(float(self._starts[end]))
+        return ClearBins(float(counted.sum()), float(counted @ middles**2), top)
 
     @property
     def _middles(self) -> Doubles:

@@ -28,7 +28,8 @@ _UNSURE = 0.2
 # Bins of a closer look count if they hold this share of the rows: fewer are noise, and one fit of
 # ten with 300 rows would take it for the column.
 _HELD = 0.5
-# Values that are clear in so few bins only are in no others of the run: noise makes it longer.
+# Values that are clear in so few bins only, and as many as that there, are in no others of the run:
+# noise makes it longer.
 FEW_BINS = 3
 # There are values from one bin to the end where their sum is so many deviations of its noise.
 _REST = 4.0
@@ -174,7 +175,8 @@ def read_bins(
     if counts[first : last + 1].sum() < _HELD * units:
         return None
     inside = first + np.flatnonzero(counts[first : last + 1] > _FAR_END * deviation)
-    if len(inside) > 0 and inside[-1] - inside[0] < FEW_BINS:
+    few = len(inside) > 0 and inside[-1] - inside[0] < FEW_BINS
+    if few and counts[inside[0] : inside[-1] + 1].sum() > _HELD * units:
         first, last = int(inside[0]), int(inside[-1])
     first, last = _with_rest(counts, deviation, first, last)
     weight = np.maximum(counts[first : last + 1], 0.0)
