@@ -77,10 +77,15 @@ test_that("what cannot be used is refused with a rewrite", {
   refused(Surv(time, status == 2) ~ cluster(person), "unit = \"person\"", cuts = 2)
   refused(Surv(time, status == 2) ~ frailty(person), "unit = \"person\"", cuts = 2)
   refused(Surv(time, status == 2) ~ arm:sex, "must name groups", cuts = 2)
-  refused(Surv(time, arm) ~ 1, "event must be 0 or 1; write Surv\\(time, status == \"a\"\\)", cuts = 2)
   refused(Surv(time, status == 2) ~ sex, "add levels = list\\(sex = ", cuts = 2)
   refused(Surv(time, status == 2) ~ person, "or write cut\\(\\)", cuts = 2)
   refused(Surv(time, status == 2) ~ arm, "cuts must be increasing", cuts = c(2, 1))
   expect_error(dp_curve(Surv(time, status == 2) ~ arm, data, eps = 1, cuts = 2, delta = 1e-5),
                "guarantee is \\(eps, 0\\)", class = "dpreg_usage")
+})
+
+test_that("an event that is a factor is refused with a rewrite", {
+  needs_python("dp_curve")
+  expect_error(dp_curve(Surv(time, arm) ~ 1, trial(20L), eps = 1, cuts = 2),
+               "event must be 0 or 1; write Surv\\(time, status == \"a\"\\)", class = "dpreg_usage")
 })
