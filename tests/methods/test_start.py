@@ -329,3 +329,21 @@ def test_residuals_that_are_hardly_any_have_a_fit_too():
     for seed in range(4):  # of some the noisy mean square of residuals is negative
         found = fitted(line, formula(1), seed, start=start)
         assert np.isfinite(found.params).all()
+
+
+def test_a_start_with_unseen_combinations_of_levels_gives_numbers():
+    """Levels of a start have no counts: as if these had no noise, coefficients were no numbers."""
+    rng = np.random.default_rng(0)
+    levels = {"c": ["u", "v", "w"]}
+    table = pd.DataFrame({"a": rng.normal(0.28, 0.01, 60), "c": rng.choice(levels["c"], 60)})
+    table["y"] = rng.standard_normal(60)
+    fits = (
+        dpreg.dp_lm("y ~ a + c", table, 3.0, 0.01, levels=levels, rng=seed) for seed in range(40)
+    )
+    starts = [fit.start for fit in fits if fit.released and fit.start.unseen.shape[1]]
+    assert starts
+    for seed, start in enumerate(starts * 4):
+        fit = dpreg.dp_lm("y ~ a + c", table[:1], 1.0, 0.01, levels=levels, start=start, rng=seed)
+        if fit.released:
+            assert np.isfinite(fit.params).all()
+            fit.to_json()

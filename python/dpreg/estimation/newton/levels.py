@@ -135,7 +135,8 @@ def beginning(terms: Terms, scales: Scales, units: StandardUnits, *, small: bool
     groups = level_places(terms) if first and terms.weight is None else ()
     for places in groups:
         at = first + np.flatnonzero(np.isin(units.columns, places))
-        if len(at) != len(places):
+        # Scales of a start have no counts of levels, which are columns like others then.
+        if len(at) != len(places) or not np.isfinite(scales.spread[places]).all():
             continue
         share, spread = scales.centre[places], scales.spread[places]
         noise = share * (1 - share) / spread
