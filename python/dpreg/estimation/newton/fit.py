@@ -133,7 +133,8 @@ def newton_fit(begun: Standardised) -> Release | Declined:
         if resumed is None:
             return started_anew(begun, newton_fit)
     if resumed is None or resumed.unseen.shape[1]:
-        found, resumed = whiten(*args, small=small), None
+        # Scales of a start have no counts of levels.
+        found, resumed = whiten(*args, small=small, counted=begun.start is None), None
     else:
         found = resumed
     fit = None

@@ -117,7 +117,9 @@ class Beginning:
     sizes: Doubles
 
 
-def beginning(terms: Terms, scales: Scales, units: StandardUnits, *, small: bool) -> Beginning:
+def beginning(
+    terms: Terms, scales: Scales, units: StandardUnits, *, small: bool, counted: bool = True
+) -> Beginning:
     """Return coordinates in which levels have unit second moments.
 
     Parameters
@@ -128,15 +130,16 @@ def beginning(terms: Terms, scales: Scales, units: StandardUnits, *, small: bool
     units : StandardUnits
     small : bool
         There are few rows: levels that are not told are columns like others.
+    counted : bool
+        False: rows of levels were not counted, and they are columns like others.
     """
     width, first = units.width, int(units.intercept)
     change, variance = np.eye(width), np.full((width, width), np.inf)
     shares, told, unseen = np.ones(width), np.ones(width, dtype=bool), list[Doubles]()
-    groups = level_places(terms) if first and terms.weight is None else ()
+    groups = level_places(terms) if first and terms.weight is None and counted else ()
     for places in groups:
         at = first + np.flatnonzero(np.isin(units.columns, places))
-        # Scales of a start have no counts of levels, which are columns like others then.
-        if len(at) != len(places) or not np.isfinite(scales.spread[places]).all():
+        if len(at) != len(places):
             continue
         share, spread = scales.centre[places], scales.spread[places]
         noise = share * (1 - share) / spread

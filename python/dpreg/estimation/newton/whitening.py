@@ -162,6 +162,7 @@ def whiten(
     noise: GaussianReleases,
     *,
     small: bool,
+    counted: bool = True,
 ) -> Whitening:
     """Release second moments of rows with their residual, until all directions are seen.
 
@@ -176,6 +177,8 @@ def whiten(
     noise : GaussianReleases
     small : bool
         There are so few rows that two matrices have to do.
+    counted : bool
+        See `beginning`.
 
     Privacy
     -------
@@ -191,7 +194,7 @@ def whiten(
     def rows(found: Whitening, limit: float) -> MappedRows:
         return rows_with_residual(design, scales, units, found, limit)
 
-    begun = beginning(design.terms, scales, units, small=small)
+    begun = beginning(design.terms, scales, units, small=small, counted=counted)
     table = _Table(begun, rows, True, scales.units, units.intercept)
     return _whitened(table, noise, small=small)
 
