@@ -125,6 +125,13 @@ def python_calls(d, folder):
         "glm quantile": lambda: glm("y ~ x", d, 8.0, family=dpreg.Quantile(0.7), **seeded),
         "glm gaussian": lambda: glm("y ~ x", d, 4.0, family="gaussian", **seeded),
         "glm tukey": lambda: glm("hit ~ x", d, 4.0, method=dpreg.TukeyEM(models=60), **seeded),
+        "survival": lambda: dpreg.dp_survival(
+            "Surv(years, hit) ~ x", d, 20.0, cuts=[1.5, 2.0, 2.5], **seeded
+        ),
+        "curve": lambda: dpreg.dp_curve(
+            "Surv(years, hit) ~ sex", d, 8.0, cuts=[1.5, 2.0, 2.5], levels={"sex": ["f", "m"]},
+            **seeded,
+        ),
         "moments": moments,
         "moments unit": lambda: dpreg.dp_moments(
             ["y", "x", "log(years)"], d, 8.0, unit="person", max_rows=3, **seeded

@@ -66,9 +66,9 @@ def _hidden(model: Linearised, dispersion: float) -> Doubles:
 
     They are as large as would explain all residuals, or as coefficients that are, in deviations of
     the response or of residuals, the root of what the combination is stretched by until it would be
-    seen.  With 1
-    for that root, raw powers up to the fourth, of which 20,000 rows had an effect, missed by 48 to
-    390 errors; without a bound, no column of the model had an error beside one unseen power.
+    seen.  With 1 for that root, raw powers up to the fourth, of which 20,000 rows had an effect,
+    missed by 48 to 390 errors; without a bound, no column of the model had an error beside one
+    unseen power.
     """
     unseen = model.found.unseen
     lengths = np.linalg.norm(unseen, axis=0)

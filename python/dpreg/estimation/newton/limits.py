@@ -17,11 +17,10 @@ Doubles = NDArray[np.float64]
 FIRST_NORMS = "norms of scores"
 # Octaves above the typical norm up to which bins are narrow: before it was counted, and after.
 _FIRST_OCTAVES, _OCTAVES = 3, 2
-# Scores are no longer than so many root mean square norms in the first round, or in the two of a
-# small study.
+# Scores are no longer than so many root mean square norms in the first round.
 _USUAL_NORMS = 2.5
-# and at most so many where counts are mostly noise, unless squares are so many times what second
-# moments say.
+# In a small study limits are no more than so many, unless squares that are clear in the counts are
+# so many times what second moments say.
 _MOST_NORMS, _CLEARLY = 4.0, 4.0
 # Later scores may have so much less: where they begin, effects of levels are not all told.  With
 # all of it, errors of 51 states were 11 times those of least squares, and are 3 times with this.
