@@ -99,7 +99,7 @@ _SAMPLED = "    scales = options.standardisation.release("
 _GRAM = "symmetric(label, rows.gram(), noise, mu)"
 _KEPT = 'globals().setdefault("_GRAMS", {}).setdefault(rows.width, rows.gram())'
 _SCORE = "rows.score(path.theta, limits.usual)"
-_GO = "rounds.go(min(limits.limit, limits.usual), _FIRST_OF_TWO * share)"
+_GO = "rounds.go(limits.limit, _FIRST_OF_TWO * share)"
 _LOG = "    import logging\n\n    logging.getLogger(__name__).warning("
 
 LEAKS = (

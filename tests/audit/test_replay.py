@@ -223,7 +223,7 @@ def test_a_failure_is_shrunk_and_written_down(monkeypatch, capsys, tmp_path):
     planted(monkeypatch)
     case = case_of(BOOSTED)
     unit = case.unit.assign(a=1e3, y=-1e6, c="u", p="1", s="north", t=1.0, w=1.0)
-    case = dataclasses.replace(case, unit=unit, luck=Luck(1000, 1))
+    case = dataclasses.replace(case, unit=unit, luck=Luck(1000, 7))
 
     def leak_of(one):
         try:

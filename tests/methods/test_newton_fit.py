@@ -66,6 +66,8 @@ def test_rows_are_measured_again_only_if_that_leaves_something_for_scores(monkey
 
 
 def test_intervals_of_a_thousand_rows_are_hardly_wider_than_those_of_least_squares():
+    """1.5 times in the median of many, for 1.4 with limits of 2.5 norms in the first score, with
+    which intervals for means of skewed responses were narrow about the wrong value."""
     wider = []
     for seed in range(10):
         data = table(1_000, 2, seed)
@@ -78,7 +80,7 @@ def test_intervals_of_a_thousand_rows_are_hardly_wider_than_those_of_least_squar
         errors = np.sqrt(square[0] / 997 * np.diag(np.linalg.inv(X.T @ X)))
         wider.extend(fit.bse.to_numpy()[1:] / errors[1:])
         assert (np.abs(fit.params - exact) < 6 * fit.bse).all()
-    assert np.median(wider) < 1.6
+    assert np.median(wider) < 1.8
 
 
 def test_much_budget_is_least_squares():
@@ -142,6 +144,20 @@ def test_no_error_of_a_slope_is_far_from_that_of_least_squares():
     assert max(wider) < 1.5
 
 
+def test_intervals_for_the_mean_of_a_skewed_response_hold():
+    """.76 of those of 1,000 exponential responses held it, as small studies clipped at 2.5 norms;
+    with no privacy .95 do, of 80."""
+    held = []
+    for seed in range(80):
+        y = np.random.default_rng(seed).exponential(size=1_000)
+        fit = dpreg.dp_lm("y ~ 1", {"y": y}, 1.0, DELTA, rng=seed)
+        if fit.released and not np.isnan(fit.bse.iloc[0]):
+            low, high = fit.conf_int().iloc[0]
+            held.append(low < 1.0 < high)
+    assert len(held) > 70
+    assert np.mean(held) > 0.84
+
+
 def test_no_error_of_a_mean_is_far_from_that_of_least_squares():
     """One in twelve was 1.4 to 17 times as large, and one fit missed by ten errors."""
     wider, missed = [], []
@@ -154,4 +170,4 @@ def test_no_error_of_a_mean_is_far_from_that_of_least_squares():
             missed.append((fit.params.iloc[0] - y.mean()) / error)
     assert len(wider) >= 90
     assert max(wider) < 2.5
-    assert np.sqrt(np.mean(np.square(missed))) < 0.6
+    assert np.sqrt(np.mean(np.square(missed))) < 0.8

@@ -23,10 +23,11 @@ Doubles = NDArray[np.float64]
 
 # A coordinate in which no root was found may be so many times as far off as the last step was.
 _FARTHER = 5.0
-# A coefficient that the last two scores moved to the same side, each by more than so many
-# deviations of its noise, and the last three together by more than the third number, goes on as a
-# geometric series, with no more than the last for its ratio.
-_MOVED, _STEPS, _GONE, _SLOWEST = 2.0, 3, 3.0, 0.8
+# A coefficient that the last score moves on, by more than so many deviations of the noise in it and
+# in where it was taken, goes on as a geometric series, with no more than this ratio.
+_MOVED, _SLOWEST = 3.5, 0.67
+# Fewer deviations say so where rows are seen that are so many times as long as is usual.
+_MOVED_LONG, _LONG = 2.0, 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,21 +101,20 @@ def _slow(fit: Fit, way: Doubles) -> Doubles:
 
     Where second moments are overestimated along one direction, steps along it are too short, and
     each coefficient that has something of it is a little off: unseen in a coordinate, but not in
-    the coefficient: a single one hides nothing.  Without it a column of 120 ones in 60,000 of a
-    logistic model missed by six errors.  Told from the noise of the last score alone, one fit in
-    ten of normal columns had an error up to 17 times as large for nothing.
+    the coefficient.  Without it a column of 120 ones in 60,000 of a logistic model missed by six
+    errors.  Told from the noise of the last score alone, one fit in ten of normal columns had an
+    error up to 17 times as large for nothing; a single coordinate hides nothing.
     """
-    count = min(_STEPS, len(fit.path.observations) - 1)
-    if not count or fit.model.found.width == 1:
+    if len(fit.path.observations) < 2 or fit.model.found.width == 1:
         return np.zeros((len(way), len(way)))
-    seen = fit.path.observations[-count - 1 :]
-    steps = np.array([way @ each.score for each in seen])
-    noise = np.sqrt(np.array([way**2 @ each.deviation**2 for each in seen]))
-    sizes, gone = np.abs(steps), np.abs(steps[1:].sum(axis=0))
-    clear = (sizes[-2:] > _MOVED * noise[-2:]).all(axis=0) & (steps[-2] * steps[-1] > 0)
-    clear &= gone > _GONE * np.hypot(noise[0], noise[-1])
-    larger = np.where(clear, sizes[-2:].max(axis=0), 1.0)
-    ratio = np.minimum(sizes[-1] / larger, _SLOWEST)
+    steps = np.array([way @ seen.score for seen in fit.path.observations])
+    noise = np.array([way**2 @ seen.deviation**2 for seen in fit.path.observations])
+    there = 1 / (1 / noise[:-1]).sum(axis=0)
+    sizes = np.abs(steps[-2:])
+    most = _MOVED_LONG if fit.top > _LONG * fit.model.usual else _MOVED
+    clear = (sizes[1] > most * np.sqrt(there + noise[-1])) & (steps[-2] * steps[-1] > 0)
+    larger = np.where(clear, sizes.max(axis=0), 1.0)
+    ratio = np.minimum(sizes[1] / larger, _SLOWEST)
     left = np.where(clear, np.maximum(1.0, ratio / (1 - ratio)) * steps[-1], 0.0)
     return np.outer(left, left)
 

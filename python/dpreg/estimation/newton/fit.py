@@ -234,7 +234,8 @@ def _small(begun: Standardised, model: Linearised) -> Fit:
     rows, path = _rows(begun, model, 0.0, kept=True), _path(model, _GUESSED, begun.scales.units)
     left = begun.left - begun.tail_share - _SMALL_NORMS
     counted = _first_norms(begun, model, rows, None, _SMALL_NORMS, left)
-    first = of_few(counted, max(model.squares, LEAST_RESIDUAL), begun.scales.units)
+    mu = begun.noise.share(left)
+    first = of_few(counted, max(model.squares, LEAST_RESIDUAL), begun.scales.units, mu)
     newton_small(rows, path, begun.scales.units, begun.noise, first, left, model)
     return Fit(model, path, first, rows, 0.0, None, math.inf)
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpreg.estimation.newton.limits import Limits
 from dpreg.estimation.newton.linearised import Linearised
-from dpreg.estimation.newton.rounds import FAR_NOISE, NORMS, Rounds
+from dpreg.estimation.newton.rounds import NORMS, Rounds
 from dpreg.estimation.newton.secant import Path
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import share_for
@@ -91,12 +91,7 @@ def newton(
         if number == 0:
             part = rounds.first(limit, left)
         if not last:
-            short = rounds.limits.best(noise.share(part))
-            if number == 0 or rounds.noisy(FAR_NOISE):
-                short = min(short, rounds.limits.usual)
-            elif rounds.wider(limit):
-                short = limit
-            limit = min(limit, short)
+            limit = limit if rounds.wider(limit) else rounds.limits.shorter(noise.share(part))
         rounds.go(limit, part)
         left -= part
         if last:
@@ -118,8 +113,7 @@ def first_score(
     Parameters are as for `newton`; `left` is what there is for all scores.
     """
     rounds = Rounds(rows, path, units, noise, limits, model)
-    limit = min(limits.limit, limits.usual)
-    rounds.go(limit, rounds.first(limit, left))
+    rounds.go(limits.usual, rounds.first(limits.usual, left))
 
 
 def newton_known(
@@ -176,5 +170,5 @@ def newton_small(
     Parameters are as for `newton`.
     """
     rounds = Rounds(rows, path, units, noise, limits, model)
-    rounds.go(min(limits.limit, limits.usual), _FIRST_OF_TWO * share)
+    rounds.go(limits.limit, _FIRST_OF_TWO * share)
     rounds.go(limits.limit, (1 - _FIRST_OF_TWO) * share)
