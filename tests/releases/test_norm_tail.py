@@ -178,3 +178,12 @@ def test_noise_alone_and_nothing_at_all_are_finite(deviation):
                 assert limit > 0
                 cut = tail.cut(limit)
                 assert np.isfinite([cut.excess, cut.units]).all()
+
+
+def test_only_the_last_bin_has_units_and_not_clearly():
+    starts = bins_around(1.0, 3)
+    counts = np.zeros(len(starts))
+    counts[-1] = 1.0
+    tail = NormTail(counts, starts, 10.0)
+    assert tail.squares > 0
+    assert 0 < tail.root_mean_square < np.inf

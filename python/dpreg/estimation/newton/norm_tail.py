@@ -153,7 +153,9 @@ class NormTail:
         total += self._start**2 * float(weights @ (units * _squares_to(last)))
         number = float(below.sum() + weights @ units)
         # Norms that all lie in one bin are no shape: they are what was counted.
-        return max(total, self.clear.squares), max(number, self.clear.units, 1.0)
+        # Where only the last bin, which has no end, has units, and not clearly, one begins there.
+        squares = max(total, self.clear.squares) or self._start**2
+        return squares, max(number, self.clear.units, 1.0)
 
     @property
     def clear(self) -> ClearBins:
