@@ -292,18 +292,51 @@ def test_intervals_have_to_be_asked_for(data):
         model.conf_int()
 
 
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil"])
 @pytest.mark.parametrize(
-    "estimator", [DPLinearRegression(method="frank_wolfe"), DPFeatureSelector()]
+    "estimator",
+    [
+        DPLinearRegression(eps=2.0, delta=1e-6, random_state=3),
+        DPLinearRegression(method="frank_wolfe", delta=1e-6, random_state=3),
+        DPLogisticRegression(eps=2.0, delta=1e-6, random_state=3),
+        DPFeatureSelector(k=2, random_state=3),
+    ],
 )
-def test_a_sparse_matrix_is_refused_with_what_takes_it(estimator):
+def test_a_sparse_matrix_gives_the_bits_of_a_dense_one(estimator, form):
     from scipy import sparse
 
-    from dpreg.mechanisms import dp_frank_wolfe
+    rng = np.random.default_rng(1)
+    X = np.where(rng.random((3_000, 6)) < 0.3, rng.standard_normal((3_000, 6)), 0.0)
+    X[5, 2] = np.nan
+    y = X[:, 0] + 0.1 * rng.standard_normal(3_000)
+    y = (y > 0).astype(float) if isinstance(estimator, DPLogisticRegression) else y
+    thin = sparse.coo_array(X).asformat(form)
+    dense, found = (clone(estimator).fit(rows, y) for rows in (X, thin))
+    assert found.n_features_in_ == 6
+    if isinstance(estimator, DPFeatureSelector):
+        np.testing.assert_array_equal(found.get_support(), dense.get_support())
+        return
+    np.testing.assert_array_equal(found.coef_, dense.coef_)
+    np.testing.assert_array_equal(found.predict(thin), dense.predict(X))
 
-    X = sparse.eye_array(50, format="csr")
-    with pytest.raises(
-        SchemaError, match=r"^X is a sparse matrix.*dp_frank_wolfe\(X, y, eps, "
-    ) as e:
-        estimator.fit(X, np.ones(50))
-    assert "toarray()" in str(e.value)
-    assert dp_frank_wolfe(X, np.ones(50), 1.0, 1e-6, l1=1.0, steps=2, rng=1).weights.shape == (50,)
+
+def test_no_cell_of_a_sparse_matrix_is_looked_at_before_the_charge(monkeypatch):
+    from scipy import sparse
+
+    def read(self):
+        raise AssertionError("looked at cells")
+
+    monkeypatch.setattr(sparse.csr_array, "tocsc", read)
+    budget = dpreg.Budget(0.5, 1e-6)
+    with pytest.raises(BudgetError):
+        DPLinearRegression(eps=1.0, delta=1e-6, budget=budget).fit(
+            sparse.eye_array(50, format="csr"), np.ones(50)
+        )
+
+
+def test_complex_cells_of_a_sparse_matrix_are_refused():
+    from scipy import sparse
+
+    X = sparse.eye_array(50, format="csr", dtype=complex)
+    with pytest.raises(SchemaError, match="Complex"):
+        DPLinearRegression(eps=1.0).fit(X, np.ones(50))

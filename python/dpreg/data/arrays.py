@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import SchemaError
+from dpreg.data.cells import Numbers
 from dpreg.data.frames import frame_source, mapping_source
 from dpreg.data.objects import Objects
 from dpreg.data.schema import LIST, Column
@@ -17,7 +19,7 @@ from dpreg.data.source import MemorySource, RowSource
 
 
 def matrix_source(name: str, values: Any) -> RowSource:
-    """Return a data frame, an array of two axes, or a list of rows as a source of numbers.
+    """Return a data frame, an array or sparse array of two axes, or a list of rows as numbers.
 
     A list declares neither type nor width: its first row says how many columns there are, and cells
     that are not numbers, and those of rows of another length, are missing.
@@ -25,13 +27,7 @@ def matrix_source(name: str, values: Any) -> RowSource:
     if _is_list(values):
         return _rows_source(name, values)
     if _is_sparse(values):
-        raise SchemaError(
-            name,
-            "is a sparse matrix, which formulas and estimators do not support",
-            "for sparse coefficients write dpreg.mechanisms.dp_frank_wolfe(X, y, eps, delta, "
-            "l1=..., steps=...)",
-            "convert it with toarray()",
-        )
+        return _sparse_source(name, values)
     if _is_frame(values):
         source = frame_source(values)
         if any(column.kind != "numeric" for column in source.schema.columns.values()):
@@ -89,6 +85,11 @@ def _is_frame(values: Any) -> bool:
 
 def _array(name: str, values: Any, axes: int) -> NDArray[Any]:
     array: NDArray[Any] = np.asanyarray(values)
+    _check_array(name, array, axes)
+    return array
+
+
+def _check_array(name: str, array: Any, axes: int) -> None:
     if array.dtype.kind == "c":
         raise SchemaError(name, "Complex data not supported")
     if array.dtype.kind not in "biuf":
@@ -96,7 +97,22 @@ def _array(name: str, values: Any, axes: int) -> NDArray[Any]:
         raise SchemaError(name, wanted, "convert with astype(float)")
     if array.ndim != axes:
         raise _wrong_axes(name, axes, array.ndim)
-    return array
+
+
+def _sparse_source(name: str, values: Any) -> RowSource:
+    """Return a sparse array of scipy, a column of which is dense while it is read."""
+    _check_array(name, values, 2)
+    by_column = cache(values.tocsc)  # when it is first read, since that looks at cells
+
+    def column(j: int) -> Any:
+        def cells(part: slice) -> Numbers:
+            return Numbers(by_column()[:, [j]].toarray()[part, 0])
+
+        return Column(str(j), "numeric", holds="numbers"), cells
+
+    return MemorySource(
+        {str(j): column(j) for j in range(values.shape[1])}, lambda: values.shape[0]
+    )
 
 
 def _wrong_axes(name: str, wanted: int, axes: int) -> SchemaError:

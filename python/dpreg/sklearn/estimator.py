@@ -49,7 +49,7 @@ class Private(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.random_state is None
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
 
     def _problem(self, X: Any, y: Any) -> tuple[ModelMatrix, list[str]]:
@@ -106,4 +106,6 @@ def _target(y: Any) -> RowSource:
 
 
 def _rows(values: Any) -> int:
+    if hasattr(values, "shape"):
+        return int(values.shape[0])
     return len(values) if hasattr(values, "__len__") else len(np.asarray(values))

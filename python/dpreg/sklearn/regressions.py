@@ -69,7 +69,11 @@ class _Regression(Private):
         self.results_, self.privacy_ = fit, fit.privacy
 
     def _means(self, X: Any) -> Doubles:
-        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        X = validate_data(
+            self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan",
+            accept_sparse=True,
+        )  # fmt: skip
+        X = X.toarray() if hasattr(X, "toarray") else X
         fit, (least, most) = self.results_, (-np.inf, np.inf)
         if fit.limits is not None:
             low, high = np.where(np.isnan(fit.limits), [-np.inf, np.inf], fit.limits).T
