@@ -214,9 +214,9 @@ def test_a_row_that_counts_twice_in_a_partition_is_found(of_kind, monkeypatch):
 
 
 def planted(monkeypatch):
-    """A sensitivity of a third, and the check of the accountant taken out of its way."""
+    """A sensitivity of a tenth, and the check of the accountant taken out of its way."""
     real = _core.score_sensitivity
-    monkeypatch.setattr(_core, "score_sensitivity", lambda width: real(width) / 3)
+    monkeypatch.setattr(_core, "score_sensitivity", lambda width: real(width) / 10)
 
 
 def test_a_failure_is_shrunk_and_written_down(monkeypatch, capsys, tmp_path):

@@ -73,7 +73,7 @@ class _Regression(Private):
             self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan",
             accept_sparse=True,
         )  # fmt: skip
-        X = X.toarray() if hasattr(X, "toarray") else X
+        X = X.toarray(order="C") if hasattr(X, "toarray") else X
         fit, (least, most) = self.results_, (-np.inf, np.inf)
         if fit.limits is not None:
             low, high = np.where(np.isnan(fit.limits), [-np.inf, np.inf], fit.limits).T

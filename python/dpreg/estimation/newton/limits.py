@@ -69,10 +69,6 @@ class Limits:
         """Where the curvature is not known."""
         return min(self.limit, max(_USUAL_NORMS * self.norm, self.least))
 
-    def shorter(self, mu: float) -> float:
-        """Return the limit of a score with this mu, which is not the last."""
-        return min(self.limit, self.best(mu))
-
     def excess(self, limit: float) -> float:
         """Return what norms exceed `limit` by, added up, as expected; 0: that is not known."""
         return 0.0 if self.tail is None else self.tail.excess(limit)

@@ -91,7 +91,7 @@ def newton(
         if number == 0:
             part = rounds.first(limit, left)
         if not last:
-            limit = limit if rounds.wider(limit) else rounds.limits.shorter(noise.share(part))
+            limit = rounds.early(limit, noise.share(part))
         rounds.go(limit, part)
         left -= part
         if last:

@@ -76,9 +76,10 @@ class Path:
     bent : float
         The curvature changes by this share over a step of length 1.
     still : float
-        Above 0, the curvature is released again where it may have changed: a difference of scores
-        says as much of its doubt as `_KNOWN` other entries that are as expected, and nothing after
-        a step that is shorter than this.
+        A difference of scores says nothing after a step that is shorter than this.
+    again : bool
+        The curvature is released again where it may have changed: a difference of scores says as
+        much of its doubt as `_KNOWN` other entries that are as expected.
 
     Attributes
     ----------
@@ -102,8 +103,9 @@ class Path:
         *,
         bent: float = 0.0,
         still: float = 0.0,
+        again: bool = False,
     ) -> None:
-        self.curvature, self._known = np.eye(len(sizes)), _KNOWN * (still > 0)
+        self.curvature, self._known = np.eye(len(sizes)), _KNOWN * again
         self._bent, self._still, self._squares = bent, still, sizes**2
         self._first, self._surprises = doubt + _BENT**2, list[float]()
         self.observations: list[Observation] = []
