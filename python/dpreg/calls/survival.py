@@ -82,7 +82,7 @@ def dp_survival(
         Public increasing times: the ends of the intervals (0, cuts[0]], (cuts[0], cuts[1]], ...  Do
         not choose them by looking at the data.  What is after the last is censored there.  Six to
         twelve are enough for hazard ratios, and more make standard errors larger (Notes), as does
-        an interval that very few reach.
+        an interval that very few reach.  `DPCurve.event_cuts` chooses some for a share of a budget.
     start : float, default 0.0
         Where the first interval begins, itself included.
     strata : str, optional

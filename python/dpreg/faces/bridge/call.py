@@ -247,11 +247,15 @@ def _effect(request: Sent) -> dict[str, Any]:
 
 
 def _curve_table(request: Sent) -> dict[str, Any]:
-    """Return what R asks of a curve, as columns: a table, means, quantiles; or the test."""
+    """Return what R asks of a curve, as columns: a table, means, quantiles; or other facts."""
     curve, what = dpreg.DPCurve.from_json(request["curve"]), request["what"]
     if what == "logrank":
         return dataclasses.asdict(curve.logrank())
+    if what == "cuts":
+        return {"cuts": curve.event_cuts(request["count"])}
     alpha = request["alpha"]
+    if what == "concordance":
+        return dataclasses.asdict(curve.concordance(alpha))
     if what == "rmst":
         columns = curve._means(request.get("time"), alpha)
     elif what == "quantile":
