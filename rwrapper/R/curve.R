@@ -223,7 +223,7 @@ curve_cuts <- function(x, count = 6L) {
   if (!inherits(x, "dp_curve")) refuse("x must be a curve made by dp_curve()")
   if (!is.numeric(count) || length(count) != 1L || !is.finite(count) || count < 1 || count != round(count))
     refuse("count must be a whole number of at least 1, such as 6, not ", described(count))
-  unlist(call_python("curve_table", list(curve = x$json, what = "cuts", count = as.integer(count)))$cuts)
+  unpack_doubles(call_python("curve_table", list(curve = x$json, what = "cuts", count = as.double(count)))$cuts)
 }
 
 #' @rdname dp_curve

@@ -252,11 +252,12 @@ def _curve_table(request: Sent) -> dict[str, Any]:
     if what == "logrank":
         return dataclasses.asdict(curve.logrank())
     if what == "cuts":
-        return {"cuts": curve.event_cuts(request["count"])}
+        return {"cuts": plain(np.array(curve.event_cuts(int(request["count"]))))}
     alpha = request["alpha"]
     if what == "concordance":
-        return dataclasses.asdict(curve.concordance(alpha))
-    if what == "rmst":
+        found = dataclasses.asdict(curve.concordance(alpha))
+        columns = {name: np.array([value]) for name, value in found.items()}
+    elif what == "rmst":
         columns = curve._means(request.get("time"), alpha)
     elif what == "quantile":
         columns = curve._quantiles(request["q"], alpha)
