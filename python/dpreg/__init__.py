@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from dpreg.data.datasets import load_diamonds
     from dpreg.estimation.inference.start import Start
     from dpreg.estimation.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
+    from dpreg.estimation.planning.hazards import SurvivalPlan
     from dpreg.estimation.planning.plan import Plan, dp_plan
     from dpreg.estimation.selection import DPSIS, DPKendall, SubLasso, TwoStage
     from dpreg.privacy.budget import Budget
@@ -81,6 +82,7 @@ __all__ = [
     "SourceError",
     "Start",
     "SubLasso",
+    "SurvivalPlan",
     "TukeyEM",
     "TwoStage",
     "__version__",
@@ -136,6 +138,7 @@ _HOMES = {
     "dpreg.calls.moments": ("dp_moments",),
     "dpreg.base.padding": ("padded",),
     "dpreg.base.passes": ("progress",),
+    "dpreg.estimation.planning.hazards": ("SurvivalPlan",),
     "dpreg.estimation.planning.plan": ("Plan", "dp_plan"),
     "dpreg.privacy.budget": ("Budget",),
     "dpreg.calls.public_data": ("public_start",),

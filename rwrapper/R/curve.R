@@ -27,6 +27,7 @@
 #' @param level Probability with which limits cover.
 #' @param simultaneous `FALSE`: at each time by itself; `TRUE`: at all times of a group together.
 #' @param time Up to when; `NULL`: the last cut.
+#' @param count How many cuts; there are fewer where one interval of the table has a larger share of the events.
 #' @param probs Shares of persons who have had the event; 0.5 is the median.
 #' @param main,xlab,ylab,col As for [plot.default()]; one colour for each group.
 #' @param row.names,optional Ignored.
@@ -35,7 +36,10 @@
 #'   data frame), `notes` and `privacy`, its cost. `as.data.frame()` and `tidy()`: the curves, with
 #'   other limits if wanted; where too few are at risk at this eps, survival is `NA` and between 0 and
 #'   the upper limit before. `curve_rmst()`: restricted mean survival times. `quantile()`: times by which
-#'   shares have had the event. `curve_logrank()`: an `htest`.
+#'   shares have had the event. `curve_logrank()`: an `htest`. `curve_cuts()`: cuts for [dp_survival()], those
+#'   between which there are about equally many events, chosen from the noisy table at no further cost.
+#'   `curve_concordance()`: Harrell's concordance of the groups, whose levels are from the least risk to the
+#'   most; groups of the risk of a fit give that of the fit.
 #' @export
 #' @examples
 #' if (dpreg_available("dp_curve")) {
@@ -204,6 +208,22 @@ curve_logrank <- function(x) {
   structure(list(statistic = c(chisq = answer$statistic), parameter = c(df = answer$df),
                  p.value = answer$pvalue, method = "Private log-rank test", data.name = deparsed(x$formula)),
             class = "htest")
+}
+
+#' @rdname dp_curve
+#' @export
+curve_concordance <- function(x, level = 0.95) {
+  v <- asked_of_curve(x, "concordance", level)$values
+  data.frame(concordance = v$estimate, std.err = v$std_error, lower = v$lower, upper = v$upper)
+}
+
+#' @rdname dp_curve
+#' @export
+curve_cuts <- function(x, count = 6L) {
+  if (!inherits(x, "dp_curve")) refuse("x must be a curve made by dp_curve()")
+  if (!is.numeric(count) || length(count) != 1L || !is.finite(count) || count < 1 || count != round(count))
+    refuse("count must be a whole number of at least 1, such as 6, not ", described(count))
+  unpack_doubles(call_python("curve_table", list(curve = x$json, what = "cuts", count = as.double(count)))$cuts)
 }
 
 #' @rdname dp_curve

@@ -20,7 +20,7 @@
 #' @param formula `Surv(time, event) ~ age + stage`, or `Surv(start, stop, event) ~ age + stage` with delayed
 #'   entry, left truncation or covariates that change over time: a row is at risk in (start, stop\].
 #' @param cuts Public increasing times: the ends of the intervals. Do not choose them by looking at the
-#'   data. Times after the last are censored there. Six to twelve are enough for hazard ratios, and more
+#'   data. Times after the last are censored there. Four to eight are enough for hazard ratios, and more
 #'   make standard errors larger, as does an interval that very few reach.
 #' @param start Where the first interval begins, itself included.
 #' @param strata Name of a factor, each level of which has a baseline hazard of its own.

@@ -83,6 +83,10 @@ def test_a_curve_is_dp_curve(data, ledger, tmp_path, capsys):
     again = dpreg.dp_curve("Surv(carat, price > 5000) ~ grade", data, 1.0, cuts=[0.5, 1, 1.5],
                            unit="shop", levels=levels, rng=3)  # fmt: skip
     assert again.to_json() == found.to_json()
+    assert main([*call, "--eps", "1", "--quiet", "--concordance", "--event-cuts", "2"]) == 0
+    of, cuts = found.concordance(), ",".join(f"{cut:g}" for cut in found.event_cuts(2))
+    line = f"Concordance: {of.estimate:.4f} ({of.lower:.4f} to {of.upper:.4f})"
+    assert capsys.readouterr().out == f"{line}\n{cuts}\n"
     for more, says in (
         (["--cuts", "1,a"], "--cuts must be TIME,TIME"),
         (["--cuts", "2,1"], "--cuts must be increasing finite numbers"),

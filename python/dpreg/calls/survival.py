@@ -80,9 +80,9 @@ def dp_survival(
         Privacy parameter delta, as for `dp_lm`.
     cuts : sequence of float
         Public increasing times: the ends of the intervals (0, cuts[0]], (cuts[0], cuts[1]], ...  Do
-        not choose them by looking at the data.  What is after the last is censored there.  Six to
-        twelve are enough for hazard ratios, and more make standard errors larger (Notes), as does
-        an interval that very few reach.
+        not choose them by looking at the data.  What is after the last is censored there.  Four
+        to eight are enough for hazard ratios, and more make standard errors larger (Notes), as does
+        an interval that very few reach.  `DPCurve.event_cuts` chooses some for a share of a budget.
     start : float, default 0.0
         Where the first interval begins, itself included.
     strata : str, optional
@@ -135,9 +135,9 @@ def dp_survival(
     longer than the model expects, and biases hazard ratios.  Only the score of an event that
     ends beyond the limit is clipped.
 
-    Noise in baseline hazards barely moves hazard ratios.  In simulations at eps = 1 with 30%
-    censored, standard errors with 12 intervals were 1.00 to 1.04 times those with 6, and with 48
-    intervals 1.8 times for 5,000 persons and 1.4 times for 20,000.
+    Without noise, standard errors with 4 to 32 intervals were those of Cox's model in simulations.
+    At eps = 1 with 30% censored, those of 5,000 persons were 1.08, 1.13, 1.30 and 1.55 times as
+    large with 4, 8, 16 and 32 intervals, and those of 20,000 1.05, 1.05, 1.08 and 1.23 times.
 
     References
     ----------

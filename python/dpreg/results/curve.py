@@ -14,8 +14,16 @@ from scipy import special, stats
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, unusable
 from dpreg.base.text import drawn
+from dpreg.estimation.inference.concordance import concordance
 from dpreg.estimation.inference.law import check_alpha
-from dpreg.estimation.inference.life_table import LifeTable, area, crossing, life_table, log_rank
+from dpreg.estimation.inference.life_table import (
+    LifeTable,
+    area,
+    crossing,
+    event_cuts,
+    life_table,
+    log_rank,
+)
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import Saved
 from dpreg.results.summary import Summary, laid_out, privacy_note
@@ -46,6 +54,22 @@ class LogRank:
     statistic: float
     df: int
     pvalue: float
+
+
+@dataclass(frozen=True, slots=True)
+class Concordance:
+    """The share of pairs whose order of events is that of the groups; 0.5: by chance.
+
+    Attributes
+    ----------
+    estimate, std_error, lower, upper : float
+        NaN: too few pairs at this eps.
+    """
+
+    estimate: float
+    std_error: float
+    lower: float
+    upper: float
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -211,6 +235,59 @@ class DPCurve(Saved):
         # The lower limit of survival is crossed first.
         names = ("time", "lower", "upper")
         return {"group": list(self.groups), **dict(zip(names, found.T, strict=True))}
+
+    def concordance(self, alpha: float = 0.05) -> Concordance:
+        """Return Harrell's concordance of the groups, which are from the least risk to the most.
+
+        Groups of a model's risk give the concordance of its ranks, at no further cost: see the
+        guide.  A pair whose events are in one interval is not counted, and one in the same group
+        counts half.
+
+        Raises
+        ------
+        ArgumentError
+            If there is one group only, or delayed entry.
+        """
+        if len(self.groups) < 2 or self.entries is not None:
+            why = "has one group" if self.entries is None else "has delayed entry"
+            raise ArgumentError("formula", f"{why}; concordance is that of groups from the start")
+        margin = float(stats.norm.isf(check_alpha(alpha) / 2))
+        found, error = concordance(self.exits, self.variances[0])
+        return Concordance(
+            found, error, max(found - margin * error, 0.0), min(found + margin * error, 1.0)
+        )
+
+    def event_cuts(self, count: int) -> list[float]:
+        """Return cuts for `dp_survival`, between which there are about equally many events.
+
+        They are chosen from the noisy table, which is paid for, and are among its cuts: quantiles
+        of times to the event, for a share of the budget.
+
+        Parameters
+        ----------
+        count : int
+            So many, or fewer where one interval of the table has a larger share of the events.
+
+        Returns
+        -------
+        list of float
+            The last is the last cut of the table.
+
+        Examples
+        --------
+        >>> import numpy as np, dpreg
+        >>> d = {"days": np.random.default_rng(1).exponential(90, 9000), "died": np.ones(9000)}
+        >>> budget = dpreg.Budget(1.0, 1e-6)
+        >>> curve = dpreg.dp_curve("Surv(days, died) ~ 1", d, eps=0.1, cuts=range(10, 370, 10),
+        ...                        budget=budget, rng=1)
+        >>> curve.event_cuts(4)
+        [30.0, 70.0, 130.0, 360.0]
+        >>> fit = dpreg.dp_survival("Surv(days, died) ~ 1", d, 0.9, 1e-6, budget=budget,
+        ...                         cuts=curve.event_cuts(4))
+        """
+        if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
+            raise unusable("count", "an integer of at least 1, such as 6", count)
+        return [float(cut) for cut in event_cuts(self.exits, self.edges, int(count))]
 
     def plot(
         self, ax: Axes | None = None, alpha: float = 0.05, *, simultaneous: bool = True

@@ -258,6 +258,18 @@ def crossing(edges: Doubles, survival: Doubles, level: float) -> float:
     return float(edges[k - 1] + share * (edges[k] - edges[k - 1]))
 
 
+def event_cuts(exits: Counts, edges: Doubles, count: int) -> Doubles:
+    """Return ends of intervals, at most `count`, that divide events about evenly.
+
+    A number below 0 is noise, and 1 is added to each: where there is noise alone they divide edges
+    about evenly.
+    """
+    events = np.maximum(exits[:, :, 0].sum(axis=0, dtype=np.float64), 0.0)
+    sums, count = np.cumsum(events + 1), min(count, len(events))
+    ends = np.searchsorted(sums, sums[-1] * (np.arange(1, count + 1) / count))
+    return np.asarray(edges[1:][np.unique(ends)])
+
+
 def log_rank(
     exits: Counts, entries: Counts | None, variances: tuple[float, float]
 ) -> tuple[float, int]:

@@ -247,12 +247,17 @@ def _effect(request: Sent) -> dict[str, Any]:
 
 
 def _curve_table(request: Sent) -> dict[str, Any]:
-    """Return what R asks of a curve, as columns: a table, means, quantiles; or the test."""
+    """Return what R asks of a curve, as columns: a table, means, quantiles; or other facts."""
     curve, what = dpreg.DPCurve.from_json(request["curve"]), request["what"]
     if what == "logrank":
         return dataclasses.asdict(curve.logrank())
+    if what == "cuts":
+        return {"cuts": plain(np.array(curve.event_cuts(int(request["count"]))))}
     alpha = request["alpha"]
-    if what == "rmst":
+    if what == "concordance":
+        found = dataclasses.asdict(curve.concordance(alpha))
+        columns = {name: np.array([value]) for name, value in found.items()}
+    elif what == "rmst":
         columns = curve._means(request.get("time"), alpha)
     elif what == "quantile":
         columns = curve._quantiles(request["q"], alpha)

@@ -28,9 +28,23 @@ from dpreg.faces.cli.shell import DONE, Documented, Outputs, output_options, wor
                  help="Maximum number of rows used per unit."),
     *shared("budget", "stratum", "rng", "alpha"),
     click.option("--simultaneous", is_flag=True, help="Limits for all times of a group together."),
+    click.option("--concordance", is_flag=True,
+                 help="Print the concordance of groups, whose levels are from the least risk to "
+                      "the most."),
+    click.option("--event-cuts", type=click.IntRange(1), metavar="COUNT",
+                 help="Last print cuts for `dpreg survival`, at most so many, between which there "
+                      "are about equally many events; --quiet prints nothing else."),
 )  # fmt: skip
 @output_options
-def curve(formula: str, data: str, alpha: float, simultaneous: bool, **given: Any) -> int:
+def curve(
+    formula: str,
+    data: str,
+    alpha: float,
+    simultaneous: bool,
+    concordance: bool,
+    event_cuts: int | None,
+    **given: Any,
+) -> int:
     """Estimate survival curves by group, with a log-rank test.
 
     FORMULA is 'Surv(time, event) ~ group', or ~ 1 for one curve; DATA is the path of a Parquet
@@ -48,7 +62,13 @@ def curve(formula: str, data: str, alpha: float, simultaneous: bool, **given: An
     }
     with working("estimating curves"):
         found = dp_curve(formula, data, **{**given, **read})
-    return outputs.tell(found, found.summary(alpha, simultaneous=simultaneous), DONE)
+    code = outputs.tell(found, found.summary(alpha, simultaneous=simultaneous), DONE)
+    if concordance:
+        of = found.concordance(alpha)
+        print(f"Concordance: {of.estimate:.4f} ({of.lower:.4f} to {of.upper:.4f})")
+    if event_cuts is not None:
+        print(",".join(f"{cut:.17g}" for cut in found.event_cuts(event_cuts)))
+    return code
 
 
 def times_from(text: str) -> list[float]:

@@ -1,0 +1,51 @@
+"""Concordance of ordered groups, from a noisy table of who leaves when."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Doubles = NDArray[np.float64]
+
+# Pairs are rare where there are not so many deviations of their noise.
+_CLEAR = 3.0
+
+
+def concordance(exits: NDArray[np.int64], variance: float) -> tuple[float, float]:
+    """Return Harrell's concordance and its standard error; NaN: pairs are too rare at this noise.
+
+    A pair is an event and who is known to be without one at the end of its interval; it is
+    concordant if the event is in the later group, and half of it is if both are in one.  A pair is
+    a product of two cells, whose noise is independent: sums of products are not biased.
+
+    Parameters
+    ----------
+    exits : ndarray, shape (groups, K, 3)
+        See `ExitCounts`; groups from the least risk to the most.
+    variance : float
+        Of the noise in each.
+    """
+    groups = np.arange(len(exits))
+    later = (groups[:, None] > groups) + (groups[:, None] == groups) / 2
+    good, good_slopes = _pairs(exits, later)
+    pairs, slopes = _pairs(exits, np.ones_like(later))
+    if pairs <= _CLEAR * math.sqrt(variance * float((slopes**2).sum())):
+        return math.nan, math.nan
+    found = good / pairs
+    slopes = (good_slopes - found * slopes) / pairs
+    return found, math.sqrt(float((slopes**2 * (np.maximum(exits, 0) + variance)).sum()))
+
+
+def _pairs(exits: NDArray[np.int64], weights: Doubles) -> tuple[float, Doubles]:
+    """Return the weighted number of pairs, and its derivatives by cells."""
+    cells = exits.astype(np.float64)
+    events = cells[:, :, 0]
+    left = cells.sum(axis=2)
+    behind = left[:, ::-1].cumsum(axis=1)[:, ::-1] - left + cells[:, :, 2]
+    of_events, of_behind = weights @ behind, weights.T @ events
+    slopes = np.repeat((of_behind.cumsum(axis=1) - of_behind)[:, :, None], 3, axis=2)
+    slopes[:, :, 2] += of_behind
+    slopes[:, :, 0] += of_events
+    return float((events * of_events).sum()), slopes
