@@ -228,6 +228,17 @@ def test_fits_side_by_side(diamonds):
         dpreg.compare([])
 
 
+def test_many_fits_side_by_side_are_no_wider_than_a_page(diamonds):
+    """Eight were 126 columns wide."""
+    fit = dpreg.dp_lm("price ~ carat + x", diamonds, 1.0, rng=1)
+    named = {f"model of price {k}": fit for k in range(8)}
+    text = str(dpreg.compare(named))
+    assert max(map(len, text.split("\n"))) <= 100
+    assert all(text.split("NOT PRIVATE")[0].count(name) == 1 for name in named)
+    assert text.count("Private Linear Regressions") == 1
+    assert r"\begin{" in dpreg.compare(named).as_latex()
+
+
 def test_plots_draw_what_was_released(diamonds):
     import matplotlib as mpl
 

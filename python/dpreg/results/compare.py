@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from dpreg.base.errors import ArgumentError
 from dpreg.results.fit import DPResults
-from dpreg.results.summary import Summary, laid_out, unit_noun
+from dpreg.results.summary import MOST_WIDTH, Summary, laid_out, unit_noun
 
 
 def compare(fits: Sequence[DPResults] | Mapping[str, DPResults], *others: object) -> Summary:
@@ -48,20 +49,33 @@ def compare(fits: Sequence[DPResults] | Mapping[str, DPResults], *others: object
     if not named or not all(isinstance(fit, DPResults) for fit in named.values()):
         wanted = "must be one or more released results of dp_lm, in a list or dict"
         raise ArgumentError("fits", wanted)
+    return Summary(_beside(named, "Private Linear Regressions"), _notes(named))
+
+
+def _beside(named: Mapping[str, DPResults], title: str | None) -> tuple[Any, ...]:
+    """Return one table, or several below each other where it would be too wide."""
+    table = _table(named, title)
+    if len(named) == 1 or max(map(len, str(table).split("\n"))) <= MOST_WIDTH:
+        return (table,)
+    names, half = list(named), (len(named) + 1) // 2
+    first, rest = ({name: named[name] for name in of} for of in (names[:half], names[half:]))
+    return (*_beside(first, title), *_beside(rest, None))
+
+
+def _table(named: Mapping[str, DPResults], title: str | None) -> Any:
     terms = list(dict.fromkeys(term for fit in named.values() for term in fit.names))
     cells, stubs = [], []
     for term in terms:
         columns = [_cell(fit, term) for fit in named.values()]
         stubs += [term, ""]
         cells += [[column[0] for column in columns], [column[1] for column in columns]]
-    for title, value in _FOOT.items():
-        stubs.append(title)
+    for name, value in _FOOT.items():
+        stubs.append(name)
         cells.append([value(fit) for fit in named.values()])
-    title, counts = _counts(list(named.values()))
-    stubs.append(title)
+    name, counts = _counts(list(named.values()))
+    stubs.append(name)
     cells.append(counts)
-    table = laid_out(cells, list(named), stubs, "Private Linear Regressions")
-    return Summary((table,), _notes(named))
+    return laid_out(cells, list(named), stubs, title)
 
 
 _FOOT: dict[str, Callable[[DPResults], str]] = {

@@ -32,7 +32,7 @@ _TITLES = {
 _OF_LINKS = {"probit": "Probit", "cloglog": "Complementary Log-Log"}
 _LEAST_WIDTH = 78
 # What a page of a paper, and most terminals, have room for.
-_MOST_WIDTH = 100
+MOST_WIDTH = 100
 # Blanks before the numbers of a row whose name has a line of its own, at least.
 _STUB = 6
 # Width of a column of numbers with the blank before it, and of the numbers where names are long.
@@ -195,7 +195,7 @@ def laid_out(
     from statsmodels.iolib.tableformatting import fmt_params
 
     close = {**fmt_params, "colwidths": _CLOSE}
-    wide = max(map(len, stubs), default=0) + _APART * len(headers) > _MOST_WIDTH
+    wide = max(map(len, stubs), default=0) + _APART * len(headers) > MOST_WIDTH
     return SimpleTable(
         cells, headers=headers, stubs=stubs, title=title, txt_fmt=close if wide else fmt_params
     )
@@ -205,7 +205,7 @@ def _lines(table: Any) -> list[str]:
     """Return a table as text; where it would be too wide, long names have lines of their own."""
     lines = str(table).split("\n")
     names = max(len(str(row[0].data)) for row in table)
-    room = max(_STUB, names - max(map(len, lines)) + _MOST_WIDTH)
+    room = max(_STUB, names - max(map(len, lines)) + MOST_WIDTH)
     if names <= room:
         return lines
     title, found = str(table.title or "").strip(), []
