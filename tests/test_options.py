@@ -93,3 +93,17 @@ def test_wrong_arguments_of_a_fit_cost_nothing(arguments, says, diamonds):
 def test_a_column_of_records_is_not_shown(diamonds):
     with pytest.raises(ValueError, match=r"not a Series;"):
         dpreg.dp_lm("price ~ carat", diamonds, 1.0, unit=diamonds["carat"])
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: dpreg.FrankWolfe(step=3), "step: FrankWolfe() has no such argument; write steps"),
+        (lambda: dpreg.DPKendall(0.5), "share must be given by name; "),
+        (lambda: dpreg.AdaSSP(zeal=1), "zeal: AdaSSP() has no such argument; it has "),
+    ],
+)
+def test_options_say_what_their_arguments_are_called(make, said):
+    with pytest.raises(TypeError) as error:
+        make()
+    assert str(error.value).startswith(said)

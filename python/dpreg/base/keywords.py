@@ -135,6 +135,12 @@ def hinted(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return decorate
 
 
+def hints(options: type[T]) -> type[T]:
+    """Decorate a class of options, so that it says what its arguments are called."""
+    options.__init__ = hinted(options.__name__)(options.__init__)  # type: ignore[method-assign]
+    return options
+
+
 def _unknown(function: str, key: str, known: list[str]) -> KeywordError:
     advice = meant_by(key, known)
     # The value is not shown: it may be a column of weights.

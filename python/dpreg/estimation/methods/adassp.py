@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from dpreg.base.errors import unusable
+from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows
@@ -39,6 +40,7 @@ _NORMS = 0.2
 _MOST_SCATTER = 0.2
 
 
+@hints
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdaSSP:
     """Options of AdaSSP (Wang, 2018), all public.

@@ -7,6 +7,7 @@ import operator
 from dataclasses import dataclass, replace
 
 from dpreg.base.errors import Choice, unusable
+from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.base.text import counted, share_lost
 from dpreg.data.design import Design, Terms
@@ -37,6 +38,7 @@ _NEWS = 0.01
 _FALLBACK = "boosted_adassp"
 
 
+@hints
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Auto:
     """Options of the automatic choice, all public.

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.errors import Argument, unusable
+from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows
@@ -41,6 +42,7 @@ _LEAST_CLIP, _CLIPPED_NOISE = 1.5, 0.02
 _MOST_ROUNDS = 200
 
 
+@hints
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoostedAdaSSP:
     """Options of Boosted AdaSSP (Tang et al., 2023), all public.

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.errors import Argument, BudgetError, Setting, unusable, write
+from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.data.bounds import column_bounds
 from dpreg.data.design import Design, Terms
@@ -38,6 +39,7 @@ _COMPOSITION = "privacy loss distribution (PLD)"
 _LEAST_DELTA = 1e-14
 
 
+@hints
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DPSGD:
     """Options of differentially private stochastic gradient descent, all public.

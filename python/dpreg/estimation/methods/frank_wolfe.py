@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.base.errors import unusable
+from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.data.bounds import column_bounds
 from dpreg.data.design import Arrays, Design, Terms
@@ -54,6 +55,7 @@ _NO_ERRORS = (
 )
 
 
+@hints
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrankWolfe:
     """Options of private Frank-Wolfe (Talwar, Thakurta and Zhang, 2015), all public.

@@ -20,6 +20,7 @@ from dpreg.base.errors import (
     unusable,
     write,
 )
+from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import sample_rows
@@ -78,6 +79,7 @@ _TELLING = {"gaussian": 1.0, "binomial": 0.15, "poisson": 0.2}
 _LEAST_DELTA = 2.0**-50
 
 
+@hints
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TukeyEM:
     """Options of TukeyEM (Amin et al., 2023), all public.

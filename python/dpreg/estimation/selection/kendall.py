@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dpreg import _core
+from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows, sample_rows
@@ -27,6 +28,7 @@ _RANGES = {
 }
 
 
+@hints
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DPKendall:
     """Options of DPKendall (Dick et al., 2023), all public.

@@ -8,6 +8,7 @@ from typing import Literal
 
 from dpreg import _core
 from dpreg.base.errors import ArgumentError, Blank, unusable, write
+from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.data.bounds import column_bounds
 from dpreg.data.design import Design, Terms
@@ -26,6 +27,7 @@ _SCORE = "size of the sum of products of columns and response, each scaled to [-
 _NOISE = {"exponential": _core.NoiseLaw.EXPONENTIAL, "gumbel": _core.NoiseLaw.GUMBEL}
 
 
+@hints
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DPSIS:
     """Options of DP-SIS (Swope et al., 2024), all public.

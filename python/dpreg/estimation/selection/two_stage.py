@@ -9,6 +9,7 @@ from typing import Literal
 
 from dpreg import _core
 from dpreg.base.errors import unusable
+from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Allowance
@@ -105,6 +106,7 @@ class _VoteOptions(ABC):
         )
 
 
+@hints
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoStage(_VoteOptions):
     """Options of the first stage of two-stage selection (Kifer et al., 2012), all public.
@@ -164,6 +166,7 @@ class TwoStage(_VoteOptions):
         return max(1, math.isqrt(int(units)))
 
 
+@hints
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubLasso(_VoteOptions):
     """Options of SubLasso (Dick et al., 2023, Algorithm 2), all public.
