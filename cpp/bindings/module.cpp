@@ -16,7 +16,8 @@ void register_testing(py::module_& core);
 PYBIND11_MODULE(_core, m) {
     m.doc() = "The C++ core of dpreg.  Use the dpreg package; names here may change.";
     // InvalidArgument needs no line: std::invalid_argument becomes ValueError.
-    py::register_exception<dpreg::EntropyError>(m, "EntropyError", PyExc_RuntimeError);
+    py::register_exception<dpreg::EntropyError>(m, "EntropyError", PyExc_RuntimeError)
+        .attr("__doc__") = "The operating system gave no random bits: nothing was released.";
     m.def("use_threads", &dpreg::use_threads, py::arg("threads"));
     register_noise(m);
     register_tukey(m);

@@ -113,6 +113,7 @@ def _slow(fit: Fit, way: Doubles) -> Doubles:
     sizes = np.abs(steps[-2:])
     most = _MOVED_LONG if fit.top > _LONG * fit.model.usual else _MOVED
     clear = (sizes[1] > most * np.sqrt(there + noise[-1])) & (steps[-2] * steps[-1] > 0)
+    clear &= sizes[0] > np.sqrt(noise[-2])
     larger = np.where(clear, sizes.max(axis=0), 1.0)
     ratio = np.minimum(sizes[1] / larger, _SLOWEST)
     left = np.where(clear, np.maximum(1.0, ratio / (1 - ratio)) * steps[-1], 0.0)

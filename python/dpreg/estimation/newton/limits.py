@@ -57,11 +57,13 @@ class Limits:
     # told to be 1e-5 with an error of 1e-6.
     told: float = 0.0
     far: float = 0.0
+    # Limits are those that are best if tails are longer by so many deviations than is expected.
+    doubted: float = 0.0
 
     def best(self, mu: float) -> float:
         """Return the limit at which a score with this mu is best."""
         assert self.tail is not None
-        limit = min(self.tail.limit(mu * along(self.width)), self.most)
+        limit = min(self.tail.limit(mu * along(self.width), self.doubted), self.most)
         return max(limit, _LEAST_NORMS * self.norm, self.least)
 
     @property

@@ -36,10 +36,6 @@ _DIFFERENT = 0.1
 # The limit is where noise, and this share of what clipping takes off all norms together, are least
 # in mean square.
 _ONE_SIDED = 0.7
-# That is what is expected and this share of its deviation over shapes.  At 0, .912 of the
-# least-squares slopes of 27 real tables were covered, 5,000 rows of each, for .930, and .863 for
-# .872 of 20,000 rows, where errors are the same; at .5 errors of 20,000 rows are 4% longer.
-_DOUBTED = 0.25
 # Number of units beyond a limit, at most and at least: by so many deviations of the noise.
 _DEVIATIONS = 2.0
 
@@ -182,9 +178,12 @@ class NormTail:
         """Return what norms exceed `limit` by, added up, as expected."""
         return float(np.interp(limit, self._limits, self._excess))
 
-    def limit(self, mu: float) -> float:
-        """Return the limit at which sums with noise `limit` / `mu` are best."""
-        excess = self._excess + _DOUBTED * self._doubt
+    def limit(self, mu: float, doubted: float = 0.0) -> float:
+        """Return the limit at which sums with noise `limit` / `mu` are best.
+
+        doubted: so many standard deviations over shapes are added to what norms exceed it by.
+        """
+        excess = self._excess + doubted * self._doubt
         loss = (self._limits / mu) ** 2 + (_ONE_SIDED * excess) ** 2
         return float(self._limits[np.argmin(loss)])
 
