@@ -53,6 +53,10 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
     "subset": (("formula",), "filter the rows before the call, each by its own values only"),
     "ledger": (("unit",), ("write ", Argument("budget"), " with a budget that has a ledger")),
     "total_eps": (("unit",), ("write ", Argument("budget"), " with a budget of that total")),
+    **dict.fromkeys(
+        ("stratum", "strata"),
+        (("unit",), ("write ", Argument("budget"), " with one stratum of a budget's partition()")),
+    ),
     "level": (("alpha",), "write alpha=0.1 for intervals of 90%"),
     "alpha": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
     "conf_level": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),

@@ -26,9 +26,11 @@ def listed(name: str, values: Any) -> tuple[Level, ...]:
         raise SchemaError("levels", problem, such_levels(name, "first", "second"))
     public = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
     if not all(isinstance(v, (str, int, float)) and v == v for v in public):
-        raise SchemaError("levels", f"the levels of {name!r} must be strings or numbers")
+        raise SchemaError("levels", f"the levels of {name!r} must be strings or numbers",
+                          such_levels(name, "first", "second"))  # fmt: skip
     if len(public) < 2 or len(set(public)) < len(public):
-        raise SchemaError("levels", f"{name!r} needs at least two levels, all different")
+        raise SchemaError("levels", f"{name!r} needs at least two levels, all different",
+                          such_levels(name, "first", "second"))  # fmt: skip
     return public
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpreg.base.errors import Argument, ArgumentError, Setting, leave_out
+from dpreg.base.errors import Argument, ArgumentError, Setting, a_kind, leave_out
 from dpreg.base.text import counted
 from dpreg.data.design import Terms
 from dpreg.data.schema import Schema
@@ -85,9 +85,8 @@ def _read(start: object, terms: Terms) -> Start:
     elif isinstance(start, DPResults):
         found = start.start
     else:
-        kind = type(start).__name__
-        wanted = f"must be a released fit, moments or what public_start() returns, not a {kind}"
-        raise ArgumentError("start", wanted)
+        wanted = "must be a released fit, moments or what public_start() returns, not "
+        raise ArgumentError("start", wanted + a_kind(start), _SAME)
     if found is None:
         lacks = ("has no scales and second moments of all columns; fits with ",
                  Setting("method", "boosted_adassp"), " and standard errors have them")  # fmt: skip

@@ -108,7 +108,10 @@ def _checked_pair(name: str, limits: object) -> Bounds:
         low, high = (float(limit) for limit in limits)  # type: ignore[attr-defined]
     except (OverflowError, TypeError, ValueError):
         # The value is not shown: it may be a column of records.
-        limits_are = ("those of ", Value(name), f" must be two numbers, not {a_kind(limits)}")
+        # Two of something else: the kind of the pair would say nothing.
+        pair = isinstance(limits, (tuple, list)) and len(limits) == 2
+        other = "" if pair else f", not {a_kind(limits)}"
+        limits_are = ("those of ", Value(name), f" must be two numbers{other}")
         raise ArgumentError("bounds", limits_are, _such(name)) from None
     if not (max(abs(low), abs(high)) <= _LARGEST and high - low > LEAST_WIDTH):
         # Of doubles that are in order, only those beyond these limits are refused.
