@@ -30,13 +30,14 @@
 #' @param count How many cuts; there are fewer where one interval of the table has a larger share of the events.
 #' @param probs Shares of persons who have had the event; 0.5 is the median.
 #' @param main,xlab,ylab,col As for [plot.default()]; one colour for each group.
-#' @param row.names,optional Ignored.
+#' @param row.names,optional,na.rm Ignored.
 #' @param ... Must be empty; of `plot()`, given to [plot.default()].
 #' @return `dp_curve()`: an object of class `dp_curve`, which contains no records: `groups`, `curve` (a
 #'   data frame), `notes` and `privacy`, its cost. `as.data.frame()` and `tidy()`: the curves, with
 #'   other limits if wanted; where too few are at risk at this eps, survival is `NA` and between 0 and
-#'   the upper limit before. `curve_rmst()`: restricted mean survival times. `quantile()`: times by which
-#'   shares have had the event. `curve_logrank()`: an `htest`. `curve_cuts()`: cuts for [dp_survival()], those
+#'   the upper limit before. `curve_rmst()`: restricted mean survival times. `quantile()` and
+#'   `median()`: times by which shares have had the event, `NA` if the curve does not fall so far.
+#'   `curve_logrank()`: an `htest`. `curve_cuts()`: cuts for [dp_survival()], those
 #'   between which there are about equally many events, chosen from the noisy table at no further cost.
 #'   `curve_concordance()`: Harrell's concordance of the groups, whose levels are from the least risk to the
 #'   most; groups of the risk of a fit give that of the fit.
@@ -198,6 +199,13 @@ quantile.dp_curve <- function(x, probs = 0.5, level = 0.95, ...) {
     found <- asked_of_curve(x, "quantile", level, q = q)
     data.frame(strata = found$group, prob = q, found$values[c("time", "lower", "upper")])
   }))
+}
+
+#' @rdname dp_curve
+#' @export
+median.dp_curve <- function(x, na.rm = FALSE, level = 0.95, ...) {
+  no_more("median()", character(), ...)
+  stats::quantile(x, 0.5, level)
 }
 
 #' @rdname dp_curve

@@ -28,11 +28,12 @@
 #' @param overlap Public limits to which estimated probabilities of the treatment are moved.
 #' @param max_rows Maximum number of rows used per unit; units with more rows are sampled.
 #' @param x,object An effect.
-#' @param parm Which of the rows of `tidy()`; all by default.
+#' @param parm Which of the rows of `tidy()`; all by default, for `plot()` the effect.
+#' @param main,xlab,xlim,ylim,col,cex As for [plot.dp_lm()].
 #' @param level,conf.level Probability with which intervals cover.
 #' @return `dp_effect()`: an object of class `dp_effect`, which contains no records, or of class
 #'   [dp_not_released]. `coef()`: the effect and the mean outcome of each arm; `vcov()`, `confint()` and
-#'   `tidy()`: their errors.
+#'   `tidy()`: their errors; `plot()`: the intervals that it shows, invisibly.
 #' @seealso [dp_lm()].
 #' @export
 #' @examples
@@ -44,6 +45,7 @@
 #'   found <- dp_effect(pressure ~ age, cohort, eps = 1, treatment = "drug")
 #'   print(found)
 #'   confint(found)
+#'   plot(found)
 #' }
 dp_effect <- function(formula, data, eps, delta = 1e-5, treatment, method = "aipw",
                       family = stats::gaussian(), propensity = NULL, overlap = c(0.05, 0.95),
@@ -133,6 +135,34 @@ tidy.dp_effect <- function(x, conf.level = 0.95, ...) {
              statistic = unname(x$coefficients / error),
              p.value = unname(2 * stats::pnorm(-abs(x$coefficients / error))),
              conf.low = unname(limits[, 1L]), conf.high = unname(limits[, 2L]))
+}
+
+#' @rdname dp_effect
+#' @export
+plot.dp_effect <- function(x, parm = "effect", level = 0.95, main = NULL, xlab = NULL, xlim = NULL, ylim = NULL,
+                           col = NULL, cex = 1, ...) {
+  parm <- chosen_terms(parm, names(x$coefficients))
+  col <- chosen_colors(col, COLORS[c("total", "sampling")])
+  limits <- confint.dp_effect(x, parm, level)
+  estimate <- x$coefficients[parm]
+  inner <- stats::qnorm((1 + level) / 2) * x$sampling[parm]
+  at <- rev(seq_along(parm))
+  if (is.null(main))
+    main <- sprintf("%s on %s, %s", x$treatment, deparsed(x$formula[[2L]]),
+                    if (isTRUE(x$privacy$seeded)) "seeded: NOT PRIVATE"
+                    else sprintf("eps = %.4g", x$privacy$epsilon))
+  if (is.null(xlab)) xlab <- sprintf("outcome, with %g%% intervals", 100 * level)
+  if (is.null(xlim)) xlim <- range(0, estimate, limits, na.rm = TRUE)
+  old <- open_plot(rep(0, length(at)), at, parm, with_error(estimate, sqrt(diag(x$covariance))[parm]),
+                   legend = TRUE, main = main, xlab = xlab, xlim = xlim, ylim = ylim, cex = cex, ...)
+  on.exit(graphics::par(old))
+  graphics::abline(v = 0, col = "grey60")
+  wide <- 6 * graphics::par("cex")
+  graphics::segments(limits[, 1L], at, limits[, 2L], at, lwd = wide, lend = 1, col = col[["total"]])
+  graphics::segments(estimate - inner, at, estimate + inner, at, lwd = wide, lend = 1, col = col[["sampling"]])
+  graphics::points(estimate, at, pch = 19, cex = 0.8)
+  draw_legend(FALSE, col)
+  invisible(limits)
 }
 
 #' @rdname dp_effect

@@ -29,6 +29,8 @@
 #' alternative. So is `t2 - t1` of date-times, whose unit R chooses by looking at all rows: write
 #' `difftime(t2, t1, units = "hours")`.
 #'
+#' As in [lm()], `x^2` is `x` itself, an interaction with itself: write `I(x^2)` for the square.
+#'
 #' `offset(x)` is a term whose coefficient is 1.
 #'
 #' With `unit = "person"`, `y ~ x | person` has a fixed effect of each person: all columns are demeaned

@@ -50,6 +50,8 @@ test_that("means, quantiles, tables and plots come from what was released", {
                                          "conf.low", "conf.high", "strata"))
   expect_true(all(as.data.frame(curve, simultaneous = TRUE)$lower < curve$curve$lower))
   expect_identical(dim(quantile(curve, c(0.2, 0.5))), c(4L, 5L))
+  expect_identical(median(curve, level = 0.9), quantile(curve, 0.5, level = 0.9))
+  expect_error(median(curve, probs = 0.4), "median\\(\\)")
   expect_identical(curve_cuts(curve, 1), 8)
   expect_true(all(curve_cuts(curve, 3) %in% c(2, 4, 6, 8)))
   expect_error(curve_cuts(curve, 0), "count must be a whole number")

@@ -259,3 +259,9 @@ test_that("the zeros of a sparse method are estimates, with standard errors aske
     expect_false(anyNA(coef(fit)))
   }
 })
+
+test_that("a power outside of I() is R's: the column itself", {
+  needs_python()
+  expect_identical(coef(dp_lm(price ~ carat^2, load_diamonds()[1:3000, ], eps = 4, rng = 1)),
+                   coef(dp_lm(price ~ carat, load_diamonds()[1:3000, ], eps = 4, rng = 1)))
+})
