@@ -64,13 +64,18 @@ def replays(options):
 
 
 def replayed_mutants(options):
-    """Reported, not judged, as `mutants` is: how soon the replay finds each of them."""
-    pairs = 30 * options.times
-    after = {mutant.name: (found_after(mutant, pairs) or (math.inf,))[0] for mutant in SEEN}
+    """Reported, not judged, as `mutants` is: how soon the replay finds each, the newest first."""
+    pairs, end = 30 * options.times, time.monotonic() + options.seconds
+    after = {}
+    for mutant in reversed(SEEN):
+        if time.monotonic() > end:
+            break
+        after[mutant.name] = (found_after(mutant, pairs) or (math.inf,))[0]
+        print(f"{after[mutant.name]:g}  {mutant.name}", file=sys.stderr, flush=True)
     found = sum(number < math.inf for number in after.values())
     lines = [f"{after[name]:>5g}  {name}" for name in sorted(after, key=after.__getitem__)]
-    head = f"{found} of {len(after)} mutants found in {pairs} pairs; after so many:"
-    return True, "\n".join([head, *lines])
+    tried = f"{len(after)} mutants tried of {len(SEEN)}"
+    return True, "\n".join([f"{found} found in {pairs} pairs, {tried}; after so many:", *lines])
 
 
 def ledger(options):
@@ -193,6 +198,9 @@ def main():
     parser.add_argument("--fuzz-seconds", type=int, default=60, help="for each fuzzer")
     parser.add_argument(
         "--times", type=int, default=10, help="times 650 random inputs, and 500 pairs"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=math.inf, help="after which no mutant is replayed"
     )
     options = parser.parse_args()
     broken = []

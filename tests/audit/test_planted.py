@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import dask.dataframe as dd
@@ -24,8 +25,10 @@ from test_sealed import PACKAGE, faults_of, sources
 import dpreg
 from dpreg import _core
 from dpreg.audit import CHECKS, Effort
+from dpreg.audit.observed import difference, observe, watch
 from dpreg.audit.recordings import Leak as Found
 from dpreg.audit.replay import measure
+from dpreg.audit.replay_held import held
 from dpreg.audit.replay_tables import random_case
 
 by_name = pytest.mark.parametrize("leak", LEAKS, ids=lambda leak: leak.name)
@@ -133,6 +136,35 @@ def test_what_a_replay_finds(leak):
                 break
     assert bool(found) == leak.replay
     assert not BROKEN.search(found), found
+
+
+def probed(call, table):
+    """A call whose method releases nothing, as tests/boundary makes it."""
+    with held(table, call.container) as data:
+        return observe(call.formula, data)
+
+
+def called(call, table):
+    """The call itself: its numbers are released, and so they differ."""
+    budget = dpreg.Budget(*call.claim)
+    paid = replace(call, options={**call.options, "budget": budget})
+    return replace(watch(lambda: paid(table, _core.TestBits(7)), budget), document=None)
+
+
+@by_name
+def test_what_is_seen_beside_released_numbers(leak):
+    """With a method that releases nothing no leak is reached: all are in methods, or in sums."""
+    found = {probed: [], called: []}
+    cases = [case_of(leak.call, seed).pair for seed in range(CASES if leak.boundary else 3)]
+    with contextlib.ExitStack() as stack:
+        leak.apply(leak.forced, stack)
+        for pair in cases:
+            tables = sorted((pair.without, pair.having), key=len)
+            for seen, differences in found.items():
+                pairs = (seen(leak.call, table) for table in tables)
+                differences.append(difference(*pairs, grouped=False))
+    assert not any(found[probed])
+    assert any(found[called]) == leak.boundary
 
 
 def test_noise_that_is_used_again_is_found_by_its_audit():

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 
 import numpy as np
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from unsealed import arrays_of
 
 import dpreg
-from dpreg.audit.observed import Probe, difference, observe, same_rows
+from dpreg.audit.observed import Probe, difference, observe, same_rows, watch
 
 TIMES = int(os.environ.get("DPREG_EXAMPLES", "1"))
 FORMULAS = [
@@ -27,6 +28,16 @@ FORMULAS = [
     "y ~ cr(x, knots=[1, 2], lower_bound=0, upper_bound=4)", "y ~ maximum(x, 1) + I(x > 1)",
     "y ~ exp(x) + tanh(x) + yeo_johnson(x, 0.5) + clip(x, 0, 2)",
 ]  # fmt: skip
+
+
+def test_output_and_logs_are_heard_whoever_writes_them():
+    def call():
+        print("printed")
+        os.write(2, b"written\n")
+        logging.getLogger("dpreg.somewhere").debug("logged")
+        return ""
+
+    assert watch(call, dpreg.Budget(1.0)).said == b"printed\nwritten\nlogged\n"
 
 
 @pytest.mark.parametrize("container", CONTAINERS)

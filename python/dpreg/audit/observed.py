@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ class Observed:
 
     failure: tuple[str, str] | None  # Type and text of the exception.
     warned: tuple[str, ...]
-    said: bytes  # What was written to the output of the process, by whatever language.
+    said: bytes  # Output of the process, in whatever language, and logs of the package.
     charges: tuple[tuple[str, float], ...]  # Label and epsilon of each.
     document: str | None  # The result as JSON and as text.
     design: Design | None  # What the method got.
@@ -80,19 +81,27 @@ class Observed:
 def observe(formula: str, data: Any, **arguments: Any) -> Observed:
     """Call `dp_lm` with a `Probe`, and note everything."""
     budget, probe = Budget(3.0, 1e-3), Probe()
+
+    def call() -> str:
+        fit = dp_lm(formula, data, _EPSILON, _DELTA, method=probe, budget=budget, **arguments)
+        return fit.to_json() + str(fit)
+
+    seen = watch(call, budget)
+    return replace(seen, design=probe.seen[0] if probe.seen else None)
+
+
+def watch(call: Callable[[], str], budget: Budget) -> Observed:
+    """Make any call that pays with a budget, and note everything but what a method gets."""
     failure, document = None, None
     with warnings.catch_warnings(record=True) as warned, _listening() as said:
         warnings.simplefilter("always")
         try:
-            fit = dp_lm(formula, data, _EPSILON, _DELTA, method=probe, budget=budget, **arguments)
-            document = fit.to_json() + str(fit)
+            document = call()
         except BaseException as error:  # a panic of polars is no Exception
             failure = type(error).__name__, str(error)
-    return Observed(
-        failure, tuple(str(w.message) for w in warned), b"".join(said),
-        tuple((charge.label, charge.epsilon) for charge in budget.charges), document,
-        probe.seen[0] if probe.seen else None,
-    )  # fmt: skip
+    charges = tuple((charge.label, charge.epsilon) for charge in budget.charges)
+    texts = tuple(str(w.message) for w in warned)
+    return Observed(failure, texts, b"".join(said), charges, document, None)
 
 
 @contextmanager
@@ -103,13 +112,34 @@ def _listening() -> Iterator[list[bytes]]:
         for number in (1, 2):
             os.dup2(file.fileno(), number)
         try:
-            yield said
+            with _listening_to_python(file.fileno()):
+                yield said
         finally:
             for number, old in zip((1, 2), saved, strict=True):
                 os.dup2(old, number)
                 os.close(old)
             file.seek(0)
             said.append(file.read())
+
+
+@contextmanager
+def _listening_to_python(number: int) -> Iterator[None]:
+    """Send Python's output to a file too, which need not go to that of the process, and logs."""
+    logger = logging.getLogger("dpreg")
+    level = logger.level
+    with (
+        open(number, "w", closefd=False, buffering=1, errors="backslashreplace") as file,
+        redirect_stdout(file),
+        redirect_stderr(file),
+    ):
+        handler = logging.StreamHandler(file)
+        logger.addHandler(handler)
+        logger.setLevel(1)
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(level)
 
 
 def difference(without: Observed, having: Observed, *, grouped: bool) -> str:

@@ -177,7 +177,7 @@ class FileLedger:
                 yield database
                 database.execute("COMMIT")
         except sqlite3.OperationalError as error:
-            raise _refused("cannot use", self.path, f": {error}, and nothing was entered") from None
+            raise self._unusable(error) from None
         except (sqlite3.Error, UnicodeError) as error:
             raise self._untrusted(str(error)) from None
 
@@ -207,6 +207,18 @@ class FileLedger:
         if count != len(rows) or last != hashes[-1]:
             raise self._untrusted("entries were removed or inserted")
         return header, tuple(entries), tuple(hashes)
+
+    def _unusable(self, error: sqlite3.OperationalError) -> BudgetError:
+        import sqlite3
+
+        # Errors that Python itself raises have no code.
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+            problem = f"was locked by another process for {_PATIENCE:g} seconds"
+            advice = "try again when that process has finished"
+            return BudgetError(
+                "ledger", f"{self.path!r} {problem}, and nothing was written to it", advice
+            )
+        return _refused("cannot use", self.path, f": {error}, and nothing was written to it")
 
     def _missing(self) -> BudgetError:
         made = Options("budget", "", "Budget", {"eps": 1.0, "ledger": self.path})

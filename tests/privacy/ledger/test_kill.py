@@ -222,5 +222,19 @@ def test_a_ledger_that_only_others_may_write_can_be_read(spent):
         budget.spend("one more", 0.1)
 
 
+def test_a_ledger_that_is_locked_for_too_long_is_refused(spent, monkeypatch):
+    budget = dpreg.Budget(2.0, 1e-5, ledger=spent)
+    monkeypatch.setattr(ledger, "_PATIENCE", 0.1)
+    with contextlib.closing(sqlite3.connect(spent, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(BudgetError) as refused:
+            budget.spend("one more", 0.1)
+    assert str(refused.value) == (
+        f"ledger: {str(spent)!r} was locked by another process for 0.1 seconds, and nothing "
+        "was written to it; try again when that process has finished"
+    )
+    assert len(budget.charges) == 4
+
+
 def test_nothing_is_left_beside_a_ledger(spent):
     assert [path.name for path in spent.parent.iterdir()] == ["ledger"]
