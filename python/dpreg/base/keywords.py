@@ -185,6 +185,8 @@ def _too_many(function: str, ordered: list[str], known: list[str]) -> KeywordErr
         return KeywordError(known[-1], problem, "leave out what follows it")
     first = known[len(ordered)]
     problem = f"must be given by name; the positional arguments are {_call(function, ordered)}"
+    if not ordered:
+        problem = f"must be given by name, like all arguments of {function}()"
     return KeywordError(first, problem, write(first, ...))
 
 
