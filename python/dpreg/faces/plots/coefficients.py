@@ -33,12 +33,14 @@ _MOST_NUMBERS = 15
 def plot_coefficients(fit: DPResults, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
     """Draw coefficients with intervals: what sampling alone would have, and all of it.
 
-    The intercept is left out.  Coefficients are divided by their standard error, so that
-    columns in any unit share an axis; a line at 0 is no effect, an arrow leads to what is too
-    far out.  Their values are on the right.  If all are too far out, intervals are drawn around the
-    estimates.  Without standard errors coefficients are drawn as they are.
+    Intercepts are left out if there are others.  Coefficients are divided by their standard error,
+    so that columns in any unit share an axis; a line at 0 is no effect, an arrow leads to what is
+    too far out.  Their values are on the right.  If all are too far out, intervals are drawn around
+    the estimates.  Without standard errors coefficients are drawn as they are.
     """
-    table = fit.tidy(alpha).drop(index="Intercept", errors="ignore")
+    table = fit.tidy(alpha)
+    slopes = ~table.index.isin(fit._intercepts)
+    table = table[slopes] if slopes.any() else table
     ax = new_axes(ax, 1.6 + 0.32 * len(table))
     place = np.arange(len(table), dtype=float)[::-1]
     if fit.covariance is None:
