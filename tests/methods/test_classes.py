@@ -304,6 +304,17 @@ def test_tests_of_terms_take_all_their_coefficients(model, fitted):
 
 
 @both
+def test_slopes_are_drawn_and_intercepts_are_not(model, fitted):
+    pytest.importorskip("matplotlib").use("Agg")
+    slopes = [name for name in fitted[model].names if "x" in name or "C(g)" in name]
+    shown = [label.get_text() for label in fitted[model].plot().get_yticklabels()]
+    assert shown == slopes
+    assert len(shown) == (2 if model == "ordinal" else 4)
+    alone = CALLS[model]("y ~ 1", people(2000, model), 20.0, levels=LEVELS, rng=1)
+    assert len(alone.plot().get_yticklabels()) == 2
+
+
+@both
 def test_a_fit_goes_to_json_and_back(model, fitted):
     fit, kind = fitted[model], RESULTS[model]
     again = kind.from_json(fit.to_json())

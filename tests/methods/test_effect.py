@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import math
@@ -286,6 +287,19 @@ def test_effect_means_and_limits_are_those_of_the_table(fitted):
     text = " ".join(str(fitted).split())
     assert "Private Effect of arm on y" in text
     assert "probability of treatment outside 0.05 to 0.95" in text
+
+
+def test_an_effect_is_drawn_from_the_mean_of_the_control(fitted):
+    pytest.importorskip("matplotlib").use("Agg")
+    ax, table = fitted.plot(alpha=0.1), fitted.tidy(0.1)
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(table.index)
+    whole = np.array([segment[:, 0] for segment in ax.collections[0].get_segments()])
+    np.testing.assert_allclose(whole[1:], table[["lower", "upper"]].to_numpy()[1:])
+    np.testing.assert_allclose(whole[0] - fitted.means[0], table.loc["effect", ["lower", "upper"]])
+    assert len(ax.texts) == 3
+    assert "90% intervals" in ax.get_xlabel()
+    unknown = dataclasses.replace(fitted, covariance=np.full((2, 2), np.nan)).plot()
+    assert {t.get_text().strip() for t in unknown.texts} == {"not estimable at this eps"}
 
 
 def test_an_effect_goes_to_json_and_back(fitted):

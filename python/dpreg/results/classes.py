@@ -236,6 +236,12 @@ class OfClasses(StackedResults):
     def _columns_of(self, covariate: str) -> list[str]:
         """Return the names of the coefficients of a covariate."""
 
+    @property
+    def _intercepts(self) -> set[str]:
+        """Return the names of the thresholds, or of the intercepts of the classes."""
+        slopes = [name for each in self.classes.covariates for name in self._columns_of(each)]
+        return set(self.names).difference(slopes)
+
     def _terms(self) -> dict[str, list[int]]:
         """Return the places of the coefficients of each term; intercepts are of none."""
         if not self.columns:

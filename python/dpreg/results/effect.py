@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import Saved
@@ -18,6 +19,7 @@ from dpreg.results.summary import Summary, laid_out, privacy_note
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 __all__ = ["DPEffect", "Overlap"]
 
@@ -91,6 +93,8 @@ class DPEffect(Saved):
     >>> low, high = found.conf_int()
     >>> bool(low < high)
     True
+    >>> found.plot().get_xlabel()
+    'mean of y, with 95% intervals'
     """
 
     formula: str
@@ -186,6 +190,10 @@ class DPEffect(Saved):
             "lower": coef - margin,
             "upper": coef + margin,
         }
+
+    def plot(self, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
+        """Draw the mean of each arm and the effect, with intervals; needs matplotlib."""
+        return drawn("plot_effect", self, ax, alpha)
 
     def summary(self, alpha: float = 0.05) -> Summary:
         """Return the table, printable as text, HTML and LaTeX."""

@@ -331,6 +331,11 @@ class DPResults(Saved, LinearTests):
     def _check(cls, data: Mapping[str, Any]) -> None:
         check_fit(data)
 
+    @property
+    def _intercepts(self) -> set[str]:
+        """Return the names of the coefficients of no term."""
+        return {"Intercept"}
+
     def _standard_errors(self) -> Doubles:
         if self.covariance is None:
             return np.full(len(self.names), np.nan)

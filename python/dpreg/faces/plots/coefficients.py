@@ -1,4 +1,4 @@
-"""Coefficients of a fit, or of several side by side, with their intervals; correlations."""
+"""Coefficients of a fit, or of several, and effects, with intervals; correlations."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from dpreg.results.effect import DPEffect
     from dpreg.results.fit import DPResults
     from dpreg.results.moments import DPMoments
 
@@ -32,12 +33,14 @@ _MOST_NUMBERS = 15
 def plot_coefficients(fit: DPResults, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
     """Draw coefficients with intervals: what sampling alone would have, and all of it.
 
-    The intercept is left out.  Coefficients are divided by their standard error, so that
-    columns in any unit share an axis; a line at 0 is no effect, an arrow leads to what is too
-    far out.  Their values are on the right.  If all are too far out, intervals are drawn around the
-    estimates.  Without standard errors coefficients are drawn as they are.
+    Intercepts are left out if there are others.  Coefficients are divided by their standard error,
+    so that columns in any unit share an axis; a line at 0 is no effect, an arrow leads to what is
+    too far out.  Their values are on the right.  If all are too far out, intervals are drawn around
+    the estimates.  Without standard errors coefficients are drawn as they are.
     """
-    table = fit.tidy(alpha).drop(index="Intercept", errors="ignore")
+    table = fit.tidy(alpha)
+    slopes = ~table.index.isin(fit._intercepts)
+    table = table[slopes] if slopes.any() else table
     ax = new_axes(ax, 1.6 + 0.32 * len(table))
     place = np.arange(len(table), dtype=float)[::-1]
     if fit.covariance is None:
@@ -75,15 +78,10 @@ def _draw_intervals(ax: Axes, place: Doubles, table: pd.DataFrame, alpha: float)
     near = near | (around & np.isfinite(z))
     inner = whole * table["sampling"].to_numpy() / error
     reach = max(6.0, np.max((np.abs(z) + whole)[near], initial=0.0))
-    for half, color, label in ((whole, TOTAL, "with privacy noise"),
-                               (inner, SAMPLING, "sampling alone")):  # fmt: skip
-        ax.hlines(place[near], (z - half)[near], (z + half)[near], color=color, linewidth=5,
-                  label=label)  # fmt: skip
-    ax.plot(z[near], place[near], "o", color="black", markersize=4)
+    _draw_parts(ax, place[near], z[near], whole[near], inner[near])
     for y, at, value, spread, drawn in zip(place, z, estimate, error, near, strict=True):
         if np.isnan(at):
-            ax.text(0, y, "  not estimable at this eps", va="center", fontsize="small",
-                    color="0.4")  # fmt: skip
+            _write_unknown(ax, y, 0)
             continue
         _write_beside(ax, y, _with_error(value, spread))
         if not drawn:
@@ -95,8 +93,52 @@ def _draw_intervals(ax: Axes, place: Doubles, table: pd.DataFrame, alpha: float)
     if around:
         what = f"standard errors from the estimate (all are beyond {_FARTHEST:g} from 0)"
     ax.set_xlabel(f"{what}, with {100 * (1 - alpha):.3g}% intervals")
-    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2,
+
+
+def plot_effect(found: DPEffect, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
+    """Draw the mean outcome of each arm, and the effect as a distance from the control's mean.
+
+    The three intervals share the units of the outcome, so the effect has an axis of its own above,
+    whose 0 is at the mean of the first arm, a line.  Values are on the right.
+    """
+    table = found.tidy(alpha)
+    ax = new_axes(ax, 2.9)
+    control = found.means[0]
+    at = table["coef"].to_numpy() + np.array([control, 0.0, 0.0])
+    whole = (table["upper"] - table["coef"]).to_numpy()
+    inner = whole * (table["sampling"] / table["std err"]).to_numpy()
+    place, known = np.array([2.0, 1.0, 0.0]), np.isfinite(at + whole)
+    _draw_parts(ax, place[known], at[known], whole[known], inner[known], above=1.34)
+    for y, value, spread, drawn in zip(place, table["coef"], table["std err"], known, strict=True):
+        if drawn:
+            _write_beside(ax, y, _with_error(value, spread))
+        else:
+            _write_unknown(ax, y, control)
+    ax.axvline(control, color="0.6", linewidth=0.8, zorder=0)
+    ax.set_yticks(place, table.index)
+    ax.set_ylim(-0.6, 2.6)
+    ax.set_xlabel(f"mean of {found.response}, with {100 * (1 - alpha):.3g}% intervals")
+    above = ax.secondary_xaxis("top", functions=(lambda x: x - control, lambda x: x + control))
+    above.set_xlabel("effect, a difference of means")
+    title = f"{found.treatment} on {found.response}: {found.method}, {cost_of(found.privacy)}"
+    ax.set_title(title, loc="left", pad=60.0)
+    without_box(ax)
+    return ax
+
+
+def _draw_parts(ax: Axes, place: Doubles, at: Doubles, whole: Doubles, inner: Doubles,
+                above: float = 1.0) -> None:  # fmt: skip
+    """Draw estimates with intervals of half these widths, and what the colours are."""
+    for half, color, label in ((whole, TOTAL, "with privacy noise"),
+                               (inner, SAMPLING, "sampling alone")):  # fmt: skip
+        ax.hlines(place, at - half, at + half, color=color, linewidth=5, label=label)
+    ax.plot(at, place, "o", color="black", markersize=4)
+    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, above), ncols=2,
               borderaxespad=0.1, borderpad=0.2)  # fmt: skip
+
+
+def _write_unknown(ax: Axes, y: float, at: float) -> None:
+    ax.text(at, y, "  not estimable at this eps", va="center", fontsize="small", color="0.4")
 
 
 def _with_error(estimate: float, error: float) -> str:
