@@ -99,7 +99,10 @@ def test_a_column_of_records_is_not_shown(diamonds):
     ("make", "said"),
     [
         (lambda: dpreg.FrankWolfe(step=3), "step: FrankWolfe() has no such argument; write steps"),
-        (lambda: dpreg.DPKendall(0.5), "share must be given by name, like all arguments of DPKendall(); write "),
+        (
+            lambda: dpreg.DPKendall(0.5),
+            "share must be given by name, like all arguments of DPKendall(); write ",
+        ),
         (lambda: dpreg.AdaSSP(zeal=1), "zeal: AdaSSP() has no such argument; it has "),
     ],
 )
