@@ -34,6 +34,7 @@ from dpreg.faces.bridge.budgets import budget_state, new_budget, partition, paye
 from dpreg.faces.bridge.rows import column_kinds, model_matrix
 from dpreg.faces.bridge.words import in_r, told_in_r
 from dpreg.privacy.certificate import Certificate
+from dpreg.results.effect import below
 from dpreg.results.models import Model
 from dpreg.results.moment_models import rsquared, two_stage_fit
 
@@ -233,14 +234,12 @@ def _effect(request: Sent) -> dict[str, Any]:
     found = _release(_newer("dp_effect"), given)
     if isinstance(found, dpreg.NotReleased):
         return result_fields(found)
-    shape = np.array([[-1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-    table = found.tidy()
+    table = found._columns(0.05)
     return {
-        "released": True, "json": found.to_json(), "names": list(table.index),
-        "coefficients": plain(table["coef"].to_numpy()),
-        "covariance": plain(shape @ found.covariance @ shape.T),
-        "sampling": plain(table["sampling"].to_numpy()), "nobs": found.nobs,
-        "treated": found.treated, "text": str(found), "notes": list(found.notes),
+        "released": True, "json": found.to_json(), "names": list(found._labels()),
+        "coefficients": plain(table["coef"]), "covariance": plain(found._covariance()),
+        "sampling": plain(table["sampling"]), "nobs": found.nobs, "treated": found.treated,
+        "text": "\n".join(below(found)), "notes": list(found.notes),
         "overlap": None if found.overlap is None else dataclasses.asdict(found.overlap),
         "privacy": plain(found.privacy),
     }  # fmt: skip
