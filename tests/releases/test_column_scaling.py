@@ -35,7 +35,7 @@ def cell(value):
 
 
 def counted(X, y, searched):
-    sums = SizeCounts(np.array(searched, dtype=int))(X, y)
+    sums = SizeCounts((np.array(searched, dtype=int),))(X, y)
     return sums[0], sums[1:].reshape(len(searched), CELLS)
 
 
@@ -183,9 +183,9 @@ def test_the_mean_count_is_above_0_where_bounds_reach_below(low, high, count):
         assert below.centre[-1] == above.centre[-1]
 
 
-def test_columns_with_bounds_cost_nothing():
+def test_bounds_are_believed_where_there_are_few_rows():
     rng = np.random.default_rng(4)
-    X, y = rng.standard_normal((500, 2)), rng.standard_normal(500)
+    X, y = rng.standard_normal((150, 2)), rng.standard_normal(150)
     bounds = np.array([[-3.0, 3.0], [-1.0, 5.0], [0.0, 4.0]])
     scales, noise = scales_of(X, y, bounds=bounds)
     assert [part.label for part in noise.parts] == ["number of rows"]
@@ -196,6 +196,29 @@ def test_columns_with_bounds_cost_nothing():
     _, noise = scales_of(X, y, bounds=bounds)
     part = next(part for part in noise.parts if part.label == SIZES)
     assert part.sensitivity == pytest.approx(_core.counts_sensitivity(np.ones(1)))
+
+
+@pytest.mark.parametrize("wide", [1.0, 10.0, 1000.0])
+def test_scales_of_columns_with_bounds_do_not_depend_on_how_wide_these_are(wide):
+    rng = np.random.default_rng(4)
+    X = np.column_stack([rng.standard_normal(5_000), rng.random(5_000) < 0.1])
+    y = 3 + rng.standard_normal(5_000)
+    bounds = wide * np.array([[-6.0, 6.0], [-1.0, 1.0], [-2.0, 9.0]])
+    scales, noise = scales_of(X, y, bounds=bounds)
+    np.testing.assert_array_equal(np.column_stack([scales.low, scales.high]), bounds)
+    np.testing.assert_allclose(scales.scale, [1.0, 0.3, 1.0], rtol=0.5)
+    assert np.abs(scales.centre - [0.0, 0.1, 3.0]).max() < 0.5
+    part = next(part for part in noise.parts if part.label == f"{SIZES} with bounds")
+    assert part.sensitivity == pytest.approx(_core.counts_sensitivity(np.ones(3)))
+
+
+@pytest.mark.parametrize("value", [-7.0, 7.0])
+def test_values_beyond_their_bounds_leave_the_centre_within(value):
+    X, y = np.full((5_000, 1), value), np.random.default_rng(5).standard_normal(5_000)
+    scales, _ = scales_of(X, y, bounds=np.array([[-1.0, 1.0], [-3.0, 3.0]]))
+    assert (scales.low[0], scales.high[0]) == (-1.0, 1.0)
+    assert abs(scales.centre[0]) <= 1.0
+    assert 0 < scales.scale[0] <= 1.0
 
 
 def test_a_unit_of_several_rows_pays_for_all_of_them():

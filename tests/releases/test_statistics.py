@@ -34,8 +34,8 @@ FACTORS = np.array([0, 1]), np.array([2])
 # A row that is incomplete is none of the design: it may count for nothing, and does for no more.
 STATISTICS = {
     "number of rows": RowCount(),
-    "sizes": SizeCounts(SOME),
-    "no sizes": SizeCounts(SOME[:0]),
+    "sizes": SizeCounts((SOME[:1], SOME[1:])),
+    "no sizes": SizeCounts((SOME[:0], SOME[:0])),
     "magnitudes": MagnitudeCounts(SOME, WEIGHTS),
     "intervals": IntervalCounts(LOW, HIGH, 32, SOME),
     "nested": NestedCells(LOW, HIGH, 64, SOME, WEIGHTS),

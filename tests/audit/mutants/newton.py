@@ -17,7 +17,7 @@ _EXACT_GRAM = EXACT_GRAM + " * (rows.limit / 2.0**14) ** 2 / n"
 SCALES = [
     Mutant(
         "orders of magnitude of all columns at the cost of one",
-        edited(statistics.SizeCounts, "seal", ("np.ones(columns))", "np.ones(1))")),
+        edited(statistics.SizeCounts, "seal", ("np.ones(len(of)))", "np.ones(1))")),
         ("least squares",),
     ),
     Mutant(

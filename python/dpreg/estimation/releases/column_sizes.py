@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,6 +48,13 @@ class Size:
     centre: float
     scale: float
     cells: int  # In how many cells they were counted.
+
+    def within(self, low: float, high: float) -> Size:
+        """Return it between limits that hold."""
+        first, last = max(self.low, low), min(self.high, high)
+        first, last = (first, last) if first < last else (low, high)
+        centre, scale = min(max(self.centre, first), last), min(self.scale, (last - first) / 2)
+        return replace(self, low=first, high=last, centre=centre, scale=scale)
 
 
 def read_magnitudes(cells: Doubles, deviation: float) -> Size | None:

@@ -41,17 +41,18 @@ class MagnitudeCounts:
 class SizeCounts:
     """The number of rows, and numbers of values of each sign and order of magnitude."""
 
-    searched: NDArray[np.int64]  # Which columns, the response being the last.
+    groups: tuple[NDArray[np.int64], ...]  # Of columns, the response being the last.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return one number, then those of each column, in the order of values."""
-        return np.append(len(y), _magnitudes(X, y)[self.searched])
+        return np.append(len(y), _magnitudes(X, y)[np.concatenate(self.groups)])
 
-    def seal(self, sums: Sums) -> tuple[ExactSums, ExactSums]:
-        """Return the number of rows, and those of values by column: a row of an array each."""
-        columns = len(self.searched)
-        cells = sums[1:].reshape(columns, -1) if columns else sums[1:]
-        return Counts(sums[:1]), counts_of_columns(cells, np.ones(columns))
+    def seal(self, sums: Sums) -> tuple[ExactSums, ...]:
+        """Return the number of rows, and of each group values by column: a row of an array each."""
+        columns = [len(group) for group in self.groups]
+        cells = sums[1:].reshape(sum(columns), -1) if sum(columns) else np.zeros((0, 0), sums.dtype)
+        parts = np.split(cells, np.cumsum(columns)[:-1])
+        return Counts(sums[:1]), *(counts_of_columns(of, np.ones(len(of))) for of in parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
