@@ -1,4 +1,4 @@
-"""Public bounds of columns, as an argument of a call: free, clipped to, refused where wrong."""
+"""Public bounds of columns, as an argument of a call: used, clipped to, refused where wrong."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from dpreg.faces.cli.commands import main
 
 BOUNDS = {"x": (-4.0, 4.0), "z": (0.0, 10.0), "y": (-20.0, 30.0)}
 FORMULA = "y ~ x + z"
+NEWTON = ("auto", "adassp", "boosted_adassp")
 USERS = [name for name, kind in METHODS.items() if kind().uses_bounds]
 
 
@@ -27,16 +28,23 @@ def frame(n=3000, seed=1):
     return pd.DataFrame({"x": x, "z": z, "y": 1 + 2 * x + z + rng.standard_normal(n)})
 
 
-def searched(release):
-    """Return what the search for magnitudes was made for: (sensitivity, cost), or None."""
-    parts = [part for part in release.privacy.parts if "magnitude" in part.label]
+def searched(release, *, bounded=False):
+    """Return what the search for magnitudes was made for: (sensitivity, cost), or None.
+
+    Of columns without bounds, or of those with bounds.
+    """
+    labels = (part for part in release.privacy.parts if "magnitude" in part.label)
+    parts = [part for part in labels if part.label.endswith("with bounds") == bounded]
     return (parts[0].sensitivity, parts[0].mu or parts[0].rho) if parts else None
 
 
 @pytest.mark.parametrize("inference", [True, False])
 @pytest.mark.parametrize("method", USERS)
-def test_columns_with_bounds_cost_nothing(method, inference):
-    """The noise is made for the columns without bounds; with none of these there is no search."""
+def test_columns_with_bounds_are_no_part_of_the_search_for_others(method, inference):
+    """The noise is made for the columns without bounds; with none of these there is no search.
+
+    Fits with errors search within bounds too, as these may be wide.
+    """
 
     def fit(bounds):
         return dpreg.dp_lm(FORMULA, frame(), 3.0, 1e-6, method=method, bounds=bounds,
@@ -53,6 +61,13 @@ def test_columns_with_bounds_cost_nothing(method, inference):
     assert searched(free)[0] > searched(one)[0] > searched(two)[0]
     assert searched(all_three) is None
     assert not any("histogram" in part.label for part in all_three.privacy.parts)
+    assert searched(free, bounded=True) is None
+    for found, columns in ((one, 1), (two, 2), (all_three, 3)):
+        within = searched(found, bounded=True)
+        if inference and method in NEWTON:
+            assert within[0] == pytest.approx(_core.counts_sensitivity(np.ones(columns)))
+        else:
+            assert within is None
 
 
 @pytest.mark.parametrize("call", [

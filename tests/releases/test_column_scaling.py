@@ -104,10 +104,11 @@ def test_a_row_is_counted_for_at_most_one_level_of_each_factor():
     assert farthest == pytest.approx(math.sqrt(2))
 
 
-def scales_of(X, y, *, epsilon=1.0, seed=1, bounds=None, rows=1, events=False, levels=()):
+def scales_of(X, y, *, epsilon=1.0, seed=1, bounds=None, rows=1, wide=(), **options):
     noise = GaussianReleases(epsilon, 1e-6, _core.TestBits(seed), rows=rows)
     bounds = np.full((X.shape[1] + 1, 2), np.nan) if bounds is None else bounds
-    return column_scales(InMemory(X, y), noise, bounds, events=events, levels=levels), noise
+    wide = np.array(wide, dtype=int)
+    return column_scales(InMemory(X, y), noise, bounds, wide=wide, **options), noise
 
 
 def test_indicators_of_levels_are_centred_at_their_shares():
@@ -183,17 +184,24 @@ def test_the_mean_count_is_above_0_where_bounds_reach_below(low, high, count):
         assert below.centre[-1] == above.centre[-1]
 
 
+def test_columns_whose_bounds_are_near_cost_nothing():
+    rng = np.random.default_rng(4)
+    X, y = rng.standard_normal((5_000, 1)), rng.standard_normal(5_000)
+    _, noise = scales_of(X, y, bounds=np.array([[-3.0, 3.0], [-4.0, 4.0]]))
+    assert [part.label for part in noise.parts] == ["number of rows"]
+
+
 def test_bounds_are_believed_where_there_are_few_rows():
     rng = np.random.default_rng(4)
     X, y = rng.standard_normal((150, 2)), rng.standard_normal(150)
     bounds = np.array([[-3.0, 3.0], [-1.0, 5.0], [0.0, 4.0]])
-    scales, noise = scales_of(X, y, bounds=bounds)
+    scales, noise = scales_of(X, y, bounds=bounds, wide=[0, 1, 2])
     assert [part.label for part in noise.parts] == ["number of rows"]
     np.testing.assert_array_equal(np.column_stack([scales.low, scales.high]), bounds)
     np.testing.assert_array_equal(scales.centre, bounds.mean(axis=1))
     assert scales.given.all()
     bounds[0] = np.nan
-    _, noise = scales_of(X, y, bounds=bounds)
+    _, noise = scales_of(X, y, bounds=bounds, wide=[1, 2])
     part = next(part for part in noise.parts if part.label == SIZES)
     assert part.sensitivity == pytest.approx(_core.counts_sensitivity(np.ones(1)))
 
@@ -204,7 +212,7 @@ def test_scales_of_columns_with_bounds_do_not_depend_on_how_wide_these_are(wide)
     X = np.column_stack([rng.standard_normal(5_000), rng.random(5_000) < 0.1])
     y = 3 + rng.standard_normal(5_000)
     bounds = wide * np.array([[-6.0, 6.0], [-1.0, 1.0], [-2.0, 9.0]])
-    scales, noise = scales_of(X, y, bounds=bounds)
+    scales, noise = scales_of(X, y, bounds=bounds, wide=[0, 1, 2])
     np.testing.assert_array_equal(np.column_stack([scales.low, scales.high]), bounds)
     np.testing.assert_allclose(scales.scale, [1.0, 0.3, 1.0], rtol=0.5)
     assert np.abs(scales.centre - [0.0, 0.1, 3.0]).max() < 0.5
@@ -215,7 +223,7 @@ def test_scales_of_columns_with_bounds_do_not_depend_on_how_wide_these_are(wide)
 @pytest.mark.parametrize("value", [-7.0, 7.0])
 def test_values_beyond_their_bounds_leave_the_centre_within(value):
     X, y = np.full((5_000, 1), value), np.random.default_rng(5).standard_normal(5_000)
-    scales, _ = scales_of(X, y, bounds=np.array([[-1.0, 1.0], [-3.0, 3.0]]))
+    scales, _ = scales_of(X, y, bounds=np.array([[-1.0, 1.0], [-3.0, 3.0]]), wide=[0])
     assert (scales.low[0], scales.high[0]) == (-1.0, 1.0)
     assert abs(scales.centre[0]) <= 1.0
     assert 0 < scales.scale[0] <= 1.0

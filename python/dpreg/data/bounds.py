@@ -78,6 +78,13 @@ def column_bounds(terms: Terms) -> Doubles:
     return result
 
 
+def wide_places(terms: Terms) -> NDArray[np.int64]:
+    """Return places of the columns with bounds of the user, the response being the last."""
+    natural = terms.family.response is not None
+    names = [*terms.names, "" if natural else terms.response]
+    return np.flatnonzero([name in terms.bounds for name in names])
+
+
 def level_places(terms: Terms) -> tuple[NDArray[np.int64], ...]:
     """Return places, in X, of the columns from 0 to 1 that levels make, those of a term together.
 

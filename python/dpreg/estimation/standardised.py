@@ -12,7 +12,7 @@ from dpreg.base.errors import Argument, Blank, Setting
 from dpreg.base.families import Family
 from dpreg.base.passes import expect
 from dpreg.base.text import counted
-from dpreg.data.bounds import column_bounds, level_places
+from dpreg.data.bounds import column_bounds, level_places, wide_places
 from dpreg.data.design import Design
 from dpreg.data.sampling import sample_rows
 from dpreg.estimation.base import NOTHING_MORE, Allowance, Declined, Release
@@ -84,7 +84,11 @@ class Standardised:
         """Find scales by `column_scales`, without a start, from what is left."""
         terms = self.design.terms
         scales = column_scales(
-            self.design, self.noise, column_bounds(terms), levels=level_places(terms)
+            self.design,
+            self.noise,
+            column_bounds(terms),
+            levels=level_places(terms),
+            wide=wide_places(terms),
         )
         return with_scales(self.design, self.noise, scales, self.tail_share, self.extras)
 
@@ -228,7 +232,10 @@ def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> 
     family, bounds = design.terms.family, column_bounds(design.terms)
     if start is None:
         levels = level_places(design.terms)
-        scales = column_scales(design, noise, bounds, events=family.events, levels=levels)
+        wide = wide_places(design.terms)
+        scales = column_scales(
+            design, noise, bounds, events=family.events, levels=levels, wide=wide
+        )
     else:
         scales = resumed_scales(design, noise, bounds, start)
     vote = VOTE_SHARE if family.least_squares else 0.0

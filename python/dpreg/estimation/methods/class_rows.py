@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpreg.base.families import GAUSSIAN
 from dpreg.base.passes import expect
-from dpreg.data.bounds import column_bounds
+from dpreg.data.bounds import column_bounds, wide_places
 from dpreg.data.class_steps import RowsOfStep
 from dpreg.data.classes import Baseline, Ordered, RowsOfClasses
 from dpreg.data.design import Design, Terms
@@ -70,7 +70,7 @@ def _covariate_units(design: Design, noise: GaussianReleases, size: int) -> _Uni
     bounds = column_bounds(design.terms)
     if weight is not None:  # whose scale is found with the rows
         bounds[weight] = 0.0, 1.0
-    found = column_scales(design, noise, bounds)
+    found = column_scales(design, noise, bounds, wide=wide_places(design.terms))
     centre, scale = found.centre[:size].copy(), found.scale[:size].copy()
     given = list(design.terms.given)
     centre[given], scale[given] = 0.0, 1.0

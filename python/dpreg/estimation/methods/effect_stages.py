@@ -10,7 +10,7 @@ import numpy as np
 
 from dpreg.base.families import BINOMIAL, Family
 from dpreg.data.arms import Treatments, one_row_each
-from dpreg.data.bounds import column_bounds, level_places
+from dpreg.data.bounds import column_bounds, level_places, wide_places
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.newton.fit import newton_fit
@@ -81,7 +81,9 @@ class Stages:
     def mean(self, label: str, design: Design, share: float) -> Release | Declined:
         """Release the mean of a response, whose scale is found first."""
         noise = self.stage(min(share, self.left))
-        scales = column_scales(design, noise, column_bounds(design.terms))
+        scales = column_scales(
+            design, noise, column_bounds(design.terms), wide=wide_places(design.terms)
+        )
         begun = replace(with_scales(design, noise, scales, VOTE_SHARE), few=_FEW_SCORES)
         found = begun.declined or newton_fit(begun)
         self.add(label, noise)
@@ -99,7 +101,9 @@ def known_scales(design: Design, spending: Stages, family: Family) -> Known:
     bounds = column_bounds(replace(terms, ranges=ranges))
     # The treatment, which is counted below, is scaled the same whether it is a factor or a number.
     levels = tuple(places for places in level_places(terms) if 0 not in places)
-    scales = column_scales(design, noise, bounds, events=family.events, levels=levels)
+    scales = column_scales(
+        design, noise, bounds, events=family.events, levels=levels, wide=wide_places(terms)
+    )
     arms = one_row_each(design, Treatments(columns=False), terms_of("treatment", (), BINOMIAL))
     counts = column_scales(arms, noise, np.array([[0.0, 1.0]]), events=True)
     spending.add("", noise)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.base.passes import expect
-from dpreg.data.bounds import column_bounds, level_places
+from dpreg.data.bounds import column_bounds, level_places, wide_places
 from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import expanded
 from dpreg.data.periods import RowsOfEvents, RowsOfPeriods
@@ -101,7 +101,8 @@ def release_hazards(
     bounds = column_bounds(design.terms)
     # The time, the event and when a record entered are in the table.
     bounds[[*range(first), -1]] = 0.0, 1.0
-    records = column_scales(design, noise, bounds, levels=level_places(design.terms))
+    levels, wide = level_places(design.terms), wide_places(design.terms)
+    records = column_scales(design, noise, bounds, levels=levels, wide=wide)
     table = _table(design, rows, noise)
     scales = _row_scales(records, rows, terms, table)
     of_rows = expanded(design, rows, rows.periods.count, max_rows, terms, order=_order(rows))

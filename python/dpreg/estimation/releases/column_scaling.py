@@ -21,6 +21,7 @@ from dpreg.privacy.sealed import ExactSums
 
 Doubles = NDArray[np.float64]
 
+_NONE = np.empty(0, dtype=np.int64)
 # Share of the squared mu for the number of rows.
 _COUNT = 0.003
 # and for those without and with an event, again, where one has fewer deviations than this: scores
@@ -67,11 +68,13 @@ def column_scales(
     *,
     events: bool = False,
     levels: tuple[NDArray[np.int64], ...] = (),
+    wide: NDArray[np.int64] = _NONE,
 ) -> Scales:
     """Find centre and scale of the regressors and, last, of the response.
 
     Counts of signs and orders of magnitude come first; of columns far from 0 those in equal bins
-    follow.  Bounds are believed where there are few rows, and else a look within them is taken.
+    follow.  Columns with bounds cost nothing, but for counts of the levels of factors, and of
+    columns whose bounds may be wide, if there are not too few rows for that.
 
     Parameters
     ----------
@@ -85,6 +88,8 @@ def column_scales(
         again where few have, or have not.
     levels : tuple of ndarray of int
         Places of the indicators of each factor, whose bounds are 0 and 1.
+    wide : ndarray of int
+        Columns whose bounds may be wide.
 
     Privacy
     -------
@@ -93,7 +98,6 @@ def column_scales(
     """
     given = np.asarray(np.isfinite(bounds).all(axis=1))
     searched = np.flatnonzero(~given)
-    wide = _wide(bounds, given, levels, events=events)
     number, cells, within = rows.total(SizeCounts((searched, wide)))
     if events:
         units, ones, doubt = _events(rows.total(EventCounts()), noise)
@@ -149,21 +153,6 @@ def column_scales(
         response_found=bool(given[-1] or events or len(bounds) - 1 in sizes),
         units=units,
     )
-
-
-def _wide(
-    bounds: Doubles,
-    given: NDArray[np.bool_],
-    levels: tuple[NDArray[np.int64], ...],
-    *,
-    events: bool,
-) -> NDArray[np.int64]:
-    """Return the columns whose bounds may be wide: no indicators, nor responses of 0 and 1."""
-    wide = given.copy()
-    for places in levels:
-        wide[places] = False
-    wide[-1] &= not (events and bounds[-1, 1] == 1)
-    return np.flatnonzero(wide)
 
 
 def _events(exact: ExactSums, noise: GaussianReleases) -> tuple[float, float, float]:
