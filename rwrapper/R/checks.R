@@ -3,8 +3,8 @@
 
 needs_eps <- function(missing) {
   if (missing)
-    refuse("eps must be given; write eps = 1, a common choice; smaller is more private, or see what ",
-           "dp_plan() says of yours")
+    refuse("eps must be given; write eps = 1, a common choice (a smaller eps is more private), or ",
+           "compute it with dp_plan()")
 }
 
 needs_data <- function(missing, formula) {

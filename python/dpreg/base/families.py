@@ -250,7 +250,7 @@ def Quantile(q: float = 0.5) -> Family:  # noqa: N802
     """
     number = isinstance(q, (int, float)) and not isinstance(q, bool)
     if not number or not 0.01 <= q <= 0.99:
-        raise unusable("q", "a number in [0.01, 0.99]", q)
+        raise unusable("q", "a number in [0.01, 0.99]", q, write("q", 0.9))
     return Family("quantile", "identity", "quantile", float(q))
 
 
