@@ -275,6 +275,7 @@ _OTHER_NAMES = {
     **dict.fromkeys(("logit", "logistic", "bernoulli", "probit"), "binomial"),
     **dict.fromkeys(("nb", "negbin", "nbinom", "nbinom2"), "negativebinomial"),
     **dict.fromkeys(("normal", "ols", "linear"), "gaussian"),
+    **dict.fromkeys(("inverse.gaussian", "inverse_gaussian", "lognormal"), "gamma"),
     **dict.fromkeys(("count", "counts", "quasipoisson"), "poisson"),
     "median": "quantile",
 }
