@@ -161,7 +161,7 @@ MISTAKES = [
         ("dpreg.dp_effect('person ~ x', df, 1, treatment='k', family='binomial', "
          "bounds={'person': (1, 2)})", "bounds", "write I(person == 2)"),
         ("dpreg.dp_curve('Surv(x) ~ 1', df, 1, cuts=[1, 2])", "formula", "given 1 argument;"),
-        ("dpreg.dp_curve('Surv(x, k) ~ 1', df, 1, cuts=[2, 1])", "cuts", "increasing"),
+        ("dpreg.dp_curve('Surv(x, k) ~ 1', df, 1, cuts=[2, 1])", "cuts", "write cuts=[90, 180"),
         ("dpreg.dp_curve('Surv(x, k) ~ 1', df, 1, cuts=[1, 2])", "formula", "Surv(x, k == 'v')"),
         ("dpreg.dp_curve('Surv(x, y) ~ 1', df, 1, cuts=[-1, 2])", "start", "leave out cuts below"),
         ("dpreg.dp_test('ttest', df, 1)", "statistic must be a function", "got 'ttest'"),

@@ -24,8 +24,7 @@ def check_options(options: object) -> None:
         value = getattr(options, name)
         kinds = alternatives(hint)
         if not any(_fits(value, kind) for kind in kinds):
-            wanted = " or ".join(_spelled(kind) for kind in kinds)
-            raise unusable(name, wanted, value, _instead(name, value, options))
+            raise unusable(name, kind_of(hint), value, _instead(name, value, options))
 
 
 def _instead(name: str, value: Any, options: Any) -> Pieces:
@@ -36,6 +35,11 @@ def _instead(name: str, value: Any, options: Any) -> Pieces:
     default = next(field.default for field in dataclasses.fields(options) if field.name == name)
     plain = isinstance(default, (numbers.Real, str))
     return write(name, default) if plain else leave_out(name)
+
+
+def kind_of(hint: Any) -> str:
+    """Return what a value with this annotation must be, in words."""
+    return " or ".join(_spelled(kind) for kind in alternatives(hint))
 
 
 def alternatives(hint: Any) -> tuple[Any, ...]:
