@@ -112,4 +112,5 @@ print(exact(women["ln_wage"], women["union"], women[["tenure", "year"]]))
 
 # %%
 print(f"about {found.overlap.rows:,.0f} rows, standard error {found.overlap.std_err:.0f}")
-print(found.privacy)
+parts = found.privacy.parts
+print(f"{len(parts)} noisy steps, which found.privacy lists; the first: {parts[0].label}")

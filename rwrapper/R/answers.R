@@ -19,7 +19,7 @@ seed_sent <- function(rng) {
   if (is.null(rng)) return(NULL)
   if (!is.numeric(rng) || length(rng) != 1L || is.na(rng) || rng < 0 || rng != trunc(rng) || rng >= 2^53)
     refuse("rng must be NULL (private) or a whole number below 2^53, for a reproducible result ",
-           "that is not private")
+           "that is not private; write rng = 1, or leave rng out")
   format(rng, scientific = FALSE, digits = 17)
 }
 

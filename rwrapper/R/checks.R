@@ -3,8 +3,8 @@
 
 needs_eps <- function(missing) {
   if (missing)
-    refuse("eps must be given; write eps = 1, a common choice; smaller is more private, or see what ",
-           "dp_plan() says of yours")
+    refuse("eps must be given; write eps = 1, a common choice (a smaller eps is more private), or ",
+           "compute it with dp_plan()")
 }
 
 needs_data <- function(missing, formula) {
@@ -81,8 +81,9 @@ described <- function(x) {
 
 check_unit <- function(unit, data) {
   if (is.null(unit)) return(invisible())
-  if (!is.character(unit) || length(unit) != 1L || !unit %in% names(data))
-    refuse("unit: name one column of the data, such as unit = \"person\"")
+  if (!is.character(unit) || length(unit) != 1L || is.na(unit))
+    refuse("unit must be the name of one column, such as unit = \"person\", not ", described(unit))
+  if (!unit %in% names(data)) no_such_column("unit", unit, names(data))
   x <- data[[unit]]
   # As doubles, which is what an integer64 is without its package, distinct numbers may be equal.
   if (!is.atomic(x) || length(dim(x)) > 1L || inherits(x, "integer64") ||

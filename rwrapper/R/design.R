@@ -55,8 +55,12 @@ refuse_unknown <- function(name, formula, columns) {
   if ("$" %in% all.names(formula))
     refuse("formula: there is no column ", shown, " in the data; write the name of the column alone, ",
            "without the name of the data frame and $")
+  no_such_column("formula", name, columns)
+}
+
+no_such_column <- function(argument, name, columns) {
   near <- columns[utils::adist(name, columns, ignore.case = TRUE)[1L, ] <= 2L]
-  refuse("formula: there is no column ", shown, " in the data",
+  refuse(argument, ": there is no column ", sQuote(name, FALSE), " in the data",
          if (length(near)) paste0("; did you mean ", listed(near, "or"), "?")
          else paste0(", which have ", listed(columns)))
 }
@@ -80,7 +84,7 @@ no_rows <- function(x) if (length(dim(x)) == 2L) x[0L, , drop = FALSE] else x[0L
 check_levels <- function(levels, columns) {
   if (is.null(levels)) return(invisible())
   if (!is.list(levels) || is.null(names(levels)))
-    refuse("levels: write list(column = c(\"first\", \"second\"))")
+    refuse("levels must be a list with names, such as levels = list(sex = c(\"f\", \"m\")), not ", described(levels))
   for (name in names(levels)) {
     if (!name %in% columns) refuse("levels: there is no column ", sQuote(name, FALSE))
     if (!is.atomic(levels[[name]]) || length(levels[[name]]) < 2L || anyNA(levels[[name]]) ||

@@ -98,7 +98,11 @@ with_treatment <- function(formula, treatment, data, levels) {
     refuse("formula: ", sQuote(treatment, FALSE), " is the treatment, and cannot be in the formula too")
   if ("." %in% all.vars(formula[[3L]])) refuse("formula: name the covariates, or write ~ 1 for none")
   name <- as.name(treatment)
+  if (is.data.frame(data) && !treatment %in% names(data)) no_such_column("treatment", treatment, names(data))
   group <- treatment %in% names(levels) || (is.data.frame(data) && is.factor(data[[treatment]]))
+  if (!group && is.data.frame(data) && is.character(data[[treatment]]))
+    refuse("treatment: column ", sQuote(treatment, FALSE), " is text, and its levels must not be read from the data; ",
+           "add levels = list(", treatment, " = c(\"control\", \"treated\"))")
   # FALSE and TRUE have contrasts, and times 1 they have none.
   term <- if (group) call("C", name, quote(contr.treatment)) else call("I", call("*", 1, name))
   stats::as.formula(call("~", formula[[2L]], call("+", term, formula[[3L]])), environment(formula))

@@ -25,7 +25,8 @@ check_data <- function(data) {
          class(data)[1L],
          if (inherits(data, "ArrowObject")) "; write as.data.frame(data), or the paths of its files"
          else if (inherits(data, "tbl_lazy"))
-           "; write as.data.frame(data), or let the database write Parquet files and give their path")
+           "; write as.data.frame(data), or let the database write Parquet files and give their path"
+         else if (is.matrix(data) || is.list(data)) "; write as.data.frame(data)")
 }
 
 #' What is sent to Python when the data are in files

@@ -135,8 +135,10 @@ weight_column <- function(expression, value, data) {
   name <- if (is.name(expression) && as.character(expression) %in% names(data)) as.character(expression)
           else value()
   if (is.null(name)) return(NULL)
-  if (!is.character(name) || length(name) != 1L || !name %in% names(data))
-    refuse("weights: name one column of the data, such as weights = w; make it before the call")
+  if (!is.character(name) || length(name) != 1L || is.na(name))
+    refuse("weights must be the name of one column, such as weights = w, not ", described(name),
+           "; make the column before the call")
+  if (!name %in% names(data)) no_such_column("weights", name, names(data))
   x <- data[[name]]
   if (!is.numeric(x) || length(dim(x)) || inherits(x, "integer64"))
     refuse("weights: column ", sQuote(name, FALSE), " of class ", class(x)[1L], " weighs nothing; ",

@@ -10,7 +10,8 @@ check_formula <- function(formula, columns) {
   if (!inherits(formula, "formula") || length(formula) != 3L)
     refuse("formula: write a formula with a response, such as y ~ x + z")
   if (anyDuplicated(columns))
-    refuse("data: two columns are both named ", sQuote(columns[anyDuplicated(columns)], FALSE))
+    refuse("data: two columns are both named ", sQuote(columns[anyDuplicated(columns)], FALSE),
+           "; rename one")
   prototype <- structure(rep(list(numeric()), length(columns)), names = columns,
                          class = "data.frame", row.names = integer())
   terms <- tryCatch(stats::terms(formula, data = prototype),

@@ -152,7 +152,7 @@ FIT, SELECT = ["fit", "price ~ carat", "DATA"], ["select", "price ~ carat", "DAT
          "--method must be one of auto, tukey, adassp, boosted_adassp, dpsgd, frank_wolfe, got "
          "'Tukey'; write --method tukey"),
         ([*FIT, "--eps", "1", "--method", "tukey", "--option", "models=few"],
-         "'models' of 'tukey' cannot be 'few'"),
+         "'models' of 'tukey' must be a whole number or none, got 'few'"),
         ([*FIT, "--eps", "1", "--method", "tukey", "--option", "model=5"],
          "'tukey' has no option 'model'"),
         ([*FIT, "--eps", "1", "--method", "tukey", "--option", "models=1"],

@@ -284,3 +284,26 @@ def test_the_planner_solves_for_power_as_python_does(page):
         else:
             solved = dpreg.dp_plan(question["n"], power=0.9, **given)
             assert answer["epsilonForPower"] == solved.eps
+
+
+def test_letters_of_the_first_plot_are_legible_on_a_phone(page):
+    """Letters of 10 points, drawn at 160 dots per inch, have 9 pixels or more."""
+    page.set_viewport_size({"width": 375, "height": 850})
+    page.goto("/index.html")
+    shown, drawn = page.locator("article img").first.evaluate("(i) => [i.width, i.naturalWidth]")
+    assert 10 / 72 * 160 * shown / drawn >= 9
+
+
+@pytest.mark.parametrize("name", ["index", "guide/effects", "rwrapper/vignettes/custodian"])
+def test_a_dark_page_has_no_white_box(chromium, address, name):
+    """White is 20 of 255 after the filter, as near to the page's own background as can be seen."""
+    context = chromium.new_context(base_url=address, color_scheme="dark")
+    page = context.new_page()
+    page.goto(f"/{name}.html")
+    filters = "(all) => all.map((image) => getComputedStyle(image).filter)"
+    assert set(page.locator("article img").evaluate_all(filters)) == {
+        "invert(0.92) hue-rotate(180deg)"
+    }
+    page.emulate_media(color_scheme="light")
+    assert set(page.locator("article img").evaluate_all(filters)) == {"none"}
+    context.close()

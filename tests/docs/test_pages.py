@@ -118,6 +118,7 @@ def test_every_public_name_of_python_has_a_page(site, module):
 
 def test_every_function_of_r_has_a_page(site):
     pages = "".join(page.read_text() for page in (site / "reference/r").glob("*.html"))
+    assert "Rd_expr" not in pages
     exported = re.findall(r"^export\((\w+)\)$", (ROOT / "rwrapper/NAMESPACE").read_text(), re.M)
     assert exported
     for name in exported:

@@ -35,10 +35,12 @@ def stage(index: Path) -> None:
     fit, exact = names["fit"], least_squares(dpreg.load_diamonds())
     if not isinstance(fit, dpreg.DPResults):
         raise SystemExit(f"the fit of the first page was not released:\n{fit}")
-    figure = Figure(figsize=(7, 3.2), layout="constrained")
+    # As wide as on a phone, so that its letters are as large as those around it.
+    figure = Figure(figsize=(4.6, 3.6), layout="constrained")
     both = {"least squares, not private": exact, "dpreg, eps = 1": fit}
     ax = plot_beside(both, figure.subplots(), terms=TERMS)
     ax.set_xlabel("change of log(price), with 95% interval")
+    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0))
     figure.savefig(index.with_name(PICTURE), dpi=160)
     said = " ".join(conclusion(fit.params, exact["coef"]).split())
     text = index.read_text()

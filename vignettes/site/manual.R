@@ -14,6 +14,7 @@ for (topic in topics) {
   # Warnings would be about links to other packages, which lead nowhere on these pages.
   suppressWarnings(tools::Rd2HTML(
     file.path(man, topic), file.path(out, sub("[.]Rd$", ".html", topic)),
-    package = "dpreg", Links = links, Links2 = character(), no_links = FALSE
+    package = "dpreg", Links = links, Links2 = character(), no_links = FALSE,
+    stages = c("build", "install", "render")  # those of \\doi{} too
   ))
 }

@@ -33,6 +33,7 @@ from pictures import in_words
 sys.path.pop(0)
 Figure.__repr__ = in_words
 c.InlineBackend.figure_formats = {{"retina"}}
+c.InlineBackend.rc = {{"font.size": 12}}
 """
 # What is said to ruff and to nobody else.
 ASIDE = re.compile(r"  # (fmt: skip|noqa.*)$", re.MULTILINE)

@@ -1,6 +1,9 @@
 # Run the chunks in the folders of a folder, each folder with names of its own.
 options(width = 100, digits = 4, cli.num_colors = 1L)
 
+# Letters of a plot stay legible where it is as narrow as a phone.
+ggplot2::theme_set(ggplot2::theme_grey(14))
+
 # What each expression prints, as when typed, with an empty line between one and the next.
 printed <- function(chunk, names) {
   said <- lapply(parse(chunk), function(expression) {
@@ -16,7 +19,7 @@ printed <- function(chunk, names) {
 # What the chunk draws, and the text of its picture, which is written in its first line.
 drawing <- function(chunk, code) {
   picture <- sub("[.]R$", ".png", chunk)
-  grDevices::png(picture, 7, 3.2, "in", res = 160)
+  grDevices::png(picture, 6.4, 3.2, "in", res = 160)
   on.exit(grDevices::dev.off())
   force(code)
   first <- readLines(chunk, 1L)

@@ -29,6 +29,8 @@ def rounded(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
+# Letters of a plot stay legible where it is as narrow as a phone.
+plt.rcParams["font.size"] = 12
 pd.set_option(
     "display.width", 100, "display.max_columns", None, "display.float_format", rounded
 )  # fmt: skip

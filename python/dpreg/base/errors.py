@@ -186,9 +186,8 @@ def unusable(argument: str, wanted: Words, value: object, *suggestion: Words) ->
 def unknown_name(argument: str, name: str, known: Iterable[str]) -> ArgumentError:
     """Return the refusal of a name that no method or selector has."""
     names = tuple(known)
-    meant = closest(name, names)
-    advice = [] if meant is None else [write(argument, meant)]
-    return unusable(argument, ("one of ", Names(names)), name, *advice)
+    advice = write(argument, closest(name, names) or names[0])
+    return unusable(argument, ("one of ", Names(names)), name, advice)
 
 
 def closest(name: object, known: Iterable[str]) -> str | None:

@@ -250,7 +250,7 @@ def Quantile(q: float = 0.5) -> Family:  # noqa: N802
     """
     number = isinstance(q, (int, float)) and not isinstance(q, bool)
     if not number or not 0.01 <= q <= 0.99:
-        raise unusable("q", "a number in [0.01, 0.99]", q)
+        raise unusable("q", "a number in [0.01, 0.99]", q, write("q", 0.9))
     return Family("quantile", "identity", "quantile", float(q))
 
 
@@ -275,6 +275,7 @@ _OTHER_NAMES = {
     **dict.fromkeys(("logit", "logistic", "bernoulli", "probit"), "binomial"),
     **dict.fromkeys(("nb", "negbin", "nbinom", "nbinom2"), "negativebinomial"),
     **dict.fromkeys(("normal", "ols", "linear"), "gaussian"),
+    **dict.fromkeys(("inverse.gaussian", "inverse_gaussian", "lognormal"), "gamma"),
     **dict.fromkeys(("count", "counts", "quasipoisson"), "poisson"),
     "median": "quantile",
 }

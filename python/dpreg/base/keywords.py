@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import ParamSpec, TypeVar
 
-from dpreg.base.errors import Argument, KeywordError, Options, Setting, Words, closest, write
+from dpreg.base.errors import Argument, Blank, KeywordError, Options, Setting, Words, closest, write
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -17,7 +17,7 @@ _PAIR = ("write ", Argument("formula"), " and ", Argument("data"))
 _SEED = ("write ", Argument("rng"), ", which makes the result reproducible but not private")
 
 _SYNONYMS = {
-    "eps": "epsilon", "data": "df dataset frame", "unit": "group groups cluster subject",
+    "eps": "epsilon", "data": "df dataset frame", "unit": "group groups cluster subject id",
     "levels": "categories", "k": "n_features n_features_to_select", "d": "features",
     "n": "rows nobs n_obs", "cuts": "breaks times", "start": "start_time", "ledger": "path file",
 }  # fmt: skip
@@ -59,7 +59,18 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
     ),
     "level": (("alpha",), "write alpha=0.1 for intervals of 90%"),
     "alpha": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
-    "conf_level": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
+    **dict.fromkeys(
+        ("conf_level", "confidence", "confidence_level"),
+        (("inference", "alpha"), "for intervals of 90% write alpha=0.1, in a method of the result: "
+         "summary(alpha=0.1)"),
+    ),
+    **dict.fromkeys(
+        ("data_norm", "sensitivity", "clip", "clipping", "clip_norm", "max_grad_norm"),
+        (("bounds",), (
+            "leave it out: limits are estimated with noise, or are public: ",
+            Setting("bounds", {"x": (Blank("low"), Blank("high"))}),
+        )),
+    ),
     "delta": (("cuts", "blocks"), "leave it out: the guarantee is (eps, 0)"),
     **dict.fromkeys(
         ("reference", "baseline", "base", "ref"),
@@ -161,8 +172,8 @@ def _twice(function: str, key: str, ordered: list[str]) -> KeywordError:
 
 def _missing(function: str, key: str) -> KeywordError:
     if key == "eps":
-        common = (*write("eps", 1.0), ", a common choice; smaller is more private")
-        return KeywordError("eps", "must be given", common, "see what dp_plan() says of yours")
+        common = (*write("eps", 1.0), ", a common choice (a smaller eps is more private)")
+        return KeywordError("eps", "must be given", common, "compute it with dp_plan()")
     if key == "data":
         kinds = "a data frame, a dict of arrays or the path of a Parquet file"
         return KeywordError(key, "must be given", kinds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import numbers
 import types
@@ -9,7 +10,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Union
 
-from dpreg.base.errors import ArgumentError, got
+from dpreg.base.errors import Pieces, leave_out, unusable, write
 
 
 def check_options(options: object) -> None:
@@ -23,9 +24,22 @@ def check_options(options: object) -> None:
         value = getattr(options, name)
         kinds = alternatives(hint)
         if not any(_fits(value, kind) for kind in kinds):
-            wanted = " or ".join(_spelled(kind) for kind in kinds)
-            of = f": an option of dpreg.{type(options).__name__}"
-            raise ArgumentError(name, (f"must be {wanted}, got ", got(value), of))
+            raise unusable(name, kind_of(hint), value, _instead(name, value, options))
+
+
+def _instead(name: str, value: Any, options: Any) -> Pieces:
+    """Return what to write: the whole number that a number is near to, or the default."""
+    number = int(value) if isinstance(value, str) and value.isdecimal() else value
+    if _FITS[float][1](number) and 1 <= number < 1e15:
+        return write(name, round(number))
+    default = next(field.default for field in dataclasses.fields(options) if field.name == name)
+    plain = isinstance(default, (numbers.Real, str))
+    return write(name, default) if plain else leave_out(name)
+
+
+def kind_of(hint: Any) -> str:
+    """Return what a value with this annotation must be, in words."""
+    return " or ".join(_spelled(kind) for kind in alternatives(hint))
 
 
 def alternatives(hint: Any) -> tuple[Any, ...]:

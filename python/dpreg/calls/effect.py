@@ -13,8 +13,8 @@ from dpreg.base.errors import (
     ArgumentError,
     Choice,
     FormulaError,
+    Value,
     add,
-    got,
     leave_out,
     unusable,
     write,
@@ -239,12 +239,13 @@ def _options(asked: Request) -> TreatmentEffect:
     """Check what does not depend on the columns of the data."""
     arms: Arms = asked.method
     if arms.estimator not in _METHODS:
-        wanted = ("must be one of ", Choice(_METHODS), ", got ", got(arms.estimator))
-        raise ArgumentError("method", wanted)
+        raise unusable(
+            "method", ("one of ", Choice(_METHODS)), arms.estimator, write("method", "aipw")
+        )
     family = family_from(asked.family)
     if family not in (GAUSSIAN, BINOMIAL):
-        models = Choice(("gaussian", "binomial"))
-        raise ArgumentError("family", ("must be ", models, f", not {family.name}"))
+        wanted = (Value("gaussian"), " or ", Value("binomial"))
+        raise unusable("family", wanted, family.name, write("family", "gaussian"))
     if arms.propensity is not None:
         if not _number(arms.propensity) or not _LEAST <= arms.propensity <= 1 - _LEAST:
             raise unusable("propensity", "a number in (0, 1), such as 0.5", arms.propensity)
@@ -267,7 +268,7 @@ def _limits(overlap: object) -> tuple[float, float]:
     pair = tuple(overlap) if isinstance(overlap, Sequence) and len(overlap) == 2 else ()
     if not pair or not all(map(_number, pair)) or not _LEAST <= pair[0] < pair[1] <= 1 - _LEAST:
         wanted = f"two increasing numbers from {_LEAST:g} to {1 - _LEAST:g}, such as (0.05, 0.95)"
-        raise unusable("overlap", wanted, overlap)
+        raise unusable("overlap", wanted, overlap, leave_out("overlap"))
     return float(pair[0]), float(pair[1])
 
 

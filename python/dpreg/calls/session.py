@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpreg.base.errors import BudgetError, Options, SourceError, Value, unusable
+from dpreg.base.errors import BudgetError, Options, SourceError, Value, a_kind, unusable
 from dpreg.base.passes import starting
 from dpreg.calls.request import Request
 from dpreg.data.observations import check_memory
@@ -237,7 +237,7 @@ def _budget_for(budget: object, epsilon: float, delta: float | None) -> tuple[Pa
         raise BudgetError("budget", problem)
     if not isinstance(budget, Payer):
         example = Options("budget", "", "Budget", {"eps": 2.0, "delta": 1e-5})
-        given = f", not {type(budget).__name__}"
+        given = f", not {a_kind(budget)}"
         # A path, unless it is so long that it may be of something else.
         opened = "open the ledger: budget=dpreg.Budget.open(path)"
         advice = [opened] if isinstance(budget, (str, os.PathLike)) else []

@@ -17,12 +17,13 @@ MOST_CUTS = 1000
 
 def edges_of(cuts: object, start: object, most: int = MOST_CUTS) -> Doubles:
     """Return where intervals end, the first being the beginning of all."""
-    wanted = f"increasing finite numbers, at most {most}, such as [90, 180, 365]"
+    wanted = f"increasing finite numbers, at most {most}"
+    like = (*write("cuts", [90, 180, 365]), ", for example")
     values = [] if isinstance(cuts, (str, bytes, Mapping)) else _listed(cuts)
     if not values or len(values) > most or not all(map(_real, values)):
-        raise unusable("cuts", wanted, cuts)
+        raise unusable("cuts", wanted, cuts, like)
     if any(a >= b for a, b in itertools.pairwise(values)):
-        raise unusable("cuts", wanted, cuts)
+        raise unusable("cuts", wanted, cuts, like)
     if not _real(start) or not start < values[0]:
         wanted = f"a number below the first cut, {values[0]:g}"
         raise unusable("start", wanted, start, write("start", ...), "leave out cuts below it")

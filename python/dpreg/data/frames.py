@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpreg.base.errors import SchemaError
+from dpreg.base.errors import SchemaError, a_kind, write
 from dpreg.data.arrow import arrow_cells, arrow_column, arrow_schema
 from dpreg.data.cells import Cells, Coded, Joined, Numbers, Ticks
 from dpreg.data.objects import Objects
@@ -34,7 +34,8 @@ def frame_source(data: Any) -> RowSource:
         raise SchemaError(
             "data",
             "must be a pandas, polars or pyarrow table, a dict of arrays or the path of a Parquet "
-            f"file, not {type(data).__name__}",
+            f"file, not {a_kind(data)}",
+            (*write("data", {"x": [1.0, 2.0]}), ", for example"),
         ) from None
     except nw.exceptions.NarwhalsError as error:
         raise SchemaError("data", str(error)) from None
@@ -150,7 +151,8 @@ def _mapped_column(name: str, values: Any) -> tuple[Column, Sliced]:
         return _numpy_column(name, np.dtype(values.dtype), lambda: np.asarray(values))
     if isinstance(values, Sequence) and not isinstance(values, (str, bytes)):
         return Column(name, "numeric", holds=LIST), lambda part: Objects(values[part])
-    raise SchemaError("data", f"column {name!r} must be an array or a list")
+    problem = f"column {name!r} must be an array or a list, not {a_kind(values)}"
+    raise SchemaError("data", problem, (*write("data", {name: [1.0, 2.0]}), ", for example"))
 
 
 def _pandas_column(name: str, dtype: Any, series: Callable[[], Any]) -> tuple[Column, Sliced]:

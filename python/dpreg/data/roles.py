@@ -7,7 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpreg.base.arrays import Doubles
-from dpreg.base.errors import Argument, ArgumentError, SchemaError, add, leave_out, unusable, write
+from dpreg.base.errors import (
+    Argument,
+    ArgumentError,
+    SchemaError,
+    a_kind,
+    add,
+    leave_out,
+    unusable,
+    write,
+)
 from dpreg.data.schema import Schema, no_column
 from dpreg.privacy.stratum import Stratum
 
@@ -42,7 +51,7 @@ def check_weights(weights: str | None, weight_limit: float | None) -> Weights | 
             raise ArgumentError("weight_limit", problem, *advice)
         return None
     if not isinstance(weights, str):
-        problem = f"must be the name of one column, a string, not a {type(weights).__name__}"
+        problem = f"must be the name of one column, a string, not {a_kind(weights)}"
         raise SchemaError("weights", problem, (*write("weights", "w"), ", for example"))
     if weight_limit is None:
         return Weights(weights)
@@ -69,7 +78,7 @@ def check_unit(unit: str | None, schema: Schema) -> None:
     if unit is None:
         return
     if not isinstance(unit, str):
-        problem = f"must be the name of one column, a string, not a {type(unit).__name__}"
+        problem = f"must be the name of one column, a string, not {a_kind(unit)}"
         raise SchemaError("unit", problem, (*write("unit", "person"), ", for example"))
     if unit not in schema:
         raise SchemaError("unit", *no_column(unit, schema))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 
 from dpreg import _core
-from dpreg.base.errors import Value, unusable
+from dpreg.base.errors import Value, leave_out, unusable, write
 
 
 def bit_source(rng: int | _core.BitSource | None) -> _core.BitSource:
@@ -33,5 +33,5 @@ def bit_source(rng: int | _core.BitSource | None) -> _core.BitSource:
             Value(None), " (private), an integer in [0, 2**64) for a reproducible result that is "
             "not private, or a dpreg bit source",
         )  # fmt: skip
-        raise unusable("rng", wanted, rng)
+        raise unusable("rng", wanted, rng, write("rng", 1), leave_out("rng"))
     return _core.TestBits(seed)

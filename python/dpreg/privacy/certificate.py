@@ -89,7 +89,7 @@ class Certificate:
         How the parts add up.
     parts : tuple of Part
     public : tuple of str
-        What is taken as public, and so may be told apart freely.
+        What is taken as public, and so is not protected.
     seeded : bool
         True: the randomness was chosen by the caller and **nothing is private**.
     version : str

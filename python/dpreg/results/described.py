@@ -36,8 +36,8 @@ _PAID = "it is a separate release, which fit_stats=True in the call pays for"
 _COUNT = "it counts records, which is private; nobs is a noisy count that was paid for"
 _REASONS = {
     **dict.fromkeys(
-        ("resid", "fittedvalues", "resid_pearson", "resid_deviance", "resid_response", "wresid",
-         "get_influence", "get_prediction"),
+        ("resid", "residuals", "fittedvalues", "fitted", "fitted_values", "resid_pearson",
+         "resid_deviance", "resid_response", "wresid", "get_influence", "get_prediction"),
         f"{_A_NUMBER_A_RECORD}; use predict(data) for data that need no protection",
     ),
     **dict.fromkeys(
@@ -73,6 +73,7 @@ _SHARED = {
     **dict.fromkeys(("ate", "att", "estimate"), ("effect", "effect")),
     **dict.fromkeys(("median", "median_survival"), ("quantile", "quantile(0.5)")),
     "predict": ("lm", "lm(formula).predict(data)"),
+    **dict.fromkeys(("fit", "ols", "params"), ("lm", "lm(formula)")),
 }  # fmt: skip
 # How alike two names are of which one is meant for the other.
 _ALIKE = 0.8

@@ -16,7 +16,7 @@ from dpreg.base.families import Family
 from dpreg.data.containers import open_source
 from dpreg.data.formula import bound_formula
 from dpreg.data.formula.parse import effects_as_terms, split_effects
-from dpreg.data.schema import Column, Schema
+from dpreg.data.schema import Column, Schema, no_column
 from dpreg.estimation.inference.law import NORMAL
 from dpreg.estimation.inference.residuals import FitStats
 from dpreg.results.contrasts import covariances_known, wald_columns
@@ -114,7 +114,7 @@ def design_rows(
     source = open_source(data)
     for name in spec.regressors:
         if name not in source.schema:
-            raise SchemaError("predict", f"the new data have no column {name!r}")
+            raise SchemaError("data", *no_column(name, source.schema))
         _check_kind(spec.schema[name], source.schema[name])
     blocks, kept, total = [np.empty((0, len(spec.names)))], [np.empty(0, dtype=np.int64)], 0
     for batch in source.batches(spec.needed(response=False)):
@@ -136,9 +136,8 @@ def _index_of(data: Any) -> pd.Index | None:
 
 def _check_kind(fitted: Column, new: Column) -> None:
     if fitted.levels is None and new.kind != "numeric":
-        raise SchemaError(
-            "predict", f"column {new.name!r} was numeric in the fit and is {new.kind} here"
-        )
+        problem = f"column {new.name!r} was numeric in the fit and holds {new.holds} here"
+        raise SchemaError("data", problem, "convert it to numbers before the call")
 
 
 def mean_intervals(

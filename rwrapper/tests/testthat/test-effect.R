@@ -62,6 +62,8 @@ test_that("wrong use is refused", {
     expect_error(dp_effect(formula, data, eps = 1, treatment = treatment, ...), text, class = "dpreg_usage")
   refused("is the treatment", y ~ arm + age)
   refused("name of one column", treatment = 3)
+  refused("treatment: there is no column 'amr' in the data; did you mean '.*arm'", treatment = "amr")
+  refused("text, and its levels must not be read from the data; add levels", treatment = "text")
   refused("overlap must be two", overlap = 0.1)
   refused("one of", method = "tmle")
   refused("uses none", method = "difference")

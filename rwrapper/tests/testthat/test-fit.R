@@ -144,8 +144,19 @@ test_that("wrong use is an error with a class, before a record is read", {
   expect_error(dp_lm(price ~ carat, diamonds, eps = 1, delta = 2), "delta must be in")
   expect_error(dp_lm(price ~ carat, diamonds, eps = 1, method = "magic"), "method must be one of")
   expect_error(dp_lm(price ~ carat, diamonds, eps = 1, method = TukeyEM(models = 1)), "at least 2")
-  expect_error(dp_lm(price ~ carat, diamonds, eps = 1, method = TukeyEM(models = 10.5)), "whole number")
-  expect_error(dp_lm(price ~ carat, diamonds, eps = 1, rng = 1.5), "rng must be")
+  expect_error(dp_lm(price ~ carat, diamonds, eps = 1, method = TukeyEM(models = 10.5)),
+               "whole number, got 10.5; write models = 10")
+  expect_error(dp_lm(price ~ carat, diamonds, eps = 1, unit = "x", max_rows = 2.5),
+               "max_rows must be a whole number, got 2.5; write max_rows = 2")
+  expect_error(dp_lm(price ~ carat, diamonds, eps = 1, unit = "Carat"),
+               "unit: there is no column 'Carat' in the data; did you mean 'carat'")
+  expect_error(dp_lm(price ~ carat, diamonds, eps = 1, weights = "cart"),
+               "weights: there is no column 'cart' in the data; did you mean 'carat'")
+  expect_error(dp_lm(price ~ carat, diamonds, eps = 1, level = 0.9), "list with names, such as .*, not 0.9")
+  expect_error(dp_lm(price ~ carat, diamonds, eps = 1, method = "ols"), 'write method = "auto"')
+  expect_error(dp_glm(price ~ carat, diamonds, eps = 1, family = Quantile(90)), "write q = 0.9")
+  expect_error(dp_lm(price ~ carat, list(price = 1, carat = 1), eps = 1), "as.data.frame")
+  expect_error(dp_lm(price ~ carat, diamonds, eps = 1, rng = 1.5), "rng must be .* write rng = 1")
   expect_error(dp_lm(price ~ carat, diamonds, eps = 1, budget = 3), "dp_budget")
   expect_error(dp_lm(price ~ carat, as.matrix(1:3), eps = 1), "data frame")
 })
@@ -246,7 +257,7 @@ test_that("numbers, probabilities and counts are printed as they should be", {
   expect_output(print(summary(budget)), "Budget: eps = 1")
   expect_output(print(summary(dp_select(price ~ carat + x, diamonds, k = 1, eps = 1, rng = 1))), "Selected 1 of 2")
   expect_error(dp_select(price ~ carat + x, diamonds, k = 1, eps = 1, method = "sis"),
-               "write bounds = list(`carat` = c(low, high)", fixed = TRUE)
+               "write bounds = list(carat = c(low, high)", fixed = TRUE)
 })
 
 test_that("the zeros of a sparse method are estimates, with standard errors asked for or not", {

@@ -23,7 +23,7 @@ test_that("weights are those of lm()", {
 
 test_that("weights that cannot be are refused", {
   data <- transform(weighed(10L), g = factor("a", c("a", "b")))
-  expect_error(dp_lm(y ~ x, data, eps = 1, weights = rep(1, 10)), "name one column", class = "dpreg_usage")
+  expect_error(dp_lm(y ~ x, data, eps = 1, weights = rep(1, 10)), "name of one column", class = "dpreg_usage")
   expect_error(dp_lm(y ~ x, data, eps = 1, weights = g), "weighs nothing", class = "dpreg_usage")
   needs_python()
   expect_error(dp_lm(y ~ x, data, eps = 1, weights = w, method = "tukey"), "does not support row weights",

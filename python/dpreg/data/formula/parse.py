@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
-from dpreg.base.errors import FormulaError, SchemaError, Setting, add
+from dpreg.base.errors import FormulaError, SchemaError, Setting, a_kind, add
 from dpreg.base.levels import Level, such_levels
 from dpreg.data.formula.terms import Factor, check_basis, read_factor
 from dpreg.data.schema import Column, Schema, no_column
@@ -19,7 +19,7 @@ def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
     from formulaic import Formula, SimpleFormula
 
     if not isinstance(formula, str):
-        problem = f"must be a string such as 'y ~ x', not {type(formula).__name__}"
+        problem = f"must be a string such as 'y ~ x', not {a_kind(formula)}"
         raise FormulaError("formula", problem)
     if "|" in re.sub(r"`[^`]*`", "", formula):
         raise FormulaError(
@@ -116,11 +116,13 @@ def _check_kinds(columns: Collection[Column], categories: AbstractSet[str]) -> N
     if undeclared:
         holding = " and ".join(f"column {c.name!r} holds {c.holds}" for c in undeclared)
         levels = {c.name: _LIKE[c.kind == "numeric"] for c in undeclared}
+        texts = sum(c.kind == "text" for c in undeclared)
+        them = "a column" if texts < len(undeclared) else "it" if texts == 1 else "them"
         raise SchemaError(
             "levels",
             f"{holding} without declared levels, which must not be read from the data",
             (*add("levels", levels), " to the call"),
-            "convert a column of numbers before it",
+            *([f"convert {them} to numbers before the call"] if texts else []),
         )
     for column in columns:
         if column.kind == "other":

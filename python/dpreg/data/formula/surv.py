@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dpreg.base.errors import FormulaError
+from dpreg.base.errors import FormulaError, a_kind
 from dpreg.base.text import counted
 
 _SURV = re.compile(r"^\s*(?:survival::)?Surv\s*\(")
@@ -54,7 +54,7 @@ def read_surv(formula: object, instead: Mapping[str, str] | None = None) -> Surv
     instead: what a call has in place of a term of R's survival, where that is not what others have.
     """
     if not isinstance(formula, str):
-        problem = f"must be a string such as 'Surv(time, event) ~ x', not {type(formula).__name__}"
+        problem = f"must be a string such as 'Surv(time, event) ~ x', not {a_kind(formula)}"
         raise FormulaError("formula", problem)
     begun = _SURV.match(formula)
     pieces, rest = _arguments(formula[begun.end() :]) if begun else ([], "")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpreg.base.errors import unusable
+from dpreg.base.errors import unusable, write
 
 
 def check_alpha(alpha: object) -> float:
@@ -23,7 +23,9 @@ def check_alpha(alpha: object) -> float:
     number = isinstance(alpha, numbers.Real) and not isinstance(alpha, bool)
     # 0.95 would give intervals of 5%, which nobody means.
     if not number or not 0 < float(alpha) <= 0.5:  # type: ignore[arg-type]
-        raise unusable("alpha", "a number in (0, 0.5]", alpha, "0.05 gives 95% intervals")
+        raise unusable(
+            "alpha", "a number in (0, 0.5]", alpha, (*write("alpha", 0.05), " for 95% intervals")
+        )
     return float(alpha)  # type: ignore[arg-type]
 
 

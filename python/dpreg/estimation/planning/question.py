@@ -16,6 +16,7 @@ from dpreg.privacy.checks import check_epsilon
 __all__ = ["Question", "between", "count", "question_from"]
 
 _USUAL_POWER = 0.8
+_LIKE = {"n": 10_000, "d": 10}
 _USUAL: dict[str, float] = {"n": 10_000, "eps": 1.0}
 _LEAST_EPSILON = 1e-6
 
@@ -194,7 +195,9 @@ def count(name: str, value: object) -> int:
     if value is None:
         raise ArgumentError(name, "must be given", write(name, 10))
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        whole = value if isinstance(value, float) and 1 <= value < 1e15 else 0.5
-        advice = [write(name, int(whole))] if whole.is_integer() else []
-        raise unusable(name, "an integer of at least 1", value, *advice)
+        near = round(value) if isinstance(value, float) and 1 <= value < 1e15 else 0
+        advice = (
+            write(name, near) if near else (*write(name, _LIKE.get(name, 1_000)), ", for example")
+        )
+        raise unusable(name, "an integer of at least 1", value, advice)
     return int(value)

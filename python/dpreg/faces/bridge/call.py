@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpreg
-from dpreg.base.errors import BudgetError, shown
+from dpreg.base.errors import BudgetError, unusable, write
 from dpreg.base.passes import Progress
 from dpreg.calls.block_test import Blocks, PValues, statistic_of, test_by_blocks
 from dpreg.calls.request import Request
@@ -160,8 +160,10 @@ def _option(name: str, value: Any, hint: Any) -> Any:
 
 
 def _whole(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
-        raise ValueError(f"{name} must be a whole number, got {shown(value)}")
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or value != int(value):
+        near = max(1, round(value)) if number else 5
+        raise unusable(name, "a whole number", value, write(name, near))
     return int(value)
 
 

@@ -34,7 +34,7 @@ def _arguments() -> re.Pattern[str]:
     functions: tuple[Callable[..., Any], ...] = (
         dpreg.dp_lm, dpreg.dp_glm, dpreg.dp_select, dpreg.dp_test, dpreg.dp_curve,
         dpreg.dp_effect, dpreg.dp_survival, dpreg.dp_ordinal, dpreg.dp_multinomial, dpreg.dp_plan,
-        dpreg.Budget, Standardisation,
+        dpreg.Budget, dpreg.Quantile, Standardisation,
         *methods.METHODS.values(), dpreg.DPKendall, dpreg.DPSIS,
                  dpreg.TwoStage, dpreg.SubLasso)  # fmt: skip
     names = {name for f in functions for name in inspect.signature(f).parameters} | {
@@ -59,8 +59,8 @@ def in_r(text: str) -> str:
         ``"write delta = 1e-6 and inference = FALSE"``.
     """
     text = re.sub(r"(dp_\w+)\((['\"])(.*?)\2, method='(\w+)'\)", r'\1(\3, method = "\4")', text)
+    text = re.sub(r"{'?([\w.]+)'?: \(low, high\)(, \.\.\.)?}", r"list(\1 = c(low, high)\2)", text)
     text = re.sub(r"{'([^']*)': \(low, high\)(, \.\.\.)?}", r"list(`\1` = c(low, high)\2)", text)
-    text = re.sub(r"{(\w+): \(low, high\)}", r"list(\1 = c(low, high))", text)
     # How Python reads a CSV file is of no use there.
     text = re.sub(r"declare them, types = .*, or in R with (read\.csv\(.*\))", r"write \1", text)
     text = _LIST.sub(lambda found: f"c({found[1]})".replace("'", '"'), text)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from dpreg.base.errors import ArgumentError, Choice, Setting, Value, closest
-from dpreg.base.options import alternatives
+from dpreg.base.options import alternatives, kind_of
 from dpreg.faces.cli.release import pair
 
 
@@ -80,7 +80,8 @@ def _converted(kind: Any, name: str, option: str, key: str, text: str) -> Any:
     if dataclasses.is_dataclass(hint):
         inside = Choice(tuple(f"{key}.{field}=..." for field in _fields(hint)))
         raise ArgumentError(option, (f"{key!r} has options of its own: ", inside))
-    raise ArgumentError(option, (f"{key!r} of {name!r} cannot be ", Value(text)))
+    kind = kind_of(hint).replace("None", "none").replace("a bool", "yes or no")
+    raise ArgumentError(option, (f"{key!r} of {name!r} must be {kind}, got ", Value(text)))
 
 
 def _truth(text: str, _: Any) -> bool:

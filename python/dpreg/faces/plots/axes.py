@@ -25,7 +25,7 @@ def new_axes(ax: Axes | None, height: float) -> Axes:
         from matplotlib import pyplot as plt
     except ImportError:
         raise ImportError("plots need matplotlib; run `pip install 'dpreg[plots]'`") from None
-    return plt.subplots(figsize=(7, height), layout="constrained")[1]
+    return plt.subplots(figsize=(6.4, height), layout="constrained")[1]
 
 
 def without_box(ax: Axes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +93,7 @@ def plot_shares(
     ax.barh(range(len(shares)), shares, left=starts[:-1], color=TOTAL, height=0.7)
     ax.barh(len(shares), left, left=starts[-1], color=SAMPLING, height=0.7)
     if len(labels) <= _MOST_BARS:
-        titles = [label if len(label) <= 40 else label[:37] + "..." for label in labels]
+        titles = [label if len(label) <= 28 else label[:25] + "..." for label in labels]
         each = [f"{t}  {100 * s:.3g}%" for t, s in zip(titles, shares, strict=True)]
         ax.set_yticks(range(len(labels) + 1), [*each, f"left  {100 * left:.3g}%"])
     else:
@@ -101,6 +102,6 @@ def plot_shares(
     ax.set_xlim(0, 1)
     ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}%")
     ax.set_xlabel(f"share of {of}")
-    ax.set_title(title, loc="left", fontsize="medium")
+    ax.set_title(textwrap.fill(title, 44), loc="left", fontsize="medium")
     without_box(ax)
     return ax
