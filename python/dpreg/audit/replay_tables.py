@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpreg import _core
 from dpreg.audit.recordings import AS_DRAWN, Luck
 from dpreg.audit.replay_calls import LEVELS, STRATA, PublicCall
 from dpreg.audit.worlds import Pair
@@ -54,14 +53,6 @@ class Case:
         )
         tables = (having, self.table) if self.goes else (self.table, having)
         return Pair("a unit goes" if self.goes else "a unit comes", *tables)
-
-    def count_units(self, table: pd.DataFrame) -> int:
-        """Count the units of complete rows, where the call does."""
-        return self.call.count_units(table)
-
-    def outcome(self, table: pd.DataFrame, claim: tuple[float, float]) -> str:
-        """Make the call, whose claim is its own."""
-        return self.call(table, _core.TestBits(7))
 
 
 def random_case(rng: Generator, call: PublicCall) -> Case:
