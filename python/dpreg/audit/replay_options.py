@@ -187,7 +187,7 @@ def random_hazards(rng: Generator) -> PublicCall:
     return PublicCall("dp_survival", formula, _claim(rng), with_levels(used, options))
 
 
-def _curve(rng: Generator) -> PublicCall:
+def random_curve(rng: Generator) -> PublicCall:
     """Tables of exits and entries, by groups with levels."""
     call = random_hazards(rng)
     surv = call.formula.partition(" ~ ")[0]
@@ -297,7 +297,7 @@ def _arrays(rng: Generator) -> PublicCall:
 _KINDS = (
     (_linear, 24), (_generalized, 30), (_adassp, 8), (_auto, 5), (_tukey, 4), (_dpsgd, 2),
     (_frank_wolfe, 3), (_moments, 10), (_select, 6), (_selected, 5),
-    (random_hazards, 4), (_curve, 2), (_arrays, 4), (random_effect, 6), (random_classes, 6),
+    (random_hazards, 4), (random_curve, 2), (_arrays, 4), (random_effect, 6), (random_classes, 6),
 )  # fmt: skip
 
 
