@@ -26,7 +26,7 @@ from dpreg.estimation.inference.life_table import (
 )
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import Saved
-from dpreg.results.summary import Summary, laid_out, privacy_note
+from dpreg.results.summary import Summary, cell, laid_out, limit_headers, said_below
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -325,11 +325,7 @@ class DPCurve(Saved):
                     f"Restricted mean{of} up to {self.edges[-1]:g}: {mean['rmst']:.4g} "
                     f"({mean['lower']:.4g} to {mean['upper']:.4g})."
                 )
-        return (
-            *lines,
-            privacy_note(self.privacy),
-            *(f"Note: {note}." for note in self.notes),
-        )
+        return (*lines, *said_below(self.privacy, self.notes))
 
     def _tables(self) -> list[LifeTable]:
         entries: Sequence[Counts | None] = (
@@ -357,12 +353,11 @@ def _laid_out(table: pd.DataFrame, alpha: float, title: str) -> Any:
     cells = [
         [
             *(f"{value:,.0f}" for value in row[counts]),
-            *("n/a" if math.isnan(value) else f"{value:.4f}" for value in row[others]),
+            *(cell(value, ".4f") for value in row[others]),
         ]
         for _, row in rows.iterrows()
     ]
-    limits = [f"[{alpha / 2:.3g}", f"{1 - alpha / 2:.3g}]"]
-    headers = ["at risk", "events", "censored", "survival", "std err", *limits]
+    headers = ["at risk", "events", "censored", "survival", "std err", *limit_headers(alpha)]
     stubs = [f"{time:g}" for time in rows["time"]]
     return laid_out(cells, headers, stubs, title)
 

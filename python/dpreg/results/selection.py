@@ -9,7 +9,7 @@ from typing import ClassVar
 from dpreg.estimation.inference.clarity import Clarity
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import Saved
-from dpreg.results.summary import Summary, laid_out, privacy_note
+from dpreg.results.summary import Summary, laid_out, said_below
 
 _FORMAT = 2
 
@@ -93,8 +93,7 @@ class SelectionResult(Saved):
     def _below(self) -> tuple[str, ...]:
         return (
             f"Clarity: {self.clarity.reading} How far apart the scores were is private.",
-            privacy_note(self.privacy),
-            *(f"Note: {note}." for note in self.notes),
+            *said_below(self.privacy, self.notes),
         )
 
     @classmethod
