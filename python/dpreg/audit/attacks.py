@@ -10,8 +10,9 @@ import numpy as np
 from scipy import special, stats
 
 from dpreg import _core
-from dpreg.audit._bounds import Doubles, sampled_epsilon_bound
+from dpreg.audit._bounds import sampled_epsilon_bound
 from dpreg.audit._finding import Finding
+from dpreg.base.arrays import Doubles
 from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.privacy.zcdp import zcdp_epsilon
 

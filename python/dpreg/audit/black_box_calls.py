@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from dpreg import _core
-from dpreg.audit._bounds import Doubles
 from dpreg.audit.attacks import Attack, first_coefficient, of_call
 from dpreg.audit.black_box_mechanisms import MECHANISMS
 from dpreg.audit.black_box_models import MODELS
 from dpreg.audit.worlds import Tables, joined, one_column
+from dpreg.base.arrays import Doubles
 from dpreg.calls.block_test import dp_test
 from dpreg.calls.lm import dp_lm
 from dpreg.calls.moments import dp_moments

@@ -72,8 +72,6 @@ def _with_row(table: pd.DataFrame, row: dict[str, float]) -> pd.DataFrame:
     return pd.DataFrame({name: np.append(table[name], row[name]) for name in table.columns})
 
 
-__all__ = ["Tables", "joined", "one_column", "weighted"]
-
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import NORMAL, check_alpha
 from dpreg.privacy.certificate import Certificate
@@ -19,10 +19,6 @@ from dpreg.results.summary import Summary, cell, laid_out, limit_headers, said_b
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-__all__ = ["DPEffect", "Overlap"]
-
-Doubles = NDArray[np.float64]
 
 # Of the means: the effect, and each of them.
 _SHOWN = np.array([[-1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
