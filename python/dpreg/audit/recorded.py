@@ -162,25 +162,22 @@ def _told(call: Call) -> tuple[float, float]:
         ranges = [_core.KENDALL_LABEL_RANGE / public["first_range"]]
         ranges += [_core.KENDALL_SCORE_RANGE / public["later_range"]] * (public["k"] - 1)
         return public["epsilon_round"] * sum(ranges), 0.0
-    if call.name in (*_SCORED, "noisy_counts"):
+    if call.name in SCORED:
         return public["epsilon"], 0.0
     if call.name in ("assign_to_slots", "assign_independently"):
         return 0.0, 0.0
     raise Leak(f"{call.name} has no account here")
 
 
-_SCORED = ("peel", "canonical_lipschitz", "sub_lasso")
 # Calls of which `share_of_range` can be asked.
-SCORED = (*_SCORED, "dp_kendall", "noisy_counts")
+SCORED = ("peel", "canonical_lipschitz", "sub_lasso", "dp_kendall", "noisy_counts")
 
 
 def _share_used(mine: Call, theirs: Call) -> float:
     """Return how much of the range that the noise is made for the scores use."""
     if mine.name == "dp_kendall":
         return 0.0 if np.array_equal(mine.private, theirs.private) else 1.0
-    if mine.name not in (*_SCORED, "noisy_counts"):
-        return 1.0
-    return share_of_range(mine, theirs)
+    return share_of_range(mine, theirs) if mine.name in SCORED else 1.0
 
 
 def share_of_range(mine: Call, theirs: Call) -> float:
